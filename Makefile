@@ -1,0 +1,44 @@
+# Every target prepares what it needs: a fresh machine with Python >= 3.11 is enough.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+
+.PHONY: demo test test-all lint bench clean
+
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(v < (3, 11) and f"evermix needs Python 3.11 or newer, {sys.executable} is {v}; try: make PYTHON=python3.12 $(MAKECMDGOALS)")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q --upgrade "pip>=25.1"
+
+$(VENV)/.demo: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install -q -e '.[plot]'
+	@touch $@
+
+$(VENV)/.test: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install -q -e '.[all]' --group test --group lint
+	@touch $@ $(VENV)/.demo
+
+$(VENV)/.bench: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install -q -e '.[all,bench]'
+	@touch $@ $(VENV)/.demo
+
+demo: $(VENV)/.demo        ## cluster the docstrings of Python's standard library
+	$(BIN)/evermix demo
+
+test: $(VENV)/.test        ## the fast tests, warnings are errors
+	$(BIN)/python -m pytest -q -n 2
+
+test-all: $(VENV)/.test    ## also the slow statistical tests
+	$(BIN)/python -m pytest -q -n 2 -m ''
+
+lint: $(VENV)/.test        ## style, types, import contracts
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.bench      ## evermix beside its peers; needs EVERMIX_DATA for real corpora
+	$(BIN)/python -m benchmarks.streaming
+
+clean:
+	rm -rf $(VENV) demo_output results .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,185 @@
+r"""What one cluster looks like: a conjugate exponential family.
+
+.. math::
+
+    p(x | \phi) = h(x) \exp\{\phi^T t(x) - A(\phi)\}, \qquad
+    p(\phi | \eta) = \exp\{\eta^T [\phi; -A(\phi)] - a(\eta)\}.
+
+The posterior after statistics ``s = sum r t(x)`` and mass ``N = sum r`` is
+``eta = eta0 + [s; N, ..., N]``: the first ``S`` entries pair with ``t(x)``, the rest (counts) with
+the parts of ``-A``. A family says what ``eta0``, ``t``, ``a``, ``h`` and the gradient of ``a`` are;
+everything else is derived here, once.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from evermix._xp import Array, namespace
+from evermix.tally import Layout, Tally
+
+__all__ = ["Family"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Family(ABC):
+    """A likelihood with its conjugate prior.
+
+    Hyperparameters that are ``None`` are open: :meth:`candidates` fills them from data.
+    A *resolved* family has no open hyperparameter, knows ``n_features``, and can compute.
+    """
+
+    layout: ClassVar[Layout] = Layout.CLUSTER_MAJOR
+    sparse: ClassVar[bool] = False
+    """Whether rows come as a CSR matrix (float64) or as a dense array (float64)."""
+
+    # ---- resolving -------------------------------------------------------------------------
+
+    @abstractmethod
+    def check(self, X: Array) -> None:
+        """Raise ValueError if rows ``X`` (N, D) are outside the family's support."""
+
+    @property
+    @abstractmethod
+    def resolved(self) -> bool:
+        """Whether every hyperparameter is set."""
+
+    @property
+    def open(self) -> bool:
+        """Whether hyperparameters must come from data (more than the number of features)."""
+        return False
+
+    @abstractmethod
+    def candidates(self, X: Array) -> list[Self]:
+        """Return resolved families to choose among, given the first rows ``X`` (N, D).
+
+        One candidate where nothing is open; several where the data must decide (by evidence).
+        """
+
+    # ---- the exponential family ------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def n_stats(self) -> int:
+        """Number of sufficient statistics, S."""
+
+    @property
+    @abstractmethod
+    def eta0(self) -> Array:
+        """Natural hyperparameters of the prior (E,), E = S + number of counts."""
+
+    @abstractmethod
+    def statistic(self, X: Array) -> Array:
+        """Sufficient statistics t(x) of each row, (N, S)."""
+
+    @abstractmethod
+    def log_base(self, X: Array) -> Array:
+        """Log base measure log h(x) of each row, (N,)."""
+
+    @abstractmethod
+    def log_partition(self, eta: Array) -> Array:
+        """Log normaliser a(eta) of the conjugate prior, (K,) for eta (K, E)."""
+
+    @abstractmethod
+    def mean_params(self, eta: Array) -> Array:
+        """Gradient of :meth:`log_partition`: E[phi; -A(phi)], (K, E)."""
+
+    @abstractmethod
+    def draw(self, eta: Array, mass: float, rng: np.random.Generator) -> Array:
+        """Draw a parameter from the prior ``eta`` (E,), then one row (D,) from it.
+
+        ``mass`` is the cluster's mass, for families whose rows have a size of their own.
+        """
+
+    # ---- derived ---------------------------------------------------------------------------
+
+    def accumulate(self, X: Array, r: Array) -> Array:
+        """Return summed statistics (K, S) of rows X (N, D) with responsibilities r (N, K)."""
+        return r.T @ self.statistic(X)
+
+    def posterior(self, stats: Array, mass: Array) -> Array:
+        """Natural parameters (K, E) of clusters with statistics (K, S) and mass (K,)."""
+        xp = namespace(stats)
+        counts = self.eta0.shape[0] - self.n_stats
+        mass = xp.broadcast_to(mass[:, None], (mass.shape[0], counts))
+        return self.eta0 + xp.concat([stats, mass], axis=1)
+
+    def log_marginal(self, stats: Array, mass: Array) -> Array:
+        """Log marginal likelihood of each cluster (K,), base measure left out."""
+        prior = self.log_partition(self.eta0[None, :])
+        return self.log_partition(self.posterior(stats, mass)) - prior
+
+    def log_predictive(self, X: Array, eta: Array) -> Array:
+        """Log predictive density (N, K) of rows X under clusters eta, base measure left out."""
+        xp = namespace(eta)
+        t = self.statistic(X)
+        one = xp.ones((t.shape[0], eta.shape[1] - self.n_stats))
+        step = xp.concat([t, one], axis=1)
+        now = self.log_partition(eta)
+        return xp.stack(
+            [self.log_partition(eta[k] + step) - now[k] for k in range(eta.shape[0])], axis=1
+        )
+
+    def expected_log_likelihood(self, X: Array, eta: Array) -> Array:
+        """E log p(x | phi) under clusters eta, (N, K), base measure left out."""
+        mean = self.mean_params(eta)
+        S = self.n_stats
+        return self.statistic(X) @ mean[:, :S].T + mean[:, S:].sum(axis=1)
+
+    # ---- kernels ---------------------------------------------------------------------------
+
+    @abstractmethod
+    def rows(self, X: Array) -> Any:
+        """Pack rows X (N, D) for the kernels (a NamedTuple)."""
+
+    @abstractmethod
+    def workspace(self, tally: Tally, columns: dict[str, Array]) -> Any:
+        """Pack the tally's buffers and what is derived from them (a NamedTuple, the *work*).
+
+        Derived values of slots 0..K are up to date on return.
+        """
+
+    def columns(self, tally: Tally) -> dict[str, Array]:
+        """Return caches that are updated step by step, recomputed from the tally.
+
+        Each is an array (capacity, ...), saved with the state and rebuilt only at fixed clocks.
+        """
+        del tally
+        return {}
+
+    # ---- a family is plain data ------------------------------------------------------------
+
+    def to_spec(self) -> dict[str, Any]:
+        """Return the hyperparameters as a JSON-ready dict."""
+        plain = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in plain.items()}
+
+    @classmethod
+    def from_spec(cls, spec: dict[str, Any]) -> Self:
+        """Return the family that :meth:`to_spec` described."""
+        return cls(**{k: np.array(v) if isinstance(v, list) else v for k, v in spec.items()})
+
+    def _with(self, **values: Any) -> Self:
+        return replace(self, **values)
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        return all(
+            np.array_equal(getattr(self, f.name), getattr(other, f.name)) for f in fields(self)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        shown = ", ".join(f"{k}={_short(v)}" for k, v in values.items() if v is not None)
+        return f"{type(self).__name__}({shown})"
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, np.ndarray) and value.size > 4:
+        return f"<array {'x'.join(map(str, value.shape))}>"
+    return repr(value.tolist() if isinstance(value, np.ndarray) else value)

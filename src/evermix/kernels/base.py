@@ -1,0 +1,77 @@
+"""The one way in which kernels are compiled, and the three verbs that every family supplies.
+
+An engine's loop over observations is written once, against the verbs :func:`score`, :func:`add`
+and :func:`open_slot`. Each family packs its arrays into a NamedTuple (its *work*) and registers
+its own compiled versions with :func:`implement`; numba picks by the type of the work when it
+compiles the loop, so a loop knows no family and a family knows no engine. (Passing compiled
+functions as arguments would do the same, but defeats numba's disk cache.)
+
+Slots are the rows of the buffers: 0..K-1 are the clusters, slot K is empty and stands for a new
+cluster. Scores leave out the base measure log h(x), which is the same for every slot.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numba
+from numba.extending import overload
+
+from evermix._xp import Array
+
+__all__ = ["add", "implement", "kernel", "open_slot", "score"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+# Keeps nan and inf as they are; allows the reordering that vector units need.
+FASTMATH = {"contract", "arcp", "nsz", "reassoc"}
+
+
+def kernel(function: F) -> F:
+    """Compile a module-level function, cached on disk, free of the interpreter lock."""
+    compiled: F = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)(
+        function
+    )
+    return compiled
+
+
+def score(work: Any, rows: Any, i: int, slots: int, out: Array) -> None:
+    """Write log p(x_i | slot) - log h(x_i) into ``out[:slots]``."""
+    raise TypeError("score is a verb of compiled loops; call it from a kernel.")
+
+
+def add(work: Any, rows: Any, i: int, slot: int, weight: float, mass: float) -> None:
+    """Add ``weight`` times the statistic of row i to a slot, whose mass is now ``mass``."""
+    raise TypeError("add is a verb of compiled loops; call it from a kernel.")
+
+
+def open_slot(work: Any, slot: int) -> None:
+    """Set what is derived from the statistics of an empty slot to the prior's values."""
+    raise TypeError("open_slot is a verb of compiled loops; call it from a kernel.")
+
+
+_IMPLEMENTATIONS: dict[tuple[str, type], Callable[..., Any]] = {}
+
+
+def implement(work: type, *, score: F, add: F, open_slot: F) -> None:
+    """Register a family's compiled verbs for its work type (a NamedTuple class)."""
+    _IMPLEMENTATIONS["score", work] = score
+    _IMPLEMENTATIONS["add", work] = add
+    _IMPLEMENTATIONS["open_slot", work] = open_slot
+
+
+@overload(score, inline="never")
+def _score(work: Any, rows: Any, i: int, slots: int, out: Array) -> Any:
+    chosen = _IMPLEMENTATIONS["score", work.instance_class]
+    return lambda work, rows, i, slots, out: chosen(work, rows, i, slots, out)
+
+
+@overload(add, inline="never")
+def _add(work: Any, rows: Any, i: int, slot: int, weight: float, mass: float) -> Any:
+    chosen = _IMPLEMENTATIONS["add", work.instance_class]
+    return lambda work, rows, i, slot, weight, mass: chosen(work, rows, i, slot, weight, mass)
+
+
+@overload(open_slot, inline="never")
+def _open_slot(work: Any, slot: int) -> Any:
+    chosen = _IMPLEMENTATIONS["open_slot", work.instance_class]
+    return lambda work, slot: chosen(work, slot)

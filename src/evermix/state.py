@@ -1,0 +1,154 @@
+"""What an engine needs to go on, and nothing else: the content of a checkpoint."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from evermix._xp import Array
+from evermix.tally import Layout, Tally, _grown
+
+__all__ = ["Lineage", "State"]
+
+ALIVE, DROPPED = -1, -2
+
+
+@dataclass
+class Lineage:
+    """The life of every cluster id: when it was born, when it ended, and into which id it went.
+
+    Ids are 0, 1, 2, ... in order of birth and are never reused.
+
+    Attributes
+    ----------
+    born : list of int
+        Clock at birth, by id.
+    ended : list of int
+        Clock at the end, or -1 while the cluster lives.
+    into : list of int
+        The id that took the cluster over, -1 while it lives, -2 if it was dropped.
+    """
+
+    born: list[int] = field(default_factory=list)
+    ended: list[int] = field(default_factory=list)
+    into: list[int] = field(default_factory=list)
+
+    @property
+    def next_id(self) -> int:
+        """The id that the next cluster gets."""
+        return len(self.born)
+
+    def birth(self, clock: int) -> int:
+        """Record a birth and return the new id."""
+        self.born.append(clock)
+        self.ended.append(ALIVE)
+        self.into.append(ALIVE)
+        return len(self.born) - 1
+
+    def merge(self, gone: int, into: int, clock: int) -> None:
+        """Record that cluster ``gone`` went into cluster ``into``."""
+        self.ended[gone], self.into[gone] = clock, into
+
+    def drop(self, gone: int, clock: int) -> None:
+        """Record that cluster ``gone`` was dropped."""
+        self.ended[gone], self.into[gone] = clock, DROPPED
+
+    def current(self, ids: Array) -> Array:
+        """Return what these ids (n,) are called today; -2 for what was dropped, -1 stays -1."""
+        names, position = np.unique(np.asarray(ids, dtype=np.int64), return_inverse=True)
+        today = np.array([self._follow(int(name)) for name in names], dtype=np.int64)
+        return today[position]
+
+    def _follow(self, name: int) -> int:
+        while name >= 0 and self.into[name] != ALIVE:
+            name = self.into[name]
+        return name
+
+
+@dataclass
+class State:
+    """Everything that the next step needs.
+
+    Attributes
+    ----------
+    tally : Tally
+        Mass and statistics of the clusters.
+    columns : dict of arrays (capacity, ...)
+        Per-cluster arrays that do not add up (time last seen, a Cholesky factor), row for row
+        beside the tally's buffers. The engine and the family declare them.
+    latents : dict of arrays
+        Arrays of the whole model (dropped mass, the last new-cluster weight).
+    lineage : Lineage
+        The life of every id.
+    clock : int
+        Observations of positive weight seen so far.
+    """
+
+    tally: Tally
+    columns: dict[str, Array]
+    latents: dict[str, Array]
+    lineage: Lineage = field(default_factory=Lineage)
+    clock: int = 0
+
+    def reserve(self, capacity: int) -> None:
+        """Make room for ``capacity`` clusters."""
+        self.tally.reserve(capacity)
+        for name, column in self.columns.items():
+            if column.shape[0] < self.tally.capacity:
+                self.columns[name] = _grown(column, self.tally.capacity, axis=0)
+
+    def take(self, index: Array) -> None:
+        """Keep the clusters ``index`` (positions, or a mask), in that order."""
+        kept = {name: column[: self.tally.K][index] for name, column in self.columns.items()}
+        self.tally = self.tally.take(index)
+        for name, column in kept.items():
+            self.columns[name] = _grown(column, self.tally.capacity, axis=0)
+
+    def rename(self, ids: Array) -> None:
+        """Give the clusters these ids (K,), a permutation of 0..K-1, and start a new lineage."""
+        born = [self.lineage.born[k] for k in self.tally.ids]
+        self.tally.ids[:] = ids
+        order = np.argsort(ids)
+        self.lineage = Lineage([born[j] for j in order], [ALIVE] * len(born), [ALIVE] * len(born))
+
+    def copy(self) -> "State":
+        """Return a state that shares no memory with this one."""
+        other = State.from_arrays(*self.to_arrays())
+        return other
+
+    def to_arrays(self) -> tuple[dict[str, Array], dict[str, Any]]:
+        """Return the state as named arrays and a JSON-ready header."""
+        t, K = self.tally, self.tally.K
+        arrays = {"tally.ids": t.ids, "tally.mass": t.mass, "tally.stats": t.stats}
+        arrays |= {f"tally.extra.{name}": values for name, values in t.extras.items()}
+        arrays |= {f"column.{name}": values[:K] for name, values in self.columns.items()}
+        arrays |= {f"latent.{name}": values for name, values in self.latents.items()}
+        for name in ("born", "ended", "into"):
+            values = getattr(self.lineage, name)
+            arrays[f"lineage.{name}"] = np.array(values, dtype=np.int64)
+        copies = {name: np.array(values, order="C") for name, values in arrays.items()}
+        return copies, {"clock": self.clock, "layout": t.layout.value}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Array], header: Mapping[str, Any]) -> "State":
+        """Return the state that :meth:`to_arrays` described."""
+
+        def group(prefix: str) -> dict[str, Array]:
+            return {k[len(prefix) :]: v for k, v in arrays.items() if k.startswith(prefix)}
+
+        extras = group("tally.extra.")
+        tally = Tally.of(
+            arrays["tally.ids"],
+            arrays["tally.mass"],
+            arrays["tally.stats"],
+            extras,
+            Layout(header["layout"]),
+        )
+        columns = {
+            name: _grown(column, tally.capacity, axis=0)
+            for name, column in group("column.").items()
+        }
+        latents = {name: np.array(values) for name, values in group("latent.").items()}
+        lineage = Lineage(**{name: v.tolist() for name, v in group("lineage.").items()})
+        return cls(tally, columns, latents, lineage, int(header["clock"]))
