@@ -1,0 +1,1 @@
+"""What goes in and out: sources of data, text to counts, checkpoints and traces."""

@@ -1,0 +1,169 @@
+"""Checkpoints: named arrays and a JSON header in one safetensors file, written all or nothing.
+
+The file is plain safetensors, readable by any of its libraries. The header is JSON text in the
+file's metadata under the key ``"evermix"``. It holds the caller's entries and two of the
+container's own: ``"format"``, the number of the layout, and ``"evermix"``, the version that wrote
+the file.
+"""
+
+import json
+import os
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+from evermix._xp import Array
+
+__all__ = ["FORMAT", "CheckpointError", "read", "write"]
+
+FORMAT = 1
+"""Number of the layout that this version writes; it reads this one and all before."""
+
+_KEY = "evermix"
+
+
+class CheckpointError(OSError):
+    """A checkpoint could not be written, or a file is not a checkpoint that can be read."""
+
+
+def write(
+    path: str | os.PathLike[str], arrays: Mapping[str, Array], header: Mapping[str, Any]
+) -> None:
+    """Save arrays and a header so that the file is either the old one or the new one, whole.
+
+    The content goes to a temporary file beside ``path``, is forced to the disk, and then takes
+    the place of ``path`` in one step. Equal content gives equal bytes.
+
+    Parameters
+    ----------
+    path : path-like
+        File to write or replace. A symbolic link is followed.
+    arrays : mapping of str to array
+        Booleans, integers and floats of any shape, also 0-d and empty.
+    header : mapping
+        JSON-ready entries. ``"format"`` and ``"evermix"`` are set here.
+
+    Raises
+    ------
+    CheckpointError
+        The disk is full, or the directory cannot be written. The old file is untouched.
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write(f"{folder}/model.evermix", {"mass": np.arange(3.0)}, {"clock": 3})
+    ...     arrays, header = read(f"{folder}/model.evermix")
+    >>> arrays["mass"], header["clock"], header["format"]
+    (array([0., 1., 2.]), 3, 1)
+    """
+    target = Path(path).resolve()
+    content = _serialised(arrays, header)
+    # The thread's id is unique among live writers, and a killed writer's leftovers get reused.
+    temporary = target.with_name(f".{target.name}.{threading.get_native_id()}.tmp")
+    try:
+        _write_through(temporary, content)
+        os.replace(temporary, target)
+        _sync_directory(target.parent)
+    except OSError as error:
+        raise CheckpointError(
+            f"could not write the checkpoint {target}: {error.strerror or error}. "
+            "The file that was there before, if any, is unchanged; free some space or choose "
+            "another place, then save again."
+        ) from error
+    finally:
+        with suppress(OSError):
+            temporary.unlink()
+
+
+def read(path: str | os.PathLike[str]) -> tuple[dict[str, Array], dict[str, Any]]:
+    """Load the arrays and the header of a checkpoint.
+
+    Returns
+    -------
+    arrays : dict of str to array
+        Writable arrays with the dtypes and shapes that were saved.
+    header : dict
+        The saved header with ``"format"`` and ``"evermix"``.
+
+    Raises
+    ------
+    CheckpointError
+        There is no such file, it is damaged, it is no evermix checkpoint, or a newer evermix
+        wrote it.
+    """
+    try:
+        with safe_open(os.fspath(path), framework="numpy") as file:
+            header = _checked_header(path, file.metadata())
+            arrays = {name: file.get_tensor(name) for name in sorted(file.keys())}
+    except CheckpointError:
+        raise
+    except FileNotFoundError as error:
+        raise CheckpointError(f"there is no checkpoint {path}; check the path.") from error
+    except SafetensorError as error:
+        raise CheckpointError(
+            f"{path} is not a whole evermix checkpoint ({error}). It was cut short or written by "
+            "another program; use an earlier copy."
+        ) from error
+    except OSError as error:
+        raise CheckpointError(f"could not read the checkpoint {path}: {error}.") from error
+    return arrays, header
+
+
+def _serialised(arrays: Mapping[str, Array], header: Mapping[str, Any]) -> bytes:
+    """Return the file's bytes: safetensors orders the arrays, the header's keys are sorted."""
+    plain = {name: np.asarray(values, order="C") for name, values in arrays.items()}
+    for name, values in plain.items():
+        if values.dtype.kind not in "biuf":
+            raise TypeError(
+                f"a checkpoint holds arrays of booleans, integers and floats; {name!r} has dtype "
+                f"{values.dtype}. Convert it, or put it into the header."
+            )
+    full = {**header, "format": FORMAT, "evermix": version("evermix")}
+    content: bytes = save(plain, {_KEY: json.dumps(full, sort_keys=True)})
+    return content
+
+
+def _write_through(path: Path, content: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync_directory(path: Path) -> None:
+    """Force a rename in this directory to the disk, where the system lets directories be synced."""
+    if os.name != "posix":
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _checked_header(
+    path: str | os.PathLike[str], metadata: Mapping[str, str] | None
+) -> dict[str, Any]:
+    """Return the header, or say why this file is not for us."""
+    try:
+        header = json.loads((metadata or {})[_KEY])
+        number = int(header["format"])
+    except (KeyError, ValueError, TypeError) as error:
+        raise CheckpointError(
+            f"{path} is a safetensors file without an evermix header: another program wrote it. "
+            "Give a file that Mixture.save or `evermix stream` wrote."
+        ) from error
+    if number > FORMAT:
+        raise CheckpointError(
+            f"{path} was written by a newer evermix (format {number}, this one reads up to "
+            f"{FORMAT}): upgrade evermix."
+        )
+    return dict(header)
