@@ -11,7 +11,7 @@ cluster. Scores leave out the base measure log h(x), which is the same for every
 """
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numba
 from numba.extending import overload
@@ -28,10 +28,8 @@ FASTMATH = {"contract", "arcp", "nsz", "reassoc"}
 
 def kernel(function: F) -> F:
     """Compile a module-level function, cached on disk, free of the interpreter lock."""
-    compiled: F = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)(
-        function
-    )
-    return compiled
+    compile = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)
+    return cast(F, compile(function))
 
 
 def score(work: Any, rows: Any, i: int, slots: int, out: Array) -> None:
@@ -59,19 +57,19 @@ def implement(work: type, *, score: F, add: F, open_slot: F) -> None:
     _IMPLEMENTATIONS["open_slot", work] = open_slot
 
 
-@overload(score, inline="never")
+@overload(score, inline="never", strict=False)
 def _score(work: Any, rows: Any, i: int, slots: int, out: Array) -> Any:
     chosen = _IMPLEMENTATIONS["score", work.instance_class]
     return lambda work, rows, i, slots, out: chosen(work, rows, i, slots, out)
 
 
-@overload(add, inline="never")
+@overload(add, inline="never", strict=False)
 def _add(work: Any, rows: Any, i: int, slot: int, weight: float, mass: float) -> Any:
     chosen = _IMPLEMENTATIONS["add", work.instance_class]
     return lambda work, rows, i, slot, weight, mass: chosen(work, rows, i, slot, weight, mass)
 
 
-@overload(open_slot, inline="never")
+@overload(open_slot, inline="never", strict=False)
 def _open_slot(work: Any, slot: int) -> Any:
     chosen = _IMPLEMENTATIONS["open_slot", work.instance_class]
     return lambda work, slot: chosen(work, slot)

@@ -1,0 +1,54 @@
+"""How wide a cluster is, guessed from a few rows that are not clustered yet.
+
+The within-cluster variance lies between the distance of neighbours and the spread of everything.
+The functions here propose a handful of values in between; the evidence decides among them.
+"""
+
+import numpy as np
+
+from evermix._xp import Array
+
+__all__ = ["column_variances", "expected_variances"]
+
+SHARES_OF_SPREAD = (1.0, 1 / 4, 1 / 16, 1 / 64, 1 / 256)
+MULTIPLES_OF_NEIGHBOURS = (1.0, 2.0, 4.0)
+MAX_ROWS = 1000
+
+
+def expected_variances(X: Array) -> list[Array]:
+    """Return proposals for the within-cluster variance of each column, arrays (D,).
+
+    Shares of the column variances, and multiples of half the mean squared difference between
+    nearest neighbours.
+    """
+    spread = column_variances(X)
+    near = _neighbour_variances(X, spread)
+    return [c * spread for c in SHARES_OF_SPREAD] + [c * near for c in MULTIPLES_OF_NEIGHBOURS]
+
+
+def column_variances(X: Array) -> Array:
+    """Variance of each column of X (N, D), positive also for constant columns, (D,).
+
+    A constant column says nothing about its scale: it gets a hundredth of the mean variance, and
+    if all are constant (a single row), a hundredth of the largest square, or of 1.
+    """
+    size = np.max(np.abs(X), axis=0)
+    variance = np.var(X - X[0], axis=0)
+    known = variance > (1e-7 * size) ** 2
+    fallback = variance[known].mean() if known.any() else max(1.0, float(size.max())) ** 2
+    return np.where(known, variance, 0.01 * fallback)
+
+
+def _neighbour_variances(X: Array, spread: Array) -> Array:
+    """Half the mean squared difference of nearest neighbours in units of ``spread``, (D,)."""
+    rows = X[np.linspace(0, len(X) - 1, min(len(X), MAX_ROWS)).astype(np.int64)]
+    rows = np.unique(rows, axis=0)
+    if len(rows) < 2:
+        return spread
+    scaled = (rows - rows[0]) / np.sqrt(spread)
+    square = np.sum(scaled**2, axis=1)
+    distance = square[:, None] + square - 2 * scaled @ scaled.T
+    np.fill_diagonal(distance, np.inf)
+    difference = rows - rows[np.argmin(distance, axis=1)]
+    near = 0.5 * np.mean(difference**2, axis=0)
+    return np.clip(near, 1e-6 * spread, spread)

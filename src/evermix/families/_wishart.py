@@ -1,0 +1,45 @@
+r"""The Wishart distribution, with B the inverse of its scale matrix: E[Lambda] = nu B^-1."""
+
+import math
+
+import numpy as np
+
+from evermix._xp import Array, multidigamma, multigammaln, namespace
+
+__all__ = ["draw_covariance_factor", "expected_log_det", "log_det", "log_normaliser", "squares"]
+
+
+def log_det(B: Array) -> Array:
+    """Log determinant of positive definite matrices B (K, D, D), (K,)."""
+    xp = namespace(B)
+    return 2 * xp.sum(xp.log(xp.linalg.diagonal(xp.linalg.cholesky(B))), axis=-1)
+
+
+def log_normaliser(nu: Array, B: Array) -> Array:
+    """Log of the integral of |Lambda|^((nu-D-1)/2) exp(-tr(Lambda B)/2), (K,)."""
+    D = B.shape[-1]
+    return 0.5 * nu * (D * math.log(2) - log_det(B)) + multigammaln(nu / 2, D)
+
+
+def expected_log_det(nu: Array, B: Array) -> Array:
+    """E log|Lambda|, (K,)."""
+    D = B.shape[-1]
+    return multidigamma(nu / 2, D) + D * math.log(2) - log_det(B)
+
+
+def squares(x: Array, B: Array) -> Array:
+    """Return x^T B^-1 x of every row of x (N, D) for one matrix B (D, D), (N,)."""
+    xp = namespace(x)
+    return xp.sum((x @ xp.linalg.inv(xp.linalg.cholesky(B)).T) ** 2, axis=1)
+
+
+def draw_covariance_factor(nu: float, B: Array, rng: np.random.Generator) -> Array:
+    """Draw A (D, D) such that A A^T is a covariance: the inverse of a Wishart(nu, B) precision.
+
+    Bartlett's decomposition: with B = C C^T and a random triangular T, the precision is
+    (C^-T T)(C^-T T)^T, so that A = C T^-T.
+    """
+    D = B.shape[0]
+    T = np.tril(rng.standard_normal((D, D)), -1)
+    np.fill_diagonal(T, np.sqrt(rng.chisquare(nu - np.arange(D))))
+    return np.linalg.cholesky(B) @ np.linalg.inv(T).T

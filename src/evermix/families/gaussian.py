@@ -1,0 +1,227 @@
+r"""Clusters with a mean and a full covariance."""
+
+import math
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from evermix._xp import Array, gammaln, namespace
+from evermix.families._hyper import column, covariance, degrees, positive
+from evermix.families._scale import expected_variances
+from evermix.families._wishart import (
+    draw_covariance_factor,
+    expected_log_det,
+    log_det,
+    log_normaliser,
+    squares,
+)
+from evermix.families.base import Family
+from evermix.kernels.gaussian import GaussianWork, refresh_all
+from evermix.kernels.rows import DenseRows, plain
+from evermix.tally import Tally
+
+__all__ = ["Gaussian"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Gaussian(Family):
+    r"""Rows of a cluster share a mean and a full covariance matrix.
+
+    The prior is Normal-Wishart: precision :math:`\Lambda \sim W(\nu, B^{-1})`, mean
+    :math:`\mu \sim N(m, (\kappa\Lambda)^{-1})`. Statistics are kept about an origin, so that an
+    offset of the data costs no digits: with x counted from there,
+    :math:`\eta = [\kappa m, B + \kappa m m^T, \kappa, \nu]`.
+
+    Parameters
+    ----------
+    mean : float or array (D,), optional
+        Prior mean m of the cluster means. None: the mean of the first rows.
+    kappa : float, optional
+        How many rows the prior mean is worth. None: 0.01.
+    nu : float, optional
+        Degrees of freedom, > D + 1: how many rows the prior covariance is worth. None: D + 2.
+    scale : float, array (D,) or array (D, D), optional
+        Expected covariance of a cluster (a number or variances stand for a diagonal matrix), so
+        that B = (nu - D - 1) * scale. None: from the data.
+    n_features : int, optional
+        Number of columns D; set from data.
+    origin : array (D,), optional
+        Point about which statistics are kept; set from data.
+
+    Examples
+    --------
+    >>> family = Gaussian(0.0, 0.1, 4.0, 1.0).candidates(np.zeros((1, 2)))[0]
+    >>> family.log_predictive(np.array([[1.0, 0.0]]), family.eta0[None]).round(3)
+    array([[-1.517]])
+    """
+
+    mean: float | Array | None = None
+    kappa: float | None = None
+    nu: float | None = None
+    scale: float | Array | None = None
+    n_features: int | None = None
+    origin: Array | None = None
+
+    def check(self, X: Array) -> None:
+        """Accept any finite rows."""
+
+    @property
+    def resolved(self) -> bool:
+        """Whether every hyperparameter, the number of columns and the origin are set."""
+        return not self.open and self.n_features is not None and self.origin is not None
+
+    @property
+    def open(self) -> bool:
+        """Whether mean, kappa, nu or scale must come from data."""
+        return any(v is None for v in (self.mean, self.kappa, self.nu, self.scale))
+
+    def candidates(self, X: Array) -> list[Self]:
+        """Return resolved families: one, or several expected covariances if scale is open."""
+        X = np.asarray(X, dtype=np.float64)
+        D = int(X.shape[1])
+        filled = self._with(
+            mean=X.mean(axis=0) if self.mean is None else column("mean", self.mean, D),
+            kappa=0.01 if self.kappa is None else positive("kappa", self.kappa),
+            nu=D + 2.0 if self.nu is None else degrees(self.nu, D),
+            n_features=D,
+            origin=X[0].copy(),
+        )
+        if self.scale is None:
+            return [filled._with(scale=variances) for variances in expected_variances(X)]
+        covariance(self.scale, D)
+        return [filled._with(scale=np.asarray(self.scale, dtype=np.float64))]
+
+    # ---- the exponential family ------------------------------------------------------------
+
+    @property
+    def n_stats(self) -> int:
+        """D + D D."""
+        D = self._D
+        return D + D * D
+
+    @property
+    def eta0(self) -> Array:
+        """Prior [kappa m, B + kappa m m^T, kappa, nu] about the origin, (D + D D + 2,)."""
+        mean, kappa, nu, B = self._prior
+        second = B + kappa * np.outer(mean, mean)
+        return np.concatenate([kappa * mean, second.ravel(), [kappa, nu]])
+
+    def statistic(self, X: Array) -> Array:
+        """[x, x x^T] about the origin, (N, D + D D)."""
+        x = X - self.origin
+        xp = namespace(x)
+        second = x[:, :, None] * x[:, None, :]
+        return xp.concat([x, xp.reshape(second, (x.shape[0], -1))], axis=1)
+
+    def accumulate(self, X: Array, r: Array) -> Array:
+        """Return summed statistics (K, D + D D), one cluster at a time."""
+        x = X - self.origin
+        xp = namespace(x)
+        second = [xp.reshape((r[:, k, None] * x).T @ x, (-1,)) for k in range(r.shape[1])]
+        return xp.concat([r.T @ x, xp.stack(second)], axis=1)
+
+    def log_base(self, X: Array) -> Array:
+        """-(D / 2) log 2 pi for each row, (N,)."""
+        return namespace(X).full((X.shape[0],), -0.5 * self._D * math.log(2 * math.pi))
+
+    def log_partition(self, eta: Array) -> Array:
+        """Log normaliser of the Normal-Wishart distribution, (K,)."""
+        xp = namespace(eta)
+        _, kappa, nu, B = self._standard(eta)
+        return 0.5 * self._D * xp.log(2 * math.pi / kappa) + log_normaliser(nu, B)
+
+    def mean_params(self, eta: Array) -> Array:
+        """E[Lambda mu, -Lambda / 2, -mu^T Lambda mu / 2, log|Lambda| / 2], (K, E)."""
+        xp = namespace(eta)
+        mean, kappa, nu, B = self._standard(eta)
+        precision = nu[:, None, None] * xp.linalg.inv(B)
+        first = (precision @ mean[:, :, None])[:, :, 0]
+        second = -0.5 * xp.reshape(precision, (eta.shape[0], -1))
+        square = -0.5 * (self._D / kappa + xp.sum(mean * first, axis=1))
+        log_dets = 0.5 * expected_log_det(nu, B)
+        return xp.concat([first, second, square[:, None], log_dets[:, None]], axis=1)
+
+    def log_predictive(self, X: Array, eta: Array) -> Array:
+        """Log Student-t density (N, K), base measure left out."""
+        xp, D = namespace(eta), self._D
+        mean, kappa, nu, B = self._standard(eta)
+        gammas = gammaln((nu + 1) / 2) - gammaln((nu + 1 - D) / 2)
+        shrink = kappa / (kappa + 1)
+        scale = 0.5 * (D * xp.log(2 * shrink) - log_det(B))
+        return gammas + scale - 0.5 * (nu + 1) * xp.log1p(shrink * self._distances(X, mean, B))
+
+    def expected_log_likelihood(self, X: Array, eta: Array) -> Array:
+        """E log p(x | mu, Lambda) (N, K), base measure left out."""
+        mean, kappa, nu, B = self._standard(eta)
+        distance = nu * self._distances(X, mean, B)
+        return 0.5 * (expected_log_det(nu, B) - self._D / kappa - distance)
+
+    def draw(self, eta: Array, mass: float, rng: np.random.Generator) -> Array:
+        """Draw a covariance and a mean, then one row (D,)."""
+        (mean,), (kappa,), (nu,), (B,) = self._standard(eta[None, :])
+        spread = draw_covariance_factor(nu, B, rng)
+        size = math.sqrt(1 + 1 / kappa)  # the row about its mean, and the mean about m
+        return self.origin + mean + size * (spread @ rng.standard_normal(self._D))
+
+    # ---- kernels ---------------------------------------------------------------------------
+
+    def rows(self, X: Array) -> DenseRows:
+        """Pack rows X (N, D), counted from the origin."""
+        return DenseRows(plain(X - self.origin))
+
+    def columns(self, tally: Tally) -> dict[str, Array]:
+        """Return the factor of B of every cluster, {"factor": (capacity, D, D)}."""
+        factor = np.zeros((tally.capacity, self._D, self._D))
+        _, _, _, B = self._standard(self.posterior(tally.stats, tally.mass))
+        factor[: tally.K] = np.linalg.cholesky(B).swapaxes(1, 2)
+        return {"factor": factor}
+
+    def workspace(self, tally: Tally, columns: dict[str, Array]) -> GaussianWork:
+        """Pack the tally's buffers, the factors, and what is derived from them."""
+        D, capacity = self._D, tally.capacity
+        mean, kappa, nu, B = self._prior
+        work = GaussianWork(
+            stats=tally.stats_buffer,
+            factors=columns["factor"],
+            means=np.zeros((capacity, D)),
+            inverse_diagonals=np.zeros((capacity, D)),
+            terms=np.zeros((capacity, 3)),
+            prior_factor=plain(np.linalg.cholesky(B).T),
+            prior_mean=mean,
+            kappa=kappa,
+            nu=nu,
+            residual=np.zeros(D),
+        )
+        refresh_all(work, tally.mass_buffer, tally.K)
+        return work
+
+    # ---- inside ----------------------------------------------------------------------------
+
+    @property
+    def _D(self) -> int:
+        assert self.n_features is not None
+        return self.n_features
+
+    @property
+    def _prior(self) -> tuple[Array, float, float, Array]:
+        """Mean (about the origin), kappa, nu and B of the prior."""
+        assert self.kappa is not None and self.nu is not None
+        mean = column("mean", self.mean, self._D) - self.origin
+        B = (self.nu - self._D - 1) * covariance(self.scale, self._D)
+        return mean, self.kappa, self.nu, B
+
+    def _standard(self, eta: Array) -> tuple[Array, Array, Array, Array]:
+        """Mean (K, D) about the origin, kappa (K,), nu (K,) and B (K, D, D) of eta (K, E)."""
+        xp, D = namespace(eta), self._D
+        kappa, nu = eta[:, -2], eta[:, -1]
+        mean = eta[:, :D] / kappa[:, None]
+        second = xp.reshape(eta[:, D:-2], (-1, D, D))
+        return mean, kappa, nu, second - eta[:, :D, None] * mean[:, None, :]
+
+    def _distances(self, X: Array, mean: Array, B: Array) -> Array:
+        """(x - m)^T B^-1 (x - m) for every row and cluster, (N, K)."""
+        x = X - self.origin
+        return namespace(x).stack(
+            [squares(x - mean[k], B[k]) for k in range(mean.shape[0])], axis=1
+        )

@@ -1,0 +1,170 @@
+r"""Counts of words: documents, baskets, histograms."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+import numpy as np
+from scipy import sparse
+
+from evermix._xp import Array, digamma, gammaln
+from evermix.families._hyper import positive_columns
+from evermix.families.base import Family
+from evermix.kernels.multinomial import MAX_BLOCK, MultinomialWork
+from evermix.kernels.rows import SparseRows, plain
+from evermix.tally import Layout, Tally
+
+__all__ = ["Multinomial"]
+
+PRIOR_LENGTH = 100  # words of a document drawn from the prior
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Multinomial(Family):
+    r"""Rows are counts, each cluster has its own word probabilities.
+
+    The statistic of a row is its counts and, last, their sum, which saves a sum over all words;
+    :math:`a(\eta) = \sum_w \log\Gamma(\eta_w) - \log\Gamma(\eta_{V+1})`. Rows may hold any
+    numbers >= 0; a row of zeros is as likely in every cluster.
+
+    Parameters
+    ----------
+    alpha : float or array (V,), default=0.1
+        Dirichlet prior on the word probabilities of a cluster. Small values ask for clusters
+        that use few words.
+    n_features : int, optional
+        Number of words V; set from data.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> family = Multinomial(alpha=0.5, n_features=2)
+    >>> family.log_predictive(csr_array([[1.0, 0.0]]), family.eta0[None]).round(3)
+    array([[-0.693]])
+    """
+
+    layout: ClassVar[Layout] = Layout.STATISTIC_MAJOR
+    sparse: ClassVar[bool] = True
+
+    alpha: float | Array = 0.1
+    n_features: int | None = None
+
+    def check(self, X: Array) -> None:
+        """Raise ValueError if a count is negative."""
+        counts = sparse.csr_array(X)
+        if counts.nnz and counts.data.min() < 0:
+            p = int(np.argmin(counts.data))
+            row = int(np.searchsorted(counts.indptr, p, side="right")) - 1
+            raise ValueError(
+                f"Multinomial needs counts >= 0, got {counts.data[p]} in row {row}, "
+                f"column {counts.indices[p]}. Use a Gaussian family for signed data."
+            )
+
+    @property
+    def resolved(self) -> bool:
+        """Whether the number of words is known."""
+        return self.n_features is not None
+
+    def candidates(self, X: Array) -> list[Self]:
+        """Return this family for the words of ``X`` (N, V)."""
+        positive_columns("alpha", self.alpha, X.shape[1])
+        return [self._with(alpha=_as_given(self.alpha), n_features=int(X.shape[1]))]
+
+    @property
+    def n_stats(self) -> int:
+        """V + 1: the words, and the length."""
+        return self._V + 1
+
+    @property
+    def eta0(self) -> Array:
+        """The Dirichlet parameters and their sum, (V + 1,)."""
+        alpha = self._alpha
+        return np.append(alpha, alpha.sum())
+
+    def statistic(self, X: Array) -> Array:
+        """Counts and length of each row, (N, V + 1), dense."""
+        counts = sparse.csr_array(X).toarray()
+        return np.column_stack([counts, counts.sum(axis=1)])
+
+    def accumulate(self, X: Array, r: Array) -> Array:
+        """Return summed counts and lengths (K, V + 1)."""
+        counts = sparse.csr_array(X)
+        return np.vstack([counts.T @ r, counts.sum(axis=1) @ r]).T
+
+    def log_base(self, X: Array) -> Array:
+        """Log multinomial coefficient of each row, (N,)."""
+        counts = sparse.csr_array(X)
+        parts = np.bincount(_row_of(counts), gammaln(counts.data + 1), minlength=counts.shape[0])
+        return gammaln(counts.sum(axis=1) + 1) - parts
+
+    def log_partition(self, eta: Array) -> Array:
+        """Log normaliser of the Dirichlet distribution, (K,)."""
+        return gammaln(eta[:, :-1]).sum(axis=1) - gammaln(eta[:, -1])
+
+    def mean_params(self, eta: Array) -> Array:
+        """E log of the word probabilities, as digamma of the words and of the sum, (K, V + 1)."""
+        mean = digamma(eta)
+        mean[:, -1] *= -1
+        return mean
+
+    def log_predictive(self, X: Array, eta: Array) -> Array:
+        """Log Dirichlet-multinomial probability (N, K), coefficient left out."""
+        counts = sparse.csr_array(X)
+        length, row = counts.sum(axis=1), _row_of(counts)
+        out = np.empty((counts.shape[0], eta.shape[0]))
+        for k, total in enumerate(eta[:, -1]):
+            now = eta[k, counts.indices]
+            rising = gammaln(now + counts.data) - gammaln(now)
+            out[:, k] = np.bincount(row, rising, minlength=counts.shape[0])
+            out[:, k] -= gammaln(total + length) - gammaln(total)
+        return out
+
+    def expected_log_likelihood(self, X: Array, eta: Array) -> Array:
+        """E log p(x | phi) under clusters eta, (N, K), coefficient left out."""
+        counts = sparse.csr_array(X)
+        mean = self.mean_params(eta)
+        return counts @ mean[:, :-1].T + np.outer(counts.sum(axis=1), mean[:, -1])
+
+    def draw(self, eta: Array, mass: float, rng: np.random.Generator) -> Array:
+        """Draw word probabilities, then a document (V,) as long as the cluster's average."""
+        length = PRIOR_LENGTH
+        if mass > 0:
+            length = max(1, round((eta[-1] - self._alpha.sum()) / mass))
+        return rng.multinomial(length, rng.dirichlet(eta[:-1])).astype(np.float64)
+
+    def rows(self, X: Array) -> SparseRows:
+        """Pack rows X (N, V), CSR without duplicate entries."""
+        return SparseRows(
+            plain(X.indptr, np.int64), plain(X.indices, np.int32), plain(X.data, np.float64)
+        )
+
+    def workspace(self, tally: Tally, columns: dict[str, Array]) -> MultinomialWork:
+        """Pack the tally's counts for the kernels."""
+        alpha = self._alpha
+        # A product of this many factors stays within the range of floats, down to alpha^block.
+        block = int(300 / max(300 / MAX_BLOCK, -np.log10(alpha.min())))
+        return MultinomialWork(
+            stats=tally.stats_buffer,
+            alpha=alpha,
+            alpha_sum=float(alpha.sum()),
+            block=max(1, block),
+            words=np.zeros(MAX_BLOCK, dtype=np.int64),
+            shifts=np.zeros(MAX_BLOCK),
+            products=np.zeros(tally.capacity),
+        )
+
+    @property
+    def _V(self) -> int:
+        assert self.n_features is not None
+        return self.n_features
+
+    @property
+    def _alpha(self) -> Array:
+        return positive_columns("alpha", self.alpha, self._V)
+
+
+def _as_given(value: float | Array) -> float | Array:
+    return float(value) if np.ndim(value) == 0 else np.asarray(value, dtype=np.float64)
+
+
+def _row_of(counts: Array) -> Array:
+    return np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
