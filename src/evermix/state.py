@@ -112,10 +112,6 @@ class State:
         order = np.argsort(ids)
         self.lineage = Lineage([born[j] for j in order], [ALIVE] * len(born), [ALIVE] * len(born))
 
-    def copy(self) -> "State":
-        """Return a state that shares no memory with this one."""
-        other = State.from_arrays(*self.to_arrays())
-        return other
 
     def to_arrays(self) -> tuple[dict[str, Array], dict[str, Any]]:
         """Return the state as named arrays and a JSON-ready header."""

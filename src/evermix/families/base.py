@@ -22,6 +22,8 @@ from evermix.tally import Layout, Tally
 
 __all__ = ["Family"]
 
+PAIRS = 64  # pairs of clusters fused at a time, to bound memory
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Family(ABC):
@@ -127,6 +129,28 @@ class Family(ABC):
         mean = self.mean_params(eta)
         S = self.n_stats
         return self.statistic(X) @ mean[:, :S].T + mean[:, S:].sum(axis=1)
+
+    def log_fusion(self, tally: Tally, pairs: Array) -> Array:
+        """Log marginal likelihood of each pair (P, 2) of clusters fused, minus apart; (P,)."""
+        single = self.log_marginal(tally.stats, tally.mass)
+        fused = np.empty(len(pairs))
+        for start in range(0, len(pairs), PAIRS):
+            a, b = pairs[start : start + PAIRS].T
+            stats, mass = tally.stats[a] + tally.stats[b], tally.mass[a] + tally.mass[b]
+            fused[start : start + PAIRS] = self.log_marginal(stats, mass)
+        return fused - single[pairs[:, 0]] - single[pairs[:, 1]]
+
+    def fusion_bound(self, tally: Tally, rows: Array) -> Array:
+        """Cheap lower bound (R, K) on :meth:`log_fusion` of clusters ``rows`` (R,) with all others.
+
+        By Jensen, log p(x_b | x_a) >= E[log p(x_b | phi) | x_a], whichever of the two comes first.
+        """
+        eta = self.posterior(tally.stats, tally.mass)
+        seen, mean = eta - self.eta0, self.mean_params(eta)
+        marginal = self.log_partition(eta) - self.log_partition(self.eta0[None, :])
+        gone = seen[rows] @ mean.T - marginal[rows, None]
+        stays = mean[rows] @ seen.T - marginal
+        return np.maximum(gone, stays)
 
     # ---- kernels ---------------------------------------------------------------------------
 

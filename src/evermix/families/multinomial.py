@@ -9,7 +9,7 @@ from scipy import sparse
 from evermix._xp import Array, digamma, gammaln
 from evermix.families._hyper import positive_columns
 from evermix.families.base import Family
-from evermix.kernels.multinomial import MAX_BLOCK, MultinomialWork
+from evermix.kernels.multinomial import MAX_BLOCK, MultinomialWork, fuse_pairs
 from evermix.kernels.rows import SparseRows, plain
 from evermix.tally import Layout, Tally
 
@@ -123,6 +123,27 @@ class Multinomial(Family):
         counts = sparse.csr_array(X)
         mean = self.mean_params(eta)
         return counts @ mean[:, :-1].T + np.outer(counts.sum(axis=1), mean[:, -1])
+
+    def log_fusion(self, tally: Tally, pairs: Array) -> Array:
+        """Log marginal likelihood of each pair (P, 2) of clusters fused, minus apart; (P,)."""
+        out = np.empty(len(pairs))
+        fuse_pairs(plain(tally.stats), self.eta0, plain(pairs, np.int64), out)
+        return out
+
+    def fusion_bound(self, tally: Tally, rows: Array) -> Array:
+        """Cheap lower bound (R, K) on :meth:`log_fusion`, word by word where the counts lie."""
+        K = tally.K
+        seen, prior = tally.stats_buffer[:, :K], self.eta0[:, None]
+        eta = seen + prior
+        mean = digamma(eta)
+        mean[-1] *= -1
+        marginal = self.log_partition(eta.T) - self.log_partition(prior.T)
+        if 2 * len(rows) > K:  # one product for all pairs serves both directions
+            fit = seen.T @ mean
+            return np.maximum(fit - marginal[:, None], fit.T - marginal)[rows]
+        gone = seen[:, rows].T @ mean - marginal[rows, None]
+        stays = mean[:, rows].T @ seen - marginal
+        return np.maximum(gone, stays)
 
     def draw(self, eta: Array, mass: float, rng: np.random.Generator) -> Array:
         """Draw word probabilities, then a document (V,) as long as the cluster's average."""

@@ -11,15 +11,18 @@ so that the inner loops run over clusters; small counts multiply their factors a
 
 from typing import NamedTuple
 
+import numpy as np
+
 from evermix._xp import Array
 from evermix.kernels.base import implement, kernel
 from evermix.kernels.rows import SparseRows
-from evermix.kernels.special import log, log_rising
+from evermix.kernels.special import log, log_rising, strict
 
-__all__ = ["MAX_BLOCK", "MultinomialWork"]
+__all__ = ["MAX_BLOCK", "MultinomialWork", "fuse_pairs"]
 
 MAX_BLOCK = 24  # factors that share one log
 MAX_COUNT = 32  # counts up to this are written as factors
+FAINT = 1e-9  # soft counts below this do not matter when clusters are compared
 
 
 class MultinomialWork(NamedTuple):
@@ -108,6 +111,35 @@ def add(
 @kernel
 def open_slot(work: MultinomialWork, slot: int) -> None:
     """Nothing is derived from the statistics, so there is nothing to set."""
+
+
+@kernel
+def fuse_pairs(stats: Array, prior: Array, pairs: Array, out: Array) -> None:
+    """Log marginal likelihood of pairs (P, 2) of clusters fused, minus apart, into ``out`` (P,).
+
+    Here ``stats`` (K, V + 1) lie cluster by cluster: a pair reads two whole rows.
+
+    Each word adds log Gamma(p + a + b) + log Gamma(p) - log Gamma(p + a) - log Gamma(p + b), which
+    is zero unless both clusters have the word; the lengths subtract the same.
+    """
+    lengths = prior.size - 1
+    common = np.empty((3, lengths))  # prior, count in a, count in b: contiguous, for vector code
+    for p in range(pairs.shape[0]):
+        a, b = stats[pairs[p, 0]], stats[pairs[p, 1]]
+        n = 0
+        for w in range(lengths):
+            if a[w] > FAINT and b[w] > FAINT:
+                common[0, n], common[1, n], common[2, n] = prior[w], a[w], b[w]
+                n += 1
+        total = 0.0
+        for j in range(n):
+            total += _interaction(common[0, j], common[1, j], common[2, j])
+        out[p] = total - _interaction(prior[lengths], a[lengths], b[lengths])
+
+
+@strict
+def _interaction(p: float, x: float, y: float) -> float:
+    return log_rising(p + x, y) - log_rising(p, y)
 
 
 implement(MultinomialWork, score=score, add=add, open_slot=open_slot)

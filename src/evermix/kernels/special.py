@@ -12,7 +12,7 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.extending import intrinsic
 
-__all__ = ["log", "log1p", "log_rising"]
+__all__ = ["log", "log1p", "log_rising", "strict"]
 
 # The order of operations matters below, so nothing may be reordered: "contract" alone. A loop
 # becomes vector code only if every call in it is inlined.

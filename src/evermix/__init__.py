@@ -1,0 +1,1 @@
+"""evermix: clusters data that keep arriving."""

@@ -1,0 +1,155 @@
+"""What an engine is: a way to compute the posterior, one batch at a time."""
+
+from abc import ABC, abstractmethod
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from evermix._xp import Array
+from evermix.model import Model
+from evermix.priors.base import Prior
+from evermix.state import State
+
+__all__ = ["Batch", "CapacityWarning", "Engine", "Info", "RowResults"]
+
+
+class CapacityWarning(UserWarning):
+    """The number of clusters reached ``max_clusters``."""
+
+
+class Batch(NamedTuple):
+    """Some rows of data, already validated.
+
+    Attributes
+    ----------
+    X : array (N, D) or CSR matrix (N, D), float64
+    weights : array (N,)
+        Weight of each row; a row of weight zero is labelled but teaches nothing.
+    """
+
+    X: Array
+    weights: Array
+
+
+class RowResults(NamedTuple):
+    """What was said of each row when it was met.
+
+    Attributes
+    ----------
+    labels : int64 array (N,)
+        The id of the most probable cluster; -1 where there was none yet (rows of weight zero).
+    probabilities : array (N,)
+        Its probability.
+    log_predictive : array (N,)
+        Log predictive density of the row before it was learnt, base measure included.
+    born : bool array (N,)
+        Whether the row opened a new cluster.
+    """
+
+    labels: Array
+    probabilities: Array
+    log_predictive: Array
+    born: Array
+
+    @classmethod
+    def empty(cls, n: int) -> "RowResults":
+        """Return results for n rows, to be filled."""
+        return cls(np.full(n, -1, dtype=np.int64), np.zeros(n), np.zeros(n), np.zeros(n, bool))
+
+
+@dataclass(frozen=True)
+class Info:
+    """What happened in a step: worth looking at, never needed to go on.
+
+    Attributes
+    ----------
+    rows : int
+        Rows in the batch.
+    clock : int
+        Observations seen so far.
+    K : int
+        Clusters after the step.
+    births, dropped : list of int
+        Ids of the clusters that were born, and of those that faded and were dropped.
+    merges : list of (int, int)
+        ``(gone, into)`` for every merge.
+    log_predictive : float
+        Sum of the log predictive densities of the rows, each before it was learnt.
+    seconds : float
+        Wall time of the step.
+    results : RowResults or None
+        What was said of each row.
+    """
+
+    rows: int
+    clock: int
+    K: int
+    births: list[int] = field(default_factory=list)
+    dropped: list[int] = field(default_factory=list)
+    merges: list[tuple[int, int]] = field(default_factory=list)
+    log_predictive: float = 0.0
+    seconds: float = 0.0
+    results: RowResults | None = None
+
+    def summary(self) -> "Info":
+        """Return the same without the row results, small enough to keep."""
+        return replace(self, results=None)
+
+    def to_event(self) -> dict[str, Any]:
+        """Return the summary as a JSON-ready dict, for traces."""
+        event = asdict(self.summary())
+        del event["results"]
+        return event
+
+
+@dataclass(frozen=True)
+class Engine(ABC):
+    """A way to compute the posterior, given as plain settings."""
+
+    needs: ClassVar[tuple[type[Prior], ...]]
+    """Capabilities that the prior must have."""
+
+    def check(self, model: Model) -> None:
+        """Raise TypeError or ValueError if this engine cannot work with the model."""
+        for capability in self.needs:
+            if not isinstance(model.prior, capability):
+                raise TypeError(
+                    f"{type(self).__name__} needs a prior with the capability "
+                    f"{capability.__name__}; {type(model.prior).__name__} has it not. "
+                    f"Priors that have it: {', '.join(_having(capability))}."
+                )
+
+    @abstractmethod
+    def start(self, model: Model, rng: np.random.Generator) -> State:
+        """Return the state before any data."""
+
+    @abstractmethod
+    def step(
+        self, model: Model, state: State, batch: Batch, rng: np.random.Generator
+    ) -> tuple[State, Info]:
+        """Learn one batch.   Consumes: state."""
+
+    @abstractmethod
+    def log_weights(self, model: Model, state: State) -> Array:
+        """Log predictive probabilities (K + 1,) of the clusters and, last, of a new one."""
+
+    def to_spec(self) -> dict[str, Any]:
+        """Return the settings as a JSON-ready dict."""
+        return asdict(self)
+
+    @classmethod
+    def from_spec(cls, spec: dict[str, Any]) -> Self:
+        """Return the engine that :meth:`to_spec` described."""
+        return cls(**spec)
+
+
+def _having(capability: type[Prior]) -> list[str]:
+    found: set[str] = set()
+    waiting = [capability]
+    while waiting:
+        kind = waiting.pop()
+        waiting += kind.__subclasses__()
+        if not kind.__abstractmethods__:
+            found.add(kind.__name__)
+    return sorted(found)

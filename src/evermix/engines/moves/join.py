@@ -1,0 +1,95 @@
+r"""Joining clusters that explain the same data.
+
+Two clusters are fused when the posterior log odds of the fused partition, with soft counts,
+
+.. math::
+
+    \Delta = \log M(s_a + s_b) - \log M(s_a) - \log M(s_b) + \log p(\Pi_{ab}) - \log p(\Pi),
+
+exceed a threshold. For hard counts this is exact. Computing it for every pair would cost far more
+than the pass itself, so only clusters whose mass has changed by a tenth since they were last judged
+are judged again, each against its most promising partners. Those are found by Jensen's bound
+
+.. math::
+
+    \log M(s_a + s_b) - \log M(s_a) \ge \mathrm{E}[\log p(x_b | \phi) | x_a],
+
+which is one matrix product for all pairs.
+"""
+
+import numpy as np
+
+from evermix._xp import Array
+from evermix.families.base import Family
+from evermix.model import Model
+from evermix.priors.base import HasPartition, occupancy
+from evermix.state import State
+
+__all__ = ["join"]
+
+PARTNERS = 5  # partners judged exactly, per cluster
+CHANGED = 0.1  # relative change of mass that asks for a new judgement
+
+
+def join(model: Model, state: State, threshold: float) -> list[tuple[int, int]]:
+    """Fuse pairs whose log odds exceed ``threshold``; return (gone, into) ids.   Consumes: state.
+
+    Each cluster takes part in at most one fusion per call.
+    """
+    pairs = _candidates(model.family, state)
+    if not len(pairs):
+        return []
+    odds = log_odds(model, state, pairs)
+    taken: set[int] = set()
+    merges = []
+    for p in np.argsort(-odds, kind="stable"):
+        a, b = (int(k) for k in pairs[p])
+        if odds[p] <= threshold:
+            break
+        if a in taken or b in taken:
+            continue
+        taken |= {a, b}
+        merges.append(_fuse(state, a, b))
+    if merges:
+        gone = {k for k, _ in merges}
+        state.take(np.array([j for j, k in enumerate(state.tally.ids) if int(k) not in gone]))
+    return merges
+
+
+def log_odds(model: Model, state: State, pairs: Array) -> Array:
+    """Log odds of fusing each pair (P, 2) of rows, (P,)."""
+    prior, tally = model.prior, state.tally
+    assert isinstance(prior, HasPartition)  # the engine's `needs` says so
+    occupied = occupancy(tally.mass, tally.extras)
+    odds = prior.log_merge_odds(tally.mass, occupied, pairs)
+    return model.family.log_fusion(tally, pairs) + odds
+
+
+def _candidates(family: Family, state: State) -> Array:
+    """Pairs (P, 2) of rows worth judging; marks their clusters as judged."""
+    tally, judged = state.tally, state.columns["judged"][: state.tally.K]
+    able = tally.mass >= 1.0
+    due = np.flatnonzero(able & (np.abs(tally.mass - judged) > CHANGED * judged))
+    judged[due] = tally.mass[due]
+    if able.sum() < 2 or not len(due):
+        return np.empty((0, 2), dtype=np.int64)
+    bound = family.fusion_bound(tally, due)
+    bound[:, ~able] = -np.inf
+    bound[np.arange(len(due)), due] = -np.inf
+    count = min(PARTNERS, int(able.sum()) - 1)
+    best = np.argpartition(-bound, count - 1, axis=1)[:, :count]
+    pairs = np.stack([np.repeat(due, count), best.ravel()], axis=1)
+    return np.unique(np.sort(pairs, axis=1), axis=0)
+
+
+def _fuse(state: State, a: int, b: int) -> tuple[int, int]:
+    """Fuse rows a and b into the heavier one, whose id lives on; return (gone, into) ids."""
+    tally = state.tally
+    into, gone = (a, b) if tally.mass[a] >= tally.mass[b] else (b, a)
+    tally.fuse(into, gone)
+    seen = state.columns["last_seen"]
+    seen[into] = max(seen[into], seen[gone])
+    state.columns["judged"][into] = 0.0
+    ids = int(tally.ids[gone]), int(tally.ids[into])
+    state.lineage.merge(*ids, state.clock)
+    return ids

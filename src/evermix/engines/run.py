@@ -1,0 +1,56 @@
+"""The loop over batches, written once for every engine."""
+
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import TypeAlias
+
+import numpy as np
+
+from evermix.engines.base import Batch, Engine, Info
+from evermix.model import Model
+from evermix.state import State
+
+__all__ = ["Observer", "run"]
+
+Observer: TypeAlias = Callable[[State, Info], None]
+"""Called after every step with the new state, which it must not change, and what happened."""
+
+
+def run(
+    engine: Engine,
+    model: Model,
+    state: State,
+    batches: Iterable[Batch],
+    rng: np.random.Generator,
+    observers: Iterable[Observer] = (),
+) -> State:
+    """Step through the batches, telling every observer after each.   Consumes: state.
+
+    An interrupt (Ctrl-C) waits for the step in progress, so that the state is always whole.
+    """
+    observers = tuple(observers)
+    for batch in batches:
+        with _interrupts_wait():
+            state, info = engine.step(model, state, batch, rng)
+            for observe in observers:
+                observe(state, info)
+    return state
+
+
+@contextmanager
+def _interrupts_wait() -> Iterator[None]:
+    """Hold back SIGINT until the block ends, then deliver it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    held: list[tuple[int, FrameType | None]] = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: held.append((number, frame)))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if held and callable(before):
+        before(*held[0])

@@ -1,0 +1,7 @@
+"""Estimators with the interface of scikit-learn."""
+
+from evermix.estimators.mixture import Mixture
+from evermix.estimators.persistence import load
+from evermix.estimators.select import PriorScore, score_priors, select_prior
+
+__all__ = ["Mixture", "PriorScore", "load", "score_priors", "select_prior"]

@@ -1,0 +1,141 @@
+"""Saving and loading estimators: specs in the header, everything else as arrays."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from evermix._random import restore
+from evermix._xp import Array
+from evermix.engines import ENGINES
+from evermix.engines.base import Batch, Engine, RowResults
+from evermix.estimators.mixture import Mixture
+from evermix.families import FAMILIES
+from evermix.families.base import Family
+from evermix.io import checkpoint
+from evermix.model import Model
+from evermix.priors import PRIORS
+from evermix.priors.base import Prior
+from evermix.state import State
+
+__all__ = ["load", "load_with_extra", "save"]
+
+Part = TypeVar("Part", Family, Prior, Engine)
+
+
+def save(mix: Mixture, path: str | Path, extra: Mapping[str, Any] | None = None) -> None:
+    """Write a mixture, and JSON-ready ``extra`` entries beside it, to one file."""
+    if not mix.__sklearn_is_fitted__():
+        raise ValueError("there is nothing to save yet; call fit or partial_fit first.")
+    arrays: dict[str, Array] = {}
+    header: dict[str, Any] = {
+        "kind": "mixture",
+        "params": _params(mix),
+        "family": _named(mix._family),
+        "n_features_in": mix.n_features_in_,
+        "extra": dict(extra or {}),
+    }
+    if "feature_names_in_" in vars(mix):
+        header["feature_names_in"] = [str(name) for name in mix.feature_names_in_]
+    if mix._model is None:
+        _put_waiting(mix._waiting, arrays)
+    else:
+        state_arrays, header["state"] = mix._state.to_arrays()
+        header["model"] = {
+            "family": _named(mix._model.family),
+            "prior": _named(mix._model.prior),
+            "max_clusters": mix._model.max_clusters,
+        }
+        header["rng"] = mix._rng.bit_generator.state
+        arrays |= {f"state.{name}": values for name, values in state_arrays.items()}
+        last = mix._results._asdict().items()
+        arrays |= {f"results.{name}": np.asarray(values) for name, values in last}
+    checkpoint.write(path, arrays, header)
+
+
+def load(path: str | Path, custom: Iterable[type[Prior]] = ()) -> Mixture:
+    """Restore a mixture from a file written by :meth:`Mixture.save`.
+
+    Parameters
+    ----------
+    path : path-like
+    custom : iterable of Prior classes
+        Your own priors, if the saved mixture uses one.
+    """
+    return load_with_extra(path, custom)[0]
+
+
+def load_with_extra(
+    path: str | Path, custom: Iterable[type[Prior]] = ()
+) -> tuple[Mixture, dict[str, Any]]:
+    """Restore a mixture, and the ``extra`` entries that were saved beside it."""
+    arrays, header = checkpoint.read(path)
+    if header.get("kind") != "mixture":
+        raise checkpoint.CheckpointError(f"{path} holds a {header.get('kind')}, not a mixture.")
+    priors = PRIORS | {cls.__name__: cls for cls in custom}
+    params = header["params"]
+    mix = Mixture(
+        family="auto" if params["family"] is None else _built(params["family"], FAMILIES),
+        prior=None if params["prior"] is None else _built(params["prior"], priors),
+        engine=None if params["engine"] is None else _built(params["engine"], ENGINES),
+        max_clusters=params["max_clusters"],
+        random_state=params["random_state"],
+    )
+    mix._begin(_built(header["family"], FAMILIES))
+    mix.n_features_in_ = header["n_features_in"]
+    if "feature_names_in" in header:
+        mix.feature_names_in_ = np.array(header["feature_names_in"], dtype=object)
+    if "model" in header:
+        saved = header["model"]
+        mix._model = Model(
+            _built(saved["family"], FAMILIES), _built(saved["prior"], priors), saved["max_clusters"]
+        )
+        mix._rng = restore(header["rng"])
+        mix._state = State.from_arrays(_group(arrays, "state."), header["state"])
+        mix._results = RowResults(**_group(arrays, "results."))
+    else:
+        mix._waiting = _get_waiting(arrays)
+    return mix, header["extra"]
+
+
+def _params(mix: Mixture) -> dict[str, Any]:
+    seed = mix.random_state
+    return {
+        "family": None if isinstance(mix.family, str) else _named(mix.family),
+        "prior": None if mix.prior is None else _named(mix.prior),
+        "engine": None if mix.engine is None else _named(mix.engine),
+        "max_clusters": mix.max_clusters,
+        # A generator object cannot be a parameter of a plain file; its state is saved with the rng.
+        "random_state": int(seed) if isinstance(seed, int | np.integer) else None,
+    }
+
+
+def _named(part: Family | Prior | Engine) -> dict[str, Any]:
+    return {"name": type(part).__name__, "spec": part.to_spec()}
+
+
+def _built(saved: dict[str, Any], classes: Mapping[str, type[Part]]) -> Part:
+    if saved["name"] not in classes:
+        raise checkpoint.CheckpointError(
+            f"the file uses {saved['name']}, which is not part of evermix. "
+            f"If it is your own prior, pass it: em.load(path, custom=[{saved['name']}])."
+        )
+    return classes[saved["name"]].from_spec(saved["spec"])
+
+
+def _group(arrays: Mapping[str, Array], prefix: str) -> dict[str, Array]:
+    return {k[len(prefix) :]: v for k, v in arrays.items() if k.startswith(prefix)}
+
+
+def _put_waiting(waiting: list[Batch], arrays: dict[str, Array]) -> None:
+    """Save the rows of a model whose scale is not known yet (dense: counts never wait)."""
+    arrays["waiting.X"] = np.vstack([batch.X for batch in waiting])
+    arrays["waiting.weights"] = np.concatenate([batch.weights for batch in waiting])
+    arrays["waiting.cuts"] = np.cumsum([len(batch.weights) for batch in waiting])[:-1]
+
+
+def _get_waiting(arrays: Mapping[str, Array]) -> list[Batch]:
+    X, weights, cuts = (arrays[f"waiting.{name}"] for name in ("X", "weights", "cuts"))
+    parts = zip(np.split(X, cuts), np.split(weights, cuts), strict=True)
+    return [Batch(np.ascontiguousarray(x), np.ascontiguousarray(w)) for x, w in parts]

@@ -1,0 +1,78 @@
+"""From what the user asked for to a model with every hyperparameter set."""
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from evermix._xp import Array
+from evermix.engines.adf import ADF
+from evermix.engines.base import Batch
+from evermix.engines.run import run
+from evermix.families import Bernoulli, DiagonalGaussian, Gaussian, Multinomial
+from evermix.families.base import Family
+from evermix.model import Model
+from evermix.priors import NGGP
+from evermix.priors.base import GibbsType, Prior
+
+__all__ = ["WARMUP", "automatic_family", "prepare_rows", "resolve"]
+
+WARMUP = 1000  # rows that open hyperparameters are chosen from
+FULL_COVARIANCE = 32  # features up to which "auto" takes full covariances
+LARGEST = 1e100  # squares and their sums must stay finite
+
+
+def automatic_family(X: Array) -> Family:
+    """Choose a family for validated rows X: counts, yes/no answers, or real vectors."""
+    if sparse.issparse(X):
+        return Multinomial()
+    if X.dtype.kind == "b":
+        return Bernoulli()
+    if X.dtype.kind in "iu" and (X.size == 0 or X.min() >= 0):
+        return Multinomial()
+    return Gaussian() if X.shape[1] <= FULL_COVARIANCE else DiagonalGaussian()
+
+
+def prepare_rows(family: Family, X: Array) -> Array:
+    """Return rows as the family wants them (float64, CSR or dense), or raise ValueError."""
+    if family.sparse:
+        X = sparse.csr_matrix(X, dtype=np.float64, copy=False)
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+    else:
+        X = np.ascontiguousarray(X, dtype=np.float64)
+    values = X.data if family.sparse else X
+    if values.size and np.abs(values).max() > LARGEST:
+        raise ValueError(
+            f"X holds values up to {np.abs(values).max():.3g}; beyond {LARGEST:g} their squares "
+            "overflow. Rescale the features."
+        )
+    family.check(X)
+    return X
+
+
+def resolve(family: Family, prior: Prior, max_clusters: int | None, X: Array) -> Model:
+    """Return the model for a family, a prior and the first prepared rows X (N, D).
+
+    Where hyperparameters are open, the candidate under which one pass over the rows predicts them
+    best, each before it is learnt, is taken.
+    """
+    candidates = family.candidates(X)
+    if len(candidates) == 1:
+        return Model(candidates[0], prior, max_clusters)
+    # A prior without a compiled path would make the choice slow; the scale hardly depends on it.
+    judge = prior if isinstance(prior, GibbsType) else NGGP()
+    evidence = [_evidence(Model(candidate, judge), X) for candidate in candidates]
+    return Model(candidates[int(np.argmax(evidence))], prior, max_clusters)
+
+
+def _evidence(model: Model, X: Array) -> float:
+    """Sum of log predictive densities over one pass."""
+    total: list[float] = []
+    engine = ADF(merge=None)
+    rng = np.random.default_rng(0)  # the filter draws nothing
+    batch = Batch(X, np.ones(X.shape[0]))
+    watch: Any = lambda state, info: total.append(info.log_predictive)  # noqa: E731
+    run(engine, model, engine.start(model, rng), [batch], rng, [watch])
+    return sum(total)

@@ -1,0 +1,189 @@
+"""Assumed density filtering: one pass, one observation at a time, for any family.
+
+The loop follows Algorithm 1 of Tank, Foti and Fox (2015) with its misprints mended: predictive
+weights, responsibilities, birth or renormalisation, update.
+"""
+
+from math import exp, expm1, inf, log, log1p
+from typing import Any, NamedTuple
+
+from evermix._xp import Array
+from evermix.kernels.base import add, kernel, open_slot, score
+from evermix.kernels.weights import new_weight
+
+__all__ = ["CHECK", "DONE", "ROOM", "Clusters", "Out", "Scratch", "Settings", "adf_pass", "refresh"]
+
+DONE, ROOM, CHECK = 0, 1, 2  # why a pass stopped: no rows left, buffers full, time to tidy up
+
+HARD = 1.0 - 1e-12  # a responsibility from here on counts as certain
+NEGLIGIBLE = -36.8  # log of 1e-16: smaller responsibilities are lost in rounding anyway
+SEEN = 0.01  # a responsibility above this shows that a cluster is in use
+FRESH = 1e-3  # relative change of n or E[K'] that asks for a new new-cluster weight
+
+
+class Clusters(NamedTuple):
+    """Per-cluster buffers (capacity,).   # INOUT."""
+
+    mass: Array
+    log_empty: Array
+    hard: Array
+    last_seen: Array
+
+
+class Scratch(NamedTuple):
+    """Derived per-cluster buffers (capacity,): weight, its log, occupancy, log responsibility."""
+
+    weight: Array
+    log_weight: Array
+    occupied: Array
+    rho: Array
+
+
+class Settings(NamedTuple):
+    """Birth threshold, the paper's rule or ours, cap on K (or a huge number), tidying interval."""
+
+    birth: float
+    paper: bool
+    cap: int
+    every: int
+
+
+class Out(NamedTuple):
+    """Results per row (N,): slot of the best cluster, its probability, log predictive, birth.   # OUT."""
+
+    slot: Array
+    probability: Array
+    log_predictive: Array
+    born: Array
+
+
+@kernel
+def refresh(k: int, sigma: float, paper: bool, clusters: Clusters, scratch: Scratch) -> None:
+    """Recompute occupancy and predictive weight of one cluster."""
+    mass = clusters.mass[k]
+    some = 1.0 if clusters.hard[k] > 0.0 else -expm1(clusters.log_empty[k])
+    scratch.occupied[k] = min(mass, some)
+    weight = max(mass - sigma, 0.0) if paper else mass - sigma * scratch.occupied[k]
+    scratch.weight[k] = weight
+    scratch.log_weight[k] = log(weight) if weight > 0.0 else -inf
+
+
+@kernel
+def _new_weight(K: int, prior: Any, clusters: Clusters, scratch: Scratch, last: Array) -> float:
+    """Weight of a new cluster; ``last`` (3,) holds n, E[K'] and the weight when last computed."""
+    n = 0.0
+    expected = 0.0
+    for k in range(K):
+        n += clusters.mass[k]
+        expected += scratch.occupied[k]
+    stale = abs(n - last[0]) > FRESH * last[0] or abs(expected - last[1]) > FRESH * last[1]
+    if stale:
+        last[0] = n
+        last[1] = expected
+        last[2] = new_weight(prior.kind, prior.a, prior.sigma, prior.tau, n, expected)
+    return last[2]
+
+
+@kernel
+def _normalise(slots: int, rho: Array) -> int:
+    """Turn log responsibilities into responsibilities and return the best slot."""
+    best = 0
+    for k in range(1, slots):
+        if rho[k] > rho[best]:
+            best = k
+    top = rho[best]
+    total = 0.0
+    for k in range(slots):
+        below = rho[k] - top
+        rho[k] = exp(below) if below > NEGLIGIBLE else 0.0
+        total += rho[k]
+    for k in range(slots):
+        rho[k] /= total
+    return best
+
+
+@kernel
+def _log_sum(slots: int, rho: Array) -> float:
+    """Log of the sum of the exponentials."""
+    top = rho[0]
+    for k in range(1, slots):
+        top = max(top, rho[k])
+    total = 0.0
+    for k in range(slots):
+        below = rho[k] - top
+        if below > NEGLIGIBLE:
+            total += exp(below)
+    return top + log(total)
+
+
+@kernel
+def adf_pass(
+    work: Any,  # INOUT the family's work
+    rows: Any,  # IN    the family's rows
+    weights: Array,  # IN    (N,)
+    prior: Any,  # IN    the prior's scalars
+    clusters: Clusters,  # INOUT
+    scratch: Scratch,  # INOUT up to date for slots 0..K-1
+    last: Array,  # INOUT (3,) the last new-cluster weight
+    settings: Settings,  # IN
+    K: int,
+    clock: int,
+    start: int,
+    out: Out,  # OUT
+) -> tuple[int, int, int, bool, int]:
+    """Learn the rows from ``start`` on, until there are no more, no room, or it is time to tidy up.
+
+    Returns the next row, K, the clock, whether the cap refused a birth, and why the pass stopped.
+    """
+    capacity = clusters.mass.shape[0]
+    refused = False
+    rho = scratch.rho
+    for i in range(start, weights.shape[0]):
+        if K + 2 > capacity:
+            return i, K, clock, refused, ROOM
+        omega = 1.0 if K == 0 else _new_weight(K, prior, clusters, scratch, last)
+        score(work, rows, i, K + 1, rho)
+        total = omega
+        for k in range(K):
+            total += scratch.weight[k]
+            rho[k] += scratch.log_weight[k]
+        rho[K] += log(omega)
+        evidence = _log_sum(K + 1, rho)
+        out.log_predictive[i] = evidence - log(total)
+
+        w = weights[i]
+        wanted = K == 0 or exp(rho[K] - evidence) > settings.birth
+        if wanted and w > 0.0 and K >= settings.cap:
+            refused = True
+        born = wanted and w > 0.0 and K < settings.cap
+        slots = K + 1 if born else K
+        if slots == 0:  # a row of weight zero before any cluster
+            continue
+        best = _normalise(slots, rho)
+        out.slot[i] = best
+        out.probability[i] = rho[best]
+        out.born[i] = born
+        if w == 0.0:
+            continue
+
+        clock += 1
+        if born:
+            clusters.last_seen[K] = clock
+            K += 1
+            open_slot(work, K)
+        for k in range(slots):
+            q = rho[k]
+            if q == 0.0:
+                continue
+            clusters.mass[k] += w * q
+            if q >= HARD:
+                clusters.hard[k] += w
+            else:
+                clusters.log_empty[k] += w * log1p(-q)
+            if q > SEEN:
+                clusters.last_seen[k] = clock
+            add(work, rows, i, k, w * q, clusters.mass[k])
+            refresh(k, prior.sigma, settings.paper, clusters, scratch)
+        if clock % settings.every == 0:
+            return i + 1, K, clock, refused, CHECK
+    return weights.shape[0], K, clock, refused, DONE

@@ -1,0 +1,202 @@
+"""Laws that every family, prior and engine obeys, shipped so that yours can be held to them.
+
+Each check raises AssertionError with the law that was broken.
+
+>>> import evermix as em
+>>> from evermix.testing import check_prior
+>>> check_prior(em.NGGP(a=2.0, sigma=0.3))
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+
+from evermix._xp import Array, logsumexp
+from evermix.engines.base import Batch, Engine, RowResults
+from evermix.engines.run import run
+from evermix.families.base import Family
+from evermix.kernels.base import add, kernel
+from evermix.kernels.scoring import score_rows
+from evermix.model import Model
+from evermix.priors.base import HasPredictive
+from evermix.state import State
+from evermix.tally import Tally
+
+__all__ = ["check_engine", "check_family", "check_prior", "set_partitions"]
+
+
+def set_partitions(n: int) -> Iterator[tuple[int, ...]]:
+    """Yield every partition of n items as labels in order of appearance."""
+    labels = [0] * n
+
+    def extend(i: int, used: int) -> Iterator[tuple[int, ...]]:
+        if i == n:
+            yield tuple(labels)
+            return
+        for k in range(used + 1):
+            labels[i] = k
+            yield from extend(i + 1, max(used, k + 1))
+
+    yield from extend(0, 0)
+
+
+# ---- priors --------------------------------------------------------------------------------
+
+
+def check_prior(prior: HasPredictive, n: int = 6) -> None:
+    """Check the partition probability, the predictive rule and the merge odds of a prior."""
+    sizes = {tuple(sorted(Counter(labels).values())) for labels in set_partitions(n)}
+    count = Counter(tuple(sorted(Counter(labels).values())) for labels in set_partitions(n))
+    total = sum(count[s] * np.exp(prior.log_eppf(np.array(s, float))) for s in sizes)
+    _close(total, 1.0, 1e-9, f"the EPPF sums to one over all partitions of {n}")
+    for s in sizes:
+        _check_predictive(prior, np.array(s, float))
+        _check_merge_odds(prior, np.array(s, float))
+    again = type(prior).from_spec(json.loads(json.dumps(prior.to_spec())))
+    _require(again == prior, "a prior survives the way through JSON")
+
+
+def _check_predictive(prior: HasPredictive, sizes: Array) -> None:
+    got = prior.log_weights(sizes, np.ones(len(sizes)))
+    grown = [sizes + np.eye(len(sizes))[k] for k in range(len(sizes))] + [np.append(sizes, 1.0)]
+    want = np.array([prior.log_eppf(s) for s in grown]) - prior.log_eppf(sizes)
+    _close(np.exp(got), np.exp(want), 1e-9, f"the predictive is the EPPF ratio at sizes {sizes}")
+
+
+def _check_merge_odds(prior: HasPredictive, sizes: Array) -> None:
+    if len(sizes) < 2:
+        return
+    fused = np.append(sizes[2:], sizes[0] + sizes[1])
+    want = prior.log_eppf(fused) - prior.log_eppf(sizes)
+    got = prior.log_merge_odds(sizes, np.ones(len(sizes)), np.array([[0, 1]]))
+    _close(got[0], want, 1e-8, f"merge odds are the EPPF difference at sizes {sizes}")
+
+
+# ---- families ------------------------------------------------------------------------------
+
+
+def check_family(family: Family, X: Array) -> None:
+    """Check a resolved family on a few rows X (N, D), prepared as the family wants them."""
+    n = X.shape[0]
+    _require(family.resolved, "the family is resolved")
+    r = np.random.default_rng(0).dirichlet(np.ones(3), size=n)
+    stats, mass = family.accumulate(X, r), r.sum(axis=0)
+    _close(stats, r.T @ family.statistic(X), 1e-9, "accumulate sums weighted statistics")
+    eta = family.posterior(stats, mass)
+    plain = Family.log_predictive(family, X, eta)
+    _close(family.log_predictive(X, eta), plain, 1e-8, "the predictive is a difference of log a")
+    _check_gradient(family, eta)
+    expected = family.expected_log_likelihood(X, eta)
+    slack = 1e-9 * (1 + np.abs(plain))
+    _require(bool(np.all(expected <= plain + slack)), "E log p lies below log E p (Jensen)")
+    _check_chain_rule(family, X)
+    _check_kernels(family, X, r)
+    again = type(family).from_spec(json.loads(json.dumps(family.to_spec())))
+    _require(again == family, "a family survives the way through JSON")
+
+
+def _check_gradient(family: Family, eta: Array) -> None:
+    """Mean parameters are the gradient of the log normaliser along a few directions."""
+    rng = np.random.default_rng(1)
+    mean = family.mean_params(eta)
+    # Steps towards more data of the same kind stay inside the domain.
+    for direction in (eta - family.eta0, rng.uniform(0.5, 1.0, (len(eta), 1)) * eta):
+        h = 1e-5
+        slope = (
+            family.log_partition(eta + h * direction) - family.log_partition(eta - h * direction)
+        ) / (2 * h)
+        want = (mean * direction).sum(axis=1)
+        scale = 1 + np.abs(mean * direction).sum(axis=1)
+        _close(slope / scale, want / scale, 1e-6, "mean_params is the gradient of log_partition")
+
+
+def _check_chain_rule(family: Family, X: Array) -> None:
+    """One-step predictives multiply to the marginal likelihood."""
+    t = family.statistic(X)
+    before = np.vstack([np.zeros(t.shape[1]), np.cumsum(t, axis=0)])
+    eta = family.posterior(before, np.arange(len(t) + 1.0))
+    chain = sum(family.log_predictive(X[i : i + 1], eta[i : i + 1])[0, 0] for i in range(len(t)))
+    want = family.log_marginal(before[-1:], np.array([float(len(t))]))[0]
+    _close(chain, want, 1e-8, "the chain rule gives the marginal likelihood")
+
+
+@kernel
+def _feed(work, rows, r, mass):  # type: ignore[no-untyped-def]
+    """Add every row to every slot with weight r (N, K)."""
+    for i in range(r.shape[0]):
+        for k in range(r.shape[1]):
+            mass[k] += r[i, k]
+            add(work, rows, i, k, r[i, k], mass[k])
+
+
+def _check_kernels(family: Family, X: Array, r: Array) -> None:
+    """Compiled scores and updates equal the array maths, also for the empty slot."""
+    K = r.shape[1]
+    tally = Tally.empty(family.n_stats, (), family.layout)
+    tally.append(np.arange(K))
+    tally.reserve(K + 2)
+    columns = family.columns(tally)
+    work = family.workspace(tally, columns)
+    _feed(work, family.rows(X), r, tally.mass)
+    got = np.empty((X.shape[0], K + 1))
+    score_rows(work, family.rows(X), K + 1, got)
+    stats = np.vstack([tally.stats, np.zeros(tally.size)])
+    want = family.log_predictive(X, family.posterior(stats, np.append(tally.mass, 0.0)))
+    _close(tally.stats, family.accumulate(X, r), 1e-9, "the kernel sums the same statistics")
+    _close(got, want, 1e-8, "the kernel scores like the array maths")
+    fresh = family.columns(tally)
+    for name, column in columns.items():
+        _close(column[:K], fresh[name][:K], 1e-7, f"the cache {name} follows the statistics")
+
+
+# ---- engines -------------------------------------------------------------------------------
+
+
+def check_engine(engine: Engine, model: Model, X: Array) -> None:
+    """Check a streaming engine on rows X (N, D), prepared as the model's family wants them."""
+    n = X.shape[0]
+    whole, results = _stream(engine, model, X, [0, n])
+    mass = whole.tally.mass.sum() + whole.latents["dropped"].sum()
+    _close(mass, float(n), 1e-9, "mass plus dropped mass is the sum of the weights")
+    _require(len(set(whole.tally.ids.tolist())) == whole.tally.K, "ids are unique")
+    _close(logsumexp(engine.log_weights(model, whole)), 0.0, 1e-9, "predictive weights sum to one")
+    known = set(range(-2, whole.lineage.next_id))
+    _require(set(results.labels.tolist()) <= known, "labels are ids that were given")
+    cuts = [0, 1, 2, n // 3, n // 3, n // 2, n]
+    for name, again in (("other batch cuts", False), ("a stop and a resume at every cut", True)):
+        other, _ = _stream(engine, model, X, cuts, resume=again)
+        _same_states(whole, other, f"{name} change nothing")
+
+
+def _stream(
+    engine: Engine, model: Model, X: Array, cuts: list[int], resume: bool = False
+) -> tuple[State, RowResults]:
+    rng = np.random.default_rng(0)
+    state = engine.start(model, rng)
+    parts: list[RowResults] = []
+    for start, stop in pairwise(cuts):
+        batch = Batch(X[start:stop], np.ones(stop - start))
+        state = run(engine, model, state, [batch], rng, [lambda _, info: parts.append(info.results)])
+        if resume:
+            state = State.from_arrays(*state.to_arrays())
+    return state, RowResults(*(np.concatenate(values) for values in zip(*parts, strict=True)))
+
+
+def _same_states(a: State, b: State, law: str) -> None:
+    ours, header = a.to_arrays()
+    theirs, other_header = b.to_arrays()
+    _require(header == other_header and ours.keys() == theirs.keys(), law)
+    for name, values in ours.items():
+        _require(np.array_equal(values, theirs[name]), f"{law} ({name})")
+
+
+def _close(got: Array, want: Array, tolerance: float, law: str) -> None:
+    np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance, err_msg=law)
+
+
+def _require(holds: bool, law: str) -> None:
+    if not holds:
+        raise AssertionError(f"broken law: {law}.")
