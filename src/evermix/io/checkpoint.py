@@ -53,7 +53,7 @@ def write(
     Raises
     ------
     CheckpointError
-        The disk is full, or the directory cannot be written. The old file is untouched.
+        The disk is full, or the directory cannot be written. The old file is still whole.
 
     Examples
     --------
@@ -75,8 +75,8 @@ def write(
     except OSError as error:
         raise CheckpointError(
             f"could not write the checkpoint {target}: {error.strerror or error}. "
-            "The file that was there before, if any, is unchanged; free some space or choose "
-            "another place, then save again."
+            "A checkpoint that was there before is still whole; free some space or choose another "
+            "place, then save again."
         ) from error
     finally:
         with suppress(OSError):

@@ -1,0 +1,142 @@
+"""Parquet files: a text column, a column of vectors, or numeric columns."""
+
+import importlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from evermix._xp import Array
+from evermix.io.sources.base import Block, BlockSource, Options
+
+__all__ = ["Parquet"]
+
+
+class Parquet(BlockSource):
+    """A ``.parquet`` file, read in batches; needs pyarrow (``pip install evermix[arrow]``).
+
+    The text field, if there is such a column, is the text; else the vector field, a column of
+    lists, is the vector; else every column but the id field is a feature. Without an id field a
+    row's id is its index from 0.
+    """
+
+    n_rows: int
+    n_features: int
+
+    def __init__(self, path: str, options: Options) -> None:
+        super().__init__(path, options)
+        self._arrow = _import("pyarrow")
+        self._file = self._open()
+        names = self._file.schema_arrow.names
+        self.n_rows = self._file.metadata.num_rows
+        if self.n_rows == 0:
+            raise self._error("wanted at least one row, the file has none.")
+        self._id = [options.id_field] if options.id_field in names else []
+        if options.text_field in names:
+            self.kind = self._choose("text", ("text",))
+            self._columns = [options.text_field]
+            return
+        self.kind = self._choose("vectors", ("vectors", "counts"))
+        self._lists = options.vector_field in names
+        self._columns = (
+            [options.vector_field] if self._lists else [n for n in names if n not in self._id]
+        )
+        self._check_numeric()
+        self._set_features(self._list_width() if self._lists else len(self._columns))
+
+    def _open(self) -> Any:
+        try:
+            return _import("pyarrow.parquet").ParquetFile(self.path)
+        except FileNotFoundError as error:
+            raise self._error("there is no such file.") from error
+        except (self._arrow.ArrowException, OSError) as error:
+            raise self._error(f"wanted a whole Parquet file ({error}).") from error
+
+    def _check_numeric(self) -> None:
+        types = self._arrow.types
+        for name in self._columns:
+            found = self._file.schema_arrow.field(name).type
+            if self._lists and (types.is_list(found) or types.is_fixed_size_list(found)):
+                found = found.value_type
+            elif self._lists:
+                raise self._error(f"wanted lists of numbers in column {name!r}, got {found}.")
+            if not (types.is_integer(found) or types.is_floating(found)):
+                raise self._error(f"wanted numbers in column {name!r}, got {found}.")
+
+    def _list_width(self) -> int:
+        """Return the length of the first list that is there."""
+        for batch in self._file.iter_batches(batch_size=256, columns=self._columns):
+            for length in _lengths(batch.column(0)):
+                if length >= 0:
+                    return int(length)
+        raise self._error(f"wanted vectors in column {self._columns[0]!r}, all are null.")
+
+    def _blocks(self, start: int, size: int) -> Iterator[Block]:
+        groups = [self._file.metadata.row_group(g) for g in range(self._file.num_row_groups)]
+        ends = np.cumsum([group.num_rows for group in groups])
+        kept = np.flatnonzero(ends > start)  # whole row groups are skipped unread
+        if kept.size == 0:
+            return
+        first = int(ends[kept[0]]) - groups[kept[0]].num_rows
+        batches = self._file.iter_batches(
+            batch_size=size, row_groups=kept.tolist(), columns=[*self._columns, *self._id]
+        )
+        for batch in batches:
+            rows = batch.slice(max(start - first, 0))
+            if rows.num_rows:
+                yield self._block(first + batch.num_rows - rows.num_rows, rows)
+            first += batch.num_rows
+
+    def _block(self, first: int, batch: Any) -> Block:
+        ids = list(range(first, first + batch.num_rows))
+        if self._id:
+            ids = batch.column(self._id[0]).to_pylist()
+        if self.kind == "text":
+            return Block(first, ids, *_texts(batch.column(self._columns[0])))
+        if self._lists:
+            X, faults = self._vectors(batch.column(self._columns[0]))
+        else:
+            X, faults = np.column_stack([_floats(batch.column(n)) for n in self._columns]), {}
+        return Block(first, ids, sparse.csr_matrix(X) if self.kind == "counts" else X, faults)
+
+    def _vectors(self, column: Any) -> tuple[Array, dict[int, str]]:
+        """Return lists as an array (n, D), with zeros where the length is wrong."""
+        lengths = _lengths(column)
+        right = lengths == self.n_features
+        X = np.zeros((len(lengths), self.n_features))
+        lists = column.filter(self._arrow.array(right))
+        X[right] = _floats(lists.flatten()).reshape(-1, self.n_features)
+        faults = {
+            int(i): f"wanted {self.n_features} numbers, got {max(lengths[i], 0)}."
+            for i in np.flatnonzero(~right)
+        }
+        return X, faults
+
+
+def _import(module: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise ImportError("reading Parquet needs pyarrow: pip install evermix[arrow]") from error
+
+
+def _lengths(column: Any) -> Array:
+    """Return the lengths of lists, -1 for null."""
+    lengths = _import("pyarrow.compute").list_value_length(column)
+    return lengths.fill_null(-1).to_numpy(zero_copy_only=False)
+
+
+def _floats(column: Any) -> Array:
+    """Return a numeric column as float64, nan for null."""
+    return column.cast("float64", safe=False).to_numpy(zero_copy_only=False)
+
+
+def _texts(column: Any) -> tuple[list[str], dict[int, str]]:
+    texts = column.to_pylist()
+    faults = {
+        i: f"wanted a string, got {text!r:.60}."
+        for i, text in enumerate(texts)
+        if not isinstance(text, str)
+    }
+    return texts, faults
