@@ -6,7 +6,14 @@ import numpy as np
 
 from evermix._xp import Array, multidigamma, multigammaln, namespace
 
-__all__ = ["draw_covariance_factor", "expected_log_det", "log_det", "log_normaliser", "squares"]
+__all__ = [
+    "draw_covariance_factor",
+    "expected_log_det",
+    "log_det",
+    "log_normaliser",
+    "squares",
+    "whiteners",
+]
 
 
 def log_det(B: Array) -> Array:
@@ -27,10 +34,15 @@ def expected_log_det(nu: Array, B: Array) -> Array:
     return multidigamma(nu / 2, D) + D * math.log(2) - log_det(B)
 
 
+def whiteners(B: Array) -> Array:
+    """Return W, lower triangular, with B^-1 = W^T W, for matrices B (..., D, D)."""
+    xp = namespace(B)
+    return xp.tril(xp.linalg.inv(xp.linalg.cholesky(B)))
+
+
 def squares(x: Array, B: Array) -> Array:
     """Return x^T B^-1 x of every row of x (N, D) for one matrix B (D, D), (N,)."""
-    xp = namespace(x)
-    return xp.sum((x @ xp.linalg.inv(xp.linalg.cholesky(B)).T) ** 2, axis=1)
+    return namespace(x).sum((x @ whiteners(B).T) ** 2, axis=1)
 
 
 def draw_covariance_factor(nu: float, B: Array, rng: np.random.Generator) -> Array:

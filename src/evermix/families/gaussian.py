@@ -15,6 +15,7 @@ from evermix.families._wishart import (
     log_det,
     log_normaliser,
     squares,
+    whiteners,
 )
 from evermix.families.base import Family
 from evermix.kernels.gaussian import GaussianWork, refresh_all
@@ -171,27 +172,26 @@ class Gaussian(Family):
         return DenseRows(plain(X - self.origin))
 
     def columns(self, tally: Tally) -> dict[str, Array]:
-        """Return the factor of B of every cluster, {"factor": (capacity, D, D)}."""
-        factor = np.zeros((tally.capacity, self._D, self._D))
-        _, _, _, B = self._standard(self.posterior(tally.stats, tally.mass))
-        factor[: tally.K] = np.linalg.cholesky(B).swapaxes(1, 2)
-        return {"factor": factor}
+        """Return the whitener of every cluster, {"whitener": (capacity, D, D)}."""
+        whitener = np.zeros((tally.capacity, self._D, self._D))
+        whitener[: tally.K] = whiteners(self._standard(self.posterior(tally.stats, tally.mass))[3])
+        return {"whitener": whitener}
 
     def workspace(self, tally: Tally, columns: dict[str, Array]) -> GaussianWork:
-        """Pack the tally's buffers, the factors, and what is derived from them."""
+        """Pack the tally's buffers, the whiteners, and what is derived from them."""
         D, capacity = self._D, tally.capacity
         mean, kappa, nu, B = self._prior
         work = GaussianWork(
             stats=tally.stats_buffer,
-            factors=columns["factor"],
+            whiteners=columns["whitener"],
             means=np.zeros((capacity, D)),
-            inverse_diagonals=np.zeros((capacity, D)),
             terms=np.zeros((capacity, 3)),
-            prior_factor=plain(np.linalg.cholesky(B).T),
+            prior_whitener=whiteners(B),
             prior_mean=mean,
             kappa=kappa,
             nu=nu,
             residual=np.zeros(D),
+            scratch=np.zeros(D),
         )
         refresh_all(work, tally.mass_buffer, tally.K)
         return work

@@ -9,7 +9,8 @@ from scipy import sparse
 from evermix._xp import Array, digamma, gammaln
 from evermix.families._hyper import positive_columns
 from evermix.families.base import Family
-from evermix.kernels.multinomial import MAX_BLOCK, MultinomialWork, fuse_pairs
+from evermix.kernels.multinomial import MultinomialWork, fuse_pairs
+from evermix.kernels.rising import factors
 from evermix.kernels.rows import SparseRows, plain
 from evermix.tally import Layout, Tally
 
@@ -161,16 +162,11 @@ class Multinomial(Family):
     def workspace(self, tally: Tally, columns: dict[str, Array]) -> MultinomialWork:
         """Pack the tally's counts for the kernels."""
         alpha = self._alpha
-        # A product of this many factors stays within the range of floats, down to alpha^block.
-        block = int(300 / max(300 / MAX_BLOCK, -np.log10(alpha.min())))
         return MultinomialWork(
             stats=tally.stats_buffer,
             alpha=alpha,
             alpha_sum=float(alpha.sum()),
-            block=max(1, block),
-            words=np.zeros(MAX_BLOCK, dtype=np.int64),
-            shifts=np.zeros(MAX_BLOCK),
-            products=np.zeros(tally.capacity),
+            waiting=factors(alpha, tally.capacity),
         )
 
     @property

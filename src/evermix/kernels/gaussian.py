@@ -6,7 +6,7 @@ With the posterior (kappa, m, nu, B) of a cluster and :math:`q = (x - m)^T B^{-1
 
     \log p(x | k) - \log h(x) = c - \tfrac{\nu + 1}{2} \log(1 + \tfrac{\kappa}{\kappa + 1} q).
 
-Adding a row changes B by a multiple of :math:`(x - m)(x - m)^T`: a rank-one update of its factor.
+Adding a row changes B by a multiple of :math:`(x - m)(x - m)^T`: a rank-one update.
 """
 
 import math
@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from evermix._xp import Array
 from evermix.kernels.base import implement, kernel
-from evermix.kernels.cholesky import log_diagonal, quadratic, update
 from evermix.kernels.rows import DenseRows
+from evermix.kernels.whitening import half_log_det, squared_length, update
 
 __all__ = ["GaussianWork", "refresh_all"]
 
@@ -24,40 +24,41 @@ class GaussianWork(NamedTuple):
     """What the kernels need, beside the rows; everything is about the family's origin."""
 
     stats: Array  # INOUT (capacity, D + D D): sum of x, sum of x x^T
-    factors: Array  # INOUT (capacity, D, D): see kernels.cholesky
+    whiteners: Array  # INOUT (capacity, D, D)
     means: Array  # OUT (capacity, D)
-    inverse_diagonals: Array  # OUT (capacity, D)
     terms: Array  # OUT (capacity, 3): c, kappa / (kappa + 1), (nu + 1) / 2
-    prior_factor: Array  # IN (D, D)
+    prior_whitener: Array  # IN (D, D)
     prior_mean: Array  # IN (D,)
     kappa: float
     nu: float
     residual: Array  # scratch (D,)
+    scratch: Array  # scratch (D,)
 
 
 @kernel
 def score(work: GaussianWork, rows: DenseRows, i: int, slots: int, out: Array) -> None:
     """Student-t predictive of row i in each slot."""
-    x, r = rows.values[i], work.residual
     for k in range(slots):
-        mean = work.means[k]
-        for d in range(x.size):
-            r[d] = x[d] - mean[d]
-        q = quadratic(work.factors[k], work.inverse_diagonals[k], r)
+        _subtract_mean(work, rows, i, k)
+        q = squared_length(work.whiteners[k], work.residual)
         out[k] = work.terms[k, 0] - work.terms[k, 2] * math.log1p(work.terms[k, 1] * q)
+
+
+@kernel
+def _subtract_mean(work: GaussianWork, rows: DenseRows, i: int, slot: int) -> None:
+    x, mean, residual = rows.values[i], work.means[slot], work.residual
+    for d in range(x.size):
+        residual[d] = x[d] - mean[d]
 
 
 @kernel
 def add(work: GaussianWork, rows: DenseRows, i: int, slot: int, weight: float, mass: float) -> None:
     """Add ``weight`` times row i to a slot; a negative weight takes it out."""
-    x, v, stats = rows.values[i], work.residual, work.stats[slot]
+    x, stats = rows.values[i], work.stats[slot]
     D = x.size
     kappa = work.kappa + mass
-    gain = (kappa - weight) * weight / kappa
-    root = math.sqrt(abs(gain))
-    for d in range(D):
-        v[d] = root * (x[d] - work.means[slot, d])
-    update(work.factors[slot], v, math.copysign(1.0, gain))
+    _subtract_mean(work, rows, i, slot)
+    update(work.whiteners[slot], work.residual, (kappa - weight) * weight / kappa, work.scratch)
     for d in range(D):
         step = weight * x[d]
         stats[d] += step
@@ -68,16 +69,15 @@ def add(work: GaussianWork, rows: DenseRows, i: int, slot: int, weight: float, m
 
 @kernel
 def refresh(work: GaussianWork, slot: int, mass: float) -> None:
-    """Compute what is derived from a slot's statistics and factor."""
+    """Compute what is derived from a slot's statistics and whitener."""
     D = work.prior_mean.size
     kappa, nu = work.kappa + mass, work.nu + mass
-    factor, stats = work.factors[slot], work.stats[slot]
     for d in range(D):
-        work.means[slot, d] = (work.kappa * work.prior_mean[d] + stats[d]) / kappa
-        work.inverse_diagonals[slot, d] = 1.0 / factor[d, d]
+        total = work.kappa * work.prior_mean[d] + work.stats[slot, d]
+        work.means[slot, d] = total / kappa
     gammas = math.lgamma(0.5 * (nu + 1)) - math.lgamma(0.5 * (nu + 1 - D))
     scale = 0.5 * D * math.log(2.0 * kappa / (kappa + 1))
-    work.terms[slot, 0] = gammas + scale - log_diagonal(factor)
+    work.terms[slot, 0] = gammas + scale - half_log_det(work.whiteners[slot])
     work.terms[slot, 1] = kappa / (kappa + 1)
     work.terms[slot, 2] = 0.5 * (nu + 1)
 
@@ -92,8 +92,8 @@ def refresh_all(work: GaussianWork, mass: Array, K: int) -> None:
 
 @kernel
 def open_slot(work: GaussianWork, slot: int) -> None:
-    """Give an empty slot the prior's factor and what follows from it."""
-    work.factors[slot] = work.prior_factor
+    """Give an empty slot the prior's whitener and what follows from it."""
+    work.whiteners[slot] = work.prior_whitener
     refresh(work, slot, 0.0)
 
 
