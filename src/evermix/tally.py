@@ -15,7 +15,9 @@ class Layout(Enum):
     """How the statistics lie in memory."""
 
     CLUSTER_MAJOR = "cluster"  #: buffer (capacity, S): one cluster's statistics are contiguous
-    STATISTIC_MAJOR = "statistic"  #: buffer (S, capacity): one statistic of all clusters is contiguous
+    STATISTIC_MAJOR = (
+        "statistic"  #: buffer (S, capacity): one statistic of all clusters is contiguous
+    )
 
 
 @dataclass
@@ -110,7 +112,7 @@ class Tally:
         return {name: buffer[: self.K] for name, buffer in self.extra_buffers.items()}
 
     def reserve(self, capacity: int) -> None:
-        """Make room for ``capacity`` rows; buffers at least double, so growth is cheap on average."""
+        """Make room for ``capacity`` rows; buffers at least double, so that growth is cheap."""
         if capacity <= self.capacity:
             return
         capacity = max(capacity, 2 * self.capacity)

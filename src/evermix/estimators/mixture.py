@@ -201,7 +201,7 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def weights_(self) -> Array:
-        """Predictive probability of each cluster (K,), given that the next row is not of a new one."""
+        """Predictive probability of each cluster (K,), if the next row is not of a new one."""
         log_weights = self._engine().log_weights(self.model_, self._state)[:-1]
         return np.exp(log_weights - logsumexp(log_weights))
 
@@ -347,7 +347,7 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
         self._state.rename(name[ids])
 
     def _log_joint(self, X: Any) -> tuple[Array, Array]:
-        """Log weight plus log predictive (N, K + 1), the last column a new cluster; and log h (N,)."""
+        """Log weight plus log predictive (N, K + 1), the last for a new cluster; and log h."""
         self._settle()
         accept = "csr" if self._family.sparse else False
         X = validate_data(self, X, reset=False, accept_sparse=accept, dtype="numeric")

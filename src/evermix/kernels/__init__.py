@@ -1,0 +1,1 @@
+"""Compiled loops: numba only, plain arrays in and out."""

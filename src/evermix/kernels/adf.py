@@ -49,7 +49,7 @@ class Settings(NamedTuple):
 
 
 class Out(NamedTuple):
-    """Results per row (N,): slot of the best cluster, its probability, log predictive, birth.   # OUT."""
+    """Results (N,): slot of the best cluster, its probability, log predictive, birth.   # OUT."""
 
     slot: Array
     probability: Array

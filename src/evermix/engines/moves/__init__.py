@@ -1,0 +1,1 @@
+"""Changes of the set of clusters, beyond births: dropping and joining."""

@@ -10,7 +10,9 @@ __all__ = ["prune"]
 def prune(state: State) -> list[int]:
     """Drop clusters of mass below one that nothing has visited lately; return their ids.
 
-    "Lately" is the last 10 K observations. The mass goes to the latent ``dropped``.   Consumes: state.
+    "Lately" is the last 10 K observations. The mass goes to the latent ``dropped``.
+
+    Consumes: state.
     """
     tally = state.tally
     idle = state.clock - state.columns["last_seen"][: tally.K] >= 10 * tally.K

@@ -1,0 +1,89 @@
+"""Bad input gets an error that says what was wanted, what came and what to do."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import evermix as em
+
+X = np.random.default_rng(0).normal(size=(30, 3))
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+@pytest.mark.parametrize(
+    ("family", "data", "message"),
+    [
+        ("auto", np.array([[1.0, np.nan]]), "NaN"),
+        ("auto", np.array([[1.0, np.inf]]), "infinity"),
+        ("auto", np.empty((4, 0)), "0 feature"),
+        ("auto", np.empty((0, 4)), "0 sample"),
+        ("auto", [["a", "b"]], "could not convert string to float|dtype='numeric'"),
+        ("auto", np.array([1.0, 2.0]), "Expected 2D array"),
+        ("auto", np.array([[1e200, 1.0]]), "values up to 1e\\+200.*Rescale"),
+        (em.Multinomial(), np.array([[1.0, -2.0]]), "counts >= 0, got -2.0 in row 0, column 1"),
+        ("auto", sparse.csr_matrix([[1.0, -2.0]]), "counts >= 0, got -2.0"),
+        (em.Poisson(), np.array([[1.0, -2.0]]), ">= 0"),
+        (em.Bernoulli(), np.array([[1.0, 0.5]]), "0 or 1|0 and 1"),
+    ],
+)
+def test_bad_rows(method, family, data, message):
+    with pytest.raises(ValueError, match=message):
+        getattr(em.Mixture(family=family), method)(data)
+
+
+def test_sparse_rows_for_a_dense_family():
+    with pytest.raises(TypeError, match="[Ss]parse"):
+        em.Mixture(family=em.Gaussian()).fit(sparse.eye(3, format="csr"))
+
+
+def test_a_changed_number_of_features():
+    mix = em.Mixture().fit(X)
+    for ask in (mix.partial_fit, mix.predict, mix.score_samples):
+        with pytest.raises(ValueError, match="4 features, but Mixture is expecting 3"):
+            ask(np.ones((2, 4)))
+    mix.predict(X)
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (np.zeros(30), "weight is zero"),
+        (-np.ones(30), "[Nn]egative"),
+        (np.ones(29), "inconsistent|shape"),
+        (np.full(30, np.nan), "NaN"),
+    ],
+)
+def test_bad_weights(weights, message):
+    with pytest.raises(ValueError, match=message):
+        em.Mixture().fit(X, sample_weight=weights)
+
+
+@pytest.mark.parametrize(
+    ("params", "error", "message"),
+    [
+        ({"family": "gauss"}, ValueError, "'auto' or a Family, got 'gauss'"),
+        ({"family": 3}, TypeError, "'auto' or a Family, got 3"),
+        ({"prior": "dp"}, TypeError, "prior must be a Prior such as em.DP"),
+        ({"engine": "adf"}, TypeError, "engine must be an Engine such as em.ADF"),
+        ({"max_clusters": 0}, ValueError, "at least 1 or None, got 0"),
+        ({"engine": em.ADF(rule="paper")}, ValueError, "needs birth >= sigma"),
+        ({"family": em.Gaussian(nu=1.0)}, ValueError, "nu"),
+        ({"family": em.Multinomial(alpha=-1.0)}, ValueError, "alpha must be a positive"),
+    ],
+)
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+def test_bad_parameters(method, params, error, message):
+    data = np.abs(X) if isinstance(params.get("family"), em.Multinomial) else X
+    with pytest.raises(error, match=message):
+        getattr(em.Mixture(**params), method)(data)
+        em.Mixture(**params).fit(data)
+
+
+def test_asking_before_learning():
+    from sklearn.exceptions import NotFittedError
+
+    for ask in ("predict", "score_samples", "predict_proba"):
+        with pytest.raises(NotFittedError):
+            getattr(em.Mixture(), ask)(X)
+    with pytest.raises(NotFittedError):
+        em.Mixture().labels_  # noqa: B018

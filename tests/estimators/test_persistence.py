@@ -1,0 +1,96 @@
+"""A saved model goes on bit for bit."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from test_mixture import assert_same_model, blobs, texts
+
+import evermix as em
+from evermix import CheckpointError
+from evermix.io import checkpoint
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+
+
+@pytest.mark.parametrize("family", ["auto", em.DiagonalGaussian(), em.ZeroMeanGaussian()])
+def test_save_load_and_go_on_equals_never_stopping(tmp_path, family):
+    X, _ = blobs(2500, D=3)
+    whole = em.Mixture(family=family).partial_fit(X)
+    mix = em.Mixture(family=family)
+    for start in range(0, 2500, 500):  # the first saves hold rows that still wait
+        mix.partial_fit(X[start : start + 500])
+        mix.save(tmp_path / "m.evermix")
+        mix = em.load(tmp_path / "m.evermix")
+    assert_same_model(whole, mix)
+    np.testing.assert_array_equal(whole.predict(X), mix.predict(X))
+    np.testing.assert_array_equal(whole.score_samples(X), mix.score_samples(X))
+
+
+def test_labels_parameters_and_names_survive(tmp_path):
+    import pandas as pd
+
+    X, _ = texts()
+    frame = pd.DataFrame(X.toarray(), columns=[f"w{j}" for j in range(40)])
+    mix = em.Mixture(em.Multinomial(0.3), em.PitmanYor(2.0, 0.1), em.ADF(birth=0.2), 50, 7)
+    mix.fit(frame).save(tmp_path / "m.evermix")
+    again = em.load(tmp_path / "m.evermix")
+    assert again.get_params() == mix.get_params()
+    np.testing.assert_array_equal(again.labels_, mix.labels_)
+    np.testing.assert_array_equal(again.feature_names_in_, mix.feature_names_in_)
+    assert again.lineage_ == mix.lineage_
+
+
+def test_equal_models_give_equal_bytes(tmp_path):
+    X, _ = texts()
+    em.Mixture(random_state=0).fit(X).save(tmp_path / "a.evermix")
+    em.Mixture(random_state=0).fit(X).save(tmp_path / "b.evermix")
+    assert (tmp_path / "a.evermix").read_bytes() == (tmp_path / "b.evermix").read_bytes()
+
+
+def test_a_prior_of_ones_own_must_be_passed_to_load(tmp_path):
+    from dataclasses import dataclass
+
+    @dataclass(frozen=True)
+    class Gamma(em.NRM):
+        a: float = 1.0
+
+        def log_moment(self, m, u):
+            from scipy.special import gammaln
+
+            return np.log(self.a) + gammaln(m) - m * np.log1p(u)
+
+        def laplace_exponent(self, u):
+            return self.a * np.log1p(u)
+
+    mix = em.Mixture(prior=Gamma()).fit(texts(40)[0])
+    mix.save(tmp_path / "m.evermix")
+    with pytest.raises(CheckpointError, match=r"custom=\[Gamma\]"):
+        em.load(tmp_path / "m.evermix")
+    assert em.load(tmp_path / "m.evermix", custom=[Gamma]).prior == Gamma()
+
+
+def test_nothing_to_save(tmp_path):
+    with pytest.raises(ValueError, match="nothing to save yet"):
+        em.Mixture().save(tmp_path / "m.evermix")
+
+
+def test_a_file_of_another_kind_is_refused(tmp_path):
+    checkpoint.write(tmp_path / "m.evermix", {}, {"kind": "teapot"})
+    with pytest.raises(CheckpointError, match="holds a teapot, not a mixture"):
+        em.load(tmp_path / "m.evermix")
+
+
+@pytest.mark.parametrize("path", sorted(GOLDEN.glob("*.evermix")), ids=lambda p: p.name)
+def test_files_of_every_format_so_far_can_be_read(path):
+    """Golden files are written once per format by make_golden.py and never changed."""
+    mix = em.load(path)
+    want = np.load(path.with_suffix(".npz"))
+    np.testing.assert_array_equal(mix.predict(want["X"]), want["labels"])
+    np.testing.assert_allclose(mix.score_samples(want["X"]), want["scores"], rtol=1e-10)
+    mix.partial_fit(want["X"])
+
+
+def test_there_is_a_golden_file_of_the_current_format():
+    formats = {checkpoint.read(path)[1]["format"] for path in GOLDEN.glob("*.evermix")}
+    assert formats == set(range(1, checkpoint.FORMAT + 1))

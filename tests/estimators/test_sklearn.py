@@ -1,0 +1,56 @@
+"""scikit-learn's own checks."""
+
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import evermix as em
+
+SPARSE_TAG = (
+    "scikit-learn reads estimator_tags.classifier_tags.multi_class for every estimator that has "
+    "predict_proba, and a clusterer has no classifier tags"
+)
+ONE_PASS = "a one-pass fit learns a row of weight two once, not twice: the state in between differs"
+COUNTS = "the check's data are shifted Gaussian blobs, which word proportions cannot tell apart"
+
+
+def expected_failures(mix):
+    failures = {
+        "check_estimator_sparse_array": SPARSE_TAG,
+        "check_estimator_sparse_matrix": SPARSE_TAG,
+        "check_sample_weight_equivalence_on_dense_data": ONE_PASS,
+        "check_sample_weight_equivalence_on_sparse_data": ONE_PASS,
+    }
+    if isinstance(mix.family, em.Multinomial):
+        failures["check_clustering"] = COUNTS
+    return failures
+
+
+@parametrize_with_checks(
+    [em.Mixture(), em.Mixture(family=em.Multinomial())],
+    expected_failed_checks=expected_failures,
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def test_it_is_a_clusterer():
+    from sklearn.base import is_clusterer
+    from sklearn.utils import get_tags
+
+    assert is_clusterer(em.Mixture())
+    assert get_tags(em.Mixture()).input_tags.sparse
+    assert not get_tags(em.Mixture()).input_tags.positive_only
+    assert get_tags(em.Mixture(family=em.Multinomial())).input_tags.positive_only
+    assert not get_tags(em.Mixture(family=em.Gaussian())).input_tags.sparse
+
+
+def test_it_works_in_a_pipeline_and_a_grid_search():
+    import numpy as np
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    X = np.random.default_rng(0).normal(size=(200, 2)) + np.repeat([[0], [9]], 100, axis=0)
+    pipeline = make_pipeline(StandardScaler(), em.Mixture())
+    assert len(set(pipeline.fit_predict(X))) == 2
+    search = GridSearchCV(em.Mixture(), {"prior": [em.DP(0.1), em.DP(1.0)]}, cv=2).fit(X)
+    assert isinstance(search.best_params_["prior"], em.DP)
