@@ -18,8 +18,9 @@ n and K are real, with K <= n.
 import math
 
 from evermix.kernels.base import kernel
+from evermix.kernels.special import log_rising
 
-__all__ = ["AFFINE", "MODE", "QUADRATURE", "log_rising", "log_u_mode", "log_v", "new_weight"]
+__all__ = ["AFFINE", "MODE", "QUADRATURE", "log_u_mode", "log_v", "new_weight"]
 
 AFFINE, QUADRATURE, MODE = 0, 1, 2
 """Rules for the new cluster: a + sigma * K; the exact omega; the plug-in of the mode of log U."""
@@ -41,7 +42,7 @@ def new_weight(kind: int, a: float, sigma: float, tau: float, n: float, K: float
         return a
     if tau == 0.0:
         return sigma * K
-    b = a * tau**sigma
+    b: float = a * tau**sigma
     mode = _mode(n, K, b, sigma)
     if kind == MODE:
         return b * math.exp(sigma * _softplus(mode))
@@ -56,7 +57,7 @@ def log_v(a: float, sigma: float, tau: float, n: float, K: float) -> float:
         return K * math.log(a) - log_rising(a, n)
     if tau == 0.0:
         return (K - 1.0) * math.log(sigma) + math.lgamma(K) - math.lgamma(n)
-    b = a * tau**sigma
+    b: float = a * tau**sigma
     peak, h, rest, share = _integrate(n, K, b, sigma, _mode(n, K, b, sigma))
     return K * math.log(b) - math.lgamma(n) + peak + math.log(h * (rest + share))
 
@@ -67,26 +68,6 @@ def log_u_mode(n: float, K: float, a: float, sigma: float, tau: float) -> float:
     if tau == 0.0:
         return math.log(sigma * K / a) / sigma
     return math.log(tau) + _mode(n, K, a * tau**sigma, sigma)
-
-
-@kernel
-def log_rising(x: float, m: float) -> float:
-    """Return log Gamma(x + m) - log Gamma(x) for x > 0, x + m > 0, without cancellation."""
-    if x < 16.0 or x + m < 16.0:
-        return math.lgamma(x + m) - math.lgamma(x)
-    y = x + m
-    return (
-        (x - 0.5) * math.log1p(m / x)
-        + m * (math.log(y) - 1.0)
-        + _stirling_tail(y)
-        - _stirling_tail(x)
-    )
-
-
-@kernel
-def _stirling_tail(x: float) -> float:
-    r = 1.0 / (x * x)
-    return (1 / 12 - r * (1 / 360 - r * (1 / 1260 - r * (1 / 1680 - r / 1188)))) / x
 
 
 @kernel

@@ -9,16 +9,28 @@ cluster is occupied follows: with soft assignments q_ik,
 - ``hard``: the weight of observations with q_ik >= 1 - 1e-12 (left out of ``log_empty``).
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from numbers import Real
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from evermix._xp import Array
+from evermix._xp import Array, gammaln
+from evermix.kernels.weights import new_weight
 
-__all__ = ["EXTRAS", "GibbsScalars", "GibbsType", "HasPartition", "HasPredictive", "Prior", "occupancy"]
+__all__ = [
+    "EXTRAS",
+    "GibbsScalars",
+    "GibbsType",
+    "HasPartition",
+    "HasPredictive",
+    "Prior",
+    "finite_number",
+    "occupancy",
+]
 
 EXTRAS = ("log_empty", "hard")
 
@@ -29,9 +41,20 @@ def occupancy(mass: Array, extras: Mapping[str, Array]) -> Array:
     return np.minimum(mass, some)
 
 
+def finite_number(name: str, value: object) -> float:
+    """Return a hyperparameter as a float; refuse what is no finite number."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
+        raise ValueError(f"{name} must be a finite number, got {value!r}.")
+    return float(value)
+
+
 @dataclass(frozen=True)
-class Prior(ABC):
+class Prior:
     """A law of random partitions with plain hyperparameters."""
+
+    def _store(self, name: str, value: object) -> None:
+        """Set a field of a frozen prior, while it is being made."""
+        object.__setattr__(self, name, value)
 
     def canonical(self) -> "Prior":
         """Return the same law in its simplest parameters, to tell equal priors apart."""
@@ -47,7 +70,7 @@ class Prior(ABC):
         return cls(**spec)
 
 
-class HasPartition(Prior):
+class HasPartition(Prior, ABC):
     """A prior with an exchangeable partition probability function (EPPF)."""
 
     @abstractmethod
@@ -88,7 +111,10 @@ class GibbsScalars(NamedTuple):
 
 
 class GibbsType(HasPredictive):
-    """A prior whose predictive depends on n and K only through one number: the fast path."""
+    r"""A prior whose predictive depends on n and K only through one number: the fast path.
+
+    A partition has probability :math:`V(n, K) \prod_k \Gamma(n_k - \sigma) / \Gamma(1 - \sigma)`.
+    """
 
     @abstractmethod
     def scalars(self) -> GibbsScalars:
@@ -96,4 +122,28 @@ class GibbsType(HasPredictive):
 
     @abstractmethod
     def log_v(self, n: float, K: float) -> float:
-        """Log V(n, K): the EPPF is V(n, K) times the product of Gamma(n_k - sigma)/Gamma(1 - sigma)."""
+        """Log V(n, K) for real n > 0 and K > 0."""
+
+    def log_eppf(self, sizes: Array) -> float:
+        """Log probability of one partition with these block sizes (K,), each > 0."""
+        if not len(sizes):
+            return 0.0
+        sigma = self.scalars().sigma
+        blocks = gammaln(sizes - sigma) - gammaln(1.0 - sigma)
+        return self.log_v(float(sizes.sum()), float(len(sizes))) + float(blocks.sum())
+
+    def log_weights(self, mass: Array, occupied: Array) -> Array:
+        """Log predictive probabilities (K + 1,) of the clusters and, last, of a new one."""
+        prior = self.scalars()
+        new = new_weight(*prior, float(mass.sum()), float(occupied.sum()))
+        weights = np.append(mass - prior.sigma * occupied, new)
+        with np.errstate(divide="ignore"):  # an empty cluster has weight 0
+            return np.log(weights / weights.sum())
+
+    def log_merge_odds(self, mass: Array, occupied: Array, pairs: Array) -> Array:
+        """Log EPPF after fusing two clusters minus before, (P,) for pairs (P, 2) of rows."""
+        sigma, n, K = self.scalars().sigma, float(mass.sum()), float(occupied.sum())
+        a, b = mass[pairs[:, 0]], mass[pairs[:, 1]]
+        fused = gammaln(a + b - sigma) + gammaln(1.0 - sigma)
+        blocks = fused - gammaln(a - sigma) - gammaln(b - sigma)
+        return blocks + self.log_v(n, K - 1.0) - self.log_v(n, K)
