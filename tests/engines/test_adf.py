@@ -52,8 +52,9 @@ def test_the_compiled_loop_equals_the_array_maths(name, birth):
     assert fast.tally.K == slow.tally.K > 1
     np.testing.assert_allclose(fast.tally.mass, slow.tally.mass, rtol=1e-8)
     np.testing.assert_allclose(fast.tally.stats, slow.tally.stats, rtol=1e-8, atol=1e-10)
-    np.testing.assert_array_equal(fast.columns["last_seen"][: fast.tally.K],
-                                  slow.columns["last_seen"][: slow.tally.K])
+    np.testing.assert_array_equal(
+        fast.columns["last_seen"][: fast.tally.K], slow.columns["last_seen"][: slow.tally.K]
+    )
     for ours, theirs in zip(fast_info.results, slow_info.results, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-8, atol=1e-8)
 
@@ -141,7 +142,9 @@ def test_the_prequential_likelihood_follows_the_chain_rule_when_assignments_are_
     state, info = stream(ADF(), model, X)
     tally = state.tally
     assert sorted(tally.mass.round(9).tolist()) == [2.0, 3.0, 4.0]
-    joint = model.prior.log_eppf(tally.mass) + model.family.log_marginal(tally.stats, tally.mass).sum()
+    joint = (
+        model.prior.log_eppf(tally.mass) + model.family.log_marginal(tally.stats, tally.mass).sum()
+    )
     want = joint + model.family.log_base(X).sum()
     assert info.log_predictive == pytest.approx(want, rel=1e-10)
 

@@ -16,7 +16,7 @@ def main() -> None:
     counts = rng.multinomial(20, rng.dirichlet(np.full(6, 0.3)), size=40)
     for name, X in (("gaussian", real), ("multinomial", counts)):
         mix = em.Mixture(random_state=0).partial_fit(X)
-        stem = HERE / f"{name}-format{FORMAT}"
+        stem = HERE / f"mixture-{name}-{FORMAT}"
         if stem.with_suffix(".evermix").exists():
             raise SystemExit(f"{stem}.evermix exists; golden files are never rewritten.")
         np.savez(stem, X=X, labels=mix.predict(X), scores=mix.score_samples(X))

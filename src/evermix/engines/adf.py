@@ -15,7 +15,7 @@ import numpy as np
 from evermix._xp import Array, logsumexp
 from evermix.engines.base import Batch, CapacityWarning, Engine, Info, RowResults
 from evermix.engines.moves.join import join
-from evermix.engines.moves.prune import prune
+from evermix.engines.moves.prune import prune_empty, prune_idle
 from evermix.kernels import adf as kernels
 from evermix.kernels.weights import MODE, QUADRATURE, new_weight
 from evermix.model import Model
@@ -114,10 +114,8 @@ class ADF(Engine):
             if refused:
                 _warn_once(model, state)
             if why == kernels.CHECK:
-                dropped += prune(state)
-                if self.merge is not None:
-                    merges += join(model, state, self.merge)
-                state.columns |= model.family.columns(state.tally)
+                dropped += prune_idle(state)
+                merges += self._join(model, state)
         results.log_predictive[:] += model.family.log_base(batch.X)
         return state, Info(
             rows=n,
@@ -130,6 +128,19 @@ class ADF(Engine):
             seconds=time.perf_counter() - began,
             results=results,
         )
+
+    def end_lap(self, model: Model, state: State) -> tuple[State, Info]:
+        """Drop what is more likely empty than not, and join once more.   Consumes: state."""
+        dropped = prune_empty(state)
+        merges = self._join(model, state)
+        info = Info(rows=0, clock=state.clock, K=state.tally.K, dropped=dropped, merges=merges)
+        return state, info
+
+    def _join(self, model: Model, state: State) -> list[tuple[int, int]]:
+        """Join similar clusters, if asked to, and rebuild the caches of all."""
+        merges = [] if self.merge is None else join(model, state, self.merge)
+        state.columns |= model.family.columns(state.tally)
+        return merges
 
     def log_weights(self, model: Model, state: State) -> Array:
         """Log predictive probabilities (K + 1,) of the clusters and, last, of a new one."""

@@ -130,6 +130,13 @@ class Engine(ABC):
     ) -> tuple[State, Info]:
         """Learn one batch.   Consumes: state."""
 
+    def end_lap(self, model: Model, state: State) -> tuple[State, Info]:
+        """Tidy up after all data have been seen; streams never end, so they never call this.
+
+        Consumes: state.
+        """
+        return state, Info(rows=0, clock=state.clock, K=state.tally.K)
+
     @abstractmethod
     def log_weights(self, model: Model, state: State) -> Array:
         """Log predictive probabilities (K + 1,) of the clusters and, last, of a new one."""

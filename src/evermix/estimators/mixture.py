@@ -115,6 +115,9 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
         self._begin(family)
         self._start(model)
         self._learn(X, weights)
+        self._state, info = self._engine().end_lap(model, self._state)
+        self._history.append(info)
+        self._follow(X)
         self._compact()
         return self
 
@@ -327,13 +330,18 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
         batches = _cut(X, weights)
         run(self._engine(), model, self._state, batches, self._rng, (remember, *observers))
         results = RowResults(*(np.concatenate(values) for values in zip(*parts, strict=True)))
+        self._results = results
+        self._follow(X)
+
+    def _follow(self, X: Array) -> None:
+        """Call the rows X of the last call by the names that their clusters have now."""
+        results = self._results
         results.labels[:] = self._state.lineage.current(results.labels)
         lost = results.labels < 0
         if lost.any():  # rows whose cluster was dropped as dust, or of weight zero at the start
             joint = self._joint(X[lost])[:, :-1]
             results.labels[lost] = self._state.tally.ids[joint.argmax(axis=1)]
             results.probabilities[lost] = np.exp(joint.max(axis=1) - logsumexp(joint, axis=1))
-        self._results = results
 
     def _compact(self) -> None:
         """Name the clusters 0..K-1, those that own rows first, in order of appearance."""
