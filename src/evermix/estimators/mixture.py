@@ -65,6 +65,8 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
         What happened in the last steps.
     model_ : Model
         The family and prior with every hyperparameter set.
+    state_ : State
+        What was learnt: mass and statistics of the clusters, and the clock.
     n_features_in_ : int
         Number of features.
 
@@ -189,6 +191,12 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
         self._settle()
         assert self._model is not None
         return self._model
+
+    @property
+    def state_(self) -> State:
+        """What was learnt: mass and statistics of the clusters, and the clock. Only to be read."""
+        self._settle()
+        return self._state
 
     @property
     def n_clusters_(self) -> int:
