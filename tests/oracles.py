@@ -1,0 +1,93 @@
+"""Slow and plain truths to hold the library against: enumeration and brute-force integrals."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import product
+
+import numpy as np
+
+
+def set_partitions(n: int) -> Iterator[tuple[int, ...]]:
+    """Yield every partition of n items as labels in order of appearance (Bell number of them)."""
+    if n == 0:
+        yield ()
+        return
+    for labels in set_partitions(n - 1):
+        for k in range(max(labels, default=-1) + 2):
+            yield (*labels, k)
+
+
+def partition_shapes(n: int) -> Counter[tuple[int, ...]]:
+    """Count the set partitions of n items by their sorted block sizes."""
+    return Counter(tuple(sorted(Counter(labels).values())) for labels in set_partitions(n))
+
+
+def grown(sizes: np.ndarray) -> list[np.ndarray]:
+    """Sizes after one more item, which joins block 0, 1, ..., or opens a new one (last)."""
+    joined = [sizes + np.eye(len(sizes))[k] for k in range(len(sizes))]
+    return [*joined, np.append(sizes, 1.0)]
+
+
+class LogU:
+    """The density of v = log U of a generalised gamma process, on a fine grid over v.
+
+    ``power`` and ``decay`` are the exponents of u and 1 / (u + tau) in the density of log U. The
+    right ones are n and n - sigma K; others make a misprint. ``v`` replaces the grid (Q,).
+    """
+
+    def __init__(self, power, decay, a, sigma, tau, v=None):
+        self.power, self.decay, self.a, self.sigma, self.tau = power, decay, a, sigma, tau
+        self.v = self._grid() if v is None else v
+        self.log_p = self.log_density(self.v)
+
+    def _grid(self):
+        coarse = np.arange(-700.0, 700.0, 0.25)
+        log_p = self.log_density(coarse)
+        inside = coarse[log_p > log_p.max() - 60]
+        return np.linspace(inside[0] - 0.25, inside[-1] + 0.25, 20001)
+
+    def log_density(self, v):
+        log_sum = np.logaddexp(v, np.log(self.tau))
+        with np.errstate(over="ignore"):
+            exponent = self.a / self.sigma * (np.exp(self.sigma * log_sum) - self.tau**self.sigma)
+        return self.power * v - self.decay * log_sum - exponent
+
+    def mean(self, f: Callable[[np.ndarray], np.ndarray]) -> float:
+        """E f(U)."""
+        p = np.exp(self.log_p - self.log_p.max())
+        return float((p * f(np.exp(self.v))).sum() / p.sum())
+
+    def log_integral(self) -> float:
+        """Log of the integral of the density before normalising."""
+        peak = self.log_p.max()
+        step = self.v[1] - self.v[0]
+        return float(peak + np.log(step * np.exp(self.log_p - peak).sum()))
+
+
+def nggp_omega(n, K, a, sigma, tau):
+    """New-cluster weight a E[(U + tau)^sigma], where U belongs to n + 1 observations."""
+    law = LogU(n + 1, n + 1 - sigma * K, a, sigma, tau)
+    return a * law.mean(lambda u: (u + tau) ** sigma)
+
+
+def occupied(q: np.ndarray) -> np.ndarray:
+    """Probability that each label (K,) is used under independent labels q (N, K)."""
+    return 1.0 - np.prod(1.0 - q, axis=0)
+
+
+def expected_predictive(log_weights, q: np.ndarray) -> np.ndarray:
+    """Exact predictive (K + 1,) averaged over all labellings of rows q (N, K); new comes last.
+
+    ``log_weights`` maps hard sizes (K,) to log probabilities (K + 1,).
+    """
+    N, K = q.shape
+    total = np.zeros(K + 1)
+    known: dict[tuple[int, ...], np.ndarray] = {}
+    for labels in product(range(K), repeat=N):
+        sizes = np.bincount(labels, minlength=K)
+        used = np.flatnonzero(sizes)
+        key = tuple(sizes[used])
+        if key not in known:
+            known[key] = np.exp(log_weights(sizes[used].astype(float)))
+        total[[*used, K]] += np.prod(q[np.arange(N), labels]) * known[key]
+    return total
