@@ -1,10 +1,36 @@
 """What one cluster looks like: likelihoods with their conjugate priors."""
 
 from evermix.families.base import Family
+from evermix.families.bernoulli import Bernoulli
+from evermix.families.diagonal_gaussian import DiagonalGaussian
+from evermix.families.fixed_gaussian import FixedGaussian
 from evermix.families.gaussian import Gaussian
 from evermix.families.multinomial import Multinomial
+from evermix.families.poisson import Poisson
+from evermix.families.zero_mean_gaussian import ZeroMeanGaussian
 
-__all__ = ["FAMILIES", "Family", "Gaussian", "Multinomial"]
+__all__ = [
+    "FAMILIES",
+    "Bernoulli",
+    "DiagonalGaussian",
+    "Family",
+    "FixedGaussian",
+    "Gaussian",
+    "Multinomial",
+    "Poisson",
+    "ZeroMeanGaussian",
+]
 
-FAMILIES: dict[str, type[Family]] = {family.__name__: family for family in (Multinomial, Gaussian)}
+FAMILIES: dict[str, type[Family]] = {
+    family.__name__: family
+    for family in (
+        Multinomial,
+        Gaussian,
+        ZeroMeanGaussian,
+        DiagonalGaussian,
+        FixedGaussian,
+        Bernoulli,
+        Poisson,
+    )
+}
 """Every family by name, as a saved model names it."""

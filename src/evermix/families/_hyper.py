@@ -4,7 +4,12 @@ import numpy as np
 
 from evermix._xp import Array
 
-__all__ = ["column", "covariance", "degrees", "positive", "positive_columns"]
+__all__ = ["as_given", "column", "covariance", "degrees", "positive", "positive_columns"]
+
+
+def as_given(value: float | Array) -> float | Array:
+    """Return a number as a float and anything else as a float64 array, in its own shape."""
+    return float(value) if np.ndim(value) == 0 else np.array(value, dtype=np.float64)
 
 
 def positive(name: str, value: object) -> float:

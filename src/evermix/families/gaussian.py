@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 
 from evermix._xp import Array, gammaln, namespace
-from evermix.families._hyper import column, covariance, degrees, positive
+from evermix.families._hyper import as_given, column, covariance, degrees, positive
 from evermix.families._scale import expected_variances
 from evermix.families._wishart import (
     draw_covariance_factor,
@@ -91,7 +91,7 @@ class Gaussian(Family):
         if self.scale is None:
             return [filled._with(scale=variances) for variances in expected_variances(X)]
         covariance(self.scale, D)
-        return [filled._with(scale=np.asarray(self.scale, dtype=np.float64))]
+        return [filled._with(scale=as_given(self.scale))]
 
     # ---- the exponential family ------------------------------------------------------------
 

@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from evermix._xp import Array, digamma, gammaln
-from evermix.families._hyper import positive_columns
+from evermix.families._hyper import as_given, positive_columns
 from evermix.families.base import Family
 from evermix.kernels.multinomial import MultinomialWork, fuse_pairs
 from evermix.kernels.rising import factors
@@ -68,7 +68,7 @@ class Multinomial(Family):
     def candidates(self, X: Array) -> list[Self]:
         """Return this family for the words of ``X`` (N, V)."""
         positive_columns("alpha", self.alpha, X.shape[1])
-        return [self._with(alpha=_as_given(self.alpha), n_features=int(X.shape[1]))]
+        return [self._with(alpha=as_given(self.alpha), n_features=int(X.shape[1]))]
 
     @property
     def n_stats(self) -> int:
@@ -177,10 +177,6 @@ class Multinomial(Family):
     @property
     def _alpha(self) -> Array:
         return positive_columns("alpha", self.alpha, self._V)
-
-
-def _as_given(value: float | Array) -> float | Array:
-    return float(value) if np.ndim(value) == 0 else np.asarray(value, dtype=np.float64)
 
 
 def _row_of(counts: Array) -> Array:

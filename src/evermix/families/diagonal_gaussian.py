@@ -1,0 +1,203 @@
+r"""Clusters with a mean and a variance for each column: embeddings, many measurements."""
+
+import math
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from evermix._xp import Array, digamma, gammaln, namespace
+from evermix.families._hyper import column, positive, positive_columns
+from evermix.families._scale import column_variances, expected_variances
+from evermix.families.base import Family
+from evermix.kernels.diagonal_gaussian import DiagonalGaussianWork, refresh_all, strip_width
+from evermix.kernels.rows import DenseRows, plain
+from evermix.tally import Tally
+
+__all__ = ["DiagonalGaussian"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DiagonalGaussian(Family):
+    r"""Rows of a cluster share a mean and a variance in each column, columns independent.
+
+    The prior is Normal-Gamma in each column: precision :math:`\lambda_d \sim Ga(a, b_d)`, mean
+    :math:`\mu_d \sim N(m_d, 1 / (\kappa\lambda_d))`. Statistics are kept about an origin; with x
+    counted from there, :math:`\eta = [\kappa m, 2 b + \kappa m^2, \kappa, 2 a]`.
+
+    Parameters
+    ----------
+    mean : float or array (D,), optional
+        Prior mean m of the cluster means. None: the mean of the first rows.
+    kappa : float, optional
+        How many rows the prior mean is worth. None: so few that cluster means may spread as
+        widely as the first rows do.
+    shape : float, optional
+        Shape a of the Gamma prior: the prior variance is worth 2 a rows. None: 2.
+    rate : float or array (D,), optional
+        Rate b of the Gamma prior. The expected variance of a cluster is rate / (shape - 1).
+        None: from the data.
+    n_features : int, optional
+        Number of columns D; set from data.
+    origin : array (D,), optional
+        Point about which statistics are kept; set from data.
+
+    Examples
+    --------
+    >>> family = DiagonalGaussian(0.0, 0.1, 2.0, 1.0).candidates(np.zeros((1, 2)))[0]
+    >>> family.log_predictive(np.array([[1.0, 0.0]]), family.eta0[None]).round(3)
+    array([[-1.94]])
+    """
+
+    mean: float | Array | None = None
+    kappa: float | None = None
+    shape: float | None = None
+    rate: float | Array | None = None
+    n_features: int | None = None
+    origin: Array | None = None
+
+    def check(self, X: Array) -> None:
+        """Accept any finite rows."""
+
+    @property
+    def resolved(self) -> bool:
+        """Whether every hyperparameter, the number of columns and the origin are set."""
+        return not self.open and self.n_features is not None and self.origin is not None
+
+    @property
+    def open(self) -> bool:
+        """Whether mean, kappa, shape or rate must come from data."""
+        return any(v is None for v in (self.mean, self.kappa, self.shape, self.rate))
+
+    def candidates(self, X: Array) -> list[Self]:
+        """Return resolved families: one, or several expected variances if rate is open."""
+        X = np.asarray(X, dtype=np.float64)
+        D = int(X.shape[1])
+        mean = X.mean(axis=0) if self.mean is None else column("mean", self.mean, D)
+        shape = 2.0 if self.shape is None else positive("shape", self.shape)
+        filled = self._with(mean=mean, shape=shape, n_features=D, origin=X[0].copy())
+        spread = column_variances(X)
+        return [
+            filled._with(rate=rate, kappa=self._kappa_for(shape, rate, spread))
+            for rate in self._rates(shape, X)
+        ]
+
+    def _rates(self, shape: float, X: Array) -> list[Array]:
+        if self.rate is not None:
+            return [positive_columns("rate", self.rate, X.shape[1])]
+        if shape <= 1:
+            raise ValueError(
+                f"shape must be > 1 for a rate from the data (the expected variance is "
+                f"rate / (shape - 1)), got {shape}. Give a rate, or a larger shape."
+            )
+        return [(shape - 1) * variances for variances in expected_variances(X)]
+
+    def _kappa_for(self, shape: float, rate: Array, spread: Array) -> float:
+        """Return kappa at which the prior variance of cluster means is that of the data."""
+        if self.kappa is not None:
+            return positive("kappa", self.kappa)
+        within = rate / max(shape - 1, 0.5)
+        return float(np.clip(np.exp(np.mean(np.log(within / spread))), 1e-3, 1.0))
+
+    # ---- the exponential family ------------------------------------------------------------
+
+    @property
+    def n_stats(self) -> int:
+        """2 D."""
+        return 2 * self._D
+
+    @property
+    def eta0(self) -> Array:
+        """Prior [kappa m, 2 b + kappa m^2, kappa, 2 a] about the origin, (2 D + 2,)."""
+        mean, kappa, shape, rate = self._prior
+        return np.concatenate([kappa * mean, 2 * rate + kappa * mean**2, [kappa, 2 * shape]])
+
+    def statistic(self, X: Array) -> Array:
+        """[x, x^2] about the origin, (N, 2 D)."""
+        x = X - self.origin
+        return namespace(x).concat([x, x * x], axis=1)
+
+    def log_base(self, X: Array) -> Array:
+        """-(D / 2) log 2 pi for each row, (N,)."""
+        return namespace(X).full((X.shape[0],), -0.5 * self._D * math.log(2 * math.pi))
+
+    def log_partition(self, eta: Array) -> Array:
+        """Log normaliser of D Normal-Gamma distributions, (K,)."""
+        xp = namespace(eta)
+        _, kappa, shape, rate = self._standard(eta)
+        each = 0.5 * xp.log(2 * math.pi / kappa) + gammaln(shape)
+        return self._D * each - shape * xp.sum(xp.log(rate), axis=1)
+
+    def mean_params(self, eta: Array) -> Array:
+        """E[lambda mu, -lambda / 2, -sum lambda mu^2 / 2, sum log lambda / 2], (K, 2 D + 2)."""
+        xp = namespace(eta)
+        mean, kappa, shape, rate = self._standard(eta)
+        precision = shape[:, None] / rate
+        square = -0.5 * (self._D / kappa + xp.sum(precision * mean**2, axis=1))
+        logs = 0.5 * (self._D * digamma(shape) - xp.sum(xp.log(rate), axis=1))
+        return xp.concat(
+            [precision * mean, -0.5 * precision, square[:, None], logs[:, None]], axis=1
+        )
+
+    def log_predictive(self, X: Array, eta: Array) -> Array:
+        """Log density (N, K) of independent Student-t columns, base measure left out."""
+        xp, x = namespace(eta), X - self.origin
+        mean, kappa, shape, rate = self._standard(eta)
+        shrink = kappa / (kappa + 1)
+        each = gammaln(shape + 0.5) - gammaln(shape) + 0.5 * xp.log(shrink)
+        constant = self._D * each - 0.5 * xp.sum(xp.log(rate), axis=1)
+        weight = 0.5 * shrink[:, None] / rate
+        growth = [
+            xp.sum(xp.log1p(weight[k] * (x - mean[k]) ** 2), axis=1) for k in range(eta.shape[0])
+        ]
+        return constant - (shape + 0.5) * xp.stack(growth, axis=1)
+
+    def draw(self, eta: Array, mass: float, rng: np.random.Generator) -> Array:
+        """Draw variances and means, then one row (D,)."""
+        (mean,), (kappa,), (shape,), (rate,) = self._standard(eta[None, :])
+        deviation = np.sqrt((1 + 1 / kappa) * rate / rng.standard_gamma(shape, self._D))
+        return self.origin + mean + deviation * rng.standard_normal(self._D)
+
+    # ---- kernels ---------------------------------------------------------------------------
+
+    def rows(self, X: Array) -> DenseRows:
+        """Pack rows X (N, D), counted from the origin."""
+        return DenseRows(plain(X - self.origin))
+
+    def workspace(self, tally: Tally, columns: dict[str, Array]) -> DiagonalGaussianWork:
+        """Pack the tally's buffers and what is derived from them."""
+        D, capacity = self._D, tally.capacity
+        mean, kappa, shape, rate = self._prior
+        work = DiagonalGaussianWork(
+            stats=tally.stats_buffer,
+            means=np.zeros((capacity, D)),
+            inverse_scales=np.zeros((capacity, D)),
+            terms=np.zeros((capacity, 2)),
+            prior_mean=mean,
+            prior_rate=rate,
+            kappa=kappa,
+            shape=shape,
+            products=np.zeros(strip_width(D)),
+        )
+        refresh_all(work, tally.mass_buffer, tally.K)
+        return work
+
+    # ---- inside ----------------------------------------------------------------------------
+
+    @property
+    def _D(self) -> int:
+        assert self.n_features is not None
+        return self.n_features
+
+    @property
+    def _prior(self) -> tuple[Array, float, float, Array]:
+        """Mean (about the origin), kappa, shape and rate of the prior."""
+        assert self.kappa is not None and self.shape is not None
+        mean = column("mean", self.mean, self._D) - self.origin
+        return mean, self.kappa, self.shape, positive_columns("rate", self.rate, self._D)
+
+    def _standard(self, eta: Array) -> tuple[Array, Array, Array, Array]:
+        """Mean (K, D) about the origin, kappa (K,), shape (K,) and rate (K, D) of eta (K, E)."""
+        D, kappa = self._D, eta[:, -2]
+        mean = eta[:, :D] / kappa[:, None]
+        return mean, kappa, eta[:, -1] / 2, 0.5 * (eta[:, D:-2] - eta[:, :D] * mean)

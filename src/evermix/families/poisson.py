@@ -1,0 +1,155 @@
+r"""Counts with a size of their own: events, arrivals, clicks."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+import numpy as np
+
+from evermix._xp import Array, digamma, gammaln, namespace
+from evermix.families._hyper import positive_columns
+from evermix.families.base import Family
+from evermix.kernels.poisson import PoissonWork, refresh_all
+from evermix.kernels.rising import factors
+from evermix.kernels.rows import DenseRows, plain
+from evermix.tally import Layout, Tally
+
+__all__ = ["Poisson"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Poisson(Family):
+    r"""Each cluster has its own rate in each column, columns independent.
+
+    The prior of a rate is Gamma(shape, rate); :math:`\eta = [shape, rate]`. Rows may hold any
+    numbers >= 0. Unlike in Multinomial, the size of a row tells clusters apart.
+
+    Parameters
+    ----------
+    shape : float or array (D,), optional
+        Shape of the Gamma prior. None: 1.
+    rate : float or array (D,), optional
+        Rate of the Gamma prior: how many rows it is worth. The expected count is shape / rate.
+        None: so that it is the mean of the first rows.
+    n_features : int, optional
+        Number of columns D; set from data.
+
+    Examples
+    --------
+    >>> family = Poisson(shape=1.0, rate=1.0, n_features=1)
+    >>> np.exp(family.log_predictive(np.array([[0.0]]), family.eta0[None]))
+    array([[0.5]])
+    """
+
+    layout: ClassVar[Layout] = Layout.STATISTIC_MAJOR
+
+    shape: float | Array | None = None
+    rate: float | Array | None = None
+    n_features: int | None = None
+
+    def check(self, X: Array) -> None:
+        """Raise ValueError if a count is negative."""
+        if X.size and np.min(X) < 0:
+            row, d = np.unravel_index(np.argmin(X), X.shape)
+            raise ValueError(
+                f"Poisson needs counts >= 0, got {X[row, d]} in row {row}, column {d}. "
+                "Use a Gaussian family for signed data."
+            )
+
+    @property
+    def resolved(self) -> bool:
+        """Whether both hyperparameters and the number of columns are set."""
+        return not self.open and self.n_features is not None
+
+    @property
+    def open(self) -> bool:
+        """Whether shape or rate must come from data."""
+        return self.shape is None or self.rate is None
+
+    def candidates(self, X: Array) -> list[Self]:
+        """Return this family with the expected counts of ``X`` (N, D), if rate is open."""
+        D = int(X.shape[1])
+        shape = positive_columns("shape", 1.0 if self.shape is None else self.shape, D)
+        rate = shape / _column_means(X) if self.rate is None else self.rate
+        return [self._with(shape=shape, rate=positive_columns("rate", rate, D), n_features=D)]
+
+    @property
+    def n_stats(self) -> int:
+        """D."""
+        return self._D
+
+    @property
+    def eta0(self) -> Array:
+        """Prior [shape, rate], (2 D,)."""
+        return np.concatenate(self._prior)
+
+    def statistic(self, X: Array) -> Array:
+        """The rows themselves, (N, D)."""
+        xp = namespace(X)
+        return xp.asarray(X, dtype=xp.float64)
+
+    def log_base(self, X: Array) -> Array:
+        """-sum log x! of each row, (N,)."""
+        return -namespace(X).sum(gammaln(X + 1.0), axis=1)
+
+    def log_partition(self, eta: Array) -> Array:
+        """Log normaliser of D Gamma distributions, (K,)."""
+        xp = namespace(eta)
+        shape, rate = eta[:, : self._D], eta[:, self._D :]
+        return xp.sum(gammaln(shape) - shape * xp.log(rate), axis=1)
+
+    def mean_params(self, eta: Array) -> Array:
+        """E[log lambda, -lambda], (K, 2 D)."""
+        xp = namespace(eta)
+        shape, rate = eta[:, : self._D], eta[:, self._D :]
+        return xp.concat([digamma(shape) - xp.log(rate), -shape / rate], axis=1)
+
+    def log_predictive(self, X: Array, eta: Array) -> Array:
+        """Log negative binomial probability (N, K), base measure left out."""
+        xp, x = namespace(eta), self.statistic(X)
+        shape, rate = eta[:, : self._D], eta[:, self._D :]
+        constant = -xp.sum(shape * xp.log1p(1 / rate), axis=1)
+        rising = [
+            xp.sum(gammaln(shape[k] + x) - gammaln(shape[k]), axis=1) for k in range(eta.shape[0])
+        ]
+        return constant - x @ xp.log1p(rate).T + xp.stack(rising, axis=1)
+
+    def draw(self, eta: Array, mass: float, rng: np.random.Generator) -> Array:
+        """Draw rates, then one row (D,)."""
+        shape, rate = eta[: self._D], eta[self._D :]
+        return rng.poisson(rng.standard_gamma(shape) / rate).astype(np.float64)
+
+    def rows(self, X: Array) -> DenseRows:
+        """Pack rows X (N, D)."""
+        return DenseRows(plain(X))
+
+    def workspace(self, tally: Tally, columns: dict[str, Array]) -> PoissonWork:
+        """Pack the tally's buffers and what is derived from them."""
+        shape, rate = self._prior
+        work = PoissonWork(
+            stats=tally.stats_buffer,
+            log_rates=np.zeros((self._D, tally.capacity)),
+            constants=np.zeros(tally.capacity),
+            shape=shape,
+            rate=rate,
+            index=np.arange(self._D),
+            waiting=factors(shape, tally.capacity),
+        )
+        refresh_all(work, tally.mass_buffer, tally.K)
+        return work
+
+    @property
+    def _D(self) -> int:
+        assert self.n_features is not None
+        return self.n_features
+
+    @property
+    def _prior(self) -> tuple[Array, Array]:
+        D = self._D
+        return positive_columns("shape", self.shape, D), positive_columns("rate", self.rate, D)
+
+
+def _column_means(X: Array) -> Array:
+    """Mean of each column, (D,); columns of zeros get the overall mean, or 1."""
+    means = np.mean(np.asarray(X, dtype=np.float64), axis=0)
+    overall = means.mean()
+    return np.where(means > 0, means, overall if overall > 0 else 1.0)

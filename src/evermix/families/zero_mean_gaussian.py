@@ -1,0 +1,182 @@
+r"""Clusters about zero that differ in their covariance: image patches, increments."""
+
+import math
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from evermix._xp import Array, gammaln, namespace
+from evermix.families._hyper import as_given, covariance, degrees
+from evermix.families._scale import expected_variances
+from evermix.families._wishart import (
+    draw_covariance_factor,
+    expected_log_det,
+    log_det,
+    log_normaliser,
+    squares,
+    whiteners,
+)
+from evermix.families.base import Family
+from evermix.kernels.rows import DenseRows, plain
+from evermix.kernels.zero_mean_gaussian import ZeroMeanGaussianWork, refresh_all
+from evermix.tally import Tally
+
+__all__ = ["ZeroMeanGaussian"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ZeroMeanGaussian(Family):
+    r"""Rows of a cluster share a full covariance matrix; every mean is zero.
+
+    The prior is Wishart: precision :math:`\Lambda \sim W(\nu, B^{-1})`, so that
+    :math:`\eta = [B, \nu]`.
+
+    Parameters
+    ----------
+    nu : float, optional
+        Degrees of freedom, > D + 1: how many rows the prior covariance is worth. None: D + 2.
+    scale : float, array (D,) or array (D, D), optional
+        Expected covariance of a cluster (a number or variances stand for a diagonal matrix), so
+        that B = (nu - D - 1) * scale. None: from the data.
+    n_features : int, optional
+        Number of columns D; set from data.
+
+    Examples
+    --------
+    >>> family = ZeroMeanGaussian(nu=4.0, scale=1.0, n_features=2)
+    >>> family.log_predictive(np.array([[1.0, 0.0]]), family.eta0[None]).round(3)
+    array([[-0.634]])
+    """
+
+    nu: float | None = None
+    scale: float | Array | None = None
+    n_features: int | None = None
+
+    def check(self, X: Array) -> None:
+        """Accept any finite rows."""
+
+    @property
+    def resolved(self) -> bool:
+        """Whether every hyperparameter and the number of columns are set."""
+        return not self.open and self.n_features is not None
+
+    @property
+    def open(self) -> bool:
+        """Whether nu or scale must come from data."""
+        return self.nu is None or self.scale is None
+
+    def candidates(self, X: Array) -> list[Self]:
+        """Return resolved families: one, or several expected covariances if scale is open."""
+        X = np.asarray(X, dtype=np.float64)
+        D = int(X.shape[1])
+        nu = D + 2.0 if self.nu is None else degrees(self.nu, D)
+        filled = self._with(nu=nu, n_features=D)
+        if self.scale is None:
+            return [filled._with(scale=variances) for variances in expected_variances(X)]
+        covariance(self.scale, D)
+        return [filled._with(scale=as_given(self.scale))]
+
+    # ---- the exponential family ------------------------------------------------------------
+
+    @property
+    def n_stats(self) -> int:
+        """D D."""
+        return self._D * self._D
+
+    @property
+    def eta0(self) -> Array:
+        """Prior [B, nu], (D D + 1,)."""
+        return np.concatenate([self._prior_B.ravel(), [self.nu]])
+
+    def statistic(self, X: Array) -> Array:
+        """Products x x^T of each row, (N, D D)."""
+        xp = namespace(X)
+        x = xp.asarray(X, dtype=xp.float64)
+        return xp.reshape(x[:, :, None] * x[:, None, :], (x.shape[0], -1))
+
+    def accumulate(self, X: Array, r: Array) -> Array:
+        """Return summed statistics (K, D D), one cluster at a time."""
+        xp = namespace(X)
+        return xp.stack([xp.reshape((r[:, k, None] * X).T @ X, (-1,)) for k in range(r.shape[1])])
+
+    def log_base(self, X: Array) -> Array:
+        """-(D / 2) log 2 pi for each row, (N,)."""
+        return namespace(X).full((X.shape[0],), -0.5 * self._D * math.log(2 * math.pi))
+
+    def log_partition(self, eta: Array) -> Array:
+        """Log normaliser of the Wishart distribution, (K,)."""
+        return log_normaliser(*self._standard(eta))
+
+    def mean_params(self, eta: Array) -> Array:
+        """E[-Lambda / 2, log|Lambda| / 2], (K, D D + 1)."""
+        xp = namespace(eta)
+        nu, B = self._standard(eta)
+        precision = nu[:, None, None] * xp.linalg.inv(B)
+        second = -0.5 * xp.reshape(precision, (eta.shape[0], -1))
+        return xp.concat([second, 0.5 * expected_log_det(nu, B)[:, None]], axis=1)
+
+    def log_predictive(self, X: Array, eta: Array) -> Array:
+        """Log Student-t density (N, K), base measure left out."""
+        xp, D = namespace(eta), self._D
+        nu, B = self._standard(eta)
+        gammas = gammaln((nu + 1) / 2) - gammaln((nu + 1 - D) / 2)
+        scale = 0.5 * (D * math.log(2) - log_det(B))
+        return gammas + scale - 0.5 * (nu + 1) * xp.log1p(_squares(X, B))
+
+    def expected_log_likelihood(self, X: Array, eta: Array) -> Array:
+        """E log p(x | Lambda) (N, K), base measure left out."""
+        nu, B = self._standard(eta)
+        return 0.5 * (expected_log_det(nu, B) - nu * _squares(X, B))
+
+    def draw(self, eta: Array, mass: float, rng: np.random.Generator) -> Array:
+        """Draw a covariance, then one row (D,)."""
+        (nu,), (B,) = self._standard(eta[None, :])
+        return draw_covariance_factor(nu, B, rng) @ rng.standard_normal(self._D)
+
+    # ---- kernels ---------------------------------------------------------------------------
+
+    def rows(self, X: Array) -> DenseRows:
+        """Pack rows X (N, D)."""
+        return DenseRows(plain(X))
+
+    def columns(self, tally: Tally) -> dict[str, Array]:
+        """Return the whitener of every cluster, {"whitener": (capacity, D, D)}."""
+        whitener = np.zeros((tally.capacity, self._D, self._D))
+        whitener[: tally.K] = whiteners(self._standard(self.posterior(tally.stats, tally.mass))[1])
+        return {"whitener": whitener}
+
+    def workspace(self, tally: Tally, columns: dict[str, Array]) -> ZeroMeanGaussianWork:
+        """Pack the tally's buffers, the whiteners, and what is derived from them."""
+        assert self.nu is not None
+        work = ZeroMeanGaussianWork(
+            stats=tally.stats_buffer,
+            whiteners=columns["whitener"],
+            terms=np.zeros((tally.capacity, 2)),
+            prior_whitener=whiteners(self._prior_B),
+            nu=self.nu,
+            scratch=np.zeros(self._D),
+        )
+        refresh_all(work, tally.mass_buffer, tally.K)
+        return work
+
+    # ---- inside ----------------------------------------------------------------------------
+
+    @property
+    def _D(self) -> int:
+        assert self.n_features is not None
+        return self.n_features
+
+    @property
+    def _prior_B(self) -> Array:
+        assert self.nu is not None
+        return (self.nu - self._D - 1) * covariance(self.scale, self._D)
+
+    def _standard(self, eta: Array) -> tuple[Array, Array]:
+        """Degrees nu (K,) and B (K, D, D) of eta (K, E)."""
+        return eta[:, -1], namespace(eta).reshape(eta[:, :-1], (-1, self._D, self._D))
+
+
+def _squares(X: Array, B: Array) -> Array:
+    """x^T B^-1 x for every row and cluster, (N, K)."""
+    return namespace(X).stack([squares(X, B[k]) for k in range(B.shape[0])], axis=1)

@@ -1,0 +1,127 @@
+r"""Kernels of the DiagonalGaussian family.
+
+With the posterior (kappa, m, a, b) of a cluster,
+
+.. math::
+
+    \log p(x | k) - \log h(x) = c - (a + \tfrac12) \sum_d \log(1 + z_d^2), \qquad
+    z_d = (x_d - m_d) \sqrt{\frac{\kappa}{2 b_d (\kappa + 1)}}.
+
+The exponent is the same for every column, so factors 1 + z^2 are multiplied before a log is taken.
+"""
+
+import math
+from typing import NamedTuple
+
+from evermix._xp import Array
+from evermix.kernels.base import implement, kernel
+from evermix.kernels.rows import DenseRows
+from evermix.kernels.special import log
+
+__all__ = ["DiagonalGaussianWork", "refresh_all", "strip_width"]
+
+FACTORS = 16  # at most so many factors share one log
+MIN_WIDTH = 16  # and so many logs are taken side by side
+HUGE = 1e300
+
+
+def strip_width(n_features: int) -> int:
+    """Return how many products of factors a row is cut into."""
+    return max(MIN_WIDTH, -(-n_features // FACTORS))
+
+
+class DiagonalGaussianWork(NamedTuple):
+    """What the kernels need, beside the rows; everything is about the family's origin."""
+
+    stats: Array  # INOUT (capacity, 2 D): sum of x, sum of x^2
+    means: Array  # OUT (capacity, D)
+    inverse_scales: Array  # OUT (capacity, D): z = (x - mean) * inverse_scale
+    terms: Array  # OUT (capacity, 2): c, a + 1/2
+    prior_mean: Array  # IN (D,)
+    prior_rate: Array  # IN (D,)
+    kappa: float
+    shape: float
+    products: Array  # scratch (strip_width(D),)
+
+
+@kernel
+def score(work: DiagonalGaussianWork, rows: DenseRows, i: int, slots: int, out: Array) -> None:
+    """Product of Student-t predictives of row i in each slot."""
+    x = rows.values[i]
+    for k in range(slots):
+        total = _sum_logs(x, work.means[k], work.inverse_scales[k], work.products)
+        out[k] = work.terms[k, 0] - work.terms[k, 1] * total
+
+
+@kernel
+def _sum_logs(x: Array, mean: Array, inverse_scale: Array, products: Array) -> float:
+    """Sum over d of log(1 + z_d^2)."""
+    D, width = x.size, products.size
+    products[:] = 1.0
+    for start in range(0, D, width):
+        for j in range(min(width, D - start)):
+            z = (x[start + j] - mean[start + j]) * inverse_scale[start + j]
+            products[j] *= 1.0 + z * z
+    total, largest = 0.0, 0.0
+    for j in range(width):
+        total += log(products[j])
+        largest += products[j]
+    if largest < HUGE:
+        return total
+    total = 0.0  # a row far from everything: factor by factor
+    for d in range(D):
+        z = (x[d] - mean[d]) * inverse_scale[d]
+        total += math.log1p(z * z)
+    return total
+
+
+@kernel
+def add(
+    work: DiagonalGaussianWork, rows: DenseRows, i: int, slot: int, weight: float, mass: float
+) -> None:
+    """Add ``weight`` times row i to a slot; a negative weight takes it out."""
+    x, stats = rows.values[i], work.stats[slot]
+    D = x.size
+    for d in range(D):
+        stats[d] += weight * x[d]
+        stats[D + d] += weight * x[d] * x[d]
+    refresh(work, slot, mass)
+
+
+@kernel
+def refresh(work: DiagonalGaussianWork, slot: int, mass: float) -> None:
+    """Compute what is derived from a slot's statistics."""
+    D = work.prior_mean.size
+    kappa, shape = work.kappa + mass, work.shape + 0.5 * mass
+    stats, mean, inverse_scale = work.stats[slot], work.means[slot], work.inverse_scales[slot]
+    shrink = kappa / (kappa + 1)
+    log_rates = 0.0
+    for d in range(D):
+        prior = work.kappa * work.prior_mean[d]
+        m = (prior + stats[d]) / kappa
+        scatter = prior * work.prior_mean[d] + stats[D + d] - kappa * m * m
+        # The last bits of the subtraction may be negative; the rate never shrinks.
+        rate = work.prior_rate[d] + 0.5 * max(scatter, 0.0)
+        mean[d] = m
+        inverse_scale[d] = math.sqrt(0.5 * shrink / rate)
+        log_rates += log(rate)
+    gammas = math.lgamma(shape + 0.5) - math.lgamma(shape)
+    work.terms[slot, 0] = D * (gammas + 0.5 * math.log(shrink)) - 0.5 * log_rates
+    work.terms[slot, 1] = shape + 0.5
+
+
+@kernel
+def refresh_all(work: DiagonalGaussianWork, mass: Array, K: int) -> None:
+    """Compute what is derived, for slots 0..K (the last is empty)."""
+    for k in range(K):
+        refresh(work, k, mass[k])
+    open_slot(work, K)
+
+
+@kernel
+def open_slot(work: DiagonalGaussianWork, slot: int) -> None:
+    """Give an empty slot what follows from the prior."""
+    refresh(work, slot, 0.0)
+
+
+implement(DiagonalGaussianWork, score=score, add=add, open_slot=open_slot)

@@ -1,0 +1,87 @@
+r"""Kernels of the FixedGaussian family.
+
+With the posterior mean m and the counts kappa of a cluster, and known variances v,
+
+.. math::
+
+    \log p(x | k) - \log h(x) = c - \sum_d \frac{\kappa_d}{2 v_d (\kappa_d + 1)} (x_d - m_d)^2
+        + \sum_d \frac{x_d^2}{2 v_d}.
+"""
+
+from typing import NamedTuple
+
+from evermix._xp import Array
+from evermix.kernels.base import implement, kernel
+from evermix.kernels.rows import DenseRows
+from evermix.kernels.special import log
+
+__all__ = ["FixedGaussianWork", "refresh_all"]
+
+
+class FixedGaussianWork(NamedTuple):
+    """What the kernels need, beside the rows; everything is about the family's origin."""
+
+    stats: Array  # INOUT (capacity, D): sum of x
+    means: Array  # OUT (capacity, D)
+    weights: Array  # OUT (capacity, D): of squared differences
+    constants: Array  # OUT (capacity,)
+    prior_mean: Array  # IN (D,)
+    kappa: Array  # IN (D,)
+    half_precision: Array  # IN (D,): 1 / (2 v)
+
+
+@kernel
+def score(work: FixedGaussianWork, rows: DenseRows, i: int, slots: int, out: Array) -> None:
+    """Gaussian predictive of row i in each slot."""
+    x = rows.values[i]
+    base = 0.0
+    for d in range(x.size):
+        base += work.half_precision[d] * x[d] * x[d]
+    for k in range(slots):
+        mean, weight = work.means[k], work.weights[k]
+        total = 0.0
+        for d in range(x.size):
+            total += weight[d] * (x[d] - mean[d]) ** 2
+        out[k] = work.constants[k] + (base - total)
+
+
+@kernel
+def add(
+    work: FixedGaussianWork, rows: DenseRows, i: int, slot: int, weight: float, mass: float
+) -> None:
+    """Add ``weight`` times row i to a slot; a negative weight takes it out."""
+    x, stats = rows.values[i], work.stats[slot]
+    for d in range(x.size):
+        stats[d] += weight * x[d]
+    refresh(work, slot, mass)
+
+
+@kernel
+def refresh(work: FixedGaussianWork, slot: int, mass: float) -> None:
+    """Compute what is derived from a slot's statistics."""
+    constant = 0.0
+    for d in range(work.kappa.size):
+        kappa = work.kappa[d] + mass
+        shrink = kappa / (kappa + 1)
+        total = work.kappa[d] * work.prior_mean[d] + work.stats[slot, d]
+        work.means[slot, d] = total / kappa
+        work.weights[slot, d] = shrink * work.half_precision[d]
+        constant += 0.5 * log(shrink)
+    work.constants[slot] = constant
+
+
+@kernel
+def refresh_all(work: FixedGaussianWork, mass: Array, K: int) -> None:
+    """Compute what is derived, for slots 0..K (the last is empty)."""
+    for k in range(K):
+        refresh(work, k, mass[k])
+    open_slot(work, K)
+
+
+@kernel
+def open_slot(work: FixedGaussianWork, slot: int) -> None:
+    """Give an empty slot what follows from the prior."""
+    refresh(work, slot, 0.0)
+
+
+implement(FixedGaussianWork, score=score, add=add, open_slot=open_slot)

@@ -1,0 +1,85 @@
+r"""Kernels of the Poisson family.
+
+With the posterior shape a and rate b of a cluster,
+
+.. math::
+
+    \log p(x | k) - \log h(x) = \sum_d \log (a_{kd})_{x_d}
+        - \sum_d a_{kd} \log(1 + 1 / b_{kd}) - \sum_d x_d \log(1 + b_{kd}),
+
+with the rising factorial :math:`(a)_x = \Gamma(a + x) / \Gamma(a)`. Statistics lie column by
+column, so that the inner loops run over clusters.
+"""
+
+from typing import NamedTuple
+
+from evermix._xp import Array
+from evermix.kernels.base import implement, kernel
+from evermix.kernels.rising import Factors, add_log_rising
+from evermix.kernels.rows import DenseRows
+from evermix.kernels.special import log, log1p
+
+__all__ = ["PoissonWork", "refresh_all"]
+
+
+class PoissonWork(NamedTuple):
+    """What the kernels need, beside the rows."""
+
+    stats: Array  # INOUT (D, capacity): sum of x
+    log_rates: Array  # OUT (D, capacity): log(1 + b)
+    constants: Array  # OUT (capacity,): log probability of a row of zeros
+    shape: Array  # IN (D,)
+    rate: Array  # IN (D,)
+    index: Array  # IN, int64 (D,): 0, 1, ..., D - 1
+    waiting: Factors
+
+
+@kernel
+def score(work: PoissonWork, rows: DenseRows, i: int, slots: int, out: Array) -> None:
+    """Negative binomial predictive of row i in each slot."""
+    x = rows.values[i]
+    for k in range(slots):
+        out[k] = work.constants[k]
+    for d in range(x.size):
+        if x[d] > 0:
+            log_rate = work.log_rates[d]
+            for k in range(slots):
+                out[k] -= x[d] * log_rate[k]
+    add_log_rising(work.waiting, work.stats, work.shape, work.index, x, slots, out)
+
+
+@kernel
+def add(work: PoissonWork, rows: DenseRows, i: int, slot: int, weight: float, mass: float) -> None:
+    """Add ``weight`` times row i to a slot; a negative weight takes it out."""
+    x = rows.values[i]
+    for d in range(x.size):
+        work.stats[d, slot] += weight * x[d]
+    refresh(work, slot, mass)
+
+
+@kernel
+def refresh(work: PoissonWork, slot: int, mass: float) -> None:
+    """Compute what is derived from a slot's statistics."""
+    constant = 0.0
+    for d in range(work.shape.size):
+        rate = work.rate[d] + mass
+        constant -= (work.shape[d] + work.stats[d, slot]) * log1p(1.0 / rate)
+        work.log_rates[d, slot] = log(1.0 + rate)
+    work.constants[slot] = constant
+
+
+@kernel
+def refresh_all(work: PoissonWork, mass: Array, K: int) -> None:
+    """Compute what is derived, for slots 0..K (the last is empty)."""
+    for k in range(K):
+        refresh(work, k, mass[k])
+    open_slot(work, K)
+
+
+@kernel
+def open_slot(work: PoissonWork, slot: int) -> None:
+    """Give an empty slot what follows from the prior."""
+    refresh(work, slot, 0.0)
+
+
+implement(PoissonWork, score=score, add=add, open_slot=open_slot)

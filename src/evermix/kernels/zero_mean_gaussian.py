@@ -1,0 +1,81 @@
+r"""Kernels of the ZeroMeanGaussian family.
+
+With the posterior (nu, B) of a cluster,
+
+.. math::
+
+    \log p(x | k) - \log h(x) = c - \tfrac{\nu + 1}{2} \log(1 + x^T B^{-1} x).
+"""
+
+import math
+from typing import NamedTuple
+
+from evermix._xp import Array
+from evermix.kernels.base import implement, kernel
+from evermix.kernels.rows import DenseRows
+from evermix.kernels.whitening import half_log_det, squared_length, update
+
+__all__ = ["ZeroMeanGaussianWork", "refresh_all"]
+
+
+class ZeroMeanGaussianWork(NamedTuple):
+    """What the kernels need, beside the rows."""
+
+    stats: Array  # INOUT (capacity, D D): sum of x x^T
+    whiteners: Array  # INOUT (capacity, D, D)
+    terms: Array  # OUT (capacity, 2): c, (nu + 1) / 2
+    prior_whitener: Array  # IN (D, D)
+    nu: float
+    scratch: Array  # scratch (D,)
+
+
+@kernel
+def score(work: ZeroMeanGaussianWork, rows: DenseRows, i: int, slots: int, out: Array) -> None:
+    """Student-t predictive of row i in each slot."""
+    x = rows.values[i]
+    for k in range(slots):
+        q = squared_length(work.whiteners[k], x)
+        out[k] = work.terms[k, 0] - work.terms[k, 1] * math.log1p(q)
+
+
+@kernel
+def add(
+    work: ZeroMeanGaussianWork, rows: DenseRows, i: int, slot: int, weight: float, mass: float
+) -> None:
+    """Add ``weight`` times row i to a slot; a negative weight takes it out."""
+    x, stats = rows.values[i], work.stats[slot]
+    D = x.size
+    update(work.whiteners[slot], x, weight, work.scratch)
+    for d in range(D):
+        step = weight * x[d]
+        for e in range(D):
+            stats[d * D + e] += step * x[e]
+    refresh(work, slot, mass)
+
+
+@kernel
+def refresh(work: ZeroMeanGaussianWork, slot: int, mass: float) -> None:
+    """Compute what is derived from a slot's mass and whitener."""
+    D, nu = work.scratch.size, work.nu + mass
+    gammas = math.lgamma(0.5 * (nu + 1)) - math.lgamma(0.5 * (nu + 1 - D))
+    scale = 0.5 * D * math.log(2.0) - half_log_det(work.whiteners[slot])
+    work.terms[slot, 0] = gammas + scale
+    work.terms[slot, 1] = 0.5 * (nu + 1)
+
+
+@kernel
+def refresh_all(work: ZeroMeanGaussianWork, mass: Array, K: int) -> None:
+    """Compute what is derived, for slots 0..K (the last is empty)."""
+    for k in range(K):
+        refresh(work, k, mass[k])
+    open_slot(work, K)
+
+
+@kernel
+def open_slot(work: ZeroMeanGaussianWork, slot: int) -> None:
+    """Give an empty slot the prior's whitener and what follows from it."""
+    work.whiteners[slot] = work.prior_whitener
+    refresh(work, slot, 0.0)
+
+
+implement(ZeroMeanGaussianWork, score=score, add=add, open_slot=open_slot)
