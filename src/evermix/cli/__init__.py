@@ -1,0 +1,5 @@
+"""The command line: ``evermix demo | stream | predict | info``."""
+
+from evermix.cli.app import app
+
+__all__ = ["app"]

@@ -1,0 +1,44 @@
+"""The program ``evermix`` and its commands, each in a file of its own."""
+
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+
+from evermix.cli.demo import demo
+from evermix.cli.info import info
+from evermix.cli.predict import predict
+from evermix.cli.stream import stream
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    name="evermix",
+    help="Cluster data that keep arriving; how many clusters there are is found on the way.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(demo)
+app.command()(stream)
+app.command()(predict)
+app.command()(info)
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"evermix {version('evermix')}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    show_version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Cluster data that keep arriving; how many clusters there are is found on the way."""
+    del show_version

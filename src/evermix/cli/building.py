@@ -1,0 +1,94 @@
+"""From names and numbers on the command line to a mixture and a text counter."""
+
+from collections.abc import Callable
+from typing import Any
+
+from evermix.cli.settings import FamilyName, PriorName, Settings
+from evermix.engines import ADF
+from evermix.estimators import Mixture
+from evermix.families import (
+    Bernoulli,
+    DiagonalGaussian,
+    Family,
+    FixedGaussian,
+    Gaussian,
+    Multinomial,
+    Poisson,
+    ZeroMeanGaussian,
+)
+from evermix.io.text import Hashing, TextCounter, Vocabulary
+from evermix.priors import DP, NGGP, PitmanYor
+from evermix.priors.base import Prior
+
+__all__ = ["make_mixture", "make_text_counter"]
+
+_FAMILIES: dict[str, Callable[[], Family]] = {
+    FamilyName.GAUSSIAN: Gaussian,
+    FamilyName.DIAGONAL: DiagonalGaussian,
+    FamilyName.ZERO_MEAN: ZeroMeanGaussian,
+    FamilyName.FIXED: FixedGaussian,
+    FamilyName.BERNOULLI: Bernoulli,
+    FamilyName.POISSON: Poisson,
+}
+# Per prior: its class, and the options that it takes with the names of its hyperparameters.
+_PRIORS: dict[str, tuple[Callable[..., Prior], dict[str, str]]] = {
+    PriorName.NGGP: (NGGP, {"a": "a", "sigma": "sigma", "tau": "tau"}),
+    PriorName.DP: (DP, {"concentration": "alpha"}),
+    PriorName.PITMAN_YOR: (PitmanYor, {"concentration": "alpha", "discount": "discount"}),
+}
+_PRIOR_OPTIONS = ("a", "sigma", "tau", "concentration", "discount")
+
+
+def make_mixture(settings: Settings, kind: str) -> Mixture:
+    """Return the mixture that was asked for, for a source of this kind."""
+    return Mixture(
+        family=_family(settings, kind),
+        prior=_prior(settings),
+        engine=_engine(settings),
+        max_clusters=settings.max_clusters,
+        random_state=settings.seed,
+    )
+
+
+def make_text_counter(settings: Settings, texts: list[str]) -> TextCounter:
+    """Return the hashing that was asked for, or a vocabulary learnt on these texts."""
+    if settings.hash is not None:
+        return Hashing(settings.hash)
+    try:
+        return Vocabulary.learn(texts, max_words=settings.vocabulary)
+    except ValueError as error:
+        raise ValueError(
+            f"no vocabulary could be learnt on the first {len(texts)} texts: {error} "
+            "On the command line: a larger --warmup, or --hash."
+        ) from error
+
+
+def _family(settings: Settings, kind: str) -> str | Family:
+    name = settings.family
+    if name == FamilyName.AUTO and kind != "vectors":
+        name = FamilyName.MULTINOMIAL
+    if name == FamilyName.MULTINOMIAL:
+        return Multinomial() if settings.alpha is None else Multinomial(alpha=settings.alpha)
+    if settings.alpha is not None:
+        raise ValueError(f"--alpha belongs to the family multinomial, got --family {name}.")
+    return "auto" if name == FamilyName.AUTO else _FAMILIES[name]()
+
+
+def _prior(settings: Settings) -> Prior:
+    make, options = _PRIORS[settings.prior]
+    given: dict[str, Any] = {name: getattr(settings, name) for name in _PRIOR_OPTIONS}
+    given = {name: value for name, value in given.items() if value is not None}
+    for name in given.keys() - options.keys():
+        raise ValueError(
+            f"--{name} does not belong to --prior {settings.prior}, which takes "
+            f"{', '.join(f'--{option}' for option in options)}."
+        )
+    return make(**{options[name]: value for name, value in given.items()})
+
+
+def _engine(settings: Settings) -> ADF:
+    usual = ADF()
+    return ADF(
+        birth=usual.birth if settings.birth is None else settings.birth,
+        merge=usual.merge if settings.merge else None,
+    )

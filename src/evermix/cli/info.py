@@ -1,0 +1,108 @@
+"""``evermix info``: what a model file holds."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from evermix.cli.console import output_console, plain_errors
+
+if TYPE_CHECKING:
+    from evermix._xp import Array
+    from evermix.estimators import Mixture
+
+__all__ = ["info"]
+
+_WORDS = 8  # per cluster
+
+
+def info(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model or checkpoint file.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    top: Annotated[int, typer.Option(min=0, help="Show the largest N clusters.", metavar="N")] = 20,
+) -> None:
+    """Show what a model is made of, and its largest clusters."""
+    with plain_errors():
+        described = _describe(model, top)
+        if as_json:
+            typer.echo(json.dumps(described, indent=2))
+        else:
+            _show(described)
+
+
+def _describe(path: Path, top: int) -> dict[str, Any]:
+    """Return what a model file holds as a JSON-ready dict."""
+    import numpy as np
+
+    from evermix.engines import ADF
+    from evermix.estimators.persistence import load_with_extra
+
+    mix, extra = load_with_extra(path)
+    largest = np.argsort(-mix.weights_, kind="stable")[:top]
+    return {
+        "file": str(path),
+        "bytes": path.stat().st_size,
+        "source": extra.get("stream", {}).get("settings", {}).get("source"),
+        "family": repr(mix.model_.family),
+        "prior": repr(mix.model_.prior),
+        "engine": repr(ADF() if mix.engine is None else mix.engine),
+        "features": mix.n_features_in_,
+        "observations": mix.state_.clock,
+        "K": mix.n_clusters_,
+        "clusters": _clusters(mix, extra, largest),
+    }
+
+
+def _clusters(mix: "Mixture", extra: dict[str, Any], chosen: "Array") -> list[dict[str, Any]]:
+    ids, weights, mass = mix.cluster_ids_, mix.weights_, mix.state_.tally.mass
+    clusters = [
+        {
+            "id": int(ids[k]),
+            "size": float(mass[k]),
+            "weight": float(weights[k]),
+            "born": mix.lineage_.born[ids[k]],
+        }
+        for k in chosen
+    ]
+    for cluster, words in zip(clusters, _words(mix, extra, chosen), strict=False):
+        cluster["words"] = words
+    return clusters
+
+
+def _words(mix: "Mixture", extra: dict[str, Any], chosen: "Array") -> list[list[str]]:
+    """Return the distinctive words of the chosen clusters; none where columns have no names."""
+    from evermix.families import Multinomial
+    from evermix.report import distinctive_words
+
+    words = (extra.get("text") or {}).get("words")
+    if not words or not isinstance(mix.model_.family, Multinomial):
+        return []
+    counts = mix.state_.tally.stats[:, : len(words)]
+    return distinctive_words(counts, words, _WORDS, rows=chosen)
+
+
+def _show(described: dict[str, Any]) -> None:
+    from rich.table import Table
+
+    console = output_console()
+    facts = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    clusters = described.pop("clusters")
+    described["bytes"] = f"{described['bytes']:,}"
+    described["observations"] = f"{described['observations']:,}"
+    for name, value in described.items():
+        if value is not None:
+            facts.add_row(f"[bold]{name}[/bold]", str(value))
+    console.print(facts)
+    if not clusters:
+        return
+    table = Table(title=f"The largest {len(clusters)} clusters", title_justify="left")
+    for name in ("id", "size", "weight", "born"):
+        table.add_column(name, justify="right")
+    if "words" in clusters[0]:
+        table.add_column("words that set it apart")
+    for cluster in clusters:
+        numbers = (str(cluster["id"]), f"{cluster['size']:,.1f}", f"{cluster['weight']:.4f}")
+        words = (", ".join(cluster["words"]),) if "words" in cluster else ()
+        table.add_row(*numbers, f"{cluster['born']:,}", *words)
+    console.print(table)

@@ -1,0 +1,120 @@
+"""The options of the commands, declared once."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from evermix.cli.settings import FamilyName, KindName, PriorName
+
+__all__ = [
+    "A",
+    "Alpha",
+    "Batch",
+    "Birth",
+    "Checkpoint",
+    "Concentration",
+    "Discount",
+    "Every",
+    "Family",
+    "Hash",
+    "IdField",
+    "Kind",
+    "Limit",
+    "MaxClusters",
+    "Merge",
+    "Out",
+    "Overwrite",
+    "Prior",
+    "Quiet",
+    "Resume",
+    "Seed",
+    "Sigma",
+    "SkipBad",
+    "Source",
+    "Tau",
+    "TextField",
+    "Trace",
+    "VectorField",
+    "Vocabulary",
+    "Warmup",
+]
+
+
+def _option(text: str, *names: str, panel: str | None = None, **settings: Any) -> Any:
+    return typer.Option(*names, help=text, rich_help_panel=panel, **settings)
+
+
+def _open(text: str, *names: str, panel: str, **settings: Any) -> Any:
+    """Declare an option without a value of its own: None leaves the choice to the model."""
+    return _option(text, *names, panel=panel, show_default=False, **settings)
+
+
+_FILES, _MODEL, _ROWS, _TEXT = "Output and checkpoints", "Model", "Rows", "Text"
+
+Source = Annotated[
+    str,
+    typer.Argument(
+        metavar="SOURCE",
+        help="A .jsonl, .csv, .parquet, .npy, .npz, .svmlight or docword.*.txt file (text "
+        "formats also .gz), or - for JSON lines on standard input.",
+        show_default=False,
+    ),
+]
+
+Out = Annotated[
+    str, _option("Where the JSON lines go; - is standard output.", panel=_FILES, metavar="FILE")
+]
+Checkpoint = Annotated[
+    Path | None,
+    _open("Checkpoint. [default: name of SOURCE + .evermix]", panel=_FILES, metavar="FILE"),
+]
+Resume = Annotated[
+    bool, _option("Go on from the checkpoint, with its options.", "--resume", panel=_FILES)
+]
+Overwrite = Annotated[
+    bool, _option("Replace an old checkpoint and output.", "--overwrite", panel=_FILES)
+]
+Every = Annotated[int, _option("Rows between two checkpoints.", panel=_FILES, min=1)]
+Trace = Annotated[
+    str | None, _open("JSON lines on what each batch brought.", panel=_FILES, metavar="FILE")
+]
+
+Family = Annotated[FamilyName, _option("What a cluster looks like.", panel=_MODEL)]
+Alpha = Annotated[float | None, _open("Of multinomial. [default: 0.1]", panel=_MODEL)]
+Prior = Annotated[PriorName, _option("How many clusters, and how big.", panel=_MODEL)]
+A = Annotated[float | None, _open("Of nggp: more, more clusters. [default: 1]", panel=_MODEL)]
+Sigma = Annotated[
+    float | None, _open("Of nggp: more, more small clusters. [default: 0.5]", panel=_MODEL)
+]
+Tau = Annotated[float | None, _open("Of nggp. [default: 1]", panel=_MODEL)]
+Concentration = Annotated[float | None, _open("Of dp, pitman-yor. [default: 1]", panel=_MODEL)]
+Discount = Annotated[float | None, _open("Of pitman-yor. [default: 0.25]", panel=_MODEL)]
+Birth = Annotated[
+    float | None,
+    _open("A row more probably new than this opens a cluster. [default: 0.1]", panel=_MODEL),
+]
+Merge = Annotated[bool, _option("Fuse clusters that turn out to be one.", panel=_MODEL)]
+MaxClusters = Annotated[int | None, _open("A cap on the clusters.", panel=_MODEL, min=1)]
+Seed = Annotated[int, _option("Seed of everything random.", panel=_MODEL, min=0)]
+
+Batch = Annotated[int, _option("Rows that are learnt at a time.", panel=_ROWS, min=1)]
+Limit = Annotated[
+    int | None, _open("Stop after the batch that holds row N.", panel=_ROWS, min=1, metavar="N")
+]
+Kind = Annotated[KindName | None, _open("What rows are, if the file leaves it open.", panel=_ROWS)]
+TextField = Annotated[str, _option("Field or column with a row's text.", panel=_ROWS)]
+VectorField = Annotated[str, _option("Field or column with a row's vector.", panel=_ROWS)]
+IdField = Annotated[str, _option("Field or column with a row's id.", panel=_ROWS)]
+SkipBad = Annotated[
+    bool, _option("Count bad rows and go on, instead of stopping.", "--skip-bad", panel=_ROWS)
+]
+
+Vocabulary = Annotated[int, _option("Count at most so many words.", panel=_TEXT, min=1)]
+Warmup = Annotated[int, _option("Texts to learn the vocabulary on.", panel=_TEXT, min=1)]
+Hash = Annotated[
+    int | None,
+    _open("Hash words into so many columns instead.", "--hash", panel=_TEXT, min=1),
+]
+
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")]

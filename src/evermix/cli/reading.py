@@ -1,0 +1,60 @@
+"""From the rows of a source to what a mixture takes."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from evermix.cli.settings import Settings
+from evermix.families.base import Family
+from evermix.io.sources import Chunk, Source, open_source
+from evermix.io.text import TextCounter
+
+__all__ = ["features", "joined", "open_rows", "take"]
+
+
+def features(family: str | Family, text: TextCounter | None, X: Any) -> Any:
+    """Return the X of a chunk as numbers in the form that the family takes."""
+    if isinstance(X, list):
+        if text is None:
+            raise ValueError(
+                "the source holds texts, but the model was made of numbers and has no vocabulary. "
+                "Give a source of counts or vectors."
+            )
+        X = text.counts(X)
+    dense = isinstance(family, Family) and not family.sparse
+    return sparse.csr_array(X).toarray() if dense and sparse.issparse(X) else X
+
+
+def open_rows(settings: Settings, skip_bad: bool, n_features: int | None) -> Source:
+    """Open the source that the settings name; rows must have ``n_features`` if that is given."""
+    return open_source(
+        settings.source,
+        kind=settings.kind,  # type: ignore[arg-type]
+        text_field=settings.text_field,
+        vector_field=settings.vector_field,
+        id_field=settings.id_field,
+        n_features=n_features,
+        skip_bad=skip_bad,
+    )
+
+
+def take(chunks: Iterator[Chunk], rows: int) -> list[Chunk]:
+    """Return the first chunks that together have so many rows, or all there are."""
+    taken: list[Chunk] = []
+    while sum(len(chunk.ids) for chunk in taken) < rows:
+        chunk = next(chunks, None)
+        if chunk is None:
+            break
+        taken.append(chunk)
+    return taken
+
+
+def joined(chunks: list[Chunk]) -> list[Chunk]:
+    """Return consecutive chunks of vectors as one."""
+    if not chunks:
+        return []
+    ids = [name for chunk in chunks for name in chunk.ids]
+    X = np.vstack([chunk.X for chunk in chunks])
+    return [Chunk(ids, X, chunks[0].first, chunks[-1].offset)]

@@ -1,0 +1,186 @@
+"""One pass over a source: rows in, JSON lines out, and checkpoints from which to go on.
+
+A checkpoint holds the mixture, how far the source was read and how long the output files were, so
+that a run that was stopped anywhere and resumed writes the same bytes as one that was not.
+"""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from itertools import chain, takewhile
+from pathlib import Path
+from typing import Self
+
+from evermix.cli.building import make_mixture, make_text_counter
+from evermix.cli.output import open_lines
+from evermix.cli.reading import features, joined, open_rows, take
+from evermix.cli.settings import Settings
+from evermix.engines.base import Info
+from evermix.estimators import Mixture
+from evermix.estimators.persistence import load_with_extra, save
+from evermix.io import text as texts
+from evermix.io.checkpoint import CheckpointError
+from evermix.io.sources import Chunk, Source
+from evermix.io.text import TextCounter
+from evermix.io.trace import TraceWriter
+
+__all__ = ["Session", "Totals"]
+
+FIRST_ROWS = 1000  # vectors in the first batch, from which a mixture takes their scale
+
+
+@dataclass
+class Totals:
+    """What a stream has done since it began, resumed runs included."""
+
+    offset: int = 0
+    rows: int = 0
+    births: int = 0
+    merges: int = 0
+    log_predictive: float = 0.0
+
+    @property
+    def skipped(self) -> int:
+        """Rows of the source that were blank or bad."""
+        return self.offset - self.rows
+
+
+class Session:
+    """A stream that is being learnt, and the files that it writes.
+
+    Use :meth:`begin` or :meth:`resume` to make one, within a ``with`` block.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        checkpoint: Path,
+        source: Source,
+        mix: Mixture,
+        *,
+        text: TextCounter | None,
+        chunks: Iterator[Chunk],
+        totals: Totals,
+        positions: dict[str, int],
+    ) -> None:
+        self.settings = settings
+        self.checkpoint = checkpoint
+        self.source = source
+        self.mix = mix
+        self.text = text
+        self.chunks = chunks
+        self.totals = totals
+        self._saved_rows = totals.rows
+        self._out = open_lines(settings.out, at=positions.get("out", 0))
+        trace = settings.trace
+        self._trace = None if trace is None else TraceWriter(trace, at=positions.get("trace", 0))
+
+    @classmethod
+    def begin(cls, settings: Settings, checkpoint: Path, skip_bad: bool) -> Self:
+        """Start at the first row; a checkpoint that is there is removed."""
+        source = open_rows(settings, skip_bad, None)
+        mix = make_mixture(settings, source.kind)
+        chunks = source.chunks(0, settings.batch)
+        text = None
+        if source.kind == "text":
+            head = take(chunks, 0 if settings.hash else settings.warmup)
+            text = make_text_counter(settings, [text for chunk in head for text in chunk.X])
+        else:
+            head = joined(take(chunks, FIRST_ROWS if source.kind == "vectors" else 0))
+        # From here on an old checkpoint would not fit the output files.
+        checkpoint.unlink(missing_ok=True)
+        return cls(
+            settings,
+            checkpoint,
+            source,
+            mix,
+            text=text,
+            chunks=chain(head, chunks),
+            totals=Totals(),
+            positions={},
+        )
+
+    @classmethod
+    def resume(cls, settings: Settings, given: set[str], checkpoint: Path, skip_bad: bool) -> Self:
+        """Go on after the last row of a checkpoint; ``given`` names the options to compare."""
+        mix, extra = load_with_extra(checkpoint)
+        if "stream" not in extra:
+            raise CheckpointError(
+                f"{checkpoint} is a model that `evermix stream` did not write: it does not say "
+                "where its source stopped. Begin anew with another --checkpoint."
+            )
+        saved = extra["stream"]
+        settings = settings.resumed(saved["settings"], given)
+        text = None if extra["text"] is None else texts.from_spec(extra["text"])
+        source = open_rows(settings, skip_bad, None if text else mix.n_features_in_)
+        if source.kind != saved["kind"]:
+            raise ValueError(
+                f"{settings.source} held {saved['kind']} when the checkpoint {checkpoint} was "
+                f"made, now it holds {source.kind}. Put the old file back, or begin anew with "
+                "--overwrite."
+            )
+        totals = Totals(**saved["totals"])
+        return cls(
+            settings,
+            checkpoint,
+            source,
+            mix,
+            text=text,
+            chunks=source.chunks(totals.offset, settings.batch),
+            totals=totals,
+            positions=saved["positions"],
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._out.close()
+        if self._trace is not None:
+            self._trace.close()
+
+    @property
+    def unsaved(self) -> int:
+        """Rows learnt since the last checkpoint."""
+        return self.totals.rows - self._saved_rows
+
+    def learn(self, chunk: Chunk) -> None:
+        """Learn a chunk and write a line for each of its rows."""
+        before = self.totals.rows
+        self.mix.partial_fit(features(self.mix.family, self.text, chunk.X))
+        labels, born = self.mix.labels_, self.mix.lineage_.born
+        rows = zip(chunk.ids, labels.tolist(), self.mix.probabilities_.tolist(), strict=True)
+        for tick, (name, cluster, probability) in enumerate(rows, before + 1):
+            # A row of weight one moves the clock by one, so the clock at a birth names its row.
+            new = born[cluster] == tick
+            self._out.write(
+                {"id": name, "cluster": cluster, "probability": probability, "new": new}
+            )
+        self._out.flush()
+        self.totals.offset, self.totals.rows = chunk.offset, before + len(chunk.ids)
+        for info in self._steps_since(before):
+            self.totals.births += len(info.births)
+            self.totals.merges += len(info.merges)
+            self.totals.log_predictive += info.log_predictive
+            if self._trace is not None:
+                self._trace.write(info.to_event())
+
+    def save(self) -> None:
+        """Write a checkpoint, unless nothing has happened since the last."""
+        if not self.unsaved:
+            return
+        positions = {"out": self._out.position()}
+        if self._trace is not None:
+            positions["trace"] = self._trace.position()
+        stream = {
+            "settings": self.settings.to_spec(),
+            "kind": self.source.kind,
+            "totals": asdict(self.totals),
+            "positions": positions,
+        }
+        text = None if self.text is None else self.text.to_spec()
+        save(self.mix, self.checkpoint, {"stream": stream, "text": text})
+        self._saved_rows = self.totals.rows
+
+    def _steps_since(self, clock: int) -> list[Info]:
+        recent = takewhile(lambda info: info.clock > clock, reversed(self.mix.history_))
+        return list(recent)[::-1]

@@ -1,0 +1,65 @@
+"""Stopping a stream between two batches when the user or the system asks for it."""
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any, Self
+
+__all__ = ["Stop", "Stopped"]
+
+
+class Stopped(Exception):
+    """A signal asked the program to end.
+
+    Attributes
+    ----------
+    status : int
+        The exit status that says so: 130 for an interrupt, 143 for a termination.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__(signal.Signals(number).name)
+        self.status = 128 + number
+
+
+class Stop:
+    """Holds back SIGINT and SIGTERM while rows are learnt, and obeys while waiting for rows.
+
+    Within the ``with`` block of the object a signal is only remembered; within that of
+    :meth:`allowed` it, or one remembered before, raises :class:`Stopped`.
+    """
+
+    def __init__(self) -> None:
+        self._number: int | None = None
+        self._allowed = False
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> Self:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self._before[number] = signal.signal(number, self._remember)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    @contextmanager
+    def allowed(self) -> Iterator[None]:
+        """Let signals end the block."""
+        self._allowed = True
+        try:
+            self._obey()
+            yield
+        finally:
+            self._allowed = False
+
+    def _remember(self, number: int, frame: FrameType | None) -> None:
+        del frame
+        self._number = number
+        if self._allowed:
+            self._obey()
+
+    def _obey(self) -> None:
+        if self._number is not None:
+            raise Stopped(self._number)
