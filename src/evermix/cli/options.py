@@ -67,7 +67,7 @@ Out = Annotated[
 ]
 Checkpoint = Annotated[
     Path | None,
-    _open("Checkpoint. [default: name of SOURCE + .evermix]", panel=_FILES, metavar="FILE"),
+    _open("Checkpoint (default: name of SOURCE + .evermix, here).", panel=_FILES, metavar="FILE"),
 ]
 Resume = Annotated[
     bool, _option("Go on from the checkpoint, with its options.", "--resume", panel=_FILES)
@@ -81,18 +81,18 @@ Trace = Annotated[
 ]
 
 Family = Annotated[FamilyName, _option("What a cluster looks like.", panel=_MODEL)]
-Alpha = Annotated[float | None, _open("Of multinomial. [default: 0.1]", panel=_MODEL)]
+Alpha = Annotated[float | None, _open("Of multinomial (default 0.1).", panel=_MODEL)]
 Prior = Annotated[PriorName, _option("How many clusters, and how big.", panel=_MODEL)]
-A = Annotated[float | None, _open("Of nggp: more, more clusters. [default: 1]", panel=_MODEL)]
+A = Annotated[float | None, _open("Of nggp: more, more clusters (default 1).", panel=_MODEL)]
 Sigma = Annotated[
-    float | None, _open("Of nggp: more, more small clusters. [default: 0.5]", panel=_MODEL)
+    float | None, _open("Of nggp: more, more small clusters (default 0.5).", panel=_MODEL)
 ]
-Tau = Annotated[float | None, _open("Of nggp. [default: 1]", panel=_MODEL)]
-Concentration = Annotated[float | None, _open("Of dp, pitman-yor. [default: 1]", panel=_MODEL)]
-Discount = Annotated[float | None, _open("Of pitman-yor. [default: 0.25]", panel=_MODEL)]
+Tau = Annotated[float | None, _open("Of nggp (default 1).", panel=_MODEL)]
+Concentration = Annotated[float | None, _open("Of dp, pitman-yor (default 1).", panel=_MODEL)]
+Discount = Annotated[float | None, _open("Of pitman-yor (default 0.25).", panel=_MODEL)]
 Birth = Annotated[
     float | None,
-    _open("A row more probably new than this opens a cluster. [default: 0.1]", panel=_MODEL),
+    _open("A row more probably new than this opens a cluster (default 0.1).", panel=_MODEL),
 ]
 Merge = Annotated[bool, _option("Fuse clusters that turn out to be one.", panel=_MODEL)]
 MaxClusters = Annotated[int | None, _open("A cap on the clusters.", panel=_MODEL, min=1)]

@@ -1,10 +1,13 @@
-"""Standard output as a file of JSON lines."""
+"""Files of JSON lines that a command writes, standard output among them."""
 
+import errno
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from evermix.io.trace import LineFile
 
-__all__ = ["StandardOutput", "open_lines"]
+__all__ = ["StandardOutput", "naming", "open_lines"]
 
 
 class StandardOutput(LineFile):
@@ -27,3 +30,14 @@ class StandardOutput(LineFile):
 def open_lines(path: str, at: int = 0) -> LineFile:
     """Open a file of JSON lines cut to ``at`` bytes, or standard output for ``"-"``."""
     return StandardOutput() if path == "-" else LineFile(path, at=at)
+
+
+@contextmanager
+def naming(path: str) -> Iterator[None]:
+    """Let errors of writing say which file it was."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None or error.errno == errno.EPIPE:
+            raise
+        raise OSError(error.errno, error.strerror, path) from error

@@ -25,8 +25,7 @@ def predict(
 ) -> None:
     """Find the clusters of new rows; the model stays as it is.
 
-    Writes one JSON line per row: its id, its most probable cluster with its probability, and the
-    log density of the row under the whole mixture.
+    Writes one JSON line per row: id, cluster, its probability, and the row's log density.
     """
     with plain_errors():
         from evermix.cli.output import open_lines

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from evermix.cli.settings import Settings
 from evermix.families.base import Family
-from evermix.io.sources import Chunk, Source, open_source
+from evermix.io.sources import Chunk, Source, SourceError, open_source
 from evermix.io.text import TextCounter
 
 __all__ = ["features", "joined", "open_rows", "take"]
@@ -24,7 +24,7 @@ def features(family: str | Family, text: TextCounter | None, X: Any) -> Any:
             )
         X = text.counts(X)
     dense = isinstance(family, Family) and not family.sparse
-    return sparse.csr_array(X).toarray() if dense and sparse.issparse(X) else X
+    return X if not dense or isinstance(X, np.ndarray) else X.toarray()
 
 
 def open_rows(settings: Settings, skip_bad: bool, n_features: int | None) -> Source:
@@ -43,18 +43,23 @@ def open_rows(settings: Settings, skip_bad: bool, n_features: int | None) -> Sou
 def take(chunks: Iterator[Chunk], rows: int) -> list[Chunk]:
     """Return the first chunks that together have so many rows, or all there are."""
     taken: list[Chunk] = []
-    while sum(len(chunk.ids) for chunk in taken) < rows:
-        chunk = next(chunks, None)
-        if chunk is None:
-            break
-        taken.append(chunk)
+    try:
+        while sum(len(chunk.ids) for chunk in taken) < rows:
+            taken.append(next(chunks))
+    except StopIteration:
+        pass
+    except SourceError as error:
+        raise SourceError(
+            f"{error} Nothing was learnt yet. Mend the row, or leave out bad rows with --skip-bad."
+        ) from error
     return taken
 
 
 def joined(chunks: list[Chunk]) -> list[Chunk]:
-    """Return consecutive chunks of vectors as one."""
+    """Return consecutive chunks of numbers as one."""
     if not chunks:
         return []
     ids = [name for chunk in chunks for name in chunk.ids]
-    X = np.vstack([chunk.X for chunk in chunks])
+    parts = [chunk.X for chunk in chunks]
+    X = np.vstack(parts) if isinstance(parts[0], np.ndarray) else sparse.vstack(parts, "csr")
     return [Chunk(ids, X, chunks[0].first, chunks[-1].offset)]

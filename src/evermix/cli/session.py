@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Self
 
 from evermix.cli.building import make_mixture, make_text_counter
-from evermix.cli.output import open_lines
+from evermix.cli.output import naming, open_lines
 from evermix.cli.reading import features, joined, open_rows, take
 from evermix.cli.settings import Settings
 from evermix.engines.base import Info
@@ -25,7 +25,7 @@ from evermix.io.trace import TraceWriter
 
 __all__ = ["Session", "Totals"]
 
-FIRST_ROWS = 1000  # vectors in the first batch, from which a mixture takes their scale
+FIRST_ROWS = 1000  # in a first batch of numbers, from which a mixture takes their scale
 
 
 @dataclass
@@ -85,7 +85,7 @@ class Session:
             head = take(chunks, 0 if settings.hash else settings.warmup)
             text = make_text_counter(settings, [text for chunk in head for text in chunk.X])
         else:
-            head = joined(take(chunks, FIRST_ROWS if source.kind == "vectors" else 0))
+            head = joined(take(chunks, FIRST_ROWS))
         # From here on an old checkpoint would not fit the output files.
         checkpoint.unlink(missing_ok=True)
         return cls(
@@ -134,7 +134,8 @@ class Session:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self._out.close()
+        with naming(self.settings.out):
+            self._out.close()
         if self._trace is not None:
             self._trace.close()
 
@@ -147,22 +148,28 @@ class Session:
         """Learn a chunk and write a line for each of its rows."""
         before = self.totals.rows
         self.mix.partial_fit(features(self.mix.family, self.text, chunk.X))
-        labels, born = self.mix.labels_, self.mix.lineage_.born
-        rows = zip(chunk.ids, labels.tolist(), self.mix.probabilities_.tolist(), strict=True)
-        for tick, (name, cluster, probability) in enumerate(rows, before + 1):
-            # A row of weight one moves the clock by one, so the clock at a birth names its row.
-            new = born[cluster] == tick
-            self._out.write(
-                {"id": name, "cluster": cluster, "probability": probability, "new": new}
-            )
-        self._out.flush()
+        with naming(self.settings.out):
+            self._write_rows(chunk, before)
         self.totals.offset, self.totals.rows = chunk.offset, before + len(chunk.ids)
         for info in self._steps_since(before):
             self.totals.births += len(info.births)
             self.totals.merges += len(info.merges)
             self.totals.log_predictive += info.log_predictive
             if self._trace is not None:
-                self._trace.write(info.to_event())
+                with naming(self._trace.path):
+                    self._trace.write(info.to_event())
+
+    def _write_rows(self, chunk: Chunk, clock: int) -> None:
+        """Write a line for each row of a chunk that began at this clock."""
+        labels, born = self.mix.labels_.tolist(), self.mix.lineage_.born
+        rows = zip(chunk.ids, labels, self.mix.probabilities_.tolist(), strict=True)
+        for tick, (name, cluster, probability) in enumerate(rows, clock + 1):
+            # A row of weight one moves the clock by one, so the clock at a birth names its row.
+            new = born[cluster] == tick
+            self._out.write(
+                {"id": name, "cluster": cluster, "probability": probability, "new": new}
+            )
+        self._out.flush()
 
     def save(self) -> None:
         """Write a checkpoint, unless nothing has happened since the last."""

@@ -55,8 +55,7 @@ def stream(
 ) -> None:
     """Cluster a source in one pass; stop whenever you like and go on with --resume.
 
-    Writes one JSON line per row: its id, its cluster, the cluster's probability, and whether this
-    row opened the cluster.
+    Writes one JSON line per row: id, cluster, its probability, and whether the row opened it.
     """
     if resume and overwrite:
         raise typer.BadParameter("--resume and --overwrite exclude each other.")

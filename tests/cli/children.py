@@ -1,0 +1,94 @@
+"""Runs of the command line in processes of their own, which can be killed."""
+
+import json
+import multiprocessing
+import os
+import resource
+import signal
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from evermix.io import checkpoint
+
+# The server imports everything once; each child is a fresh fork of it.
+_context = multiprocessing.get_context("forkserver")
+_context.set_forkserver_preload(["evermix.cli", "evermix.cli.session"])
+
+
+def start(folder: Path, *arguments: str, stdin: Path | None = None, file_limit: int | None = None):
+    """Start ``evermix`` in a folder; what it says goes to the files "stdout" and "stderr"."""
+    given = (str(folder), list(arguments), stdin and str(stdin), file_limit)
+    process = _context.Process(target=_main, args=given)
+    process.start()
+    return process
+
+
+def finish(process) -> int:
+    """Wait for a process and return its exit status, negative for a signal."""
+    process.join(timeout=120)
+    assert process.exitcode is not None, "the command did not end"
+    return process.exitcode
+
+
+def run(folder: Path, *arguments: str, **settings) -> int:
+    return finish(start(folder, *arguments, **settings))
+
+
+def kill_when_written(process, path: Path, size: int, number: int = signal.SIGKILL) -> int:
+    """Send a signal as soon as a file has so many bytes; return the exit status."""
+    while process.is_alive() and (not path.exists() or path.stat().st_size < size):
+        time.sleep(0.0005)
+    if process.is_alive():
+        os.kill(process.pid, number)
+    return finish(process)
+
+
+def lines(path: Path) -> list[dict]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def assert_same_run(one: Path, other: Path) -> None:
+    """Two folders hold the same model, bit for bit, the same totals and the same output."""
+    arrays, header = checkpoint.read(one / "model.evermix")
+    others, other_header = checkpoint.read(other / "model.evermix")
+    assert arrays.keys() == others.keys()
+    for name in arrays:
+        assert arrays[name].dtype == others[name].dtype
+        assert arrays[name].tobytes() == others[name].tobytes(), name
+    stream, other_stream = header["extra"]["stream"], other_header["extra"]["stream"]
+    assert stream["totals"] == other_stream["totals"]
+    assert (one / "out.jsonl").read_bytes() == (other / "out.jsonl").read_bytes()
+
+
+def write_texts(path: Path, n: int, topics: int = 6, seed: int = 0) -> None:
+    """Write n short texts; topics come up one after the other over the first half."""
+    rng = np.random.default_rng(seed)
+    words = np.array([f"{a}{b}{c}" for a in "bdfgk" for b in "aeiou" for c in "lmnrst"])
+    with path.open("w") as file:
+        for i in range(n):
+            topic = rng.integers(1 + min(topics - 1, 2 * topics * i // n))
+            chosen = rng.choice(words[20 * topic : 20 * topic + 25], size=12)
+            file.write(json.dumps({"id": f"t{i}", "text": " ".join(chosen)}) + "\n")
+
+
+def write_vectors(path: Path, n: int, seed: int = 0) -> None:
+    """Save n points of three clusters that come up one after the other."""
+    rng = np.random.default_rng(seed)
+    centre = rng.integers(1 + np.minimum(2, 6 * np.arange(n) // n))
+    np.save(path, rng.normal(size=(n, 3)) + 9.0 * np.eye(3)[centre])
+
+
+def _main(folder: str, arguments: list[str], stdin: str | None, file_limit: int | None) -> None:
+    from evermix.cli import app
+
+    os.chdir(folder)
+    for name, descriptor in (("stdout", 1), ("stderr", 2)):
+        os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), descriptor)
+    if stdin is not None:
+        sys.stdin = open(stdin)  # noqa: SIM115
+    if file_limit is not None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (file_limit, file_limit))
+    app(arguments, prog_name="evermix")

@@ -1,0 +1,47 @@
+"""Pictures of a stream."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from evermix.engines.base import Info
+from evermix.report import overview, read_events
+
+
+def _steps():
+    return [Info(rows=10, clock=10 * t, K=t, log_predictive=-5.0 * t) for t in range(1, 6)]
+
+
+def test_events_give_back_what_the_steps_recorded():
+    series = read_events(step.to_event() for step in _steps())
+    assert series.clock.tolist() == [10, 20, 30, 40, 50]
+    assert series.K.tolist() == [1, 2, 3, 4, 5]
+    assert series.log_predictive.tolist() == [-5.0, -10.0, -15.0, -20.0, -25.0]
+    assert read_events([]).clock.shape == (0,)
+
+
+@pytest.mark.parametrize("sizes", [[30.0, 15.0, 4.0, 0.2], [50.0], [0.3]])
+def test_overview_is_a_picture_and_leaves_pyplot_alone(tmp_path, sizes):
+    """Also with a single cluster, or with nothing but dust."""
+    pytest.importorskip("matplotlib")
+    before = "matplotlib.pyplot" in sys.modules
+    series = read_events(step.to_event() for step in _steps())
+    path = tmp_path / "overview.png"
+    overview(path, **series._asdict(), sizes=np.array(sizes), title="Five steps")
+    assert path.read_bytes().startswith(b"\x89PNG")
+    assert ("matplotlib.pyplot" in sys.modules) == before
+
+
+def test_overview_of_nothing_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="at least one step"):
+        overview(
+            tmp_path / "x.png", clock=[], K=[], log_predictive=[], sizes=np.array([1.0]), title=""
+        )
+
+
+def test_missing_matplotlib_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    series = read_events(step.to_event() for step in _steps())
+    with pytest.raises(ImportError, match=r"pip install evermix\[plot\]"):
+        overview(tmp_path / "x.png", **series._asdict(), sizes=np.array([1.0]), title="")

@@ -1,0 +1,48 @@
+"""Words that describe clusters."""
+
+import numpy as np
+import pytest
+
+from evermix.report import distinctive_words, frequent_words
+
+WORDS = ["the", "cat", "dog", "rare"]
+COUNTS = np.array([[90.0, 40.0, 2.0, 1.0], [90.0, 1.0, 50.0, 0.0]])
+
+
+def test_frequent_words_come_in_order_of_count():
+    assert frequent_words(COUNTS, WORDS, 2) == [["the", "cat"], ["the", "dog"]]
+
+
+def test_distinctive_words_pass_over_what_all_clusters_use():
+    assert distinctive_words(COUNTS, WORDS, 1) == [["cat"], ["dog"]]
+
+
+def test_a_word_met_once_is_no_mark_of_its_cluster():
+    """Without smoothing a singleton has the highest lift there can be."""
+    assert distinctive_words(COUNTS, WORDS, 1, smoothing=0.0)[0] == ["rare"]
+    assert distinctive_words(COUNTS, WORDS, 4)[0].index("rare") > 0
+
+
+def test_words_do_not_depend_on_the_size_of_a_cluster():
+    """Lift ranks by proportion within the corpus: a cluster of the same words ranks them alike."""
+    twice = np.vstack([COUNTS, 3 * COUNTS[:1]])
+    first, _, third = distinctive_words(twice, WORDS, 3)
+    assert first == third
+
+
+def test_chosen_rows_are_described_against_the_whole_corpus():
+    assert distinctive_words(COUNTS, WORDS, 2, rows=np.array([1])) == [
+        distinctive_words(COUNTS, WORDS, 2)[1]
+    ]
+    assert frequent_words(COUNTS, WORDS, 2, rows=np.array([1])) == [["the", "dog"]]
+
+
+def test_words_that_a_cluster_does_not_use_are_left_out():
+    assert frequent_words(COUNTS, WORDS, 10)[1] == ["the", "dog", "cat"]
+
+
+def test_wrong_shapes_and_smoothing_are_named():
+    with pytest.raises(ValueError, match=r"counts must be \(K, 4\).*\(2, 3\)"):
+        frequent_words(COUNTS[:, :3], WORDS)
+    with pytest.raises(ValueError, match="smoothing must be >= 0, got -1"):
+        distinctive_words(COUNTS, WORDS, smoothing=-1.0)
