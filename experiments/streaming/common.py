@@ -1,0 +1,77 @@
+"""What the experiments share: reading data, printing tables, saving results."""
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from rich.console import Console
+from rich.table import Table
+from scipy import sparse
+
+__all__ = ["counts", "new_figure", "resident_memory", "save", "show", "vocabulary"]
+
+RESULTS = Path("results/streaming")
+DATA = "EVERMIX_DATA"
+
+
+def counts(path: str) -> sparse.csr_array:
+    """Return the documents (N, V) of a set of the data folder, or leave with a clear message."""
+    return sparse.csr_array(sparse.load_npz(_find(path)))
+
+
+def vocabulary(path: str) -> np.ndarray:
+    """Return the words (V,) of a set."""
+    return np.array(_find(path).read_text(encoding="utf-8").split())
+
+
+def _find(path: str) -> Path:
+    folder = os.environ.get(DATA)
+    if not folder:
+        _leave(f"{DATA} is not set. Point it to the folder that holds {path}.")
+    file = Path(folder) / path
+    if not file.is_file():
+        _leave(f"{file} is missing. {DATA} must point to the folder that holds {path}.")
+    return file
+
+
+def _leave(message: str) -> NoReturn:
+    print(message, file=sys.stderr)
+    raise SystemExit(2)
+
+
+def show(title: str, columns: list[str], rows: list[list[Any]]) -> None:
+    """Print a table; numbers are set right, missing values as a dash."""
+    table = Table(title=title, title_justify="left")
+    for column in columns:
+        table.add_column(column, justify="left" if column == columns[0] else "right")
+    for row in rows:
+        table.add_row(*("-" if value is None else str(value) for value in row))
+    # A pipe has no width of its own; the table would be cut at 80 columns.
+    Console(width=None if sys.stdout.isatty() else 120).print(table)
+
+
+def new_figure(panels: int) -> tuple[Figure, list[Any]]:
+    """Return a figure with panels side by side; it needs no display."""
+    figure = Figure(figsize=(5.2 * panels, 4.0), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure, list(np.atleast_1d(figure.subplots(1, panels)))
+
+
+def save(name: str, figure: Figure, numbers: dict[str, Any]) -> None:
+    """Save the figure and the numbers of an experiment."""
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    figure.savefig(RESULTS / f"{name}.png", dpi=150)
+    text = json.dumps(numbers, indent=1, default=float)
+    (RESULTS / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+    print(f"saved {RESULTS / name}.png and .json")
+
+
+def resident_memory() -> float:
+    """Return the resident memory of this process now, in MB (Linux)."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGESIZE") / 1e6
