@@ -11,64 +11,70 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals"
 if os.name == "posix":
     import children
 
-ROWS = 3000
+ROWS = 2000
+FILES = ["--out", "out.jsonl", "--checkpoint", "model.evermix", "--trace", "trace.jsonl"]
 
 
-def _write_source(folder, name):
-    if name == "texts.jsonl":
-        children.write_texts(folder / name, ROWS)
-    else:
-        children.write_vectors(folder / name, ROWS)
-    return [str(folder / name), "--batch", "25", "--every", "50", "--warmup", "500"]
+def _folder(path):
+    path.mkdir()
+    return path
 
 
-def _files(folder):
-    folder.mkdir()
-    return ["--out", "out.jsonl", "--checkpoint", "model.evermix", "--trace", "trace.jsonl"]
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory):
+    """Arguments that stream each source, and the folder of a run that nothing disturbed."""
+    data = tmp_path_factory.mktemp("data")
+    children.write_texts(data / "texts.jsonl", ROWS)
+    children.write_vectors(data / "vectors.npy", ROWS)
+    runs = {}
+    for name in ("texts.jsonl", "vectors.npy"):
+        arguments = ["stream", str(data / name), "--batch", "25", "--every", "50"]
+        arguments += ["--warmup", "300", *FILES]
+        folder = tmp_path_factory.mktemp("whole")
+        assert children.run(folder, *arguments) == 0
+        runs[name] = arguments, folder
+    return runs
 
 
 @pytest.mark.parametrize("source", ["texts.jsonl", "vectors.npy"])
 @pytest.mark.parametrize("kills", [3, pytest.param(10, marks=pytest.mark.slow)])
-def test_kills_change_nothing(tmp_path, source, kills):
+def test_kills_change_nothing(tmp_path, uninterrupted, source, kills):
     """Killed at random moments and resumed each time: same model, each row exactly once."""
-    arguments = ["stream", *_write_source(tmp_path, source)]
-    whole, broken = tmp_path / "whole", tmp_path / "broken"
-    assert children.run(whole, *arguments, *_files(whole)) == 0
-    arguments += _files(broken)
-    out = broken / "out.jsonl"
+    arguments, whole = uninterrupted[source]
+    out = tmp_path / "out.jsonl"
     length = (whole / "out.jsonl").stat().st_size
     moments = np.sort(np.random.default_rng(kills).uniform(0, 0.9 * length, size=kills))
     statuses = [
-        children.kill_when_written(children.start(broken, *arguments, "--resume"), out, int(moment))
+        children.kill_when_written(
+            children.start(tmp_path, *arguments, "--resume"), out, int(moment)
+        )
         for moment in moments
     ]
     assert statuses.count(-signal.SIGKILL) > kills // 2
-    assert children.run(broken, *arguments, "--resume") == 0
-    children.assert_same_run(whole, broken)
+    assert children.run(tmp_path, *arguments, "--resume") == 0
+    children.assert_same_run(whole, tmp_path)
     assert len({line["id"] for line in children.lines(out)}) == ROWS
-    steps = [
-        [line | {"seconds": 0} for line in children.lines(f / "trace.jsonl")]
-        for f in (whole, broken)
-    ]
-    assert steps[0] == steps[1]
+    assert _steps(tmp_path) == _steps(whole)
 
 
-def test_an_interrupt_finishes_the_batch_and_says_how_to_go_on(tmp_path):
-    arguments = ["stream", *_write_source(tmp_path, "vectors.npy")]
-    whole, broken = tmp_path / "whole", tmp_path / "broken"
-    assert children.run(whole, *arguments, *_files(whole)) == 0
+def _steps(folder):
+    return [step | {"seconds": 0} for step in children.lines(folder / "trace.jsonl")]
+
+
+def test_an_interrupt_finishes_the_batch_and_says_how_to_go_on(tmp_path, uninterrupted):
+    arguments, whole = uninterrupted["vectors.npy"]
     half = (whole / "out.jsonl").stat().st_size // 2
-    process = children.start(broken, *arguments, *_files(broken))
-    status = children.kill_when_written(process, broken / "out.jsonl", half, signal.SIGINT)
+    process = children.start(tmp_path, *arguments)
+    status = children.kill_when_written(process, tmp_path / "out.jsonl", half, signal.SIGINT)
     assert status == 130
-    said = (broken / "stderr").read_text()
+    said = (tmp_path / "stderr").read_text()
     assert "Stopped after" in said and said.rstrip().endswith("--resume")
     # Everything that was written is in the checkpoint, and the options need not be said again.
-    written = len(children.lines(broken / "out.jsonl"))
+    written = len(children.lines(tmp_path / "out.jsonl"))
     assert f"{written:,} rows" in said
     resumed = ["stream", arguments[1], "--checkpoint", "model.evermix", "--resume"]
-    assert children.run(broken, *resumed) == 0
-    children.assert_same_run(whole, broken)
+    assert children.run(tmp_path, *resumed) == 0
+    children.assert_same_run(whole, tmp_path)
 
 
 def test_standard_input_resumes_after_the_lines_already_counted(tmp_path):
@@ -78,9 +84,9 @@ def test_standard_input_resumes_after_the_lines_already_counted(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     arguments = ["stream", "-", "--batch", "50", "--warmup", "100"]
-    whole, broken = tmp_path / "whole", tmp_path / "broken"
-    assert children.run(whole, *arguments, *_files(whole), stdin=tmp_path / "texts.jsonl") == 0
-    process = children.start(broken, *arguments, *_files(broken), stdin=pipe)
+    whole, broken = _folder(tmp_path / "whole"), _folder(tmp_path / "broken")
+    assert children.run(whole, *arguments, *FILES, stdin=tmp_path / "texts.jsonl") == 0
+    process = children.start(broken, *arguments, *FILES, stdin=pipe)
     with pipe.open("wb") as writer:
         writer.write(text[: len(text) // 2])
         writer.flush()
@@ -96,16 +102,14 @@ def test_a_full_disk_leaves_the_last_good_checkpoint(tmp_path):
     children.write_texts(tmp_path / "texts.jsonl", 1200)
     arguments = ["stream", str(tmp_path / "texts.jsonl"), "--batch", "100", "--every", "100"]
     arguments += ["--hash", "16384"]
-    whole, broken = tmp_path / "whole", tmp_path / "broken"
-    files = _files(whole)
-    assert children.run(whole, *arguments, *files, "--limit", "100") == 0
+    whole, broken = _folder(tmp_path / "whole"), _folder(tmp_path / "broken")
+    assert children.run(whole, *arguments, *FILES, "--limit", "100") == 0
     small = (whole / "model.evermix").stat().st_size
-    assert children.run(whole, *arguments, *files, "--resume") == 0
+    assert children.run(whole, *arguments, *FILES, "--resume") == 0
     limit = (small + (whole / "model.evermix").stat().st_size) // 2
-    files = _files(broken)
-    assert children.run(broken, *arguments, *files, file_limit=limit) == 1
+    assert children.run(broken, *arguments, *FILES, file_limit=limit) == 1
     said = (broken / "stderr").read_text()
     assert "could not write the checkpoint" in said and "Traceback" not in said
     assert 0 < (broken / "model.evermix").stat().st_size <= limit
-    assert children.run(broken, *arguments, *files, "--resume") == 0
+    assert children.run(broken, *arguments, *FILES, "--resume") == 0
     children.assert_same_run(whole, broken)

@@ -1,0 +1,250 @@
+"""The commands as a user types them."""
+
+import json
+import sysconfig
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import evermix as em
+from evermix.cli import app
+from evermix.cli.docstrings import docstrings_of, standard_library
+from evermix.io import checkpoint
+
+WORDS = {"sea": "ship wave salt harbour sail", "sky": "cloud wing wind feather moon"}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A working directory with a small source of texts and one of vectors."""
+    rng = np.random.default_rng(0)
+    with (tmp_path / "texts.jsonl").open("w") as file:
+        for i in range(300):
+            name = str(rng.choice(["sea", "sky"]))
+            text = " ".join(rng.choice(WORDS[name].split(), size=15))
+            file.write(json.dumps({"id": f"{name}-{i}", "text": text}) + "\n")
+    centres = rng.choice([-9.0, 9.0], size=(400, 1))
+    np.save(tmp_path / "points.npy", rng.normal(size=(400, 2)) + centres)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def evermix(*arguments, status=0):
+    """Run a command; one that fails must do so without a traceback."""
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert result.exit_code == status, result.output
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+    return result
+
+
+def rows(text):
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_version_and_help():
+    assert evermix("--version").stdout == f"evermix {em.__version__}\n"
+    shown = evermix("--help").stdout
+    assert all(command in shown for command in ("demo", "stream", "predict", "info"))
+
+
+def test_unknown_options_are_usage_errors():
+    evermix("stream", "x.jsonl", "--families", "gaussian", status=2)
+    evermix("stream", "x.jsonl", "--family", "gausian", status=2)
+    evermix("stream", "x.jsonl", "--resume", "--overwrite", status=2)
+
+
+def test_stream_writes_a_line_per_row_in_order(folder):
+    result = evermix("stream", "texts.jsonl")
+    lines = rows(result.stdout)
+    names = [line["id"] for line in rows((folder / "texts.jsonl").read_text())]
+    assert [line["id"] for line in lines] == names
+    assert all(0 < line["probability"] <= 1 for line in lines)
+    assert "300 rows" in result.stderr and "texts.evermix" in result.stderr
+
+
+def test_texts_of_two_topics_fall_into_their_clusters(folder):
+    """The topics share no word."""
+    lines = rows(evermix("stream", "texts.jsonl").stdout)
+    pairs = {(line["id"][:3], line["cluster"]) for line in lines}
+    assert len(pairs) == len({cluster for _, cluster in pairs})
+
+
+def test_a_row_is_new_where_its_cluster_has_not_been_seen(folder):
+    seen = set()
+    for line in rows(evermix("stream", "points.npy", "--no-merge").stdout):
+        assert not line["new"] or line["cluster"] not in seen
+        seen.add(line["cluster"])
+    assert em.load("points.evermix").lineage_.born[0] == 1
+
+
+def test_batches_of_the_command_line_learn_what_partial_fit_learns(folder):
+    evermix("stream", "points.npy", "--batch", 37, "--quiet")
+    arrays, _ = checkpoint.read("points.evermix")
+    mix = em.Mixture(random_state=0).partial_fit(np.load("points.npy"))
+    assert arrays["state.tally.mass"].tolist() == mix.state_.tally.mass.tolist()
+
+
+def test_a_limited_run_that_is_resumed_equals_a_whole_one(folder):
+    options = ["--batch", 50, "--warmup", 100]
+    evermix("stream", "texts.jsonl", "--out", "whole.jsonl", "--checkpoint", "a.evermix", *options)
+    part = ["stream", "texts.jsonl", "--out", "part.jsonl", "--checkpoint", "b.evermix"]
+    evermix(*part, *options, "--limit", 120)
+    assert len((folder / "part.jsonl").read_text().splitlines()) == 150
+    evermix(*part, "--resume")
+    assert (folder / "part.jsonl").read_bytes() == (folder / "whole.jsonl").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--prior", "dp", "--concentration", 2],
+        ["--prior", "pitman-yor", "--concentration", 2, "--discount", 0.4],
+        ["--a", 3, "--sigma", 0.2, "--tau", 2, "--birth", 0.3],
+        ["--family", "diagonal"],
+        ["--family", "fixed"],
+        ["--max-clusters", 5, "--seed", 3],
+    ],
+)
+def test_models_can_be_chosen(folder, options):
+    evermix("stream", "points.npy", *options)
+    described = json.loads(evermix("info", "points.evermix", "--json").stdout)
+    assert described["observations"] == 400
+
+
+@pytest.mark.parametrize("family", ["multinomial", "poisson", "bernoulli"])
+def test_count_sources_serve_every_family_of_counts(folder, family):
+    lines = [f"1 {1 + i % 2}:1 {3 + i % 2}:1" for i in range(60)]
+    (folder / "counts.svmlight").write_text("\n".join(lines) + "\n")
+    assert len(rows(evermix("stream", "counts.svmlight", "--family", family).stdout)) == 60
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["--concentration", 2], "--concentration does not belong to --prior nggp"),
+        (["--prior", "dp", "--sigma", 0.5], "--sigma does not belong to --prior dp"),
+        (["--alpha", 0.5, "--family", "gaussian"], "--alpha belongs to the family multinomial"),
+        (["--sigma", 1.5], "sigma"),
+        (["--out", "points.npy"], "must be different files"),
+    ],
+)
+def test_options_that_do_not_fit_are_named(folder, options, complaint):
+    assert complaint in evermix("stream", "points.npy", *options, status=1).stderr
+
+
+def test_the_trace_says_what_each_batch_brought(folder):
+    evermix("stream", "texts.jsonl", "--batch", 100, "--trace", "trace.jsonl")
+    events = rows((folder / "trace.jsonl").read_text())
+    assert [event["clock"] for event in events] == [100, 200, 300]
+    assert sum(event["rows"] for event in events) == 300
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_cap_that_is_reached_warns_in_one_line(folder):
+    result = evermix("stream", "points.npy", "--max-clusters", 1, "--family", "fixed")
+    assert "evermix: warning: K reached max_clusters=1" in result.stderr
+
+
+def test_nothing_is_overwritten_unasked(folder):
+    (folder / "out.jsonl").write_text("precious\n")
+    result = evermix("stream", "texts.jsonl", "--out", "out.jsonl", status=1)
+    assert "exists already" in result.stderr
+    assert (folder / "out.jsonl").read_text() == "precious\n"
+    evermix("stream", "texts.jsonl", "--out", "out.jsonl", "--overwrite")
+    before = (folder / "texts.evermix").read_bytes()
+    assert "--resume" in evermix("stream", "texts.jsonl", status=1).stderr
+    assert (folder / "texts.evermix").read_bytes() == before
+
+
+def test_resume_without_a_checkpoint_starts_from_the_beginning(folder):
+    result = evermix("stream", "texts.jsonl", "--resume")
+    assert "no checkpoint texts.evermix yet" in result.stderr
+    assert len(rows(result.stdout)) == 300
+
+
+@pytest.mark.parametrize(
+    ("changed", "complaint"),
+    [
+        (["points.npy"], "SOURCE cannot change"),
+        (["texts.jsonl", "--batch", 10], "--batch cannot change on the way"),
+        (["texts.jsonl", "--out", "other.jsonl"], "--out cannot change"),
+        (["texts.jsonl", "--alpha", 2], "the checkpoint was made with none, got 2.0"),
+    ],
+)
+def test_resume_refuses_another_stream(folder, changed, complaint):
+    evermix("stream", "texts.jsonl", "--checkpoint", "model.evermix", "--out", "out.jsonl")
+    result = evermix("stream", *changed, "--checkpoint", "model.evermix", "--resume", status=1)
+    assert complaint in result.stderr
+
+
+def test_resume_refuses_a_source_of_another_kind_and_foreign_models(folder):
+    evermix("stream", "texts.jsonl", "--out", "out.jsonl")
+    (folder / "texts.jsonl").write_text('{"vector": [1.0, 2.0]}\n')
+    assert "held text" in evermix("stream", "texts.jsonl", "--resume", status=1).stderr
+    em.Mixture().fit(np.load("points.npy")).save("points.evermix")
+    result = evermix("stream", "points.npy", "--resume", status=1)
+    assert "`evermix stream` did not write" in result.stderr
+
+
+def test_predict_says_what_the_model_says(folder):
+    evermix("stream", "points.npy", "--quiet")
+    evermix("predict", "points.evermix", "points.npy", "--out", "found.jsonl", "--batch", 64)
+    lines = rows((folder / "found.jsonl").read_text())
+    mix, X = em.load("points.evermix"), np.load("points.npy")
+    assert [line["cluster"] for line in lines] == mix.predict(X).tolist()
+    assert [line["log_density"] for line in lines] == pytest.approx(mix.score_samples(X), abs=1e-12)
+    proba = mix.predict_proba(X).max(axis=1)
+    assert [line["probability"] for line in lines] == pytest.approx(proba, abs=1e-12)
+
+
+@pytest.mark.parametrize("columns", [[], ["--hash", 64]])
+def test_predict_counts_words_as_the_stream_did(folder, columns):
+    evermix("stream", "texts.jsonl", "--quiet", *columns)
+    lines = rows(evermix("predict", "texts.evermix", "texts.jsonl").stdout)
+    pairs = {(line["id"][:3], line["cluster"]) for line in lines}
+    assert len(pairs) == len({cluster for _, cluster in pairs})
+
+
+def test_predict_refuses_texts_for_a_model_of_numbers(folder):
+    evermix("stream", "points.npy", "--quiet")
+    result = evermix("predict", "points.evermix", "texts.jsonl", status=1)
+    assert "has no vocabulary" in result.stderr
+
+
+def test_info_tells_what_a_model_holds(folder):
+    evermix("stream", "texts.jsonl", "--quiet")
+    described = json.loads(evermix("info", "texts.evermix", "--json", "--top", 2).stdout)
+    assert described["observations"] == 300
+    assert described["family"].startswith("Multinomial(alpha=0.1")
+    assert described["bytes"] == (folder / "texts.evermix").stat().st_size
+    topics = [set(text.split()) for text in WORDS.values()]
+    assert all(set(cluster["words"]) in topics for cluster in described["clusters"])
+    shown = evermix("info", "texts.evermix").stdout
+    assert "The largest" in shown and "NGGP(" in shown
+
+
+def test_docstrings_of_the_standard_library_have_dotted_names():
+    files = [path for path in standard_library() if path.name in ("textwrap.py", "tasks.py")]
+    found = {doc.id: doc.text for path in files for doc in docstrings_of(path)}
+    assert found["asyncio.tasks.wait_for"].startswith("Wait for the single Future")
+    assert "textwrap.TextWrapper.wrap" in found
+    assert all(len(text.split()) >= 8 for text in found.values())
+
+
+def test_a_python_without_its_sources_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(sysconfig, "get_path", lambda name: str(tmp_path))
+    assert "came without the sources" in evermix("demo", status=1).stderr
+
+
+def test_demo_leaves_a_picture_and_a_model_to_go_on_with(folder, monkeypatch):
+    """On a few modules of the library, so that it is quick."""
+    chosen = [path for path in standard_library() if path.parent.name in ("asyncio", "tkinter")]
+    monkeypatch.setattr("evermix.cli.demo.standard_library", lambda: chosen)
+    shown = evermix("demo", "--out-dir", "demo").stdout
+    assert "words that set it apart" in shown and "evermix info" in shown
+    assert (folder / "demo" / "overview.png").read_bytes().startswith(b"\x89PNG")
+    described = json.loads(evermix("info", "demo/docstrings.evermix", "--json").stdout)
+    n = len((folder / "demo" / "docstrings.jsonl").read_text().splitlines())
+    assert described["observations"] == n > 500
+    evermix("predict", "demo/docstrings.evermix", "demo/docstrings.jsonl")
