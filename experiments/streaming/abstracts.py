@@ -127,7 +127,8 @@ def _show_ends(runs: dict[tuple[str, str], Run]) -> None:
 
 
 def _figure(runs: dict[tuple[str, str], Run]) -> Any:
-    figure, panels = new_figure(3)
+    figure = new_figure(15)
+    panels = figure.subplots(1, 3)
     for (name, rule), run in runs.items():
         look = {"color": COLOURS[name], "linestyle": STYLES[rule], "label": f"{name}, {rule}"}
         n = [part.n for part in run.parts]

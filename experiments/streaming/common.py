@@ -55,11 +55,11 @@ def show(title: str, columns: list[str], rows: list[list[Any]]) -> None:
     Console(width=None if sys.stdout.isatty() else 120).print(table)
 
 
-def new_figure(panels: int) -> tuple[Figure, list[Any]]:
-    """Return a figure with panels side by side; it needs no display."""
-    figure = Figure(figsize=(5.2 * panels, 4.0), layout="constrained")
+def new_figure(width: float, height: float = 4.0) -> Figure:
+    """Return a figure of this size in inches that needs no display."""
+    figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
-    return figure, list(np.atleast_1d(figure.subplots(1, panels)))
+    return figure
 
 
 def save(name: str, figure: Figure, numbers: dict[str, Any]) -> None:

@@ -90,12 +90,14 @@ def _with_error(value: tuple[float, float] | None, digits: int = 0) -> str | Non
 
 
 def _figure(scores: dict[str, np.ndarray], clusters: dict[str, np.ndarray]) -> Any:
-    figure, panels = new_figure(2)
+    figure = new_figure(12)
+    panels = figure.subplots(1, 2)
     titles = ["held-out log likelihood", "number of clusters"]
     for axes, title, values in zip(panels, titles, [scores, clusters], strict=True):
         axes.boxplot(list(values.values()), orientation="horizontal", tick_labels=list(values))
         axes.invert_yaxis()
         axes.set_xlabel(title)
+        axes.locator_params(axis="x", nbins=5)
     for place, row in enumerate(ROWS, start=1):
         if row.paper_clusters is not None:
             panels[1].plot(row.paper_clusters[0], place, "r*", label="paper" if place == 1 else "")

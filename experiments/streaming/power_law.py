@@ -148,7 +148,8 @@ def _report(choices: dict[str, list[float]], paths: dict[str, np.ndarray]) -> No
 
 
 def _figure(paths: dict[str, np.ndarray], step: int) -> Any:
-    figure, panels = new_figure(2)
+    figure = new_figure(10)
+    panels = figure.subplots(1, 2)
     colours = {"IG": "tab:red", "DP": "tab:cyan", "truth": "tab:purple"}
     for name, path in paths.items():
         n = step * np.arange(1, path.shape[1] + 1)
