@@ -1,1 +1,52 @@
-"""evermix: clusters data that keep arriving."""
+"""evermix: clusters data that keep arriving, and finds by itself how many clusters there are.
+
+A mixture is family x prior x engine:
+
+>>> import evermix as em
+>>> em.Mixture(family=em.Multinomial(alpha=0.1), prior=em.NGGP(a=1.0), engine=em.ADF())
+Mixture(engine=ADF(...), family=Multinomial(alpha=0.1), prior=NGGP(...))
+"""
+
+from importlib.metadata import version
+
+from evermix.engines import ADF, CapacityWarning, Info
+from evermix.estimators import Mixture, PriorScore, load, score_priors, select_prior
+from evermix.families import (
+    Bernoulli,
+    DiagonalGaussian,
+    FixedGaussian,
+    Gaussian,
+    Multinomial,
+    Poisson,
+    ZeroMeanGaussian,
+)
+from evermix.io.checkpoint import CheckpointError
+from evermix.model import Model
+from evermix.priors import DP, NGGP, NRM, GeneralizedDirichlet, PitmanYor
+
+__version__ = version("evermix")
+
+__all__ = [
+    "ADF",
+    "DP",
+    "NGGP",
+    "NRM",
+    "Bernoulli",
+    "CapacityWarning",
+    "CheckpointError",
+    "DiagonalGaussian",
+    "FixedGaussian",
+    "Gaussian",
+    "GeneralizedDirichlet",
+    "Info",
+    "Mixture",
+    "Model",
+    "Multinomial",
+    "PitmanYor",
+    "Poisson",
+    "PriorScore",
+    "ZeroMeanGaussian",
+    "load",
+    "score_priors",
+    "select_prior",
+]

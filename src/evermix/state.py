@@ -112,7 +112,6 @@ class State:
         order = np.argsort(ids)
         self.lineage = Lineage([born[j] for j in order], [ALIVE] * len(born), [ALIVE] * len(born))
 
-
     def to_arrays(self) -> tuple[dict[str, Array], dict[str, Any]]:
         """Return the state as named arrays and a JSON-ready header."""
         t, K = self.tally, self.tally.K

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from cases import Plain, documents, model_for, text_model
+from scipy import sparse
 
 import evermix.engines.adf as adf
 from evermix import ADF, DP, NGGP, GeneralizedDirichlet, PitmanYor
@@ -133,12 +134,11 @@ def test_the_cap_is_kept_and_warns_once():
 
 def test_the_prequential_likelihood_follows_the_chain_rule_when_assignments_are_certain():
     """With hard assignments the predictives multiply to EPPF times marginal likelihoods."""
+    topics = np.kron(np.eye(3), np.full(10, 0.1))
     rng = np.random.default_rng(0)
-    X = np.repeat(np.eye(3), [4, 3, 2], axis=0)[rng.permutation(9)] * 400
-    from scipy import sparse
-
-    model = text_model(NGGP(1.0, 0.5, 1.0), alpha=0.01, V=3)
-    X = sparse.csr_matrix(X)
+    X = rng.multinomial(400, topics[[0, 1, 0, 2, 0, 1, 2, 0, 1]])
+    model = text_model(NGGP(1.0, 0.5, 1.0), alpha=0.5, V=30)
+    X = sparse.csr_matrix(X, dtype=np.float64)
     state, info = stream(ADF(), model, X)
     tally = state.tally
     assert sorted(tally.mass.round(9).tolist()) == [2.0, 3.0, 4.0]
