@@ -10,7 +10,7 @@ from evermix._xp import Array, digamma, gammaln, namespace
 from evermix.families._hyper import column, positive, positive_columns
 from evermix.families._scale import column_variances, expected_variances
 from evermix.families.base import Family
-from evermix.kernels.diagonal_gaussian import DiagonalGaussianWork, refresh_all, strip_width
+from evermix.kernels.diagonal_gaussian import DiagonalGaussianWork, refresh_all
 from evermix.kernels.rows import DenseRows, plain
 from evermix.tally import Tally
 
@@ -177,7 +177,6 @@ class DiagonalGaussian(Family):
             prior_rate=rate,
             kappa=kappa,
             shape=shape,
-            products=np.zeros(strip_width(D)),
         )
         refresh_all(work, tally.mass_buffer, tally.K)
         return work

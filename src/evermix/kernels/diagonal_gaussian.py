@@ -18,16 +18,10 @@ from evermix.kernels.base import implement, kernel
 from evermix.kernels.rows import DenseRows
 from evermix.kernels.special import log
 
-__all__ = ["DiagonalGaussianWork", "refresh_all", "strip_width"]
+__all__ = ["DiagonalGaussianWork", "refresh_all"]
 
-FACTORS = 16  # at most so many factors share one log
-MIN_WIDTH = 16  # and so many logs are taken side by side
+FACTORS = 64  # so many factors share one log
 HUGE = 1e300
-
-
-def strip_width(n_features: int) -> int:
-    """Return how many products of factors a row is cut into."""
-    return max(MIN_WIDTH, -(-n_features // FACTORS))
 
 
 class DiagonalGaussianWork(NamedTuple):
@@ -41,7 +35,6 @@ class DiagonalGaussianWork(NamedTuple):
     prior_rate: Array  # IN (D,)
     kappa: float
     shape: float
-    products: Array  # scratch (strip_width(D),)
 
 
 @kernel
@@ -49,29 +42,31 @@ def score(work: DiagonalGaussianWork, rows: DenseRows, i: int, slots: int, out: 
     """Product of Student-t predictives of row i in each slot."""
     x = rows.values[i]
     for k in range(slots):
-        total = _sum_logs(x, work.means[k], work.inverse_scales[k], work.products)
+        total = _sum_logs(x, work.means[k], work.inverse_scales[k])
         out[k] = work.terms[k, 0] - work.terms[k, 1] * total
 
 
 @kernel
-def _sum_logs(x: Array, mean: Array, inverse_scale: Array, products: Array) -> float:
+def _sum_logs(x: Array, mean: Array, inverse_scale: Array) -> float:
     """Sum over d of log(1 + z_d^2)."""
-    D, width = x.size, products.size
-    products[:] = 1.0
-    for start in range(0, D, width):
-        for j in range(min(width, D - start)):
-            z = (x[start + j] - mean[start + j]) * inverse_scale[start + j]
-            products[j] *= 1.0 + z * z
-    total, largest = 0.0, 0.0
-    for j in range(width):
-        total += log(products[j])
-        largest += products[j]
-    if largest < HUGE:
-        return total
-    total = 0.0  # a row far from everything: factor by factor
-    for d in range(D):
+    total = 0.0
+    for start in range(0, x.size, FACTORS):
+        stop = start + FACTORS
+        total += _log_product(x[start:stop], mean[start:stop], inverse_scale[start:stop])
+    return total
+
+
+@kernel
+def _log_product(x: Array, mean: Array, inverse_scale: Array) -> float:
+    product = 1.0
+    for d in range(x.size):
         z = (x[d] - mean[d]) * inverse_scale[d]
-        total += math.log1p(z * z)
+        product *= 1.0 + z * z
+    if product < HUGE:
+        return log(product)
+    total = 0.0  # a row far from everything: the product may overflow
+    for d in range(x.size):
+        total += math.log1p(((x[d] - mean[d]) * inverse_scale[d]) ** 2)
     return total
 
 

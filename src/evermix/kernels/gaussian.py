@@ -15,7 +15,7 @@ from typing import NamedTuple
 from evermix._xp import Array
 from evermix.kernels.base import implement, kernel
 from evermix.kernels.rows import DenseRows
-from evermix.kernels.whitening import half_log_det, squared_length, update
+from evermix.kernels.whitening import copy, half_log_det, squared_length, update
 
 __all__ = ["GaussianWork", "refresh_all"]
 
@@ -93,7 +93,7 @@ def refresh_all(work: GaussianWork, mass: Array, K: int) -> None:
 @kernel
 def open_slot(work: GaussianWork, slot: int) -> None:
     """Give an empty slot the prior's whitener and what follows from it."""
-    work.whiteners[slot] = work.prior_whitener
+    copy(work.prior_whitener, work.whiteners[slot])
     refresh(work, slot, 0.0)
 
 

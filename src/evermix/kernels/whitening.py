@@ -12,7 +12,15 @@ from evermix._xp import Array
 from evermix.kernels.base import kernel
 from evermix.kernels.special import log
 
-__all__ = ["half_log_det", "squared_length", "update"]
+__all__ = ["copy", "half_log_det", "squared_length", "update"]
+
+
+@kernel
+def copy(W: Array, into: Array) -> None:
+    """Copy a whitener (assigning the array would take seconds to compile)."""
+    for i in range(W.shape[0]):
+        for j in range(W.shape[1]):
+            into[i, j] = W[i, j]
 
 
 @kernel

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from evermix._xp import Array
 from evermix.kernels.base import implement, kernel
 from evermix.kernels.rows import DenseRows
-from evermix.kernels.whitening import half_log_det, squared_length, update
+from evermix.kernels.whitening import copy, half_log_det, squared_length, update
 
 __all__ = ["ZeroMeanGaussianWork", "refresh_all"]
 
@@ -74,7 +74,7 @@ def refresh_all(work: ZeroMeanGaussianWork, mass: Array, K: int) -> None:
 @kernel
 def open_slot(work: ZeroMeanGaussianWork, slot: int) -> None:
     """Give an empty slot the prior's whitener and what follows from it."""
-    work.whiteners[slot] = work.prior_whitener
+    copy(work.prior_whitener, work.whiteners[slot])
     refresh(work, slot, 0.0)
 
 

@@ -1,0 +1,110 @@
+"""Laws of exponential families, for every family: no numbers from elsewhere are needed."""
+
+import json
+
+import numpy as np
+import pytest
+from family_cases import CASES
+
+from evermix.families import FAMILIES, Gaussian, ZeroMeanGaussian
+from evermix.families.base import Family
+from evermix.tally import Tally
+from evermix.testing import check_family
+
+
+@pytest.fixture(params=CASES)
+def case(request):
+    return CASES[request.param]
+
+
+@pytest.fixture
+def posterior(case):
+    """Natural parameters of three clusters that share the rows softly."""
+    family, X = case
+    r = np.random.default_rng(3).dirichlet(np.ones(3), size=X.shape[0])
+    return family.posterior(family.accumulate(X, r), r.sum(axis=0))
+
+
+def test_shipped_laws_hold(case):
+    """What users can check of their own families holds for ours."""
+    check_family(*case)
+
+
+def steps(family, eta):
+    """Yield a small step (K, E) along every coordinate; matrices stay symmetric."""
+    D, E = family.n_features, eta.shape[1]
+    start = {Gaussian: D, ZeroMeanGaussian: 0}.get(type(family))
+    for e in range(E):
+        h = np.zeros_like(eta)
+        h[:, e] = 1e-6 * np.maximum(1e-3, np.abs(eta[:, e]))
+        if start is not None and start <= e < start + D * D:
+            i, j = divmod(e - start, D)
+            h[:, start + j * D + i] = h[:, e]
+        yield h
+
+
+def test_mean_params_are_the_gradient_in_every_coordinate(case, posterior):
+    """Central differences of the log normaliser, one coordinate at a time."""
+    family, _ = case
+    gradient = family.mean_params(posterior)
+    for h in steps(family, posterior):
+        up, down = family.log_partition(posterior + h), family.log_partition(posterior - h)
+        want = (gradient * h).sum(axis=1)
+        # Truncation of the difference, and rounding of the two log normalisers.
+        tolerance = 1e-5 * np.abs(want) + 1e-14 * (1 + np.abs(up))
+        assert np.all(np.abs((up - down) / 2 - want) <= tolerance)
+
+
+def test_closed_forms_equal_what_the_base_class_derives(case, posterior):
+    """A closed form is a faster way to the same number."""
+    family, X = case
+    for name in ("log_predictive", "expected_log_likelihood"):
+        derived = getattr(Family, name)(family, X, posterior)
+        np.testing.assert_allclose(getattr(family, name)(X, posterior), derived, 1e-8, 1e-8)
+
+
+def test_expected_log_likelihood_lies_below_the_predictive(case, posterior):
+    """Jensen's inequality: E log p <= log E p."""
+    family, X = case
+    gap = family.log_predictive(X, posterior) - family.expected_log_likelihood(X, posterior)
+    assert gap.min() >= -1e-9
+
+
+def test_marginal_does_not_depend_on_how_rows_are_cut(case):
+    """Statistics add up: two halves together are the whole."""
+    family, X = case
+    n = X.shape[0]
+    one = np.ones((n, 1))
+    whole = family.accumulate(X, one)
+    halves = family.accumulate(X[: n // 2], one[: n // 2])
+    halves = halves + family.accumulate(X[n // 2 :], one[n // 2 :])
+    np.testing.assert_allclose(whole, halves, rtol=1e-12, atol=1e-9)
+
+
+def test_fusion_of_a_cluster_with_an_empty_one_changes_nothing(case):
+    """The empty cluster is the prior, which fusing leaves behind."""
+    family, X = case
+    n = X.shape[0]
+    stats = np.vstack([family.accumulate(X, np.ones((n, 1))), np.zeros(family.n_stats)])
+    tally = Tally.of(np.arange(2), np.array([n, 0.0]), stats, {}, family.layout)
+    gain = family.log_fusion(tally, np.array([[0, 1]]))
+    np.testing.assert_allclose(gain, 0.0, atol=1e-8)
+
+
+def test_spec_survives_json(case):
+    """A family is plain data, in every digit."""
+    family, X = case
+    spec = json.loads(json.dumps(family.to_spec()))
+    again = FAMILIES[type(family).__name__].from_spec(spec)
+    assert again == family
+    assert again.resolved
+    np.testing.assert_array_equal(again.eta0, family.eta0)
+    np.testing.assert_array_equal(again.log_base(X), family.log_base(X))
+
+
+def test_a_resolved_family_resolves_to_itself(case):
+    """Choosing hyperparameters twice changes nothing."""
+    family, X = case
+    assert not family.open
+    (again,) = family.candidates(X)
+    assert again == family
