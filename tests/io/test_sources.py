@@ -149,6 +149,16 @@ def test_any_offset_resumes_exactly(case, size):
     assert list(open_source(path).chunks(whole[-1].offset, size)) == []
 
 
+@pytest.mark.parametrize("size", [3, 4])
+def test_resuming_at_an_edge_keeps_the_edges(case, size):
+    """Chunks from a chunk's offset on are the very chunks that followed it."""
+    path, _, _ = case
+    edges = [chunk.offset for chunk in open_source(path).chunks(0, size)]
+    for done, edge in enumerate(edges, 1):
+        rest = [chunk.offset for chunk in open_source(path).chunks(edge, size)]
+        assert rest == edges[done:]
+
+
 def test_ids_are_those_of_the_format(tmp_path):
     """Own ids win; lines and documents count from 1 as in the file, rows of tables from 0."""
 

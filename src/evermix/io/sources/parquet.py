@@ -82,11 +82,25 @@ class Parquet(BlockSource):
         batches = self._file.iter_batches(
             batch_size=size, row_groups=kept.tolist(), columns=[*self._columns, *self._id]
         )
+        for rows in self._aligned(batches, start - first, size):
+            yield self._block(start, rows)
+            start += rows.num_rows
+
+    def _aligned(self, batches: Iterator[Any], lead: int, size: int) -> Iterator[Any]:
+        """Yield the rows behind the first ``lead`` ones, ``size`` at a time.
+
+        Row groups begin anywhere; blocks must lie where they would without a resume.
+        """
+        held = None
         for batch in batches:
-            rows = batch.slice(max(start - first, 0))
-            if rows.num_rows:
-                yield self._block(first + batch.num_rows - rows.num_rows, rows)
-            first += batch.num_rows
+            rows = self._arrow.Table.from_batches([batch.slice(min(lead, batch.num_rows))])
+            lead -= batch.num_rows - rows.num_rows
+            held = rows if held is None else self._arrow.concat_tables([held, rows])
+            while held.num_rows >= size:
+                yield _one_batch(held.slice(0, size))
+                held = held.slice(size)
+        if held is not None and held.num_rows:
+            yield _one_batch(held)
 
     def _block(self, first: int, batch: Any) -> Block:
         ids = list(range(first, first + batch.num_rows))
@@ -119,6 +133,10 @@ def _import(module: str) -> Any:
         return importlib.import_module(module)
     except ImportError as error:
         raise ImportError("reading Parquet needs pyarrow: pip install evermix[arrow]") from error
+
+
+def _one_batch(table: Any) -> Any:
+    return table.combine_chunks().to_batches()[0]
 
 
 def _lengths(column: Any) -> Array:
