@@ -1,6 +1,8 @@
 """The commands as a user types them."""
 
 import json
+import subprocess
+import sys
 import sysconfig
 
 import numpy as np
@@ -46,6 +48,15 @@ def test_version_and_help():
     assert evermix("--version").stdout == f"evermix {em.__version__}\n"
     shown = evermix("--help").stdout
     assert all(command in shown for command in ("demo", "stream", "predict", "info"))
+
+
+def test_the_module_reads_a_pipe_and_writes_one(folder):
+    """Rows on standard output and nothing else; words for people on standard error."""
+    command = [sys.executable, "-m", "evermix", "stream", "-"]
+    with open("texts.jsonl", "rb") as file:
+        done = subprocess.run(command, stdin=file, capture_output=True, check=True, text=True)
+    assert len(rows(done.stdout)) == 300
+    assert done.stderr.startswith("evermix: 300 rows") and "stdin.evermix" in done.stderr
 
 
 def test_unknown_options_are_usage_errors():

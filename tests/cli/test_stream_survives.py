@@ -28,7 +28,7 @@ def uninterrupted(tmp_path_factory):
     children.write_vectors(data / "vectors.npy", ROWS)
     runs = {}
     for name in ("texts.jsonl", "vectors.npy"):
-        arguments = ["stream", str(data / name), "--batch", "25", "--every", "50"]
+        arguments = ["stream", str(data / name), "--batch", "25", "--every", "100"]
         arguments += ["--warmup", "300", *FILES]
         folder = tmp_path_factory.mktemp("whole")
         assert children.run(folder, *arguments) == 0
