@@ -24,6 +24,7 @@ BATCH = 100  # docstrings between two points of the picture
 WARMUP = 2000
 SHOWN = 15  # clusters
 WORDS = 7  # per cluster
+BAR = 10  # characters for the largest cluster
 
 
 class _Pass(NamedTuple):
@@ -110,13 +111,15 @@ def _show_clusters(
     labels = mix.predict(X)
     table = Table(title=f"The largest {len(largest)} of {mix.n_clusters_} clusters")
     table.add_column("size", justify="right", style="bold cyan", no_wrap=True)
+    table.add_column("", style="cyan", no_wrap=True)
     table.add_column("words that set it apart", ratio=3)
     table.add_column("for example", style="dim", ratio=3)
     for row, marks in zip(largest, words, strict=True):
         members = np.flatnonzero(labels == mix.cluster_ids_[row])
         examples = _typical(X, members, [vocabulary.words.index(word) for word in marks])
         names = "\n".join(documents[i].id for i in examples)
-        table.add_row(f"{mass[row]:,.0f}", " ".join(marks), names)
+        bar = "█" * max(1, round(BAR * mass[row] / mass.max()))
+        table.add_row(f"{mass[row]:,.0f}", bar, " ".join(marks), names)
     output_console().print(table)
 
 
