@@ -110,3 +110,15 @@ def test_a_row_far_from_everything_is_scored():
     want = family.log_predictive(far, family.eta0[None])
     assert np.isfinite(want)
     np.testing.assert_allclose(scores(family, work, far, 1), want, rtol=1e-10)
+
+
+def test_an_empty_document_is_exactly_as_likely_everywhere():
+    """No rounding may draw it to one cluster: likelihood 1 in every slot."""
+    family, X = CASES["multinomial"]
+    tally, _, work = start(family, 3)
+    n = X.shape[0]
+    feed(work, family.rows(X), np.random.default_rng(0).random((n, 3)), tally.mass)
+    empty = X[:1]
+    assert empty.sum() == 0
+    np.testing.assert_array_equal(scores(family, work, empty, 4), 0.0)
+    np.testing.assert_array_equal(family.log_base(empty), 0.0)

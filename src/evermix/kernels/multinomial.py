@@ -38,6 +38,9 @@ def score(work: MultinomialWork, rows: SparseRows, i: int, slots: int, out: Arra
     start, stop = rows.indptr[i], rows.indptr[i + 1]
     index, x = rows.indices[start:stop], rows.data[start:stop]
     length = x.sum()
+    if length == 0:  # exactly as likely everywhere: rounding must not draw it to one cluster
+        out[:slots] = 0.0
+        return
     totals = work.stats[work.alpha.size]
     for k in range(slots):
         out[k] = -log_rising(work.alpha_sum + totals[k], length)
