@@ -6,8 +6,10 @@ import os
 import resource
 import signal
 import sys
+import threading
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,10 +20,23 @@ _context = multiprocessing.get_context("forkserver")
 _context.set_forkserver_preload(["evermix.cli", "evermix.cli.session"])
 
 
-def start(folder: Path, *arguments: str, stdin: Path | None = None, file_limit: int | None = None):
+class Kill(NamedTuple):
+    """A signal to be sent as soon as a file has so many bytes."""
+
+    path: Path
+    size: int
+    number: int = signal.SIGKILL
+
+
+def start(
+    folder: Path,
+    *arguments: str,
+    stdin: Path | None = None,
+    file_limit: int | None = None,
+    kill: Kill | None = None,
+):
     """Start ``evermix`` in a folder; what it says goes to the files "stdout" and "stderr"."""
-    given = (str(folder), list(arguments), stdin and str(stdin), file_limit)
-    process = _context.Process(target=_main, args=given)
+    process = _context.Process(target=_main, args=(folder, arguments, stdin, file_limit, kill))
     process.start()
     return process
 
@@ -35,15 +50,6 @@ def finish(process) -> int:
 
 def run(folder: Path, *arguments: str, **settings) -> int:
     return finish(start(folder, *arguments, **settings))
-
-
-def kill_when_written(process, path: Path, size: int, number: int = signal.SIGKILL) -> int:
-    """Send a signal as soon as a file has so many bytes; return the exit status."""
-    while process.is_alive() and (not path.exists() or path.stat().st_size < size):
-        time.sleep(0.0005)
-    if process.is_alive():
-        os.kill(process.pid, number)
-    return finish(process)
 
 
 def lines(path: Path) -> list[dict]:
@@ -81,14 +87,29 @@ def write_vectors(path: Path, n: int, seed: int = 0) -> None:
     np.save(path, rng.normal(size=(n, 3)) + 9.0 * np.eye(3)[centre])
 
 
-def _main(folder: str, arguments: list[str], stdin: str | None, file_limit: int | None) -> None:
+def _main(
+    folder: Path,
+    arguments: tuple[str, ...],
+    stdin: Path | None,
+    file_limit: int | None,
+    kill: Kill | None,
+) -> None:
     from evermix.cli import app
 
     os.chdir(folder)
     for name, descriptor in (("stdout", 1), ("stderr", 2)):
         os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), descriptor)
     if stdin is not None:
-        sys.stdin = open(stdin)  # noqa: SIM115
+        sys.stdin = stdin.open()
     if file_limit is not None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (file_limit, file_limit))
+    if kill is not None:
+        threading.Thread(target=_watch, args=(kill,), daemon=True).start()
     app(arguments, prog_name="evermix")
+
+
+def _watch(kill: Kill) -> None:
+    """Send the signal when it is time, from inside: an observer outside may be scheduled late."""
+    while not kill.path.exists() or kill.path.stat().st_size < kill.size:
+        time.sleep(0.0002)
+    os.kill(os.getpid(), kill.number)

@@ -45,9 +45,7 @@ def test_kills_change_nothing(tmp_path, uninterrupted, source, kills):
     length = (whole / "out.jsonl").stat().st_size
     moments = np.sort(np.random.default_rng(kills).uniform(0, 0.9 * length, size=kills))
     statuses = [
-        children.kill_when_written(
-            children.start(tmp_path, *arguments, "--resume"), out, int(moment)
-        )
+        children.run(tmp_path, *arguments, "--resume", kill=children.Kill(out, int(moment)))
         for moment in moments
     ]
     assert statuses.count(-signal.SIGKILL) > kills // 2
@@ -64,9 +62,8 @@ def _steps(folder):
 def test_an_interrupt_finishes_the_batch_and_says_how_to_go_on(tmp_path, uninterrupted):
     arguments, whole = uninterrupted["vectors.npy"]
     half = (whole / "out.jsonl").stat().st_size // 2
-    process = children.start(tmp_path, *arguments)
-    status = children.kill_when_written(process, tmp_path / "out.jsonl", half, signal.SIGINT)
-    assert status == 130
+    kill = children.Kill(tmp_path / "out.jsonl", half, signal.SIGINT)
+    assert children.run(tmp_path, *arguments, kill=kill) == 130
     said = (tmp_path / "stderr").read_text()
     assert "Stopped after" in said and said.rstrip().endswith("--resume")
     # Everything that was written is in the checkpoint, and the options need not be said again.
@@ -86,12 +83,12 @@ def test_standard_input_resumes_after_the_lines_already_counted(tmp_path):
     arguments = ["stream", "-", "--batch", "50", "--warmup", "100"]
     whole, broken = _folder(tmp_path / "whole"), _folder(tmp_path / "broken")
     assert children.run(whole, *arguments, *FILES, stdin=tmp_path / "texts.jsonl") == 0
-    process = children.start(broken, *arguments, *FILES, stdin=pipe)
+    kill = children.Kill(broken / "out.jsonl", 1, signal.SIGTERM)
+    process = children.start(broken, *arguments, *FILES, stdin=pipe, kill=kill)
     with pipe.open("wb") as writer:
         writer.write(text[: len(text) // 2])
         writer.flush()
-        status = children.kill_when_written(process, broken / "out.jsonl", 1, signal.SIGTERM)
-    assert status == 143
+        assert children.finish(process) == 143
     again = ["stream", "-", "--checkpoint", "model.evermix", "--resume"]
     assert children.run(broken, *again, stdin=tmp_path / "texts.jsonl") == 0
     children.assert_same_run(whole, broken)
