@@ -44,10 +44,8 @@ def interleaved(work: dict[str, Callable[[], Any]], repeats: int) -> dict[str, f
     return {name: median(values) for name, values in seconds.items()}
 
 
-def target(
-    value: float, at_least: float | None = None, below: float | None = None
-) -> dict[str, Any]:
-    """Return a measured value beside what it should reach."""
-    wanted = f">= {at_least:g}" if at_least is not None else f"< {below:g}"
-    met = value >= at_least if at_least is not None else value < below
-    return {"value": round(float(value), 3), "target": wanted, "met": bool(met)}
+def target(value: float, *, at_least: float = -inf, below: float = inf) -> dict[str, Any]:
+    """Return a measured value beside what it should reach, at least or below a bound."""
+    wanted = f"< {below:g}" if below < inf else f">= {at_least:g}"
+    met = bool(at_least <= value < below)
+    return {"value": round(float(value), 3), "target": wanted, "met": met}
