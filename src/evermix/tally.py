@@ -10,6 +10,8 @@ from evermix._xp import Array
 
 __all__ = ["Layout", "Tally"]
 
+FIRST_NUMBERS = 2**19  # statistics for which room is made at first: a few MB, so seldom to grow
+
 
 class Layout(Enum):
     """How the statistics lie in memory."""
@@ -50,7 +52,7 @@ class Tally:
         cls, size: int, extras: Iterable[str] = (), layout: Layout = Layout.CLUSTER_MAJOR
     ) -> "Tally":
         """Return a tally of no clusters, for statistics of ``size`` numbers."""
-        capacity = 4
+        capacity = int(np.clip(FIRST_NUMBERS // max(size, 1), 4, 64))
         shape = (capacity, size) if layout is Layout.CLUSTER_MAJOR else (size, capacity)
         return cls(
             K=0,

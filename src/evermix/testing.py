@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 
 from evermix._xp import Array, logsumexp
-from evermix.engines.base import Batch, Engine, RowResults
+from evermix.engines.base import Batch, Engine, Info, RowResults
 from evermix.engines.run import run
 from evermix.families.base import Family
 from evermix.kernels.base import add, kernel
@@ -177,9 +177,14 @@ def _stream(
     rng = np.random.default_rng(0)
     state = engine.start(model, rng)
     parts: list[RowResults] = []
+
+    def keep(_: State, info: Info) -> None:
+        assert info.results is not None
+        parts.append(info.results)
+
     for start, stop in pairwise(cuts):
         batch = Batch(X[start:stop], np.ones(stop - start))
-        state = run(engine, model, state, [batch], rng, [lambda _, info: parts.append(info.results)])
+        state = run(engine, model, state, [batch], rng, [keep])
         if resume:
             state = State.from_arrays(*state.to_arrays())
     return state, RowResults(*(np.concatenate(values) for values in zip(*parts, strict=True)))

@@ -164,7 +164,7 @@ def test_bad_settings_are_refused(settings, error, message):
 
 
 def test_pairs_that_cannot_work_are_refused():
-    with pytest.raises(ValueError, match="needs birth >= sigma, got birth=0.1 and sigma=0.5"):
+    with pytest.raises(ValueError, match="needs birth >= sigma, got birth=0.05 and sigma=0.5"):
         ADF(rule="paper").check(text_model(NGGP()))
     with pytest.raises(TypeError, match="rule='paper' needs a Gibbs-type prior"):
         ADF(rule="paper").check(text_model(GeneralizedDirichlet()))

@@ -44,16 +44,15 @@ def test_open_scales_give_several_candidates(family):
     """The evidence has something to choose from: the prior spread differs."""
     X = np.random.default_rng(0).normal(size=(40, 3))
     candidates = family.candidates(X)
-    assert len(candidates) == 8
     eta0 = [tuple(candidate.eta0) for candidate in candidates]
-    assert len(set(eta0)) > 4
+    assert len(set(eta0)) == len(candidates) >= 8
 
 
 def test_what_is_given_is_kept():
     """Only what is None comes from the data."""
     X = np.random.default_rng(0).normal(size=(40, 2))
     (family,) = Gaussian(scale=2.0).candidates(X)
-    assert (family.scale, family.kappa, family.nu) == (2.0, 0.01, 4.0)
+    assert (family.scale, family.nu) == (2.0, 5.0)
     np.testing.assert_array_equal(family.mean, X.mean(axis=0))
     np.testing.assert_array_equal(family.origin, X[0])
     assert {f.kappa for f in Gaussian(kappa=3.0).candidates(X)} == {3.0}

@@ -37,15 +37,17 @@ class ADF(Engine):
     ----------
     birth : float
         A new cluster is opened when its responsibility exceeds this. With the rule "expected" it
-        only trades speed for detail; with "paper" it must not lie below the prior's sigma.
+        only trades speed for detail (0.01 to 0.1 is sensible); with "paper" it must not lie below
+        the prior's sigma.
     rule : {"expected", "paper"}
         Predictive weight of a cluster: mass - sigma * P(occupied), exact in expectation, or
         max(mass - sigma, 0) with the mode of the latent U, as published.
     merge : float or None
-        Fuse two clusters when the log odds for it exceed this many nats; None for no merges.
+        Fuse two clusters when the log odds for it exceed this many nats, judged with foresight (see
+        ``evermix.engines.moves.join``); None for no merges.
     """
 
-    birth: float = 0.1
+    birth: float = 0.05
     rule: str = "expected"
     merge: float | None = 5.0
 

@@ -1,5 +1,6 @@
 """What an engine is: a way to compute the posterior, one batch at a time."""
 
+import inspect
 from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple, Self
@@ -157,6 +158,6 @@ def _having(capability: type[Prior]) -> list[str]:
     while waiting:
         kind = waiting.pop()
         waiting += kind.__subclasses__()
-        if not kind.__abstractmethods__:
+        if not inspect.isabstract(kind):
             found.add(kind.__name__)
     return sorted(found)

@@ -86,6 +86,9 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
     3
     """
 
+    _state: State
+    _results: RowResults
+
     def __init__(
         self,
         family: str | Family = "auto",
@@ -253,6 +256,11 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
     def __sklearn_is_fitted__(self) -> bool:
         return "_waiting" in vars(self)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if "_state" in state:  # memory-mapped pickles come read-only, but streams go on writing
+            self._state = State.from_arrays(*self._state.to_arrays())
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         family = self.family
@@ -290,8 +298,8 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
             return family, prepare_rows(family, X), _checked_weights(sample_weight, X)
         except Exception:
             for name in _FEATURES:  # validate_data has set them already; the model is still the old
-                vars(self).pop(name, None)
-            vars(self).update(before)
+                self.__dict__.pop(name, None)
+            self.__dict__.update(before)
             raise
 
     def _begin(self, family: Family) -> None:

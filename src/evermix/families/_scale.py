@@ -8,9 +8,9 @@ import numpy as np
 
 from evermix._xp import Array
 
-__all__ = ["column_variances", "expected_variances"]
+__all__ = ["column_variances", "expected_variances", "share_of_spread"]
 
-SHARES_OF_SPREAD = (1.0, 1 / 4, 1 / 16, 1 / 64, 1 / 256)
+SHARES_OF_SPREAD = (1.0, 1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 64, 1 / 256)
 MULTIPLES_OF_NEIGHBOURS = (1.0, 2.0, 4.0)
 MAX_ROWS = 1000
 
@@ -37,6 +37,16 @@ def column_variances(X: Array) -> Array:
     known = variance > (1e-7 * size) ** 2
     fallback = variance[known].mean() if known.any() else max(1.0, float(size.max())) ** 2
     return np.where(known, variance, 0.01 * fallback)
+
+
+def share_of_spread(within: Array, spread: Array) -> float:
+    """Return kappa at which the prior variance of cluster means, within / kappa, is the spread.
+
+    Where clusters are as wide as everything, a new one must not come free. Its price grows with the
+    number of columns, so kappa may reach 1 for many of them, but only 1/4 for few.
+    """
+    most = np.clip(len(spread) / 128, 0.25, 1.0)
+    return float(np.clip(np.exp(np.mean(np.log(within / spread))), 1e-3, most))
 
 
 def _neighbour_variances(X: Array, spread: Array) -> Array:

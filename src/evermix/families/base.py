@@ -130,8 +130,12 @@ class Family(ABC):
         S = self.n_stats
         return self.statistic(X) @ mean[:, :S].T + mean[:, S:].sum(axis=1)
 
-    def log_fusion(self, tally: Tally, pairs: Array) -> Array:
-        """Log marginal likelihood of each pair (P, 2) of clusters fused, minus apart; (P,)."""
+    def log_fusion(self, tally: Tally, pairs: Array, times: float = 1.0) -> Array:
+        """Log marginal likelihood of each pair (P, 2) of clusters fused, minus apart; (P,).
+
+        The clusters are taken to have ``times`` the data that they have.
+        """
+        tally = tally.scaled(times)
         single = self.log_marginal(tally.stats, tally.mass)
         fused = np.empty(len(pairs))
         for start in range(0, len(pairs), PAIRS):

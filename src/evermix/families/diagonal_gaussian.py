@@ -8,13 +8,18 @@ import numpy as np
 
 from evermix._xp import Array, digamma, gammaln, namespace
 from evermix.families._hyper import column, positive, positive_columns
-from evermix.families._scale import column_variances, expected_variances
+from evermix.families._scale import column_variances, expected_variances, share_of_spread
 from evermix.families.base import Family
 from evermix.kernels.diagonal_gaussian import DiagonalGaussianWork, refresh_all
 from evermix.kernels.rows import DenseRows, plain
 from evermix.tally import Tally
 
 __all__ = ["DiagonalGaussian"]
+
+
+# How sure the prior is of the expected variance: 2 lets every cluster learn its own, 20 holds many
+# columns together while a cluster is young.
+SHAPES = (2.0, 20.0)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -74,13 +79,18 @@ class DiagonalGaussian(Family):
         X = np.asarray(X, dtype=np.float64)
         D = int(X.shape[1])
         mean = X.mean(axis=0) if self.mean is None else column("mean", self.mean, D)
-        shape = 2.0 if self.shape is None else positive("shape", self.shape)
-        filled = self._with(mean=mean, shape=shape, n_features=D, origin=X[0].copy())
+        filled = self._with(mean=mean, n_features=D, origin=X[0].copy())
         spread = column_variances(X)
         return [
-            filled._with(rate=rate, kappa=self._kappa_for(shape, rate, spread))
+            filled._with(shape=shape, rate=rate, kappa=self._kappa_for(shape, rate, spread))
+            for shape in self._shapes()
             for rate in self._rates(shape, X)
         ]
+
+    def _shapes(self) -> list[float]:
+        if self.shape is not None:
+            return [positive("shape", self.shape)]
+        return list(SHAPES if self.rate is None else SHAPES[:1])
 
     def _rates(self, shape: float, X: Array) -> list[Array]:
         if self.rate is not None:
@@ -96,8 +106,7 @@ class DiagonalGaussian(Family):
         """Return kappa at which the prior variance of cluster means is that of the data."""
         if self.kappa is not None:
             return positive("kappa", self.kappa)
-        within = rate / max(shape - 1, 0.5)
-        return float(np.clip(np.exp(np.mean(np.log(within / spread))), 1e-3, 1.0))
+        return share_of_spread(rate / max(shape - 1, 0.5), spread)
 
     # ---- the exponential family ------------------------------------------------------------
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from evermix._xp import Array, gammaln, namespace
 from evermix.families._hyper import as_given, column, covariance, degrees, positive
-from evermix.families._scale import expected_variances
+from evermix.families._scale import column_variances, expected_variances, share_of_spread
 from evermix.families._wishart import (
     draw_covariance_factor,
     expected_log_det,
@@ -23,6 +23,11 @@ from evermix.kernels.rows import DenseRows, plain
 from evermix.tally import Tally
 
 __all__ = ["Gaussian"]
+
+
+# Rows, in multiples of D, that the expected covariance counts for. With fewer than D, a young
+# cluster's covariance is all but singular, and the next row of the same cluster looks impossible.
+PRIOR_ROWS = (1.0, 4.0)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -81,17 +86,27 @@ class Gaussian(Family):
         """Return resolved families: one, or several expected covariances if scale is open."""
         X = np.asarray(X, dtype=np.float64)
         D = int(X.shape[1])
-        filled = self._with(
-            mean=X.mean(axis=0) if self.mean is None else column("mean", self.mean, D),
-            kappa=0.01 if self.kappa is None else positive("kappa", self.kappa),
-            nu=D + 2.0 if self.nu is None else degrees(self.nu, D),
-            n_features=D,
-            origin=X[0].copy(),
-        )
-        if self.scale is None:
-            return [filled._with(scale=variances) for variances in expected_variances(X)]
-        covariance(self.scale, D)
-        return [filled._with(scale=as_given(self.scale))]
+        mean = X.mean(axis=0) if self.mean is None else column("mean", self.mean, D)
+        filled = self._with(mean=mean, n_features=D, origin=X[0].copy())
+        spread = column_variances(X)
+        scales = expected_variances(X) if self.scale is None else [as_given(self.scale)]
+        return [
+            filled._with(scale=scale, nu=nu, kappa=self._kappa_for(scale, spread))
+            for nu in self._degrees(D)
+            for scale in scales
+        ]
+
+    def _degrees(self, D: int) -> list[float]:
+        if self.nu is not None:
+            return [degrees(self.nu, D)]
+        strengths = PRIOR_ROWS if self.scale is None else PRIOR_ROWS[:1]
+        return [D + 1.0 + rows * D for rows in strengths]
+
+    def _kappa_for(self, scale: float | Array, spread: Array) -> float:
+        """Return kappa at which the prior variance of cluster means is that of the data."""
+        if self.kappa is not None:
+            return positive("kappa", self.kappa)
+        return share_of_spread(np.diag(covariance(scale, len(spread))), spread)
 
     # ---- the exponential family ------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from scipy import sparse
 from evermix._xp import Array, digamma, gammaln
 from evermix.families._hyper import as_given, positive_columns
 from evermix.families.base import Family
-from evermix.kernels.multinomial import MultinomialWork, fuse_pairs
+from evermix.kernels.multinomial import MultinomialWork, fuse_pairs, log_marginals
 from evermix.kernels.rising import factors
 from evermix.kernels.rows import SparseRows, plain
 from evermix.tally import Layout, Tally
@@ -56,8 +56,9 @@ class Multinomial(Family):
             p = int(np.argmin(counts.data))
             row = int(np.searchsorted(counts.indptr, p, side="right")) - 1
             raise ValueError(
-                f"Multinomial needs counts >= 0, got {counts.data[p]} in row {row}, "
-                f"column {counts.indices[p]}. Use a Gaussian family for signed data."
+                "Negative values in data: Multinomial needs counts >= 0, "
+                f"got {counts.data[p]} in row {row}, column {counts.indices[p]}. "
+                "Use a Gaussian family for signed data."
             )
 
     @property
@@ -125,10 +126,10 @@ class Multinomial(Family):
         mean = self.mean_params(eta)
         return counts @ mean[:, :-1].T + np.outer(counts.sum(axis=1), mean[:, -1])
 
-    def log_fusion(self, tally: Tally, pairs: Array) -> Array:
+    def log_fusion(self, tally: Tally, pairs: Array, times: float = 1.0) -> Array:
         """Log marginal likelihood of each pair (P, 2) of clusters fused, minus apart; (P,)."""
         out = np.empty(len(pairs))
-        fuse_pairs(plain(tally.stats), self.eta0, plain(pairs, np.int64), out)
+        fuse_pairs(times * plain(tally.stats), self.eta0, plain(pairs, np.int64), out)
         return out
 
     def fusion_bound(self, tally: Tally, rows: Array) -> Array:
@@ -138,7 +139,8 @@ class Multinomial(Family):
         eta = seen + prior
         mean = digamma(eta)
         mean[-1] *= -1
-        marginal = self.log_partition(eta.T) - self.log_partition(prior.T)
+        marginal = np.empty(K)
+        log_marginals(tally.stats_buffer, self.eta0, marginal)
         if 2 * len(rows) > K:  # one product for all pairs serves both directions
             fit = seen.T @ mean
             return np.maximum(fit - marginal[:, None], fit.T - marginal)[rows]

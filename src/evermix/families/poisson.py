@@ -51,7 +51,8 @@ class Poisson(Family):
         if X.size and np.min(X) < 0:
             row, d = np.unravel_index(np.argmin(X), X.shape)
             raise ValueError(
-                f"Poisson needs counts >= 0, got {X[row, d]} in row {row}, column {d}. "
+                "Negative values in data: Poisson needs counts >= 0, "
+                f"got {X[row, d]} in row {row}, column {d}. "
                 "Use a Gaussian family for signed data."
             )
 

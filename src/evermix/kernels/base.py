@@ -10,15 +10,17 @@ Slots are the rows of the buffers: 0..K-1 are the clusters, slot K is empty and 
 cluster. Scores leave out the base measure log h(x), which is the same for every slot.
 """
 
+import hashlib
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numba
 from numba.extending import overload
 
 from evermix._xp import Array
 
-__all__ = ["add", "implement", "kernel", "open_slot", "score"]
+__all__ = ["F", "add", "implement", "kernel", "open_slot", "score", "stamped"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -26,10 +28,32 @@ F = TypeVar("F", bound=Callable[..., Any])
 FASTMATH = {"contract", "arcp", "nsz", "reassoc"}
 
 
+def _fingerprint() -> str:
+    """Digest of every kernel's source, so that a change in one recompiles all that call it."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+FINGERPRINT = _fingerprint()
+
+
 def kernel(function: F) -> F:
-    """Compile a module-level function, cached on disk, free of the interpreter lock."""
-    compile = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)
-    return cast(F, compile(function))
+    """Compile a module-level function, cached on disk, free of the interpreter lock.
+
+    numba takes a cached function for fresh while its own file is unchanged, even if a function that
+    it calls has changed in another file: after an upgrade, old code would go on running. So the
+    stamp that numba compares is replaced by a digest of all kernels.
+    """
+    compiled = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)(function)
+    return stamped(compiled)
+
+
+def stamped(compiled: Any) -> Any:
+    """Give a compiled function the stamp of all kernels, and return it."""
+    compiled._cache._cache_file._source_stamp = FINGERPRINT
+    return compiled
 
 
 def score(work: Any, rows: Any, i: int, slots: int, out: Array) -> None:

@@ -18,9 +18,9 @@ from evermix.kernels.rising import Factors, add_log_rising
 from evermix.kernels.rows import SparseRows
 from evermix.kernels.special import log_rising, strict
 
-__all__ = ["MultinomialWork", "fuse_pairs"]
+__all__ = ["MultinomialWork", "fuse_pairs", "log_marginals"]
 
-FAINT = 1e-9  # soft counts below this do not matter when clusters are compared
+FAINT = 1e-6  # soft counts below this do not matter when clusters are compared
 
 
 class MultinomialWork(NamedTuple):
@@ -62,6 +62,18 @@ def add(
 @kernel
 def open_slot(work: MultinomialWork, slot: int) -> None:
     """Nothing is derived from the statistics, so there is nothing to set."""
+
+
+@kernel
+def log_marginals(stats: Array, prior: Array, out: Array) -> None:
+    """Log marginal likelihood of the first clusters into ``out`` (K,); stats (V + 1, capacity)."""
+    lengths = prior.size - 1
+    for k in range(out.size):
+        out[k] = -log_rising(prior[lengths], stats[lengths, k])
+    for w in range(lengths):
+        for k in range(out.size):
+            if stats[w, k] > FAINT:
+                out[k] += log_rising(prior[w], stats[w, k])
 
 
 @kernel

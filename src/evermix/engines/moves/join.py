@@ -6,15 +6,15 @@ Two clusters are fused when the posterior log odds of the fused partition, with 
 
     \Delta = \log M(s_a + s_b) - \log M(s_a) - \log M(s_b) + \log p(\Pi_{ab}) - \log p(\Pi),
 
-exceed a threshold. For hard counts this is exact. Computing it for every pair would cost far more
-than the pass itself, so only clusters whose mass has changed by a tenth since they were last judged
-are judged again, each against its most promising partners. Those are found by Jensen's bound
+exceed a threshold. For hard counts this is exact.
 
-.. math::
+A fusion cannot be undone in one pass, and young clusters look alike for want of data. So the odds
+must hold up even if both clusters had four times the data that they have, in the same proportions:
+what is the same stays together, what is only young is left alone.
 
-    \log M(s_a + s_b) - \log M(s_a) \ge \mathrm{E}[\log p(x_b | \phi) | x_a],
-
-which is one matrix product for all pairs.
+Computing the odds for every pair would cost far more than the pass itself. Only clusters whose mass
+has changed by a tenth since they were last judged are judged again, each against its most promising
+partners, which a cheap lower bound finds (:meth:`evermix.families.Family.fusion_bound`).
 """
 
 import numpy as np
@@ -27,6 +27,7 @@ from evermix.state import State
 
 __all__ = ["join"]
 
+FORESIGHT = 4.0  # times the present data under which a fusion must still look right
 PARTNERS = 5  # partners judged exactly, per cluster
 CHANGED = 0.1  # relative change of mass that asks for a new judgement
 
@@ -39,7 +40,7 @@ def join(model: Model, state: State, threshold: float) -> list[tuple[int, int]]:
     pairs = _candidates(model.family, state)
     if not len(pairs):
         return []
-    odds = log_odds(model, state, pairs)
+    odds = log_odds(model, state, pairs, FORESIGHT)
     taken: set[int] = set()
     merges = []
     for p in np.argsort(-odds, kind="stable"):
@@ -56,13 +57,13 @@ def join(model: Model, state: State, threshold: float) -> list[tuple[int, int]]:
     return merges
 
 
-def log_odds(model: Model, state: State, pairs: Array) -> Array:
-    """Log odds of fusing each pair (P, 2) of rows, (P,)."""
+def log_odds(model: Model, state: State, pairs: Array, times: float = 1.0) -> Array:
+    """Log odds of fusing each pair (P, 2) of rows, (P,), had they ``times`` the data they have."""
     prior, tally = model.prior, state.tally
     assert isinstance(prior, HasPartition)  # the engine's `needs` says so
     occupied = occupancy(tally.mass, tally.extras)
     odds = prior.log_merge_odds(tally.mass, occupied, pairs)
-    return model.family.log_fusion(tally, pairs) + odds
+    return model.family.log_fusion(tally, pairs, times) + odds
 
 
 def _candidates(family: Family, state: State) -> Array:
