@@ -20,7 +20,10 @@ def test_ids_are_never_reused_and_heirs_are_followed():
 def some_state():
     rng = np.random.default_rng(0)
     tally = Tally.of(
-        np.array([0, 2]), rng.random(2), rng.random((2, 3)), {"hard": rng.random(2)},
+        np.array([0, 2]),
+        rng.random(2),
+        rng.random((2, 3)),
+        {"hard": rng.random(2)},
         Layout.STATISTIC_MAJOR,
     )
     columns = {"factor": np.zeros((tally.capacity, 2, 2))}

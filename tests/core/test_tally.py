@@ -25,7 +25,9 @@ def test_rows_behind_the_last_cluster_stay_empty_however_it_grows(layout):
         tally.stats[k] = k + 1
     assert tally.capacity > tally.K
     assert tally.mass.tolist() == list(range(1, 21))
-    behind = np.array(tally.stats_buffer if layout is Layout.CLUSTER_MAJOR else tally.stats_buffer.T)
+    behind = np.array(
+        tally.stats_buffer if layout is Layout.CLUSTER_MAJOR else tally.stats_buffer.T
+    )
     assert not behind[tally.K :].any()
     assert not tally.mass_buffer[tally.K :].any()
 
