@@ -8,7 +8,7 @@ from scipy import sparse
 from evermix import ADF, DP, NGGP, PitmanYor
 from evermix.engines.base import Batch
 from evermix.engines.moves.join import join, log_odds
-from evermix.engines.moves.prune import prune_empty, prune_idle
+from evermix.engines.moves.prune import prune
 from evermix.families import FAMILIES
 
 
@@ -90,22 +90,24 @@ def test_joining_conserves_mass_and_statistics_in_a_stream(monkeypatch):
     assert not alive & {gone for gone, _ in info.merges}
 
 
-def test_dust_is_pruned_only_when_small_and_idle():
-    model = text_model(NGGP(), V=4)
-    X = sparse.csr_matrix(np.eye(4))
-    state = hard_state(model, X, [0, 1, 2, 3])
-    state.clock = 100
-    state.tally.mass[:] = [0.4, 0.4, 2.0, 0.4]
-    state.columns["last_seen"][:4] = [10, 61, 10, 60]
-    assert prune_idle(state) == [0, 3]
-    assert state.tally.ids.tolist() == [1, 2]
-    assert state.latents["dropped"][0] == pytest.approx(0.8)
-
-
-def test_clusters_that_are_more_likely_empty_than_not_are_dropped_at_the_end():
+def test_dust_is_dropped_only_when_likely_empty_and_idle():
     model = text_model(NGGP(), V=4)
     state = hard_state(model, sparse.csr_matrix(np.eye(4)), [0, 1, 2, 3])
-    state.tally.extras["hard"][1:3] = 0.0
-    state.tally.extras["log_empty"][1:3] = np.log([0.6, 0.4])
-    assert prune_empty(state) == [1]
-    assert state.tally.ids.tolist() == [0, 2, 3]
+    state.clock = 100
+    state.tally.mass[:] = [0.6, 0.4, 2.0, 0.4]
+    state.tally.extras["hard"][:] = 0.0
+    state.tally.extras["log_empty"][:] = np.log([0.4, 0.6, 0.1, 0.6])
+    state.columns["last_seen"][:4] = [10, 61, 10, 60]
+    assert prune(state, idle=40) == [3]
+    assert prune(state) == [1]
+    assert state.tally.ids.tolist() == [0, 2]
+    assert state.latents["dropped"][0] == pytest.approx(0.8)
+    assert state.lineage.current([0, 1, 2, 3]).tolist() == [0, -2, 2, -2]
+
+
+def test_the_last_cluster_is_never_dropped():
+    model = text_model(NGGP(), V=4)
+    state = hard_state(model, sparse.csr_matrix(np.eye(4)[:1]), [0])
+    state.tally.mass[:] = 0.1
+    assert prune(state) == []
+    assert state.tally.K == 1

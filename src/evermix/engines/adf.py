@@ -15,7 +15,7 @@ import numpy as np
 from evermix._xp import Array, logsumexp
 from evermix.engines.base import Batch, CapacityWarning, Engine, Info, RowResults
 from evermix.engines.moves.join import join
-from evermix.engines.moves.prune import prune_empty, prune_idle
+from evermix.engines.moves.prune import prune
 from evermix.kernels import adf as kernels
 from evermix.kernels.weights import MODE, QUADRATURE, new_weight
 from evermix.model import Model
@@ -26,6 +26,7 @@ from evermix.tally import Tally
 __all__ = ["ADF"]
 
 CHECK_EVERY = 1000  # observations between two rounds of pruning, joining and rebuilding of caches
+IDLE = 10  # times K observations without a visit, after which dust is dropped
 NO_CAP = np.iinfo(np.int64).max
 
 
@@ -116,7 +117,7 @@ class ADF(Engine):
             if refused:
                 _warn_once(model, state)
             if why == kernels.CHECK:
-                dropped += prune_idle(state)
+                dropped += prune(state, idle=IDLE * state.tally.K)
                 merges += self._join(model, state)
         results.log_predictive[:] += model.family.log_base(batch.X)
         return state, Info(
@@ -133,7 +134,7 @@ class ADF(Engine):
 
     def end_lap(self, model: Model, state: State) -> tuple[State, Info]:
         """Drop what is more likely empty than not, and join once more.   Consumes: state."""
-        dropped = prune_empty(state)
+        dropped = prune(state)
         merges = self._join(model, state)
         info = Info(rows=0, clock=state.clock, K=state.tally.K, dropped=dropped, merges=merges)
         return state, info
