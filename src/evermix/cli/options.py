@@ -92,7 +92,7 @@ Concentration = Annotated[float | None, _open("Of dp, pitman-yor (default 1).", 
 Discount = Annotated[float | None, _open("Of pitman-yor (default 0.25).", panel=_MODEL)]
 Birth = Annotated[
     float | None,
-    _open("A row more probably new than this opens a cluster (default 0.1).", panel=_MODEL),
+    _open("A row more probably new than this opens a cluster (default 0.05).", panel=_MODEL),
 ]
 Merge = Annotated[bool, _option("Fuse clusters that turn out to be one.", panel=_MODEL)]
 MaxClusters = Annotated[int | None, _open("A cap on the clusters.", panel=_MODEL, min=1)]

@@ -46,8 +46,12 @@ def kernel(function: F) -> F:
     it calls has changed in another file: after an upgrade, old code would go on running. So the
     stamp that numba compares is replaced by a digest of all kernels.
     """
-    compiled = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)(function)
-    return stamped(compiled)
+    # A callee that is not inlined has one copy in each function that calls it, each rounded its own
+    # way, and which copy runs depends on what this process compiled and what it read from the disk.
+    compile = numba.njit(
+        cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH, forceinline=True
+    )
+    return stamped(compile(function))
 
 
 def stamped(compiled: Any) -> Any:
