@@ -1,0 +1,92 @@
+"""Every object that evermix ships is held to the laws that it ships; and the laws can fail."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from evermix import ADF, NGGP
+from evermix.engines import ENGINES
+from evermix.families import FAMILIES, Multinomial
+from evermix.model import Model
+from evermix.priors import PRIORS
+from evermix.testing import check_engine, check_family, check_prior, set_partitions
+
+SETTINGS = {
+    "DP": [{}, {"alpha": 0.1}, {"alpha": 30.0}],
+    "NGGP": [{}, {"a": 0.1, "sigma": 0.1}, {"a": 10.0, "sigma": 0.9, "tau": 0.0}, {"sigma": 0.0}],
+    "PitmanYor": [{}, {"alpha": 0.0, "discount": 0.5}, {"alpha": -0.2, "discount": 0.6}],
+    "GeneralizedDirichlet": [{}, {"a": 5.0, "rates": 1}, {"a": 0.5, "rates": 6}],
+}
+
+
+@pytest.mark.parametrize(("name", "spec"), [(n, s) for n in PRIORS for s in SETTINGS[n]])
+def test_priors(name, spec):
+    check_prior(PRIORS[name](**spec))
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_families(name):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2 if name == "Bernoulli" else 5, size=(30, 4)).astype(np.float64)
+    X = sparse.csr_matrix(X) if FAMILIES[name].sparse else X
+    check_family(FAMILIES[name]().candidates(X)[-1], X)
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_engines(name):
+    X = sparse.csr_matrix(np.random.default_rng(0).integers(0, 4, size=(60, 5)).astype(float))
+    check_engine(ENGINES[name](), Model(Multinomial(0.5, n_features=5), NGGP()), X)
+
+
+def test_there_are_as_many_partitions_as_bell_numbers():
+    assert [sum(1 for _ in set_partitions(n)) for n in range(7)] == [1, 1, 2, 5, 15, 52, 203]
+
+
+# ---- a law that cannot be broken checks nothing ---------------------------------------------
+
+
+@dataclass(frozen=True)
+class MisprintedNGGP(NGGP):
+    """The exponent n - aK of the published density of U, instead of n - sigma K."""
+
+    def log_weights(self, mass, occupied):
+        right = super().log_weights(mass, occupied)
+        wrong = NGGP(self.a, self.a, self.tau).log_weights(mass, occupied)
+        weights = np.append(np.exp(right[:-1]), np.exp(wrong[-1]))
+        return np.log(weights / weights.sum())
+
+
+def test_a_misprinted_prior_is_caught():
+    with pytest.raises(AssertionError, match="EPPF ratio"):
+        check_prior(MisprintedNGGP(a=0.9, sigma=0.3))
+
+
+class Sloppy(Multinomial):
+    """A family whose kernels are right and whose array maths forgets the lengths."""
+
+    def log_predictive(self, X, eta):
+        return super().log_predictive(X, eta) + 0.01
+
+
+def test_a_sloppy_family_is_caught():
+    X = sparse.csr_matrix(np.eye(4))
+    with pytest.raises(AssertionError, match="difference of log a"):
+        check_family(Sloppy(0.5, n_features=4), X)
+
+
+@dataclass(frozen=True)
+class Forgetful(ADF):
+    """An engine that tidies up at every batch edge, where only the clock may decide."""
+
+    def step(self, model, state, batch, rng):
+        state, info = super().step(model, state, batch, rng)
+        state.tally.mass[:] = np.round(state.tally.mass, 3)
+        return state, info
+
+
+def test_an_engine_that_looks_at_batch_edges_is_caught():
+    X = sparse.csr_matrix(np.random.default_rng(0).integers(0, 4, size=(60, 5)).astype(float))
+    with pytest.raises(AssertionError, match="other batch cuts|sum of the weights"):
+        check_engine(Forgetful(), Model(Multinomial(0.5, n_features=5), NGGP()), X)
