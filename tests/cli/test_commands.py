@@ -114,7 +114,7 @@ def test_a_limited_run_that_is_resumed_equals_a_whole_one(folder):
         ["--a", 3, "--sigma", 0.2, "--tau", 2, "--birth", 0.3],
         ["--family", "diagonal"],
         ["--family", "fixed"],
-        ["--max-clusters", 5, "--seed", 3],
+        ["--max-clusters", 100, "--seed", 3],
     ],
 )
 def test_models_can_be_chosen(folder, options):
