@@ -84,7 +84,7 @@ def _evidence(model: Model, X: Array) -> float:
     with known parameters, and explains nothing.
     """
     total: list[float] = []
-    engine = ADF(merge=None)
+    engine = ADF(birth=0.5, merge=None)
     model = replace(model, max_clusters=max(10, X.shape[0] // 4))
     rng = np.random.default_rng(0)  # the filter draws nothing
     batch = Batch(X, np.ones(X.shape[0]))

@@ -13,6 +13,7 @@ __all__ = ["column_variances", "expected_variances", "share_of_spread"]
 SHARES_OF_SPREAD = (1.0, 1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 64, 1 / 256)
 MULTIPLES_OF_NEIGHBOURS = (1.0, 2.0, 4.0)
 MAX_ROWS = 1000
+LEAST_VARIANCE = 1e-200  # shares and squares of smaller ones underflow
 
 
 def expected_variances(X: Array) -> list[Array]:
@@ -34,7 +35,7 @@ def column_variances(X: Array) -> Array:
     """
     size = np.max(np.abs(X), axis=0)
     variance = np.var(X - X[0], axis=0)
-    known = variance > (1e-7 * size) ** 2
+    known = variance > np.maximum((1e-7 * size) ** 2, LEAST_VARIANCE)
     fallback = variance[known].mean() if known.any() else max(1.0, float(size.max())) ** 2
     return np.where(known, variance, 0.01 * fallback)
 

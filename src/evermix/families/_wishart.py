@@ -9,6 +9,7 @@ from evermix._xp import Array, multidigamma, multigammaln, namespace
 __all__ = [
     "draw_covariance_factor",
     "expected_log_det",
+    "inverse",
     "log_det",
     "log_normaliser",
     "squares",
@@ -16,10 +17,37 @@ __all__ = [
 ]
 
 
+def _cholesky(B: Array) -> Array:
+    """Return the factor of matrices B (..., D, D) that are positive definite up to rounding.
+
+    Rows 1e10 standard deviations from the rest cancel all digits of the other directions. Such a
+    cluster gets the least ridge that makes up for it, instead of ending the stream.
+    """
+    xp = namespace(B)
+    try:
+        return xp.linalg.cholesky(B)
+    except np.linalg.LinAlgError:
+        D = B.shape[-1]
+        flat = [_ridged_cholesky(b) for b in xp.reshape(B, (-1, D, D))]
+        return xp.reshape(xp.stack(flat), B.shape)
+
+
+def _ridged_cholesky(B: Array) -> Array:
+    eps = np.finfo(np.float64).eps
+    size = np.abs(np.diagonal(B))
+    size = np.maximum(size, eps * size.max() if size.any() else 1.0)
+    for ridge in (0.0, *eps * 10.0 ** np.arange(33)):
+        try:
+            return np.linalg.cholesky(B + ridge * np.diag(size))
+        except np.linalg.LinAlgError:
+            continue
+    raise np.linalg.LinAlgError("the scatter matrix of a cluster is not finite.")
+
+
 def log_det(B: Array) -> Array:
     """Log determinant of positive definite matrices B (K, D, D), (K,)."""
     xp = namespace(B)
-    return 2 * xp.sum(xp.log(xp.linalg.diagonal(xp.linalg.cholesky(B))), axis=-1)
+    return 2 * xp.sum(xp.log(xp.linalg.diagonal(_cholesky(B))), axis=-1)
 
 
 def log_normaliser(nu: Array, B: Array) -> Array:
@@ -37,7 +65,13 @@ def expected_log_det(nu: Array, B: Array) -> Array:
 def whiteners(B: Array) -> Array:
     """Return W, lower triangular, with B^-1 = W^T W, for matrices B (..., D, D)."""
     xp = namespace(B)
-    return xp.tril(xp.linalg.inv(xp.linalg.cholesky(B)))
+    return xp.tril(xp.linalg.inv(_cholesky(B)))
+
+
+def inverse(B: Array) -> Array:
+    """Return B^-1 of positive definite matrices B (K, D, D)."""
+    W = whiteners(B)
+    return namespace(B).matrix_transpose(W) @ W
 
 
 def squares(x: Array, B: Array) -> Array:
@@ -54,4 +88,4 @@ def draw_covariance_factor(nu: float, B: Array, rng: np.random.Generator) -> Arr
     D = B.shape[0]
     T = np.tril(rng.standard_normal((D, D)), -1)
     np.fill_diagonal(T, np.sqrt(rng.chisquare(nu - np.arange(D))))
-    return np.linalg.cholesky(B) @ np.linalg.inv(T).T
+    return _cholesky(B) @ np.linalg.inv(T).T

@@ -12,7 +12,7 @@ everything else is derived here, once.
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -32,6 +32,8 @@ class Family(ABC):
     Hyperparameters that are ``None`` are open: :meth:`candidates` fills them from data.
     A *resolved* family has no open hyperparameter, knows ``n_features``, and can compute.
     """
+
+    n_features: int | None = field(default=None, kw_only=True)
 
     layout: ClassVar[Layout] = Layout.CLUSTER_MAJOR
     sparse: ClassVar[bool] = False
@@ -130,19 +132,26 @@ class Family(ABC):
         S = self.n_stats
         return self.statistic(X) @ mean[:, :S].T + mean[:, S:].sum(axis=1)
 
-    def log_fusion(self, tally: Tally, pairs: Array, times: float = 1.0) -> Array:
+    def numbers_seen(self, tally: Tally) -> Array:
+        """How many numbers each cluster was learnt from, (K,)."""
+        assert self.n_features is not None
+        return tally.mass * self.n_features
+
+    def log_fusion(self, tally: Tally, pairs: Array, times: float | Array = 1.0) -> Array:
         """Log marginal likelihood of each pair (P, 2) of clusters fused, minus apart; (P,).
 
-        The clusters are taken to have ``times`` the data that they have.
+        The clusters of each pair are taken to have ``times`` (a number, or (P,)) their data.
         """
-        tally = tally.scaled(times)
-        single = self.log_marginal(tally.stats, tally.mass)
-        fused = np.empty(len(pairs))
+        gain, times = np.empty(len(pairs)), np.broadcast_to(times, len(pairs))
         for start in range(0, len(pairs), PAIRS):
-            a, b = pairs[start : start + PAIRS].T
-            stats, mass = tally.stats[a] + tally.stats[b], tally.mass[a] + tally.mass[b]
-            fused[start : start + PAIRS] = self.log_marginal(stats, mass)
-        return fused - single[pairs[:, 0]] - single[pairs[:, 1]]
+            some = slice(start, start + PAIRS)
+            a, b = pairs[some].T
+            stats_a, stats_b = (times[some, None] * tally.stats[k] for k in (a, b))
+            mass_a, mass_b = (times[some] * tally.mass[k] for k in (a, b))
+            fused = self.log_marginal(stats_a + stats_b, mass_a + mass_b)
+            apart = self.log_marginal(stats_a, mass_a) + self.log_marginal(stats_b, mass_b)
+            gain[some] = fused - apart
+        return gain
 
     def fusion_bound(self, tally: Tally, rows: Array) -> Array:
         """Cheap lower bound (R, K) on :meth:`log_fusion` of clusters ``rows`` (R,) with all others.
@@ -187,7 +196,8 @@ class Family(ABC):
     @classmethod
     def from_spec(cls, spec: dict[str, Any]) -> Self:
         """Return the family that :meth:`to_spec` described."""
-        return cls(**{k: np.array(v) if isinstance(v, list) else v for k, v in spec.items()})
+        values = {k: np.array(v) if isinstance(v, list) else v for k, v in spec.items()}
+        return cls(**values)  # type: ignore[arg-type]
 
     def _with(self, **values: Any) -> Self:
         return replace(self, **values)
@@ -202,7 +212,8 @@ class Family(ABC):
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        order = sorted(fields(self), key=lambda f: bool(f.kw_only))
+        values = {f.name: getattr(self, f.name) for f in order}
         shown = ", ".join(f"{k}={_short(v)}" for k, v in values.items() if v is not None)
         return f"{type(self).__name__}({shown})"
 

@@ -39,7 +39,6 @@ class Bernoulli(Family):
 
     a: float | Array = 1.0
     b: float | Array = 1.0
-    n_features: int | None = None
 
     def check(self, X: Array) -> None:
         """Raise ValueError if a value is neither 0 nor 1."""

@@ -38,7 +38,8 @@ class DiagonalGaussian(Family):
         How many rows the prior mean is worth. None: so few that cluster means may spread as
         widely as the first rows do.
     shape : float, optional
-        Shape a of the Gamma prior: the prior variance is worth 2 a rows. None: 2.
+        Shape a of the Gamma prior: the prior variance is worth 2 a rows. None: 2, or
+        20 if the data say so (where ``rate`` is open too).
     rate : float or array (D,), optional
         Rate b of the Gamma prior. The expected variance of a cluster is rate / (shape - 1).
         None: from the data.
@@ -58,7 +59,6 @@ class DiagonalGaussian(Family):
     kappa: float | None = None
     shape: float | None = None
     rate: float | Array | None = None
-    n_features: int | None = None
     origin: Array | None = None
 
     def check(self, X: Array) -> None:

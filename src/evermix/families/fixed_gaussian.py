@@ -49,7 +49,6 @@ class FixedGaussian(Family):
     variance: float | Array | None = None
     mean_variance: float | Array | None = None
     mean: float | Array | None = 0.0
-    n_features: int | None = None
     origin: Array | None = None
 
     def check(self, X: Array) -> None:

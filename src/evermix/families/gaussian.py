@@ -12,6 +12,7 @@ from evermix.families._scale import column_variances, expected_variances, share_
 from evermix.families._wishart import (
     draw_covariance_factor,
     expected_log_det,
+    inverse,
     log_det,
     log_normaliser,
     squares,
@@ -44,9 +45,11 @@ class Gaussian(Family):
     mean : float or array (D,), optional
         Prior mean m of the cluster means. None: the mean of the first rows.
     kappa : float, optional
-        How many rows the prior mean is worth. None: 0.01.
+        How many rows the prior mean is worth. None: so few that cluster means may spread as
+        widely as the first rows do.
     nu : float, optional
-        Degrees of freedom, > D + 1: how many rows the prior covariance is worth. None: D + 2.
+        Degrees of freedom, > D + 1: how many rows the prior covariance is worth. None:
+        2 D + 1, or more if the data say so (where ``scale`` is open too).
     scale : float, array (D,) or array (D, D), optional
         Expected covariance of a cluster (a number or variances stand for a diagonal matrix), so
         that B = (nu - D - 1) * scale. None: from the data.
@@ -66,7 +69,6 @@ class Gaussian(Family):
     kappa: float | None = None
     nu: float | None = None
     scale: float | Array | None = None
-    n_features: int | None = None
     origin: Array | None = None
 
     def check(self, X: Array) -> None:
@@ -151,7 +153,7 @@ class Gaussian(Family):
         """E[Lambda mu, -Lambda / 2, -mu^T Lambda mu / 2, log|Lambda| / 2], (K, E)."""
         xp = namespace(eta)
         mean, kappa, nu, B = self._standard(eta)
-        precision = nu[:, None, None] * xp.linalg.inv(B)
+        precision = nu[:, None, None] * inverse(B)
         first = (precision @ mean[:, :, None])[:, :, 0]
         second = -0.5 * xp.reshape(precision, (eta.shape[0], -1))
         square = -0.5 * (self._D / kappa + xp.sum(mean * first, axis=1))

@@ -47,7 +47,6 @@ class Multinomial(Family):
     sparse: ClassVar[bool] = True
 
     alpha: float | Array = 0.1
-    n_features: int | None = None
 
     def check(self, X: Array) -> None:
         """Raise ValueError if a count is negative."""
@@ -126,10 +125,14 @@ class Multinomial(Family):
         mean = self.mean_params(eta)
         return counts @ mean[:, :-1].T + np.outer(counts.sum(axis=1), mean[:, -1])
 
-    def log_fusion(self, tally: Tally, pairs: Array, times: float = 1.0) -> Array:
+    def numbers_seen(self, tally: Tally) -> Array:
+        """How many words each cluster was learnt from, (K,)."""
+        return tally.stats[:, -1]
+
+    def log_fusion(self, tally: Tally, pairs: Array, times: float | Array = 1.0) -> Array:
         """Log marginal likelihood of each pair (P, 2) of clusters fused, minus apart; (P,)."""
-        out = np.empty(len(pairs))
-        fuse_pairs(times * plain(tally.stats), self.eta0, plain(pairs, np.int64), out)
+        out, times = np.empty(len(pairs)), plain(np.broadcast_to(times, len(pairs)))
+        fuse_pairs(plain(tally.stats), self.eta0, plain(pairs, np.int64), times, out)
         return out
 
     def fusion_bound(self, tally: Tally, rows: Array) -> Array:

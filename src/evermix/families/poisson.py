@@ -44,7 +44,6 @@ class Poisson(Family):
 
     shape: float | Array | None = None
     rate: float | Array | None = None
-    n_features: int | None = None
 
     def check(self, X: Array) -> None:
         """Raise ValueError if a count is negative."""

@@ -12,6 +12,7 @@ from evermix.families._scale import expected_variances
 from evermix.families._wishart import (
     draw_covariance_factor,
     expected_log_det,
+    inverse,
     log_det,
     log_normaliser,
     squares,
@@ -51,7 +52,6 @@ class ZeroMeanGaussian(Family):
 
     nu: float | None = None
     scale: float | Array | None = None
-    n_features: int | None = None
 
     def check(self, X: Array) -> None:
         """Accept any finite rows."""
@@ -112,7 +112,7 @@ class ZeroMeanGaussian(Family):
         """E[-Lambda / 2, log|Lambda| / 2], (K, D D + 1)."""
         xp = namespace(eta)
         nu, B = self._standard(eta)
-        precision = nu[:, None, None] * xp.linalg.inv(B)
+        precision = nu[:, None, None] * inverse(B)
         second = -0.5 * xp.reshape(precision, (eta.shape[0], -1))
         return xp.concat([second, 0.5 * expected_log_det(nu, B)[:, None]], axis=1)
 

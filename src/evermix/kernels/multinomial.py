@@ -77,10 +77,11 @@ def log_marginals(stats: Array, prior: Array, out: Array) -> None:
 
 
 @kernel
-def fuse_pairs(stats: Array, prior: Array, pairs: Array, out: Array) -> None:
+def fuse_pairs(stats: Array, prior: Array, pairs: Array, times: Array, out: Array) -> None:
     """Log marginal likelihood of pairs (P, 2) of clusters fused, minus apart, into ``out`` (P,).
 
-    Here ``stats`` (K, V + 1) lie cluster by cluster: a pair reads two whole rows.
+    Here ``stats`` (K, V + 1) lie cluster by cluster: a pair reads two whole rows, and multiplies
+    them by ``times[p]``.
 
     Each word adds log Gamma(p + a + b) + log Gamma(p) - log Gamma(p + a) - log Gamma(p + b), which
     is zero unless both clusters have the word; the lengths subtract the same.
@@ -89,15 +90,15 @@ def fuse_pairs(stats: Array, prior: Array, pairs: Array, out: Array) -> None:
     common = np.empty((3, lengths))  # prior, count in a, count in b: contiguous, for vector code
     for p in range(pairs.shape[0]):
         a, b = stats[pairs[p, 0]], stats[pairs[p, 1]]
-        n = 0
+        n, t = 0, times[p]
         for w in range(lengths):
             if a[w] > FAINT and b[w] > FAINT:
-                common[0, n], common[1, n], common[2, n] = prior[w], a[w], b[w]
+                common[0, n], common[1, n], common[2, n] = prior[w], t * a[w], t * b[w]
                 n += 1
         total = 0.0
         for j in range(n):
             total += _interaction(common[0, j], common[1, j], common[2, j])
-        out[p] = total - _interaction(prior[lengths], a[lengths], b[lengths])
+        out[p] = total - _interaction(prior[lengths], t * a[lengths], t * b[lengths])
 
 
 @strict

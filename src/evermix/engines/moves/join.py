@@ -8,9 +8,10 @@ Two clusters are fused when the posterior log odds of the fused partition, with 
 
 exceed a threshold. For hard counts this is exact.
 
-A fusion cannot be undone in one pass, and young clusters look alike for want of data. So the odds
-must hold up even if both clusters had four times the data that they have, in the same proportions:
-what is the same stays together, what is only young is left alone.
+A fusion cannot be undone in one pass, and young clusters look alike for want of data. A cluster is
+young while it has seen fewer numbers than it has statistics; then the odds are taken as if both had
+more data in the same proportions, enough for the younger to be of age. What is the same still goes
+together, what is only young is left alone.
 
 Computing the odds for every pair would cost far more than the pass itself. Only clusters whose mass
 has changed by a tenth since they were last judged are judged again, each against its most promising
@@ -27,7 +28,6 @@ from evermix.state import State
 
 __all__ = ["join"]
 
-FORESIGHT = 4.0  # times the present data under which a fusion must still look right
 PARTNERS = 5  # partners judged exactly, per cluster
 CHANGED = 0.1  # relative change of mass that asks for a new judgement
 
@@ -40,7 +40,7 @@ def join(model: Model, state: State, threshold: float) -> list[tuple[int, int]]:
     pairs = _candidates(model.family, state)
     if not len(pairs):
         return []
-    odds = log_odds(model, state, pairs, FORESIGHT)
+    odds = log_odds(model, state, pairs, _foresight(model.family, state, pairs))
     taken: set[int] = set()
     merges = []
     for p in np.argsort(-odds, kind="stable"):
@@ -57,13 +57,19 @@ def join(model: Model, state: State, threshold: float) -> list[tuple[int, int]]:
     return merges
 
 
-def log_odds(model: Model, state: State, pairs: Array, times: float = 1.0) -> Array:
-    """Log odds of fusing each pair (P, 2) of rows, (P,), had they ``times`` the data they have."""
+def log_odds(model: Model, state: State, pairs: Array, times: float | Array = 1.0) -> Array:
+    """Log odds (P,) of fusing each pair (P, 2) of rows, had they ``times`` their data."""
     prior, tally = model.prior, state.tally
     assert isinstance(prior, HasPartition)  # the engine's `needs` says so
     occupied = occupancy(tally.mass, tally.extras)
     odds = prior.log_merge_odds(tally.mass, occupied, pairs)
     return model.family.log_fusion(tally, pairs, times) + odds
+
+
+def _foresight(family: Family, state: State, pairs: Array) -> Array:
+    """Times the present data at which the younger cluster of each pair would be of age, (P,)."""
+    seen = np.maximum(family.numbers_seen(state.tally), 1.0)
+    return np.maximum(family.n_stats / seen[pairs].min(axis=1), 1.0)
 
 
 def _candidates(family: Family, state: State) -> Array:
