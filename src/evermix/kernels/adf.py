@@ -8,7 +8,7 @@ from math import exp, expm1, inf, log, log1p
 from typing import Any, NamedTuple
 
 from evermix._xp import Array
-from evermix.kernels.base import add, kernel, open_slot, score
+from evermix.kernels.base import add, exact, kernel, open_slot, score
 from evermix.kernels.weights import new_weight
 
 __all__ = ["CHECK", "DONE", "ROOM", "Clusters", "Out", "Scratch", "Settings", "adf_pass", "refresh"]
@@ -57,7 +57,7 @@ class Out(NamedTuple):
     born: Array
 
 
-@kernel
+@exact
 def refresh(k: int, sigma: float, paper: bool, clusters: Clusters, scratch: Scratch) -> None:
     """Recompute occupancy and predictive weight of one cluster."""
     mass = clusters.mass[k]

@@ -20,7 +20,7 @@ from numba.extending import overload
 
 from evermix._xp import Array
 
-__all__ = ["F", "add", "implement", "kernel", "open_slot", "score", "stamped"]
+__all__ = ["F", "add", "exact", "implement", "kernel", "open_slot", "score", "stamped"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -52,6 +52,18 @@ def kernel(function: F) -> F:
         cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH, forceinline=True
     )
     return stamped(compile(function))
+
+
+def exact(function: F) -> F:
+    """Compile like :func:`kernel`, but with one result wherever the function is inlined.
+
+    What is derived from saved numbers is computed inside loops and again where a batch begins, and
+    both must agree to the last bit. (numba lets a function inherit its caller's fast maths unless
+    told otherwise.)
+    """
+    return stamped(
+        numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=False)(function)
+    )
 
 
 def stamped(compiled: Any) -> Any:

@@ -13,7 +13,7 @@ import math
 from typing import NamedTuple
 
 from evermix._xp import Array
-from evermix.kernels.base import implement, kernel
+from evermix.kernels.base import exact, implement, kernel
 from evermix.kernels.rows import DenseRows
 from evermix.kernels.whitening import copy, half_log_det, squared_length, update
 
@@ -67,7 +67,7 @@ def add(work: GaussianWork, rows: DenseRows, i: int, slot: int, weight: float, m
     refresh(work, slot, mass)
 
 
-@kernel
+@exact
 def refresh(work: GaussianWork, slot: int, mass: float) -> None:
     """Compute what is derived from a slot's statistics and whitener."""
     D = work.prior_mean.size

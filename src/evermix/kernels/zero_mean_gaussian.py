@@ -11,7 +11,7 @@ import math
 from typing import NamedTuple
 
 from evermix._xp import Array
-from evermix.kernels.base import implement, kernel
+from evermix.kernels.base import exact, implement, kernel
 from evermix.kernels.rows import DenseRows
 from evermix.kernels.whitening import copy, half_log_det, squared_length, update
 
@@ -53,7 +53,7 @@ def add(
     refresh(work, slot, mass)
 
 
-@kernel
+@exact
 def refresh(work: ZeroMeanGaussianWork, slot: int, mass: float) -> None:
     """Compute what is derived from a slot's mass and whitener."""
     D, nu = work.scratch.size, work.nu + mass
