@@ -40,3 +40,9 @@ def test_only_the_slots_asked_for_are_written():
     got = total(prior, stats, x, slots=2)
     np.testing.assert_array_equal(got[2:], 0.5)
     assert np.all(got[:2] != 0.5)
+
+
+def test_products_that_overflow_are_summed_as_logs():
+    prior, stats = np.ones(24), np.array([[1e13, 1e20, 3.0]] * 24)
+    want = 0.5 + 24 * np.log1p(stats[0])
+    np.testing.assert_allclose(total(prior, stats, np.ones(24), slots=3), want, rtol=1e-14)

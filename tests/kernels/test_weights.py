@@ -83,3 +83,11 @@ def test_huge_streams_keep_their_digits():
     omega = new_weight(QUADRATURE, 1.0, 0.5, 1.0, n, K)
     assert new_weight(MODE, 1.0, 0.5, 1.0, n, K) == pytest.approx(omega, rel=1e-4)
     assert omega == pytest.approx(nggp_omega(n, K, 1.0, 0.5, 1.0), rel=1e-6)
+
+
+@pytest.mark.parametrize("n", [1e30, 1e60, 1e120, 1e300])
+def test_absurd_masses_neither_hang_nor_lose_omega(n):
+    """omega^((1 + sigma) / sigma) grows like n; the integral would drown in rounding."""
+    omega = new_weight(QUADRATURE, 1.0, 0.5, 1.0, n, 1000.0)
+    assert omega == pytest.approx(n ** (1 / 3), rel=1e-6)
+    log_v(1.0, 0.5, 1.0, n, 1000.0)

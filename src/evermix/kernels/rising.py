@@ -16,6 +16,7 @@ from evermix.kernels.special import log, log_rising
 __all__ = ["Factors", "add_log_rising", "factors"]
 
 MAX_BLOCK = 24  # factors that share one log: floats hold 24 factors within 1e-12..1e12
+HUGE = 1e300  # products beyond this may have overflowed
 MAX_COUNT = 32  # counts up to this are written as factors
 
 
@@ -90,5 +91,20 @@ def _flush(waiting: Factors, n: int, stats: Array, slots: int, out: Array) -> No
         for k in range(slots):
             products[k] *= shift0 + row[k]
         j += 1
+    most = 0.0
+    for k in range(slots):
+        most = max(most, products[k])
+    if most > HUGE:
+        _add_logs(waiting, n, stats, slots, out)
+        return
     for k in range(slots):
         out[k] += log(products[k])
+
+
+@kernel
+def _add_logs(waiting: Factors, n: int, stats: Array, slots: int, out: Array) -> None:
+    """Add the logs of the n waiting factors one by one: their product overflows."""
+    for j in range(n):
+        row, shift = stats[waiting.statistic[j]], waiting.shift[j]
+        for k in range(slots):
+            out[k] += log(shift + row[k])

@@ -25,8 +25,8 @@ __all__ = ["AFFINE", "MODE", "QUADRATURE", "log_u_mode", "log_v", "new_weight"]
 AFFINE, QUADRATURE, MODE = 0, 1, 2
 """Rules for the new cluster: a + sigma * K; the exact omega; the plug-in of the mode of log U."""
 
-FAC = float(__import__("os").environ.get("FAC", "0.5"))
 EDGE = math.exp(-38.0)  # far below one part in 1e15
+PLENTY = 1e10  # from such a weight on, the mode is exact to eleven digits, and g no longer is
 WIDEST_STEP = 0.25  # the integrand has poles at distance pi from the real line
 
 
@@ -44,8 +44,9 @@ def new_weight(kind: int, a: float, sigma: float, tau: float, n: float, K: float
         return sigma * K
     b: float = a * tau**sigma
     mode = _mode(n, K, b, sigma)
-    if kind == MODE:
-        return b * math.exp(sigma * _softplus(mode))
+    plug_in = b * math.exp(sigma * _softplus(mode))
+    if kind == MODE or plug_in > PLENTY:
+        return plug_in
     _, _, rest, share = _integrate(n, K, b, sigma, mode)
     return sigma * K + n * rest / share
 
@@ -127,6 +128,7 @@ def _integrate(
     x = _softplus(mode)
     spread = (n - sigma * K) * rest + b * math.exp(sigma * x) * (rest + sigma * share)
     h = min(WIDEST_STEP, 0.5 / math.sqrt(share * spread))
+    h = max(h, 1e-12 * (1.0 + abs(mode)))  # a step that rounding swallows would never arrive
     # Below this point g(v) = n v up to rounding, and the rest of the sum is a geometric series.
     floor = -40.0 - math.log(1.0 + n + b)
     for sign in (1.0, -1.0):
