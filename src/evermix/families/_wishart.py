@@ -33,15 +33,17 @@ def _cholesky(B: Array) -> Array:
 
 
 def _ridged_cholesky(B: Array) -> Array:
+    if not np.all(np.isfinite(B)):
+        raise ValueError("a cluster's scatter matrix overflowed. Rescale the features or weights.")
     eps = np.finfo(np.float64).eps
     size = np.abs(np.diagonal(B))
     size = np.maximum(size, eps * size.max() if size.any() else 1.0)
-    for ridge in (0.0, *eps * 10.0 ** np.arange(33)):
+    ridge = 0.0
+    while True:  # ends: from 1 / eps on, the ridge dominates
         try:
             return np.linalg.cholesky(B + ridge * np.diag(size))
         except np.linalg.LinAlgError:
-            continue
-    raise np.linalg.LinAlgError("the scatter matrix of a cluster is not finite.")
+            ridge = max(10 * ridge, eps)
 
 
 def log_det(B: Array) -> Array:
