@@ -54,6 +54,7 @@ GIBBS = [
     NGGP(1.5, 0.4, 0.0),
     PitmanYor(1.0, 0.25),
     PitmanYor(-0.3, 0.5),
+    PitmanYor(-0.45, 0.5),
     PitmanYor(0.0, 0.7),
     PitmanYor(2.0, 0.0),
 ]

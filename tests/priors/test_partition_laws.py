@@ -37,6 +37,15 @@ def test_merge_odds_are_the_difference_of_log_probabilities(prior):
 
 
 @every_prior
+def test_merge_odds_of_soft_clusters_are_finite(prior):
+    """Soft K may be below 2, but never less than one cluster is left."""
+    mass, pairs = np.array([2.0, 1.2]), np.array([[0, 1]])
+    fused = prior.log_merge_odds(mass, np.ones(2), pairs)
+    soft = prior.log_merge_odds(mass, np.array([1.0, 0.7]), pairs)
+    assert soft == pytest.approx(fused, abs=3.0)
+
+
+@every_prior
 def test_the_first_observation_opens_a_cluster(prior):
     nothing = np.empty(0)
     assert prior.log_weights(nothing, nothing).tolist() == [0.0]

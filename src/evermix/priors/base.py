@@ -146,4 +146,5 @@ class GibbsType(HasPredictive):
         a, b = mass[pairs[:, 0]], mass[pairs[:, 1]]
         fused = gammaln(a + b - sigma) + gammaln(1.0 - sigma)
         blocks = fused - gammaln(a - sigma) - gammaln(b - sigma)
-        return blocks + self.log_v(n, K - 1.0) - self.log_v(n, K)
+        # Soft K may be below 2, but a fused partition has a cluster.
+        return blocks + self.log_v(n, max(K - 1.0, 1.0)) - self.log_v(n, K)
