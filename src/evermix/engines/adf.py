@@ -104,6 +104,8 @@ class ADF(Engine):
         """Learn one batch.   Consumes: state."""
         del rng
         began = time.perf_counter()
+        if self.paper:
+            self._check_weights(model, batch.weights)
         n = len(batch.weights)
         results = RowResults.empty(n)
         advance = _compiled if isinstance(model.prior, GibbsType) else _by_arrays
@@ -131,6 +133,18 @@ class ADF(Engine):
             seconds=time.perf_counter() - began,
             results=results,
         )
+
+    def _check_weights(self, model: Model, weights: Array) -> None:
+        """Raise if the published rule could open a cluster that has no weight."""
+        assert isinstance(model.prior, GibbsType)  # `check` says so
+        sigma = model.prior.scalars().sigma
+        positive = weights[weights > 0]
+        if len(positive) and positive.min() * self.birth < sigma:
+            raise ValueError(
+                "rule='paper' needs sample weights of 0 or at least sigma / birth = "
+                f"{sigma / self.birth:g}, got {positive.min():g}: a cluster of mass below sigma "
+                "would have no weight and never grow. Use rule='expected'."
+            )
 
     def end_lap(self, model: Model, state: State) -> tuple[State, Info]:
         """Drop what is more likely empty than not, and join once more.   Consumes: state."""
