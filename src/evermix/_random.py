@@ -7,6 +7,8 @@ from sklearn.utils import check_random_state
 
 __all__ = ["generator", "restore"]
 
+BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
+
 
 def generator(random_state: Any) -> np.random.Generator:
     """Return a Generator from None, an int, a RandomState or a Generator."""
@@ -19,6 +21,21 @@ def generator(random_state: Any) -> np.random.Generator:
 
 def restore(state: dict[str, Any]) -> np.random.Generator:
     """Return a Generator in the state that ``rng.bit_generator.state`` described."""
-    rng = np.random.Generator(getattr(np.random, state["bit_generator"])())
-    rng.bit_generator.state = state
+    name = state["bit_generator"]
+    if name not in BIT_GENERATORS:
+        raise ValueError(f"{name!r} is not one of {', '.join(BIT_GENERATORS)}.")
+    rng = np.random.Generator(getattr(np.random, name)())
+    rng.bit_generator.state = _with_arrays(state)
     return rng
+
+
+def _with_arrays(state: dict[str, Any]) -> dict[str, Any]:
+    """Turn the lists of a state that went through JSON into the arrays that numpy wants."""
+    wide = np.uint32 if state["bit_generator"] == "MT19937" else np.uint64
+
+    def restored(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: restored(part) for name, part in value.items()}
+        return np.array(value, dtype=wide) if isinstance(value, list) else value
+
+    return {name: restored(part) for name, part in state.items()}

@@ -47,7 +47,9 @@ class Lineage:
         return len(self.born) - 1
 
     def merge(self, gone: int, into: int, clock: int) -> None:
-        """Record that cluster ``gone`` went into cluster ``into``."""
+        """Record that cluster ``gone`` went into another one, ``into``."""
+        if gone == into:  # following it later would never end
+            raise ValueError(f"cluster {gone} cannot be merged into itself.")
         self.ended[gone], self.into[gone] = clock, into
 
     def drop(self, gone: int, clock: int) -> None:
@@ -140,10 +142,11 @@ class State:
             extras,
             Layout(header["layout"]),
         )
-        columns = {
-            name: _grown(column, tally.capacity, axis=0)
-            for name, column in group("column.").items()
-        }
+        columns = {}
+        for name, column in group("column.").items():
+            if len(column) != tally.K:
+                raise ValueError(f"column {name} must have {tally.K} rows, got {len(column)}.")
+            columns[name] = _grown(column, tally.capacity, axis=0)
         latents = {name: np.array(values) for name, values in group("latent.").items()}
         lineage = Lineage(**{name: v.tolist() for name, v in group("lineage.").items()})
         return cls(tally, columns, latents, lineage, int(header["clock"]))

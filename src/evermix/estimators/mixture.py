@@ -15,7 +15,7 @@ from evermix._xp import Array, logsumexp
 from evermix.engines.adf import ADF
 from evermix.engines.base import Batch, Engine, Info, RowResults
 from evermix.engines.run import Observer, run
-from evermix.estimators.resolve import WARMUP, automatic_family, prepare_rows, resolve
+from evermix.estimators.resolve import WARMUP, automatic_family, check_cap, prepare_rows, resolve
 from evermix.families.base import Family
 from evermix.kernels.scoring import score_rows
 from evermix.model import Model
@@ -27,6 +27,7 @@ __all__ = ["Mixture"]
 
 BATCH = 4096  # rows per step of `fit`: small enough for progress, large enough to cost nothing
 _FEATURES = ("n_features_in_", "feature_names_in_")
+HEAVIEST = 1e12  # weight of a row
 HISTORY = 10_000  # steps remembered in `history_`, so that endless streams stay bounded
 
 
@@ -135,6 +136,7 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
         family, X, weights = self._validated(X, sample_weight, reset=first)
         if first:
             self._engine().check(Model(family, self._prior()))
+            family.candidates(X[:WARMUP])  # hyperparameters that cannot be are told at once
             self._begin(family)
         if self._model is not None:
             self._learn(X, weights)
@@ -186,7 +188,7 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
         mass = np.append(tally.mass, 0.0)
         eta = family.posterior(stats, mass)
         X = np.array([family.draw(eta[k], float(mass[k]), rng) for k in rows])
-        return X, np.append(tally.ids, -1)[rows]
+        return X.reshape(n_samples, self.n_features_in_), np.append(tally.ids, -1)[rows]
 
     @property
     def model_(self) -> Model:
@@ -286,10 +288,10 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"family must be 'auto' or a Family, got {self.family!r}.")
         if not isinstance(self.family, str | Family):
             raise TypeError(f"family must be 'auto' or a Family, got {self.family!r}.")
-        if self.max_clusters is not None and self.max_clusters < 1:
-            raise ValueError(f"max_clusters must be at least 1 or None, got {self.max_clusters}.")
-        chosen = None if reset else self._family
-        spec = self.family if isinstance(self.family, Family) else chosen
+        check_cap(self.max_clusters)
+        # A stream keeps the family that it began with, whatever set_params says since.
+        asked = self.family if isinstance(self.family, Family) else None
+        spec = asked if reset else self._family
         accept = "csr" if spec is None or spec.sparse else False
         before = {name: vars(self)[name] for name in _FEATURES if name in vars(self)}
         try:
@@ -392,6 +394,11 @@ def _checked_weights(sample_weight: Any, X: Array) -> Array:
     weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     if not weights.any():
         raise ValueError("sample_weight is zero for every row; at least one must be positive.")
+    if weights.max() > HEAVIEST:
+        raise ValueError(
+            f"sample_weight goes up to {weights.max():.3g}; beyond {HEAVIEST:g} rounding drowns "
+            "the prior and every other row. Divide the weights by a constant."
+        )
     return np.ascontiguousarray(weights)
 
 

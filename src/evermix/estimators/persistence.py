@@ -10,7 +10,9 @@ from evermix._random import restore
 from evermix._xp import Array
 from evermix.engines import ENGINES
 from evermix.engines.base import Batch, Engine, RowResults
+from evermix.estimators.integrity import check_learnt, check_waiting
 from evermix.estimators.mixture import Mixture
+from evermix.estimators.resolve import check_cap
 from evermix.families import FAMILIES
 from evermix.families.base import Family
 from evermix.io import checkpoint
@@ -51,7 +53,7 @@ def save(mix: Mixture, path: str | Path, extra: Mapping[str, Any] | None = None)
         arrays |= {f"state.{name}": values for name, values in state_arrays.items()}
         last = mix._results._asdict().items()
         arrays |= {f"results.{name}": np.asarray(values) for name, values in last}
-    checkpoint.write(path, arrays, header)
+    checkpoint.write(path, arrays, _plain(header))
 
 
 def load(path: str | Path, custom: Iterable[type[Prior]] = ()) -> Mixture:
@@ -73,6 +75,19 @@ def load_with_extra(
     arrays, header = checkpoint.read(path)
     if header.get("kind") != "mixture":
         raise checkpoint.CheckpointError(f"{path} holds a {header.get('kind')}, not a mixture.")
+    try:
+        return _restored(arrays, header, custom), dict(header["extra"])
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise checkpoint.CheckpointError(
+            f"{path} does not hold a whole mixture ({type(error).__name__}: {error}). It was "
+            "edited or written by another program; use an earlier copy."
+        ) from error
+
+
+def _restored(
+    arrays: Mapping[str, Array], header: Mapping[str, Any], custom: Iterable[type[Prior]]
+) -> Mixture:
+    """Return the mixture that these arrays and this header describe, if it can go on."""
     priors = PRIORS | {cls.__name__: cls for cls in custom}
     params = header["params"]
     mix = Mixture(
@@ -94,9 +109,12 @@ def load_with_extra(
         mix._rng = restore(header["rng"])
         mix._state = State.from_arrays(_group(arrays, "state."), header["state"])
         mix._results = RowResults(**_group(arrays, "results."))
+        check_cap(mix._model.max_clusters)
+        check_learnt(mix._engine(), mix._model, mix._state, mix._results, mix.n_features_in_)
     else:
         mix._waiting = _get_waiting(arrays)
-    return mix, header["extra"]
+        check_waiting(mix._waiting, mix.n_features_in_)
+    return mix
 
 
 def _params(mix: Mixture) -> dict[str, Any]:
@@ -109,6 +127,13 @@ def _params(mix: Mixture) -> dict[str, Any]:
         # A generator object cannot be a parameter of a plain file; its state is saved with the rng.
         "random_state": int(seed) if isinstance(seed, int | np.integer) else None,
     }
+
+
+def _plain(value: Any) -> Any:
+    """Return numbers and arrays of numpy, anywhere in a header, as what JSON can say."""
+    if isinstance(value, Mapping):
+        return {name: _plain(part) for name, part in value.items()}
+    return value.tolist() if isinstance(value, np.generic | np.ndarray) else value
 
 
 def _named(part: Family | Prior | Engine) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -17,12 +18,22 @@ from evermix.model import Model
 from evermix.priors import NGGP
 from evermix.priors.base import GibbsType, Prior
 
-__all__ = ["WARMUP", "automatic_family", "prepare_rows", "resolve"]
+__all__ = ["WARMUP", "automatic_family", "check_cap", "prepare_rows", "resolve"]
 
 WARMUP = 1000  # rows that open hyperparameters are chosen from
 FULL_COVARIANCE = 32  # features up to which "auto" takes full covariances
 HEAT_ROWS = 400  # with as many rows, a first heat on a quarter of them saves time
 LARGEST = 1e100  # squares and their sums must stay finite
+
+
+def check_cap(max_clusters: object) -> None:
+    """Raise TypeError or ValueError unless this is a number of clusters, or None for no cap."""
+    if max_clusters is None:
+        return
+    if not isinstance(max_clusters, Integral):
+        raise TypeError(f"max_clusters must be a whole number or None, got {max_clusters!r}.")
+    if max_clusters < 1:
+        raise ValueError(f"max_clusters must be at least 1 or None, got {max_clusters}.")
 
 
 def automatic_family(X: Array) -> Family:
@@ -46,9 +57,10 @@ def prepare_rows(family: Family, X: Array) -> Array:
     else:
         X = np.ascontiguousarray(X, dtype=np.float64)
     values = X.data if family.sparse else X
-    if values.size and np.abs(values).max() > LARGEST:
+    largest = max(values.max(), -values.min()) if values.size else 0.0
+    if largest > LARGEST:
         raise ValueError(
-            f"X holds values up to {np.abs(values).max():.3g}; beyond {LARGEST:g} their squares "
+            f"X holds values up to {largest:.3g}; beyond {LARGEST:g} their squares "
             "overflow. Rescale the features."
         )
     family.check(X)

@@ -75,6 +75,8 @@ def score_priors(
         raise ValueError(f"the prefix must hold rows to learn and to predict, got {X.shape[0]}.")
     distinct: dict[Prior, Prior] = {}
     for prior in priors:
+        if not isinstance(prior, Prior):
+            raise TypeError(f"priors must hold Priors such as em.DP(1.0), got {prior!r}.")
         distinct.setdefault(prior.canonical(), prior)
     if not distinct:
         raise ValueError("priors is empty; give at least one, such as em.DP(1.0).")

@@ -191,7 +191,7 @@ class Family(ABC):
     def to_spec(self) -> dict[str, Any]:
         """Return the hyperparameters as a JSON-ready dict."""
         plain = {f.name: getattr(self, f.name) for f in fields(self)}
-        return {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in plain.items()}
+        return {k: None if v is None else np.asarray(v).tolist() for k, v in plain.items()}
 
     @classmethod
     def from_spec(cls, spec: dict[str, Any]) -> Self:

@@ -1,0 +1,74 @@
+"""Whether what a file says fits together, so that no compiled loop runs over wrong memory."""
+
+import numpy as np
+
+from evermix._random import generator
+from evermix._xp import Array
+from evermix.engines.base import Batch, Engine, RowResults
+from evermix.model import Model
+from evermix.state import State
+
+__all__ = ["check_learnt", "check_waiting"]
+
+
+def check_learnt(
+    engine: Engine, model: Model, state: State, results: RowResults, n_features: int
+) -> None:
+    """Raise ValueError or TypeError unless the engine can go on from this state.
+
+    The state of an engine that has seen nothing tells which arrays there must be, and their types.
+    """
+    family = model.family
+    fitting = family.candidates(np.zeros((1, n_features)))[0]
+    if not family.resolved or fitting.n_stats != family.n_stats:
+        raise ValueError(f"the family {family!r} is not set for {n_features} features.")
+    if not np.all(np.isfinite(family.log_partition(family.eta0[None, :]))):
+        raise ValueError(f"the family {family!r} has hyperparameters that cannot be.")
+    engine.check(model)
+    fresh = engine.start(model, generator(0))
+    _alike("column", fresh.columns, state.columns, rows=slice(1, None))
+    _alike("latent", fresh.latents, state.latents, rows=slice(None))
+    _alike("extra", fresh.tally.extra_buffers, state.tally.extra_buffers, rows=slice(1, None))
+    if (state.tally.size, state.tally.layout) != (fresh.tally.size, fresh.tally.layout):
+        raise ValueError(f"statistics of {state.tally.size} numbers do not fit {family!r}.")
+    _check_lineage(state)
+    _same_length(*results)
+
+
+def check_waiting(waiting: list[Batch], n_features: int) -> None:
+    """Raise ValueError unless every waiting batch holds finite rows and their weights."""
+    for X, weights in waiting:
+        if X.shape != (len(weights), n_features) or weights.ndim != 1 or not len(weights):
+            raise ValueError(f"rows {X.shape} and weights {weights.shape} do not fit together.")
+        if not (np.all(np.isfinite(X)) and np.all(weights >= 0)):
+            raise ValueError("waiting rows hold values that are no numbers.")
+
+
+def _alike(kind: str, fresh: dict[str, Array], loaded: dict[str, Array], rows: slice) -> None:
+    """Compare names, types and shapes (without the first axis, where it may have grown)."""
+    if fresh.keys() != loaded.keys():
+        raise ValueError(f"wanted the {kind} arrays {sorted(fresh)}, got {sorted(loaded)}.")
+    for name, values in fresh.items():
+        other = loaded[name]
+        if (values.shape[rows], values.dtype) != (other.shape[rows], other.dtype):
+            raise ValueError(
+                f"the {kind} {name} must be {values.dtype} of shape {values.shape}, "
+                f"got {other.dtype} of shape {other.shape}."
+            )
+
+
+def _check_lineage(state: State) -> None:
+    lineage, ids, mass = state.lineage, state.tally.ids, state.tally.mass
+    _same_length(*(np.array(v) for v in (lineage.born, lineage.ended, lineage.into)))
+    if not len(ids) or len(np.unique(ids)) != len(ids) or not np.all(np.isfinite(mass)):
+        raise ValueError("clusters need ids of their own and finite masses.")
+    into = np.array(lineage.into)
+    alive = np.flatnonzero(into == -1)
+    if not np.array_equal(np.sort(ids), alive) or np.any(into >= lineage.next_id):
+        raise ValueError("the lineage does not name the clusters that are there.")
+
+
+def _same_length(*arrays: Array) -> None:
+    shapes = {values.shape for values in arrays}
+    if len(shapes) > 1 or any(values.ndim != 1 for values in arrays):
+        raise ValueError(f"wanted arrays of one length, got the shapes {sorted(shapes)}.")

@@ -1,0 +1,136 @@
+"""What users do that nobody plans for: odd numbers, odd moments, edited files."""
+
+import numpy as np
+import pytest
+from test_mixture import arrays_of, blobs, texts
+
+import evermix as em
+from evermix.io import checkpoint
+from evermix.state import Lineage
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-162, 1e-160, 1e-120])
+@pytest.mark.parametrize("family", [em.Gaussian(), em.DiagonalGaussian(), em.FixedGaussian()])
+def test_spreads_whose_squares_underflow_count_as_constant(family, scale):
+    mix = em.Mixture(family=family).fit(scale * blobs(60)[0])
+    assert mix.n_clusters_ == 1
+    assert all(np.all(np.isfinite(values)) for values in arrays_of(mix).values())
+
+
+def test_no_cluster_can_be_merged_into_itself():
+    lineage = Lineage()
+    lineage.birth(1)
+    with pytest.raises(ValueError, match="into itself"):
+        lineage.merge(0, 0, clock=2)
+
+
+def test_a_stream_keeps_its_family_whatever_set_params_says():
+    X = np.abs(blobs(1200)[0])
+    mix = em.Mixture().partial_fit(X).set_params(family=em.Multinomial())
+    mix.partial_fit(X[:50]).predict(X[:3])
+    assert isinstance(mix.model_.family, em.Gaussian)
+    assert isinstance(mix.fit(X).model_.family, em.Multinomial)
+
+
+@pytest.mark.parametrize("family", [em.Multinomial(alpha=-1.0), em.Poisson(shape=-1.0)])
+def test_a_first_batch_that_fails_leaves_nothing_behind(family):
+    X = texts(40)[0].toarray()
+    mix = em.Mixture(family=family)
+    with pytest.raises(ValueError, match="must be a positive number"):
+        mix.partial_fit(X)
+    mix.set_params(family=em.Multinomial()).partial_fit(X)
+    assert mix.state_.clock == 40
+
+
+@pytest.mark.parametrize(("cap", "error"), [("3", TypeError), (2.5, TypeError), (0, ValueError)])
+def test_the_cap_is_a_whole_number(cap, error):
+    with pytest.raises(error, match="max_clusters must be"):
+        em.Mixture(max_clusters=cap).fit(blobs(20)[0])
+
+
+def test_no_samples_have_the_shape_of_samples():
+    X, labels = em.Mixture().fit(blobs(50)[0]).sample(0)
+    assert X.shape == (0, 2) and labels.shape == (0,)
+
+
+def test_only_priors_can_be_selected():
+    with pytest.raises(TypeError, match=r"priors must hold Priors such as em.DP\(1.0\), got 1.0"):
+        em.select_prior(blobs(50)[0], [1.0])
+
+
+@pytest.mark.parametrize("bits", ["MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64"])
+def test_any_generator_survives_a_file(tmp_path, bits):
+    rng = np.random.Generator(getattr(np.random, bits)(0))
+    mix = em.Mixture(random_state=rng).fit(blobs(50)[0])
+    mix.save(tmp_path / "m.evermix")
+    again = em.load(tmp_path / "m.evermix")
+    assert again._rng.random(3).tolist() == mix._rng.random(3).tolist()
+
+
+def test_settings_may_be_numbers_of_numpy(tmp_path):
+    mix = em.Mixture(
+        em.Multinomial(np.float32(0.5)),
+        em.DP(np.float32(2.0)),
+        em.ADF(birth=np.float32(0.25)),
+        max_clusters=np.int64(9),
+    )
+    mix.fit(texts(40)[0]).save(tmp_path / "m.evermix")
+    assert em.load(tmp_path / "m.evermix").get_params() == mix.get_params()
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    path = tmp_path_factory.mktemp("whole") / "m.evermix"
+    em.Mixture(em.Gaussian(), em.NGGP(), em.ADF(), 50, 3).fit(blobs(100)[0]).save(path)
+    return checkpoint.read(path)
+
+
+def refused(path, arrays, header):
+    checkpoint.write(path, arrays, header)
+    with pytest.raises(em.CheckpointError, match="does not hold a whole mixture"):
+        em.load(path)
+
+
+@pytest.mark.parametrize("key", ["params", "family", "model", "state", "rng", "n_features_in"])
+@pytest.mark.parametrize("value", [None, "x", [1, 2], -1])
+def test_an_edited_header_is_refused(tmp_path, saved, key, value):
+    arrays, header = saved
+    refused(tmp_path / "m.evermix", arrays, header | {key: value})
+    refused(tmp_path / "m.evermix", arrays, {k: v for k, v in header.items() if k != key})
+
+
+@pytest.mark.parametrize("key", ["kappa", "nu", "scale", "mean", "origin", "n_features"])
+@pytest.mark.parametrize("value", [None, "x", [1.0, 2.0, 3.0]])
+def test_edited_hyperparameters_are_refused(tmp_path, saved, key, value):
+    arrays, header = saved
+    family = header["model"]["family"]
+    family = family | {"spec": family["spec"] | {key: value}}
+    header = header | {"model": header["model"] | {"family": family}}
+    refused(tmp_path / "m.evermix", arrays, header)
+
+
+def test_missing_and_misshapen_arrays_are_refused(tmp_path, saved):
+    """Every array of the state: compiled loops must never run over memory that is not there."""
+    arrays, header = saved
+    for name, values in arrays.items():
+        rest = {k: v for k, v in arrays.items() if k != name}
+        refused(tmp_path / "m.evermix", rest, header)
+        for wrong in (values[:-1], np.concatenate([values, values]), values[..., None]):
+            refused(tmp_path / "m.evermix", rest | {name: wrong}, header)
+
+
+def test_misshapen_waiting_rows_are_refused(tmp_path):
+    path = tmp_path / "m.evermix"
+    em.Mixture().partial_fit(blobs(20)[0]).save(path)
+    arrays, header = checkpoint.read(path)
+    for name in ("waiting.X", "waiting.weights"):
+        refused(path, arrays | {name: arrays[name][:-1]}, header)
+    refused(path, arrays | {"waiting.X": np.full((20, 2), np.nan)}, header)
+
+
+def test_weights_that_would_drown_the_prior_are_refused():
+    X, _ = blobs(60)
+    with pytest.raises(ValueError, match="sample_weight goes up to 1e\\+200.*Divide"):
+        em.Mixture().fit(X, sample_weight=np.full(60, 1e200))
+    mix = em.Mixture().fit(X, sample_weight=np.full(60, 1e12))
+    assert np.all(np.isfinite(mix.predict_proba(X)))
