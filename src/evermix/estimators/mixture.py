@@ -117,7 +117,7 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
             A row of weight w counts like w rows.
         """
         family, X, weights = self._validated(X, sample_weight, reset=True)
-        model = self._resolved(family, X)
+        model = self._resolved(family, X, weights)
         self._begin(family)
         self._start(model)
         self._learn(X, weights)
@@ -142,7 +142,7 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
             self._learn(X, weights)
             return self
         self._waiting.append(Batch(X, weights))
-        if not family.open or sum(len(b.weights) for b in self._waiting) >= WARMUP:
+        if not family.open or self._n_waiting >= WARMUP:
             self._settle()
         return self
 
@@ -310,9 +310,15 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
         self._waiting: list[Batch] = []
         self._history: deque[Info] = deque(maxlen=HISTORY)
 
-    def _resolved(self, family: Family, X: Array) -> Model:
-        """Return the model for the first rows, if the engine can work with it."""
-        model = resolve(family, self._prior(), self.max_clusters, X[:WARMUP])
+    @property
+    def _n_waiting(self) -> int:
+        """Number of rows that wait, those of weight zero left out: they teach nothing."""
+        return sum(int(np.count_nonzero(batch.weights)) for batch in self._waiting)
+
+    def _resolved(self, family: Family, X: Array, weights: Array) -> Model:
+        """Return the model for the first rows that count, if the engine can work with it."""
+        first = np.flatnonzero(weights)[:WARMUP]
+        model = resolve(family, self._prior(), self.max_clusters, X[first])
         self._engine().check(model)
         return model
 
@@ -329,7 +335,7 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
         last = len(self._waiting[-1].weights)
         X = _stack([batch.X for batch in self._waiting])
         weights = np.concatenate([batch.weights for batch in self._waiting])
-        self._start(self._resolved(self._family, X))
+        self._start(self._resolved(self._family, X, weights))
         self._waiting = []
         self._learn(X, weights)
         self._results = RowResults(*(values[-last:] for values in self._results))
