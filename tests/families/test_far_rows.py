@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evermix import Gaussian, Mixture, ZeroMeanGaussian
+from evermix import Gaussian, Mixture, Multinomial, Poisson, ZeroMeanGaussian
 from evermix.families._wishart import inverse, log_det, whiteners
 
 
@@ -32,3 +32,13 @@ def test_a_ridge_is_added_only_where_it_is_needed():
 def test_what_is_not_finite_is_refused():
     with pytest.raises(ValueError, match="overflowed"):
         whiteners(np.full((1, 2, 2), -np.inf))
+
+
+@pytest.mark.parametrize("family", [Multinomial(), Poisson()])
+def test_counts_beyond_the_reach_of_gamma_functions_are_refused(family):
+    X = np.ones((3, 2))
+    X[1] = 1e15
+    assert np.all(Mixture(family).fit(X).score_samples(X) < 0)
+    X[1] = 1e16
+    with pytest.raises(ValueError, match="up to 1e.16; beyond 1e.15"):
+        Mixture(family).fit(X)

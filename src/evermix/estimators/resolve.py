@@ -12,7 +12,7 @@ from evermix._xp import Array
 from evermix.engines.adf import ADF
 from evermix.engines.base import Batch, CapacityWarning
 from evermix.engines.run import run
-from evermix.families import Bernoulli, DiagonalGaussian, Gaussian, Multinomial
+from evermix.families import Bernoulli, DiagonalGaussian, Gaussian, Multinomial, Poisson
 from evermix.families.base import Family
 from evermix.model import Model
 from evermix.priors import NGGP
@@ -24,6 +24,7 @@ WARMUP = 1000  # rows that open hyperparameters are chosen from
 FULL_COVARIANCE = 32  # features up to which "auto" takes full covariances
 HEAT_ROWS = 400  # with as many rows, a first heat on a quarter of them saves time
 LARGEST = 1e100  # squares and their sums must stay finite
+LARGEST_COUNT = 1e15  # sums of counts must stay below 1e25, where gamma functions are still exact
 
 
 def check_cap(max_clusters: object) -> None:
@@ -58,10 +59,11 @@ def prepare_rows(family: Family, X: Array) -> Array:
         X = np.ascontiguousarray(X, dtype=np.float64)
     values = X.data if family.sparse else X
     largest = max(values.max(), -values.min()) if values.size else 0.0
-    if largest > LARGEST:
+    allowed = LARGEST_COUNT if isinstance(family, Multinomial | Poisson) else LARGEST
+    if largest > allowed:
         raise ValueError(
-            f"X holds values up to {largest:.3g}; beyond {LARGEST:g} their squares "
-            "overflow. Rescale the features."
+            f"X holds values up to {largest:.3g}; beyond {allowed:g} their sums overflow in "
+            f"{type(family).__name__}. Rescale the features."
         )
     family.check(X)
     return X
