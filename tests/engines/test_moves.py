@@ -65,6 +65,13 @@ def test_distinct_clusters_stay_apart():
     assert state.tally.K == 4
 
 
+def test_odds_that_are_not_a_number_fuse_nothing(monkeypatch):
+    model = text_model(NGGP(), V=4)
+    state = hard_state(model, sparse.csr_matrix(np.eye(2, 4)), [0, 1])
+    monkeypatch.setattr("evermix.engines.moves.join.log_odds", lambda *_: np.array([np.nan]))
+    assert join(model, state, 0.0) == []
+
+
 def test_a_cluster_is_judged_again_only_after_it_has_changed():
     model = text_model(NGGP(), V=4)
     X = sparse.csr_matrix(np.repeat(np.eye(4) * 20, 10, axis=0))

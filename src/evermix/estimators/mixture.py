@@ -14,7 +14,7 @@ from evermix._random import generator
 from evermix._xp import Array, logsumexp
 from evermix.engines.adf import ADF
 from evermix.engines.base import Batch, Engine, Info, RowResults
-from evermix.engines.run import Observer, run
+from evermix.engines.run import run
 from evermix.estimators.resolve import WARMUP, automatic_family, check_cap, prepare_rows, resolve
 from evermix.families.base import Family
 from evermix.kernels.scoring import score_rows
@@ -340,7 +340,7 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
         self._learn(X, weights)
         self._results = RowResults(*(values[-last:] for values in self._results))
 
-    def _learn(self, X: Array, weights: Array, observers: tuple[Observer, ...] = ()) -> None:
+    def _learn(self, X: Array, weights: Array) -> None:
         parts: list[RowResults] = []
         model = self._model
         assert model is not None
@@ -352,7 +352,7 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
             self._history.append(info.summary())
 
         batches = _cut(X, weights)
-        run(self._engine(), model, self._state, batches, self._rng, (remember, *observers))
+        run(self._engine(), model, self._state, batches, self._rng, [remember])
         results = RowResults(*(np.concatenate(values) for values in zip(*parts, strict=True)))
         self._results = results
         self._follow(X)
@@ -390,7 +390,6 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
         assert self._model is not None
         family, state = self._model.family, self._state
         slots = state.tally.K + 1
-        state.reserve(slots + 1)
         joint = np.empty((X.shape[0], slots))
         score_rows(family.workspace(state.tally, state.columns), family.rows(X), slots, joint)
         return joint + self._engine().log_weights(self._model, state)

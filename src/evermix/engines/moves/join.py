@@ -45,7 +45,7 @@ def join(model: Model, state: State, threshold: float) -> list[tuple[int, int]]:
     merges = []
     for p in np.argsort(-odds, kind="stable"):
         a, b = (int(k) for k in pairs[p])
-        if odds[p] <= threshold:
+        if not odds[p] > threshold:  # nan odds say nothing
             break
         if a in taken or b in taken:
             continue
@@ -80,13 +80,14 @@ def _candidates(family: Family, state: State) -> Array:
     judged[due] = tally.mass[due]
     if able.sum() < 2 or not len(due):
         return np.empty((0, 2), dtype=np.int64)
-    bound = family.fusion_bound(tally, due)
+    bound = np.nan_to_num(family.fusion_bound(tally, due), nan=-np.inf, neginf=-np.inf)
     bound[:, ~able] = -np.inf
     bound[np.arange(len(due)), due] = -np.inf
     count = min(PARTNERS, int(able.sum()) - 1)
     best = np.argpartition(-bound, count - 1, axis=1)[:, :count]
     pairs = np.stack([np.repeat(due, count), best.ravel()], axis=1)
-    return np.unique(np.sort(pairs, axis=1), axis=0)
+    worth = np.take_along_axis(bound, best, axis=1).ravel() > -np.inf
+    return np.unique(np.sort(pairs[worth], axis=1), axis=0)
 
 
 def _fuse(state: State, a: int, b: int) -> tuple[int, int]:
