@@ -105,7 +105,7 @@ def test_dust_is_dropped_only_when_likely_empty_and_idle():
     state.tally.extras["hard"][:] = 0.0
     state.tally.extras["log_empty"][:] = np.log([0.4, 0.6, 0.1, 0.6])
     state.columns["last_seen"][:4] = [10, 61, 10, 60]
-    assert prune(state, idle=40) == [3]
+    assert prune(state, idle=20) == [3]  # two clusters are not dust: 40 observations
     assert prune(state) == [1]
     assert state.tally.ids.tolist() == [0, 2]
     assert state.latents["dropped"][0] == pytest.approx(0.8)

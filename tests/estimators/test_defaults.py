@@ -57,6 +57,14 @@ def test_one_group_stays_one():
     assert np.bincount(labels).max() > 0.9 * 2000
 
 
+def test_dust_stays_bounded_where_everything_overlaps():
+    """In two dimensions a new cluster explains any row nearly as well as the old ones."""
+    X = np.random.default_rng(0).normal(size=(4000, 2))
+    mix = em.Mixture().partial_fit(X)
+    assert np.bincount(mix.labels_).max() > 0.9 * 4000
+    assert mix.n_clusters_ < 4000 / 4
+
+
 @pytest.mark.parametrize(("load", "least"), [(load_iris, 0.5), (load_wine, 0.3)])
 def test_small_classics_are_not_one_cluster(load, least):
     X, y = load(return_X_y=True)

@@ -26,7 +26,7 @@ from evermix.tally import Tally
 __all__ = ["ADF"]
 
 CHECK_EVERY = 1000  # observations between two rounds of pruning, joining and rebuilding of caches
-IDLE = 10  # times K observations without a visit, after which dust is dropped
+IDLE = 10  # observations per cluster without a visit, after which dust is dropped
 NO_CAP = np.iinfo(np.int64).max
 
 
@@ -119,7 +119,7 @@ class ADF(Engine):
             if refused:
                 _warn_once(model, state)
             if why == kernels.CHECK:
-                dropped += prune(state, idle=IDLE * state.tally.K)
+                dropped += prune(state, IDLE)
                 merges += self._join(model, state)
         results.log_predictive[:] += model.family.log_base(batch.X)
         return state, Info(

@@ -13,14 +13,17 @@ from evermix.state import State
 __all__ = ["prune"]
 
 
-def prune(state: State, idle: int = 0) -> list[int]:
-    """Drop the dust that nothing has visited in the last ``idle`` observations; return its ids.
+def prune(state: State, idle: float = 0.0) -> list[int]:
+    """Drop the dust that nothing has visited for a while; return its ids.
 
-    The mass goes to the latent ``dropped``. At least one cluster stays.   Consumes: state.
+    A while is ``idle`` observations for every cluster that is not dust. (For every cluster it
+    could grow faster than the stream.) The mass goes to the latent ``dropped``. At least one
+    cluster stays.   Consumes: state.
     """
     tally = state.tally
     dust = occupancy(tally.mass, tally.extras) < 0.5
-    dust &= state.clock - state.columns["last_seen"][: tally.K] >= idle
+    since = state.clock - state.columns["last_seen"][: tally.K]
+    dust &= since >= idle * np.count_nonzero(~dust)
     if not dust.any() or dust.all():
         return []
     gone = [int(k) for k in tally.ids[dust]]
