@@ -187,6 +187,7 @@ def test_an_interrupt_waits_for_the_step_and_leaves_a_whole_model():
     finally:
         mixture.Info.summary = original
     assert mix._state.tally.mass.sum() + mix._state.latents["dropped"][0] == pytest.approx(3000)
+    assert mix.labels_.shape == (2900,)
     mix.partial_fit(X[:10])
 
 

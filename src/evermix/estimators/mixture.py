@@ -1,21 +1,20 @@
 """The scikit-learn estimator: a mixture is a family, a prior and an engine."""
 
 from collections import deque
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator, ClusterMixin, DensityMixin
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from evermix._random import generator
 from evermix._xp import Array, logsumexp
 from evermix.engines.adf import ADF
 from evermix.engines.base import Batch, Engine, Info, RowResults
 from evermix.engines.run import run
-from evermix.estimators.resolve import WARMUP, automatic_family, check_cap, prepare_rows, resolve
+from evermix.estimators.resolve import WARMUP, check_cap, resolve
+from evermix.estimators.rows import automatic_family, cut, prepare_rows, prepare_weights, stack
 from evermix.families.base import Family
 from evermix.kernels.scoring import score_rows
 from evermix.model import Model
@@ -25,9 +24,7 @@ from evermix.state import Lineage, State
 
 __all__ = ["Mixture"]
 
-BATCH = 4096  # rows per step of `fit`: small enough for progress, large enough to cost nothing
 _FEATURES = ("n_features_in_", "feature_names_in_")
-HEAVIEST = 1e12  # weight of a row
 HISTORY = 10_000  # steps remembered in `history_`, so that endless streams stay bounded
 
 
@@ -297,7 +294,7 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
         try:
             X = validate_data(self, X, reset=reset, accept_sparse=accept, dtype="numeric")
             family = automatic_family(X) if spec is None else spec
-            return family, prepare_rows(family, X), _checked_weights(sample_weight, X)
+            return family, prepare_rows(family, X), prepare_weights(sample_weight, X)
         except Exception:
             for name in _FEATURES:  # validate_data has set them already; the model is still the old
                 self.__dict__.pop(name, None)
@@ -333,7 +330,7 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
         if not self._waiting:
             return
         last = len(self._waiting[-1].weights)
-        X = _stack([batch.X for batch in self._waiting])
+        X = stack([batch.X for batch in self._waiting])
         weights = np.concatenate([batch.weights for batch in self._waiting])
         self._start(self._resolved(self._family, X, weights))
         self._waiting = []
@@ -351,11 +348,13 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
             self._state = state
             self._history.append(info.summary())
 
-        batches = _cut(X, weights)
-        run(self._engine(), model, self._state, batches, self._rng, [remember])
-        results = RowResults(*(np.concatenate(values) for values in zip(*parts, strict=True)))
-        self._results = results
-        self._follow(X)
+        try:
+            run(self._engine(), model, self._state, cut(X, weights), self._rng, [remember])
+        finally:  # an interrupt leaves the labels of the rows that were learnt
+            if parts:
+                columns = zip(*parts, strict=True)
+                self._results = RowResults(*(np.concatenate(values) for values in columns))
+                self._follow(X[: len(self._results.labels)])
 
     def _follow(self, X: Array) -> None:
         """Call the rows X of the last call by the names that their clusters have now."""
@@ -393,24 +392,3 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
         joint = np.empty((X.shape[0], slots))
         score_rows(family.workspace(state.tally, state.columns), family.rows(X), slots, joint)
         return joint + self._engine().log_weights(self._model, state)
-
-
-def _checked_weights(sample_weight: Any, X: Array) -> Array:
-    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-    if not weights.any():
-        raise ValueError("sample_weight is zero for every row; at least one must be positive.")
-    if weights.max() > HEAVIEST:
-        raise ValueError(
-            f"sample_weight goes up to {weights.max():.3g}; beyond {HEAVIEST:g} rounding drowns "
-            "the prior and every other row. Divide the weights by a constant."
-        )
-    return np.ascontiguousarray(weights)
-
-
-def _stack(parts: list[Array]) -> Array:
-    return sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.vstack(parts)
-
-
-def _cut(X: Array, weights: Array) -> Iterator[Batch]:
-    for start in range(0, len(weights), BATCH):
-        yield Batch(X[start : start + BATCH], weights[start : start + BATCH])

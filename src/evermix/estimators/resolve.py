@@ -6,25 +6,20 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from evermix._xp import Array
 from evermix.engines.adf import ADF
 from evermix.engines.base import Batch, CapacityWarning
 from evermix.engines.run import run
-from evermix.families import Bernoulli, DiagonalGaussian, Gaussian, Multinomial, Poisson
 from evermix.families.base import Family
 from evermix.model import Model
 from evermix.priors import NGGP
 from evermix.priors.base import GibbsType, Prior
 
-__all__ = ["WARMUP", "automatic_family", "check_cap", "prepare_rows", "resolve"]
+__all__ = ["WARMUP", "check_cap", "resolve"]
 
 WARMUP = 1000  # rows that open hyperparameters are chosen from
-FULL_COVARIANCE = 32  # features up to which "auto" takes full covariances
 HEAT_ROWS = 400  # with as many rows, a first heat on a quarter of them saves time
-LARGEST = 1e100  # squares and their sums must stay finite
-LARGEST_COUNT = 1e15  # sums of counts must stay below 1e25, where gamma functions are still exact
 
 
 def check_cap(max_clusters: object) -> None:
@@ -35,38 +30,6 @@ def check_cap(max_clusters: object) -> None:
         raise TypeError(f"max_clusters must be a whole number or None, got {max_clusters!r}.")
     if max_clusters < 1:
         raise ValueError(f"max_clusters must be at least 1 or None, got {max_clusters}.")
-
-
-def automatic_family(X: Array) -> Family:
-    """Choose a family for validated rows X: counts, yes/no answers, or real vectors."""
-    if sparse.issparse(X):
-        return Multinomial()
-    if X.dtype.kind == "b":
-        return Bernoulli()
-    if X.dtype.kind in "iu" and (X.size == 0 or X.min() >= 0):
-        return Multinomial()
-    return Gaussian() if X.shape[1] <= FULL_COVARIANCE else DiagonalGaussian()
-
-
-def prepare_rows(family: Family, X: Array) -> Array:
-    """Return rows as the family wants them (float64, CSR or dense), or raise ValueError."""
-    if family.sparse:
-        X = sparse.csr_matrix(X, dtype=np.float64, copy=False)
-        if not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
-    else:
-        X = np.ascontiguousarray(X, dtype=np.float64)
-    values = X.data if family.sparse else X
-    largest = max(values.max(), -values.min()) if values.size else 0.0
-    allowed = LARGEST_COUNT if isinstance(family, Multinomial | Poisson) else LARGEST
-    if largest > allowed:
-        raise ValueError(
-            f"X holds values up to {largest:.3g}; beyond {allowed:g} their sums overflow in "
-            f"{type(family).__name__}. Rescale the features."
-        )
-    family.check(X)
-    return X
 
 
 def resolve(family: Family, prior: Prior, max_clusters: int | None, X: Array) -> Model:

@@ -36,6 +36,8 @@ class Family(ABC):
     n_features: int | None = field(default=None, kw_only=True)
 
     layout: ClassVar[Layout] = Layout.CLUSTER_MAJOR
+    largest: ClassVar[float] = 1e100
+    """Largest value that rows may hold: squares and their sums must stay finite."""
     sparse: ClassVar[bool] = False
     """Whether rows come as a CSR matrix (float64) or as a dense array (float64)."""
 

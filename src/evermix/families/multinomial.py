@@ -44,6 +44,7 @@ class Multinomial(Family):
     """
 
     layout: ClassVar[Layout] = Layout.STATISTIC_MAJOR
+    largest: ClassVar[float] = 1e15  # sums stay below 1e25, where the gamma functions are exact
     sparse: ClassVar[bool] = True
 
     alpha: float | Array = 0.1

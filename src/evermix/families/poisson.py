@@ -41,6 +41,7 @@ class Poisson(Family):
     """
 
     layout: ClassVar[Layout] = Layout.STATISTIC_MAJOR
+    largest: ClassVar[float] = 1e15  # sums stay below 1e25, where the gamma functions are exact
 
     shape: float | Array | None = None
     rate: float | Array | None = None

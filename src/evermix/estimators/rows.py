@@ -1,0 +1,74 @@
+"""From what the user gave to rows that nothing inside need doubt."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import _check_sample_weight
+
+from evermix._xp import Array
+from evermix.engines.base import Batch
+from evermix.families import Bernoulli, DiagonalGaussian, Gaussian, Multinomial
+from evermix.families.base import Family
+
+__all__ = ["automatic_family", "cut", "prepare_rows", "prepare_weights", "stack"]
+
+FULL_COVARIANCE = 32  # features up to which "auto" takes full covariances
+HEAVIEST = 1e12  # beyond this one row drowns the rest in rounding
+BATCH = 4096  # rows per step of `fit`: small enough for progress, large enough to cost nothing
+
+
+def automatic_family(X: Array) -> Family:
+    """Choose a family for validated rows X: counts, yes/no answers, or real vectors."""
+    if sparse.issparse(X):
+        return Multinomial()
+    if X.dtype.kind == "b":
+        return Bernoulli()
+    if X.dtype.kind in "iu" and (X.size == 0 or X.min() >= 0):
+        return Multinomial()
+    return Gaussian() if X.shape[1] <= FULL_COVARIANCE else DiagonalGaussian()
+
+
+def prepare_rows(family: Family, X: Array) -> Array:
+    """Return rows as the family wants them (float64, CSR or dense), or raise ValueError."""
+    if family.sparse:
+        X = sparse.csr_matrix(X, dtype=np.float64, copy=False)
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+    else:
+        X = np.ascontiguousarray(X, dtype=np.float64)
+    values = X.data if family.sparse else X
+    largest = max(values.max(), -values.min()) if values.size else 0.0
+    if largest > family.largest:
+        raise ValueError(
+            f"X holds values up to {largest:.3g}; beyond {family.largest:g} their sums overflow in "
+            f"{type(family).__name__}. Rescale the features."
+        )
+    family.check(X)
+    return X
+
+
+def prepare_weights(sample_weight: Any, X: Array) -> Array:
+    """Return one weight per row of X, (N,) float64, or raise ValueError."""
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    if not weights.any():
+        raise ValueError("sample_weight is zero for every row; at least one must be positive.")
+    if weights.max() > HEAVIEST:
+        raise ValueError(
+            f"sample_weight goes up to {weights.max():.3g}; beyond {HEAVIEST:g} rounding drowns "
+            "the prior and every other row. Divide the weights by a constant."
+        )
+    return np.ascontiguousarray(weights)
+
+
+def stack(parts: list[Array]) -> Array:
+    """Return prepared rows one below the other."""
+    return sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.vstack(parts)
+
+
+def cut(X: Array, weights: Array) -> Iterator[Batch]:
+    """Yield prepared rows in batches."""
+    for start in range(0, len(weights), BATCH):
+        yield Batch(X[start : start + BATCH], weights[start : start + BATCH])
