@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import typer
+
 from benchmarks.streaming import growth, startup, text, vectors
 from benchmarks.streaming.common import DataMissing
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.streaming.common import counts, interleaved, target
 from scipy import sparse
 
 import evermix as em
+from benchmarks.streaming.common import counts, interleaved, target
 
 __all__ = ["growth"]
 

@@ -6,9 +6,10 @@ above rounding are computed anew. (The prior is a DP: the weight of a new cluste
 """
 
 import numpy as np
-from benchmarks.streaming.numpy_adf import Result
 from scipy.linalg import cholesky, solve_triangular
 from scipy.special import gammaln
+
+from benchmarks.streaming.numpy_adf import Result
 
 __all__ = ["adf_gaussian"]
 

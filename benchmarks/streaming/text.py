@@ -4,11 +4,11 @@ from typing import Any
 
 import numba
 import numpy as np
-from benchmarks.streaming.common import counts, interleaved, target
-from benchmarks.streaming.numpy_adf import adf_multinomial
 from scipy import sparse
 
 import evermix as em
+from benchmarks.streaming.common import counts, interleaved, target
+from benchmarks.streaming.numpy_adf import adf_multinomial
 
 __all__ = ["against_numpy", "against_peers"]
 

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import typer
-from experiments.streaming.common import counts, new_figure, resident_memory, save, show, vocabulary
 from scipy import sparse
 
 import evermix as em
+from experiments.streaming.common import counts, new_figure, resident_memory, save, show, vocabulary
 
 __all__ = ["Part", "main", "stream_and_held_out"]
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 import typer
-from experiments.streaming.common import new_figure, save, show
 from scipy import sparse
 
 import evermix as em
+from experiments.streaming.common import new_figure, save, show
 
 __all__ = ["main"]
 

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import typer
-from experiments.streaming.common import counts, new_figure, save, show
 from scipy import sparse
 
 import evermix as em
+from experiments.streaming.common import counts, new_figure, save, show
 
 __all__ = ["main"]
 

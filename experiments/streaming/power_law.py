@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import typer
-from experiments.streaming.common import new_figure, save, show
 from scipy import sparse
 from scipy.special import gammaln, logsumexp
 
 import evermix as em
+from experiments.streaming.common import new_figure, save, show
 
 __all__ = ["main"]
 
