@@ -33,12 +33,11 @@ def assert_same_model(a, b):
         np.testing.assert_array_equal(ours[name], theirs[name], err_msg=name)
 
 
-def test_fit_names_clusters_from_zero_and_those_with_rows_first():
+def test_fit_names_clusters_from_zero_and_each_owns_rows():
     X, _ = texts()
     mix = em.Mixture(prior=em.NGGP(20.0), engine=em.ADF(birth=0.01)).fit(X)
     assert sorted(mix.cluster_ids_) == list(range(mix.n_clusters_))
-    owners = np.unique(mix.labels_)
-    assert owners.tolist() == list(range(len(owners)))
+    assert np.unique(mix.labels_).tolist() == list(range(mix.n_clusters_))
     assert mix.labels_.shape == mix.probabilities_.shape == (400,)
     assert mix.lineage_.next_id == mix.n_clusters_
 

@@ -12,6 +12,7 @@ from evermix._random import generator
 from evermix._xp import Array, logsumexp
 from evermix.engines.adf import ADF
 from evermix.engines.base import Batch, Engine, Info, RowResults
+from evermix.engines.moves.prune import drop
 from evermix.engines.run import run
 from evermix.estimators.resolve import WARMUP, check_cap, resolve
 from evermix.estimators.rows import automatic_family, cut, prepare_rows, prepare_weights, stack
@@ -70,7 +71,7 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
 
     Notes
     -----
-    ``fit`` names the clusters 0..K-1. ``partial_fit`` goes on from where it was and renames
+    ``fit`` keeps the clusters that own rows and names them 0..K-1. ``partial_fit`` goes on from where it was and renames
     nothing. While the scale of the data is still open, the first rows (up to 1,000) wait in a
     buffer and are learnt as soon as the scale is known, or anything is asked of the model.
 
@@ -78,10 +79,10 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
     --------
     >>> import numpy as np, evermix as em
     >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(300, 2)) + rng.choice([-8.0, 0.0, 8.0], size=(300, 1))
+    >>> X = rng.normal(size=(2000, 5)) + 6 * rng.integers(0, 4, size=(2000, 1))
     >>> mix = em.Mixture().fit(X)
     >>> mix.n_clusters_
-    3
+    4
     """
 
     _state: State
@@ -367,15 +368,13 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
             results.probabilities[lost] = np.exp(joint.max(axis=1) - logsumexp(joint, axis=1))
 
     def _compact(self) -> None:
-        """Name the clusters 0..K-1, those that own rows first, in order of appearance."""
-        ids = self._state.tally.ids
+        """Drop clusters that own no row, and name the others 0..K-1 in order of appearance."""
         owners, first = np.unique(self._results.labels, return_index=True)
-        owners = owners[np.argsort(first)]
-        order = np.concatenate([owners, np.setdiff1d(ids, owners)])
+        drop(self._state, ~np.isin(self._state.tally.ids, owners))
         name = np.empty(self._state.lineage.next_id, dtype=np.int64)
-        name[order] = np.arange(len(order))
+        name[owners[np.argsort(first)]] = np.arange(len(owners))
         self._results.labels[:] = name[self._results.labels]
-        self._state.rename(name[ids])
+        self._state.rename(name[self._state.tally.ids])
 
     def _log_joint(self, X: Any) -> tuple[Array, Array]:
         """Log weight plus log predictive (N, K + 1), the last for a new cluster; and log h."""

@@ -7,10 +7,11 @@ predictions.)
 
 import numpy as np
 
+from evermix._xp import Array
 from evermix.priors.base import occupancy
 from evermix.state import State
 
-__all__ = ["prune"]
+__all__ = ["drop", "prune"]
 
 
 def prune(state: State, idle: float = 0.0) -> list[int]:
@@ -24,10 +25,15 @@ def prune(state: State, idle: float = 0.0) -> list[int]:
     dust = occupancy(tally.mass, tally.extras) < 0.5
     since = state.clock - state.columns["last_seen"][: tally.K]
     dust &= since >= idle * np.count_nonzero(~dust)
-    if not dust.any() or dust.all():
+    return [] if dust.all() else drop(state, dust)
+
+
+def drop(state: State, dust: Array) -> list[int]:
+    """Drop the clusters of a mask (K,) and return their ids.   Consumes: state."""
+    if not dust.any():
         return []
-    gone = [int(k) for k in tally.ids[dust]]
-    state.latents["dropped"] += tally.mass[dust].sum()
+    gone = [int(k) for k in state.tally.ids[dust]]
+    state.latents["dropped"] += state.tally.mass[dust].sum()
     for k in gone:
         state.lineage.drop(k, state.clock)
     state.take(np.flatnonzero(~dust))
