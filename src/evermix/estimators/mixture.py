@@ -71,9 +71,10 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
 
     Notes
     -----
-    ``fit`` keeps the clusters that own rows and names them 0..K-1. ``partial_fit`` goes on from where it was and renames
-    nothing. While the scale of the data is still open, the first rows (up to 1,000) wait in a
-    buffer and are learnt as soon as the scale is known, or anything is asked of the model.
+    ``fit`` keeps the clusters that own rows and names them 0..K-1. ``partial_fit`` goes on from
+    where it was and renames nothing. While the scale of the data is still open, the first rows (up
+    to 1,000) wait in a buffer and are learnt as soon as the scale is known, or anything is asked of
+    the model.
 
     Examples
     --------
@@ -122,7 +123,7 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
         self._state, info = self._engine().end_lap(model, self._state)
         self._history.append(info)
         self._follow(X)
-        self._compact()
+        self._compact(X, weights)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -367,10 +368,11 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
             results.labels[lost] = self._state.tally.ids[joint.argmax(axis=1)]
             results.probabilities[lost] = np.exp(joint.max(axis=1) - logsumexp(joint, axis=1))
 
-    def _compact(self) -> None:
-        """Drop clusters that own no row, and name the others 0..K-1 in order of appearance."""
-        owners, first = np.unique(self._results.labels, return_index=True)
+    def _compact(self, X: Array, weights: Array) -> None:
+        """Drop clusters that own no row that counts, and name the others 0..K-1 as they appear."""
+        owners, first = np.unique(self._results.labels[weights > 0], return_index=True)
         drop(self._state, ~np.isin(self._state.tally.ids, owners))
+        self._follow(X)
         name = np.empty(self._state.lineage.next_id, dtype=np.int64)
         name[owners[np.argsort(first)]] = np.arange(len(owners))
         self._results.labels[:] = name[self._results.labels]
