@@ -168,6 +168,24 @@ def test_nothing_is_overwritten_unasked(folder):
     assert (folder / "texts.evermix").read_bytes() == before
 
 
+@pytest.mark.parametrize("option", ["--out", "--trace", "--checkpoint"])
+def test_a_missing_folder_is_found_before_anything_is_lost(folder, option):
+    """An old checkpoint survives --overwrite with a mistyped path."""
+    evermix("stream", "texts.jsonl", "--out", "out.jsonl")
+    files = [folder / "texts.evermix", folder / "out.jsonl"]
+    before = [file.read_bytes() for file in files]
+    result = evermix("stream", "texts.jsonl", option, "nowhere/x", "--overwrite", status=1)
+    assert "there is no folder for" in result.stderr
+    assert [file.read_bytes() for file in files] == before
+
+
+def test_rows_may_go_to_a_device(folder):
+    """A device has no length to go back to: it is written as standard output is."""
+    evermix("stream", "points.npy", "--out", "/dev/null", "--every", 100)
+    assert "nothing new" in evermix("stream", "points.npy", "--resume").stderr
+    evermix("predict", "points.evermix", "points.npy", "--out", "/dev/null")
+
+
 def test_resume_without_a_checkpoint_starts_from_the_beginning(folder):
     result = evermix("stream", "texts.jsonl", "--resume")
     assert "no checkpoint texts.evermix yet" in result.stderr
@@ -180,7 +198,7 @@ def test_resume_without_a_checkpoint_starts_from_the_beginning(folder):
         (["points.npy"], "SOURCE cannot change"),
         (["texts.jsonl", "--batch", 10], "--batch cannot change on the way"),
         (["texts.jsonl", "--out", "other.jsonl"], "--out cannot change"),
-        (["texts.jsonl", "--alpha", 2], "the checkpoint was made with none, got 2.0"),
+        (["texts.jsonl", "--alpha", 2], "the checkpoint was made without it, got 2.0"),
     ],
 )
 def test_resume_refuses_another_stream(folder, changed, complaint):
@@ -233,6 +251,16 @@ def test_info_tells_what_a_model_holds(folder):
     assert all(set(cluster["words"]) in topics for cluster in described["clusters"])
     shown = evermix("info", "texts.evermix").stdout
     assert "The largest" in shown and "NGGP(" in shown
+
+
+def test_info_rounds_numbers_for_people_only(folder):
+    evermix("stream", "points.npy", "--quiet")
+    kappa = em.load("points.evermix").model_.family.kappa
+    assert (
+        f"kappa={kappa!r}"
+        in json.loads(evermix("info", "points.evermix", "--json").stdout)["family"]
+    )
+    assert f"kappa={kappa:.4g}" in evermix("info", "points.evermix").stdout
 
 
 def test_docstrings_of_the_standard_library_have_dotted_names():

@@ -1,6 +1,8 @@
 """``evermix demo``: the docstrings of Python's standard library, clustered as they stream by."""
 
 import json
+import shutil
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -156,9 +158,16 @@ def _save(
     console.print(f"Model     {model}")
     console.print(f"Texts     {texts}\n")
     console.print("Go on with:")
-    console.print(f"  evermix info {model}")
-    console.print(f"  evermix predict {model} {texts}")
-    console.print(f"  evermix stream {texts} --out clusters.jsonl")
+    command = _command()
+    console.print(f"  {command} info {model}")
+    console.print(f"  {command} predict {model} {texts}")
+    console.print(f"  {command} stream {texts} --out clusters.jsonl")
+
+
+def _command() -> str:
+    """Return how to call evermix: by its path where the shell would not find it."""
+    called = Path(sys.argv[0])
+    return str(called) if called.stem == "evermix" and not shutil.which("evermix") else "evermix"
 
 
 def _draw(path: Path, mix: "Mixture", n: int) -> str:

@@ -1,6 +1,7 @@
 """``evermix info``: what a model file holds."""
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -82,7 +83,13 @@ def _words(mix: "Mixture", extra: dict[str, Any], chosen: "Array") -> list[list[
     return distinctive_words(counts, words, _WORDS, rows=chosen)
 
 
+def _rounded(text: str) -> str:
+    """Return a text with its long decimal numbers cut to four digits, for people to read."""
+    return re.sub(r"\d+\.\d{5,}(e[+-]\d+)?", lambda number: f"{float(number[0]):.4g}", text)
+
+
 def _show(described: dict[str, Any]) -> None:
+    from rich.markup import escape
     from rich.table import Table
 
     console = output_console()
@@ -90,9 +97,11 @@ def _show(described: dict[str, Any]) -> None:
     clusters = described.pop("clusters")
     described["bytes"] = f"{described['bytes']:,}"
     described["observations"] = f"{described['observations']:,}"
+    for name in ("family", "prior", "engine"):
+        described[name] = _rounded(described[name])
     for name, value in described.items():
         if value is not None:
-            facts.add_row(f"[bold]{name}[/bold]", str(value))
+            facts.add_row(f"[bold]{name}[/bold]", escape(str(value)))
     console.print(facts)
     if not clusters:
         return

@@ -98,14 +98,16 @@ Merge = Annotated[bool, _option("Fuse clusters that turn out to be one.", panel=
 MaxClusters = Annotated[int | None, _open("A cap on the clusters.", panel=_MODEL, min=1)]
 Seed = Annotated[int, _option("Seed of everything random.", panel=_MODEL, min=0)]
 
-Batch = Annotated[int, _option("Rows that are learnt at a time.", panel=_ROWS, min=1)]
+Batch = Annotated[int, _option("Rows in a batch.", panel=_ROWS, min=1)]
 Limit = Annotated[
     int | None, _open("Stop after the batch that holds row N.", panel=_ROWS, min=1, metavar="N")
 ]
 Kind = Annotated[KindName | None, _open("What rows are, if the file leaves it open.", panel=_ROWS)]
 TextField = Annotated[str, _option("Field or column with a row's text.", panel=_ROWS)]
 VectorField = Annotated[str, _option("Field or column with a row's vector.", panel=_ROWS)]
-IdField = Annotated[str, _option("Field or column with a row's id.", panel=_ROWS)]
+IdField = Annotated[
+    str, _option("Field or column with a row's id; else its number is taken.", panel=_ROWS)
+]
 SkipBad = Annotated[
     bool, _option("Count bad rows and go on, instead of stopping.", "--skip-bad", panel=_ROWS)
 ]

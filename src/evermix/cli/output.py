@@ -1,13 +1,14 @@
 """Files of JSON lines that a command writes, standard output among them."""
 
 import errno
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from evermix.io.trace import LineFile
 
-__all__ = ["StandardOutput", "naming", "open_lines"]
+__all__ = ["Device", "StandardOutput", "naming", "open_lines"]
 
 
 class StandardOutput(LineFile):
@@ -27,9 +28,25 @@ class StandardOutput(LineFile):
         self._file.flush()
 
 
+class Device(StandardOutput):
+    """A device or pipe, such as ``/dev/null``, as a file of JSON lines."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._file = open(path, "wb")
+
+    def close(self) -> None:
+        """Write what is left and close the device."""
+        self._file.close()
+
+
 def open_lines(path: str, at: int = 0) -> LineFile:
     """Open a file of JSON lines cut to ``at`` bytes, or standard output for ``"-"``."""
-    return StandardOutput() if path == "-" else LineFile(path, at=at)
+    if path == "-":
+        return StandardOutput()
+    if os.path.exists(path) and not os.path.isfile(path):
+        return Device(path)
+    return LineFile(path, at=at)
 
 
 @contextmanager

@@ -85,16 +85,13 @@ class Settings:
             old, new = getattr(before, field.name), getattr(self, field.name)
             if field.name in given and old != new:
                 name = "SOURCE" if field.name == "source" else _option(field.name)
+                made = "without it" if old is None else f"with {old!r}"
                 raise ValueError(
-                    f"{name} cannot change on the way: the checkpoint was made with {_shown(old)}, "
-                    f"got {_shown(new)}. Leave it as it was, or begin anew with --overwrite."
+                    f"{name} cannot change on the way: the checkpoint was made {made}, got "
+                    f"{new!r}. Leave it as it was, or begin anew with --overwrite."
                 )
         return before
 
 
 def _option(name: str) -> str:
     return "--" + name.replace("_", "-")
-
-
-def _shown(value: Any) -> str:
-    return "none" if value is None else repr(value)

@@ -105,6 +105,7 @@ def _open(
     from evermix.cli.session import Session
 
     _check_distinct(settings, path)
+    _check_folders(settings, path)
     if given is not None and path.exists():
         return Session.resume(settings, given, path, skip_bad)
     if given is not None:
@@ -200,6 +201,13 @@ def _check_distinct(settings: Settings, path: Path) -> None:
             "SOURCE, --out, --trace and --checkpoint must be different files, got "
             f"{', '.join(map(str, files))}."
         )
+
+
+def _check_folders(settings: Settings, path: Path) -> None:
+    """Refuse files that cannot be made, before anything is learnt or removed."""
+    for name in (settings.out, settings.trace, str(path.absolute())):
+        if name not in (None, "-") and not os.path.isdir(os.path.dirname(str(name))):
+            raise ValueError(f"there is no folder for {name}. Make it, or choose another place.")
 
 
 def _check_free(settings: Settings, path: Path) -> None:

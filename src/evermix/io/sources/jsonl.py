@@ -60,7 +60,8 @@ class JsonLines(RecordSource):
         if name not in fields:
             raise RowError(
                 f"wanted the field {name!r}, got the fields {sorted(fields)}. "
-                "Say which field to read with text_field or vector_field."
+                "Say which field to read with text_field or vector_field (on the command line: "
+                "--text-field, --vector-field)."
             )
         value = fields[name]
         parsed = _text(value, name) if self.kind == "text" else self._vector(value, name)
