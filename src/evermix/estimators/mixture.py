@@ -113,7 +113,7 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
         X : array or CSR matrix (N, D)
         y : ignored
         sample_weight : array (N,) or None
-            A row of weight w counts like w rows.
+            A row of weight w is met once and adds w to the mass of its clusters.
         """
         family, X, weights = self._validated(X, sample_weight, reset=True)
         model = self._resolved(family, X, weights)
