@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from family_cases import CASES
 
-from evermix.kernels.base import add, kernel, open_slot
+from evermix.kernels.base import add, kernel, refresh
 from evermix.kernels.scoring import score_rows
 from evermix.tally import Tally
 
@@ -17,7 +17,7 @@ def feed(work, rows, r, mass):
         for k in range(K):
             mass[k] += r[i, k]
             add(work, rows, i, k, r[i, k], mass[k])
-    open_slot(work, K + 1)
+    refresh(work, K + 1, 0.0)
 
 
 def start(family, K):

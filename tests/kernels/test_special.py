@@ -9,7 +9,6 @@ from scipy import special
 
 from evermix.kernels.base import kernel
 from evermix.kernels.special import log as fast_log
-from evermix.kernels.special import log1p as fast_log1p
 from evermix.kernels.special import log_rising
 
 
@@ -17,12 +16,6 @@ from evermix.kernels.special import log_rising
 def logs(x, out):
     for i in range(x.size):
         out[i] = fast_log(x[i])
-
-
-@kernel
-def log1ps(x, out):
-    for i in range(x.size):
-        out[i] = fast_log1p(x[i])
 
 
 @kernel
@@ -45,13 +38,6 @@ def test_log_is_exact_to_the_last_place():
     out = np.empty_like(x)
     logs(x, out)
     np.testing.assert_allclose(out, np.log(x), rtol=4.5e-16, atol=0)
-
-
-def test_log1p_is_exact_near_zero():
-    x = np.append(10 ** np.random.default_rng(0).uniform(-300, 300, 50_000), 0.0)
-    out = np.empty_like(x)
-    log1ps(x, out)
-    np.testing.assert_allclose(out, np.log1p(x), rtol=4.5e-16, atol=0)
 
 
 @pytest.mark.parametrize("a", [1e-12, 0.001, 0.1, 1.0, 3.7, 49.0, 51.0, 1e3, 1e6, 1e9, 1e15])

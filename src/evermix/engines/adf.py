@@ -208,7 +208,7 @@ def _compiled(
         )
         scratch = kernels.Scratch(*np.empty((4, tally.capacity)))
         for k in range(tally.K):
-            kernels.refresh(k, scalars.sigma, engine.paper, clusters, scratch)
+            kernels.reweigh(k, scalars.sigma, engine.paper, clusters, scratch)
         at, tally.K, state.clock, capped, why = kernels.adf_pass(
             model.family.workspace(tally, state.columns),
             rows,

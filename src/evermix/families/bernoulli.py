@@ -8,7 +8,8 @@ import numpy as np
 from evermix._xp import Array, digamma, gammaln, namespace
 from evermix.families._hyper import as_given, positive_columns
 from evermix.families.base import Family
-from evermix.kernels.bernoulli import BernoulliWork, refresh_all
+from evermix.kernels.base import refresh_all
+from evermix.kernels.bernoulli import BernoulliWork
 from evermix.kernels.rows import DenseRows, plain
 from evermix.tally import Tally
 

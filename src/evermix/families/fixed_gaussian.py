@@ -10,7 +10,8 @@ from evermix._xp import Array, namespace
 from evermix.families._hyper import column, positive_columns
 from evermix.families._scale import column_variances, expected_variances
 from evermix.families.base import Family
-from evermix.kernels.fixed_gaussian import FixedGaussianWork, refresh_all
+from evermix.kernels.base import refresh_all
+from evermix.kernels.fixed_gaussian import FixedGaussianWork
 from evermix.kernels.rows import DenseRows, plain
 from evermix.tally import Tally
 

@@ -19,7 +19,8 @@ from evermix.families._wishart import (
     whiteners,
 )
 from evermix.families.base import Family
-from evermix.kernels.gaussian import GaussianWork, refresh_all
+from evermix.kernels.base import refresh_all
+from evermix.kernels.gaussian import GaussianWork
 from evermix.kernels.rows import DenseRows, plain
 from evermix.tally import Tally
 

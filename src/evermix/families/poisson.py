@@ -8,7 +8,8 @@ import numpy as np
 from evermix._xp import Array, digamma, gammaln, namespace
 from evermix.families._hyper import positive_columns
 from evermix.families.base import Family
-from evermix.kernels.poisson import PoissonWork, refresh_all
+from evermix.kernels.base import refresh_all
+from evermix.kernels.poisson import PoissonWork
 from evermix.kernels.rising import factors
 from evermix.kernels.rows import DenseRows, plain
 from evermix.tally import Layout, Tally

@@ -8,10 +8,10 @@ from math import exp, expm1, inf, log, log1p
 from typing import Any, NamedTuple
 
 from evermix._xp import Array
-from evermix.kernels.base import add, exact, kernel, open_slot, score
+from evermix.kernels.base import add, exact, kernel, refresh, score
 from evermix.kernels.weights import new_weight
 
-__all__ = ["CHECK", "DONE", "ROOM", "Clusters", "Out", "Scratch", "Settings", "adf_pass", "refresh"]
+__all__ = ["CHECK", "DONE", "ROOM", "Clusters", "Out", "Scratch", "Settings", "adf_pass", "reweigh"]
 
 DONE, ROOM, CHECK = 0, 1, 2  # why a pass stopped: no rows left, buffers full, time to tidy up
 
@@ -58,7 +58,7 @@ class Out(NamedTuple):
 
 
 @exact
-def refresh(k: int, sigma: float, paper: bool, clusters: Clusters, scratch: Scratch) -> None:
+def reweigh(k: int, sigma: float, paper: bool, clusters: Clusters, scratch: Scratch) -> None:
     """Recompute occupancy and predictive weight of one cluster."""
     mass = clusters.mass[k]
     some = 1.0 if clusters.hard[k] > 0.0 else -expm1(clusters.log_empty[k])
@@ -170,7 +170,7 @@ def adf_pass(
         if born:
             clusters.last_seen[K] = clock
             K += 1
-            open_slot(work, K)
+            refresh(work, K, 0.0)
         for k in range(slots):
             q = rho[k]
             if q == 0.0:
@@ -183,7 +183,7 @@ def adf_pass(
             if q > SEEN:
                 clusters.last_seen[k] = clock
             add(work, rows, i, k, w * q, clusters.mass[k])
-            refresh(k, prior.sigma, settings.paper, clusters, scratch)
+            reweigh(k, prior.sigma, settings.paper, clusters, scratch)
         if clock % settings.every == 0:
             return i + 1, K, clock, refused, CHECK
     return weights.shape[0], K, clock, refused, DONE

@@ -1,7 +1,7 @@
 """The one way in which kernels are compiled, and the three verbs that every family supplies.
 
 An engine's loop over observations is written once, against the verbs :func:`score`, :func:`add`
-and :func:`open_slot`. Each family packs its arrays into a NamedTuple (its *work*) and registers
+and :func:`refresh`. Each family packs its arrays into a NamedTuple (its *work*) and registers
 its own compiled versions with :func:`implement`; numba picks by the type of the work when it
 compiles the loop, so a loop knows no family and a family knows no engine. (Passing compiled
 functions as arguments would do the same, but defeats numba's disk cache.)
@@ -20,7 +20,7 @@ from numba.extending import overload
 
 from evermix._xp import Array
 
-__all__ = ["F", "add", "exact", "implement", "kernel", "open_slot", "score", "stamped"]
+__all__ = ["F", "add", "exact", "implement", "kernel", "refresh", "refresh_all", "score", "stamped"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -82,19 +82,22 @@ def add(work: Any, rows: Any, i: int, slot: int, weight: float, mass: float) -> 
     raise TypeError("add is a verb of compiled loops; call it from a kernel.")
 
 
-def open_slot(work: Any, slot: int) -> None:
-    """Set what is derived from the statistics of an empty slot to the prior's values."""
-    raise TypeError("open_slot is a verb of compiled loops; call it from a kernel.")
+def refresh(work: Any, slot: int, mass: float) -> None:
+    """Compute what is derived from a slot's statistics; mass zero sets it to the prior's values.
+
+    This must be an :func:`exact` function, free of any other maths.
+    """
+    raise TypeError("refresh is a verb of compiled loops; call it from a kernel.")
 
 
 _IMPLEMENTATIONS: dict[tuple[str, type], Callable[..., Any]] = {}
 
 
-def implement(work: type, *, score: F, add: F, open_slot: F) -> None:
+def implement(work: type, *, score: F, add: F, refresh: F) -> None:
     """Register a family's compiled verbs for its work type (a NamedTuple class)."""
     _IMPLEMENTATIONS["score", work] = score
     _IMPLEMENTATIONS["add", work] = add
-    _IMPLEMENTATIONS["open_slot", work] = open_slot
+    _IMPLEMENTATIONS["refresh", work] = refresh
 
 
 @overload(score, inline="never", strict=False)
@@ -109,7 +112,15 @@ def _add(work: Any, rows: Any, i: int, slot: int, weight: float, mass: float) ->
     return lambda work, rows, i, slot, weight, mass: chosen(work, rows, i, slot, weight, mass)
 
 
-@overload(open_slot, inline="never", strict=False)
-def _open_slot(work: Any, slot: int) -> Any:
-    chosen = _IMPLEMENTATIONS["open_slot", work.instance_class]
-    return lambda work, slot: chosen(work, slot)
+@overload(refresh, inline="never", strict=False)
+def _refresh(work: Any, slot: int, mass: float) -> Any:
+    chosen = _IMPLEMENTATIONS["refresh", work.instance_class]
+    return lambda work, slot, mass: chosen(work, slot, mass)
+
+
+@kernel
+def refresh_all(work: Any, mass: Array, K: int) -> None:
+    """Compute what is derived, for slots 0..K (the last is empty)."""
+    for k in range(K):
+        refresh(work, k, mass[k])
+    refresh(work, K, 0.0)

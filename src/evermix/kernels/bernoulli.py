@@ -7,14 +7,14 @@ With the posterior probability p of a one in each column,
     \log p(x | k) = \sum_d \log(1 - p_{kd}) + \sum_d x_d \log \frac{p_{kd}}{1 - p_{kd}}.
 """
 
+import math
 from typing import NamedTuple
 
 from evermix._xp import Array
-from evermix.kernels.base import implement, kernel
+from evermix.kernels.base import exact, implement, kernel
 from evermix.kernels.rows import DenseRows
-from evermix.kernels.special import log
 
-__all__ = ["BernoulliWork", "refresh_all"]
+__all__ = ["BernoulliWork"]
 
 
 class BernoulliWork(NamedTuple):
@@ -50,7 +50,7 @@ def add(
     refresh(work, slot, mass)
 
 
-@kernel
+@exact
 def refresh(work: BernoulliWork, slot: int, mass: float) -> None:
     """Compute what is derived from a slot's statistics."""
     stats, odds = work.stats[slot], work.log_odds[slot]
@@ -58,23 +58,9 @@ def refresh(work: BernoulliWork, slot: int, mass: float) -> None:
     for d in range(work.a.size):
         ones = work.a[d] + stats[d]
         zeros = work.b[d] + (mass - stats[d])
-        odds[d] = log(ones / zeros)
-        constant += log(zeros / (ones + zeros))
+        odds[d] = math.log(ones / zeros)
+        constant += math.log(zeros / (ones + zeros))
     work.constants[slot] = constant
 
 
-@kernel
-def refresh_all(work: BernoulliWork, mass: Array, K: int) -> None:
-    """Compute what is derived, for slots 0..K (the last is empty)."""
-    for k in range(K):
-        refresh(work, k, mass[k])
-    open_slot(work, K)
-
-
-@kernel
-def open_slot(work: BernoulliWork, slot: int) -> None:
-    """Give an empty slot what follows from the prior."""
-    refresh(work, slot, 0.0)
-
-
-implement(BernoulliWork, score=score, add=add, open_slot=open_slot)
+implement(BernoulliWork, score=score, add=add, refresh=refresh)

@@ -14,11 +14,11 @@ import math
 from typing import NamedTuple
 
 from evermix._xp import Array
-from evermix.kernels.base import implement, kernel
+from evermix.kernels.base import exact, implement, kernel
 from evermix.kernels.rows import DenseRows
 from evermix.kernels.special import log
 
-__all__ = ["DiagonalGaussianWork", "refresh_all"]
+__all__ = ["DiagonalGaussianWork"]
 
 FACTORS = 64  # so many factors share one log
 HUGE = 1e300
@@ -83,7 +83,7 @@ def add(
     refresh(work, slot, mass)
 
 
-@kernel
+@exact
 def refresh(work: DiagonalGaussianWork, slot: int, mass: float) -> None:
     """Compute what is derived from a slot's statistics."""
     D = work.prior_mean.size
@@ -99,24 +99,10 @@ def refresh(work: DiagonalGaussianWork, slot: int, mass: float) -> None:
         rate = work.prior_rate[d] + 0.5 * max(scatter, 0.0)
         mean[d] = m
         inverse_scale[d] = math.sqrt(0.5 * shrink / rate)
-        log_rates += log(rate)
+        log_rates += math.log(rate)
     gammas = math.lgamma(shape + 0.5) - math.lgamma(shape)
     work.terms[slot, 0] = D * (gammas + 0.5 * math.log(shrink)) - 0.5 * log_rates
     work.terms[slot, 1] = shape + 0.5
 
 
-@kernel
-def refresh_all(work: DiagonalGaussianWork, mass: Array, K: int) -> None:
-    """Compute what is derived, for slots 0..K (the last is empty)."""
-    for k in range(K):
-        refresh(work, k, mass[k])
-    open_slot(work, K)
-
-
-@kernel
-def open_slot(work: DiagonalGaussianWork, slot: int) -> None:
-    """Give an empty slot what follows from the prior."""
-    refresh(work, slot, 0.0)
-
-
-implement(DiagonalGaussianWork, score=score, add=add, open_slot=open_slot)
+implement(DiagonalGaussianWork, score=score, add=add, refresh=refresh)

@@ -8,14 +8,16 @@ With the posterior mean m and the counts kappa of a cluster, and known variances
         + \sum_d \frac{x_d^2}{2 v_d}.
 """
 
+import math
 from typing import NamedTuple
 
 from evermix._xp import Array
-from evermix.kernels.base import implement, kernel
+from evermix.kernels.base import exact, implement, kernel
 from evermix.kernels.rows import DenseRows
-from evermix.kernels.special import log
 
-__all__ = ["FixedGaussianWork", "refresh_all"]
+__all__ = ["FixedGaussianWork"]
+
+FACTORS = 16  # so many factors share one log
 
 
 class FixedGaussianWork(NamedTuple):
@@ -56,32 +58,21 @@ def add(
     refresh(work, slot, mass)
 
 
-@kernel
+@exact
 def refresh(work: FixedGaussianWork, slot: int, mass: float) -> None:
     """Compute what is derived from a slot's statistics."""
-    constant = 0.0
+    constant, product = 0.0, 1.0
     for d in range(work.kappa.size):
         kappa = work.kappa[d] + mass
         shrink = kappa / (kappa + 1)
         total = work.kappa[d] * work.prior_mean[d] + work.stats[slot, d]
         work.means[slot, d] = total / kappa
         work.weights[slot, d] = shrink * work.half_precision[d]
-        constant += 0.5 * log(shrink)
-    work.constants[slot] = constant
+        product *= shrink
+        if d % FACTORS == FACTORS - 1:
+            constant += math.log(product)
+            product = 1.0
+    work.constants[slot] = 0.5 * (constant + math.log(product))
 
 
-@kernel
-def refresh_all(work: FixedGaussianWork, mass: Array, K: int) -> None:
-    """Compute what is derived, for slots 0..K (the last is empty)."""
-    for k in range(K):
-        refresh(work, k, mass[k])
-    open_slot(work, K)
-
-
-@kernel
-def open_slot(work: FixedGaussianWork, slot: int) -> None:
-    """Give an empty slot what follows from the prior."""
-    refresh(work, slot, 0.0)
-
-
-implement(FixedGaussianWork, score=score, add=add, open_slot=open_slot)
+implement(FixedGaussianWork, score=score, add=add, refresh=refresh)

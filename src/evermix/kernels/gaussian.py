@@ -17,7 +17,7 @@ from evermix.kernels.base import exact, implement, kernel
 from evermix.kernels.rows import DenseRows
 from evermix.kernels.whitening import copy, half_log_det, squared_length, update
 
-__all__ = ["GaussianWork", "refresh_all"]
+__all__ = ["GaussianWork"]
 
 
 class GaussianWork(NamedTuple):
@@ -69,7 +69,9 @@ def add(work: GaussianWork, rows: DenseRows, i: int, slot: int, weight: float, m
 
 @exact
 def refresh(work: GaussianWork, slot: int, mass: float) -> None:
-    """Compute what is derived from a slot's statistics and whitener."""
+    """Compute what is derived from a slot's statistics and whitener, which is reset if empty."""
+    if mass == 0.0:
+        copy(work.prior_whitener, work.whiteners[slot])
     D = work.prior_mean.size
     kappa, nu = work.kappa + mass, work.nu + mass
     for d in range(D):
@@ -82,19 +84,4 @@ def refresh(work: GaussianWork, slot: int, mass: float) -> None:
     work.terms[slot, 2] = 0.5 * (nu + 1)
 
 
-@kernel
-def refresh_all(work: GaussianWork, mass: Array, K: int) -> None:
-    """Compute what is derived, for slots 0..K (the last is empty)."""
-    for k in range(K):
-        refresh(work, k, mass[k])
-    open_slot(work, K)
-
-
-@kernel
-def open_slot(work: GaussianWork, slot: int) -> None:
-    """Give an empty slot the prior's whitener and what follows from it."""
-    copy(work.prior_whitener, work.whiteners[slot])
-    refresh(work, slot, 0.0)
-
-
-implement(GaussianWork, score=score, add=add, open_slot=open_slot)
+implement(GaussianWork, score=score, add=add, refresh=refresh)

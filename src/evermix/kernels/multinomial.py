@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from evermix._xp import Array
-from evermix.kernels.base import implement, kernel
+from evermix.kernels.base import exact, implement, kernel
 from evermix.kernels.rising import Factors, add_log_rising
 from evermix.kernels.rows import SparseRows
 from evermix.kernels.special import log_rising, strict
@@ -59,9 +59,9 @@ def add(
         work.stats[lengths, slot] += x
 
 
-@kernel
-def open_slot(work: MultinomialWork, slot: int) -> None:
-    """Nothing is derived from the statistics, so there is nothing to set."""
+@exact
+def refresh(work: MultinomialWork, slot: int, mass: float) -> None:
+    """Nothing is derived from the statistics, so there is nothing to compute."""
 
 
 @kernel
@@ -106,4 +106,4 @@ def _interaction(p: float, x: float, y: float) -> float:
     return log_rising(p + x, y) - log_rising(p, y)
 
 
-implement(MultinomialWork, score=score, add=add, open_slot=open_slot)
+implement(MultinomialWork, score=score, add=add, refresh=refresh)

@@ -11,15 +11,15 @@ with the rising factorial :math:`(a)_x = \Gamma(a + x) / \Gamma(a)`. Statistics 
 column, so that the inner loops run over clusters.
 """
 
+import math
 from typing import NamedTuple
 
 from evermix._xp import Array
-from evermix.kernels.base import implement, kernel
+from evermix.kernels.base import exact, implement, kernel
 from evermix.kernels.rising import Factors, add_log_rising
 from evermix.kernels.rows import DenseRows
-from evermix.kernels.special import log, log1p
 
-__all__ = ["PoissonWork", "refresh_all"]
+__all__ = ["PoissonWork"]
 
 
 class PoissonWork(NamedTuple):
@@ -57,29 +57,15 @@ def add(work: PoissonWork, rows: DenseRows, i: int, slot: int, weight: float, ma
     refresh(work, slot, mass)
 
 
-@kernel
+@exact
 def refresh(work: PoissonWork, slot: int, mass: float) -> None:
     """Compute what is derived from a slot's statistics."""
     constant = 0.0
     for d in range(work.shape.size):
         rate = work.rate[d] + mass
-        constant -= (work.shape[d] + work.stats[d, slot]) * log1p(1.0 / rate)
-        work.log_rates[d, slot] = log(1.0 + rate)
+        constant -= (work.shape[d] + work.stats[d, slot]) * math.log1p(1.0 / rate)
+        work.log_rates[d, slot] = math.log(1.0 + rate)
     work.constants[slot] = constant
 
 
-@kernel
-def refresh_all(work: PoissonWork, mass: Array, K: int) -> None:
-    """Compute what is derived, for slots 0..K (the last is empty)."""
-    for k in range(K):
-        refresh(work, k, mass[k])
-    open_slot(work, K)
-
-
-@kernel
-def open_slot(work: PoissonWork, slot: int) -> None:
-    """Give an empty slot what follows from the prior."""
-    refresh(work, slot, 0.0)
-
-
-implement(PoissonWork, score=score, add=add, open_slot=open_slot)
+implement(PoissonWork, score=score, add=add, refresh=refresh)

@@ -14,7 +14,7 @@ from numba.extending import intrinsic
 
 from evermix.kernels.base import F, stamped
 
-__all__ = ["log", "log1p", "log_rising", "strict"]
+__all__ = ["log", "log_rising", "strict"]
 
 
 def strict(function: F) -> F:
@@ -73,13 +73,6 @@ def log(x: float) -> float:
     )
     half = 0.5 * f * f
     return k * LN2_HIGH - ((half - (s * (half + even + odd) + k * LN2_LOW)) - f)
-
-
-@strict
-def log1p(x: float) -> float:
-    """Log of 1 + x for finite x >= 0."""
-    u = 1.0 + x
-    return log(u) + (x - (u - 1.0)) / u
 
 
 @strict

@@ -14,7 +14,7 @@ from evermix.kernels.base import exact, kernel
 __all__ = ["copy", "half_log_det", "squared_length", "update"]
 
 
-@kernel
+@exact
 def copy(W: Array, into: Array) -> None:
     """Copy a whitener (assigning the array would take seconds to compile)."""
     for i in range(W.shape[0]):

@@ -15,7 +15,7 @@ from evermix.kernels.base import exact, implement, kernel
 from evermix.kernels.rows import DenseRows
 from evermix.kernels.whitening import copy, half_log_det, squared_length, update
 
-__all__ = ["ZeroMeanGaussianWork", "refresh_all"]
+__all__ = ["ZeroMeanGaussianWork"]
 
 
 class ZeroMeanGaussianWork(NamedTuple):
@@ -55,7 +55,9 @@ def add(
 
 @exact
 def refresh(work: ZeroMeanGaussianWork, slot: int, mass: float) -> None:
-    """Compute what is derived from a slot's mass and whitener."""
+    """Compute what is derived from a slot's mass and whitener, which is reset if empty."""
+    if mass == 0.0:
+        copy(work.prior_whitener, work.whiteners[slot])
     D, nu = work.scratch.size, work.nu + mass
     gammas = math.lgamma(0.5 * (nu + 1)) - math.lgamma(0.5 * (nu + 1 - D))
     scale = 0.5 * D * math.log(2.0) - half_log_det(work.whiteners[slot])
@@ -63,19 +65,4 @@ def refresh(work: ZeroMeanGaussianWork, slot: int, mass: float) -> None:
     work.terms[slot, 1] = 0.5 * (nu + 1)
 
 
-@kernel
-def refresh_all(work: ZeroMeanGaussianWork, mass: Array, K: int) -> None:
-    """Compute what is derived, for slots 0..K (the last is empty)."""
-    for k in range(K):
-        refresh(work, k, mass[k])
-    open_slot(work, K)
-
-
-@kernel
-def open_slot(work: ZeroMeanGaussianWork, slot: int) -> None:
-    """Give an empty slot the prior's whitener and what follows from it."""
-    copy(work.prior_whitener, work.whiteners[slot])
-    refresh(work, slot, 0.0)
-
-
-implement(ZeroMeanGaussianWork, score=score, add=add, open_slot=open_slot)
+implement(ZeroMeanGaussianWork, score=score, add=add, refresh=refresh)
