@@ -11,7 +11,8 @@ exceed a threshold. For hard counts this is exact.
 A fusion cannot be undone in one pass, and young clusters look alike for want of data. A cluster is
 young while it has seen fewer numbers than it has statistics; then the odds are taken as if both had
 more data in the same proportions, enough for the younger to be of age. What is the same still goes
-together, what is only young is left alone.
+together, what is only young is left alone; a cluster that has seen less than a quarter of what it
+needs is not judged at all.
 
 Computing the odds for every pair would cost far more than the pass itself. Only clusters whose mass
 has changed by a tenth since they were last judged are judged again, each against its most promising
@@ -28,6 +29,7 @@ from evermix.state import State
 
 __all__ = ["join"]
 
+YOUNGEST = 0.25  # numbers seen per statistic, below which a cluster is too young to be judged
 PARTNERS = 5  # partners judged exactly, per cluster
 CHANGED = 0.1  # relative change of mass that asks for a new judgement
 
@@ -75,7 +77,7 @@ def _foresight(family: Family, state: State, pairs: Array) -> Array:
 def _candidates(family: Family, state: State) -> Array:
     """Pairs (P, 2) of rows worth judging; marks their clusters as judged."""
     tally, judged = state.tally, state.columns["judged"][: state.tally.K]
-    able = tally.mass >= 1.0
+    able = (tally.mass >= 1.0) & (family.numbers_seen(tally) >= YOUNGEST * family.n_stats)
     due = np.flatnonzero(able & (np.abs(tally.mass - judged) > CHANGED * judged))
     judged[due] = tally.mass[due]
     if able.sum() < 2 or not len(due):
