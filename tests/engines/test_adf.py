@@ -8,7 +8,7 @@ from cases import Plain, documents, model_for, text_model
 from scipy import sparse
 
 import evermix.engines.adf as adf
-from evermix import ADF, DP, NGGP, GeneralizedDirichlet, PitmanYor
+from evermix import ADF, DP, NGGP, GeneralizedDirichlet, Mixture, PitmanYor
 from evermix.engines.base import Batch, CapacityWarning
 from evermix.families import FAMILIES
 from evermix.priors.base import occupancy
@@ -58,6 +58,15 @@ def test_the_compiled_loop_equals_the_array_maths(name, birth):
     )
     for ours, theirs in zip(fast_info.results, slow_info.results, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_predictions_do_not_depend_on_the_path_taken(name):
+    model, X = model_for(name)
+    fast = Mixture(model.family, model.prior).partial_fit(X)
+    slow = Mixture(model.family, Plain(model.prior)).partial_fit(X)
+    np.testing.assert_allclose(fast.score_samples(X), slow.score_samples(X), rtol=1e-8)
+    np.testing.assert_allclose(fast.predict_proba(X), slow.predict_proba(X), atol=1e-8)
 
 
 def test_a_rescaled_prior_gives_the_same_trajectory():

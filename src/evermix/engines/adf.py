@@ -108,8 +108,9 @@ class ADF(Engine):
             self._check_weights(model, batch.weights)
         n = len(batch.weights)
         results = RowResults.empty(n)
-        advance = _compiled if isinstance(model.prior, GibbsType) else _by_arrays
-        rows = model.family.rows(batch.X) if isinstance(model.prior, GibbsType) else batch.X
+        compiled = isinstance(model.prior, GibbsType)
+        advance = _compiled if compiled else _by_arrays
+        rows = model.family.rows(batch.X) if compiled else batch.X
         first_id, merges, dropped = state.lineage.next_id, [], []
         at = 0
         while at < n:
@@ -121,6 +122,8 @@ class ADF(Engine):
             if why == kernels.CHECK:
                 dropped += prune(state, IDLE)
                 merges += self._join(model, state)
+        if not compiled:  # array maths needs no caches, but predictions do
+            state.columns |= model.family.columns(state.tally)
         results.log_predictive[:] += model.family.log_base(batch.X)
         return state, Info(
             rows=n,
