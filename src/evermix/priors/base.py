@@ -81,7 +81,7 @@ class HasPartition(Prior, ABC):
     def log_merge_odds(self, mass: Array, occupied: Array, pairs: Array) -> Array:
         """Log EPPF after fusing two clusters minus before, (P,) for pairs (P, 2) of rows.
 
-        Sizes may be soft; each cluster of a pair must have mass >= 1 (maths: merge move).
+        Sizes may be soft; each cluster of a pair must have mass >= 1.
         """
 
 
