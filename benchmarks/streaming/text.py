@@ -31,8 +31,7 @@ def mixture(engine: em.ADF) -> em.Mixture:
 def against_numpy(repeats: int) -> dict[str, Any]:
     """Time one pass like for like, with our defaults beside it, and reading the rows (the floor).
 
-    Ours counts from the checks of the input to the labels. Labels differ where evermix has dropped
-    dust in the meantime, which Algorithm 1 does not.
+    Ours counts from the checks of the input to the labels.
     """
     X = documents()
     plain = adf_multinomial(X, ALPHA, PRIOR.a, PRIOR.sigma, PRIOR.tau, birth=PAPER.birth)

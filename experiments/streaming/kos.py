@@ -35,6 +35,7 @@ ROWS = [
     Row("ADF-DP, rule of the paper", DP, PAPER, (-346_023, 165), (80, 0.17)),
     Row("ADF-IG, defaults", IG, em.ADF()),
     Row("ADF-IG, defaults, no merges", IG, em.ADF(merge=None)),
+    Row("ADF-IG, birth 0.1, no merges", IG, em.ADF(birth=0.1, merge=None)),
     Row("ADF-IG, birth 0.01, no merges", IG, em.ADF(birth=0.01, merge=None)),
     Row("ADF-DP, defaults", DP, em.ADF()),
 ]
