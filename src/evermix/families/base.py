@@ -43,19 +43,20 @@ class Family(ABC):
 
     # ---- resolving -------------------------------------------------------------------------
 
-    @abstractmethod
     def check(self, X: Array) -> None:
-        """Raise ValueError if rows ``X`` (N, D) are outside the family's support."""
+        """Raise ValueError if finite rows ``X`` (N, D) are outside the family's support."""
+        del X  # the real vectors have no bounds
 
     @property
-    @abstractmethod
     def resolved(self) -> bool:
-        """Whether every hyperparameter is set."""
+        """Whether everything is set."""
+        return all(getattr(self, f.name) is not None for f in fields(self))
 
     @property
     def open(self) -> bool:
-        """Whether hyperparameters must come from data (more than the number of features)."""
-        return False
+        """Whether hyperparameters must come from data: more than its width and its place."""
+        names = {f.name for f in fields(self)} - {"n_features", "origin"}
+        return any(getattr(self, name) is None for name in names)
 
     @abstractmethod
     def candidates(self, X: Array) -> list[Self]:

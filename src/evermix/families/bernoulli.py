@@ -51,11 +51,6 @@ class Bernoulli(Family):
                 "Threshold the data, or use another family."
             )
 
-    @property
-    def resolved(self) -> bool:
-        """Whether the number of columns is known."""
-        return self.n_features is not None
-
     def candidates(self, X: Array) -> list[Self]:
         """Return this family for the columns of ``X`` (N, D)."""
         D = int(X.shape[1])

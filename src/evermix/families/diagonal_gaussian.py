@@ -62,19 +62,6 @@ class DiagonalGaussian(Family):
     rate: float | Array | None = None
     origin: Array | None = None
 
-    def check(self, X: Array) -> None:
-        """Accept any finite rows."""
-
-    @property
-    def resolved(self) -> bool:
-        """Whether every hyperparameter, the number of columns and the origin are set."""
-        return not self.open and self.n_features is not None and self.origin is not None
-
-    @property
-    def open(self) -> bool:
-        """Whether mean, kappa, shape or rate must come from data."""
-        return any(v is None for v in (self.mean, self.kappa, self.shape, self.rate))
-
     def candidates(self, X: Array) -> list[Self]:
         """Return resolved families: one, or several expected variances if rate is open."""
         X = np.asarray(X, dtype=np.float64)

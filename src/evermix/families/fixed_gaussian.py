@@ -52,19 +52,6 @@ class FixedGaussian(Family):
     mean: float | Array | None = 0.0
     origin: Array | None = None
 
-    def check(self, X: Array) -> None:
-        """Accept any finite rows."""
-
-    @property
-    def resolved(self) -> bool:
-        """Whether every hyperparameter, the number of columns and the origin are set."""
-        return not self.open and self.n_features is not None and self.origin is not None
-
-    @property
-    def open(self) -> bool:
-        """Whether variance, mean_variance or mean must come from data."""
-        return any(v is None for v in (self.variance, self.mean_variance, self.mean))
-
     def candidates(self, X: Array) -> list[Self]:
         """Return resolved families: one, or several variances if it is open."""
         X = np.asarray(X, dtype=np.float64)

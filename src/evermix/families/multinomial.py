@@ -61,11 +61,6 @@ class Multinomial(Family):
                 "Use a Gaussian family for signed data."
             )
 
-    @property
-    def resolved(self) -> bool:
-        """Whether the number of words is known."""
-        return self.n_features is not None
-
     def candidates(self, X: Array) -> list[Self]:
         """Return this family for the words of ``X`` (N, V)."""
         positive_columns("alpha", self.alpha, X.shape[1])

@@ -57,16 +57,6 @@ class Poisson(Family):
                 "Use a Gaussian family for signed data."
             )
 
-    @property
-    def resolved(self) -> bool:
-        """Whether both hyperparameters and the number of columns are set."""
-        return not self.open and self.n_features is not None
-
-    @property
-    def open(self) -> bool:
-        """Whether shape or rate must come from data."""
-        return self.shape is None or self.rate is None
-
     def candidates(self, X: Array) -> list[Self]:
         """Return this family with the expected counts of ``X`` (N, D), if rate is open."""
         D = int(X.shape[1])

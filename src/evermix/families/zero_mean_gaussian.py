@@ -54,19 +54,6 @@ class ZeroMeanGaussian(Family):
     nu: float | None = None
     scale: float | Array | None = None
 
-    def check(self, X: Array) -> None:
-        """Accept any finite rows."""
-
-    @property
-    def resolved(self) -> bool:
-        """Whether every hyperparameter and the number of columns are set."""
-        return not self.open and self.n_features is not None
-
-    @property
-    def open(self) -> bool:
-        """Whether nu or scale must come from data."""
-        return self.nu is None or self.scale is None
-
     def candidates(self, X: Array) -> list[Self]:
         """Return resolved families: one, or several expected covariances if scale is open."""
         X = np.asarray(X, dtype=np.float64)
