@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 import evermix as em
-from benchmarks.streaming.common import counts, interleaved, target
+from benchmarks.common import counts, interleaved, target
 
 __all__ = ["growth"]
 

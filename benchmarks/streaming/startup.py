@@ -7,7 +7,7 @@ import tempfile
 from statistics import median
 from typing import Any
 
-from benchmarks.streaming.common import target
+from benchmarks.common import target
 
 __all__ = ["startup"]
 

@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 import evermix as em
-from benchmarks.streaming.common import counts, interleaved, target
+from benchmarks.common import counts, interleaved, target
 from benchmarks.streaming.numpy_adf import adf_multinomial
 
 __all__ = ["against_numpy", "against_peers"]

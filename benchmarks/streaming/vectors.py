@@ -11,7 +11,7 @@ from sklearn.cluster import MiniBatchKMeans
 from sklearn.metrics import normalized_mutual_info_score as nmi
 
 import evermix as em
-from benchmarks.streaming.common import interleaved, target
+from benchmarks.common import interleaved, target
 from benchmarks.streaming.numpy_gaussian import adf_gaussian
 
 __all__ = ["against_numpy", "against_peers"]
