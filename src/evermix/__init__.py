@@ -22,7 +22,7 @@ from evermix.families import (
 )
 from evermix.io.checkpoint import CheckpointError
 from evermix.model import Model
-from evermix.priors import DP, NGGP, NRM, GeneralizedDirichlet, PitmanYor
+from evermix.priors import DP, NGGP, NRM, Beta, Gamma, GeneralizedDirichlet, PitmanYor
 
 __version__ = version("evermix")
 
@@ -32,10 +32,12 @@ __all__ = [
     "NGGP",
     "NRM",
     "Bernoulli",
+    "Beta",
     "CapacityWarning",
     "CheckpointError",
     "DiagonalGaussian",
     "FixedGaussian",
+    "Gamma",
     "Gaussian",
     "GeneralizedDirichlet",
     "Info",

@@ -23,6 +23,8 @@ from evermix.kernels.weights import new_weight
 
 __all__ = [
     "EXTRAS",
+    "POSITIVE",
+    "UNIT",
     "GibbsScalars",
     "GibbsType",
     "HasPartition",
@@ -33,6 +35,8 @@ __all__ = [
 ]
 
 EXTRAS = ("log_empty", "hard")
+POSITIVE, UNIT = (0.0, math.inf), (0.0, 1.0)
+"""Domains of hyperparameters, as open intervals."""
 
 
 def occupancy(mass: Array, extras: Mapping[str, Array]) -> Array:
@@ -51,6 +55,9 @@ def finite_number(name: str, value: object) -> float:
 @dataclass(frozen=True)
 class Prior:
     """A law of random partitions with plain hyperparameters."""
+
+    tunable: ClassVar[Mapping[str, tuple[float, float]]] = {}
+    """Hyperparameters that a sampler may learn, and the open interval that each lives in."""
 
     def _store(self, name: str, value: object) -> None:
         """Set a field of a frozen prior, while it is being made."""

@@ -1,9 +1,10 @@
 """The Dirichlet process."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from evermix.kernels.weights import AFFINE, log_v
-from evermix.priors.base import GibbsScalars, GibbsType, finite_number
+from evermix.priors.base import POSITIVE, GibbsScalars, GibbsType, finite_number
 
 __all__ = ["DP"]
 
@@ -33,6 +34,8 @@ class DP(GibbsType):
     """
 
     alpha: float = 1.0
+
+    tunable: ClassVar = {"alpha": POSITIVE}
 
     def __post_init__(self) -> None:
         self._store("alpha", finite_number("alpha", self.alpha))

@@ -1,11 +1,12 @@
 """The generalised Dirichlet process, a normalised random measure given by its two functions."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from evermix._xp import Array, gammaln, logsumexp
-from evermix.priors.base import Prior, finite_number
+from evermix.priors.base import POSITIVE, Prior, finite_number
 from evermix.priors.dp import DP
 from evermix.priors.nrm import NRM
 
@@ -34,6 +35,8 @@ class GeneralizedDirichlet(NRM):
 
     a: float = 1.0
     rates: int = 3
+
+    tunable: ClassVar = {"a": POSITIVE}
 
     def __post_init__(self) -> None:
         self._store("a", finite_number("a", self.a))

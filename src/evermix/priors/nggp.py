@@ -1,10 +1,10 @@
 """The normalised generalised gamma process."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from evermix.kernels.weights import MODE, QUADRATURE, log_v
-from evermix.priors.base import GibbsScalars, GibbsType, Prior, finite_number
+from evermix.priors.base import POSITIVE, UNIT, GibbsScalars, GibbsType, Prior, finite_number
 from evermix.priors.dp import DP
 from evermix.priors.pitman_yor import PitmanYor
 
@@ -54,6 +54,8 @@ class NGGP(GibbsType):
     sigma: float = 0.5
     tau: float = 1.0
     u: Literal["quadrature", "mode"] = "quadrature"
+
+    tunable: ClassVar = {"a": POSITIVE, "sigma": UNIT, "tau": POSITIVE}
 
     def __post_init__(self) -> None:
         for name in ("a", "sigma", "tau"):

@@ -2,10 +2,11 @@
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 from evermix.kernels.special import log_rising
 from evermix.kernels.weights import AFFINE
-from evermix.priors.base import GibbsScalars, GibbsType, Prior, finite_number
+from evermix.priors.base import POSITIVE, UNIT, GibbsScalars, GibbsType, Prior, finite_number
 from evermix.priors.dp import DP
 
 __all__ = ["PitmanYor"]
@@ -40,6 +41,8 @@ class PitmanYor(GibbsType):
 
     alpha: float = 1.0
     discount: float = 0.25
+
+    tunable: ClassVar = {"alpha": POSITIVE, "discount": UNIT}
 
     def __post_init__(self) -> None:
         self._store("alpha", finite_number("alpha", self.alpha))
