@@ -8,10 +8,12 @@ from evermix._xp import Array, multidigamma, multigammaln, namespace
 
 __all__ = [
     "draw_covariance_factor",
+    "draw_precision_factors",
     "expected_log_det",
     "inverse",
     "log_det",
     "log_normaliser",
+    "quadratics",
     "squares",
     "whiteners",
 ]
@@ -81,13 +83,34 @@ def squares(x: Array, B: Array) -> Array:
     return namespace(x).sum((x @ whiteners(B).T) ** 2, axis=1)
 
 
+def quadratics(x: Array, first: Array, second: Array) -> Array:
+    """Return x^T (first + second x) of rows x (N, D), for (K, D) and flat (K, D D); (N, K)."""
+    xp, D = namespace(x), x.shape[1]
+    second = xp.reshape(second, (-1, D, D))
+    out = xp.empty((x.shape[0], second.shape[0]))
+    for k in range(second.shape[0]):
+        out[:, k] = xp.sum(x * (first[k] + x @ second[k]), axis=1)
+    return out
+
+
 def draw_covariance_factor(nu: float, B: Array, rng: np.random.Generator) -> Array:
     """Draw A (D, D) such that A A^T is a covariance: the inverse of a Wishart(nu, B) precision.
 
     Bartlett's decomposition: with B = C C^T and a random triangular T, the precision is
     (C^-T T)(C^-T T)^T, so that A = C T^-T.
     """
-    D = B.shape[0]
-    T = np.tril(rng.standard_normal((D, D)), -1)
-    np.fill_diagonal(T, np.sqrt(rng.chisquare(nu - np.arange(D))))
+    (T,) = _draw_bartlett(np.array([nu]), B.shape[0], rng)
     return _cholesky(B) @ np.linalg.inv(T).T
+
+
+def draw_precision_factors(nu: Array, B: Array, rng: np.random.Generator) -> Array:
+    """Draw R (K, D, D) such that R R^T are Wishart(nu, B) precisions, for nu (K,), B (K, D, D)."""
+    return whiteners(B).transpose(0, 2, 1) @ _draw_bartlett(nu, B.shape[-1], rng)
+
+
+def _draw_bartlett(nu: Array, D: int, rng: np.random.Generator) -> Array:
+    """Draw triangular T (K, D, D) such that T T^T are Wishart(nu, I)."""
+    d = np.arange(D)
+    T = np.tril(rng.standard_normal((len(nu), D, D)), -1)
+    T[:, d, d] = np.sqrt(rng.chisquare(nu[:, None] - d))
+    return T

@@ -20,9 +20,10 @@ import numpy as np
 from evermix._xp import Array, namespace
 from evermix.tally import Layout, Tally
 
-__all__ = ["Family"]
+__all__ = ["Family", "finite"]
 
 PAIRS = 64  # pairs of clusters fused at a time, to bound memory
+INFINITE = 1e250  # stands in for an infinite parameter: times a statistic of zero it is zero
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -94,6 +95,13 @@ class Family(ABC):
         """Gradient of :meth:`log_partition`: E[phi; -A(phi)], (K, E)."""
 
     @abstractmethod
+    def draw_params(self, eta: Array, rng: np.random.Generator) -> Array:
+        """Draw parameters [phi; -A(phi)] of each cluster from its law eta (K, E), (K, E).
+
+        Their mean is :meth:`mean_params`; they are finite.
+        """
+
+    @abstractmethod
     def draw(self, eta: Array, mass: float, rng: np.random.Generator) -> Array:
         """Draw a parameter from the prior ``eta`` (E,), then one row (D,) from it.
 
@@ -129,11 +137,21 @@ class Family(ABC):
             [self.log_partition(eta[k] + step) - now[k] for k in range(eta.shape[0])], axis=1
         )
 
+    def log_likelihood(self, X: Array, params: Array) -> Array:
+        """Log p(x | phi) (N, K) of rows X under parameters [phi; -A(phi)] (K, E).
+
+        The base measure is left out. Parameters may be infinite (a probability of zero).
+        """
+        xp, S = namespace(params), self.n_stats
+        params = finite(params)
+        return self.statistic(X) @ params[:, :S].T + xp.sum(params[:, S:], axis=1)
+
     def expected_log_likelihood(self, X: Array, eta: Array) -> Array:
-        """E log p(x | phi) under clusters eta, (N, K), base measure left out."""
-        mean = self.mean_params(eta)
-        S = self.n_stats
-        return self.statistic(X) @ mean[:, :S].T + mean[:, S:].sum(axis=1)
+        """E log p(x | phi) under clusters eta, (N, K), base measure left out.
+
+        The log likelihood is linear in [phi; -A(phi)], so that their mean is all it takes.
+        """
+        return self.log_likelihood(X, self.mean_params(eta))
 
     def numbers_seen(self, tally: Tally) -> Array:
         """How many numbers each cluster was learnt from, (K,)."""
@@ -219,6 +237,11 @@ class Family(ABC):
         values = {f.name: getattr(self, f.name) for f in order}
         shown = ", ".join(f"{k}={_short(v)}" for k, v in values.items() if v is not None)
         return f"{type(self).__name__}({shown})"
+
+
+def finite(params: Array) -> Array:
+    """Return parameters (K, E) with infinities so large that only a zero makes up for them."""
+    return namespace(params).clip(params, -INFINITE, INFINITE)
 
 
 def _short(value: Any) -> str:

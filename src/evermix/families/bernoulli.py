@@ -6,6 +6,7 @@ from typing import Self
 import numpy as np
 
 from evermix._xp import Array, digamma, gammaln, namespace
+from evermix.families._gamma import draw_log_gamma
 from evermix.families._hyper import as_given, positive_columns
 from evermix.families.base import Family
 from evermix.kernels.base import refresh_all
@@ -96,6 +97,12 @@ class Bernoulli(Family):
         ones, total = eta[:, : self._D], eta[:, self._D :]
         log_odds = xp.log(ones / (total - ones))
         return self.statistic(X) @ log_odds.T + xp.sum(xp.log((total - ones) / total), axis=1)
+
+    def draw_params(self, eta: Array, rng: np.random.Generator) -> Array:
+        """Draw [log odds, log(1 - p)], (K, 2 D)."""
+        ones, total = eta[:, : self._D], eta[:, self._D :]
+        one, zero = draw_log_gamma(ones, rng), draw_log_gamma(total - ones, rng)
+        return np.column_stack([one - zero, zero - np.logaddexp(one, zero)])
 
     def draw(self, eta: Array, mass: float, rng: np.random.Generator) -> Array:
         """Draw probabilities, then one row (D,)."""

@@ -7,6 +7,7 @@ from typing import Self
 import numpy as np
 
 from evermix._xp import Array, digamma, gammaln, namespace
+from evermix.families._gamma import draw_log_gamma
 from evermix.families._hyper import column, positive, positive_columns
 from evermix.families._scale import column_variances, expected_variances, share_of_spread
 from evermix.families.base import Family
@@ -148,6 +149,17 @@ class DiagonalGaussian(Family):
             xp.sum(xp.log1p(weight[k] * (x - mean[k]) ** 2), axis=1) for k in range(eta.shape[0])
         ]
         return constant - (shape + 0.5) * xp.stack(growth, axis=1)
+
+    def draw_params(self, eta: Array, rng: np.random.Generator) -> Array:
+        """Draw [lambda mu, -lambda / 2, -sum lambda mu^2 / 2, sum log lambda / 2], (K, E)."""
+        mean, kappa, shape, rate = self._standard(eta)
+        shape = np.broadcast_to(shape[:, None], rate.shape)
+        logs = draw_log_gamma(shape, rng) - np.log(rate)
+        root = np.exp(0.5 * logs)
+        noise = rng.standard_normal(mean.shape) / np.sqrt(kappa)[:, None]
+        white = root * mean + noise  # root * mu: finite also where lambda is zero and mu infinite
+        square, half_logs = -0.5 * np.sum(white**2, axis=1), 0.5 * np.sum(logs, axis=1)
+        return np.column_stack([root * white, -0.5 * root**2, square, half_logs])
 
     def draw(self, eta: Array, mass: float, rng: np.random.Generator) -> Array:
         """Draw variances and means, then one row (D,)."""

@@ -120,6 +120,13 @@ class FixedGaussian(Family):
         ]
         return constant + 0.5 * xp.stack(distance, axis=1)
 
+    def draw_params(self, eta: Array, rng: np.random.Generator) -> Array:
+        """Draw [mu / v, -mu^2 / (2 v)], (K, 2 D)."""
+        v, kappa = self._variance, eta[:, self._D :]
+        noise = np.sqrt(v / kappa) * rng.standard_normal(kappa.shape)
+        mean = eta[:, : self._D] / kappa + noise
+        return np.column_stack([mean / v, -0.5 * mean**2 / v])
+
     def draw(self, eta: Array, mass: float, rng: np.random.Generator) -> Array:
         """Draw a mean, then one row (D,)."""
         kappa = eta[self._D :]

@@ -11,10 +11,12 @@ from evermix.families._hyper import as_given, column, covariance, degrees, posit
 from evermix.families._scale import column_variances, expected_variances, share_of_spread
 from evermix.families._wishart import (
     draw_covariance_factor,
+    draw_precision_factors,
     expected_log_det,
     inverse,
     log_det,
     log_normaliser,
+    quadratics,
     squares,
     whiteners,
 )
@@ -157,11 +159,22 @@ class Gaussian(Family):
         scale = 0.5 * (D * xp.log(2 * shrink) - log_det(B))
         return gammas + scale - 0.5 * (nu + 1) * xp.log1p(shrink * self._distances(X, mean, B))
 
-    def expected_log_likelihood(self, X: Array, eta: Array) -> Array:
-        """E log p(x | mu, Lambda) (N, K), base measure left out."""
+    def log_likelihood(self, X: Array, params: Array) -> Array:
+        """Log p(x | mu, Lambda) (N, K), base measure left out."""
+        D, x = self._D, X - self.origin
+        return quadratics(x, params[:, :D], params[:, D:-2]) + params[:, -2] + params[:, -1]
+
+    def draw_params(self, eta: Array, rng: np.random.Generator) -> Array:
+        """Draw [Lambda mu, -Lambda / 2, -mu^T Lambda mu / 2, log|Lambda| / 2], (K, E)."""
+        D = self._D
         mean, kappa, nu, B = self._standard(eta)
-        distance = nu * self._distances(X, mean, B)
-        return 0.5 * (expected_log_det(nu, B) - self._D / kappa - distance)
+        R = draw_precision_factors(nu, B, rng)
+        noise = rng.standard_normal(mean.shape) / np.sqrt(kappa)[:, None]
+        white = (mean[:, None, :] @ R)[:, 0] + noise  # R^T mu
+        first = (R @ white[:, :, None])[:, :, 0]
+        second = -0.5 * (R @ R.transpose(0, 2, 1)).reshape(len(eta), D * D)
+        square = -0.5 * np.sum(white**2, axis=1)
+        return np.column_stack([first, second, square, np.linalg.slogdet(R)[1]])
 
     def draw(self, eta: Array, mass: float, rng: np.random.Generator) -> Array:
         """Draw a covariance and a mean, then one row (D,)."""

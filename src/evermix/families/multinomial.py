@@ -6,9 +6,10 @@ from typing import ClassVar, Self
 import numpy as np
 from scipy import sparse
 
-from evermix._xp import Array, digamma, gammaln
+from evermix._xp import Array, digamma, gammaln, logsumexp
+from evermix.families._gamma import draw_log_gamma
 from evermix.families._hyper import as_given, positive_columns
-from evermix.families.base import Family
+from evermix.families.base import Family, finite
 from evermix.kernels.multinomial import MultinomialWork, fuse_pairs, log_marginals
 from evermix.kernels.rising import factors
 from evermix.kernels.rows import SparseRows, plain
@@ -115,11 +116,10 @@ class Multinomial(Family):
             out[:, k] -= gammaln(total + length) - gammaln(total)
         return out
 
-    def expected_log_likelihood(self, X: Array, eta: Array) -> Array:
-        """E log p(x | phi) under clusters eta, (N, K), coefficient left out."""
-        counts = sparse.csr_array(X)
-        mean = self.mean_params(eta)
-        return counts @ mean[:, :-1].T + np.outer(counts.sum(axis=1), mean[:, -1])
+    def log_likelihood(self, X: Array, params: Array) -> Array:
+        """Log p(x | word probabilities) (N, K), coefficient left out."""
+        counts, params = sparse.csr_array(X), finite(params)
+        return counts @ params[:, :-1].T + np.outer(counts.sum(axis=1), params[:, -1])
 
     def numbers_seen(self, tally: Tally) -> Array:
         """How many words each cluster was learnt from, (K,)."""
@@ -146,6 +146,15 @@ class Multinomial(Family):
         gone = seen[:, rows].T @ mean - marginal[rows, None]
         stays = mean[:, rows].T @ seen - marginal
         return np.maximum(gone, stays)
+
+    def draw_params(self, eta: Array, rng: np.random.Generator) -> Array:
+        """Draw log gammas of the words, and last minus the log of their sum, (K, V + 1).
+
+        Word probabilities are gammas over their sum. Small alphas make gammas that underflow, not
+        so their logs.
+        """
+        logs = draw_log_gamma(eta[:, :-1], rng)
+        return np.column_stack([logs, -logsumexp(logs, axis=1)])
 
     def draw(self, eta: Array, mass: float, rng: np.random.Generator) -> Array:
         """Draw word probabilities, then a document (V,) as long as the cluster's average."""

@@ -6,6 +6,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from evermix._xp import Array, digamma, gammaln, namespace
+from evermix.families._gamma import draw_log_gamma
 from evermix.families._hyper import positive_columns
 from evermix.families.base import Family
 from evermix.kernels.base import refresh_all
@@ -104,6 +105,12 @@ class Poisson(Family):
             xp.sum(gammaln(shape[k] + x) - gammaln(shape[k]), axis=1) for k in range(eta.shape[0])
         ]
         return constant - x @ xp.log1p(rate).T + xp.stack(rising, axis=1)
+
+    def draw_params(self, eta: Array, rng: np.random.Generator) -> Array:
+        """Draw [log lambda, -lambda], (K, 2 D)."""
+        shape, rate = eta[:, : self._D], eta[:, self._D :]
+        logs = draw_log_gamma(shape, rng) - np.log(rate)
+        return np.column_stack([logs, -np.exp(logs)])
 
     def draw(self, eta: Array, mass: float, rng: np.random.Generator) -> Array:
         """Draw rates, then one row (D,)."""

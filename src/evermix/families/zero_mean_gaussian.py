@@ -11,10 +11,12 @@ from evermix.families._hyper import as_given, covariance, degrees
 from evermix.families._scale import expected_variances
 from evermix.families._wishart import (
     draw_covariance_factor,
+    draw_precision_factors,
     expected_log_det,
     inverse,
     log_det,
     log_normaliser,
+    quadratics,
     squares,
     whiteners,
 )
@@ -112,10 +114,17 @@ class ZeroMeanGaussian(Family):
         scale = 0.5 * (D * math.log(2) - log_det(B))
         return gammas + scale - 0.5 * (nu + 1) * xp.log1p(_squares(X, B))
 
-    def expected_log_likelihood(self, X: Array, eta: Array) -> Array:
-        """E log p(x | Lambda) (N, K), base measure left out."""
-        nu, B = self._standard(eta)
-        return 0.5 * (expected_log_det(nu, B) - nu * _squares(X, B))
+    def log_likelihood(self, X: Array, params: Array) -> Array:
+        """Log p(x | Lambda) (N, K), base measure left out."""
+        first = namespace(params).zeros((params.shape[0], self._D))
+        return quadratics(X, first, params[:, :-1]) + params[:, -1]
+
+    def draw_params(self, eta: Array, rng: np.random.Generator) -> Array:
+        """Draw [-Lambda / 2, log|Lambda| / 2], (K, D D + 1)."""
+        D = self._D
+        R = draw_precision_factors(*self._standard(eta), rng)
+        second = -0.5 * (R @ R.transpose(0, 2, 1)).reshape(len(eta), D * D)
+        return np.column_stack([second, np.linalg.slogdet(R)[1]])
 
     def draw(self, eta: Array, mass: float, rng: np.random.Generator) -> Array:
         """Draw a covariance, then one row (D,)."""
