@@ -9,7 +9,7 @@ Mixture(engine=ADF(...), family=Multinomial(alpha=0.1), prior=NGGP(...))
 
 from importlib.metadata import version
 
-from evermix.engines import ADF, CapacityWarning, Info
+from evermix.engines import ADF, EP, CapacityWarning, Info
 from evermix.estimators import Mixture, PriorScore, load, score_priors, select_prior
 from evermix.families import (
     Bernoulli,
@@ -29,6 +29,7 @@ __version__ = version("evermix")
 __all__ = [
     "ADF",
     "DP",
+    "EP",
     "NGGP",
     "NRM",
     "Bernoulli",

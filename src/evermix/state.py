@@ -2,16 +2,19 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from evermix._xp import Array
 from evermix.tally import Layout, Tally, _grown
 
-__all__ = ["Lineage", "State"]
+__all__ = ["ALIVE", "Lineage", "Record", "State"]
 
 ALIVE, DROPPED = -1, -2
+
+Record: TypeAlias = dict[str, Array]
+"""Named arrays that belong together; an array called ``ids`` holds ids of clusters."""
 
 
 @dataclass
@@ -84,7 +87,14 @@ class State:
     lineage : Lineage
         The life of every id.
     clock : int
-        Observations of positive weight seen so far.
+        Observations of positive weight seen so far; revisits count.
+    lap : int
+        Laps over the data that are finished.
+    at : int
+        Batches of the current lap that are done.
+    memo : dict of records
+        What an engine remembers of the data themselves, by a key: the assignments of each batch,
+        the draws of a chain. Engines that see data once have none.
     """
 
     tally: Tally
@@ -92,6 +102,9 @@ class State:
     latents: dict[str, Array]
     lineage: Lineage = field(default_factory=Lineage)
     clock: int = 0
+    lap: int = 0
+    at: int = 0
+    memo: dict[str, Record] = field(default_factory=dict)
 
     def reserve(self, capacity: int) -> None:
         """Make room for ``capacity`` clusters."""
@@ -99,6 +112,11 @@ class State:
         for name, column in self.columns.items():
             if column.shape[0] < self.tally.capacity:
                 self.columns[name] = _grown(column, self.tally.capacity, axis=0)
+
+    def append(self, ids: Array) -> None:
+        """Add empty clusters with these ids (n,)."""
+        self.tally.append(ids)
+        self.reserve(self.tally.capacity)
 
     def take(self, index: Array) -> None:
         """Keep the clusters ``index`` (positions, or a mask), in that order."""
@@ -109,6 +127,12 @@ class State:
 
     def rename(self, ids: Array) -> None:
         """Give the clusters these ids (K,), a permutation of 0..K-1, and start a new lineage."""
+        name = np.full(self.lineage.next_id, DROPPED)
+        name[self.tally.ids] = ids
+        for record in self.memo.values():
+            if "ids" in record:
+                today = self.lineage.current(record["ids"])
+                record["ids"][:] = np.where(today >= 0, name[today], DROPPED)
         born = [self.lineage.born[k] for k in self.tally.ids]
         self.tally.ids[:] = ids
         order = np.argsort(ids)
@@ -124,8 +148,11 @@ class State:
         for name in ("born", "ended", "into"):
             values = getattr(self.lineage, name)
             arrays[f"lineage.{name}"] = np.array(values, dtype=np.int64)
+        for key, record in self.memo.items():
+            arrays |= {f"memo.{key}.{name}": values for name, values in record.items()}
         copies = {name: np.array(values, order="C") for name, values in arrays.items()}
-        return copies, {"clock": self.clock, "layout": t.layout.value}
+        counters = {"clock": self.clock, "lap": self.lap, "at": self.at}
+        return copies, {**counters, "layout": t.layout.value}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Array], header: Mapping[str, Any]) -> "State":
@@ -149,4 +176,10 @@ class State:
             columns[name] = _grown(column, tally.capacity, axis=0)
         latents = {name: np.array(values) for name, values in group("latent.").items()}
         lineage = Lineage(**{name: v.tolist() for name, v in group("lineage.").items()})
-        return cls(tally, columns, latents, lineage, int(header["clock"]))
+        memo: dict[str, Record] = {}
+        for path, values in group("memo.").items():
+            key, name = path.split(".", 1)
+            memo.setdefault(key, {})[name] = np.array(values)
+        # Files of format 1 know neither laps nor memos.
+        counters = {name: int(header.get(name, 0)) for name in ("clock", "lap", "at")}
+        return cls(tally, columns, latents, lineage, **counters, memo=memo)

@@ -7,7 +7,7 @@ import pytest
 from cases import Plain, documents, model_for, text_model
 from scipy import sparse
 
-import evermix.engines.adf as adf
+import evermix.engines.filter as filter
 from evermix import ADF, DP, NGGP, GeneralizedDirichlet, Mixture, PitmanYor
 from evermix.engines.base import Batch, CapacityWarning
 from evermix.families import FAMILIES
@@ -35,7 +35,7 @@ def test_laws_hold_for_every_prior(prior):
 
 def test_laws_hold_across_rounds_of_tidying(monkeypatch):
     """Pruning, joining and rebuilding happen at fixed clocks, so cuts still change nothing."""
-    monkeypatch.setattr(adf, "CHECK_EVERY", 16)
+    monkeypatch.setattr(filter, "CHECK_EVERY", 16)
     for name in ("Multinomial", "Gaussian", "ZeroMeanGaussian"):
         model, X = model_for(name, NGGP(5.0, 0.5, 1.0), n=200)
         check_engine(ADF(birth=0.01, merge=0.0), model, X)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from cases import model_for
 
-import evermix.engines.adf as adf
+import evermix.engines.filter as filter
 from evermix import ADF, NGGP
 from evermix.engines.base import Batch
 from evermix.families import FAMILIES
@@ -14,7 +14,7 @@ from evermix.state import State
 @pytest.mark.parametrize("name", FAMILIES)
 def test_batches_of_one_row_and_resumes_give_the_same_bits(name, monkeypatch):
     """What is derived from the state is rebuilt at every cut, exactly as it was."""
-    monkeypatch.setattr(adf, "CHECK_EVERY", 40)
+    monkeypatch.setattr(filter, "CHECK_EVERY", 40)
     model, X = model_for(name, NGGP(5.0, 0.5, 1.0))
     weights = np.random.default_rng(0).choice([0.0, 0.2, 1.0, 3.0], X.shape[0])
     engine = ADF(birth=0.01, merge=0.0)

@@ -81,9 +81,9 @@ def test_a_cluster_is_judged_again_only_after_it_has_changed():
 
 
 def test_joining_conserves_mass_and_statistics_in_a_stream(monkeypatch):
-    import evermix.engines.adf as adf
+    import evermix.engines.filter as filter
 
-    monkeypatch.setattr(adf, "CHECK_EVERY", 50)
+    monkeypatch.setattr(filter, "CHECK_EVERY", 50)
     X = documents(600, V=12, words=6)
     model = text_model(NGGP(20.0, 0.5, 1.0))
     rng = np.random.default_rng(0)

@@ -2,6 +2,7 @@
 
 import inspect
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -27,10 +28,13 @@ class Batch(NamedTuple):
     X : array (N, D) or CSR matrix (N, D), float64
     weights : array (N,)
         Weight of each row; a row of weight zero is labelled but teaches nothing.
+    key : int
+        Number of the batch, by which engines that come back to the data know it again.
     """
 
     X: Array
     weights: Array
+    key: int = 0
 
 
 class RowResults(NamedTuple):
@@ -81,6 +85,10 @@ class Info:
         Wall time of the step.
     results : RowResults or None
         What was said of each row.
+    lap : int
+        Laps that were finished before the step.
+    scalars : dict of float
+        Further numbers by name: how far assignments moved, the state of a chain.
     """
 
     rows: int
@@ -92,6 +100,8 @@ class Info:
     log_predictive: float = 0.0
     seconds: float = 0.0
     results: RowResults | None = None
+    lap: int = 0
+    scalars: dict[str, float] = field(default_factory=dict)
 
     def summary(self) -> "Info":
         """Return the same without the row results, small enough to keep."""
@@ -110,6 +120,10 @@ class Engine(ABC):
 
     needs: ClassVar[tuple[type[Prior], ...]]
     """Capabilities that the prior must have."""
+    streams: ClassVar[bool] = False
+    """Whether it learns rows as they come and needs none of them again."""
+    whole: ClassVar[bool] = False
+    """Whether a batch must hold all rows."""
 
     def check(self, model: Model) -> None:
         """Raise TypeError or ValueError if this engine cannot work with the model."""
@@ -131,16 +145,48 @@ class Engine(ABC):
     ) -> tuple[State, Info]:
         """Learn one batch.   Consumes: state."""
 
-    def end_lap(self, model: Model, state: State) -> tuple[State, Info]:
+    def order(self, state: State, n: int) -> Array:
+        """Return the order (n,) in which this lap visits the n batches."""
+        del state
+        return np.arange(n)
+
+    def end_lap(
+        self, model: Model, state: State, batches: Sequence[Batch], rng: np.random.Generator
+    ) -> tuple[State, Info]:
         """Tidy up after all data have been seen; streams never end, so they never call this.
 
         Consumes: state.
         """
-        return state, Info(rows=0, clock=state.clock, K=state.tally.K)
+        del model, batches, rng
+        return state, Info(rows=0, clock=state.clock, K=state.tally.K, lap=state.lap)
+
+    def finished(self, state: State) -> bool:
+        """Whether there is nothing more to do; asked between two laps."""
+        return state.lap >= 1
+
+    def check_memo(self, state: State, n_rows: int) -> None:
+        """Raise ValueError if what a state remembers of data cannot be of ``n_rows`` rows."""
+        del n_rows
+        if state.memo:
+            raise ValueError(f"{type(self).__name__} remembers nothing, got {sorted(state.memo)}.")
 
     @abstractmethod
     def log_weights(self, model: Model, state: State) -> Array:
         """Log predictive probabilities (K + 1,) of the clusters and, last, of a new one."""
+
+    def point(self, model: Model, state: State, batch: Batch | None) -> tuple[Model, State]:
+        """Return the model and the state that labels are predicted from.
+
+        ``batch`` holds all rows, for engines that want them whole.
+        """
+        del batch
+        return model, state
+
+    def views(
+        self, model: Model, state: State, batch: Batch | None
+    ) -> Iterable[tuple[Model, State]]:
+        """Return the models and states whose predictive densities are averaged."""
+        return [self.point(model, state, batch)]
 
     def to_spec(self) -> dict[str, Any]:
         """Return the settings as a JSON-ready dict."""

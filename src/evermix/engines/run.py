@@ -1,8 +1,11 @@
-"""The loop over batches, written once for every engine."""
+"""The loops over batches, written once for every engine.
+
+An interrupt (Ctrl-C) waits for the step in progress, so that the state is always whole.
+"""
 
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 from typing import TypeAlias
@@ -13,7 +16,7 @@ from evermix.engines.base import Batch, Engine, Info
 from evermix.model import Model
 from evermix.state import State
 
-__all__ = ["Observer", "run"]
+__all__ = ["Observer", "run", "run_laps"]
 
 Observer: TypeAlias = Callable[[State, Info], None]
 """Called after every step with the new state, which it must not change, and what happened."""
@@ -27,14 +30,42 @@ def run(
     rng: np.random.Generator,
     observers: Iterable[Observer] = (),
 ) -> State:
-    """Step through the batches, telling every observer after each.   Consumes: state.
-
-    An interrupt (Ctrl-C) waits for the step in progress, so that the state is always whole.
-    """
+    """Step once through a stream of batches, telling every observer.   Consumes: state."""
     observers = tuple(observers)
     for batch in batches:
         with _interrupts_wait():
             state, info = engine.step(model, state, batch, rng)
+            for observe in observers:
+                observe(state, info)
+    return state
+
+
+def run_laps(
+    engine: Engine,
+    model: Model,
+    state: State,
+    batches: Sequence[Batch],
+    rng: np.random.Generator,
+    observers: Iterable[Observer] = (),
+) -> State:
+    """Go round the batches until the engine has finished, from where the state stands.
+
+    Observers are told after every step and after every lap (then ``info.rows`` is 0).
+    Consumes: state.
+    """
+    observers = tuple(observers)
+    while not engine.finished(state):
+        order = engine.order(state, len(batches))
+        while state.at < len(batches):
+            with _interrupts_wait():
+                batch = batches[int(order[state.at])]
+                state, info = engine.step(model, state, batch, rng)
+                state.at += 1
+                for observe in observers:
+                    observe(state, info)
+        with _interrupts_wait():
+            state, info = engine.end_lap(model, state, batches, rng)
+            state.lap, state.at = state.lap + 1, 0
             for observe in observers:
                 observe(state, info)
     return state

@@ -33,11 +33,14 @@ def check_learnt(
         raise ValueError(f"statistics of {state.tally.size} numbers do not fit {family!r}.")
     _check_lineage(state)
     _same_length(*results)
+    if state.lap < 0 or state.at < 0:
+        raise ValueError(f"wanted laps >= 0, got {state.lap} and {state.at} batches.")
+    engine.check_memo(state, len(results.labels))
 
 
 def check_waiting(waiting: list[Batch], n_features: int) -> None:
     """Raise ValueError unless every waiting batch holds finite rows and their weights."""
-    for X, weights in waiting:
+    for X, weights, _ in waiting:
         if X.shape != (len(weights), n_features) or weights.ndim != 1 or not len(weights):
             raise ValueError(f"rows {X.shape} and weights {weights.shape} do not fit together.")
         if not (np.all(np.isfinite(X)) and np.all(weights >= 0)):

@@ -1,8 +1,9 @@
 """The scikit-learn estimator: a mixture is a family, a prior and an engine."""
 
 from collections import deque
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin, DensityMixin
@@ -13,9 +14,17 @@ from evermix._xp import Array, logsumexp
 from evermix.engines.adf import ADF
 from evermix.engines.base import Batch, Engine, Info, RowResults
 from evermix.engines.moves.prune import drop
-from evermix.engines.run import run
+from evermix.engines.run import run, run_laps
 from evermix.estimators.resolve import WARMUP, check_cap, resolve
-from evermix.estimators.rows import automatic_family, cut, prepare_rows, prepare_weights, stack
+from evermix.estimators.rows import (
+    BATCH,
+    Cuts,
+    automatic_family,
+    fingerprint,
+    prepare_rows,
+    prepare_weights,
+    stack,
+)
 from evermix.families.base import Family
 from evermix.kernels.scoring import score_rows
 from evermix.model import Model
@@ -26,6 +35,7 @@ from evermix.state import Lineage, State
 __all__ = ["Mixture"]
 
 _FEATURES = ("n_features_in_", "feature_names_in_")
+Watch: TypeAlias = Callable[["Mixture", Info], None]
 HISTORY = 10_000  # steps remembered in `history_`, so that endless streams stay bounded
 
 
@@ -88,6 +98,9 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
 
     _state: State
     _results: RowResults
+    _rows_seen: str | None  # a fit knows its rows again by their fingerprint
+    _batch: Batch | None  # all rows of a fit, for engines that want them whole
+    _seen_from: tuple[Model, State] | None  # what labels are predicted from, if it was asked for
 
     def __init__(
         self,
@@ -105,8 +118,12 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
 
     # ---- learning --------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, observers: Iterable[Watch] = ()
+    ) -> Self:
         """Forget everything and learn these rows.
+
+        An interrupt (Ctrl-C) leaves a model that can be used, and :meth:`resume` goes on.
 
         Parameters
         ----------
@@ -114,16 +131,42 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
         y : ignored
         sample_weight : array (N,) or None
             A row of weight w is met once and adds w to the mass of its clusters.
+        observers : iterable of callables
+            Each is called as ``observer(mix, info)`` after every step and after every lap (then
+            ``info.rows`` is 0); it may save the mixture.
         """
         family, X, weights = self._validated(X, sample_weight, reset=True)
         model = self._resolved(family, X, weights)
         self._begin(family)
         self._start(model)
-        self._learn(X, weights)
-        self._state, info = self._engine().end_lap(model, self._state)
-        self._history.append(info)
-        self._follow(X)
-        self._compact(X, weights)
+        self._go_round(X, weights, observers)
+        return self
+
+    def resume(
+        self, X: Any, y: Any = None, sample_weight: Any = None, observers: Iterable[Watch] = ()
+    ) -> Self:
+        """Go on with a fit that was interrupted, with the same rows, as if it had not been.
+
+        A fit that was finished goes on too, if ``set_params`` has given its engine more to do.
+        Parameters are those of :meth:`fit`.
+        """
+        check_is_fitted(self)
+        if self._rows_seen is None:
+            raise ValueError("there is no fit to go on with: this model was taught by partial_fit.")
+        if type(self._engine()).__name__ != self._began_with:
+            raise ValueError(
+                f"the fit was begun with the engine {self._began_with}, got {self._engine()!r}. "
+                "Set the engine back, or call fit."
+            )
+        _, X, weights = self._validated(X, sample_weight, reset=False)
+        if fingerprint(X, weights) != self._rows_seen:
+            raise ValueError(
+                "these are not the rows, or not the weights, that the fit was begun with. Give the "
+                "same X and sample_weight again, or call fit."
+            )
+        self._engine().check(self.model_)
+        if not self._engine().finished(self._state):
+            self._go_round(X, weights, observers)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -131,12 +174,18 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters are those of :meth:`fit`.
         """
+        if not self._engine().streams:
+            raise TypeError(
+                f"{type(self._engine()).__name__} comes back to its rows, so it cannot learn them "
+                "as they come. Use fit, or an engine that streams: em.ADF()."
+            )
         first = not self.__sklearn_is_fitted__()
         family, X, weights = self._validated(X, sample_weight, reset=first)
         if first:
             self._engine().check(Model(family, self._prior()))
             family.candidates(X[:WARMUP])  # hyperparameters that cannot be are told at once
             self._begin(family)
+        self._rows_seen = None
         if self._model is not None:
             self._learn(X, weights)
             return self
@@ -153,17 +202,23 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> Array:
         """Return the id of the most probable cluster of each row, (N,)."""
-        return self.cluster_ids_[np.argmax(self._log_joint(X)[0][:, :-1], axis=1)]
+        return self.cluster_ids_[np.argmax(self._log_joint(X)[:, :-1], axis=1)]
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each cluster (N, K); column j is ``cluster_ids_[j]``."""
-        old = self._log_joint(X)[0][:, :-1]
+        old = self._log_joint(X)[:, :-1]
         return np.exp(old - logsumexp(old, axis=1)[:, None])
 
     def score_samples(self, X: Any) -> Array:
         """Return the log predictive density of each row (N,), base measure included."""
-        joint, base = self._log_joint(X)
-        return logsumexp(joint, axis=1) + base
+        X = self._prepared(X)
+        engine = self._engine()
+        views = [
+            logsumexp(log_joint(engine, model, state, X), axis=1)
+            for model, state in engine.views(self.model_, self._state, self._batch)
+        ]
+        mean = logsumexp(np.stack(views), axis=0) - np.log(len(views))
+        return mean + self.model_.family.log_base(X)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean log predictive density of the rows."""
@@ -178,10 +233,10 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
         labels : int64 array (n_samples,)
             The id of the cluster that each row comes from; -1 for a cluster not seen before.
         """
-        self._settle()
-        family, tally = self.model_.family, self._state.tally
+        model, state = self._point()
+        family, tally = model.family, state.tally
         rng = generator(self.random_state)
-        weights = np.exp(self._engine().log_weights(self.model_, self._state))
+        weights = np.exp(self._engine().log_weights(model, state))
         rows = rng.choice(tally.K + 1, size=n_samples, p=weights / weights.sum())
         stats = np.vstack([tally.stats, np.zeros(tally.size)])
         mass = np.append(tally.mass, 0.0)
@@ -205,19 +260,17 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def n_clusters_(self) -> int:
         """Number of clusters."""
-        self._settle()
-        return self._state.tally.K
+        return self._point()[1].tally.K
 
     @property
     def cluster_ids_(self) -> Array:
         """Ids of the clusters, (K,)."""
-        self._settle()
-        return self._state.tally.ids.copy()
+        return self._point()[1].tally.ids.copy()
 
     @property
     def weights_(self) -> Array:
         """Predictive probability of each cluster (K,), if the next row is not of a new one."""
-        log_weights = self._engine().log_weights(self.model_, self._state)[:-1]
+        log_weights = self._engine().log_weights(*self._point())[:-1]
         return np.exp(log_weights - logsumexp(log_weights))
 
     @property
@@ -261,6 +314,7 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
         super().__setstate__(state)
         if "_state" in state:  # memory-mapped pickles come read-only, but streams go on writing
             self._state = State.from_arrays(*self._state.to_arrays())
+            self._seen_from = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -308,6 +362,9 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
         self._model: Model | None = None
         self._waiting: list[Batch] = []
         self._history: deque[Info] = deque(maxlen=HISTORY)
+        self._rows_seen = None
+        self._batch = None
+        self._seen_from = None
 
     @property
     def _n_waiting(self) -> int:
@@ -324,6 +381,8 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
     def _start(self, model: Model) -> None:
         self._rng = generator(self.random_state)
         self._state = self._engine().start(model, self._rng)
+        self._began_with = type(self._engine()).__name__
+        self._results = RowResults.empty(0)
         self._model = model
 
     def _settle(self) -> None:
@@ -340,6 +399,7 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
         self._results = RowResults(*(values[-last:] for values in self._results))
 
     def _learn(self, X: Array, weights: Array) -> None:
+        """Learn rows of a stream."""
         parts: list[RowResults] = []
         model = self._model
         assert model is not None
@@ -347,16 +407,51 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
         def remember(state: State, info: Info) -> None:
             assert info.results is not None
             parts.append(info.results)
-            self._state = state
-            self._history.append(info.summary())
+            self._keep(state, info)
 
         try:
-            run(self._engine(), model, self._state, cut(X, weights), self._rng, [remember])
+            run(self._engine(), model, self._state, Cuts(X, weights), self._rng, [remember])
         finally:  # an interrupt leaves the labels of the rows that were learnt
             if parts:
                 columns = zip(*parts, strict=True)
                 self._results = RowResults(*(np.concatenate(values) for values in columns))
                 self._follow(X[: len(self._results.labels)])
+
+    def _go_round(self, X: Array, weights: Array, observers: Iterable[Watch]) -> None:
+        """Learn the rows of a fit, lap after lap, from where the state stands."""
+        engine, model, n = self._engine(), self._model, len(weights)
+        assert model is not None
+        observers = tuple(observers)
+        batches = Cuts(X, weights, n if engine.whole else BATCH)
+        self._rows_seen = fingerprint(X, weights)
+        self._batch = Batch(X, weights) if engine.whole else None
+        results, known = RowResults.empty(n), len(self._results.labels)
+        for values, before in zip(results, self._results, strict=True):
+            values[:known] = before
+
+        def remember(state: State, info: Info) -> None:
+            if info.results is not None:
+                order = engine.order(state, len(batches))
+                first = int(order[state.at - 1]) * batches.size
+                for values, part in zip(results, info.results, strict=True):
+                    values[first : first + info.rows] = part
+            done = n if state.lap else min(state.at * batches.size, n)
+            self._results = RowResults(*(values[:done] for values in results))
+            self._keep(state, info)
+            for observe in observers:
+                observe(self, info)
+
+        try:
+            run_laps(engine, model, self._state, batches, self._rng, [remember])
+        finally:
+            if engine.streams or not engine.whole:
+                self._follow(X[: len(self._results.labels)])
+        if not engine.whole:
+            self._compact(X, weights)
+
+    def _keep(self, state: State, info: Info) -> None:
+        self._state, self._seen_from = state, None
+        self._history.append(info.summary())
 
     def _follow(self, X: Array) -> None:
         """Call the rows X of the last call by the names that their clusters have now."""
@@ -372,24 +467,38 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
         """Drop clusters that own no row that counts, and name the others 0..K-1 as they appear."""
         owners, first = np.unique(self._results.labels[weights > 0], return_index=True)
         drop(self._state, ~np.isin(self._state.tally.ids, owners))
+        self._seen_from = None
         self._follow(X)
         name = np.empty(self._state.lineage.next_id, dtype=np.int64)
         name[owners[np.argsort(first)]] = np.arange(len(owners))
         self._results.labels[:] = name[self._results.labels]
         self._state.rename(name[self._state.tally.ids])
 
-    def _log_joint(self, X: Any) -> tuple[Array, Array]:
-        """Log weight plus log predictive (N, K + 1), the last for a new cluster; and log h."""
+    def _point(self) -> tuple[Model, State]:
+        """Return the model and the state that labels are predicted from."""
+        self._settle()
+        if self._seen_from is None:
+            self._seen_from = self._engine().point(self.model_, self._state, self._batch)
+        return self._seen_from
+
+    def _prepared(self, X: Any) -> Array:
+        """Return rows to ask about, validated."""
         self._settle()
         accept = "csr" if self._family.sparse else False
         X = validate_data(self, X, reset=False, accept_sparse=accept, dtype="numeric")
-        X = prepare_rows(self._family, X)
-        return self._joint(X), self.model_.family.log_base(X)
+        return prepare_rows(self._family, X)
+
+    def _log_joint(self, X: Any) -> Array:
+        """Log weight plus log predictive (N, K + 1), the last for a new cluster."""
+        return self._joint(self._prepared(X))
 
     def _joint(self, X: Array) -> Array:
-        assert self._model is not None
-        family, state = self._model.family, self._state
-        slots = state.tally.K + 1
-        joint = np.empty((X.shape[0], slots))
-        score_rows(family.workspace(state.tally, state.columns), family.rows(X), slots, joint)
-        return joint + self._engine().log_weights(self._model, state)
+        return log_joint(self._engine(), *self._point(), X)
+
+
+def log_joint(engine: Engine, model: Model, state: State, X: Array) -> Array:
+    """Log weight plus log predictive of prepared rows, (N, K + 1), base measure left out."""
+    family, slots = model.family, state.tally.K + 1
+    joint = np.empty((X.shape[0], slots))
+    score_rows(family.workspace(state.tally, state.columns), family.rows(X), slots, joint)
+    return joint + engine.log_weights(model, state)

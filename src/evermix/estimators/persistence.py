@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+from scipy import sparse
 
 from evermix._random import restore
 from evermix._xp import Array
@@ -22,6 +23,8 @@ from evermix.priors.base import Prior
 from evermix.state import State
 
 __all__ = ["load", "load_with_extra", "save"]
+
+_CSR = ("data", "indices", "indptr")
 
 Part = TypeVar("Part", Family, Prior, Engine)
 
@@ -50,9 +53,12 @@ def save(mix: Mixture, path: str | Path, extra: Mapping[str, Any] | None = None)
             "max_clusters": mix._model.max_clusters,
         }
         header["rng"] = mix._rng.bit_generator.state
+        header["fit"] = {"engine": mix._began_with, "rows": mix._rows_seen}
         arrays |= {f"state.{name}": values for name, values in state_arrays.items()}
         last = mix._results._asdict().items()
         arrays |= {f"results.{name}": np.asarray(values) for name, values in last}
+        if mix._batch is not None:
+            arrays |= _packed(mix._batch)
     checkpoint.write(path, arrays, _plain(header))
 
 
@@ -109,6 +115,11 @@ def _restored(
         mix._rng = restore(header["rng"])
         mix._state = State.from_arrays(_group(arrays, "state."), header["state"])
         mix._results = RowResults(**_group(arrays, "results."))
+        # Files of format 1 hold models that were taught in one pass.
+        fit = header.get("fit", {"engine": type(mix._engine()).__name__, "rows": None})
+        mix._began_with, mix._rows_seen = fit["engine"], fit["rows"]
+        if mix._engine().whole:
+            mix._batch = _unpacked(arrays, mix.n_features_in_)
         check_cap(mix._model.max_clusters)
         check_learnt(mix._engine(), mix._model, mix._state, mix._results, mix.n_features_in_)
     else:
@@ -164,3 +175,25 @@ def _get_waiting(arrays: Mapping[str, Array]) -> list[Batch]:
     X, weights, cuts = (arrays[f"waiting.{name}"] for name in ("X", "weights", "cuts"))
     parts = zip(np.split(X, cuts), np.split(weights, cuts), strict=True)
     return [Batch(np.ascontiguousarray(x), np.ascontiguousarray(w)) for x, w in parts]
+
+
+def _packed(batch: Batch) -> dict[str, Array]:
+    """Return all rows of a fit as named arrays."""
+    arrays = {"rows.weights": batch.weights}
+    if not sparse.issparse(batch.X):
+        return arrays | {"rows.X": batch.X}
+    return arrays | {f"rows.{name}": getattr(batch.X, name) for name in _CSR}
+
+
+def _unpacked(arrays: Mapping[str, Array], n_features: int) -> Batch:
+    """Return the rows that :func:`_packed` described, if they are whole."""
+    weights = arrays["rows.weights"]
+    if "rows.X" in arrays:
+        X = np.ascontiguousarray(arrays["rows.X"])
+        check_waiting([Batch(X, weights)], n_features)
+    else:
+        data, indices, indptr = (arrays[f"rows.{name}"] for name in _CSR)
+        shape = len(weights), n_features
+        X = sparse.csr_matrix((data, indices, indptr), shape=shape)  # type: ignore[assignment]
+        X.check_format(full_check=True)  # type: ignore[attr-defined]
+    return Batch(X, weights)

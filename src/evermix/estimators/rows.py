@@ -1,6 +1,7 @@
 """From what the user gave to rows that nothing inside need doubt."""
 
-from collections.abc import Iterator
+import hashlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from evermix.engines.base import Batch
 from evermix.families import Bernoulli, DiagonalGaussian, Gaussian, Multinomial
 from evermix.families.base import Family
 
-__all__ = ["automatic_family", "cut", "prepare_rows", "prepare_weights", "stack"]
+__all__ = ["Cuts", "automatic_family", "fingerprint", "prepare_rows", "prepare_weights", "stack"]
 
 FULL_COVARIANCE = 32  # features up to which "auto" takes full covariances
 HEAVIEST = 1e12  # beyond this one row drowns the rest in rounding
@@ -68,7 +69,30 @@ def stack(parts: list[Array]) -> Array:
     return sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.vstack(parts)
 
 
-def cut(X: Array, weights: Array) -> Iterator[Batch]:
-    """Yield prepared rows in batches."""
-    for start in range(0, len(weights), BATCH):
-        yield Batch(X[start : start + BATCH], weights[start : start + BATCH])
+class Cuts(Sequence[Batch]):
+    """Prepared rows in batches, cut when they are asked for."""
+
+    def __init__(self, X: Array, weights: Array, size: int = BATCH) -> None:
+        self._X, self._weights, self.size = X, weights, max(size, 1)
+
+    def __len__(self) -> int:
+        return -(-len(self._weights) // self.size)
+
+    def __getitem__(self, key: Any) -> Any:
+        if not 0 <= key < len(self):
+            raise IndexError(key)
+        if len(self) == 1:
+            return Batch(self._X, self._weights)
+        some = slice(key * self.size, (key + 1) * self.size)
+        return Batch(self._X[some], self._weights[some], key)
+
+
+def fingerprint(X: Array, weights: Array) -> str:
+    """Return a digest of prepared rows and weights, by which they are known again."""
+    parts: list[Array] = [X]
+    if isinstance(X, sparse.csr_matrix | sparse.csr_array):
+        parts = [X.indptr, X.indices, X.data]
+    digest = hashlib.blake2b(repr(X.shape).encode(), digest_size=16)
+    for values in (*parts, weights):
+        digest.update(np.ascontiguousarray(values).data)
+    return digest.hexdigest()

@@ -23,7 +23,7 @@ from evermix._xp import Array
 
 __all__ = ["FORMAT", "CheckpointError", "read", "write"]
 
-FORMAT = 1
+FORMAT = 2
 """Number of the layout that this version writes; it reads this one and all before."""
 
 _KEY = "evermix"
@@ -62,7 +62,7 @@ def write(
     ...     write(f"{folder}/model.evermix", {"mass": np.arange(3.0)}, {"clock": 3})
     ...     arrays, header = read(f"{folder}/model.evermix")
     >>> arrays["mass"], header["clock"], header["format"]
-    (array([0., 1., 2.]), 3, 1)
+    (array([0., 1., 2.]), 3, 2)
     """
     target = Path(path).resolve()
     content = _serialised(arrays, header)

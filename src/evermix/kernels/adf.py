@@ -11,7 +11,19 @@ from evermix._xp import Array
 from evermix.kernels.base import add, exact, kernel, refresh, score
 from evermix.kernels.weights import new_weight
 
-__all__ = ["CHECK", "DONE", "ROOM", "Clusters", "Out", "Scratch", "Settings", "adf_pass", "reweigh"]
+__all__ = [
+    "CHECK",
+    "DONE",
+    "HARD",
+    "ROOM",
+    "Clusters",
+    "Out",
+    "Scratch",
+    "Settings",
+    "adf_pass",
+    "learn",
+    "reweigh",
+]
 
 DONE, ROOM, CHECK = 0, 1, 2  # why a pass stopped: no rows left, buffers full, time to tidy up
 
@@ -117,6 +129,76 @@ def _log_sum(slots: int, rho: Array) -> float:
 
 
 @kernel
+def learn(
+    work: Any,  # INOUT the family's work
+    rows: Any,  # IN    the family's rows
+    i: int,
+    w: float,
+    prior: Any,  # IN    the prior's scalars
+    clusters: Clusters,  # INOUT
+    scratch: Scratch,  # INOUT up to date for slots 0..K-1; on return rho holds responsibilities
+    last: Array,  # INOUT (3,) the last new-cluster weight
+    settings: Settings,  # IN
+    K: int,
+    alive: int,
+    fresh: int,
+    clock: int,
+    out: Out,  # OUT
+) -> tuple[int, bool]:
+    """Learn row i of weight w, at time ``clock``.
+
+    ``alive`` of the K slots are clusters, the others are empty and have no weight; ``fresh`` is the
+    slot, one of the empty ones or K, that a newborn cluster goes to.
+
+    Returns the number of responsibilities, and whether the cap refused a birth. Entry K of them,
+    if there is one, is the newborn's.
+    """
+    rho = scratch.rho
+    omega = 1.0 if alive == 0 else _new_weight(K, prior, clusters, scratch, last)
+    score(work, rows, i, K + 1, rho)
+    total = omega
+    for k in range(K):
+        total += scratch.weight[k]
+        rho[k] += scratch.log_weight[k]
+    rho[K] += log(omega)
+    evidence = _log_sum(K + 1, rho)
+    out.log_predictive[i] = evidence - log(total)
+
+    wanted = alive == 0 or exp(rho[K] - evidence) > settings.birth
+    refused = wanted and w > 0.0 and alive >= settings.cap
+    born = wanted and w > 0.0 and alive < settings.cap
+    if alive == 0 and not born:  # a row of weight zero before any cluster
+        return 0, refused
+    slots = K + 1 if born else K
+    best = _normalise(slots, rho)
+    out.slot[i] = fresh if best == K else best
+    out.probability[i] = rho[best]
+    out.born[i] = born
+    if w == 0.0:
+        return 0, refused
+
+    if born:
+        clusters.last_seen[fresh] = clock
+        if fresh == K:
+            refresh(work, K + 1, 0.0)
+    for j in range(slots):
+        q = rho[j]
+        if q == 0.0:
+            continue
+        k = fresh if j == K else j
+        clusters.mass[k] += w * q
+        if q >= HARD:
+            clusters.hard[k] += w
+        else:
+            clusters.log_empty[k] += w * log1p(-q)
+        if q > SEEN:
+            clusters.last_seen[k] = clock
+        add(work, rows, i, k, w * q, clusters.mass[k])
+        reweigh(k, prior.sigma, settings.paper, clusters, scratch)
+    return slots, refused
+
+
+@kernel
 def adf_pass(
     work: Any,  # INOUT the family's work
     rows: Any,  # IN    the family's rows
@@ -137,53 +219,31 @@ def adf_pass(
     """
     capacity = clusters.mass.shape[0]
     refused = False
-    rho = scratch.rho
     for i in range(start, weights.shape[0]):
         if K + 2 > capacity:
             return i, K, clock, refused, ROOM
-        omega = 1.0 if K == 0 else _new_weight(K, prior, clusters, scratch, last)
-        score(work, rows, i, K + 1, rho)
-        total = omega
-        for k in range(K):
-            total += scratch.weight[k]
-            rho[k] += scratch.log_weight[k]
-        rho[K] += log(omega)
-        evidence = _log_sum(K + 1, rho)
-        out.log_predictive[i] = evidence - log(total)
-
-        w = weights[i]
-        wanted = K == 0 or exp(rho[K] - evidence) > settings.birth
-        if wanted and w > 0.0 and K >= settings.cap:
-            refused = True
-        born = wanted and w > 0.0 and K < settings.cap
-        slots = K + 1 if born else K
-        if slots == 0:  # a row of weight zero before any cluster
+        now = clock + 1
+        slots, capped = learn(
+            work,
+            rows,
+            i,
+            weights[i],
+            prior,
+            clusters,
+            scratch,
+            last,
+            settings,
+            K,
+            K,
+            K,
+            now,
+            out,
+        )
+        refused = refused or capped
+        if slots == 0:  # the row taught nothing
             continue
-        best = _normalise(slots, rho)
-        out.slot[i] = best
-        out.probability[i] = rho[best]
-        out.born[i] = born
-        if w == 0.0:
-            continue
-
-        clock += 1
-        if born:
-            clusters.last_seen[K] = clock
-            K += 1
-            refresh(work, K, 0.0)
-        for k in range(slots):
-            q = rho[k]
-            if q == 0.0:
-                continue
-            clusters.mass[k] += w * q
-            if q >= HARD:
-                clusters.hard[k] += w
-            else:
-                clusters.log_empty[k] += w * log1p(-q)
-            if q > SEEN:
-                clusters.last_seen[k] = clock
-            add(work, rows, i, k, w * q, clusters.mass[k])
-            reweigh(k, prior.sigma, settings.paper, clusters, scratch)
+        K = max(K, slots)
+        clock = now
         if clock % settings.every == 0:
             return i + 1, K, clock, refused, CHECK
     return weights.shape[0], K, clock, refused, DONE

@@ -20,7 +20,18 @@ from numba.extending import overload
 
 from evermix._xp import Array
 
-__all__ = ["F", "add", "exact", "implement", "kernel", "refresh", "refresh_all", "score", "stamped"]
+__all__ = [
+    "F",
+    "add",
+    "clear",
+    "exact",
+    "implement",
+    "kernel",
+    "refresh",
+    "refresh_all",
+    "score",
+    "stamped",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -116,6 +127,18 @@ def _add(work: Any, rows: Any, i: int, slot: int, weight: float, mass: float) ->
 def _refresh(work: Any, slot: int, mass: float) -> Any:
     chosen = _IMPLEMENTATIONS["refresh", work.instance_class]
     return lambda work, slot, mass: chosen(work, slot, mass)
+
+
+@kernel
+def clear(work: Any, slot: int, statistic_major: bool) -> None:
+    """Empty a slot: no statistics, and the prior's values for what is derived from them."""
+    if statistic_major:
+        for s in range(work.stats.shape[0]):
+            work.stats[s, slot] = 0.0
+    else:
+        for s in range(work.stats.shape[1]):
+            work.stats[slot, s] = 0.0
+    refresh(work, slot, 0.0)
 
 
 @kernel

@@ -1,0 +1,408 @@
+"""Expectation propagation for normalized random measure mixtures: as many laps as it takes.
+
+Every row is taken out of its clusters and learnt again from what all other rows say. What a row has
+added, its *site*, is remembered sparsely: memory follows the number of responsibilities above
+rounding, not rows times clusters.
+
+References
+----------
+Tank, Foti, Fox (2015). Streaming variational inference for Bayesian nonparametric mixture models.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from evermix._xp import Array
+from evermix.engines.base import Batch, Info, RowResults
+from evermix.engines.filter import Filter, warn_once
+from evermix.engines.moves.prune import drop, prune
+from evermix.engines.sites import check_sites, grown, no_sites, places, to_record, to_sites
+from evermix.kernels import adf, ep
+from evermix.model import Model
+from evermix.priors.base import GibbsType
+from evermix.state import ALIVE, State
+from evermix.tally import Layout, Tally
+
+__all__ = ["EP"]
+
+IDLE = 10  # observations per cluster without a visit, after which the first lap drops dust
+ENTRIES = 4  # entries of sites per row for which room is made at first
+
+
+@dataclass(frozen=True)
+class EP(Filter):
+    """Many-pass inference: one streaming pass, then every row is reconsidered, lap after lap.
+
+    The first lap is that of :class:`ADF`. Laps end early when the assignments have settled.
+
+    Parameters
+    ----------
+    laps : int
+        At most so many passes over the data.
+    birth : float
+        A new cluster is opened when its responsibility exceeds this (see :class:`ADF`).
+    rule : {"expected", "paper"}
+        Predictive weight of a cluster (see :class:`ADF`).
+    merge : float or None
+        After each lap, fuse two clusters when the log odds for it exceed this many nats; None for
+        no merges.
+    tol : float
+        Stop when no responsibility has changed by more than this in a lap.
+    shuffle : bool
+        Visit rows in a new random order in every lap after the first.
+    validation : float
+        Share of the rows, drawn at random, that is only scored and not learnt. If it is positive,
+        stop when their log predictive density has not risen for ``patience`` laps.
+    patience : int
+        See ``validation``.
+    """
+
+    laps: int = 50
+    birth: float = 0.1
+    rule: str = "expected"
+    merge: float | None = 5.0
+    tol: float = 1e-3
+    shuffle: bool = False
+    validation: float = 0.0
+    patience: int = 5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.laps < 1 or self.patience < 1:
+            raise ValueError(
+                f"laps and patience must be at least 1, got {self.laps} and {self.patience}."
+            )
+        if not self.tol >= 0:
+            raise ValueError(f"tol must be >= 0, got {self.tol}.")
+        if not 0 <= self.validation < 1:
+            raise ValueError(f"validation must lie in [0, 1), got {self.validation}.")
+
+    def start(self, model: Model, rng: np.random.Generator) -> State:
+        """Return the state before any data."""
+        state = super().start(model, rng)
+        state.latents["seed"] = rng.integers(2**63 - 1, size=1)
+        # Of this lap: largest change of a responsibility, mass that moved, log predictive density
+        # of the rows that are learnt, and of those that are held out.
+        state.latents["progress"] = np.zeros(4)
+        # Of the last lap: the largest change; of the best one: its held-out score and its number.
+        state.latents["settled"] = np.array([np.inf, -np.inf, 0.0])
+        return state
+
+    def order(self, state: State, n: int) -> Array:
+        """Return the order (n,) in which this lap visits the n batches."""
+        if not self.shuffle or state.lap == 0:
+            return np.arange(n)
+        return np.random.default_rng([state.latents["seed"][0], state.lap]).permutation(n)
+
+    def finished(self, state: State) -> bool:
+        """Whether all laps are done, or nothing has changed in the last one."""
+        if state.lap >= self.laps:
+            return True
+        change, _, best = state.latents["settled"]
+        idle = self.validation > 0 and state.lap - best >= self.patience
+        return state.lap > 1 and (change <= self.tol or idle)
+
+    def step(
+        self, model: Model, state: State, batch: Batch, rng: np.random.Generator
+    ) -> tuple[State, Info]:
+        """Visit the rows of one batch.   Consumes: state."""
+        began = time.perf_counter()
+        self._check_weights(model, batch.weights)
+        n, first_id = len(batch.weights), state.lineage.next_id
+        record = state.memo.setdefault(str(batch.key), to_record(no_sites(n)))
+        if "held" not in record:
+            record["held"] = _held_out(rng, n, self.validation)
+        weights = np.where(record["held"], 0.0, batch.weights)
+        order = rng.permutation(n) if self.shuffle and state.lap > 0 else np.arange(n)
+        visit = _Visit(batch.X, weights, order, to_sites(record), RowResults.empty(n), np.zeros(3))
+        if isinstance(model.prior, GibbsType):
+            sites, dropped, merges = self._compiled(model, state, visit)
+        else:
+            sites, dropped, merges = self._by_arrays(model, state, visit)
+        record |= to_record(sites)
+        results, moved = visit.results, visit.moved
+        results.log_predictive[:] += model.family.log_base(batch.X)
+        learnt = float(results.log_predictive[~record["held"]].sum())
+        progress = state.latents["progress"]
+        progress[0] = max(progress[0], moved[0])
+        progress[1] += moved[1]
+        progress[2] += learnt
+        progress[3] += results.log_predictive.sum() - learnt
+        state.latents["dropped"] -= moved[2]
+        return state, Info(
+            rows=n,
+            clock=state.clock,
+            K=state.tally.K,
+            births=list(range(first_id, state.lineage.next_id)),
+            dropped=dropped,
+            merges=merges,
+            log_predictive=learnt,
+            seconds=time.perf_counter() - began,
+            results=results,
+            lap=state.lap,
+            scalars={"change": float(moved[0]), "moved": float(moved[1])},
+        )
+
+    def end_lap(
+        self, model: Model, state: State, batches: Sequence[Batch], rng: np.random.Generator
+    ) -> tuple[State, Info]:
+        """Drop dust, join, and sum the sites anew against drift.   Consumes: state."""
+        del rng
+        began = time.perf_counter()
+        dust = state.tally.mass < self.birth * _lightest(batches)
+        dropped = [] if dust.all() else drop(state, dust)
+        merges = self._join(model, state)
+        _sum_again(model, state, batches)
+        change, moved, learnt, held = state.latents["progress"]
+        settled = state.latents["settled"]
+        settled[0] = change
+        scalars = {"change": float(change), "moved": float(moved)}
+        if self.validation > 0:
+            scalars["held_out"] = float(held)
+            # The first lap scores rows before the others are known.
+            if state.lap == 0 or held > settled[1]:
+                settled[1:] = held if state.lap else -np.inf, state.lap + 1
+        state.latents["progress"][:] = 0.0
+        return state, Info(
+            rows=0,
+            clock=state.clock,
+            K=state.tally.K,
+            dropped=dropped,
+            merges=merges,
+            log_predictive=float(learnt),
+            seconds=time.perf_counter() - began,
+            lap=state.lap,
+            scalars=scalars,
+        )
+
+    def check_memo(self, state: State, n_rows: int) -> None:
+        """Raise ValueError if the sites cannot be those of ``n_rows`` rows."""
+        n = 0
+        for key, record in state.memo.items():
+            rows = check_sites(record, state.lineage.next_id)
+            if record["held"].shape != (rows,) or record["held"].dtype != bool or not key.isdigit():
+                raise ValueError(f"the record {key} does not hold the sites of a batch.")
+            n += rows
+        if n != n_rows:
+            raise ValueError(f"wanted sites of {n_rows} rows, got those of {n}.")
+
+    # ---- one visit of a batch --------------------------------------------------------------
+
+    def _compiled(self, model: Model, state: State, visit: "_Visit") -> "_Visited":
+        """Visit the rows with the compiled loop."""
+        assert isinstance(model.prior, GibbsType)
+        scalars, n = self.scalars(model.prior), len(visit.order)
+        before, first_id = set(state.tally.ids.tolist()), state.lineage.next_id
+        new = no_sites(n, max(ENTRIES * n, len(visit.sites.q) + n))
+        at, used, holes = 0, 0, np.empty(0, dtype=np.int64)
+        dropped: list[int] = []
+        merges: list[tuple[int, int]] = []
+        why = adf.ROOM
+        while why != adf.DONE:
+            state.reserve(state.tally.K + 2)
+            tally, slots = state.tally, places(state, births=n, holes=holes)
+            clusters, scratch = self._buffers(state, scalars)
+            progress = ep.Progress(
+                tally.K, len(holes), state.lineage.next_id, state.clock, used, at
+            )
+            progress, capped, why = ep.ep_pass(
+                model.family.workspace(tally, state.columns),
+                model.family.rows(visit.X),
+                visit.weights,
+                visit.order,
+                visit.sites,
+                new,
+                scalars,
+                clusters,
+                scratch,
+                slots,
+                tally.layout is Layout.STATISTIC_MAJOR,
+                state.latents["new_weight"],
+                self._settings(model),
+                progress,
+                visit.moved,
+                adf.Out(*visit.results),
+            )
+            tally.K, n_holes, _, state.clock, used, end = progress
+            holes = slots.holes[:n_holes]
+            visit.name_births(state, at, end)
+            at = end
+            if capped:
+                warn_once(model, state)
+            if why == adf.ROOM:
+                state.reserve(2 * tally.capacity)
+            elif why == ep.FULL:
+                new = grown(new, 2 * len(new.q) + tally.K + 1)
+            elif why == adf.CHECK and state.lap == 0:
+                dropped += prune(state, IDLE)
+                merges += self._join(model, state)
+            elif why == adf.CHECK:
+                state.columns |= model.family.columns(tally)
+        dropped += _close_holes(state, holes, before | set(range(first_id, state.lineage.next_id)))
+        state.columns["judged"][: state.tally.K][state.tally.ids >= first_id] = 0.0
+        return _Visited(new, dropped, merges)
+
+    def _by_arrays(self, model: Model, state: State, visit: "_Visit") -> "_Visited":
+        """Visit the rows with plain array maths: any prior, and the reference for the kernel."""
+        dropped: list[int] = []
+        merges: list[tuple[int, int]] = []
+        every = self._settings(model).every
+        found: list[tuple[int, Array, Array]] = []
+        for i in visit.order:
+            old = _gathered(state, visit.sites, i)
+            emptied = _take_out(model, state, visit, i, old)
+            q = self._learn_by_arrays(
+                model, state, visit.X, visit.weights, i, visit.results, emptied
+            )
+            dropped += emptied
+            for k in emptied:
+                state.lineage.drop(k, state.clock)
+            if not len(q):
+                continue
+            ids = state.tally.ids[q > 0].copy()
+            found.append((int(i), ids, q[q > 0]))
+            visit.follow(i, old, dict(zip(ids.tolist(), q[q > 0], strict=True)))
+            if state.clock % every == 0 and state.lap == 0:
+                dropped += prune(state, IDLE)
+                merges += self._join(model, state)
+        state.columns |= model.family.columns(state.tally)
+        return _Visited(_packed(len(visit.order), found), dropped, merges)
+
+
+class _Visit(NamedTuple):
+    """What a visit of a batch needs: rows, weights, order, sites, and where results go."""
+
+    X: Any
+    weights: Array  # (N,)
+    order: Array  # (N,)
+    sites: ep.Sites
+    results: RowResults
+    moved: Array  # (3,) largest change of a responsibility, mass that moved, mass restored
+
+    def name_births(self, state: State, first: int, end: int) -> None:
+        """Enter the births at places first..end of the order into the lineage."""
+        rows = self.order[first:end]
+        clock = state.clock - np.count_nonzero(self.weights[rows])
+        ticks = clock + np.cumsum(self.weights[rows] > 0)
+        for tick in ticks[self.results.born[rows]]:
+            state.lineage.birth(int(tick))
+
+    def follow(self, i: int, old: dict[int, float], new: dict[int, float]) -> None:
+        """Note how far the responsibilities of row i have moved, by id."""
+        w, moved = self.weights[i], self.moved
+        change = [abs(new.get(k, 0.0) - old.get(k, 0.0)) for k in new | old]
+        moved[0] = max(moved[0], *change)
+        moved[1] += w * (1.0 - sum(min(q, old.get(k, 0.0)) for k, q in new.items()))
+        if self.sites.end[i] > self.sites.begin[i]:
+            moved[2] += w * (1.0 - sum(old.values()))
+
+
+class _Visited(NamedTuple):
+    """What came of a visit: the new sites, the clusters that were dropped, those that merged."""
+
+    sites: ep.Sites
+    dropped: list[int]
+    merges: list[tuple[int, int]]
+
+
+def _held_out(rng: np.random.Generator, n: int, share: float) -> Array:
+    """Return which of n rows are held out, (n,); never all."""
+    held = rng.random(n) < share
+    if held.all() and n:
+        held[0] = False
+    return held
+
+
+def _lightest(batches: Sequence[Batch]) -> float:
+    """Return the smallest positive weight of a row."""
+    return min(float(w[w > 0].min(initial=np.inf)) for w in (b.weights for b in batches))
+
+
+def _close_holes(state: State, holes: Array, candidates: set[int]) -> list[int]:
+    """Remove empty slots and return those of the candidates that have thus gone."""
+    if len(holes):
+        alive = np.ones(state.tally.K, dtype=bool)
+        alive[holes] = False
+        state.take(np.flatnonzero(alive))
+    living = {k for k in candidates if state.lineage.into[k] == ALIVE}
+    gone = sorted(living - set(state.tally.ids.tolist()))
+    for k in gone:
+        state.lineage.drop(k, state.clock)
+    return gone
+
+
+def _sum_again(model: Model, state: State, batches: Sequence[Batch]) -> None:
+    """Compute the tally anew from the sites, in the order of the rows; rebuild all caches.
+
+    Mass that sites give to clusters that have gone is counted as dropped: it comes back when the
+    rows are visited next.
+    """
+    family, old = model.family, state.tally
+    tally = Tally.empty(old.size, old.extra_buffers, old.layout)
+    tally.append(old.ids)
+    state.tally = tally
+    state.columns |= family.columns(tally)
+    state.reserve(tally.capacity)
+    work, slots = family.workspace(tally, state.columns), places(state)
+    clusters = adf.Clusters(
+        tally.mass_buffer, **tally.extra_buffers, last_seen=state.columns["last_seen"]
+    )
+    orphaned = 0.0
+    for batch in batches:
+        record = state.memo[str(batch.key)]
+        weights = np.where(record["held"], 0.0, batch.weights)
+        orphaned += ep.sum_sites(
+            work, family.rows(batch.X), weights, to_sites(record), clusters, slots
+        )
+    state.latents["dropped"][0] = orphaned
+    state.columns |= family.columns(tally)
+
+
+# ---- array maths -----------------------------------------------------------------------------
+
+
+def _gathered(state: State, sites: ep.Sites, i: int) -> dict[int, float]:
+    """Return the responsibilities of row i in living clusters, by id, merges followed."""
+    some = slice(sites.begin[i], sites.end[i])
+    found: dict[int, float] = {}
+    for id, q in zip(state.lineage.current(sites.ids[some]), sites.q[some], strict=True):
+        if id >= 0:
+            found[int(id)] = found.get(int(id), 0.0) + float(q)
+    return found
+
+
+def _take_out(
+    model: Model, state: State, visit: _Visit, i: int, old: dict[int, float]
+) -> list[int]:
+    """Take row i out of its clusters; remove those that were its own and return their ids."""
+    tally, w = state.tally, visit.weights[i]
+    q = np.array([old.get(int(k), 0.0) for k in tally.ids])
+    if w == 0 or not q.any():
+        return []
+    hard = q >= adf.HARD
+    tally.mass[:] -= w * q
+    tally.stats[:] -= model.family.accumulate(visit.X[i : i + 1], w * q[None, :])
+    tally.extras["hard"][:] -= w * hard
+    tally.extras["hard"][tally.extras["hard"] < ep.RESIDUE] = 0.0
+    log_empty = tally.extras["log_empty"]
+    log_empty[:] = np.minimum(log_empty - w * np.log1p(-np.where(hard, 0.0, q)), 0.0)
+    empty = (q > 0) & (tally.mass < ep.EMPTY * w)
+    emptied = [int(k) for k in tally.ids[empty]]
+    if emptied:
+        state.take(np.flatnonzero(~empty))
+    return emptied
+
+
+def _packed(n: int, found: list[tuple[int, Array, Array]]) -> ep.Sites:
+    """Return sites of n rows from the ids and responsibilities found for some of them."""
+    sites = no_sites(n, sum(len(q) for _, _, q in found))
+    used = 0
+    for i, ids, q in found:
+        sites.begin[i], sites.end[i] = used, used + len(q)
+        sites.ids[used : used + len(q)], sites.q[used : used + len(q)] = ids, q
+        used += len(q)
+    return sites

@@ -1,0 +1,268 @@
+"""Expectation propagation: each row is taken out, then learnt again from what the others say.
+
+The loop follows Algorithm 2 of Tank, Foti and Fox (2015). What a row has added (its *site*) is
+stored sparsely, by the ids of clusters, so that it survives a change of slots.
+"""
+
+from math import log1p
+from typing import Any, NamedTuple
+
+from evermix._xp import Array
+from evermix.kernels.adf import (
+    CHECK,
+    DONE,
+    HARD,
+    ROOM,
+    Clusters,
+    Out,
+    Scratch,
+    Settings,
+    learn,
+    reweigh,
+)
+from evermix.kernels.base import add, clear, kernel
+
+__all__ = ["EMPTY", "FULL", "RESIDUE", "Progress", "Sites", "Slots", "ep_pass", "sum_sites"]
+
+FULL = 3  # why a pass stopped, beside those of the filter: no room for sites
+
+EMPTY = 1e-6  # mass left, per weight of the row taken out, below which a cluster was that row's own
+RESIDUE = 1e-9  # what rounding may leave of a sum of weights that were all taken out
+
+
+class Sites(NamedTuple):
+    """Responsibilities of rows (N,): those of row i are entries begin[i]..end[i]."""
+
+    begin: Array  # (N,)
+    end: Array  # (N,)
+    ids: Array  # (room,)
+    q: Array  # (room,)
+
+
+class Slots(NamedTuple):
+    """Where clusters lie.   # INOUT."""
+
+    ids: Array  # (capacity,) id of each slot
+    slot_of: Array  # (ids given before,) slot of each id, -1 for clusters that have gone
+    holes: Array  # (capacity,) a stack of empty slots among 0..K-1
+    before: Array  # (capacity,) scratch of zeros: the responsibilities taken out
+    touched: Array  # (capacity,) scratch: the slots they were taken out of
+
+
+class Progress(NamedTuple):
+    """Where a pass stands."""
+
+    K: int
+    n_holes: int
+    next_id: int
+    clock: int
+    used: int  # entries of the new sites
+    at: int  # next place in the order
+
+
+@kernel
+def _gather(i: int, sites: Sites, slots: Slots) -> int:
+    """Write row i's responsibilities into ``before``, by slot; return how many slots that are.
+
+    Clusters that were fused have one slot, clusters that have gone have none.
+    """
+    n = 0
+    for p in range(sites.begin[i], sites.end[i]):
+        id = sites.ids[p]
+        k = slots.slot_of[id] if id >= 0 else -1
+        if k < 0:
+            continue
+        if slots.before[k] == 0.0:
+            slots.touched[n] = k
+            n += 1
+        slots.before[k] += sites.q[p]
+    return n
+
+
+@kernel
+def _take_out(
+    work: Any,
+    rows: Any,
+    i: int,
+    w: float,
+    n: int,
+    prior: Any,
+    clusters: Clusters,
+    scratch: Scratch,
+    settings: Settings,
+    slots: Slots,
+    statistic_major: bool,
+    n_holes: int,
+) -> int:
+    """Take row i out of the n slots that it touched; return the number of holes.
+
+    A cluster that was the row's own is emptied at once: the row would find it, all but empty, and
+    open another one beside it.
+    """
+    for t in range(n):
+        k = slots.touched[t]
+        q = slots.before[k]
+        clusters.mass[k] -= w * q
+        if clusters.mass[k] < EMPTY * w:
+            clusters.mass[k] = 0.0
+            clusters.hard[k] = 0.0
+            clusters.log_empty[k] = 0.0
+            clear(work, k, statistic_major)
+            slots.holes[n_holes] = k
+            n_holes += 1
+        else:
+            if q >= HARD:
+                clusters.hard[k] -= w
+                if clusters.hard[k] < RESIDUE:
+                    clusters.hard[k] = 0.0
+            else:
+                clusters.log_empty[k] = min(clusters.log_empty[k] - w * log1p(-q), 0.0)
+            add(work, rows, i, k, -w * q, clusters.mass[k])
+        reweigh(k, prior.sigma, settings.paper, clusters, scratch)
+    return n_holes
+
+
+@kernel
+def ep_pass(
+    work: Any,  # INOUT the family's work
+    rows: Any,  # IN    the family's rows
+    weights: Array,  # IN    (N,)
+    order: Array,  # IN    (N,) rows in the order of their visits
+    old: Sites,  # IN
+    new: Sites,  # OUT
+    prior: Any,  # IN    the prior's scalars
+    clusters: Clusters,  # INOUT
+    scratch: Scratch,  # INOUT up to date for slots 0..K-1
+    slots: Slots,  # INOUT
+    statistic_major: bool,
+    last: Array,  # INOUT (3,) the last new-cluster weight
+    settings: Settings,  # IN
+    progress: Progress,
+    moved: Array,  # INOUT (3,) largest change of a responsibility, mass that moved, mass restored
+    out: Out,  # OUT, with ids in place of slots
+) -> tuple[Progress, bool, int]:
+    """Visit rows again until there are no more, no room, or it is time to tidy up.
+
+    Returns where the pass stands, whether the cap refused a birth, and why it stopped.
+    """
+    K, n_holes, next_id, clock, used, start = progress
+    capacity = clusters.mass.shape[0]
+    refused = False
+    for place in range(start, order.size):
+        i = order[place]
+        w = weights[i]
+        if K + 2 > capacity:
+            return Progress(K, n_holes, next_id, clock, used, place), refused, ROOM
+        if used + K + 1 > new.q.size:
+            return Progress(K, n_holes, next_id, clock, used, place), refused, FULL
+        new.begin[i] = used
+        new.end[i] = used
+        touched = _gather(i, old, slots)
+        holes_before = n_holes
+        if w > 0.0:
+            n_holes = _take_out(
+                work,
+                rows,
+                i,
+                w,
+                touched,
+                prior,
+                clusters,
+                scratch,
+                settings,
+                slots,
+                statistic_major,
+                n_holes,
+            )
+        fresh = slots.holes[n_holes - 1] if n_holes > 0 else K
+        count, capped = learn(
+            work,
+            rows,
+            i,
+            w,
+            prior,
+            clusters,
+            scratch,
+            last,
+            settings,
+            K,
+            K - n_holes,
+            fresh,
+            clock + 1,
+            out,
+        )
+        refused = refused or capped
+        if count == K + 1:  # a birth; a cluster that was the row's own before keeps its id
+            reborn = n_holes > holes_before
+            if fresh < K:
+                n_holes -= 1
+            if not reborn:
+                slots.ids[fresh] = next_id
+                next_id += 1
+            out.born[i] = not reborn
+        for h in range(holes_before, n_holes):
+            slots.slot_of[slots.ids[slots.holes[h]]] = -1
+        if out.slot[i] >= 0:
+            out.slot[i] = slots.ids[out.slot[i]]
+
+        lost, kept = 0.0, 0.0
+        for j in range(count):
+            q = scratch.rho[j]
+            if q == 0.0:
+                continue
+            k = fresh if j == K else j
+            new.ids[used] = slots.ids[k]
+            new.q[used] = q
+            used += 1
+            moved[0] = max(moved[0], abs(q - slots.before[k]))
+            kept += min(q, slots.before[k])
+        new.end[i] = used
+        for t in range(touched):
+            k = slots.touched[t]
+            if scratch.rho[k] == 0.0 and not (k == fresh and count == K + 1):
+                moved[0] = max(moved[0], slots.before[k])
+            lost += slots.before[k]
+            slots.before[k] = 0.0
+        if count == 0:  # the row teaches nothing
+            continue
+        moved[1] += w * (1.0 - kept)
+        if old.end[i] > old.begin[i]:
+            moved[2] += w * (1.0 - lost)
+        if count == K + 1 and fresh == K:
+            K += 1
+        clock += 1
+        if clock % settings.every == 0:
+            return Progress(K, n_holes, next_id, clock, used, place + 1), refused, CHECK
+    return Progress(K, n_holes, next_id, clock, used, order.size), refused, DONE
+
+
+@kernel
+def sum_sites(
+    work: Any,  # INOUT the family's work
+    rows: Any,  # IN    the family's rows
+    weights: Array,  # IN    (N,)
+    sites: Sites,  # IN
+    clusters: Clusters,  # INOUT
+    slots: Slots,  # IN
+) -> float:
+    """Add what the sites say to the clusters; return the mass that no living cluster holds."""
+    orphaned = 0.0
+    for i in range(weights.shape[0]):
+        w = weights[i]
+        if w == 0.0 or sites.end[i] == sites.begin[i]:
+            continue
+        n = _gather(i, sites, slots)
+        held = 0.0
+        for t in range(n):
+            k = slots.touched[t]
+            q = slots.before[k]
+            slots.before[k] = 0.0
+            held += q
+            clusters.mass[k] += w * q
+            if q >= HARD:
+                clusters.hard[k] += w
+            else:
+                clusters.log_empty[k] += w * log1p(-q)
+            add(work, rows, i, k, w * q, clusters.mass[k])
+        orphaned += w * (1.0 - held)
+    return orphaned
