@@ -3,7 +3,18 @@
 from evermix.engines.adf import ADF
 from evermix.engines.base import Batch, CapacityWarning, Engine, Info, RowResults
 from evermix.engines.ep import EP
+from evermix.engines.gibbs import Gibbs
 
-__all__ = ["ADF", "ENGINES", "EP", "Batch", "CapacityWarning", "Engine", "Info", "RowResults"]
+__all__ = [
+    "ADF",
+    "ENGINES",
+    "EP",
+    "Batch",
+    "CapacityWarning",
+    "Engine",
+    "Gibbs",
+    "Info",
+    "RowResults",
+]
 
-ENGINES: dict[str, type[Engine]] = {cls.__name__: cls for cls in (ADF, EP)}
+ENGINES: dict[str, type[Engine]] = {cls.__name__: cls for cls in (ADF, EP, Gibbs)}

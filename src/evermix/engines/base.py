@@ -2,7 +2,7 @@
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -173,20 +173,6 @@ class Engine(ABC):
     @abstractmethod
     def log_weights(self, model: Model, state: State) -> Array:
         """Log predictive probabilities (K + 1,) of the clusters and, last, of a new one."""
-
-    def point(self, model: Model, state: State, batch: Batch | None) -> tuple[Model, State]:
-        """Return the model and the state that labels are predicted from.
-
-        ``batch`` holds all rows, for engines that want them whole.
-        """
-        del batch
-        return model, state
-
-    def views(
-        self, model: Model, state: State, batch: Batch | None
-    ) -> Iterable[tuple[Model, State]]:
-        """Return the models and states whose predictive densities are averaged."""
-        return [self.point(model, state, batch)]
 
     def to_spec(self) -> dict[str, Any]:
         """Return the settings as a JSON-ready dict."""

@@ -15,6 +15,7 @@ from evermix.engines.adf import ADF
 from evermix.engines.base import Batch, Engine, Info, RowResults
 from evermix.engines.moves.prune import drop
 from evermix.engines.run import run, run_laps
+from evermix.engines.sampler import Sampler
 from evermix.estimators.resolve import WARMUP, check_cap, resolve
 from evermix.estimators.rows import (
     BATCH,
@@ -25,11 +26,19 @@ from evermix.estimators.rows import (
     prepare_weights,
     stack,
 )
+from evermix.estimators.views import (
+    View,
+    log_densities,
+    log_density,
+    log_joint,
+    point,
+    posterior,
+)
 from evermix.families.base import Family
-from evermix.kernels.scoring import score_rows
 from evermix.model import Model
 from evermix.priors import NGGP
 from evermix.priors.base import Prior
+from evermix.report.posterior import Posterior
 from evermix.state import Lineage, State
 
 __all__ = ["Mixture"]
@@ -100,7 +109,7 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
     _results: RowResults
     _rows_seen: str | None  # a fit knows its rows again by their fingerprint
     _batch: Batch | None  # all rows of a fit, for engines that want them whole
-    _seen_from: tuple[Model, State] | None  # what labels are predicted from, if it was asked for
+    _seen_from: View | None  # what labels are predicted from, if it was asked for
 
     def __init__(
         self,
@@ -212,13 +221,7 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
     def score_samples(self, X: Any) -> Array:
         """Return the log predictive density of each row (N,), base measure included."""
         X = self._prepared(X)
-        engine = self._engine()
-        views = [
-            logsumexp(log_joint(engine, model, state, X), axis=1)
-            for model, state in engine.views(self.model_, self._state, self._batch)
-        ]
-        mean = logsumexp(np.stack(views), axis=0) - np.log(len(views))
-        return mean + self.model_.family.log_base(X)
+        return log_density(self._engine(), self.model_, self._state, self._batch, X)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean log predictive density of the rows."""
@@ -233,7 +236,7 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
         labels : int64 array (n_samples,)
             The id of the cluster that each row comes from; -1 for a cluster not seen before.
         """
-        model, state = self._point()
+        model, state, _ = self._point()
         family, tally = model.family, state.tally
         rng = generator(self.random_state)
         weights = np.exp(self._engine().log_weights(model, state))
@@ -260,30 +263,33 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def n_clusters_(self) -> int:
         """Number of clusters."""
-        return self._point()[1].tally.K
+        return self._point().state.tally.K
 
     @property
     def cluster_ids_(self) -> Array:
         """Ids of the clusters, (K,)."""
-        return self._point()[1].tally.ids.copy()
+        return self._point().state.tally.ids.copy()
 
     @property
     def weights_(self) -> Array:
         """Predictive probability of each cluster (K,), if the next row is not of a new one."""
-        log_weights = self._engine().log_weights(*self._point())[:-1]
+        log_weights = self._engine().log_weights(*self._point()[:2])[:-1]
         return np.exp(log_weights - logsumexp(log_weights))
 
     @property
     def labels_(self) -> Array:
         """Id of the most probable cluster of each row of the last call, (N,)."""
-        self._settle()
-        return self._results.labels
+        labels = self._point().labels
+        return self._results.labels if labels is None else labels
 
     @property
     def probabilities_(self) -> Array:
-        """Probability of the most probable cluster for each row of the last call, (N,)."""
-        self._settle()
-        return self._results.probabilities
+        """Probability of the cluster ``labels_`` of each row of the last call, (N,)."""
+        labels = self._point().labels
+        if labels is None or self._batch is None:
+            return self._results.probabilities
+        joint = self._joint(self._batch.X)[:, :-1]
+        return np.exp(joint[np.arange(len(labels)), labels] - logsumexp(joint, axis=1))
 
     @property
     def lineage_(self) -> Lineage:
@@ -296,6 +302,34 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
         """What happened in the last steps."""
         self._settle()
         return list(self._history)
+
+    # ---- draws -----------------------------------------------------------------------------
+
+    @property
+    def posterior_(self) -> Posterior:
+        """The draws of a sampler, and what follows from them."""
+        self._settle()
+        engine = self._engine()
+        if not isinstance(engine, Sampler):
+            raise AttributeError(
+                f"{type(engine).__name__} makes no draws, so there is no posterior_. Use a "
+                "sampler: em.Gibbs or em.Slice."
+            )
+        if not engine.n_draws(self._state):
+            raise AttributeError("no draw was kept yet: go on with resume, or shorten burn_in.")
+        return posterior(engine, self._state)
+
+    def to_arviz(self) -> Any:
+        """Return the draws of a sampler for ArviZ: hyperparameters, K, log joint density."""
+        return self.posterior_.to_arviz()
+
+    def score_draws(self, X: Any) -> Array:
+        """Return the log predictive density of each row under each draw of a sampler, (M, N).
+
+        :meth:`score_samples` averages the densities over draws, inside the log.
+        """
+        X = self._prepared(X)
+        return log_densities(self._engine(), self.model_, self._state, self._batch, X)
 
     # ---- files -----------------------------------------------------------------------------
 
@@ -444,7 +478,7 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
         try:
             run_laps(engine, model, self._state, batches, self._rng, [remember])
         finally:
-            if engine.streams or not engine.whole:
+            if not engine.whole:
                 self._follow(X[: len(self._results.labels)])
         if not engine.whole:
             self._compact(X, weights)
@@ -474,11 +508,11 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
         self._results.labels[:] = name[self._results.labels]
         self._state.rename(name[self._state.tally.ids])
 
-    def _point(self) -> tuple[Model, State]:
-        """Return the model and the state that labels are predicted from."""
+    def _point(self) -> View:
+        """Return what labels are predicted from."""
         self._settle()
         if self._seen_from is None:
-            self._seen_from = self._engine().point(self.model_, self._state, self._batch)
+            self._seen_from = point(self._engine(), self.model_, self._state, self._batch)
         return self._seen_from
 
     def _prepared(self, X: Any) -> Array:
@@ -493,12 +527,4 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
         return self._joint(self._prepared(X))
 
     def _joint(self, X: Array) -> Array:
-        return log_joint(self._engine(), *self._point(), X)
-
-
-def log_joint(engine: Engine, model: Model, state: State, X: Array) -> Array:
-    """Log weight plus log predictive of prepared rows, (N, K + 1), base measure left out."""
-    family, slots = model.family, state.tally.K + 1
-    joint = np.empty((X.shape[0], slots))
-    score_rows(family.workspace(state.tally, state.columns), family.rows(X), slots, joint)
-    return joint + engine.log_weights(model, state)
+        return log_joint(self._engine(), *self._point()[:2], X)

@@ -1,11 +1,11 @@
-"""Scores of many rows: the compiled loop behind predictions."""
+"""Scores and sums of many rows: the compiled loops behind predictions and draws."""
 
 from typing import Any
 
 from evermix._xp import Array
-from evermix.kernels.base import kernel, score
+from evermix.kernels.base import add, kernel, score
 
-__all__ = ["score_rows"]
+__all__ = ["add_rows", "score_rows"]
 
 
 @kernel
@@ -13,3 +13,12 @@ def score_rows(work: Any, rows: Any, slots: int, out: Array) -> None:
     """Write log p(x_i | slot) - log h(x_i) of every row into ``out`` (N, slots)."""
     for i in range(out.shape[0]):
         score(work, rows, i, slots, out[i])
+
+
+@kernel
+def add_rows(work: Any, rows: Any, labels: Array, mass: Array) -> None:
+    """Add every row to the slot ``labels[i]``, whose ``mass`` (capacity,) grows by one."""
+    for i in range(labels.shape[0]):
+        k = labels[i]
+        mass[k] += 1.0
+        add(work, rows, i, k, 1.0, mass[k])
