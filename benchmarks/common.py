@@ -16,7 +16,7 @@ import numpy as np
 import typer
 from scipy import sparse
 
-__all__ = ["DataMissing", "counts", "interleaved", "run", "target"]
+__all__ = ["DataMissing", "counts", "interleaved", "rounds", "run", "target", "timed"]
 
 RESULTS = Path("results")
 
@@ -39,16 +39,33 @@ def counts(path: str) -> sparse.csr_array:
 def interleaved(work: dict[str, Callable[[], Any]], repeats: int) -> dict[str, float]:
     """Return the median processor time in seconds of each piece of work.
 
-    Rounds are interleaved, so that a slow moment of the machine hits all alike. All work runs on
-    one thread of this process, so processor time is what a quiet machine's clock would show.
+    All work runs on one thread of this process, so processor time is what a quiet machine's clock
+    would show.
+    """
+    return rounds({name: timed(call) for name, call in work.items()}, repeats)
+
+
+def rounds(work: dict[str, Callable[[], float]], repeats: int) -> dict[str, float]:
+    """Return the median of what each piece of work says that it took.
+
+    Rounds are interleaved, so that a slow moment of the machine hits all alike.
     """
     seconds: dict[str, list[float]] = {name: [] for name in work}
     for _ in range(repeats):
         for name, call in work.items():
-            began = time.process_time()
-            call()
-            seconds[name].append(time.process_time() - began)
+            seconds[name].append(call())
     return {name: median(values) for name, values in seconds.items()}
+
+
+def timed(call: Callable[[], Any]) -> Callable[[], float]:
+    """Return the call as one that says how much processor time it took, in seconds."""
+
+    def run() -> float:
+        began = time.process_time()
+        call()
+        return time.process_time() - began
+
+    return run
 
 
 def target(value: float, *, at_least: float = -inf, below: float = inf) -> dict[str, Any]:

@@ -11,10 +11,10 @@ from scipy.special import gammaln
 
 from benchmarks.streaming.numpy_adf import Result
 
-__all__ = ["adf_gaussian"]
+__all__ = ["GaussianClusters", "adf_gaussian"]
 
 
-class _Clusters:
+class GaussianClusters:
     """Normal-Wishart posteriors with everything that the predictive needs; slot K is empty."""
 
     def __init__(self, capacity: int, mean: np.ndarray, kappa: float, nu: float, B: np.ndarray):
@@ -63,7 +63,7 @@ def adf_gaussian(
     X: np.ndarray, mean: np.ndarray, kappa: float, nu: float, B: np.ndarray, a: float, birth: float
 ) -> Result:
     """Learn the rows X (N, D) in one pass; at most 255 clusters."""
-    clusters, K = _Clusters(256, mean, kappa, nu, B), 0
+    clusters, K = GaussianClusters(256, mean, kappa, nu, B), 0
     labels = np.zeros(len(X), dtype=np.int64)
     for i, x in enumerate(X):
         rho = clusters.log_predictive(x, K + 1)

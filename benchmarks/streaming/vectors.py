@@ -22,8 +22,8 @@ DBSTREAM_ROWS = 5_000
 KAPPA, NU, BIRTH = 0.2, 2.0 * D, 0.1
 
 
-def rows(n: int = N) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows (n, 50) and their true labels (n,)."""
+def rows(n: int = N, D: int = D) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows (n, D) and their true labels (n,)."""
     rng = np.random.default_rng(0)
     means = 2.0 * rng.normal(size=(CLUSTERS, D))
     factors = np.eye(D) + 0.5 * rng.normal(size=(CLUSTERS, D, D)) / np.sqrt(D)

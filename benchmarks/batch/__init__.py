@@ -1,0 +1,1 @@
+"""Batch clustering: laps of EP and sweeps of Gibbs, evermix beside its peers."""
