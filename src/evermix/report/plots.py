@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from evermix._xp import Array
+from evermix.report.canvas import BLUE, FAINT, GREEN, INK, ORANGE, dress, new_figure, note
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 __all__ = ["Series", "overview", "read_events"]
-
-INK, FAINT, BLUE, ORANGE, GREEN = "#24313d", "#c9d1d9", "#2266aa", "#d9762b", "#2d8f6f"
 
 
 class Series(NamedTuple):
@@ -77,7 +75,7 @@ def overview(
             "clock, K and log_predictive must have one entry per step and at least one step, got "
             f"lengths {len(clock)}, {len(K)} and {len(log_predictive)}."
         )
-    figure = _figure(title)
+    figure = new_figure(title, 13.5, 4.4)
     growth, rank, likelihood = figure.subplots(1, 3)
     _draw_growth(growth, np.asarray(clock), np.asarray(K))
     _draw_sizes(rank, np.asarray(sizes, dtype=np.float64))
@@ -85,35 +83,18 @@ def overview(
     figure.savefig(path, dpi=160)
 
 
-def _figure(title: str) -> "Figure":
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-        from matplotlib.layout_engine import ConstrainedLayoutEngine
-    except ImportError as error:
-        raise ImportError(
-            "pictures need matplotlib, which is not installed: pip install evermix[plot]"
-        ) from error
-    layout = ConstrainedLayoutEngine(w_pad=0.18, h_pad=0.1)
-    figure = Figure(figsize=(13.5, 4.4), layout=layout, facecolor="white")
-    FigureCanvasAgg(figure)
-    if title:
-        figure.suptitle(title, fontsize=15, fontweight="bold", color=INK, x=0.015, ha="left")
-    return figure
-
-
 def _draw_growth(axes: "Axes", clock: Array, K: Array) -> None:
-    _dress(axes, "Clusters found", "observations")
+    dress(axes, "Clusters found", "observations")
     axes.plot(clock, K, color=BLUE, linewidth=2.2, solid_capstyle="round")
     axes.fill_between(clock, K, color=BLUE, alpha=0.12, linewidth=0)
     axes.set_xlim(0, clock[-1])
     axes.set_ylim(0, max(K) * 1.12)
     axes.xaxis.set_major_formatter("{x:,.0f}")
-    _note(axes, clock[-1], K[-1], f"{K[-1]:,}", BLUE)
+    note(axes, clock[-1], K[-1], f"{K[-1]:,}", BLUE)
 
 
 def _draw_sizes(axes: "Axes", sizes: Array) -> None:
-    _dress(axes, "Cluster sizes, largest first", "rank")
+    dress(axes, "Cluster sizes, largest first", "rank")
     # Dust below one observation says nothing on a logarithmic axis.
     ranked = np.sort(sizes[sizes >= 1.0])[::-1]
     axes.set_xscale("log")
@@ -128,7 +109,7 @@ def _draw_sizes(axes: "Axes", sizes: Array) -> None:
 
 
 def _draw_likelihood(axes: "Axes", clock: Array, log_predictive: Array) -> None:
-    _dress(axes, "Prequential log-likelihood per observation", "observations")
+    dress(axes, "Prequential log-likelihood per observation", "observations")
     rows = np.diff(clock, prepend=0)
     some = rows > 0
     each = log_predictive[some] / rows[some]
@@ -138,30 +119,4 @@ def _draw_likelihood(axes: "Axes", clock: Array, log_predictive: Array) -> None:
     axes.set_xlim(0, clock[-1])
     axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.legend(frameon=False, fontsize=9, labelcolor=INK, loc="lower right")
-    _note(axes, clock[-1], running[-1], f"{running[-1]:,.1f}", GREEN)
-
-
-def _dress(axes: "Axes", title: str, xlabel: str) -> None:
-    axes.set_title(title, fontsize=11.5, color=INK, loc="left", pad=10)
-    axes.set_xlabel(xlabel, fontsize=10, color=INK)
-    axes.tick_params(colors=INK, labelsize=9, length=0, which="both")
-    axes.grid(color=FAINT, linewidth=0.6, alpha=0.7)
-    axes.set_axisbelow(True)
-    for side in ("top", "right", "left"):
-        axes.spines[side].set_visible(False)
-    axes.spines["bottom"].set_color(FAINT)
-
-
-def _note(axes: "Axes", x: float, y: float, text: str, colour: str) -> None:
-    """Write the last value beside the end of a curve."""
-    axes.scatter([x], [y], s=36, color=colour, zorder=3, clip_on=False)
-    axes.annotate(
-        text,
-        (x, y),
-        xytext=(-6, 9),
-        textcoords="offset points",
-        ha="right",
-        fontsize=11,
-        fontweight="bold",
-        color=colour,
-    )
+    note(axes, clock[-1], running[-1], f"{running[-1]:,.1f}", GREEN)

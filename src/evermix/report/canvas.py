@@ -1,0 +1,62 @@
+"""What all pictures share: the sheet, its colours, and the look of axes."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["BLUE", "FAINT", "GREEN", "INK", "ORANGE", "dress", "new_figure", "note"]
+
+INK, FAINT, BLUE, ORANGE, GREEN = "#24313d", "#c9d1d9", "#2266aa", "#d9762b", "#2d8f6f"
+
+
+def new_figure(title: str, width: float, height: float) -> "Figure":
+    """Return an empty figure (inches) with a headline, which leaves pyplot alone.
+
+    Raises
+    ------
+    ImportError
+        matplotlib is not installed.
+    """
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+        from matplotlib.layout_engine import ConstrainedLayoutEngine
+    except ImportError as error:
+        raise ImportError(
+            "pictures need matplotlib, which is not installed: pip install evermix[plot]"
+        ) from error
+    layout = ConstrainedLayoutEngine(w_pad=0.18, h_pad=0.1)
+    figure = Figure(figsize=(width, height), layout=layout, facecolor="white")
+    FigureCanvasAgg(figure)
+    if title:
+        figure.suptitle(title, fontsize=15, fontweight="bold", color=INK, x=0.015, ha="left")
+    return figure
+
+
+def dress(axes: "Axes", title: str, xlabel: str) -> None:
+    """Give axes the look of all pictures."""
+    axes.set_title(title, fontsize=11.5, color=INK, loc="left", pad=10)
+    axes.set_xlabel(xlabel, fontsize=10, color=INK)
+    axes.tick_params(colors=INK, labelsize=9, length=0, which="both")
+    axes.grid(color=FAINT, linewidth=0.6, alpha=0.7)
+    axes.set_axisbelow(True)
+    for side in ("top", "right", "left"):
+        axes.spines[side].set_visible(False)
+    axes.spines["bottom"].set_color(FAINT)
+
+
+def note(axes: "Axes", x: float, y: float, text: str, colour: str) -> None:
+    """Write the last value beside the end of a curve."""
+    axes.scatter([x], [y], s=36, color=colour, zorder=3, clip_on=False)
+    axes.annotate(
+        text,
+        (x, y),
+        xytext=(-6, 9),
+        textcoords="offset points",
+        ha="right",
+        fontsize=11,
+        fontweight="bold",
+        color=colour,
+    )
