@@ -1,6 +1,17 @@
 """Words and pictures that tell what a mixture found."""
 
 from evermix.report.plots import Series, overview, read_events
+from evermix.report.posterior import Posterior
+from evermix.report.posterior_plots import co_clustering_map, trace_plot
 from evermix.report.words import distinctive_words, frequent_words
 
-__all__ = ["Series", "distinctive_words", "frequent_words", "overview", "read_events"]
+__all__ = [
+    "Posterior",
+    "Series",
+    "co_clustering_map",
+    "distinctive_words",
+    "frequent_words",
+    "overview",
+    "read_events",
+    "trace_plot",
+]

@@ -1,0 +1,237 @@
+"""Draws of partitions, and what follows from them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from evermix._xp import Array
+from evermix.kernels.partitions import TILE, count_matches
+from evermix.report.chains import describe, to_inference_data
+from evermix.report.partitions import Loss, entropies, expected_losses, numbered
+
+__all__ = ["Posterior"]
+
+MAX_ENTRIES = 2 * 10**8  # of a matrix of pairs: 1.6 GB
+MAX_REFERENCES = 200  # draws that stand for all of them when candidates are compared
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Posterior:
+    """What a sampler found: draws of partitions, and of numbers that go with them.
+
+    Cluster numbers mean nothing beyond one draw. Everything here is the same however the clusters
+    of a draw are numbered.
+
+    Parameters
+    ----------
+    labels : int array (M, N)
+        The cluster of each of N rows in each of M draws.
+    chain : int array (M,)
+        The chain that each draw comes from.
+    scalars : mapping of arrays (M,)
+        Numbers recorded with each draw, by name: ``log_joint``, hyperparameters.
+
+    Examples
+    --------
+    >>> from evermix.report import Posterior
+    >>> posterior = Posterior([[0, 0, 1, 1], [7, 7, 3, 3], [0, 0, 0, 1]], chain=[0, 0, 0])
+    >>> posterior.n_clusters
+    array([2, 2, 2])
+    >>> posterior.co_clustering()[0].round(2)
+    array([1.  , 1.  , 0.33, 0.  ])
+    >>> posterior.labels[posterior.point()]
+    array([0, 0, 1, 1], dtype=int32)
+    """
+
+    labels: Array
+    chain: Array
+    scalars: Mapping[str, Array] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        labels, chain = np.asarray(self.labels), np.asarray(self.chain)
+        if labels.ndim != 2 or labels.size == 0:
+            raise ValueError(
+                "labels must be (draws, rows) with at least one of each, got shape "
+                f"{labels.shape}. A chain draws nothing before its burn-in is over."
+            )
+        scalars = {name: np.asarray(v, dtype=np.float64) for name, v in self.scalars.items()}
+        for name, values in {"chain": chain, **scalars}.items():
+            if values.shape != labels.shape[:1]:
+                raise ValueError(
+                    f"{name} must have one entry per draw, {labels.shape[:1]}, "
+                    f"got shape {values.shape}."
+                )
+        object.__setattr__(self, "labels", _whole(labels, np.int32, "labels"))
+        object.__setattr__(self, "chain", _whole(chain, np.int64, "chain"))
+        object.__setattr__(self, "scalars", scalars)
+
+    def __repr__(self) -> str:
+        M, N = self.labels.shape
+        return f"Posterior({M} draws of {self.n_chains} chains, {N} rows)"
+
+    @property
+    def n_draws(self) -> int:
+        """Number of draws, of all chains together."""
+        return len(self.labels)
+
+    @property
+    def n_chains(self) -> int:
+        """Number of chains that have draws."""
+        return len(np.unique(self.chain))
+
+    @cached_property
+    def n_clusters(self) -> Array:
+        """Number of clusters (M,) in each draw."""
+        return numbered(self.labels)[1]
+
+    @cached_property
+    def size_entropy(self) -> Array:
+        """Entropy (M,) of the cluster sizes in each draw, in nats: 0 if all rows are together."""
+        return entropies(numbered(self.labels)[0])
+
+    def traces(self) -> dict[str, Array]:
+        """Numbers (M,) of each draw, by name: K, the entropy of the sizes, and the scalars."""
+        counted = {"K": self.n_clusters, "size_entropy": self.size_entropy}
+        return {**self.scalars, **counted}
+
+    def co_clustering(self, rows: Array | None = None) -> Array:
+        """Probability that two rows are in the same cluster.
+
+        Parameters
+        ----------
+        rows : int array (R,) or mask (N,), optional
+            The rows to compare; all if None.
+
+        Returns
+        -------
+        array (R, R)
+            Symmetric, with ones on the diagonal.
+        """
+        chosen = np.arange(self.labels.shape[1])
+        chosen = chosen if rows is None else chosen[rows]
+        R = len(chosen)
+        if R * R > MAX_ENTRIES:
+            raise ValueError(
+                f"co_clustering of {R:,} rows would have {R * R:,} entries, more than "
+                f"{MAX_ENTRIES:,}; pass fewer rows, such as "
+                "rows=rng.choice(n, 5000, replace=False)."
+            )
+        draws = np.ascontiguousarray(self.labels[:, chosen].T)
+        together = np.empty((R, R))
+        for start in range(0, R, TILE):
+            count_matches(draws, start, together)
+        together /= self.n_draws
+        return together
+
+    def expected_loss(self, labels: Array, loss: Loss = "vi") -> float:
+        """Mean loss between a partition and all draws: the smaller, the better it stands for them.
+
+        Parameters
+        ----------
+        labels : int array (N,)
+            The cluster of each row.
+        loss : {"vi", "binder"}
+            "vi" is the variation of information [meila2007]_, in nats. "binder" is Binder's loss
+            [binder1978]_ as the share of the N x N ordered pairs of rows that are together in one
+            partition and apart in the other.
+
+        References
+        ----------
+        .. [meila2007] M. Meila. Comparing clusterings: an information based distance. Journal of
+           Multivariate Analysis, 2007.
+        .. [binder1978] D. Binder. Bayesian cluster analysis. Biometrika, 1978.
+        """
+        labels = np.asarray(labels)
+        if labels.shape != self.labels.shape[1:]:
+            raise ValueError(
+                f"labels must have one entry per row, {self.labels.shape[1:]}, "
+                f"got shape {labels.shape}."
+            )
+        candidate, _ = numbered(_whole(labels, np.int32, "labels")[None])
+        return float(expected_losses(candidate, numbered(self.labels)[0], loss)[0])
+
+    def point(self, loss: Loss = "vi") -> int:
+        """Index of the draw that stands best for all: its expected loss is the smallest.
+
+        Only draws are candidates, the "draws" method of Wade and Ghahramani [wade2018]_; a
+        partition that was never drawn could be better still. With more than 200 draws, each is
+        compared with 200 of them, evenly spaced over the chains.
+
+        Parameters
+        ----------
+        loss : {"vi", "binder"}
+            See :meth:`expected_loss`. Binder's loss tends to favour more and smaller clusters.
+
+        References
+        ----------
+        .. [wade2018] S. Wade and Z. Ghahramani. Bayesian cluster analysis: point estimation and
+           credible balls. Bayesian Analysis, 2018.
+        """
+        codes, _ = numbered(self.labels)
+        by_chain = np.argsort(self.chain, kind="stable")
+        size = min(self.n_draws, MAX_REFERENCES)
+        references = by_chain[np.linspace(0, self.n_draws - 1, size).round().astype(np.int64)]
+        return int(np.argmin(expected_losses(codes, codes[references], loss)))
+
+    def summary(self) -> dict[str, dict[str, float]]:
+        """Summarise K, the entropy of the cluster sizes and every scalar.
+
+        Returns
+        -------
+        dict of dicts
+            By name: ``mean``, ``sd``, ``median``, ``5%`` and ``95%`` of all draws; ``ess_bulk`` and
+            ``ess_tail``, how many independent draws they are worth in the middle and at these two
+            quantiles; and ``r_hat``, which is near 1 if the chains agree [vehtari2021]_. The last
+            three are ArviZ's, of chains cut to the length of the shortest that has draws. They are
+            nan where all draws are equal and with fewer than 4 draws in a chain; r_hat is nan also
+            for a single chain.
+
+        Raises
+        ------
+        ImportError
+            ArviZ is not installed.
+
+        References
+        ----------
+        .. [vehtari2021] A. Vehtari, A. Gelman, D. Simpson, B. Carpenter and P.-C. Burkner.
+           Rank-normalization, folding, and localization: an improved R-hat for assessing
+           convergence of MCMC. Bayesian Analysis, 2021.
+        """
+        return {name: describe(values, self.chain) for name, values in self.traces().items()}
+
+    def to_arviz(self) -> Any:
+        """Return the traces for ArviZ's plots and diagnostics.
+
+        The group ``posterior`` holds K, the entropy of the cluster sizes and the scalars;
+        ``log_joint`` goes to ``sample_stats``. Labels stay here, since cluster numbers mean
+        nothing beyond one draw. Chains of unequal length, as an interrupted fit leaves them, are
+        cut to the length of the shortest that has draws.
+
+        Returns
+        -------
+        xarray.DataTree (ArviZ 1) or arviz.InferenceData (ArviZ 0)
+
+        Raises
+        ------
+        ImportError
+            ArviZ is not installed.
+        """
+        posterior = self.traces()
+        groups = {"posterior": posterior}
+        if "log_joint" in posterior:
+            groups["sample_stats"] = {"log_joint": posterior.pop("log_joint")}
+        return to_inference_data(groups, self.chain)
+
+
+def _whole(values: Array, dtype: type[np.signedinteger[Any]], name: str) -> Array:
+    """Return whole numbers as this type, or say why that cannot be."""
+    limits = np.iinfo(dtype)
+    if values.dtype.kind not in "iu" or values.min() < limits.min or values.max() > limits.max:
+        raise ValueError(
+            f"{name} must be whole numbers from {limits.min} to {limits.max}, got {values.dtype} "
+            f"from {values.min()} to {values.max()}."
+        )
+    return np.ascontiguousarray(values, dtype=dtype)
