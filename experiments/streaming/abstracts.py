@@ -13,7 +13,7 @@ import typer
 from scipy import sparse
 
 import evermix as em
-from experiments.streaming.common import counts, new_figure, resident_memory, save, show, vocabulary
+from experiments.common import counts, new_figure, resident_memory, save, show, vocabulary
 
 __all__ = ["Part", "main", "stream_and_held_out"]
 
@@ -96,7 +96,7 @@ def main(documents: int = 140_911, quick: bool = False) -> None:
         f"{name}, {rule}": run._asdict() | {"parts": [part._asdict() for part in run.parts]}
         for (name, rule), run in runs.items()
     }
-    save("abstracts", _figure(runs), numbers)
+    save("streaming/abstracts", _figure(runs), numbers)
 
 
 def _show_streams(runs: dict[tuple[str, str], Run]) -> None:

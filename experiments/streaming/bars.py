@@ -16,7 +16,7 @@ import typer
 from scipy import sparse
 
 import evermix as em
-from experiments.streaming.common import new_figure, save, show
+from experiments.common import new_figure, save, show
 
 __all__ = ["main"]
 
@@ -83,7 +83,7 @@ def main(seeds: int = 20, quick: bool = False) -> None:
     columns = ["method", "bars found: paper", "ours", "extra clusters: paper", "ours"]
     show(f"Bars, one pass over {IMAGES} images, mean of {seeds} seeds", columns, lines)
     worst = int(np.argmax(numbers["rule of the paper, no merges"]["K"]))
-    save("bars", _figure({title: found[worst] for title, found in runs.items()}), numbers)
+    save("streaming/bars", _figure({title: found[worst] for title, found in runs.items()}), numbers)
 
 
 def _figure(shown: dict[str, tuple[np.ndarray, np.ndarray]]) -> Any:

@@ -11,7 +11,7 @@ import typer
 from scipy import sparse
 
 import evermix as em
-from experiments.streaming.common import counts, new_figure, save, show
+from experiments.common import counts, new_figure, save, show
 
 __all__ = ["main"]
 
@@ -79,7 +79,7 @@ def main(orders: int = 20, quick: bool = False) -> None:
     numbers = {
         name: {"held_out": scores[name].tolist(), "K": clusters[name].tolist()} for name in scores
     }
-    save("kos", _figure(scores, clusters), numbers)
+    save("streaming/kos", _figure(scores, clusters), numbers)
 
 
 def _mean(values: np.ndarray) -> tuple[float, float]:

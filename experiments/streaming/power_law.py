@@ -18,7 +18,7 @@ from scipy import sparse
 from scipy.special import gammaln, logsumexp
 
 import evermix as em
-from experiments.streaming.common import new_figure, save, show
+from experiments.common import new_figure, save, show
 
 __all__ = ["main"]
 
@@ -125,7 +125,7 @@ def main(seeds: int = 5, documents: int = 10_000, quick: bool = False) -> None:
     paths = {name: np.array(runs) for name, runs in curves.items()}  # (seeds, steps, 2)
     _report(choices, paths)
     numbers = {"choices": choices, "curves": {k: v.tolist() for k, v in paths.items()}}
-    save("power_law", _figure(paths, step), numbers)
+    save("streaming/power_law", _figure(paths, step), numbers)
 
 
 def _report(choices: dict[str, list[float]], paths: dict[str, np.ndarray]) -> None:

@@ -15,7 +15,7 @@ from scipy import sparse
 
 __all__ = ["counts", "new_figure", "resident_memory", "save", "show", "vocabulary"]
 
-RESULTS = Path("results/streaming")
+RESULTS = Path("results")
 DATA = "EVERMIX_DATA"
 
 
@@ -63,8 +63,8 @@ def new_figure(width: float, height: float = 4.0) -> Figure:
 
 
 def save(name: str, figure: Figure, numbers: dict[str, Any]) -> None:
-    """Save the figure and the numbers of an experiment."""
-    RESULTS.mkdir(parents=True, exist_ok=True)
+    """Save the figure and the numbers of an experiment, called folder/name."""
+    (RESULTS / name).parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(RESULTS / f"{name}.png", dpi=150)
     text = json.dumps(numbers, indent=1, default=float)
     (RESULTS / f"{name}.json").write_text(text + "\n", encoding="utf-8")
