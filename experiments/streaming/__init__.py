@@ -1,4 +1,5 @@
-"""The experiments of Tank, Foti and Fox (2015), one script per section.
+"""The streaming experiments of Tank, Foti and Fox (2015), one script per section.
 
-Each prints a table "paper | ours", and saves its figure and its numbers in ``results/streaming``.
+Section 4.3, the KOS blog posts, is in ``experiments.kos``. Each prints a table "paper | ours", and
+saves its figure and its numbers in ``results/streaming``.
 """

@@ -79,7 +79,7 @@ def main(orders: int = 20, quick: bool = False) -> None:
     numbers = {
         name: {"held_out": scores[name].tolist(), "K": clusters[name].tolist()} for name in scores
     }
-    save("streaming/kos", _figure(scores, clusters), numbers)
+    save("kos/table", _figure(scores, clusters), numbers)
 
 
 def _mean(values: np.ndarray) -> tuple[float, float]:
