@@ -10,13 +10,16 @@ Each check raises AssertionError with the law that was broken.
 import json
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 
+from evermix._random import restore
 from evermix._xp import Array, logsumexp
 from evermix.engines.base import Batch, Engine, Info, RowResults
-from evermix.engines.run import run
+from evermix.engines.run import run, run_laps
 from evermix.families.base import Family
 from evermix.kernels.base import add, kernel
 from evermix.kernels.scoring import score_rows
@@ -89,10 +92,10 @@ def check_family(family: Family, X: Array) -> None:
     plain = Family.log_predictive(family, X, eta)
     _close(family.log_predictive(X, eta), plain, 1e-8, "the predictive is a difference of log a")
     _check_gradient(family, eta)
-    expected = family.expected_log_likelihood(X, eta)
-    slack = 1e-9 * (1 + np.abs(plain))
-    _require(bool(np.all(expected <= plain + slack)), "E log p lies below log E p (Jensen)")
+    _check_likelihood(family, X, eta)
     _check_chain_rule(family, X)
+    _check_marginals(family, stats, mass)
+    _check_tunable(family, X, stats, mass)
     _check_kernels(family, X, r)
     again = type(family).from_spec(json.loads(json.dumps(family.to_spec())))
     _require(again == family, "a family survives the way through JSON")
@@ -111,6 +114,43 @@ def _check_gradient(family: Family, eta: Array) -> None:
         want = (mean * direction).sum(axis=1)
         scale = 1 + np.abs(mean * direction).sum(axis=1)
         _close(slope / scale, want / scale, 1e-6, "mean_params is the gradient of log_partition")
+
+
+def _check_likelihood(family: Family, X: Array, eta: Array) -> None:
+    """Log likelihoods are linear in the parameters, whether these are drawn or expected."""
+    mean = family.mean_params(eta)
+    drawn = family.draw_params(eta, np.random.default_rng(2))
+    _require(drawn.shape == eta.shape, "draw_params draws one parameter for each cluster")
+    _require(bool(np.all(np.isfinite(drawn))), "drawn parameters are finite")
+    for params in (mean, drawn):
+        plain = Family.log_likelihood(family, X, params)
+        got = family.log_likelihood(X, params)
+        _close(got, plain, 1e-8, "the log likelihood is t(x) phi - A(phi)")
+    expected = family.expected_log_likelihood(X, eta)
+    _close(expected, family.log_likelihood(X, mean), 1e-8, "E log p is log p at mean_params")
+    predictive = family.log_predictive(X, eta)
+    slack = 1e-9 * (1 + np.abs(predictive))
+    _require(bool(np.all(expected <= predictive + slack)), "E log p lies below log E p (Jensen)")
+
+
+def _check_marginals(family: Family, stats: Array, mass: Array) -> None:
+    tally = Tally.of(np.arange(len(mass)), mass, stats, {}, family.layout)
+    want = family.log_marginal(stats, mass)
+    _close(family.log_marginals(tally), want, 1e-8, "log_marginals is log_marginal of the tally")
+
+
+def _check_tunable(family: Family, X: Array, stats: Array, mass: Array) -> None:
+    """Hyperparameters that can be learnt reach the data only through the prior."""
+    for name in family.tunable:
+        value = getattr(family, name)
+        if np.ndim(value) > 0:
+            continue
+        other = replace(family, **{name: 1.5 * value})
+        moved = np.abs(other.log_marginal(stats, mass) - family.log_marginal(stats, mass))
+        _require(bool(np.any(moved > 1e-9)), f"tunable {name} changes the marginal likelihood")
+        same = np.array_equal(other.statistic(X), family.statistic(X))
+        same = same and np.array_equal(other.log_base(X), family.log_base(X))
+        _require(same, f"tunable {name} leaves statistics and base measure as they are")
 
 
 def _check_chain_rule(family: Family, X: Array) -> None:
@@ -156,19 +196,58 @@ def _check_kernels(family: Family, X: Array, r: Array) -> None:
 
 
 def check_engine(engine: Engine, model: Model, X: Array) -> None:
-    """Check a streaming engine on rows X (N, D), prepared as the model's family wants them."""
+    """Check an engine on rows X (N, D), prepared as the model's family wants them."""
     n = X.shape[0]
-    whole, results = _stream(engine, model, X, [0, n])
+    if engine.streams:
+        whole, results = _stream(engine, model, X, [0, n])
+        cuts = [0, 1, 2, n // 3, n // 3, n // 2, n]
+        for name, again in (("other batch cuts", False), ("a stop and a resume", True)):
+            other, _ = _stream(engine, model, X, cuts, resume=again)
+            _same_states(whole, other, f"{name} at every cut change nothing")
+    else:
+        whole, results = _laps(engine, model, X)
+        other, _ = _laps(engine, model, X, resume=True)
+        _same_states(whole, other, "a stop and a resume after every step change nothing")
     mass = whole.tally.mass.sum() + whole.latents["dropped"].sum()
     _close(mass, float(n), 1e-9, "mass plus dropped mass is the sum of the weights")
     _require(len(set(whole.tally.ids.tolist())) == whole.tally.K, "ids are unique")
     _close(logsumexp(engine.log_weights(model, whole)), 0.0, 1e-9, "predictive weights sum to one")
     known = set(range(-2, whole.lineage.next_id))
     _require(set(results.labels.tolist()) <= known, "labels are ids that were given")
-    cuts = [0, 1, 2, n // 3, n // 3, n // 2, n]
-    for name, again in (("other batch cuts", False), ("a stop and a resume at every cut", True)):
-        other, _ = _stream(engine, model, X, cuts, resume=again)
-        _same_states(whole, other, f"{name} change nothing")
+    twin = type(engine).from_spec(json.loads(json.dumps(engine.to_spec())))
+    _require(twin == engine, "an engine survives the way through JSON")
+
+
+class _Stopped(Exception):
+    pass
+
+
+def _laps(engine: Engine, model: Model, X: Array, resume: bool = False) -> tuple[State, RowResults]:
+    """Run all laps over a few batches; with ``resume``, stop after every step and go on."""
+    n = X.shape[0]
+    size = n if engine.whole else n // 3 + 1
+    starts = range(0, n, size)
+    batches = [Batch(X[s : s + size], np.ones(min(size, n - s)), k) for k, s in enumerate(starts)]
+    results = RowResults.empty(n)
+    rng = np.random.default_rng(0)
+    state = engine.start(model, rng)
+
+    def watch(after: State, info: Info) -> None:
+        nonlocal state
+        state = after
+        if info.results is not None:
+            first = starts[int(engine.order(after, len(batches))[after.at - 1])]
+            for values, part in zip(results, info.results, strict=True):
+                values[first : first + info.rows] = part
+        if resume:
+            raise _Stopped
+
+    while state.at or not engine.finished(state):
+        with suppress(_Stopped):
+            run_laps(engine, model, state, batches, rng, [watch])
+        state = State.from_arrays(*state.to_arrays())
+        rng = restore(dict(rng.bit_generator.state))
+    return state, results
 
 
 def _stream(

@@ -14,6 +14,7 @@ from evermix.families import (
     ZeroMeanGaussian,
 )
 from evermix.families._scale import column_variances, expected_variances
+from evermix.testing import check_family
 
 OPEN = [Gaussian(), ZeroMeanGaussian(), DiagonalGaussian(), FixedGaussian(), Poisson()]
 AWKWARD = {
@@ -58,6 +59,29 @@ def test_what_is_given_is_kept():
     assert {f.kappa for f in Gaussian(kappa=3.0).candidates(X)} == {3.0}
     (poisson,) = Poisson(shape=2.0).candidates(np.array([[1.0, 0.0], [3.0, 0.0]]))
     np.testing.assert_allclose(poisson.shape / poisson.rate, [2.0, 1.0])
+
+
+TUNABLE = [
+    (Multinomial(0.3), ("alpha",)),
+    (Gaussian(kappa=0.3), ("kappa",)),
+    (ZeroMeanGaussian(scale=0.3), ("scale",)),
+    (DiagonalGaussian(kappa=0.3), ("kappa",)),
+    (FixedGaussian(0.2, 0.3), ("mean_variance",)),
+    (Bernoulli(0.3, 0.4), ("a", "b")),
+    (Poisson(0.3, 0.4), ("shape", "rate")),
+]
+
+
+@pytest.mark.parametrize(("family", "names"), TUNABLE, ids=lambda value: type(value).__name__)
+def test_what_can_be_learnt_stays_a_number(family, names):
+    """A sampler moves one number, which reaches the data through the prior alone."""
+    X = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    X = sparse.csr_array(X) if family.sparse else X
+    resolved = family.candidates(X)[0]
+    assert resolved.tunable == names
+    assert [getattr(resolved, name) for name in names] == [getattr(family, n) for n in names]
+    assert all(isinstance(getattr(resolved, name), float) for name in names)
+    check_family(resolved, X)
 
 
 def test_neighbours_see_the_width_of_well_separated_clusters():

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from evermix import ADF, NGGP
 from evermix.engines import ENGINES
-from evermix.families import FAMILIES, Multinomial
+from evermix.families import FAMILIES, FixedGaussian, Multinomial
 from evermix.model import Model
 from evermix.priors import PRIORS
 from evermix.testing import check_engine, check_family, check_prior, set_partitions
@@ -74,6 +74,31 @@ def test_a_sloppy_family_is_caught():
     X = sparse.csr_matrix(np.eye(4))
     with pytest.raises(AssertionError, match="difference of log a"):
         check_family(Sloppy(0.5, n_features=4), X)
+
+
+class Faint(Multinomial):
+    """A family whose likelihood leaves the lengths out, so that only draws and means see it."""
+
+    def log_likelihood(self, X, params):
+        return sparse.csr_array(X) @ params[:, :-1].T
+
+
+def test_a_likelihood_that_is_not_the_familys_is_caught():
+    X = sparse.csr_matrix(np.eye(4))
+    with pytest.raises(AssertionError, match="log likelihood is t"):
+        check_family(Faint(0.5, n_features=4), X)
+
+
+class Eager(FixedGaussian):
+    """A family that lets its variance be learnt, on which the base measure depends."""
+
+    tunable = ("mean_variance", "variance")
+
+
+def test_hyperparameters_that_cannot_be_learnt_are_caught():
+    X = np.random.default_rng(0).normal(size=(9, 2))
+    with pytest.raises(AssertionError, match="variance leaves statistics and base measure"):
+        check_family(Eager(1.0, 4.0).candidates(X)[0], X)
 
 
 @dataclass(frozen=True)

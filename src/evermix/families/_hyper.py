@@ -4,7 +4,15 @@ import numpy as np
 
 from evermix._xp import Array
 
-__all__ = ["as_given", "column", "covariance", "degrees", "positive", "positive_columns"]
+__all__ = [
+    "as_given",
+    "column",
+    "covariance",
+    "degrees",
+    "positive",
+    "positive_as_given",
+    "positive_columns",
+]
 
 
 def as_given(value: float | Array) -> float | Array:
@@ -40,6 +48,12 @@ def positive_columns(name: str, value: object, n_features: int) -> Array:
             f"got {_said(array)}."
         )
     return np.broadcast_to(array, (n_features,)).copy()
+
+
+def positive_as_given(name: str, value: float | Array, n_features: int) -> float | Array:
+    """Return a positive number as a float and a positive array (D,) as a float64 array."""
+    positive_columns(name, value, n_features)
+    return as_given(value)
 
 
 def degrees(nu: object, n_features: int) -> float:

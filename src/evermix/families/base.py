@@ -41,6 +41,11 @@ class Family(ABC):
     """Largest value that rows may hold: squares and their sums must stay finite."""
     sparse: ClassVar[bool] = False
     """Whether rows come as a CSR matrix (float64) or as a dense array (float64)."""
+    tunable: ClassVar[tuple[str, ...]] = ()
+    """Names of positive hyperparameters that can be learnt from data, where they are numbers.
+
+    Only ``eta0`` may depend on them: not the statistics, the base measure or the support.
+    """
 
     # ---- resolving -------------------------------------------------------------------------
 
@@ -125,6 +130,10 @@ class Family(ABC):
         """Log marginal likelihood of each cluster (K,), base measure left out."""
         prior = self.log_partition(self.eta0[None, :])
         return self.log_partition(self.posterior(stats, mass)) - prior
+
+    def log_marginals(self, tally: Tally) -> Array:
+        """Log marginal likelihood of each cluster of a tally (K,), base measure left out."""
+        return self.log_marginal(tally.stats, tally.mass)
 
     def log_predictive(self, X: Array, eta: Array) -> Array:
         """Log predictive density (N, K) of rows X under clusters eta, base measure left out."""

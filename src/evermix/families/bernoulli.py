@@ -1,13 +1,13 @@
 r"""Rows of zeros and ones: presence, answers, black-and-white pixels."""
 
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
 from evermix._xp import Array, digamma, gammaln, namespace
 from evermix.families._gamma import draw_log_gamma
-from evermix.families._hyper import as_given, positive_columns
+from evermix.families._hyper import positive_as_given, positive_columns
 from evermix.families.base import Family
 from evermix.kernels.base import refresh_all
 from evermix.kernels.bernoulli import BernoulliWork
@@ -39,6 +39,8 @@ class Bernoulli(Family):
     array([[0.1875]])
     """
 
+    tunable: ClassVar[tuple[str, ...]] = ("a", "b")
+
     a: float | Array = 1.0
     b: float | Array = 1.0
 
@@ -55,9 +57,8 @@ class Bernoulli(Family):
     def candidates(self, X: Array) -> list[Self]:
         """Return this family for the columns of ``X`` (N, D)."""
         D = int(X.shape[1])
-        positive_columns("a", self.a, D)
-        positive_columns("b", self.b, D)
-        return [self._with(a=as_given(self.a), b=as_given(self.b), n_features=D)]
+        a, b = positive_as_given("a", self.a, D), positive_as_given("b", self.b, D)
+        return [self._with(a=a, b=b, n_features=D)]
 
     @property
     def n_stats(self) -> int:

@@ -2,7 +2,7 @@ r"""Clusters with a mean and a variance for each column: embeddings, many measur
 
 import math
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -56,6 +56,8 @@ class DiagonalGaussian(Family):
     >>> family.log_predictive(np.array([[1.0, 0.0]]), family.eta0[None]).round(3)
     array([[-1.94]])
     """
+
+    tunable: ClassVar[tuple[str, ...]] = ("kappa",)
 
     mean: float | Array | None = None
     kappa: float | None = None

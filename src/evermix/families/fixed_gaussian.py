@@ -2,12 +2,12 @@ r"""Clusters with a mean and a known variance: round blobs, a soft k-means."""
 
 import math
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
 from evermix._xp import Array, namespace
-from evermix.families._hyper import column, positive_columns
+from evermix.families._hyper import column, positive_as_given, positive_columns
 from evermix.families._scale import column_variances, expected_variances
 from evermix.families.base import Family
 from evermix.kernels.base import refresh_all
@@ -47,6 +47,8 @@ class FixedGaussian(Family):
     array([[-2.12]])
     """
 
+    tunable: ClassVar[tuple[str, ...]] = ("mean_variance",)
+
     variance: float | Array | None = None
     mean_variance: float | Array | None = None
     mean: float | Array | None = 0.0
@@ -60,14 +62,14 @@ class FixedGaussian(Family):
         filled = self._with(mean=mean, n_features=D, origin=X[0].copy())
         variances = expected_variances(X)
         if self.variance is not None:
-            variances = [positive_columns("variance", self.variance, D)]
+            variances = [positive_as_given("variance", self.variance, D)]
         spread = column_variances(X)
         return [
             filled._with(
                 variance=v,
                 mean_variance=np.maximum(spread, v)
                 if self.mean_variance is None
-                else positive_columns("mean_variance", self.mean_variance, D),
+                else positive_as_given("mean_variance", self.mean_variance, D),
             )
             for v in variances
         ]

@@ -2,7 +2,7 @@ r"""Clusters with a mean and a full covariance."""
 
 import math
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -67,6 +67,8 @@ class Gaussian(Family):
     >>> family.log_predictive(np.array([[1.0, 0.0]]), family.eta0[None]).round(3)
     array([[-1.517]])
     """
+
+    tunable: ClassVar[tuple[str, ...]] = ("kappa",)
 
     mean: float | Array | None = None
     kappa: float | None = None

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from evermix._xp import Array, digamma, gammaln, logsumexp
 from evermix.families._gamma import draw_log_gamma
-from evermix.families._hyper import as_given, positive_columns
+from evermix.families._hyper import positive_as_given, positive_columns
 from evermix.families.base import Family, finite
 from evermix.kernels.multinomial import MultinomialWork, fuse_pairs, log_marginals
 from evermix.kernels.rising import factors
@@ -47,6 +47,7 @@ class Multinomial(Family):
     layout: ClassVar[Layout] = Layout.STATISTIC_MAJOR
     largest: ClassVar[float] = 1e15  # sums stay below 1e25, where the gamma functions are exact
     sparse: ClassVar[bool] = True
+    tunable: ClassVar[tuple[str, ...]] = ("alpha",)
 
     alpha: float | Array = 0.1
 
@@ -64,8 +65,8 @@ class Multinomial(Family):
 
     def candidates(self, X: Array) -> list[Self]:
         """Return this family for the words of ``X`` (N, V)."""
-        positive_columns("alpha", self.alpha, X.shape[1])
-        return [self._with(alpha=as_given(self.alpha), n_features=int(X.shape[1]))]
+        V = int(X.shape[1])
+        return [self._with(alpha=positive_as_given("alpha", self.alpha, V), n_features=V)]
 
     @property
     def n_stats(self) -> int:
@@ -131,6 +132,15 @@ class Multinomial(Family):
         fuse_pairs(plain(tally.stats), self.eta0, plain(pairs, np.int64), times, out)
         return out
 
+    def log_marginals(self, tally: Tally) -> Array:
+        """Log marginal likelihood of each cluster (K,), word by word where the counts lie.
+
+        Soft counts below 1e-6 are taken for zero.
+        """
+        out = np.empty(tally.K)
+        log_marginals(tally.stats_buffer, self.eta0, out)
+        return out
+
     def fusion_bound(self, tally: Tally, rows: Array) -> Array:
         """Cheap lower bound (R, K) on :meth:`log_fusion`, word by word where the counts lie."""
         K = tally.K
@@ -138,8 +148,7 @@ class Multinomial(Family):
         eta = seen + prior
         mean = digamma(eta)
         mean[-1] *= -1
-        marginal = np.empty(K)
-        log_marginals(tally.stats_buffer, self.eta0, marginal)
+        marginal = self.log_marginals(tally)
         if 2 * len(rows) > K:  # one product for all pairs serves both directions
             fit = seen.T @ mean
             return np.maximum(fit - marginal[:, None], fit.T - marginal)[rows]

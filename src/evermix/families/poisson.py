@@ -7,7 +7,7 @@ import numpy as np
 
 from evermix._xp import Array, digamma, gammaln, namespace
 from evermix.families._gamma import draw_log_gamma
-from evermix.families._hyper import positive_columns
+from evermix.families._hyper import positive_as_given, positive_columns
 from evermix.families.base import Family
 from evermix.kernels.base import refresh_all
 from evermix.kernels.poisson import PoissonWork
@@ -44,6 +44,7 @@ class Poisson(Family):
 
     layout: ClassVar[Layout] = Layout.STATISTIC_MAJOR
     largest: ClassVar[float] = 1e15  # sums stay below 1e25, where the gamma functions are exact
+    tunable: ClassVar[tuple[str, ...]] = ("shape", "rate")
 
     shape: float | Array | None = None
     rate: float | Array | None = None
@@ -61,9 +62,9 @@ class Poisson(Family):
     def candidates(self, X: Array) -> list[Self]:
         """Return this family with the expected counts of ``X`` (N, D), if rate is open."""
         D = int(X.shape[1])
-        shape = positive_columns("shape", 1.0 if self.shape is None else self.shape, D)
+        shape = positive_as_given("shape", 1.0 if self.shape is None else self.shape, D)
         rate = shape / _column_means(X) if self.rate is None else self.rate
-        return [self._with(shape=shape, rate=positive_columns("rate", rate, D), n_features=D)]
+        return [self._with(shape=shape, rate=positive_as_given("rate", rate, D), n_features=D)]
 
     @property
     def n_stats(self) -> int:

@@ -2,7 +2,7 @@ r"""Clusters about zero that differ in their covariance: image patches, incremen
 
 import math
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -52,6 +52,8 @@ class ZeroMeanGaussian(Family):
     >>> family.log_predictive(np.array([[1.0, 0.0]]), family.eta0[None]).round(3)
     array([[-0.634]])
     """
+
+    tunable: ClassVar[tuple[str, ...]] = ("scale",)
 
     nu: float | None = None
     scale: float | Array | None = None
