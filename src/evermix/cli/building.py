@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from evermix.cli.settings import FamilyName, PriorName, Settings
-from evermix.engines import ADF
+from evermix.engines import ADF, Engine
 from evermix.estimators import Mixture
 from evermix.families import (
     Bernoulli,
@@ -20,7 +20,7 @@ from evermix.io.text import Hashing, TextCounter, Vocabulary
 from evermix.priors import DP, NGGP, PitmanYor
 from evermix.priors.base import Prior
 
-__all__ = ["make_mixture", "make_text_counter"]
+__all__ = ["make_adf", "make_mixture", "make_text_counter"]
 
 _FAMILIES: dict[str, Callable[[], Family]] = {
     FamilyName.GAUSSIAN: Gaussian,
@@ -39,27 +39,39 @@ _PRIORS: dict[str, tuple[Callable[..., Prior], dict[str, str]]] = {
 _PRIOR_OPTIONS = ("a", "sigma", "tau", "concentration", "discount")
 
 
-def make_mixture(settings: Settings, kind: str) -> Mixture:
+def make_mixture(settings: Settings, kind: str, engine: Engine) -> Mixture:
     """Return the mixture that was asked for, for a source of this kind."""
     return Mixture(
         family=_family(settings, kind),
         prior=_prior(settings),
-        engine=_engine(settings),
+        engine=engine,
         max_clusters=settings.max_clusters,
         random_state=settings.seed,
     )
 
 
-def make_text_counter(settings: Settings, texts: list[str]) -> TextCounter:
-    """Return the hashing that was asked for, or a vocabulary learnt on these texts."""
+def make_adf(settings: Settings) -> ADF:
+    """Return the engine of a stream."""
+    usual = ADF()
+    return ADF(
+        birth=usual.birth if settings.birth is None else settings.birth,
+        merge=usual.merge if settings.merge else None,
+    )
+
+
+def make_text_counter(settings: Settings, texts: list[str], remedy: str) -> TextCounter:
+    """Return the hashing that was asked for, or a vocabulary learnt on these texts.
+
+    ``remedy`` names the options that may help where there are no words to learn.
+    """
     if settings.hash is not None:
         return Hashing(settings.hash)
     try:
         return Vocabulary.learn(texts, max_words=settings.vocabulary)
     except ValueError as error:
         raise ValueError(
-            f"no vocabulary could be learnt on the first {len(texts)} texts: {error} "
-            "On the command line: a larger --warmup, or --hash."
+            f"no vocabulary could be learnt on {len(texts)} texts: {error} "
+            f"On the command line: {remedy}."
         ) from error
 
 
@@ -84,11 +96,3 @@ def _prior(settings: Settings) -> Prior:
             f"{', '.join(f'--{option}' for option in options)}."
         )
     return make(**{options[name]: value for name, value in given.items()})
-
-
-def _engine(settings: Settings) -> ADF:
-    usual = ADF()
-    return ADF(
-        birth=usual.birth if settings.birth is None else settings.birth,
-        merge=usual.merge if settings.merge else None,
-    )

@@ -10,15 +10,14 @@ from itertools import chain, takewhile
 from pathlib import Path
 from typing import Self
 
-from evermix.cli.building import make_mixture, make_text_counter
+from evermix.cli.building import make_adf, make_mixture, make_text_counter
 from evermix.cli.output import naming, open_lines
 from evermix.cli.reading import features, joined, open_rows, take
-from evermix.cli.settings import Settings
+from evermix.cli.resuming import load_run, open_again
+from evermix.cli.settings import StreamSettings
 from evermix.engines.base import Info
 from evermix.estimators import Mixture
-from evermix.estimators.persistence import load_with_extra, save
-from evermix.io import text as texts
-from evermix.io.checkpoint import CheckpointError
+from evermix.estimators.persistence import save
 from evermix.io.sources import Chunk, Source
 from evermix.io.text import TextCounter
 from evermix.io.trace import TraceWriter
@@ -52,7 +51,7 @@ class Session:
 
     def __init__(
         self,
-        settings: Settings,
+        settings: StreamSettings,
         checkpoint: Path,
         source: Source,
         mix: Mixture,
@@ -75,15 +74,16 @@ class Session:
         self._trace = None if trace is None else TraceWriter(trace, at=positions.get("trace", 0))
 
     @classmethod
-    def begin(cls, settings: Settings, checkpoint: Path, skip_bad: bool) -> Self:
+    def begin(cls, settings: StreamSettings, checkpoint: Path, skip_bad: bool) -> Self:
         """Start at the first row; a checkpoint that is there is removed."""
         source = open_rows(settings, skip_bad, None)
-        mix = make_mixture(settings, source.kind)
+        mix = make_mixture(settings, source.kind, make_adf(settings))
         chunks = source.chunks(0, settings.batch)
         text = None
         if source.kind == "text":
             head = take(chunks, 0 if settings.hash else settings.warmup)
-            text = make_text_counter(settings, [text for chunk in head for text in chunk.X])
+            known = [text for chunk in head for text in chunk.X]
+            text = make_text_counter(settings, known, "a larger --warmup, or --hash")
         else:
             head = joined(take(chunks, FIRST_ROWS))
         # From here on an old checkpoint would not fit the output files.
@@ -100,34 +100,23 @@ class Session:
         )
 
     @classmethod
-    def resume(cls, settings: Settings, given: set[str], checkpoint: Path, skip_bad: bool) -> Self:
+    def resume(
+        cls, settings: StreamSettings, given: set[str], checkpoint: Path, skip_bad: bool
+    ) -> Self:
         """Go on after the last row of a checkpoint; ``given`` names the options to compare."""
-        mix, extra = load_with_extra(checkpoint)
-        if "stream" not in extra:
-            raise CheckpointError(
-                f"{checkpoint} is a model that `evermix stream` did not write: it does not say "
-                "where its source stopped. Begin anew with another --checkpoint."
-            )
-        saved = extra["stream"]
-        settings = settings.resumed(saved["settings"], given)
-        text = None if extra["text"] is None else texts.from_spec(extra["text"])
-        source = open_rows(settings, skip_bad, None if text else mix.n_features_in_)
-        if source.kind != saved["kind"]:
-            raise ValueError(
-                f"{settings.source} held {saved['kind']} when the checkpoint {checkpoint} was "
-                f"made, now it holds {source.kind}. Put the old file back, or begin anew with "
-                "--overwrite."
-            )
-        totals = Totals(**saved["totals"])
+        saved = load_run(checkpoint, "stream")
+        settings = settings.resumed(saved.notes["settings"], given)
+        source = open_again(settings, saved, checkpoint, skip_bad)
+        totals = Totals(**saved.notes["totals"])
         return cls(
             settings,
             checkpoint,
             source,
-            mix,
-            text=text,
+            saved.mix,
+            text=saved.text,
             chunks=source.chunks(totals.offset, settings.batch),
             totals=totals,
-            positions=saved["positions"],
+            positions=saved.notes["positions"],
         )
 
     def __enter__(self) -> Self:

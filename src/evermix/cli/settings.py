@@ -1,11 +1,12 @@
-"""What a stream was asked to do: saved in its checkpoints, and not to be changed on the way."""
+"""What a command was asked to do: saved in its checkpoints, and not to be changed on the way."""
 
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
-from typing import Any
+from typing import Any, Self
 
-__all__ = ["FamilyName", "KindName", "PriorName", "Settings"]
+__all__ = ["FamilyName", "KindName", "PriorName", "Settings", "StreamSettings", "option_name"]
 
 
 class FamilyName(StrEnum):
@@ -37,9 +38,9 @@ class KindName(StrEnum):
     VECTORS = "vectors"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Everything that decides what a stream writes; option names with ``_`` for ``-``."""
+    """Everything that decides what a command learns; option names with ``_`` for ``-``."""
 
     source: str
     out: str
@@ -48,10 +49,8 @@ class Settings:
     text_field: str
     vector_field: str
     id_field: str
-    batch: int
     vocabulary: int
     hash: int | None
-    warmup: int
     family: str
     alpha: float | None
     prior: str
@@ -61,30 +60,43 @@ class Settings:
     concentration: float | None
     discount: float | None
     birth: float | None
-    merge: bool
+    merge: bool | None
     max_clusters: int | None
     seed: int
+
+    @classmethod
+    def of(cls, parameters: Mapping[str, Any]) -> Self:
+        """Return the settings among the parameters of a command, which have the same names."""
+        chosen = {field.name: parameters[field.name] for field in fields(cls)}
+        for name in ("source", "out", "trace"):
+            if chosen[name] not in (None, "-"):  # a path that means the same from everywhere
+                chosen[name] = os.path.abspath(chosen[name])
+        plain: dict[str, Any] = {
+            name: value.value if isinstance(value, StrEnum) else value
+            for name, value in chosen.items()
+        }
+        return cls(**plain)
 
     def to_spec(self) -> dict[str, Any]:
         """Return the settings as a JSON-ready dict."""
         return asdict(self)
 
-    def resumed(self, saved: dict[str, Any], given: Iterable[str]) -> "Settings":
+    def resumed(self, saved: dict[str, Any], given: Iterable[str]) -> Self:
         """Return the saved settings, if none that the user has given now differs from them.
 
         Parameters
         ----------
         saved : dict
-            What :meth:`to_spec` gave when the stream began.
+            What :meth:`to_spec` gave when the run began.
         given : iterable of str
             Names of the settings that the user has given now; the others are defaults.
         """
-        before = Settings(**saved)
+        before = type(self)(**saved)
         given = set(given)
         for field in fields(self):
             old, new = getattr(before, field.name), getattr(self, field.name)
             if field.name in given and old != new:
-                name = "SOURCE" if field.name == "source" else _option(field.name)
+                name = "SOURCE" if field.name == "source" else option_name(field.name)
                 made = "without it" if old is None else f"with {old!r}"
                 raise ValueError(
                     f"{name} cannot change on the way: the checkpoint was made {made}, got "
@@ -93,5 +105,14 @@ class Settings:
         return before
 
 
-def _option(name: str) -> str:
+@dataclass(frozen=True, kw_only=True)
+class StreamSettings(Settings):
+    """Everything that decides what a stream writes."""
+
+    batch: int
+    warmup: int
+
+
+def option_name(name: str) -> str:
+    """Return how a setting is called on the command line."""
     return "--" + name.replace("_", "-")

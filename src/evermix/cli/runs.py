@@ -1,0 +1,88 @@
+"""What commands that learn have in common: their files, beginning or going on, and farewells."""
+
+import os
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import typer
+
+from evermix.cli.console import note
+from evermix.cli.settings import Settings
+
+__all__ = ["default_checkpoint", "farewell", "given_options", "open_run"]
+
+Run = TypeVar("Run")
+
+
+def default_checkpoint(source: str) -> Path:
+    """Return the checkpoint of a source for which none was named."""
+    if source == "-":
+        return Path("stdin.evermix")
+    return Path(Path(source).name.removesuffix(".gz")).with_suffix(".evermix")
+
+
+def given_options(context: typer.Context) -> set[str]:
+    """Return the names of the parameters that stand on the command line."""
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    return {name for name, place in sources.items() if place and place.name == "COMMANDLINE"}
+
+
+def open_run(
+    begin: Callable[[], Run],
+    go_on: Callable[[], Run],
+    settings: Settings,
+    path: Path,
+    *,
+    resume: bool,
+    overwrite: bool,
+) -> Run:
+    """Begin a run or go on with one, if its files allow it."""
+    if resume and overwrite:
+        raise typer.BadParameter("--resume and --overwrite exclude each other.")
+    _check_distinct(settings, path)
+    _check_folders(settings, path)
+    if resume and path.exists():
+        return go_on()
+    if resume:
+        note(f"there is no checkpoint {path} yet; starting from the beginning.")
+    elif not overwrite:
+        _check_free(settings, path)
+    return begin()
+
+
+def farewell(command: str, settings: Settings, path: Path, done: str) -> str:
+    """Say how far a run came that ended early, and how to go on."""
+    source = os.path.relpath(settings.source) if settings.source != "-" else "-"
+    again = ["evermix", command, source, "--checkpoint", str(path), "--resume"]
+    return f"Stopped {done}. Go on with: {shlex.join(again)}"
+
+
+def _check_distinct(settings: Settings, path: Path) -> None:
+    named = (settings.source, settings.out, settings.trace, str(path.absolute()))
+    files = [name for name in named if name not in (None, "-")]
+    if len(set(files)) < len(files):
+        raise ValueError(
+            "SOURCE, --out, --trace and --checkpoint must be different files, got "
+            f"{', '.join(map(str, files))}."
+        )
+
+
+def _check_folders(settings: Settings, path: Path) -> None:
+    """Refuse files that cannot be made, before anything is learnt or removed."""
+    for name in (settings.out, settings.trace, str(path.absolute())):
+        if name not in (None, "-") and not os.path.isdir(os.path.dirname(str(name))):
+            raise ValueError(f"there is no folder for {name}. Make it, or choose another place.")
+
+
+def _check_free(settings: Settings, path: Path) -> None:
+    """Refuse to write over what an earlier run left."""
+    if path.exists():
+        raise ValueError(
+            f"the checkpoint {path} exists already. Go on from it with --resume, or begin anew "
+            "with --overwrite."
+        )
+    for name in (settings.out, settings.trace):
+        if name not in (None, "-") and os.path.isfile(str(name)) and os.path.getsize(str(name)):
+            raise ValueError(f"{name} exists already. Replace it with --overwrite.")
