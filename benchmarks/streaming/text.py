@@ -23,9 +23,10 @@ def documents() -> sparse.csr_array:
     return X[np.random.default_rng(0).permutation(X.shape[0])[HELD_OUT:]]
 
 
-def mixture(engine: em.ADF) -> em.Mixture:
+def mixture(engine: Any) -> em.Mixture:
     """Return the paper's model for KOS."""
-    return em.Mixture(family=em.Multinomial(alpha=ALPHA), prior=PRIOR, engine=engine)
+    family = em.Multinomial(alpha=ALPHA)
+    return em.Mixture(family=family, prior=PRIOR, engine=engine, random_state=0)
 
 
 def against_numpy(repeats: int) -> dict[str, Any]:
