@@ -91,3 +91,24 @@ def expected_predictive(log_weights, q: np.ndarray) -> np.ndarray:
             known[key] = np.exp(log_weights(sizes[used].astype(float)))
         total[[*used, K]] += np.prod(q[np.arange(N), labels]) * known[key]
     return total
+
+
+def log_posterior(model, X) -> dict[tuple[int, ...], float]:
+    """Log posterior of every partition of the rows X, by enumeration."""
+    family, prior = model.family, model.prior
+    log_p = {}
+    for labels in set_partitions(X.shape[0]):
+        r = np.eye(max(labels) + 1)[list(labels)]
+        marginal = family.log_marginal(family.accumulate(X, r), r.sum(axis=0)).sum()
+        log_p[labels] = float(marginal) + prior.log_eppf(r.sum(axis=0))
+    total = np.logaddexp.reduce(list(log_p.values()))
+    return {labels: value - total for labels, value in log_p.items()}
+
+
+def exact_co_clustering(model, X) -> np.ndarray:
+    """Posterior probability (N, N) that two rows are in one cluster, by enumeration."""
+    together = np.zeros((X.shape[0], X.shape[0]))
+    for labels, log_p in log_posterior(model, X).items():
+        r = np.eye(max(labels) + 1)[list(labels)]
+        together += np.exp(log_p) * (r @ r.T)
+    return together

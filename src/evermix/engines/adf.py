@@ -134,7 +134,7 @@ class ADF(Filter):
         """Learn rows with plain array maths, until it is time to tidy up."""
         every = self._settings(model).every
         for i in range(at, len(weights)):
-            q = self._learn_by_arrays(model, state, X, weights, i, results, [])
+            q = self._learn_by_arrays(model, state, X, weights, i, results)
             if len(q) and state.clock % every == 0:
                 return _Stop(i + 1, kernels.CHECK)
         return _Stop(len(weights), kernels.DONE)

@@ -116,6 +116,7 @@ class EP(Filter):
         record = state.memo.setdefault(str(batch.key), to_record(no_sites(n)))
         if "held" not in record:
             record["held"] = _held_out(rng, n, self.validation)
+            record["base"] = model.family.log_base(batch.X)
         weights = np.where(record["held"], 0.0, batch.weights)
         order = rng.permutation(n) if self.shuffle and state.lap > 0 else np.arange(n)
         visit = _Visit(batch.X, weights, order, to_sites(record), RowResults.empty(n), np.zeros(3))
@@ -125,7 +126,7 @@ class EP(Filter):
             sites, dropped, merges = self._by_arrays(model, state, visit)
         record |= to_record(sites)
         results, moved = visit.results, visit.moved
-        results.log_predictive[:] += model.family.log_base(batch.X)
+        results.log_predictive[:] += record["base"]
         learnt = float(results.log_predictive[~record["held"]].sum())
         progress = state.latents["progress"]
         progress[0] = max(progress[0], moved[0])
@@ -184,7 +185,9 @@ class EP(Filter):
         n = 0
         for key, record in state.memo.items():
             rows = check_sites(record, state.lineage.next_id)
-            if record["held"].shape != (rows,) or record["held"].dtype != bool or not key.isdigit():
+            held, base = record["held"], record["base"]
+            kinds = held.dtype == bool and base.dtype == np.float64 and key.isdigit()
+            if not kinds or held.shape != (rows,) or base.shape != (rows,):
                 raise ValueError(f"the record {key} does not hold the sites of a batch.")
             n += rows
         if n != n_rows:
@@ -254,13 +257,11 @@ class EP(Filter):
         found: list[tuple[int, Array, Array]] = []
         for i in visit.order:
             old = _gathered(state, visit.sites, i)
-            emptied = _take_out(model, state, visit, i, old)
-            q = self._learn_by_arrays(
-                model, state, visit.X, visit.weights, i, visit.results, emptied
-            )
-            dropped += emptied
-            for k in emptied:
+            emptied, own = self._take_out(model, state, visit, i, old)
+            q = self._learn_by_arrays(model, state, visit.X, visit.weights, i, visit.results, own)
+            for k in set(emptied) - set(state.tally.ids.tolist()):
                 state.lineage.drop(k, state.clock)
+                dropped.append(k)
             if not len(q):
                 continue
             ids = state.tally.ids[q > 0].copy()
@@ -271,6 +272,29 @@ class EP(Filter):
                 merges += self._join(model, state)
         state.columns |= model.family.columns(state.tally)
         return _Visited(_packed(len(visit.order), found), dropped, merges)
+
+    def _take_out(
+        self, model: Model, state: State, visit: "_Visit", i: int, old: dict[int, float]
+    ) -> tuple[list[int], int | None]:
+        """Take row i out of its clusters; return the ids of those emptied, and of its own."""
+        tally, w = state.tally, visit.weights[i]
+        q = np.array([old.get(int(k), 0.0) for k in tally.ids])
+        if w == 0 or not q.any():
+            return [], None
+        hard = q >= adf.HARD
+        tally.mass[:] -= w * q
+        tally.stats[:] -= model.family.accumulate(visit.X[i : i + 1], w * q[None, :])
+        tally.extras["hard"][:] -= w * hard
+        tally.extras["hard"][tally.extras["hard"] < ep.RESIDUE] = 0.0
+        log_empty = tally.extras["log_empty"]
+        log_empty[:] = np.minimum(log_empty - w * np.log1p(-np.where(hard, 0.0, q)), 0.0)
+        empty = (q > 0) & (tally.mass < ep.EMPTY * w)
+        shells = np.flatnonzero((q > 0) & (empty | (tally.mass < self.birth * w)))
+        own = int(tally.ids[shells[q[shells].argmax()]]) if len(shells) else None
+        emptied = [int(k) for k in tally.ids[empty]]
+        if emptied:
+            state.take(np.flatnonzero(~empty))
+        return emptied, own
 
 
 class _Visit(NamedTuple):
@@ -373,28 +397,6 @@ def _gathered(state: State, sites: ep.Sites, i: int) -> dict[int, float]:
         if id >= 0:
             found[int(id)] = found.get(int(id), 0.0) + float(q)
     return found
-
-
-def _take_out(
-    model: Model, state: State, visit: _Visit, i: int, old: dict[int, float]
-) -> list[int]:
-    """Take row i out of its clusters; remove those that were its own and return their ids."""
-    tally, w = state.tally, visit.weights[i]
-    q = np.array([old.get(int(k), 0.0) for k in tally.ids])
-    if w == 0 or not q.any():
-        return []
-    hard = q >= adf.HARD
-    tally.mass[:] -= w * q
-    tally.stats[:] -= model.family.accumulate(visit.X[i : i + 1], w * q[None, :])
-    tally.extras["hard"][:] -= w * hard
-    tally.extras["hard"][tally.extras["hard"] < ep.RESIDUE] = 0.0
-    log_empty = tally.extras["log_empty"]
-    log_empty[:] = np.minimum(log_empty - w * np.log1p(-np.where(hard, 0.0, q)), 0.0)
-    empty = (q > 0) & (tally.mass < ep.EMPTY * w)
-    emptied = [int(k) for k in tally.ids[empty]]
-    if emptied:
-        state.take(np.flatnonzero(~empty))
-    return emptied
 
 
 def _packed(n: int, found: list[tuple[int, Array, Array]]) -> ep.Sites:

@@ -142,15 +142,16 @@ class Filter(Engine):
         weights: Array,
         i: int,
         results: RowResults,
-        free: list[int],
+        own: int | None = None,
     ) -> Array:
         """Learn row i with plain array maths: any prior, and the reference for the kernels.
 
-        A newborn cluster takes the last of the ``free`` ids, or else a new one. Returns the row's
-        responsibilities (K,), none if it teaches nothing.
+        A newborn cluster takes the id ``own``, if that is given, and is one with the cluster that
+        has it already, if there is one. Returns the row's responsibilities (K,), none if it teaches
+        nothing.
         """
         cap, family = self._settings(model).cap, model.family
-        tally, w, nothing = state.tally, weights[i], np.empty(0)
+        tally, w = state.tally, weights[i]
         stats = np.vstack([tally.stats, np.zeros(tally.size)])
         eta = family.posterior(stats, np.append(tally.mass, 0.0))
         rho = self.log_weights(model, state) + family.log_predictive(X[i : i + 1], eta)[0]
@@ -159,29 +160,36 @@ class Filter(Engine):
         if wanted and w > 0 and tally.K >= cap:
             warn_once(model, state)
         born = wanted and w > 0 and tally.K < cap
-        slots = tally.K + 1 if born else tally.K
-        if slots == 0:
-            return nothing
-        reborn = False
-        below = rho[:slots] - rho[:slots].max()
+        rho = rho if born else rho[:-1]
+        if not len(rho):
+            return rho
+        below = rho - rho.max()
         q = np.where(below > kernels.NEGLIGIBLE, np.exp(below), 0.0)
         q /= q.sum()
         if born:
-            reborn = bool(free)
-            state.append([free.pop() if free else state.lineage.birth(state.clock + 1)])
-            tally = state.tally
-            state.columns["last_seen"][slots - 1] = state.clock + 1
-        results.labels[i] = tally.ids[q.argmax()]
-        results.probabilities[i], results.born[i] = q.max(), born and not reborn
+            q = self._give_birth(state, q, own)
+        results.labels[i], results.probabilities[i] = tally.ids[q.argmax()], q.max()
+        results.born[i] = born and own is None
         if w == 0:
-            return nothing
+            return rho[:0]
         state.clock += 1
         hard = q >= kernels.HARD
         tally.mass[:] += w * q
         tally.stats[:] += family.accumulate(X[i : i + 1], w * q[None, :])
         tally.extras["hard"][:] += w * hard
         tally.extras["log_empty"][:] += w * np.log1p(-np.where(hard, 0.0, q))
-        state.columns["last_seen"][:slots][q > kernels.SEEN] = state.clock
+        state.columns["last_seen"][: tally.K][q > kernels.SEEN] = state.clock
+        return q
+
+    @staticmethod
+    def _give_birth(state: State, q: Array, own: int | None) -> Array:
+        """Open a cluster for the last of the responsibilities q (K + 1,), or find it its own."""
+        at = np.flatnonzero(state.tally.ids == own)
+        if len(at):
+            q[at[0]] += q[-1]
+            return q[:-1]
+        state.append([state.lineage.birth(state.clock + 1) if own is None else own])
+        state.columns["last_seen"][state.tally.K - 1] = state.clock + 1
         return q
 
 

@@ -1,6 +1,7 @@
 """The loops over batches, written once for every engine.
 
-An interrupt (Ctrl-C) waits for the step in progress, so that the state is always whole.
+An interrupt (Ctrl-C) waits for the step in progress, so that the state is always whole. So does a
+termination, where the program has a handler for it.
 """
 
 import signal
@@ -16,7 +17,7 @@ from evermix.engines.base import Batch, Engine, Info
 from evermix.model import Model
 from evermix.state import State
 
-__all__ = ["Observer", "run", "run_laps"]
+__all__ = ["Observer", "interrupts_wait", "run", "run_laps"]
 
 Observer: TypeAlias = Callable[[State, Info], None]
 """Called after every step with the new state, which it must not change, and what happened."""
@@ -33,7 +34,7 @@ def run(
     """Step once through a stream of batches, telling every observer.   Consumes: state."""
     observers = tuple(observers)
     for batch in batches:
-        with _interrupts_wait():
+        with interrupts_wait():
             state, info = engine.step(model, state, batch, rng)
             for observe in observers:
                 observe(state, info)
@@ -54,16 +55,16 @@ def run_laps(
     Consumes: state.
     """
     observers = tuple(observers)
-    while not engine.finished(state):
+    while state.at or not engine.finished(state):  # a lap that was begun is ended
         order = engine.order(state, len(batches))
         while state.at < len(batches):
-            with _interrupts_wait():
+            with interrupts_wait():
                 batch = batches[int(order[state.at])]
                 state, info = engine.step(model, state, batch, rng)
                 state.at += 1
                 for observe in observers:
                     observe(state, info)
-        with _interrupts_wait():
+        with interrupts_wait():
             state, info = engine.end_lap(model, state, batches, rng)
             state.lap, state.at = state.lap + 1, 0
             for observe in observers:
@@ -72,16 +73,26 @@ def run_laps(
 
 
 @contextmanager
-def _interrupts_wait() -> Iterator[None]:
-    """Hold back SIGINT until the block ends, then deliver it."""
+def interrupts_wait() -> Iterator[None]:
+    """Hold back SIGINT and SIGTERM until the block ends, then deliver them."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    held: list[tuple[int, FrameType | None]] = []
-    before = signal.signal(signal.SIGINT, lambda number, frame: held.append((number, frame)))
+    with _held(signal.SIGTERM), _held(signal.SIGINT):
+        yield
+
+
+@contextmanager
+def _held(number: signal.Signals) -> Iterator[None]:
+    before = signal.getsignal(number)
+    if not callable(before):  # nothing in Python would notice
+        yield
+        return
+    frames: list[FrameType | None] = []
+    signal.signal(number, lambda _, frame: frames.append(frame))
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
-    if held and callable(before):
-        before(*held[0])
+        signal.signal(number, before)
+    if frames:
+        before(number, frames[0])

@@ -109,8 +109,7 @@ class Sampler(Engine):
     def start(self, model: Model, rng: np.random.Generator) -> State:
         """Return the state before any data."""
         del rng
-        latents: dict[str, Array] = {"log_u": np.zeros(1), "log_base": np.full(1, np.nan)}
-        latents |= {name: np.zeros(1) for name in ("capped", "dropped")}
+        latents: dict[str, Array] = {n: np.zeros(1) for n in ("log_u", "capped", "dropped")}
         latents |= {name: np.zeros(1, dtype=np.int64) for name in ("chain_no", "sweep", "kept")}
         for name in self._laws:
             latents[name] = np.array([_get(model, name)], dtype=np.float64)
@@ -147,7 +146,7 @@ class Sampler(Engine):
             _keep(state, labels, scalars)
         latents["sweep"] += 1
         results.labels[:] = labels
-        results.log_predictive[:] += now.family.log_base(batch.X)
+        results.log_predictive[:] += state.memo[CHAIN]["base"]
         return state, Info(
             rows=n,
             clock=state.clock,
@@ -189,10 +188,12 @@ class Sampler(Engine):
         """Raise ValueError if labels or draws cannot be those of ``n_rows`` rows."""
         if set(state.memo) != {CHAIN, DRAWS}:
             raise ValueError(f"wanted a chain and its draws, got {sorted(state.memo)}.")
-        labels, draws = state.memo[CHAIN]["labels"], state.memo[DRAWS]
-        kept = int(state.latents["kept"][0])
+        labels, base = state.memo[CHAIN]["labels"], state.memo[CHAIN]["base"]
+        draws, kept = state.memo[DRAWS], int(state.latents["kept"][0])
         if labels.shape != (n_rows,) or labels.dtype != np.int64:
             raise ValueError(f"wanted labels of {n_rows} rows, got {labels.shape}.")
+        if base.shape != (n_rows,) or base.dtype != np.float64:
+            raise ValueError(f"wanted a base measure for {n_rows} rows, got {base.shape}.")
         if labels.min(initial=0) < 0 or labels.max(initial=-1) >= state.tally.K:
             raise ValueError("labels name clusters that are not there.")
         if draws["labels"].shape[1:] != (n_rows,) or draws["labels"].dtype != np.int32:
@@ -231,13 +232,13 @@ class Sampler(Engine):
     def _restart(self, model: Model, state: State, batch: Batch) -> None:
         """Begin a chain: no labels, and the hyperparameters of the model."""
         n = len(batch.weights)
-        state.memo[CHAIN] = {"labels": np.full(n, -1, dtype=np.int64)}
         if DRAWS not in state.memo:
+            state.memo[CHAIN] = {"base": model.family.log_base(batch.X)}
             state.memo[DRAWS] = {
                 "labels": np.empty((0, n), dtype=np.int32),
                 "chain": np.empty(0, dtype=np.int64),
             }
-            state.latents["log_base"][0] = model.family.log_base(batch.X).sum()
+        state.memo[CHAIN]["labels"] = np.full(n, -1, dtype=np.int64)
         for name in self._laws:
             state.latents[name][0] = _get(model, name)
         state.tally = Tally.empty(model.family.n_stats, (), model.family.layout)
@@ -273,7 +274,7 @@ class Sampler(Engine):
         prior, tally = model.prior, state.tally
         assert isinstance(prior, HasPredictive)  # `needs` says so
         joint = prior.log_eppf(tally.mass) + float(model.family.log_marginals(tally).sum())
-        joint += float(state.latents["log_base"][0])
+        joint += float(state.memo[CHAIN]["base"].sum())
         values = {name: _get(model, name) for name in self._laws}
         joint += sum(law.log_density(values[name]) for name, law in self._laws.items())
         scalars = {"log_joint": joint, "K": float(tally.K), **values}

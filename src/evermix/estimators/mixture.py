@@ -14,7 +14,7 @@ from evermix._xp import Array, logsumexp
 from evermix.engines.adf import ADF
 from evermix.engines.base import Batch, Engine, Info, RowResults
 from evermix.engines.moves.prune import drop
-from evermix.engines.run import run, run_laps
+from evermix.engines.run import interrupts_wait, run, run_laps
 from evermix.engines.sampler import Sampler
 from evermix.estimators.resolve import WARMUP, check_cap, resolve
 from evermix.estimators.rows import (
@@ -40,6 +40,7 @@ from evermix.priors import NGGP
 from evermix.priors.base import Prior
 from evermix.report.posterior import Posterior
 from evermix.state import Lineage, State
+from evermix.tally import Tally
 
 __all__ = ["Mixture"]
 
@@ -72,11 +73,14 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
         Number of clusters.
     cluster_ids_ : int64 array (K,)
         Their ids; :meth:`predict` and ``labels_`` return these values. Ids are never reused.
+    tally_ : Tally
+        Their mass and statistics.
     weights_ : array (K,)
         Predictive probability of each cluster, given that the next row is not of a new one.
     labels_, probabilities_ : arrays (N,)
         Id of the most probable cluster, and its probability, for the rows of the last call of
-        ``fit`` or ``partial_fit``, each as it was met (merges since then are followed).
+        ``fit`` or ``partial_fit``, each as it was met (merges since then are followed). Where a
+        fit was interrupted, -1 for rows whose cluster was dropped since they were met.
     lineage_ : Lineage
         Birth, end and heir of every id.
     history_ : list of Info
@@ -145,9 +149,10 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
             ``info.rows`` is 0); it may save the mixture.
         """
         family, X, weights = self._validated(X, sample_weight, reset=True)
-        model = self._resolved(family, X, weights)
+        model, seen = self._resolved(family, X, weights), fingerprint(X, weights)
         self._begin(family)
         self._start(model)
+        self._rows_seen = seen
         self._go_round(X, weights, observers)
         return self
 
@@ -174,8 +179,7 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
                 "same X and sample_weight again, or call fit."
             )
         self._engine().check(self.model_)
-        if not self._engine().finished(self._state):
-            self._go_round(X, weights, observers)
+        self._go_round(X, weights, observers)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -271,6 +275,11 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
         return self._point().state.tally.ids.copy()
 
     @property
+    def tally_(self) -> Tally:
+        """Mass and statistics of the clusters ``cluster_ids_``. Only to be read."""
+        return self._point().state.tally
+
+    @property
     def weights_(self) -> Array:
         """Predictive probability of each cluster (K,), if the next row is not of a new one."""
         log_weights = self._engine().log_weights(*self._point()[:2])[:-1]
@@ -280,7 +289,9 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
     def labels_(self) -> Array:
         """Id of the most probable cluster of each row of the last call, (N,)."""
         labels = self._point().labels
-        return self._results.labels if labels is None else labels
+        if labels is None:  # results stay as they were met, so that a fit can go on bit for bit
+            labels = np.maximum(self._state.lineage.current(self._results.labels), -1)
+        return labels
 
     @property
     def probabilities_(self) -> Array:
@@ -457,7 +468,6 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
         assert model is not None
         observers = tuple(observers)
         batches = Cuts(X, weights, n if engine.whole else BATCH)
-        self._rows_seen = fingerprint(X, weights)
         self._batch = Batch(X, weights) if engine.whole else None
         results, known = RowResults.empty(n), len(self._results.labels)
         for values, before in zip(results, self._results, strict=True):
@@ -475,13 +485,10 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
             for observe in observers:
                 observe(self, info)
 
-        try:
-            run_laps(engine, model, self._state, batches, self._rng, [remember])
-        finally:
-            if not engine.whole:
-                self._follow(X[: len(self._results.labels)])
+        run_laps(engine, model, self._state, batches, self._rng, [remember])
         if not engine.whole:
-            self._compact(X, weights)
+            with interrupts_wait():
+                self._compact(X, weights)
 
     def _keep(self, state: State, info: Info) -> None:
         self._state, self._seen_from = state, None
@@ -498,7 +505,11 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
             results.probabilities[lost] = np.exp(joint.max(axis=1) - logsumexp(joint, axis=1))
 
     def _compact(self, X: Array, weights: Array) -> None:
-        """Drop clusters that own no row that counts, and name the others 0..K-1 as they appear."""
+        """Drop clusters that own no row that counts, and name the others 0..K-1 as they appear.
+
+        Done twice it changes nothing more.
+        """
+        self._follow(X)
         owners, first = np.unique(self._results.labels[weights > 0], return_index=True)
         drop(self._state, ~np.isin(self._state.tally.ids, owners))
         self._seen_from = None

@@ -147,11 +147,11 @@ def learn(
 ) -> tuple[int, bool]:
     """Learn row i of weight w, at time ``clock``.
 
-    ``alive`` of the K slots are clusters, the others are empty and have no weight; ``fresh`` is the
-    slot, one of the empty ones or K, that a newborn cluster goes to.
+    ``alive`` of the K slots are clusters, the others are empty and have no weight. A newborn
+    cluster goes to the slot ``fresh``: K, or one of the others, whose responsibility then is the
+    sum of both.
 
-    Returns the number of responsibilities, and whether the cap refused a birth. Entry K of them,
-    if there is one, is the newborn's.
+    Returns the number of responsibilities, and whether the cap refused a birth.
     """
     rho = scratch.rho
     omega = 1.0 if alive == 0 else _new_weight(K, prior, clusters, scratch, last)
@@ -171,7 +171,13 @@ def learn(
         return 0, refused
     slots = K + 1 if born else K
     best = _normalise(slots, rho)
-    out.slot[i] = fresh if best == K else best
+    if born and fresh < K:
+        slots = K
+        rho[fresh] += rho[K]
+        rho[K] = 0.0
+        if best == K or rho[fresh] > rho[best]:
+            best = fresh
+    out.slot[i] = best
     out.probability[i] = rho[best]
     out.born[i] = born
     if w == 0.0:
@@ -181,11 +187,10 @@ def learn(
         clusters.last_seen[fresh] = clock
         if fresh == K:
             refresh(work, K + 1, 0.0)
-    for j in range(slots):
-        q = rho[j]
+    for k in range(slots):
+        q = rho[k]
         if q == 0.0:
             continue
-        k = fresh if j == K else j
         clusters.mass[k] += w * q
         if q >= HARD:
             clusters.hard[k] += w

@@ -93,12 +93,14 @@ def _take_out(
     slots: Slots,
     statistic_major: bool,
     n_holes: int,
-) -> int:
-    """Take row i out of the n slots that it touched; return the number of holes.
+) -> tuple[int, int]:
+    """Take row i out of the n slots that it touched; return the number of holes and the shell.
 
-    A cluster that was the row's own is emptied at once: the row would find it, all but empty, and
-    open another one beside it.
+    A cluster that was the row's own is emptied at once. The shell is what is left, below the birth
+    threshold, of the cluster that was the row's own more than any other, or -1: were the row to
+    open a cluster beside it, lap after lap, nothing would ever settle.
     """
+    shell = -1
     for t in range(n):
         k = slots.touched[t]
         q = slots.before[k]
@@ -119,7 +121,19 @@ def _take_out(
                 clusters.log_empty[k] = min(clusters.log_empty[k] - w * log1p(-q), 0.0)
             add(work, rows, i, k, -w * q, clusters.mass[k])
         reweigh(k, prior.sigma, settings.paper, clusters, scratch)
-    return n_holes
+        if clusters.mass[k] < settings.birth * w and (shell < 0 or q > slots.before[shell]):
+            shell = k
+    return n_holes, shell
+
+
+@kernel
+def _without(holes: Array, n: int, slot: int) -> int:
+    """Take a slot out of the stack of n holes, if it is there; return how many are left."""
+    for h in range(n):
+        if holes[h] == slot:
+            holes[h] = holes[n - 1]
+            return n - 1
+    return n
 
 
 @kernel
@@ -158,9 +172,9 @@ def ep_pass(
         new.begin[i] = used
         new.end[i] = used
         touched = _gather(i, old, slots)
-        holes_before = n_holes
+        holes_before, shell = n_holes, -1
         if w > 0.0:
-            n_holes = _take_out(
+            n_holes, shell = _take_out(
                 work,
                 rows,
                 i,
@@ -174,7 +188,11 @@ def ep_pass(
                 statistic_major,
                 n_holes,
             )
-        fresh = slots.holes[n_holes - 1] if n_holes > 0 else K
+        fresh = K
+        if shell >= 0:
+            fresh = shell
+        elif n_holes > 0:
+            fresh = slots.holes[n_holes - 1]
         count, capped = learn(
             work,
             rows,
@@ -192,35 +210,32 @@ def ep_pass(
             out,
         )
         refused = refused or capped
-        if count == K + 1:  # a birth; a cluster that was the row's own before keeps its id
-            reborn = n_holes > holes_before
-            if fresh < K:
-                n_holes -= 1
-            if not reborn:
+        if count > 0 and out.born[i]:
+            if shell < 0:
                 slots.ids[fresh] = next_id
                 next_id += 1
-            out.born[i] = not reborn
+                n_holes -= 1 if fresh < K else 0
+            else:  # the row's own cluster keeps its id, and is a hole no more if it was emptied
+                out.born[i] = False
+                n_holes = _without(slots.holes, n_holes, fresh)
+            K = max(K, count)
         for h in range(holes_before, n_holes):
             slots.slot_of[slots.ids[slots.holes[h]]] = -1
         if out.slot[i] >= 0:
             out.slot[i] = slots.ids[out.slot[i]]
 
         lost, kept = 0.0, 0.0
-        for j in range(count):
-            q = scratch.rho[j]
-            if q == 0.0:
-                continue
-            k = fresh if j == K else j
-            new.ids[used] = slots.ids[k]
-            new.q[used] = q
-            used += 1
+        for k in range(count):
+            q = scratch.rho[k]
+            if q > 0.0:
+                new.ids[used] = slots.ids[k]
+                new.q[used] = q
+                used += 1
+                kept += min(q, slots.before[k])
             moved[0] = max(moved[0], abs(q - slots.before[k]))
-            kept += min(q, slots.before[k])
         new.end[i] = used
         for t in range(touched):
             k = slots.touched[t]
-            if scratch.rho[k] == 0.0 and not (k == fresh and count == K + 1):
-                moved[0] = max(moved[0], slots.before[k])
             lost += slots.before[k]
             slots.before[k] = 0.0
         if count == 0:  # the row teaches nothing
@@ -228,8 +243,6 @@ def ep_pass(
         moved[1] += w * (1.0 - kept)
         if old.end[i] > old.begin[i]:
             moved[2] += w * (1.0 - lost)
-        if count == K + 1 and fresh == K:
-            K += 1
         clock += 1
         if clock % settings.every == 0:
             return Progress(K, n_holes, next_id, clock, used, place + 1), refused, CHECK
