@@ -1,8 +1,10 @@
-"""What the experiments share: reading data, printing tables, saving results."""
+"""What the experiments share: reading data, printing tables, keeping results."""
 
+import hashlib
 import json
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -13,7 +15,17 @@ from rich.console import Console
 from rich.table import Table
 from scipy import sparse
 
-__all__ = ["counts", "new_figure", "resident_memory", "save", "show", "vocabulary"]
+__all__ = [
+    "counts",
+    "mean_and_error",
+    "new_figure",
+    "remember",
+    "resident_memory",
+    "save",
+    "show",
+    "vocabulary",
+    "with_error",
+]
 
 RESULTS = Path("results")
 DATA = "EVERMIX_DATA"
@@ -69,6 +81,36 @@ def save(name: str, figure: Figure, numbers: dict[str, Any]) -> None:
     text = json.dumps(numbers, indent=1, default=float)
     (RESULTS / f"{name}.json").write_text(text + "\n", encoding="utf-8")
     print(f"saved {RESULTS / name}.png and .json")
+
+
+def remember(
+    name: str, settings: dict[str, Any], compute: Callable[[], dict[str, Any]]
+) -> dict[str, Any]:
+    """Return what was computed with these settings before, or else compute it and keep it.
+
+    So an interrupted experiment goes on where it was. The file is called folder/name and a digest
+    of the settings; delete it to compute anew.
+    """
+    digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:8]
+    file = RESULTS / f"{name}-{digest}.json"
+    if not file.is_file():
+        numbers = {"settings": settings, **compute()}
+        file.parent.mkdir(parents=True, exist_ok=True)
+        part = file.with_suffix(".part")
+        part.write_text(json.dumps(numbers, default=float) + "\n", encoding="utf-8")
+        part.replace(file)  # an interrupt never leaves half a file
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
+def mean_and_error(values: Any) -> tuple[float, float]:
+    """Return the mean of independent values (N,), and its standard error."""
+    values = np.asarray(values, dtype=float)
+    return float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values)))
+
+
+def with_error(value: tuple[float, float] | None, digits: int = 0) -> str | None:
+    """Write a mean and its standard error."""
+    return None if value is None else f"{value[0]:,.{digits}f} ± {value[1]:,.{digits}f}"
 
 
 def resident_memory() -> float:
