@@ -200,7 +200,9 @@ class Sampler(Engine):
             raise ValueError(f"wanted draws of {n_rows} rows, got {draws['labels'].shape}.")
         if draws["labels"].min(initial=0) < 0:
             raise ValueError("draws hold labels below zero.")
-        wanted = {"labels", "chain", *(SCALAR + name for name in ("K", "log_joint", *self._laws))}
+        wanted = {"labels", "chain"}
+        if kept:  # a burn-in has no numbers of draws yet
+            wanted |= {SCALAR + name for name in ("K", "log_joint", *self._laws)}
         if not wanted <= set(draws) or any(len(v) < kept for v in draws.values()):
             raise ValueError(f"{kept} draws need the arrays {sorted(wanted)}, got {sorted(draws)}.")
 

@@ -113,7 +113,7 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
     _results: RowResults
     _rows_seen: str | None  # a fit knows its rows again by their fingerprint
     _batch: Batch | None  # all rows of a fit, for engines that want them whole
-    _seen_from: View | None  # what labels are predicted from, if it was asked for
+    _seen_from: View | None  # the draw that labels are predicted from, if it was chosen
 
     def __init__(
         self,
@@ -522,9 +522,12 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
     def _point(self) -> View:
         """Return what labels are predicted from."""
         self._settle()
-        if self._seen_from is None:
-            self._seen_from = point(self._engine(), self.model_, self._state, self._batch)
-        return self._seen_from
+        if self._seen_from is not None:
+            return self._seen_from
+        view = point(self._engine(), self.model_, self._state, self._batch)
+        if view.labels is not None:  # a draw was chosen, which takes time
+            self._seen_from = view
+        return view
 
     def _prepared(self, X: Any) -> Array:
         """Return rows to ask about, validated."""
