@@ -14,8 +14,16 @@ def main() -> None:
     rng = np.random.default_rng(0)
     real = rng.normal(size=(60, 2)) + rng.choice([-6.0, 6.0], size=(60, 1))
     counts = rng.multinomial(20, rng.dirichlet(np.full(6, 0.3)), size=40)
-    for name, X in (("gaussian", real), ("multinomial", counts)):
-        mix = em.Mixture(random_state=0).partial_fit(X)
+    learnt = {"a": em.Gamma(1.0, 1.0), "family.alpha": em.Gamma(1.0, 5.0)}
+    engines = {
+        "gaussian": (real, None),
+        "multinomial": (counts, None),
+        "ep": (real, em.EP(laps=4)),
+        "gibbs": (counts, em.Gibbs(sweeps=8, chains=2, augmented=True, hyperpriors=learnt)),
+    }
+    for name, (X, engine) in engines.items():
+        mix = em.Mixture(engine=engine, random_state=0)
+        mix = mix.partial_fit(X) if engine is None else mix.fit(X)
         stem = HERE / f"mixture-{name}-{FORMAT}"
         if stem.with_suffix(".evermix").exists():
             raise SystemExit(f"{stem}.evermix exists; golden files are never rewritten.")
