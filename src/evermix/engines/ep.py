@@ -114,6 +114,11 @@ class EP(Filter):
         self._check_weights(model, batch.weights)
         n, first_id = len(batch.weights), state.lineage.next_id
         record = state.memo.setdefault(str(batch.key), to_record(no_sites(n)))
+        if len(record["begin"]) != n:
+            raise ValueError(
+                f"batch {batch.key} had {len(record['begin'])} rows when it was first seen, now it "
+                f"has {n}. Cut the data in the same way in every lap."
+            )
         if "held" not in record:
             record["held"] = _held_out(rng, n, self.validation)
             record["base"] = model.family.log_base(batch.X)

@@ -113,7 +113,7 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
     _results: RowResults
     _rows_seen: str | None  # a fit knows its rows again by their fingerprint
     _batch: Batch | None  # all rows of a fit, for engines that want them whole
-    _seen_from: View | None  # the draw that labels are predicted from, if it was chosen
+    _seen: list[View]  # what labels are predicted from, once it was asked for: asking sets nothing
 
     def __init__(
         self,
@@ -359,7 +359,7 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
         super().__setstate__(state)
         if "_state" in state:  # memory-mapped pickles come read-only, but streams go on writing
             self._state = State.from_arrays(*self._state.to_arrays())
-            self._seen_from = None
+            self._seen = []
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -409,7 +409,7 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
         self._history: deque[Info] = deque(maxlen=HISTORY)
         self._rows_seen = None
         self._batch = None
-        self._seen_from = None
+        self._seen = []
 
     @property
     def _n_waiting(self) -> int:
@@ -491,7 +491,7 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
                 self._compact(X, weights)
 
     def _keep(self, state: State, info: Info) -> None:
-        self._state, self._seen_from = state, None
+        self._state, self._seen = state, []
         self._history.append(info.summary())
 
     def _follow(self, X: Array) -> None:
@@ -512,7 +512,7 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
         self._follow(X)
         owners, first = np.unique(self._results.labels[weights > 0], return_index=True)
         drop(self._state, ~np.isin(self._state.tally.ids, owners))
-        self._seen_from = None
+        self._seen = []
         self._follow(X)
         name = np.empty(self._state.lineage.next_id, dtype=np.int64)
         name[owners[np.argsort(first)]] = np.arange(len(owners))
@@ -522,12 +522,9 @@ class Mixture(ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
     def _point(self) -> View:
         """Return what labels are predicted from."""
         self._settle()
-        if self._seen_from is not None:
-            return self._seen_from
-        view = point(self._engine(), self.model_, self._state, self._batch)
-        if view.labels is not None:  # a draw was chosen, which takes time
-            self._seen_from = view
-        return view
+        if not self._seen:  # choosing among draws takes time
+            self._seen.append(point(self._engine(), self.model_, self._state, self._batch))
+        return self._seen[0]
 
     def _prepared(self, X: Any) -> Array:
         """Return rows to ask about, validated."""
