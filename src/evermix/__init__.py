@@ -9,7 +9,7 @@ Mixture(engine=ADF(...), family=Multinomial(alpha=0.1), prior=NGGP(...))
 
 from importlib.metadata import version
 
-from evermix.engines import ADF, EP, CapacityWarning, Gibbs, Info
+from evermix.engines import ADF, EP, CapacityWarning, Gibbs, Info, Slice
 from evermix.estimators import Mixture, PriorScore, load, score_priors, select_prior
 from evermix.families import (
     Bernoulli,
@@ -49,6 +49,7 @@ __all__ = [
     "PitmanYor",
     "Poisson",
     "PriorScore",
+    "Slice",
     "ZeroMeanGaussian",
     "load",
     "score_priors",
