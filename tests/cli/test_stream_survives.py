@@ -52,11 +52,6 @@ def test_kills_change_nothing(tmp_path, uninterrupted, source, kills):
     assert children.run(tmp_path, *arguments, "--resume") == 0
     children.assert_same_run(whole, tmp_path)
     assert len({line["id"] for line in children.lines(out)}) == ROWS
-    assert _steps(tmp_path) == _steps(whole)
-
-
-def _steps(folder):
-    return [step | {"seconds": 0} for step in children.lines(folder / "trace.jsonl")]
 
 
 def test_an_interrupt_finishes_the_batch_and_says_how_to_go_on(tmp_path, uninterrupted):

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from evermix.cli.demo import demo
+from evermix.cli.fit import fit
 from evermix.cli.info import info
 from evermix.cli.predict import predict
 from evermix.cli.stream import stream
@@ -21,6 +22,7 @@ app = typer.Typer(
 )
 app.command()(demo)
 app.command()(stream)
+app.command()(fit)
 app.command()(predict)
 app.command()(info)
 

@@ -1,10 +1,12 @@
 """From names and numbers on the command line to a mixture and a text counter."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import fields
 from typing import Any
 
-from evermix.cli.settings import FamilyName, PriorName, Settings
-from evermix.engines import ADF, Engine
+from evermix.cli.hyperpriors import parse_hyperpriors
+from evermix.cli.settings import FamilyName, FitSettings, PriorName, Settings, option_name
+from evermix.engines import ADF, ENGINES, Engine
 from evermix.estimators import Mixture
 from evermix.families import (
     Bernoulli,
@@ -20,7 +22,7 @@ from evermix.io.text import Hashing, TextCounter, Vocabulary
 from evermix.priors import DP, NGGP, PitmanYor
 from evermix.priors.base import Prior
 
-__all__ = ["make_adf", "make_mixture", "make_text_counter"]
+__all__ = ["make_adf", "make_engine", "make_mixture", "make_text_counter"]
 
 _FAMILIES: dict[str, Callable[[], Family]] = {
     FamilyName.GAUSSIAN: Gaussian,
@@ -37,6 +39,11 @@ _PRIORS: dict[str, tuple[Callable[..., Prior], dict[str, str]]] = {
     PriorName.PITMAN_YOR: (PitmanYor, {"concentration": "alpha", "discount": "discount"}),
 }
 _PRIOR_OPTIONS = ("a", "sigma", "tau", "concentration", "discount")
+# The options of engines, and the settings that they stand for.
+_ENGINE_OPTIONS = {
+    name: name
+    for name in "laps birth merge tol shuffle validation sweeps burn_in chains thin".split()
+} | {"augmented": "augmented", "hybrid": "hybrid", "learn": "hyperpriors"}
 
 
 def make_mixture(settings: Settings, kind: str, engine: Engine) -> Mixture:
@@ -57,6 +64,20 @@ def make_adf(settings: Settings) -> ADF:
         birth=usual.birth if settings.birth is None else settings.birth,
         merge=usual.merge if settings.merge else None,
     )
+
+
+def make_engine(settings: FitSettings) -> Engine:
+    """Return the engine that was asked for."""
+    make = {name.lower(): engine for name, engine in ENGINES.items()}[settings.engine]
+    known = {field.name for field in fields(make)}
+    options = [option for option, name in _ENGINE_OPTIONS.items() if name in known]
+    given = _given(settings, _ENGINE_OPTIONS, options, f"--engine {settings.engine}")
+    if "learn" in given:
+        names = _PRIORS[settings.prior][1] | {"alpha": "family.alpha"}
+        given["learn"] = parse_hyperpriors(given["learn"], _prior(settings).tunable, names)
+    if given.pop("merge", True) is False:
+        given["merge"] = None
+    return make(**{_ENGINE_OPTIONS[option]: value for option, value in given.items()})
 
 
 def make_text_counter(settings: Settings, texts: list[str], remedy: str) -> TextCounter:
@@ -88,11 +109,19 @@ def _family(settings: Settings, kind: str) -> str | Family:
 
 def _prior(settings: Settings) -> Prior:
     make, options = _PRIORS[settings.prior]
-    given: dict[str, Any] = {name: getattr(settings, name) for name in _PRIOR_OPTIONS}
-    given = {name: value for name, value in given.items() if value is not None}
-    for name in given.keys() - options.keys():
-        raise ValueError(
-            f"--{name} does not belong to --prior {settings.prior}, which takes "
-            f"{', '.join(f'--{option}' for option in options)}."
-        )
+    given = _given(settings, _PRIOR_OPTIONS, options, f"--prior {settings.prior}")
     return make(**{options[name]: value for name, value in given.items()})
+
+
+def _given(
+    settings: Settings, names: Iterable[str], allowed: Iterable[str], owner: str
+) -> dict[str, Any]:
+    """Return the settings among ``names`` that were given, if the owner has such options."""
+    given = {name: getattr(settings, name) for name in names}
+    given = {name: value for name, value in given.items() if value is not None}
+    for name in given.keys() - set(allowed):
+        raise ValueError(
+            f"{option_name(name)} does not belong to {owner}, which takes "
+            f"{', '.join(map(option_name, allowed))}."
+        )
+    return given

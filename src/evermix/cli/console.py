@@ -18,7 +18,16 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
-__all__ = ["RowProgress", "item_progress", "note", "output_console", "plain_errors", "row_progress"]
+__all__ = [
+    "LapProgress",
+    "RowProgress",
+    "item_progress",
+    "lap_progress",
+    "note",
+    "output_console",
+    "plain_errors",
+    "row_progress",
+]
 
 Item = TypeVar("Item")
 
@@ -70,10 +79,25 @@ class RowProgress:
         self._progress = progress
         self._task = task
 
-    def update(self, rows: int, K: int) -> None:
+    def update(self, rows: int, K: int | None = None) -> None:
         """Show how many rows are done and how many clusters there are."""
         speed = self._progress.tasks[self._task].speed or 0.0
-        self._progress.update(self._task, completed=rows, status=f"{speed:,.0f} rows/s  K = {K:,}")
+        clusters = "" if K is None else f"  K = {K:,}"
+        self._progress.update(self._task, completed=rows, status=f"{speed:,.0f} rows/s{clusters}")
+
+
+class LapProgress:
+    """A progress bar of laps, with the number of clusters and how well they explain the data."""
+
+    def __init__(self, progress: Progress, task: TaskID) -> None:
+        self._progress = progress
+        self._task = task
+        self._said = ""
+
+    def update(self, laps: float, K: int, said: str) -> None:
+        """Show how many laps are done, how many clusters there are, and the last words said."""
+        self._said = said or self._said
+        self._progress.update(self._task, completed=laps, status=f"K = {K:,}  {self._said}")
 
 
 @contextmanager
@@ -81,6 +105,13 @@ def row_progress(title: str, total: int | None, quiet: bool) -> Iterator[RowProg
     """Show a progress bar on standard error if that is a terminal, and nothing otherwise."""
     with _progress(quiet) as progress:
         yield RowProgress(progress, progress.add_task(title, total=total, status=""))
+
+
+@contextmanager
+def lap_progress(title: str, total: int, quiet: bool) -> Iterator[LapProgress]:
+    """Show a progress bar on standard error if that is a terminal, and nothing otherwise."""
+    with _progress(quiet) as progress:
+        yield LapProgress(progress, progress.add_task(title, total=total, status=""))
 
 
 @contextmanager

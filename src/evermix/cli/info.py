@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,11 +12,19 @@ from evermix.cli.console import output_console, plain_errors
 
 if TYPE_CHECKING:
     from evermix._xp import Array
+    from evermix.engines import Engine
     from evermix.estimators import Mixture
 
 __all__ = ["info"]
 
 _WORDS = 8  # per cluster
+_FORMATS: dict[str, Callable[[Any], str]] = {
+    "id": str,
+    "size": "{:,.1f}".format,
+    "weight": "{:.4f}".format,
+    "born": "{:,}".format,
+    "words": ", ".join,
+}
 
 
 def info(
@@ -40,32 +49,48 @@ def _describe(path: Path, top: int) -> dict[str, Any]:
     from evermix.estimators.persistence import load_with_extra
 
     mix, extra = load_with_extra(path)
+    engine = ADF() if mix.engine is None else mix.engine
+    asked = (extra.get("stream") or extra.get("fit") or {}).get("settings", {})
     largest = np.argsort(-mix.weights_, kind="stable")[:top]
     return {
         "file": str(path),
         "bytes": path.stat().st_size,
-        "source": extra.get("stream", {}).get("settings", {}).get("source"),
+        "source": asked.get("source"),
         "family": repr(mix.model_.family),
         "prior": repr(mix.model_.prior),
-        "engine": repr(ADF() if mix.engine is None else mix.engine),
+        "engine": repr(engine),
+        **_progress(mix, engine),
         "features": mix.n_features_in_,
-        "observations": mix.state_.clock,
+        # The clock of engines that come back to their rows counts visits.
+        "observations": mix.state_.clock if engine.streams else len(mix.labels_),
         "K": mix.n_clusters_,
         "clusters": _clusters(mix, extra, largest),
     }
 
 
+def _progress(mix: "Mixture", engine: "Engine") -> dict[str, Any]:
+    """Return how far an engine has come that comes back to its rows."""
+    from evermix.engines.sampler import Sampler
+
+    state = mix.state_
+    if engine.streams:
+        return {}
+    done = {"laps": state.lap, "finished": state.at == 0 and bool(engine.finished(state))}
+    if isinstance(engine, Sampler):
+        done |= {"chains": engine.chains, "draws": engine.n_draws(state)}
+    return done
+
+
 def _clusters(mix: "Mixture", extra: dict[str, Any], chosen: "Array") -> list[dict[str, Any]]:
-    ids, weights, mass = mix.cluster_ids_, mix.weights_, mix.state_.tally.mass
-    clusters = [
-        {
-            "id": int(ids[k]),
-            "size": float(mass[k]),
-            "weight": float(weights[k]),
-            "born": mix.lineage_.born[ids[k]],
-        }
-        for k in chosen
+    from evermix.engines.sampler import Sampler
+
+    ids, weights, mass = mix.cluster_ids_, mix.weights_, mix.tally_.mass
+    clusters: list[dict[str, Any]] = [
+        {"id": int(ids[k]), "size": float(mass[k]), "weight": float(weights[k])} for k in chosen
     ]
+    if not isinstance(mix.engine, Sampler):  # the clusters of a draw have no history
+        for cluster in clusters:
+            cluster["born"] = mix.lineage_.born[cluster["id"]]
     for cluster, words in zip(clusters, _words(mix, extra, chosen), strict=False):
         cluster["words"] = words
     return clusters
@@ -79,7 +104,7 @@ def _words(mix: "Mixture", extra: dict[str, Any], chosen: "Array") -> list[list[
     words = (extra.get("text") or {}).get("words")
     if not words or not isinstance(mix.model_.family, Multinomial):
         return []
-    counts = mix.state_.tally.stats[:, : len(words)]
+    counts = mix.tally_.stats[:, : len(words)]
     return distinctive_words(counts, words, _WORDS, rows=chosen)
 
 
@@ -101,17 +126,17 @@ def _show(described: dict[str, Any]) -> None:
         described[name] = _rounded(described[name])
     for name, value in described.items():
         if value is not None:
-            facts.add_row(f"[bold]{name}[/bold]", escape(str(value)))
+            said = ("no", "yes")[value] if isinstance(value, bool) else str(value)
+            facts.add_row(f"[bold]{name}[/bold]", escape(said))
     console.print(facts)
     if not clusters:
         return
     table = Table(title=f"The largest {len(clusters)} clusters", title_justify="left")
-    for name in ("id", "size", "weight", "born"):
-        table.add_column(name, justify="right")
-    if "words" in clusters[0]:
-        table.add_column("words that set it apart")
+    for name in clusters[0]:
+        if name == "words":
+            table.add_column("words that set it apart")
+        else:
+            table.add_column(name, justify="right")
     for cluster in clusters:
-        numbers = (str(cluster["id"]), f"{cluster['size']:,.1f}", f"{cluster['weight']:.4f}")
-        words = (", ".join(cluster["words"]),) if "words" in cluster else ()
-        table.add_row(*numbers, f"{cluster['born']:,}", *words)
+        table.add_row(*(_FORMATS[name](value) for name, value in cluster.items()))
     console.print(table)

@@ -5,21 +5,32 @@ from typing import Annotated, Any
 
 import typer
 
-from evermix.cli.settings import FamilyName, KindName, PriorName
+from evermix.cli.settings import EngineName, FamilyName, KindName, PriorName
 
 __all__ = [
     "A",
     "Alpha",
+    "Augmented",
     "Batch",
     "Birth",
+    "BurnIn",
+    "Chains",
     "Checkpoint",
     "Concentration",
     "Discount",
+    "Engine",
+    "EngineBirth",
+    "EngineMerge",
     "Every",
+    "EveryLaps",
     "Family",
     "Hash",
+    "Hybrid",
     "IdField",
     "Kind",
+    "LapTrace",
+    "Laps",
+    "Learn",
     "Limit",
     "MaxClusters",
     "Merge",
@@ -29,12 +40,17 @@ __all__ = [
     "Quiet",
     "Resume",
     "Seed",
+    "Shuffle",
     "Sigma",
     "SkipBad",
     "Source",
+    "Sweeps",
     "Tau",
     "TextField",
+    "Thin",
+    "Tol",
     "Trace",
+    "Validation",
     "VectorField",
     "Vocabulary",
     "Warmup",
@@ -50,7 +66,8 @@ def _open(text: str, *names: str, panel: str, **settings: Any) -> Any:
     return _option(text, *names, panel=panel, show_default=False, **settings)
 
 
-_FILES, _MODEL, _ROWS, _TEXT = "Output and checkpoints", "Model", "Rows", "Text"
+_FILES, _MODEL, _ENGINE = "Output and checkpoints", "Model", "Engine"
+_ROWS, _TEXT = "Rows", "Text"
 
 Source = Annotated[
     str,
@@ -79,6 +96,17 @@ Every = Annotated[int, _option("Rows between two checkpoints.", panel=_FILES, mi
 Trace = Annotated[
     str | None, _open("JSON lines on what each batch brought.", panel=_FILES, metavar="FILE")
 ]
+EveryLaps = Annotated[
+    int | None,
+    _open(
+        "Laps or sweeps between two checkpoints (default: 1, but a few seconds at least).",
+        panel=_FILES,
+        min=1,
+    ),
+]
+LapTrace = Annotated[
+    str | None, _open("JSON lines on what each lap brought.", panel=_FILES, metavar="FILE")
+]
 
 Family = Annotated[FamilyName, _option("What a cluster looks like.", panel=_MODEL)]
 Alpha = Annotated[float | None, _open("Of multinomial (default 0.1).", panel=_MODEL)]
@@ -97,6 +125,67 @@ Birth = Annotated[
 Merge = Annotated[bool, _option("Fuse clusters that turn out to be one.", panel=_MODEL)]
 MaxClusters = Annotated[int | None, _open("A cap on the clusters.", panel=_MODEL, min=1)]
 Seed = Annotated[int, _option("Seed of everything random.", panel=_MODEL, min=0)]
+
+Engine = Annotated[
+    EngineName,
+    _option(
+        "How: ep revisits every row until nothing changes; gibbs and slice draw from the exact "
+        "posterior; adf passes once.",
+        panel=_ENGINE,
+    ),
+]
+Laps = Annotated[int | None, _open("Of ep: at most (default 50).", panel=_ENGINE, min=1)]
+Tol = Annotated[
+    float | None,
+    _open("Of ep: settled when no assignment moves more (default 0.001).", panel=_ENGINE),
+]
+Shuffle = Annotated[
+    bool | None, _open("Of ep: a new order in every lap.", "--shuffle", panel=_ENGINE)
+]
+Validation = Annotated[
+    float | None,
+    _open("Of ep: hold out this share, and stop when it gets no better.", panel=_ENGINE),
+]
+EngineBirth = Annotated[
+    float | None,
+    _open(
+        "Of ep, adf: a row more probably new than this opens a cluster (default 0.1, 0.05).",
+        panel=_ENGINE,
+    ),
+]
+EngineMerge = Annotated[
+    bool | None,
+    _open(
+        "Of ep, adf: fuse clusters that turn out to be one (default).",
+        "--merge/--no-merge",
+        panel=_ENGINE,
+    ),
+]
+Sweeps = Annotated[
+    int | None, _open("Of gibbs, slice: in each chain (default 200).", panel=_ENGINE, min=1)
+]
+BurnIn = Annotated[
+    int | None, _open("Of gibbs, slice: first sweeps to forget (default half).", panel=_ENGINE)
+]
+Chains = Annotated[int | None, _open("Of gibbs, slice (default 1).", panel=_ENGINE, min=1)]
+Thin = Annotated[
+    int | None, _open("Of gibbs, slice: keep every N-th sweep.", panel=_ENGINE, min=1, metavar="N")
+]
+Augmented = Annotated[
+    bool | None, _open("Of gibbs: carry the auxiliary U along.", "--augmented", panel=_ENGINE)
+]
+Hybrid = Annotated[
+    bool | None, _open("Of slice: move rows one after another.", "--hybrid", panel=_ENGINE)
+]
+Learn = Annotated[
+    list[str] | None,
+    _open(
+        "Of gibbs, slice: a hyperparameter to learn, such as sigma or sigma=beta:2,2; repeat for "
+        "more.",
+        panel=_ENGINE,
+        metavar="NAME[=LAW]",
+    ),
+]
 
 Batch = Annotated[int, _option("Rows in a batch.", panel=_ROWS, min=1)]
 Limit = Annotated[

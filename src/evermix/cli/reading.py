@@ -6,12 +6,15 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from evermix.cli.console import row_progress
 from evermix.cli.settings import Settings
 from evermix.families.base import Family
 from evermix.io.sources import Chunk, Source, SourceError, open_source
 from evermix.io.text import TextCounter
 
-__all__ = ["features", "joined", "open_rows", "take"]
+__all__ = ["features", "joined", "open_rows", "read_all", "take"]
+
+ROWS = 4096  # read at a time where all are wanted
 
 
 def features(family: str | Family, text: TextCounter | None, X: Any) -> Any:
@@ -55,11 +58,29 @@ def take(chunks: Iterator[Chunk], rows: int) -> list[Chunk]:
     return taken
 
 
+def read_all(source: Source, quiet: bool) -> Chunk:
+    """Return all rows of a source as one chunk."""
+    chunks: list[Chunk] = []
+    with row_progress("reading", source.n_rows, quiet) as progress:
+        try:
+            for chunk in source.chunks(0, ROWS):
+                chunks.append(chunk)
+                progress.update(chunk.offset)
+        except SourceError as error:
+            raise SourceError(f"{error} Mend the row, or give --skip-bad.") from error
+    if not chunks:
+        raise SourceError("the source has no rows that can be learnt.")
+    return joined(chunks)[0]
+
+
 def joined(chunks: list[Chunk]) -> list[Chunk]:
-    """Return consecutive chunks of numbers as one."""
+    """Return consecutive chunks as one."""
     if not chunks:
         return []
     ids = [name for chunk in chunks for name in chunk.ids]
     parts = [chunk.X for chunk in chunks]
-    X = np.vstack(parts) if isinstance(parts[0], np.ndarray) else sparse.vstack(parts, "csr")
+    if isinstance(parts[0], list):
+        X: Any = [text for part in parts for text in part]
+    else:
+        X = np.vstack(parts) if isinstance(parts[0], np.ndarray) else sparse.vstack(parts, "csr")
     return [Chunk(ids, X, chunks[0].first, chunks[-1].offset)]

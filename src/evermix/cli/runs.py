@@ -11,7 +11,7 @@ import typer
 from evermix.cli.console import note
 from evermix.cli.settings import Settings
 
-__all__ = ["default_checkpoint", "farewell", "given_options", "open_run"]
+__all__ = ["check_new", "default_checkpoint", "farewell", "given_options", "open_run"]
 
 Run = TypeVar("Run")
 
@@ -84,5 +84,10 @@ def _check_free(settings: Settings, path: Path) -> None:
             "with --overwrite."
         )
     for name in (settings.out, settings.trace):
-        if name not in (None, "-") and os.path.isfile(str(name)) and os.path.getsize(str(name)):
-            raise ValueError(f"{name} exists already. Replace it with --overwrite.")
+        check_new(name, "Replace it with --overwrite.")
+
+
+def check_new(name: str | None, remedy: str) -> None:
+    """Refuse a file for output that holds something already."""
+    if name not in (None, "-") and os.path.isfile(str(name)) and os.path.getsize(str(name)):
+        raise ValueError(f"{name} exists already. {remedy}")

@@ -2,11 +2,20 @@
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from enum import StrEnum
 from typing import Any, Self
 
-__all__ = ["FamilyName", "KindName", "PriorName", "Settings", "StreamSettings", "option_name"]
+__all__ = [
+    "EngineName",
+    "FamilyName",
+    "FitSettings",
+    "KindName",
+    "PriorName",
+    "Settings",
+    "StreamSettings",
+    "option_name",
+]
 
 
 class FamilyName(StrEnum):
@@ -28,6 +37,15 @@ class PriorName(StrEnum):
     NGGP = "nggp"
     DP = "dp"
     PITMAN_YOR = "pitman-yor"
+
+
+class EngineName(StrEnum):
+    """Names of engines on the command line."""
+
+    EP = "ep"
+    GIBBS = "gibbs"
+    SLICE = "slice"
+    ADF = "adf"
 
 
 class KindName(StrEnum):
@@ -111,6 +129,32 @@ class StreamSettings(Settings):
 
     batch: int
     warmup: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitSettings(Settings):
+    """Everything that decides what a fit finds; None leaves the choice to the engine."""
+
+    skip_bad: bool
+    engine: str
+    laps: int | None
+    tol: float | None
+    shuffle: bool | None
+    validation: float | None
+    sweeps: int | None
+    burn_in: int | None
+    chains: int | None
+    thin: int | None
+    augmented: bool | None
+    hybrid: bool | None
+    learn: list[str] | None
+
+    def resumed(self, saved: dict[str, Any], given: Iterable[str]) -> Self:
+        """Return the saved settings; only ``out`` and ``laps`` may have changed since."""
+        free = {"out", "laps"} & set(given)
+        before = super().resumed(saved, set(given) - free)
+        changes: dict[str, Any] = {name: getattr(self, name) for name in free}
+        return replace(before, **changes)
 
 
 def option_name(name: str) -> str:

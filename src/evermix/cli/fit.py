@@ -1,0 +1,183 @@
+"""``evermix fit``: cluster a source in many passes, with checkpoints to go on from."""
+
+import math
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import typer
+
+from evermix.cli import options
+from evermix.cli.console import lap_progress, note, plain_errors
+from evermix.cli.runs import default_checkpoint, farewell, given_options, open_run
+from evermix.cli.settings import EngineName, FamilyName, FitSettings, PriorName
+from evermix.cli.stopping import Stop, Stopped
+
+if TYPE_CHECKING:
+    from evermix.cli.fitting import Fitting
+    from evermix.engines.base import Info
+
+__all__ = ["fit"]
+
+
+def fit(
+    context: typer.Context,
+    source: options.Source,
+    engine: options.Engine = EngineName.EP,
+    out: options.Out = "-",
+    checkpoint: options.Checkpoint = None,
+    resume: options.Resume = False,
+    overwrite: options.Overwrite = False,
+    every: options.EveryLaps = None,
+    trace: options.LapTrace = None,
+    family: options.Family = FamilyName.AUTO,
+    alpha: options.Alpha = None,
+    prior: options.Prior = PriorName.NGGP,
+    a: options.A = None,
+    sigma: options.Sigma = None,
+    tau: options.Tau = None,
+    concentration: options.Concentration = None,
+    discount: options.Discount = None,
+    max_clusters: options.MaxClusters = None,
+    seed: options.Seed = 0,
+    laps: options.Laps = None,
+    tol: options.Tol = None,
+    shuffle: options.Shuffle = None,
+    validation: options.Validation = None,
+    birth: options.EngineBirth = None,
+    merge: options.EngineMerge = None,
+    sweeps: options.Sweeps = None,
+    burn_in: options.BurnIn = None,
+    chains: options.Chains = None,
+    thin: options.Thin = None,
+    augmented: options.Augmented = None,
+    hybrid: options.Hybrid = None,
+    learn: options.Learn = None,
+    kind: options.Kind = None,
+    text_field: options.TextField = "text",
+    vector_field: options.VectorField = "vector",
+    id_field: options.IdField = "id",
+    skip_bad: options.SkipBad = False,
+    vocabulary: options.Vocabulary = 20_000,
+    hash: options.Hash = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Cluster a source that fits into memory, in many passes; stop and go on with --resume.
+
+    Writes one JSON line per row at the end: id, cluster and its probability.
+    """
+    settings = FitSettings.of(locals())
+    path = default_checkpoint(source) if checkpoint is None else checkpoint
+    fitting = None
+    with plain_errors(), Stop() as stop:
+        try:
+            with stop.allowed():
+                from evermix.cli.fitting import Fitting
+
+                fitting = open_run(
+                    lambda: Fitting.begin(settings, path, quiet),
+                    lambda: Fitting.resume(settings, given_options(context), path, quiet),
+                    settings,
+                    path,
+                    resume=resume,
+                    overwrite=overwrite,
+                )
+            with fitting:
+                _run(fitting, stop, every, quiet)
+        except Stopped as stopped:
+            note(_farewell(fitting))
+            raise typer.Exit(stopped.status) from stopped
+
+
+def _run(fitting: "Fitting", stop: Stop, every: int | None, quiet: bool) -> None:
+    """Learn until the engine has finished, and leave a checkpoint whatever ends it."""
+    from evermix.cli.laps import lap_name, most_laps
+
+    began, unit = time.perf_counter(), lap_name(fitting.engine)
+    title = f"{fitting.settings.engine} {unit}s"
+    try:
+        with lap_progress(title, most_laps(fitting.engine), quiet) as progress:
+
+            def show(laps: float, info: "Info") -> None:
+                progress.update(laps, info.K, _described(info))
+
+            with stop.allowed():  # engines let a signal wait until their step is whole
+                fitting.learn(show, every)
+    except Stopped:
+        if fitting.learnt:
+            fitting.save()
+        raise
+    fitting.save()
+    seconds = time.perf_counter() - began
+    with stop.allowed():
+        fitting.write_rows()
+    if not quiet:
+        note(_summary(fitting, seconds))
+
+
+def _described(info: "Info") -> str:
+    """Say how well a step explains the rows; nothing at the end of a lap."""
+    if "log_joint" in info.scalars:
+        return f"log joint {info.scalars['log_joint']:,.1f}"
+    if info.results is None:
+        return ""
+    return f"log predictive {info.results.log_predictive.mean():.3f} per row"
+
+
+def _summary(fitting: "Fitting", seconds: float) -> str:
+    lines = [
+        "; ".join([*_facts(fitting), f"{seconds:.1f} s", f"checkpoint {fitting.checkpoint}"]),
+        *(f"skipped: {complaint}" for complaint in fitting.source.complaints),
+    ]
+    return "\nevermix: ".join(lines)
+
+
+def _facts(fitting: "Fitting") -> Iterator[str]:
+    """Yield what came of a fit, in the order in which people ask."""
+    from evermix.engines.sampler import Sampler
+
+    mix, last = fitting.mix, fitting.log.last
+    skipped = f", {fitting.skipped:,} blank or bad rows skipped" if fitting.skipped else ""
+    yield f"{len(fitting.ids):,} rows{skipped}"
+    yield f"{mix.n_clusters_:,} clusters"
+    yield _laps(fitting)
+    if last is not None:
+        held = fitting.held
+        yield f"log predictive {last.log_predictive / (last.rows - held):.3f} per row"
+        if held:
+            yield f"{last.scalars['held_out'] / held:.3f} per row held out"
+    if isinstance(fitting.engine, Sampler):
+        yield from _of_draws(fitting)
+
+
+def _of_draws(fitting: "Fitting") -> Iterator[str]:
+    """Yield what the draws of a sampler say, and how far they can be trusted if ArviZ is there."""
+    draws = fitting.mix.posterior_
+    chains = f" of {draws.n_chains} chains" if draws.n_chains > 1 else ""
+    yield f"E[K] = {draws.n_clusters.mean():.2f} over {draws.n_draws:,} draws{chains}"
+    try:
+        found = draws.summary()
+    except ImportError:
+        return
+    for name, words in (("K", "K"), ("log_joint", "log joint")):
+        r_hat, ess = found[name]["r_hat"], found[name]["ess_bulk"]
+        known = [] if math.isnan(r_hat) else [f"R-hat {r_hat:.3f}"]
+        known += [] if math.isnan(ess) else [f"ESS {ess:,.0f}"]
+        if known:
+            yield f"{words}: {', '.join(known)}"
+
+
+def _farewell(fitting: "Fitting | None") -> str:
+    """Say how far a fit came that ended early, and how to go on."""
+    if fitting is None or not fitting.learnt:
+        return "Nothing was learnt yet."
+    return farewell("fit", fitting.settings, fitting.checkpoint, f"after {_laps(fitting)}")
+
+
+def _laps(fitting: "Fitting") -> str:
+    """Say how many laps are done, and of how many if there may be more."""
+    from evermix.cli.laps import lap_name, most_laps
+
+    done, most = fitting.mix.state_.lap, most_laps(fitting.engine)
+    of = f" of at most {most:,}" if done < most else ""
+    return f"{done:,}{of} {lap_name(fitting.engine)}{'s' * (most > 1)}"

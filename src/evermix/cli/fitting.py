@@ -1,0 +1,183 @@
+"""A fit of all rows of a source: laps over them, checkpoints from which to go on, then the lines.
+
+A checkpoint holds the mixture, and of the lap in progress what its trace will say, so that a run
+that was stopped anywhere and resumed ends with the same bits as one that was not.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Self
+
+from evermix.cli.building import make_engine, make_mixture, make_text_counter
+from evermix.cli.laps import LapLog
+from evermix.cli.output import naming, open_lines
+from evermix.cli.reading import features, open_rows, read_all
+from evermix.cli.resuming import load_run, open_again
+from evermix.cli.runs import check_new
+from evermix.cli.settings import FitSettings
+from evermix.engines import EP, Engine
+from evermix.engines.base import Info
+from evermix.estimators import Mixture
+from evermix.estimators.persistence import save
+from evermix.io.sources import Chunk, Source
+from evermix.io.text import TextCounter
+from evermix.io.trace import TraceWriter
+
+__all__ = ["Fitting"]
+
+PAUSE = 5.0  # seconds between two checkpoints, where the user does not say how often
+SHARE = 10.0  # and so many times the seconds that a checkpoint takes to write
+
+Show = Callable[[float, Info], None]
+
+
+class Fitting:
+    """A fit in progress, and the files that it writes.
+
+    Use :meth:`begin` or :meth:`resume` to make one, within a ``with`` block.
+    """
+
+    def __init__(
+        self,
+        settings: FitSettings,
+        checkpoint: Path,
+        source: Source,
+        rows: Chunk,
+        mix: Mixture,
+        *,
+        text: TextCounter | None,
+        log: LapLog | None = None,
+        positions: dict[str, int],
+    ) -> None:
+        self.settings = settings
+        self.checkpoint = checkpoint
+        self.source = source
+        self.ids = rows.ids
+        self.skipped = rows.offset - len(rows.ids)
+        self.mix = mix
+        self.log = LapLog() if log is None else log
+        self.learnt = log is not None  # whether there is anything to save
+        self._resumed = log is not None
+        self._text = text
+        self._X: Any = features(mix.family, text, rows.X)
+        self._saved_at, self._save_seconds = time.monotonic(), 0.0
+        trace = settings.trace
+        self._trace = None if trace is None else TraceWriter(trace, at=positions.get("trace", 0))
+
+    @classmethod
+    def begin(cls, settings: FitSettings, checkpoint: Path, quiet: bool) -> Self:
+        """Read the source and start anew; a checkpoint that is there is removed."""
+        source = open_rows(settings, settings.skip_bad, None)
+        mix = make_mixture(settings, source.kind, make_engine(settings))
+        rows = read_all(source, quiet)
+        text = None
+        if source.kind == "text":
+            text = make_text_counter(settings, rows.X, "--hash")
+        checkpoint.unlink(missing_ok=True)  # a resumed run shall not go on with another fit
+        return cls(settings, checkpoint, source, rows, mix, text=text, positions={})
+
+    @classmethod
+    def resume(cls, settings: FitSettings, given: set[str], checkpoint: Path, quiet: bool) -> Self:
+        """Read the source again and go on; ``given`` names the options to compare."""
+        saved = load_run(checkpoint, "fit")
+        settings = settings.resumed(saved.notes["settings"], given)
+        if settings.out != saved.notes["settings"]["out"]:
+            check_new(settings.out, "Choose another place.")
+        source = open_again(settings, saved, checkpoint, settings.skip_bad)
+        asked, engine = make_engine(settings), saved.mix.engine
+        if isinstance(asked, EP) and isinstance(engine, EP):
+            saved.mix.set_params(engine=replace(engine, laps=asked.laps))
+        return cls(
+            settings,
+            checkpoint,
+            source,
+            read_all(source, quiet),
+            saved.mix,
+            text=saved.text,
+            log=LapLog.from_spec(saved.notes["log"]),
+            positions=saved.notes["positions"],
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._trace is not None:
+            self._trace.close()
+
+    @property
+    def engine(self) -> Engine:
+        """The engine of the fit."""
+        assert isinstance(self.mix.engine, Engine)
+        return self.mix.engine
+
+    @property
+    def held(self) -> int:
+        """Rows that are held out for validation."""
+        records = self.mix.state_.memo.values()
+        return sum(int(record["held"].sum()) for record in records if "held" in record)
+
+    def learn(self, show: Show, every: int | None) -> None:
+        """Make all laps that are left.
+
+        Parameters
+        ----------
+        show : callable
+            Told after every step how many laps are done, and what the step brought.
+        every : int or None
+            Laps between two checkpoints; None for every lap, but not too often.
+        """
+
+        def watch(mix: Mixture, info: Info) -> None:
+            self.learnt = True
+            lap = self.log.add(info)
+            show(mix.state_.lap + self.log.rows / len(self.ids), info)
+            if lap is not None:
+                self._write_event(lap)
+                if self._due(mix.state_.lap, every):
+                    self.save()
+
+        if not self._resumed:
+            self.mix.fit(self._X, observers=[watch])
+            return
+        try:
+            self.mix.resume(self._X, observers=[watch])
+        except ValueError as error:
+            raise ValueError(
+                f"cannot go on from {self.checkpoint} with {self.settings.source}: {error} "
+                "On the command line: put the old file back, or begin anew with --overwrite."
+            ) from error
+
+    def save(self) -> None:
+        """Write a checkpoint."""
+        began = time.monotonic()
+        positions = {} if self._trace is None else {"trace": self._trace.position()}
+        fit = {
+            "settings": self.settings.to_spec(),
+            "kind": self.source.kind,
+            "log": self.log.to_spec(),
+            "positions": positions,
+        }
+        text = None if self._text is None else self._text.to_spec()
+        save(self.mix, self.checkpoint, {"fit": fit, "text": text})
+        self._saved_at = time.monotonic()
+        self._save_seconds = self._saved_at - began
+
+    def write_rows(self) -> None:
+        """Write a line for each row."""
+        found = self.mix.labels_.tolist(), self.mix.probabilities_.tolist()
+        with naming(self.settings.out), open_lines(self.settings.out) as lines:
+            for name, cluster, probability in zip(self.ids, *found, strict=True):
+                lines.write({"id": name, "cluster": cluster, "probability": probability})
+
+    def _write_event(self, lap: Info) -> None:
+        if self._trace is not None:
+            with naming(self._trace.path):
+                self._trace.write(lap.to_event())
+
+    def _due(self, laps: int, every: int | None) -> bool:
+        if every is not None:
+            return laps % every == 0
+        return time.monotonic() - self._saved_at >= max(PAUSE, SHARE * self._save_seconds)
