@@ -138,7 +138,7 @@ def test_count_sources_serve_every_family_of_counts(folder, family):
 
 def test_the_trace_tells_of_every_lap_once(folder, monkeypatch):
     """Laps of several batches are told as one."""
-    monkeypatch.setattr("evermix.estimators.mixture.BATCH", 40)
+    monkeypatch.setattr("evermix.estimators.learner.BATCH", 40)
     evermix("fit", "points.npy", "--laps", 3, "--tol", 0, "--trace", "trace.jsonl")
     events = rows((folder / "trace.jsonl").read_text())
     assert [event["lap"] for event in events] == [0, 1, 2]
@@ -253,7 +253,7 @@ INTERRUPTED = {
 @pytest.mark.parametrize("name", INTERRUPTED)
 def test_a_stopped_fit_that_is_resumed_equals_a_whole_one(folder, monkeypatch, name, number):
     """Stopped within a lap or a chain; options need not be said again."""
-    monkeypatch.setattr("evermix.estimators.mixture.BATCH", 40)
+    monkeypatch.setattr("evermix.estimators.learner.BATCH", 40)
     files = ["--checkpoint", "whole.evermix", "--trace", "whole.trace", "--out", "whole.jsonl"]
     evermix("fit", "points.npy", *INTERRUPTED[name], *files)
     files = ["--checkpoint", "m.evermix", "--trace", "m.trace", "--out", "m.jsonl"]

@@ -21,7 +21,7 @@ ENGINES = {
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch):
     """Laps of several steps, although there are few rows."""
-    monkeypatch.setattr("evermix.estimators.mixture.BATCH", BATCH)
+    monkeypatch.setattr("evermix.estimators.learner.BATCH", BATCH)
 
 
 @pytest.fixture(scope="module")

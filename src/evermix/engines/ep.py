@@ -104,7 +104,7 @@ class EP(Filter):
             return True
         change, _, best = state.latents["settled"]
         idle = self.validation > 0 and state.lap - best >= self.patience
-        return state.lap > 1 and (change <= self.tol or idle)
+        return bool(state.lap > 1 and (change <= self.tol or idle))
 
     def step(
         self, model: Model, state: State, batch: Batch, rng: np.random.Generator

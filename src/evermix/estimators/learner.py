@@ -1,0 +1,244 @@
+"""The inside of an estimator: rows in, state on, whatever the engine."""
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from evermix._random import generator
+from evermix._xp import Array, logsumexp
+from evermix.engines.adf import ADF
+from evermix.engines.base import Batch, Engine, Info, RowResults
+from evermix.engines.moves.prune import drop
+from evermix.engines.run import interrupts_wait, run, run_laps
+from evermix.estimators.resolve import WARMUP, check_cap, resolve
+from evermix.estimators.rows import (
+    BATCH,
+    Cuts,
+    automatic_family,
+    prepare_rows,
+    prepare_weights,
+    stack,
+)
+from evermix.estimators.views import View, log_joint, point
+from evermix.families.base import Family
+from evermix.model import Model
+from evermix.priors import NGGP
+from evermix.priors.base import Prior
+from evermix.state import State
+
+__all__ = ["Learner", "Watch"]
+
+_FEATURES = ("n_features_in_", "feature_names_in_")
+HISTORY = 10_000  # steps remembered in `history_`, so that endless streams stay bounded
+
+Watch: TypeAlias = Callable[[Any, Info], None]
+"""Called with the estimator after every step and every lap of a fit."""
+
+
+class Learner(BaseEstimator):  # type: ignore[misc]
+    """What an estimator does with rows, beneath what it offers."""
+
+    family: str | Family
+    prior: Prior | None
+    engine: Engine | None
+    max_clusters: int | None
+    random_state: Any
+
+    _state: State
+    _results: RowResults
+    _rows_seen: str | None  # a fit knows its rows again by their fingerprint
+    _batch: Batch | None  # all rows of a fit, for engines that want them whole
+    _seen: list[View]  # what labels are predicted from, once it was asked for: asking sets nothing
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_waiting" in vars(self)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if "_state" in state:  # memory-mapped pickles come read-only, but streams go on writing
+            self._state = State.from_arrays(*self._state.to_arrays())
+            self._seen = []
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        family = self.family
+        tags.input_tags.sparse = family == "auto" or (isinstance(family, Family) and family.sparse)
+        tags.input_tags.positive_only = isinstance(family, Family) and family.sparse
+        return tags
+
+    def _prior(self) -> Prior:
+        prior = NGGP() if self.prior is None else self.prior
+        if not isinstance(prior, Prior):
+            raise TypeError(f"prior must be a Prior such as em.DP(1.0) or None, got {prior!r}.")
+        return prior
+
+    def _engine(self) -> Engine:
+        engine = ADF() if self.engine is None else self.engine
+        if not isinstance(engine, Engine):
+            raise TypeError(f"engine must be an Engine such as em.ADF() or None, got {engine!r}.")
+        return engine
+
+    def _validated(self, X: Any, sample_weight: Any, reset: bool) -> tuple[Family, Array, Array]:
+        """Return the family asked for, and rows and weights that nothing inside need doubt."""
+        if isinstance(self.family, str) and self.family != "auto":
+            raise ValueError(f"family must be 'auto' or a Family, got {self.family!r}.")
+        if not isinstance(self.family, str | Family):
+            raise TypeError(f"family must be 'auto' or a Family, got {self.family!r}.")
+        check_cap(self.max_clusters)
+        # A stream keeps the family that it began with, whatever set_params says since.
+        asked = self.family if isinstance(self.family, Family) else None
+        spec = asked if reset else self._family
+        accept = "csr" if spec is None or spec.sparse else False
+        before = {name: vars(self)[name] for name in _FEATURES if name in vars(self)}
+        try:
+            X = validate_data(self, X, reset=reset, accept_sparse=accept, dtype="numeric")
+            family = automatic_family(X) if spec is None else spec
+            return family, prepare_rows(family, X), prepare_weights(sample_weight, X)
+        except Exception:
+            for name in _FEATURES:  # validate_data has set them already; the model is still the old
+                self.__dict__.pop(name, None)
+            self.__dict__.update(before)
+            raise
+
+    def _begin(self, family: Family) -> None:
+        self._family = family
+        self._model: Model | None = None
+        self._waiting: list[Batch] = []
+        self._history: deque[Info] = deque(maxlen=HISTORY)
+        self._rows_seen = None
+        self._batch = None
+        self._seen = []
+
+    @property
+    def _n_waiting(self) -> int:
+        """Number of rows that wait, those of weight zero left out: they teach nothing."""
+        return sum(int(np.count_nonzero(batch.weights)) for batch in self._waiting)
+
+    def _resolved(self, family: Family, X: Array, weights: Array) -> Model:
+        """Return the model for the first rows that count, if the engine can work with it."""
+        first = np.flatnonzero(weights)[:WARMUP]
+        model = resolve(family, self._prior(), self.max_clusters, X[first])
+        self._engine().check(model)
+        return model
+
+    def _start(self, model: Model) -> None:
+        self._rng = generator(self.random_state)
+        self._state = self._engine().start(model, self._rng)
+        self._began_with = type(self._engine()).__name__
+        self._results = RowResults.empty(0)
+        self._model = model
+
+    def _settle(self) -> None:
+        """Learn the rows that wait for the scale of the data, if any."""
+        check_is_fitted(self)
+        if not self._waiting:
+            return
+        last = len(self._waiting[-1].weights)
+        X = stack([batch.X for batch in self._waiting])
+        weights = np.concatenate([batch.weights for batch in self._waiting])
+        self._start(self._resolved(self._family, X, weights))
+        self._waiting = []
+        self._learn(X, weights)
+        self._results = RowResults(*(values[-last:] for values in self._results))
+
+    def _learn(self, X: Array, weights: Array) -> None:
+        """Learn rows of a stream."""
+        parts: list[RowResults] = []
+        model = self._model
+        assert model is not None
+
+        def remember(state: State, info: Info) -> None:
+            assert info.results is not None
+            parts.append(info.results)
+            self._keep(state, info)
+
+        try:
+            run(self._engine(), model, self._state, Cuts(X, weights), self._rng, [remember])
+        finally:  # an interrupt leaves the labels of the rows that were learnt
+            if parts:
+                columns = zip(*parts, strict=True)
+                self._results = RowResults(*(np.concatenate(values) for values in columns))
+                self._follow(X[: len(self._results.labels)])
+
+    def _go_round(self, X: Array, weights: Array, observers: Iterable[Watch]) -> None:
+        """Learn the rows of a fit, lap after lap, from where the state stands."""
+        engine, model, n = self._engine(), self._model, len(weights)
+        assert model is not None
+        observers = tuple(observers)
+        batches = Cuts(X, weights, n if engine.whole else BATCH)
+        self._batch = Batch(X, weights) if engine.whole else None
+        results, known = RowResults.empty(n), len(self._results.labels)
+        for values, before in zip(results, self._results, strict=True):
+            values[:known] = before
+
+        def remember(state: State, info: Info) -> None:
+            if info.results is not None:
+                order = engine.order(state, len(batches))
+                first = int(order[state.at - 1]) * batches.size
+                for values, part in zip(results, info.results, strict=True):
+                    values[first : first + info.rows] = part
+            done = n if state.lap else min(state.at * batches.size, n)
+            self._results = RowResults(*(values[:done] for values in results))
+            self._keep(state, info)
+            for observe in observers:
+                observe(self, info)
+
+        run_laps(engine, model, self._state, batches, self._rng, [remember])
+        if not engine.whole:
+            with interrupts_wait():
+                self._compact(X, weights)
+
+    def _keep(self, state: State, info: Info) -> None:
+        self._state, self._seen = state, []
+        self._history.append(info.summary())
+
+    def _follow(self, X: Array) -> None:
+        """Call the rows X of the last call by the names that their clusters have now."""
+        results = self._results
+        results.labels[:] = self._state.lineage.current(results.labels)
+        lost = results.labels < 0
+        if lost.any():  # rows whose cluster was dropped as dust, or of weight zero at the start
+            joint = self._joint(X[lost])[:, :-1]
+            results.labels[lost] = self._state.tally.ids[joint.argmax(axis=1)]
+            results.probabilities[lost] = np.exp(joint.max(axis=1) - logsumexp(joint, axis=1))
+
+    def _compact(self, X: Array, weights: Array) -> None:
+        """Drop clusters that own no row that counts, and name the others 0..K-1 as they appear.
+
+        Done twice it changes nothing more.
+        """
+        self._follow(X)
+        owners, first = np.unique(self._results.labels[weights > 0], return_index=True)
+        drop(self._state, ~np.isin(self._state.tally.ids, owners))
+        self._seen = []
+        self._follow(X)
+        name = np.empty(self._state.lineage.next_id, dtype=np.int64)
+        name[owners[np.argsort(first)]] = np.arange(len(owners))
+        self._results.labels[:] = name[self._results.labels]
+        self._state.rename(name[self._state.tally.ids])
+
+    def _point(self) -> View:
+        """Return what labels are predicted from."""
+        self._settle()
+        if not self._seen:  # choosing among draws takes time
+            assert self._model is not None
+            self._seen.append(point(self._engine(), self._model, self._state, self._batch))
+        return self._seen[0]
+
+    def _prepared(self, X: Any) -> Array:
+        """Return rows to ask about, validated."""
+        self._settle()
+        accept = "csr" if self._family.sparse else False
+        X = validate_data(self, X, reset=False, accept_sparse=accept, dtype="numeric")
+        return prepare_rows(self._family, X)
+
+    def _log_joint(self, X: Any) -> Array:
+        """Log weight plus log predictive (N, K + 1), the last for a new cluster."""
+        return self._joint(self._prepared(X))
+
+    def _joint(self, X: Array) -> Array:
+        return log_joint(self._engine(), *self._point()[:2], X)
