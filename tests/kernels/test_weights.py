@@ -91,3 +91,19 @@ def test_absurd_masses_neither_hang_nor_lose_omega(n):
     omega = new_weight(QUADRATURE, 1.0, 0.5, 1.0, n, 1000.0)
     assert omega == pytest.approx(n ** (1 / 3), rel=1e-6)
     log_v(1.0, 0.5, 1.0, n, 1000.0)
+
+
+@pytest.mark.parametrize("sigma", [1e-3, 1e-7, 1e-15])
+@pytest.mark.parametrize("a", [1e-2, 1e-6, 1e-100])
+def test_tails_of_any_length_are_summed_and_obey_the_recursion(a, sigma):
+    """V(n, K) = (n - sigma K) V(n + 1, K) + V(n + 1, K + 1), whose ratio is omega.
+
+    The density of log U is as long as 1 / a or 1 / sigma here; equal steps would never arrive.
+    """
+    for n, K in ((3.0, 1.0), (50.0, 9.0), (1e4, 300.0)):
+        one, same, more = (log_v(a, sigma, 1.0, *at) for at in ((n, K), (n + 1, K), (n + 1, K + 1)))
+        total = (n - sigma * K) * math.exp(same - one) + math.exp(more - one)
+        tolerance = 1e-12 + 1e-15 * abs(one)
+        assert total == pytest.approx(1.0, abs=tolerance)
+        omega = new_weight(QUADRATURE, a, sigma, 1.0, n, K)
+        assert omega == pytest.approx(math.exp(more - same), rel=tolerance)

@@ -28,6 +28,7 @@ AFFINE, QUADRATURE, MODE = 0, 1, 2
 EDGE = math.exp(-38.0)  # far below one part in 1e15
 PLENTY = 1e10  # from such a weight on, the mode is exact to eleven digits, and g no longer is
 WIDEST_STEP = 0.25  # the integrand has poles at distance pi from the real line
+FLAT = 64.0  # a tail so many times longer than that distance is worth longer steps
 
 
 @kernel
@@ -115,36 +116,71 @@ def _integrate(
     """Integrate exp(g) / (1 + u) and exp(g) u / (1 + u) over v = log u by the trapezoid rule.
 
     A fixed number of nodes would not do: for small b and sigma the density is skewed with a
-    sharp left edge. So nodes run out from the mode until g has fallen by 38.
+    sharp left edge. So nodes run out from the mode until g has fallen by 38. The right tail is
+    as long as 1 / b or 1 / sigma, which may be a million, and smooth: there steps grow.
 
     Returns
     -------
     peak, h : float
-        g at the mode, and the step.
+        g about the mode, and the step.
     rest, share : float
         The two sums, to be multiplied by ``h * exp(peak)``.
     """
-    peak, rest, share = _node(n, K, b, sigma, mode)
-    x = _softplus(mode)
+    stretch = 1.0 / (b + sigma * (1.0 + math.sqrt(K)))
+    if stretch < FLAT:
+        stretch = 1.0
+    start = _unstretched(mode, stretch)
+    v, slope = _stretched(start, stretch)
+    peak, rest, share = _node(n, K, b, sigma, v)
+    x = _softplus(v)
     spread = (n - sigma * K) * rest + b * math.exp(sigma * x) * (rest + sigma * share)
-    h = min(WIDEST_STEP, 0.5 / math.sqrt(share * spread))
-    h = max(h, 1e-12 * (1.0 + abs(mode)))  # a step that rounding swallows would never arrive
+    h = min(WIDEST_STEP, 0.5 / (slope * math.sqrt(share * spread)))
+    h = max(h, 1e-12 * (1.0 + abs(start)))  # a step that rounding swallows would never arrive
+    rest, share = slope * rest, slope * share
     # Below this point g(v) = n v up to rounding, and the rest of the sum is a geometric series.
     floor = -40.0 - math.log(1.0 + n + b)
     for sign in (1.0, -1.0):
-        v, weight = mode, 1.0
+        weight = 1.0
         j = 0
         while weight > EDGE:
             j += 1
-            v = mode + sign * j * h
+            v, slope = _stretched(start + sign * j * h, stretch)
             g, r, s = _node(n, K, b, sigma, v)
             weight = math.exp(g - peak)
-            rest += weight * r
-            share += weight * s
+            rest += weight * slope * r
+            share += weight * slope * s
             if sign < 0.0 and v < floor:
                 rest += weight / math.expm1(n * h)
                 break
     return peak, h, rest, share
+
+
+@kernel
+def _stretched(s: float, stretch: float) -> tuple[float, float]:
+    """Return v(s) and its slope, which goes from 1 to ``stretch`` where all is smooth.
+
+    For v > 40 nothing is left of 1 / (1 + u) and its poles.
+    """
+    if stretch == 1.0:
+        return s, 1.0
+    x = s - 40.0 - math.log(stretch)
+    e = math.exp(-abs(x))
+    more = stretch - 1.0
+    turned = 1.0 / (1.0 + e) if x > 0.0 else e / (1.0 + e)
+    return s + more * (max(x, 0.0) + math.log1p(e)), 1.0 + more * turned
+
+
+@kernel
+def _unstretched(v: float, stretch: float) -> float:
+    """Return s with v(s) = v, nearly; v(s) is convex, so Newton's steps come from the right."""
+    s = v
+    for _ in range(100):
+        reached, slope = _stretched(s, stretch)
+        step = (reached - v) / slope
+        s -= step
+        if abs(step) < 1e-3:
+            break
+    return s
 
 
 @kernel
