@@ -23,7 +23,7 @@ from evermix.estimators.rows import (
     prepare_weights,
     stack,
 )
-from evermix.estimators.views import View, log_joint, point
+from evermix.estimators.views import Draws, View, log_joint, point
 from evermix.families.base import Family
 from evermix.model import Model
 from evermix.priors import NGGP
@@ -52,7 +52,10 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     _results: RowResults
     _rows_seen: str | None  # a fit knows its rows again by their fingerprint
     _batch: Batch | None  # all rows of a fit, for engines that want them whole
-    _seen: list[View]  # what labels are predicted from, once it was asked for: asking sets nothing
+    # What labels are predicted from, and what densities are averaged over, once they were asked for
+    # (in lists, since asking must not set attributes).
+    _seen: list[View]
+    _drawn: list[Draws]
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_waiting" in vars(self)
@@ -61,7 +64,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         super().__setstate__(state)
         if "_state" in state:  # memory-mapped pickles come read-only, but streams go on writing
             self._state = State.from_arrays(*self._state.to_arrays())
-            self._seen = []
+            self._unsee()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -111,7 +114,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         self._history: deque[Info] = deque(maxlen=HISTORY)
         self._rows_seen = None
         self._batch = None
-        self._seen = []
+        self._unsee()
 
     @property
     def _n_waiting(self) -> int:
@@ -193,8 +196,13 @@ class Learner(BaseEstimator):  # type: ignore[misc]
                 self._compact(X, weights)
 
     def _keep(self, state: State, info: Info) -> None:
-        self._state, self._seen = state, []
+        self._state = state
+        self._unsee()
         self._history.append(info.summary())
+
+    def _unsee(self) -> None:
+        """Forget what was derived from the state."""
+        self._seen, self._drawn = [], []
 
     def _follow(self, X: Array) -> None:
         """Call the rows X of the last call by the names that their clusters have now."""
@@ -214,7 +222,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         self._follow(X)
         owners, first = np.unique(self._results.labels[weights > 0], return_index=True)
         drop(self._state, ~np.isin(self._state.tally.ids, owners))
-        self._seen = []
+        self._unsee()
         self._follow(X)
         name = np.empty(self._state.lineage.next_id, dtype=np.int64)
         name[owners[np.argsort(first)]] = np.arange(len(owners))
@@ -228,6 +236,14 @@ class Learner(BaseEstimator):  # type: ignore[misc]
             assert self._model is not None
             self._seen.append(point(self._engine(), self._model, self._state, self._batch))
         return self._seen[0]
+
+    def _draws(self) -> Draws:
+        """Return what densities are averaged over."""
+        self._settle()
+        if not self._drawn:  # the states of draws take time to compute
+            assert self._model is not None
+            self._drawn.append(Draws(self._engine(), self._model, self._state, self._batch))
+        return self._drawn[0]
 
     def _prepared(self, X: Any) -> Array:
         """Return rows to ask about, validated."""

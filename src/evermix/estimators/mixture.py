@@ -196,7 +196,7 @@ class Mixture(ClusterMixin, DensityMixin, Learner):  # type: ignore[misc]
     def score_samples(self, X: Any) -> Array:
         """Return the log predictive density of each row (N,), base measure included."""
         X = self._prepared(X)
-        return log_density(self._engine(), self.model_, self._state, self._batch, X)
+        return log_density(self._engine(), self._draws(), X)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean log predictive density of the rows."""
@@ -311,7 +311,7 @@ class Mixture(ClusterMixin, DensityMixin, Learner):  # type: ignore[misc]
         :meth:`score_samples` averages the densities over draws, inside the log.
         """
         X = self._prepared(X)
-        return log_densities(self._engine(), self.model_, self._state, self._batch, X)
+        return log_densities(self._engine(), self._draws(), X)
 
     # ---- files -----------------------------------------------------------------------------
 

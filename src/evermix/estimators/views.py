@@ -1,7 +1,7 @@
 """What a fitted engine says: one state, or many draws."""
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,9 @@ from evermix.model import Model
 from evermix.report.posterior import Posterior
 from evermix.state import State
 
-__all__ = ["View", "log_densities", "log_density", "log_joint", "point", "posterior"]
+__all__ = ["Draws", "View", "log_densities", "log_density", "log_joint", "point", "posterior"]
+
+ROOM = 2**25  # numbers that kept states of draws may hold: 256 MB
 
 
 def posterior(engine: Sampler, state: State) -> Posterior:
@@ -45,16 +47,36 @@ def point(engine: Engine, model: Model, state: State, batch: Batch | None) -> Vi
     return View(*engine.draw(model, state, batch, best), draws.labels[best].astype(np.int64))
 
 
-def _views(
-    engine: Engine, model: Model, state: State, batch: Batch | None
-) -> Iterator[tuple[Model, State]]:
-    """Yield every draw of a sampler, or else the one state there is."""
-    if not isinstance(engine, Sampler) or not engine.n_draws(state):
-        yield point(engine, model, state, batch)[:2]
-        return
-    assert batch is not None  # samplers keep their rows
-    for m in range(engine.n_draws(state)):
-        yield engine.draw(model, state, batch, m)
+class Draws(Sequence[View]):
+    """Every draw of a sampler, or else the one state there is.
+
+    The states of draws are computed when they are asked for, and kept if they are small.
+    """
+
+    def __init__(self, engine: Engine, model: Model, state: State, batch: Batch | None) -> None:
+        self._of = engine, model, state, batch
+        self._known: dict[int, View] = {}
+        self._room = ROOM
+
+    def __len__(self) -> int:
+        engine, _, state, _ = self._of
+        return max(engine.n_draws(state), 1) if isinstance(engine, Sampler) else 1
+
+    def __getitem__(self, m: Any) -> Any:
+        if not 0 <= m < len(self):
+            raise IndexError(m)
+        if m in self._known:
+            return self._known[m]
+        engine, model, state, batch = self._of
+        if not isinstance(engine, Sampler) or not engine.n_draws(state):
+            return point(*self._of)
+        assert batch is not None  # samplers keep their rows
+        view = View(*engine.draw(model, state, batch, m))
+        tally = view.state.tally
+        self._room -= tally.capacity * tally.size
+        if self._room > 0:
+            self._known[m] = view
+        return view
 
 
 def log_joint(engine: Engine, model: Model, state: State, X: Array) -> Array:
@@ -65,18 +87,13 @@ def log_joint(engine: Engine, model: Model, state: State, X: Array) -> Array:
     return joint + engine.log_weights(model, state)
 
 
-def log_densities(
-    engine: Engine, model: Model, state: State, batch: Batch | None, X: Array
-) -> Array:
-    """Log predictive density of prepared rows under each draw, (M, N), base measure included."""
-    views = [
-        logsumexp(log_joint(engine, *view, X), axis=1)
-        for view in _views(engine, model, state, batch)
-    ]
-    return np.stack(views) + model.family.log_base(X)
+def log_densities(engine: Engine, views: Sequence[View], X: Array) -> Array:
+    """Log predictive density of prepared rows under each view, (M, N), base measure included."""
+    each = [logsumexp(log_joint(engine, v.model, v.state, X), axis=1) for v in views]
+    return np.stack(each) + views[0].model.family.log_base(X)
 
 
-def log_density(engine: Engine, model: Model, state: State, batch: Batch | None, X: Array) -> Array:
-    """Log of the predictive density of prepared rows averaged over draws, (N,)."""
-    each = log_densities(engine, model, state, batch, X)
+def log_density(engine: Engine, views: Sequence[View], X: Array) -> Array:
+    """Log of the predictive density of prepared rows averaged over views, (N,)."""
+    each = log_densities(engine, views, X)
     return logsumexp(each, axis=0) - np.log(len(each))
