@@ -347,11 +347,6 @@ def test_settings_that_cannot_be_are_refused(settings, message):
         EP(**settings)
 
 
-def test_rows_that_come_once_are_refused():
-    with pytest.raises(TypeError, match="EP comes back to its rows.*Use fit"):
-        Mixture(engine=EP()).partial_fit(vectors(10))
-
-
 # ---- against enumeration ---------------------------------------------------------------------
 
 

@@ -246,8 +246,6 @@ def test_what_a_sampler_cannot_do_is_said():
         Mixture(prior=PitmanYor(), engine=Gibbs(sweeps=2, augmented=True)).fit(X)
     with pytest.raises(ValueError, match="What can be learnt here: a, sigma, tau, family.alpha"):
         Mixture(engine=Gibbs(sweeps=2, hyperpriors={"beta": Gamma()})).fit(X)
-    with pytest.raises(TypeError, match="Gibbs comes back to its rows"):
-        Mixture(engine=Gibbs(sweeps=2)).partial_fit(X)
     with pytest.raises(AttributeError, match="ADF makes no draws"):
         _ = Mixture().fit(X).posterior_
 

@@ -9,6 +9,7 @@ SPARSE_TAG = (
     "predict_proba, and a clusterer has no classifier tags"
 )
 ONE_PASS = "a one-pass fit learns a row of weight two once, not twice: the state in between differs"
+WHOLE = "a sampler moves whole rows, so every weight must be 1"
 COUNTS = "the check's data are shifted Gaussian blobs, which word proportions cannot tell apart"
 
 
@@ -17,13 +18,23 @@ def expected_failures(mix):
         "check_estimator_sparse_array": SPARSE_TAG,
         "check_estimator_sparse_matrix": SPARSE_TAG,
     }
+    if isinstance(mix.engine, em.Gibbs):
+        weighted = ("list", "not_overwritten")
+        failures |= {f"check_sample_weights_{name}": WHOLE for name in weighted}
+        failures["check_sample_weight_equivalence_on_sparse_data"] = WHOLE
+        return failures | {"check_sample_weight_equivalence_on_dense_data": WHOLE}
     if isinstance(mix.family, em.Multinomial):
         return failures | {"check_clustering": COUNTS}
     return failures | {"check_sample_weight_equivalence_on_dense_data": ONE_PASS}
 
 
 @parametrize_with_checks(
-    [em.Mixture(), em.Mixture(family=em.Multinomial())],
+    [
+        em.Mixture(),
+        em.Mixture(family=em.Multinomial()),
+        em.Mixture(engine=em.EP(laps=4)),
+        em.Mixture(engine=em.Gibbs(sweeps=6), random_state=0),
+    ],
     expected_failed_checks=expected_failures,
 )
 def test_scikit_learn_checks(estimator, check):
@@ -54,3 +65,15 @@ def test_it_works_in_a_pipeline_and_a_grid_search():
     assert adjusted_rand_score(y, pipeline.fit_predict(X)) > 0.9
     search = GridSearchCV(em.Mixture(), {"prior": [em.DP(0.1), em.DP(1.0)]}, cv=2).fit(X)
     assert isinstance(search.best_params_["prior"], em.DP)
+
+
+def test_only_engines_that_stream_have_partial_fit():
+    import pytest
+
+    assert hasattr(em.Mixture(), "partial_fit")
+    for engine in (em.EP(), em.Gibbs(), em.Slice()):
+        mix = em.Mixture(engine=engine)
+        assert not hasattr(mix, "partial_fit")
+        with pytest.raises(AttributeError, match="no attribute 'partial_fit'") as caught:
+            mix.partial_fit([[0.0]])
+        assert "Use fit, or an engine that streams" in str(caught.value.__cause__)

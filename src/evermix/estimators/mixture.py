@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClusterMixin, DensityMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from evermix._random import generator
@@ -24,6 +25,17 @@ from evermix.state import Lineage, State
 from evermix.tally import Tally
 
 __all__ = ["Mixture"]
+
+
+def _streams(mix: "Mixture") -> bool:
+    """Whether the engine learns rows as they come; raises what scikit-learn shows as the reason."""
+    engine = mix._engine()
+    if not engine.streams:
+        raise TypeError(
+            f"{type(engine).__name__} comes back to its rows, so it cannot learn them as they "
+            "come. Use fit, or an engine that streams: em.ADF()."
+        )
+    return True
 
 
 class Mixture(ClusterMixin, DensityMixin, Learner):  # type: ignore[misc]
@@ -153,16 +165,12 @@ class Mixture(ClusterMixin, DensityMixin, Learner):  # type: ignore[misc]
         self._go_round(X, weights, observers)
         return self
 
+    @available_if(_streams)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn these rows and go on from where the model is; nothing of the rows is kept.
 
         Parameters are those of :meth:`fit`.
         """
-        if not self._engine().streams:
-            raise TypeError(
-                f"{type(self._engine()).__name__} comes back to its rows, so it cannot learn them "
-                "as they come. Use fit, or an engine that streams: em.ADF()."
-            )
         first = not self.__sklearn_is_fitted__()
         family, X, weights = self._validated(X, sample_weight, reset=first)
         if first:
