@@ -288,15 +288,15 @@ def test_vague_hyperpriors_do_not_leave_the_range_of_numbers():
     rng, vague, sizes = np.random.default_rng(0), Gamma(0.01, 0.01), np.array([2.0, 1.0])
     hyperpriors = {"a": vague, "sigma": Beta(0.1, 0.1), "tau": vague}
     prior, visited = NGGP(), []
-    for _ in range(20):
+    for _ in range(30):
         prior = update_prior(prior, hyperpriors, sizes, rng)
         visited.append(prior.tau)
     v = Jumps.of(prior).log_u_peak(3, 2)[0]
-    for _ in range(100):
+    for _ in range(30):
         v = draw_log_u(prior, 3, 2, v, rng)
         prior = update_augmented(prior, hyperpriors, sizes, v, rng)
         visited.append(prior.tau)
-    assert min(visited) < 1e-30
+    assert min(visited) < 1e-10
 
 
 # ---- what can be learnt --------------------------------------------------------------------

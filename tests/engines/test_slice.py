@@ -142,15 +142,6 @@ def test_crowds_are_told_once_and_dealt_with_one_by_one(monkeypatch):
         fitted(Slice(sweeps=4, hybrid=True), model, X)
 
 
-def test_a_hundred_thousand_rows_would_crowd_a_steep_power_law():
-    """What the limit means: sigma = 3/4 with a thousand clusters is fine, ten thousand are not."""
-
-    def needed(K):
-        return sum(Atoms(0.75 * K, 0.75).proposed(-math.log(K)))
-
-    assert needed(1e3) < slicing.MOST_ATOMS < needed(1e4)
-
-
 def test_other_priors_are_refused_with_advice():
     model, _ = model_for("Multinomial", PitmanYor())
     with pytest.raises(TypeError, match=r"needs DP or NGGP as a prior, got PitmanYor. Use Gibbs\("):

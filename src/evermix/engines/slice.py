@@ -32,7 +32,8 @@ from evermix.state import State
 __all__ = ["Slice"]
 
 MOST_ATOMS = 1e5  # clusters without rows that a sweep may draw
-NUMBERS = 2**22  # entries that a table of rows and clusters may have, to bound memory
+SPARE = 10.0  # how many there should be at least, in units of a new cluster's weight
+NUMBERS = 2**22  # entries that a table of rows, parameters and clusters may have
 
 
 @dataclass(frozen=True)
@@ -46,8 +47,8 @@ class Slice(Sampler):
     burn_in : int or None
         Sweeps at the start of each chain that are not kept; None for half of them.
     hybrid : bool
-        Move rows one after another, and integrate out the clusters that have none: a sweep takes
-        longer and goes further. The draws have the same law.
+        Move rows one after another, and integrate out the clusters that have none. Faster where
+        parameters are long, as for text; slower for many short rows. The draws have the same law.
     chains : int
         Independent chains, one after another.
     thin : int
@@ -58,8 +59,10 @@ class Slice(Sampler):
 
     Notes
     -----
-    The prior must be DP or NGGP. The first sweep of a chain is one of :class:`Gibbs`. A sweep that
-    would need more than 100,000 clusters without rows is made by the hybrid step, with a warning.
+    The prior must be DP or NGGP. The first sweep of a chain is one of :class:`Gibbs`. Where
+    parameters are long, as the word probabilities of text are, clusters without rows cost most:
+    rows that would need too many of them stay where they are for a sweep, and sweeps that would
+    need more than 100,000 are made by the hybrid step, with a warning.
     """
 
     sweeps: int = 200
@@ -100,12 +103,9 @@ class Slice(Sampler):
 def _crowded(scene: Scene) -> bool:
     """Whether slices would need too many clusters without rows; says so the first time.
 
-    For exact draws this must not look at anything that the sweep changes. So the lowest level is
-    guessed from U: one over the number of clusters, which is about mass / sigma.
+    For exact draws this must not look at anything that the sweep changes, as the levels.
     """
-    latents, atoms, n = scene.state.latents, scene.atoms, len(scene.labels)
-    K = n if atoms.sigma == 0.0 else min(n, max(atoms.mass / atoms.sigma, 1.0))
-    needed = sum(atoms.proposed(-math.log(K)))
+    needed, latents = SPARE * scene.atoms.mass, scene.state.latents
     if needed <= MOST_ATOMS:
         return False
     if not latents["crowded"][0]:
@@ -119,13 +119,19 @@ def _crowded(scene: Scene) -> bool:
     return True
 
 
+def _floor(scene: Scene) -> float:
+    """Log of the level above which there are as many clusters without rows as can be dealt with."""
+    affordable = max(NUMBERS / scene.params.shape[1], SPARE * scene.atoms.mass)
+    return scene.atoms.lowest(min(affordable, MOST_ATOMS))
+
+
 def _slice_sweep(scene: Scene, results: RowResults, rng: np.random.Generator) -> Array:
     """Move all rows at once, and return their labels (N,); fills ``results`` but for the labels."""
     log_weight, atoms, n = scene.log_weight, scene.atoms, len(scene.labels)
     level = log_weight[scene.labels] - rng.standard_exponential(n)
     # Rows whose level would need too many clusters stay where they are, for once. Which rows these
     # are depends on the levels alone, so the others still move as the posterior wants it.
-    lowest = max(float(level.min()), atoms.lowest(MOST_ATOMS))
+    lowest = max(float(level.min()), _floor(scene))
     awake = np.flatnonzero(level >= lowest)
     choice = _Choice(scene.labels, level, awake[np.argsort(level[awake])])
     density = _offer_known(scene, choice, rng)
