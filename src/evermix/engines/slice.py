@@ -33,6 +33,7 @@ __all__ = ["Slice"]
 
 MOST_ATOMS = 1e5  # clusters without rows that a sweep may draw
 SPARE = 10.0  # how many there should be at least, in units of a new cluster's weight
+ENOUGH = 1000  # how many are worth their time at most, beside those and one for each row
 NUMBERS = 2**22  # entries that a table of rows, parameters and clusters may have
 
 
@@ -121,8 +122,8 @@ def _crowded(scene: Scene) -> bool:
 
 def _floor(scene: Scene) -> float:
     """Log of the level above which there are as many clusters without rows as can be dealt with."""
-    affordable = max(NUMBERS / scene.params.shape[1], SPARE * scene.atoms.mass)
-    return scene.atoms.lowest(min(affordable, MOST_ATOMS))
+    affordable = min(NUMBERS / scene.params.shape[1], ENOUGH + len(scene.labels))
+    return scene.atoms.lowest(min(max(affordable, SPARE * scene.atoms.mass), MOST_ATOMS))
 
 
 def _slice_sweep(scene: Scene, results: RowResults, rng: np.random.Generator) -> Array:
