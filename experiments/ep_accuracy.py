@@ -4,9 +4,9 @@ Eight points have 4,140 partitions. For each small data set and prior, the exact
 two points share a cluster stands beside that of EP, sum_k q_ik q_jk, and that of Gibbs, whose error
 is noise.
 
-EP takes points for independent given the clusters. What two clusters with the same content say
-about a pair is therefore lost, and every further lap can add such a cluster, since a point that is
-taken out leaves a shell behind in the cluster that it opened.
+EP has no room for two points that surely share a cluster, but not surely which. With a low birth
+threshold, many clusters of the same content share the points, and pairs look less alike than they
+are; with a high one, points gather in too few clusters, and pairs look too much alike.
 """
 
 from collections.abc import Callable

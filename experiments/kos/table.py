@@ -99,6 +99,7 @@ def main(orders: int = 20, quick: bool = False) -> None:
     show(f"KOS, mean of {orders} orders or of the chains (± standard error)", columns, lines)
     print("The paper's split is not known, so its log likelihoods are of other held-out posts.")
     _show_chains({row.name: found[row.name] for row in rows if isinstance(row.engine, em.Gibbs)})
+    _show_priors(found)
     _show_order("rule of the paper", found)
     _show_order("birth 0.1, no merges", found)
     if not quick:
@@ -140,6 +141,21 @@ def _show_chains(found: dict[str, Found]) -> None:
 
 def _two(r_hat: float, ess: float) -> list[str]:
     return [f"{r_hat:.2f}", f"{ess:.0f}"]
+
+
+def _show_priors(found: dict[str, Found]) -> None:
+    """Print by how much the IG predicts better than the DP, in the same orders."""
+    lines = []
+    for name, ig in found.items():
+        other = name.replace("-IG", "-DP")
+        if other == name or other not in found:
+            continue
+        dp = found[other]
+        pairs = mean_and_error(ig.held_out - dp.held_out)  # chains are pairs as good as any
+        lines.append(
+            [name.replace("-IG", ""), with_error(pairs), f"{(ig.K.mean() - dp.K.mean()):.1f}"]
+        )
+    show("IG minus DP", ["method", "log lik.", "K"], lines)
 
 
 def _show_order(rule: str, found: dict[str, Found]) -> None:
