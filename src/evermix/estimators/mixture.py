@@ -13,7 +13,7 @@ from evermix._random import generator
 from evermix._xp import Array, logsumexp
 from evermix.engines.base import Batch, Engine, Info
 from evermix.engines.sampler import Sampler
-from evermix.estimators.learner import Learner, Watch
+from evermix.estimators.learner import Learner, Watch, watches
 from evermix.estimators.resolve import WARMUP
 from evermix.estimators.rows import fingerprint
 from evermix.estimators.views import log_densities, log_density, posterior
@@ -29,8 +29,8 @@ __all__ = ["Mixture"]
 
 def _streams(mix: "Mixture") -> bool:
     """Whether the engine learns rows as they come; raises what scikit-learn shows as the reason."""
-    engine = mix._engine()
-    if not engine.streams:
+    engine = mix.engine
+    if isinstance(engine, Engine) and not engine.streams:  # partial_fit says what is no engine
         raise TypeError(
             f"{type(engine).__name__} comes back to its rows, so it cannot learn them as they "
             "come. Use fit, or an engine that streams: em.ADF()."
@@ -131,12 +131,15 @@ class Mixture(ClusterMixin, DensityMixin, Learner):  # type: ignore[misc]
             Each is called as ``observer(mix, info)`` after every step and after every lap (then
             ``info.rows`` is 0); it may save the mixture.
         """
-        family, X, weights = self._validated(X, sample_weight, reset=True)
-        model, seen = self._resolved(family, X, weights), fingerprint(X, weights)
+        watching = watches(observers)
+        with self._or_as_before():
+            family, X, weights = self._validated(X, sample_weight, reset=True)
+            model = self._resolved(self._engine(), family, X, weights)
+            seen = fingerprint(X, weights)
         self._begin(family)
         self._start(model)
         self._rows_seen = seen
-        self._go_round(X, weights, observers)
+        self._go_round(X, weights, watching)
         return self
 
     def resume(
@@ -148,21 +151,17 @@ class Mixture(ClusterMixin, DensityMixin, Learner):  # type: ignore[misc]
         Parameters are those of :meth:`fit`.
         """
         check_is_fitted(self)
+        watching = watches(observers)
         if self._rows_seen is None:
             raise ValueError("there is no fit to go on with: this model was taught by partial_fit.")
-        if type(self._engine()).__name__ != self._began_with:
-            raise ValueError(
-                f"the fit was begun with the engine {self._began_with}, got {self._engine()!r}. "
-                "Set the engine back, or call fit."
-            )
         _, X, weights = self._validated(X, sample_weight, reset=False)
         if fingerprint(X, weights) != self._rows_seen:
             raise ValueError(
                 "these are not the rows, or not the weights, that the fit was begun with. Give the "
                 "same X and sample_weight again, or call fit."
             )
-        self._engine().check(self.model_)
-        self._go_round(X, weights, observers)
+        self._take_up()
+        self._go_round(X, weights, watching)
         return self
 
     @available_if(_streams)  # type: ignore[untyped-decorator]
@@ -172,11 +171,18 @@ class Mixture(ClusterMixin, DensityMixin, Learner):  # type: ignore[misc]
         Parameters are those of :meth:`fit`.
         """
         first = not self.__sklearn_is_fitted__()
-        family, X, weights = self._validated(X, sample_weight, reset=first)
+        with self._or_as_before():
+            family, X, weights = self._validated(X, sample_weight, reset=first)
+            engine, known = self._engine(), None if first else self._model
+            model = Model(family, self._prior()) if known is None else known
+            engine.check(model)
+            engine.check_weights(model, weights)
+            if first:
+                family.candidates(X[:WARMUP])  # hyperparameters that cannot be are told at once
         if first:
-            self._engine().check(Model(family, self._prior()))
-            family.candidates(X[:WARMUP])  # hyperparameters that cannot be are told at once
             self._begin(family)
+        else:
+            self._take_up()
         self._rows_seen = None
         if self._model is not None:
             self._learn(X, weights)
@@ -204,7 +210,7 @@ class Mixture(ClusterMixin, DensityMixin, Learner):  # type: ignore[misc]
     def score_samples(self, X: Any) -> Array:
         """Return the log predictive density of each row (N,), base measure included."""
         X = self._prepared(X)
-        return log_density(self._engine(), self._draws(), X)
+        return log_density(self._taught, self._draws(), X)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean log predictive density of the rows."""
@@ -222,7 +228,7 @@ class Mixture(ClusterMixin, DensityMixin, Learner):  # type: ignore[misc]
         model, state, _ = self._point()
         family, tally = model.family, state.tally
         rng = generator(self.random_state)
-        weights = np.exp(self._engine().log_weights(model, state))
+        weights = np.exp(self._taught.log_weights(model, state))
         rows = rng.choice(tally.K + 1, size=n_samples, p=weights / weights.sum())
         stats = np.vstack([tally.stats, np.zeros(tally.size)])
         mass = np.append(tally.mass, 0.0)
@@ -261,7 +267,7 @@ class Mixture(ClusterMixin, DensityMixin, Learner):  # type: ignore[misc]
     @property
     def weights_(self) -> Array:
         """Predictive probability of each cluster (K,), if the next row is not of a new one."""
-        log_weights = self._engine().log_weights(*self._point()[:2])[:-1]
+        log_weights = self._taught.log_weights(*self._point()[:2])[:-1]
         return np.exp(log_weights - logsumexp(log_weights))
 
     @property
@@ -299,7 +305,7 @@ class Mixture(ClusterMixin, DensityMixin, Learner):  # type: ignore[misc]
     def posterior_(self) -> Posterior:
         """The draws of a sampler, and what follows from them."""
         self._settle()
-        engine = self._engine()
+        engine = self._taught
         if not isinstance(engine, Sampler):
             raise AttributeError(
                 f"{type(engine).__name__} makes no draws, so there is no posterior_. Use a "
@@ -319,7 +325,7 @@ class Mixture(ClusterMixin, DensityMixin, Learner):  # type: ignore[misc]
         :meth:`score_samples` averages the densities over draws, inside the log.
         """
         X = self._prepared(X)
-        return log_densities(self._engine(), self._draws(), X)
+        return log_densities(self._taught, self._draws(), X)
 
     # ---- files -----------------------------------------------------------------------------
 
