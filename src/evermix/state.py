@@ -127,12 +127,12 @@ class State:
 
     def rename(self, ids: Array) -> None:
         """Give the clusters these ids (K,), a permutation of 0..K-1, and start a new lineage."""
-        name = np.full(self.lineage.next_id, DROPPED)
+        name = np.full(self.lineage.next_id + 1, DROPPED)  # the last is that of clusters gone
         name[self.tally.ids] = ids
         for record in self.memo.values():
             if "ids" in record:
                 today = self.lineage.current(record["ids"])
-                record["ids"][:] = np.where(today >= 0, name[today], DROPPED)
+                record["ids"][:] = name[np.maximum(today, -1)]
         born = [self.lineage.born[k] for k in self.tally.ids]
         self.tally.ids[:] = ids
         order = np.argsort(ids)

@@ -182,6 +182,10 @@ def test_laws_of_hyperparameters_are_named_as_options_are(folder):
         (["--prior", "dp", "--sigma", 0.5], "--sigma does not belong to --prior dp"),
         (["--out", "points.npy"], "must be different files"),
         (["--out", "nowhere/out.jsonl"], "there is no folder for"),
+        (["--out", "."], "is a folder, where a file was wanted"),
+        (["--trace", "/dev/null"], "/dev/null is a device or a pipe"),
+        (["--checkpoint", "/dev/null", "--overwrite"], "/dev/null is a device or a pipe"),
+        (["--max-clusters", 10**20], "max_clusters is far too large"),
     ],
 )
 def test_options_that_do_not_fit_are_named(folder, options, complaint):
@@ -204,6 +208,11 @@ def test_bad_rows_are_named_and_can_be_left_out(folder):
     result = evermix("fit", "bad.csv", "--skip-bad", "--laps", 1)
     assert "29 rows, 1 blank or bad rows skipped" in result.stderr and "line 12" in result.stderr
     evermix("fit", "bad.csv", "--resume", "--laps", 2)  # bad rows are left out again
+
+
+@pytest.mark.parametrize("source", [".", "..", "/", "nowhere.npy"])
+def test_sources_that_are_no_files_are_named(folder, source):
+    assert "wanted" in fails("fit", source) or "no such file" in fails("fit", source)
 
 
 def test_sources_with_nothing_to_learn_say_what_to_change(folder):

@@ -285,6 +285,17 @@ def test_held_out_rows_teach_nothing():
     np.testing.assert_allclose(np.sort(state.tally.mass), np.sort(alone.tally.mass), rtol=1e-9)
 
 
+def test_rows_that_count_are_never_all_held_out():
+    model, X = model_for("Multinomial", n=30)
+    for seed in range(5):
+        weights = np.zeros(30)
+        weights[[7, 11]] = 1.0
+        state = fit(EP(laps=3, tol=0.0, validation=0.9), model, cut(X, weights), seed=seed)
+        held = state.memo["0"]["held"]
+        assert held.any() and not held[[7, 11]].all()
+        assert state.tally.K >= 1
+
+
 def test_more_laps_predict_held_out_rows_better_than_one():
     """Averaged over orders, as the paper has it."""
     X = documents(600, V=30, words=12, groups=12, seed=3)
@@ -332,8 +343,8 @@ def test_a_single_row_and_equal_rows():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"laps": 0}, "laps and patience must be at least 1"),
-        ({"patience": 0}, "laps and patience must be at least 1"),
+        ({"laps": 0}, "laps must be at least 1"),
+        ({"patience": 0}, "patience must be at least 1"),
         ({"tol": -1.0}, "tol must be >= 0"),
         ({"tol": np.nan}, "tol must be >= 0"),
         ({"validation": 1.0}, r"validation must lie in \[0, 1\)"),
@@ -344,6 +355,24 @@ def test_a_single_row_and_equal_rows():
 )
 def test_settings_that_cannot_be_are_refused(settings, message):
     with pytest.raises(ValueError, match=message):
+        EP(**settings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"laps": True}, "laps must be a whole number, got True"),
+        ({"laps": np.nan}, "laps must be a whole number, got nan"),
+        ({"patience": 2.5}, "patience must be a whole number"),
+        ({"tol": None}, "tol must be a number, got None"),
+        ({"validation": "half"}, "validation must be a number, got 'half'"),
+        ({"birth": "0.1"}, "birth must be a number, got '0.1'"),
+        ({"merge": True}, "merge must be a number, got True"),
+        ({"shuffle": "no"}, "shuffle must be True or False, got 'no'"),
+    ],
+)
+def test_settings_of_another_type_are_refused(settings, message):
+    with pytest.raises(TypeError, match=message):
         EP(**settings)
 
 

@@ -230,7 +230,14 @@ def test_chains_that_start_apart_agree():
         ({"chains": 0}, ValueError, "chains must be at least 1"),
         ({"thin": 0}, ValueError, "thin must be at least 1"),
         ({"sweeps": 10, "burn_in": 10}, ValueError, r"burn_in must lie in \[0, sweeps = 10\)"),
-        ({"burn_in": -1}, ValueError, r"burn_in must lie in"),
+        ({"burn_in": -1}, ValueError, "burn_in must be at least 0"),
+        ({"sweeps": 2.5}, TypeError, "sweeps must be a whole number, got 2.5"),
+        ({"sweeps": np.nan}, TypeError, "sweeps must be a whole number"),
+        ({"chains": True}, TypeError, "chains must be a whole number, got True"),
+        ({"thin": "2"}, TypeError, "thin must be a whole number, got '2'"),
+        ({"burn_in": 1.5}, TypeError, "burn_in must be a whole number"),
+        ({"augmented": "no"}, TypeError, "augmented must be True or False, got 'no'"),
+        ({"hyperpriors": ["a"]}, TypeError, "hyperpriors must be a mapping such as"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(settings, error, message):
@@ -246,6 +253,8 @@ def test_what_a_sampler_cannot_do_is_said():
         Mixture(prior=PitmanYor(), engine=Gibbs(sweeps=2, augmented=True)).fit(X)
     with pytest.raises(ValueError, match="What can be learnt here: a, sigma, tau, family.alpha"):
         Mixture(engine=Gibbs(sweeps=2, hyperpriors={"beta": Gamma()})).fit(X)
+    with pytest.raises(ValueError, match="has no 1 that can be learnt"):
+        Mixture(engine=Gibbs(sweeps=2, hyperpriors={1: Gamma()})).fit(X)
     with pytest.raises(AttributeError, match="ADF makes no draws"):
         _ = Mixture().fit(X).posterior_
 

@@ -42,9 +42,12 @@ def test_a_first_batch_that_fails_leaves_nothing_behind(family):
     assert mix.state_.clock == 40
 
 
-@pytest.mark.parametrize(("cap", "error"), [("3", TypeError), (2.5, TypeError), (0, ValueError)])
+@pytest.mark.parametrize(
+    ("cap", "error"),
+    [("3", TypeError), (2.5, TypeError), (True, TypeError), (0, ValueError), (10**30, ValueError)],
+)
 def test_the_cap_is_a_whole_number(cap, error):
-    with pytest.raises(error, match="max_clusters must be"):
+    with pytest.raises(error, match="max_clusters (must be|is far too large)"):
         em.Mixture(max_clusters=cap).fit(blobs(20)[0])
 
 
@@ -134,3 +137,12 @@ def test_weights_that_would_drown_the_prior_are_refused():
         em.Mixture().fit(X, sample_weight=np.full(60, 1e200))
     mix = em.Mixture().fit(X, sample_weight=np.full(60, 1e12))
     assert np.all(np.isfinite(mix.predict_proba(X)))
+
+
+@pytest.mark.parametrize("engine", [em.ADF(), em.EP(laps=3)])
+def test_weights_that_would_vanish_are_refused(engine):
+    X, _ = blobs(60)
+    with pytest.raises(ValueError, match="sample_weight goes down to 4.94e-324.*Multiply"):
+        em.Mixture(engine=engine).fit(X, sample_weight=np.full(60, 5e-324))
+    mix = em.Mixture(engine=engine).fit(X, sample_weight=np.full(60, 1e-200))
+    assert np.all(np.isfinite(mix.score_samples(X)))

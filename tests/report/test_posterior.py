@@ -79,7 +79,7 @@ def test_co_clustering_counts_the_draws_in_which_rows_are_together():
     np.testing.assert_array_equal(together, wanted / 7)
 
 
-@pytest.mark.parametrize("rows", [[3, 0, 3], np.arange(9) % 2 == 0, np.array([-1]), []])
+@pytest.mark.parametrize("rows", [[3, 0, 3], (3, 0), np.arange(9) % 2 == 0, np.array([-1]), []])
 def test_co_clustering_of_chosen_rows_is_a_part_of_the_whole(rows):
     posterior = _posterior()
     chosen = np.arange(9)[np.asarray(rows, dtype=None if len(rows) else int)]
@@ -156,3 +156,8 @@ def test_wrong_questions_are_refused():
         posterior.point("VI")
     with pytest.raises(ValueError, match=r"one entry per row, \(9,\)"):
         posterior.expected_loss(np.zeros(8, int))
+    with pytest.raises(ValueError, match="labels must be whole numbers, got the type <U1"):
+        posterior.expected_loss(np.array(["a"] * 9))
+    for rows in (3, [[0, 1]], [0.5], "x"):
+        with pytest.raises(ValueError, match="rows must be row numbers"):
+            posterior.co_clustering(rows)

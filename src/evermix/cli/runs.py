@@ -20,7 +20,8 @@ def default_checkpoint(source: str) -> Path:
     """Return the checkpoint of a source for which none was named."""
     if source == "-":
         return Path("stdin.evermix")
-    return Path(Path(source).name.removesuffix(".gz")).with_suffix(".evermix")
+    name = os.path.basename(os.path.abspath(source)).removesuffix(".gz")
+    return Path(name or "rows").with_suffix(".evermix")
 
 
 def given_options(context: typer.Context) -> set[str]:
@@ -74,6 +75,14 @@ def _check_folders(settings: Settings, path: Path) -> None:
     for name in (settings.out, settings.trace, str(path.absolute())):
         if name not in (None, "-") and not os.path.isdir(os.path.dirname(str(name))):
             raise ValueError(f"there is no folder for {name}. Make it, or choose another place.")
+        if name not in (None, "-") and os.path.isdir(str(name)):
+            raise ValueError(f"{name} is a folder, where a file was wanted. Choose another name.")
+    for name in (settings.trace, str(path.absolute())):
+        if name is not None and os.path.exists(name) and not os.path.isfile(name):
+            raise ValueError(
+                f"{name} is a device or a pipe, where a file was wanted: checkpoints and traces "
+                "are cut and replaced on the way. Choose another place."
+            )
 
 
 def _check_free(settings: Settings, path: Path) -> None:

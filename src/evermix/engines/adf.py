@@ -56,7 +56,7 @@ class ADF(Filter):
         """Learn one batch.   Consumes: state."""
         del rng
         began = time.perf_counter()
-        self._check_weights(model, batch.weights)
+        self.check_weights(model, batch.weights)
         n = len(batch.weights)
         results = RowResults.empty(n)
         compiled = isinstance(model.prior, GibbsType)

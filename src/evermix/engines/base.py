@@ -135,6 +135,10 @@ class Engine(ABC):
                     f"Priors that have it: {', '.join(_having(capability))}."
                 )
 
+    def check_weights(self, model: Model, weights: Array) -> None:
+        """Raise ValueError if this engine cannot learn rows of these weights (N,)."""
+        del model, weights
+
     @abstractmethod
     def start(self, model: Model, rng: np.random.Generator) -> State:
         """Return the state before any data."""

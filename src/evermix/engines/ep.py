@@ -20,6 +20,7 @@ from evermix._xp import Array
 from evermix.engines.base import Batch, Info, RowResults
 from evermix.engines.filter import Filter, warn_once
 from evermix.engines.moves.prune import drop, prune
+from evermix.engines.settings import check_number, check_switch, check_whole
 from evermix.engines.sites import check_sites, grown, no_sites, places, to_record, to_sites
 from evermix.kernels import adf, ep
 from evermix.model import Model
@@ -72,10 +73,11 @@ class EP(Filter):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.laps < 1 or self.patience < 1:
-            raise ValueError(
-                f"laps and patience must be at least 1, got {self.laps} and {self.patience}."
-            )
+        for name in ("laps", "patience"):
+            check_whole(name, getattr(self, name))
+        for name in ("tol", "validation"):
+            check_number(name, getattr(self, name))
+        check_switch("shuffle", self.shuffle)
         if not self.tol >= 0:
             raise ValueError(f"tol must be >= 0, got {self.tol}.")
         if not 0 <= self.validation < 1:
@@ -111,7 +113,7 @@ class EP(Filter):
     ) -> tuple[State, Info]:
         """Visit the rows of one batch.   Consumes: state."""
         began = time.perf_counter()
-        self._check_weights(model, batch.weights)
+        self.check_weights(model, batch.weights)
         n, first_id = len(batch.weights), state.lineage.next_id
         record = state.memo.setdefault(str(batch.key), to_record(no_sites(n)))
         if len(record["begin"]) != n:
@@ -120,7 +122,7 @@ class EP(Filter):
                 f"has {n}. Cut the data in the same way in every lap."
             )
         if "held" not in record:
-            record["held"] = _held_out(rng, n, self.validation)
+            record["held"] = _held_out(rng, batch.weights, self.validation)
             record["base"] = model.family.log_base(batch.X)
         weights = np.where(record["held"], 0.0, batch.weights)
         order = rng.permutation(n) if self.shuffle and state.lap > 0 else np.arange(n)
@@ -338,11 +340,11 @@ class _Visited(NamedTuple):
     merges: list[tuple[int, int]]
 
 
-def _held_out(rng: np.random.Generator, n: int, share: float) -> Array:
-    """Return which of n rows are held out, (n,); never all."""
-    held = rng.random(n) < share
-    if held.all() and n:
-        held[0] = False
+def _held_out(rng: np.random.Generator, weights: Array, share: float) -> Array:
+    """Return which rows (N,) are held out; never all that count."""
+    held = rng.random(len(weights)) < share
+    if not weights[~held].any():
+        held[np.flatnonzero(weights)[:1]] = False
     return held
 
 

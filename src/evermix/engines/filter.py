@@ -8,6 +8,7 @@ import numpy as np
 from evermix._xp import Array, logsumexp
 from evermix.engines.base import CapacityWarning, Engine, RowResults
 from evermix.engines.moves.join import join
+from evermix.engines.settings import check_number
 from evermix.kernels import adf as kernels
 from evermix.kernels.weights import MODE, QUADRATURE, new_weight
 from evermix.model import Model
@@ -31,6 +32,9 @@ class Filter(Engine):
     needs: ClassVar = (HasPredictive,)
 
     def __post_init__(self) -> None:
+        check_number("birth", self.birth)
+        if self.merge is not None:
+            check_number("merge", self.merge)
         if not 0 <= self.birth < 1:
             raise ValueError(f"birth must lie in [0, 1), got {self.birth}.")
         if self.rule not in ("expected", "paper"):
@@ -59,6 +63,20 @@ class Filter(Engine):
                 f"rule='paper' needs birth >= sigma, got birth={self.birth} and sigma={sigma}: "
                 "a cluster of mass below sigma would have no weight and never grow. "
                 f"Use birth={sigma} or rule='expected'."
+            )
+
+    def check_weights(self, model: Model, weights: Array) -> None:
+        """Raise ValueError if the published rule could open a cluster that has no weight."""
+        if not self.paper:
+            return
+        assert isinstance(model.prior, GibbsType)  # `check` says so
+        sigma = model.prior.scalars().sigma
+        positive = weights[weights > 0]
+        if len(positive) and positive.min() * self.birth < sigma:
+            raise ValueError(
+                "rule='paper' needs sample weights of 0 or at least sigma / birth = "
+                f"{sigma / self.birth:g}, got {positive.min():g}: a cluster of mass below sigma "
+                "would have no weight and never grow. Use rule='expected'."
             )
 
     def start(self, model: Model, rng: np.random.Generator) -> State:
@@ -96,20 +114,6 @@ class Filter(Engine):
         return scalars
 
     # ---- inside ----------------------------------------------------------------------------
-
-    def _check_weights(self, model: Model, weights: Array) -> None:
-        """Raise if the published rule could open a cluster that has no weight."""
-        if not self.paper:
-            return
-        assert isinstance(model.prior, GibbsType)  # `check` says so
-        sigma = model.prior.scalars().sigma
-        positive = weights[weights > 0]
-        if len(positive) and positive.min() * self.birth < sigma:
-            raise ValueError(
-                "rule='paper' needs sample weights of 0 or at least sigma / birth = "
-                f"{sigma / self.birth:g}, got {positive.min():g}: a cluster of mass below sigma "
-                "would have no weight and never grow. Use rule='expected'."
-            )
 
     def _settings(self, model: Model) -> kernels.Settings:
         cap = NO_CAP if model.max_clusters is None else model.max_clusters

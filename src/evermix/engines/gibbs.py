@@ -15,6 +15,7 @@ from evermix._xp import Array, logsumexp
 from evermix.engines.base import Batch, RowResults
 from evermix.engines.filter import NO_CAP, warn_once
 from evermix.engines.sampler import CHAIN, Sampler
+from evermix.engines.settings import check_switch
 from evermix.kernels import adf, gibbs
 from evermix.model import Model
 from evermix.priors.base import GibbsType, HasPredictive
@@ -59,6 +60,10 @@ class Gibbs(Sampler):
     chains: int = 1
     thin: int = 1
     hyperpriors: Mapping[str, HyperPrior] | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_switch("augmented", self.augmented)
 
     @property
     def uses_u(self) -> bool:

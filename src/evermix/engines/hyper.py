@@ -133,7 +133,7 @@ def check_hyperpriors(hyperpriors: Mapping[str, HyperPrior], prior: Prior, famil
             raise TypeError(
                 f"the hyperprior of {name!r} must be em.Gamma or em.Beta, got {hyperprior!r}."
             )
-        owner: Prior | Family = family if name.startswith(FAMILY) else prior
+        owner: Prior | Family = family if str(name).startswith(FAMILY) else prior
         if name not in domains:
             raise ValueError(
                 f"{type(owner).__name__} has no {name!r} that can be learnt. "

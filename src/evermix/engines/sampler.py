@@ -15,6 +15,7 @@ import numpy as np
 
 from evermix._xp import Array
 from evermix.engines.base import Batch, Engine, Info, RowResults
+from evermix.engines.chain_memo import CHAIN, DRAWS, SCALAR, check_chain
 from evermix.engines.hyper import (
     FAMILY,
     check_hyperpriors,
@@ -23,6 +24,7 @@ from evermix.engines.hyper import (
     update_family,
     update_prior,
 )
+from evermix.engines.settings import check_whole
 from evermix.families.base import Family
 from evermix.kernels.scoring import add_rows
 from evermix.model import Model
@@ -33,9 +35,6 @@ from evermix.state import Lineage, State
 from evermix.tally import Tally
 
 __all__ = ["CHAIN", "Draws", "Sampler", "state_of"]
-
-CHAIN, DRAWS = "chain", "draws"  # keys of the memo: the chain's labels, and what was kept of them
-SCALAR = "scalar "  # the names of arrays of draws that hold one number each begin with this
 
 
 class Draws(NamedTuple):
@@ -70,9 +69,16 @@ class Sampler(Engine):
 
     def __post_init__(self) -> None:
         for name in ("sweeps", "chains", "thin"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}.")
-        if self.burn_in is not None and not 0 <= self.burn_in < self.sweeps:
+            check_whole(name, getattr(self, name))
+        if not isinstance(self.hyperpriors, Mapping | None):
+            raise TypeError(
+                "hyperpriors must be a mapping such as {'a': em.Gamma(1.0, 1.0)} or None, got "
+                f"{self.hyperpriors!r}."
+            )
+        if self.burn_in is None:
+            return
+        check_whole("burn_in", self.burn_in, least=0)
+        if self.burn_in >= self.sweeps:
             raise ValueError(
                 f"burn_in must lie in [0, sweeps = {self.sweeps}), got {self.burn_in}: sweeps "
                 "count those of the burn-in, and some must be kept."
@@ -106,6 +112,17 @@ class Sampler(Engine):
             Jumps.of(model.prior)
         check_hyperpriors(self._laws, model.prior, model.family)
 
+    def check_weights(self, model: Model, weights: Array) -> None:
+        """Raise ValueError unless every weight is 1."""
+        del model
+        odd = weights[weights != 1.0]
+        if len(odd):
+            raise ValueError(
+                f"{type(self).__name__} needs every sample weight to be 1, got {odd[0]:g}: a row "
+                "is in one cluster or another. Leave out rows of weight 0, repeat those of weight "
+                "2."
+            )
+
     def start(self, model: Model, rng: np.random.Generator) -> State:
         """Return the state before any data."""
         del rng
@@ -126,7 +143,7 @@ class Sampler(Engine):
     ) -> tuple[State, Info]:
         """Make one sweep over all rows.   Consumes: state."""
         began = time.perf_counter()
-        _check_weights(self, batch.weights)
+        self.check_weights(model, batch.weights)
         n, latents = len(batch.weights), state.latents
         if latents["sweep"][0] >= self.sweeps:
             latents["chain_no"] += 1
@@ -186,25 +203,7 @@ class Sampler(Engine):
 
     def check_memo(self, state: State, n_rows: int) -> None:
         """Raise ValueError if labels or draws cannot be those of ``n_rows`` rows."""
-        if set(state.memo) != {CHAIN, DRAWS}:
-            raise ValueError(f"wanted a chain and its draws, got {sorted(state.memo)}.")
-        labels, base = state.memo[CHAIN]["labels"], state.memo[CHAIN]["base"]
-        draws, kept = state.memo[DRAWS], int(state.latents["kept"][0])
-        if labels.shape != (n_rows,) or labels.dtype != np.int64:
-            raise ValueError(f"wanted labels of {n_rows} rows, got {labels.shape}.")
-        if base.shape != (n_rows,) or base.dtype != np.float64:
-            raise ValueError(f"wanted a base measure for {n_rows} rows, got {base.shape}.")
-        if labels.min(initial=0) < 0 or labels.max(initial=-1) >= state.tally.K:
-            raise ValueError("labels name clusters that are not there.")
-        if draws["labels"].shape[1:] != (n_rows,) or draws["labels"].dtype != np.int32:
-            raise ValueError(f"wanted draws of {n_rows} rows, got {draws['labels'].shape}.")
-        if draws["labels"].min(initial=0) < 0:
-            raise ValueError("draws hold labels below zero.")
-        wanted = {"labels", "chain"}
-        if kept:  # a burn-in has no numbers of draws yet
-            wanted |= {SCALAR + name for name in ("K", "log_joint", *self._laws)}
-        if not wanted <= set(draws) or any(len(v) < kept for v in draws.values()):
-            raise ValueError(f"{kept} draws need the arrays {sorted(wanted)}, got {sorted(draws)}.")
+        check_chain(state, self._laws, n_rows)
 
     def to_spec(self) -> dict[str, Any]:
         """Return the settings as a JSON-ready dict."""
@@ -341,12 +340,3 @@ def _set(model: Model, values: Mapping[str, float]) -> Model:
 
 def _with(family: Family, values: dict[str, Any]) -> Family:
     return replace(family, **values) if values else family
-
-
-def _check_weights(engine: Sampler, weights: Array) -> None:
-    if np.any(weights != 1.0):
-        odd = weights[weights != 1.0][0]
-        raise ValueError(
-            f"{type(engine).__name__} needs every sample weight to be 1, got {odd:g}: a row is in "
-            "one cluster or another. Leave out rows of weight 0, repeat those of weight 2."
-        )

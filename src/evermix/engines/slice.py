@@ -25,6 +25,7 @@ from evermix.engines.filter import NO_CAP, warn_once
 from evermix.engines.gibbs import Gibbs
 from evermix.engines.hybrid import Scene, hybrid_sweep
 from evermix.engines.sampler import Sampler
+from evermix.engines.settings import check_switch
 from evermix.model import Model
 from evermix.priors.hyper import HyperPrior
 from evermix.state import State
@@ -72,6 +73,10 @@ class Slice(Sampler):
     chains: int = 1
     thin: int = 1
     hyperpriors: Mapping[str, HyperPrior] | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_switch("hybrid", self.hybrid)
 
     @property
     def uses_u(self) -> bool:

@@ -32,9 +32,11 @@ def check_learnt(
     if (state.tally.size, state.tally.layout) != (fresh.tally.size, fresh.tally.layout):
         raise ValueError(f"statistics of {state.tally.size} numbers do not fit {family!r}.")
     _check_lineage(state)
-    _same_length(*results)
-    if state.lap < 0 or state.at < 0:
-        raise ValueError(f"wanted laps >= 0, got {state.lap} and {state.at} batches.")
+    _check_values(state)
+    _check_results(state, results)
+    for name, count in (("clock", state.clock), ("laps", state.lap), ("batches", state.at)):
+        if not 0 <= count < 2**62:
+            raise ValueError(f"wanted a number of {name} >= 0, got {count}.")
     engine.check_memo(state, len(results.labels))
 
 
@@ -63,12 +65,39 @@ def _alike(kind: str, fresh: dict[str, Array], loaded: dict[str, Array], rows: s
 def _check_lineage(state: State) -> None:
     lineage, ids, mass = state.lineage, state.tally.ids, state.tally.mass
     _same_length(*(np.array(v) for v in (lineage.born, lineage.ended, lineage.into)))
-    if not len(ids) or len(np.unique(ids)) != len(ids) or not np.all(np.isfinite(mass)):
-        raise ValueError("clusters need ids of their own and finite masses.")
+    if not len(ids) or len(np.unique(ids)) != len(ids):
+        raise ValueError("clusters need ids of their own.")
+    if not (np.all((mass >= 0) & np.isfinite(mass)) and mass.any()):
+        raise ValueError("clusters need finite masses >= 0, and not all of them zero.")
     into = np.array(lineage.into)
     alive = np.flatnonzero(into == -1)
     if not np.array_equal(np.sort(ids), alive) or np.any(into >= lineage.next_id):
         raise ValueError("the lineage does not name the clusters that are there.")
+
+
+def _check_values(state: State) -> None:
+    """Raise unless what every score is made of is finite, and empty clusters are no surprise."""
+    floats = {"statistics": state.tally.stats, **state.tally.extras}
+    K = state.tally.K
+    floats |= {n: v[:K] for n, v in state.columns.items() if v.dtype.kind == "f"}
+    for name, values in floats.items():
+        if not np.all(np.isfinite(values)):
+            raise ValueError(f"{name} hold values that are no finite numbers.")
+    if np.any(state.tally.extras.get("log_empty", np.zeros(1)) > 0):
+        raise ValueError("log_empty must not be above zero.")
+
+
+def _check_results(state: State, results: RowResults) -> None:
+    """Raise unless the results are of rows that were put into clusters there have been."""
+    _same_length(*results)
+    for name, values, empty in zip(results._fields, results, RowResults.empty(0), strict=True):
+        if values.dtype != empty.dtype:
+            raise ValueError(f"the {name} of rows must be {empty.dtype}, got {values.dtype}.")
+    labels, probabilities = results.labels, results.probabilities
+    if np.any((labels < -1) | (labels >= state.lineage.next_id)):
+        raise ValueError("labels of rows name clusters that never were.")
+    if not np.all((probabilities >= 0) & (probabilities <= 1 + 1e-9)):
+        raise ValueError("probabilities of rows must lie in [0, 1].")
 
 
 def _same_length(*arrays: Array) -> None:

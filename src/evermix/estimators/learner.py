@@ -1,11 +1,13 @@
 """The inside of an estimator: rows in, state on, whatever the engine."""
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from evermix._random import generator
@@ -30,13 +32,24 @@ from evermix.priors import NGGP
 from evermix.priors.base import Prior
 from evermix.state import State
 
-__all__ = ["Learner", "Watch"]
+__all__ = ["Learner", "Watch", "watches"]
 
 _FEATURES = ("n_features_in_", "feature_names_in_")
 HISTORY = 10_000  # steps remembered in `history_`, so that endless streams stay bounded
 
 Watch: TypeAlias = Callable[[Any, Info], None]
 """Called with the estimator after every step and every lap of a fit."""
+
+
+def watches(observers: Iterable[Watch]) -> tuple[Watch, ...]:
+    """Return observers that can be called, or raise TypeError before anything is learnt."""
+    if not isinstance(observers, Iterable):
+        raise TypeError(f"observers must be an iterable of callables, got {observers!r}.")
+    chosen = tuple(observers)
+    for observe in chosen:
+        if not callable(observe):
+            raise TypeError(f"observers must be callables of (mix, info), got {observe!r}.")
+    return chosen
 
 
 class Learner(BaseEstimator):  # type: ignore[misc]
@@ -48,6 +61,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     max_clusters: int | None
     random_state: Any
 
+    _taught: Engine  # the engine that the state is of, whatever set_params says since
     _state: State
     _results: RowResults
     _rows_seen: str | None  # a fit knows its rows again by their fingerprint
@@ -64,6 +78,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         super().__setstate__(state)
         if "_state" in state:  # memory-mapped pickles come read-only, but streams go on writing
             self._state = State.from_arrays(*self._state.to_arrays())
+            self._results = RowResults(*(np.array(values) for values in self._results))
             self._unsee()
 
     def __sklearn_tags__(self) -> Any:
@@ -96,19 +111,28 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         asked = self.family if isinstance(self.family, Family) else None
         spec = asked if reset else self._family
         accept = "csr" if spec is None or spec.sparse else False
+        X = validate_data(self, X, reset=reset, accept_sparse=accept, dtype="numeric")
+        family = automatic_family(X) if spec is None else spec
+        return family, prepare_rows(family, X), prepare_weights(sample_weight, X)
+
+    @contextmanager
+    def _or_as_before(self) -> Iterator[None]:
+        """Put the features of the old model back where rows turn out to be no good.
+
+        Validation sets them at once, but the model is still the old one.
+        """
         before = {name: vars(self)[name] for name in _FEATURES if name in vars(self)}
         try:
-            X = validate_data(self, X, reset=reset, accept_sparse=accept, dtype="numeric")
-            family = automatic_family(X) if spec is None else spec
-            return family, prepare_rows(family, X), prepare_weights(sample_weight, X)
-        except Exception:
-            for name in _FEATURES:  # validate_data has set them already; the model is still the old
+            yield
+        except BaseException:
+            for name in _FEATURES:
                 self.__dict__.pop(name, None)
             self.__dict__.update(before)
             raise
 
     def _begin(self, family: Family) -> None:
         self._family = family
+        self._taught = self._engine()
         self._model: Model | None = None
         self._waiting: list[Batch] = []
         self._history: deque[Info] = deque(maxlen=HISTORY)
@@ -121,19 +145,36 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         """Number of rows that wait, those of weight zero left out: they teach nothing."""
         return sum(int(np.count_nonzero(batch.weights)) for batch in self._waiting)
 
-    def _resolved(self, family: Family, X: Array, weights: Array) -> Model:
+    def _resolved(self, engine: Engine, family: Family, X: Array, weights: Array) -> Model:
         """Return the model for the first rows that count, if the engine can work with it."""
         first = np.flatnonzero(weights)[:WARMUP]
         model = resolve(family, self._prior(), self.max_clusters, X[first])
-        self._engine().check(model)
+        engine.check(model)
+        engine.check_weights(model, weights)
         return model
 
     def _start(self, model: Model) -> None:
         self._rng = generator(self.random_state)
-        self._state = self._engine().start(model, self._rng)
-        self._began_with = type(self._engine()).__name__
+        self._state = self._taught.start(model, self._rng)
         self._results = RowResults.empty(0)
         self._model = model
+
+    def _take_up(self) -> None:
+        """Go on with the engine that is asked for now, if it can go on from what was learnt."""
+        engine, before = self._engine(), self._taught
+        if type(engine) is not type(before):
+            raise ValueError(
+                f"the model was begun with the engine {type(before).__name__}, got {engine!r}. "
+                "Set the engine back, or call fit."
+            )
+        if self._model is not None:
+            engine.check(self._model)
+            if engine.start(self._model, generator(0)).latents.keys() != self._state.latents.keys():
+                raise ValueError(
+                    f"the model was begun with {before!r}, and {engine!r} learns other "
+                    "hyperparameters. Set the engine back, or call fit."
+                )
+        self._taught = engine
 
     def _settle(self) -> None:
         """Learn the rows that wait for the scale of the data, if any."""
@@ -143,7 +184,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         last = len(self._waiting[-1].weights)
         X = stack([batch.X for batch in self._waiting])
         weights = np.concatenate([batch.weights for batch in self._waiting])
-        self._start(self._resolved(self._family, X, weights))
+        self._start(self._resolved(self._taught, self._family, X, weights))
         self._waiting = []
         self._learn(X, weights)
         self._results = RowResults(*(values[-last:] for values in self._results))
@@ -160,18 +201,17 @@ class Learner(BaseEstimator):  # type: ignore[misc]
             self._keep(state, info)
 
         try:
-            run(self._engine(), model, self._state, Cuts(X, weights), self._rng, [remember])
+            run(self._taught, model, self._state, Cuts(X, weights), self._rng, [remember])
         finally:  # an interrupt leaves the labels of the rows that were learnt
             if parts:
                 columns = zip(*parts, strict=True)
                 self._results = RowResults(*(np.concatenate(values) for values in columns))
                 self._follow(X[: len(self._results.labels)])
 
-    def _go_round(self, X: Array, weights: Array, observers: Iterable[Watch]) -> None:
+    def _go_round(self, X: Array, weights: Array, observers: tuple[Watch, ...]) -> None:
         """Learn the rows of a fit, lap after lap, from where the state stands."""
-        engine, model, n = self._engine(), self._model, len(weights)
+        engine, model, n = self._taught, self._model, len(weights)
         assert model is not None
-        observers = tuple(observers)
         batches = Cuts(X, weights, n if engine.whole else BATCH)
         self._batch = Batch(X, weights) if engine.whole else None
         results, known = RowResults.empty(n), len(self._results.labels)
@@ -234,7 +274,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         self._settle()
         if not self._seen:  # choosing among draws takes time
             assert self._model is not None
-            self._seen.append(point(self._engine(), self._model, self._state, self._batch))
+            self._seen.append(point(self._taught, self._model, self._state, self._batch))
         return self._seen[0]
 
     def _draws(self) -> Draws:
@@ -242,12 +282,17 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         self._settle()
         if not self._drawn:  # the states of draws take time to compute
             assert self._model is not None
-            self._drawn.append(Draws(self._engine(), self._model, self._state, self._batch))
+            self._drawn.append(Draws(self._taught, self._model, self._state, self._batch))
         return self._drawn[0]
 
     def _prepared(self, X: Any) -> Array:
         """Return rows to ask about, validated."""
         self._settle()
+        if not self._state.tally.K:
+            raise NotFittedError(
+                "no row was learnt yet: the fit ended before its first step. Go on with resume, or "
+                "call fit."
+            )
         accept = "csr" if self._family.sparse else False
         X = validate_data(self, X, reset=False, accept_sparse=accept, dtype="numeric")
         return prepare_rows(self._family, X)
@@ -257,4 +302,4 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         return self._joint(self._prepared(X))
 
     def _joint(self, X: Array) -> Array:
-        return log_joint(self._engine(), *self._point()[:2], X)
+        return log_joint(self._taught, *self._point()[:2], X)

@@ -14,6 +14,7 @@ from evermix.engines.base import Batch, Engine, RowResults
 from evermix.estimators.integrity import check_learnt, check_waiting
 from evermix.estimators.mixture import Mixture
 from evermix.estimators.resolve import check_cap
+from evermix.estimators.rows import prepare_rows
 from evermix.families import FAMILIES
 from evermix.families.base import Family
 from evermix.io import checkpoint
@@ -31,13 +32,14 @@ Part = TypeVar("Part", Family, Prior, Engine)
 
 def save(mix: Mixture, path: str | Path, extra: Mapping[str, Any] | None = None) -> None:
     """Write a mixture, and JSON-ready ``extra`` entries beside it, to one file."""
-    if not mix.__sklearn_is_fitted__():
+    if not mix.__sklearn_is_fitted__() or (mix._model is not None and not mix._state.tally.K):
         raise ValueError("there is nothing to save yet; call fit or partial_fit first.")
     arrays: dict[str, Array] = {}
     header: dict[str, Any] = {
         "kind": "mixture",
         "params": _params(mix),
         "family": _named(mix._family),
+        "engine": _named(mix._taught),
         "n_features_in": mix.n_features_in_,
         "extra": dict(extra or {}),
     }
@@ -53,7 +55,7 @@ def save(mix: Mixture, path: str | Path, extra: Mapping[str, Any] | None = None)
             "max_clusters": mix._model.max_clusters,
         }
         header["rng"] = mix._rng.bit_generator.state
-        header["fit"] = {"engine": mix._began_with, "rows": mix._rows_seen}
+        header["fit"] = {"rows": mix._rows_seen}
         arrays |= {f"state.{name}": values for name, values in state_arrays.items()}
         last = mix._results._asdict().items()
         arrays |= {f"results.{name}": np.asarray(values) for name, values in last}
@@ -104,6 +106,8 @@ def _restored(
         random_state=params["random_state"],
     )
     mix._begin(_built(header["family"], FAMILIES))
+    if "engine" in header:  # else it was not set anew since the model was taught
+        mix._taught = _built(header["engine"], ENGINES)
     mix.n_features_in_ = header["n_features_in"]
     if "feature_names_in" in header:
         mix.feature_names_in_ = np.array(header["feature_names_in"], dtype=object)
@@ -116,13 +120,17 @@ def _restored(
         mix._state = State.from_arrays(_group(arrays, "state."), header["state"])
         mix._results = RowResults(**_group(arrays, "results."))
         # Files of format 1 hold models that were taught in one pass.
-        fit = header.get("fit", {"engine": type(mix._engine()).__name__, "rows": None})
-        mix._began_with, mix._rows_seen = fit["engine"], fit["rows"]
-        if mix._engine().whole:
-            mix._batch = _unpacked(arrays, mix.n_features_in_)
+        mix._rows_seen = header["fit"]["rows"] if "fit" in header else None
+        if mix._taught.whole:
+            mix._batch = _unpacked(arrays, mix._model.family, mix.n_features_in_)
+            if len(mix._batch.weights) != len(mix._results.labels):
+                raise ValueError("there are not as many rows as labels.")
+        check_cap(mix.max_clusters)
         check_cap(mix._model.max_clusters)
-        check_learnt(mix._engine(), mix._model, mix._state, mix._results, mix.n_features_in_)
+        check_learnt(mix._taught, mix._model, mix._state, mix._results, mix.n_features_in_)
     else:
+        if not mix._taught.streams:
+            raise ValueError(f"rows cannot wait for {mix._taught!r}, which does not stream.")
         mix._waiting = _get_waiting(arrays)
         check_waiting(mix._waiting, mix.n_features_in_)
     return mix
@@ -185,7 +193,7 @@ def _packed(batch: Batch) -> dict[str, Array]:
     return arrays | {f"rows.{name}": getattr(batch.X, name) for name in _CSR}
 
 
-def _unpacked(arrays: Mapping[str, Array], n_features: int) -> Batch:
+def _unpacked(arrays: Mapping[str, Array], family: Family, n_features: int) -> Batch:
     """Return the rows that :func:`_packed` described, if they are whole."""
     weights = arrays["rows.weights"]
     if "rows.X" in arrays:
@@ -196,4 +204,6 @@ def _unpacked(arrays: Mapping[str, Array], n_features: int) -> Batch:
         shape = len(weights), n_features
         X = sparse.csr_matrix((data, indices, indptr), shape=shape)  # type: ignore[assignment]
         X.check_format(full_check=True)  # type: ignore[attr-defined]
-    return Batch(X, weights)
+        if not np.all(np.isfinite(data)):
+            raise ValueError("the rows hold values that are no numbers.")
+    return Batch(prepare_rows(family, X), weights)

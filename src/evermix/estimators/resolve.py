@@ -26,10 +26,12 @@ def check_cap(max_clusters: object) -> None:
     """Raise TypeError or ValueError unless this is a number of clusters, or None for no cap."""
     if max_clusters is None:
         return
-    if not isinstance(max_clusters, Integral):
+    if isinstance(max_clusters, bool) or not isinstance(max_clusters, Integral):
         raise TypeError(f"max_clusters must be a whole number or None, got {max_clusters!r}.")
     if max_clusters < 1:
         raise ValueError(f"max_clusters must be at least 1 or None, got {max_clusters}.")
+    if int(max_clusters) > np.iinfo(np.int64).max:
+        raise ValueError(f"max_clusters is far too large, got {max_clusters}. Use None for no cap.")
 
 
 def resolve(family: Family, prior: Prior, max_clusters: int | None, X: Array) -> Model:

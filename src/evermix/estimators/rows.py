@@ -17,6 +17,7 @@ __all__ = ["Cuts", "automatic_family", "fingerprint", "prepare_rows", "prepare_w
 
 FULL_COVARIANCE = 32  # features up to which "auto" takes full covariances
 HEAVIEST = 1e12  # beyond this one row drowns the rest in rounding
+LIGHTEST = 1e-200  # below this, weights times responsibilities underflow
 BATCH = 4096  # rows per step of `fit`: small enough for progress, large enough to cost nothing
 
 
@@ -60,6 +61,12 @@ def prepare_weights(sample_weight: Any, X: Array) -> Array:
         raise ValueError(
             f"sample_weight goes up to {weights.max():.3g}; beyond {HEAVIEST:g} rounding drowns "
             "the prior and every other row. Divide the weights by a constant."
+        )
+    least = weights[weights > 0].min()
+    if least < LIGHTEST:
+        raise ValueError(
+            f"sample_weight goes down to {least:.3g}; below {LIGHTEST:g} the mass of a row is lost "
+            "in rounding. Multiply the weights by a constant, or set the smallest to 0."
         )
     return np.ascontiguousarray(weights)
 

@@ -97,12 +97,12 @@ class Posterior:
         counted = {"K": self.n_clusters, "size_entropy": self.size_entropy}
         return {**self.scalars, **counted}
 
-    def co_clustering(self, rows: Array | None = None) -> Array:
+    def co_clustering(self, rows: Array | slice | None = None) -> Array:
         """Probability that two rows are in the same cluster.
 
         Parameters
         ----------
-        rows : int array (R,) or mask (N,), optional
+        rows : int array (R,), mask (N,) or slice, optional
             The rows to compare; all if None.
 
         Returns
@@ -110,8 +110,7 @@ class Posterior:
         array (R, R)
             Symmetric, with ones on the diagonal.
         """
-        chosen = np.arange(self.labels.shape[1])
-        chosen = chosen if rows is None else chosen[rows]
+        chosen = _chosen(slice(None) if rows is None else rows, self.labels.shape[1])
         R = len(chosen)
         if R * R > MAX_ENTRIES:
             raise ValueError(
@@ -226,12 +225,22 @@ class Posterior:
         return to_inference_data(groups, self.chain)
 
 
+def _chosen(rows: Array | slice, n: int) -> Array:
+    """Return the numbers of the rows that numbers, a mask or a slice choose among n."""
+    array = np.arange(n)[rows] if isinstance(rows, slice) else np.asarray(rows)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "biu"):
+        raise ValueError(f"rows must be row numbers (R,) or a mask (N,), got {rows!r}.")
+    return np.arange(n)[array if array.size else array.astype(np.int64)]
+
+
 def _whole(values: Array, dtype: type[np.signedinteger[Any]], name: str) -> Array:
     """Return whole numbers as this type, or say why that cannot be."""
     limits = np.iinfo(dtype)
-    if values.dtype.kind not in "iu" or values.min() < limits.min or values.max() > limits.max:
+    if values.dtype.kind not in "iu":
+        raise ValueError(f"{name} must be whole numbers, got the type {values.dtype}.")
+    if values.min() < limits.min or values.max() > limits.max:
         raise ValueError(
-            f"{name} must be whole numbers from {limits.min} to {limits.max}, got {values.dtype} "
-            f"from {values.min()} to {values.max()}."
+            f"{name} must be whole numbers from {limits.min} to {limits.max}, got some from "
+            f"{values.min()} to {values.max()}."
         )
     return np.ascontiguousarray(values, dtype=dtype)
