@@ -108,6 +108,26 @@ def test_mass_is_conserved_after_every_step(name, monkeypatch):
     np.testing.assert_allclose(got, want, rtol=1e-6)  # a cluster of mass below 1e-6 is emptied
 
 
+@pytest.mark.parametrize("plain", [False, True])
+def test_heavy_rows_do_not_sweep_away_light_ones(plain):
+    """After every step of every lap, clusters of light rows have the mass that the sites say."""
+    X = vectors(40, D=2)
+    family = FAMILIES["DiagonalGaussian"]().candidates(X)[0]
+    model = Model(family, Plain(NGGP()) if plain else NGGP())
+    weights = np.append(1e8, np.ones(39))
+    furthest = []
+
+    def watch(state, info):
+        if state.lap and info.rows:
+            mass = weights @ dense_sites(state, 40)
+            light = mass < 100.0
+            furthest.append(np.abs(state.tally.mass - mass)[light].max(initial=0.0))
+
+    state = fit(EP(laps=5, tol=0.0), model, cut(X, weights), [watch])
+    assert len(furthest) == 4 and max(furthest) < 1e-3
+    assert np.all(np.isfinite(state.tally.stats))
+
+
 def test_occupancy_never_exceeds_mass():
     model = text_model(NGGP(20.0, 0.7, 1.0))
     state = fit(EP(laps=4, birth=0.01, tol=0.0), model, cut(documents(200)))

@@ -219,7 +219,7 @@ class EP(Filter):
             progress = ep.Progress(
                 tally.K, len(holes), state.lineage.next_id, state.clock, used, at
             )
-            progress, capped, why = ep.ep_pass(
+            stands, capped, why = ep.ep_pass(
                 model.family.workspace(tally, state.columns),
                 model.family.rows(visit.X),
                 visit.weights,
@@ -237,7 +237,7 @@ class EP(Filter):
                 visit.moved,
                 adf.Out(*visit.results),
             )
-            tally.K, n_holes, _, state.clock, used, end = progress
+            tally.K, n_holes, _, state.clock, used, end = stands
             holes = slots.holes[:n_holes]
             visit.name_births(state, at, end)
             at = end
@@ -295,7 +295,7 @@ class EP(Filter):
         tally.extras["hard"][tally.extras["hard"] < ep.RESIDUE] = 0.0
         log_empty = tally.extras["log_empty"]
         log_empty[:] = np.minimum(log_empty - w * np.log1p(-np.where(hard, 0.0, q)), 0.0)
-        empty = (q > 0) & (tally.mass < ep.EMPTY * w)
+        empty = (q > 0) & (tally.mass < ep.crumbs(w))
         shells = np.flatnonzero((q > 0) & (empty | (tally.mass < self.birth * w)))
         own = int(tally.ids[shells[q[shells].argmax()]]) if len(shells) else None
         emptied = [int(k) for k in tally.ids[empty]]

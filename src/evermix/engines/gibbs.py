@@ -126,7 +126,7 @@ def _compiled(
             stack,
             np.full(capacity, np.nan),
         )
-        place, refused, why = gibbs.gibbs_pass(
+        stands, refused, why = gibbs.gibbs_pass(
             model.family.workspace(tally, state.columns),
             rows,
             order,
@@ -139,6 +139,7 @@ def _compiled(
             place,
             gibbs.Results(*results[1:]),
         )
+        place = gibbs.Place(*stands)
         tally.K, holes = place.K, stack[: place.n_holes]
         if refused:
             warn_once(model, state)

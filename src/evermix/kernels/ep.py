@@ -22,11 +22,12 @@ from evermix.kernels.adf import (
 )
 from evermix.kernels.base import add, clear, kernel
 
-__all__ = ["EMPTY", "FULL", "RESIDUE", "Progress", "Sites", "Slots", "ep_pass", "sum_sites"]
+__all__ = ["FULL", "RESIDUE", "Progress", "Sites", "Slots", "crumbs", "ep_pass", "sum_sites"]
 
 FULL = 3  # why a pass stopped, beside those of the filter: no room for sites
 
-EMPTY = 1e-6  # mass left, per weight of the row taken out, below which a cluster was that row's own
+EMPTY = 1e-6  # mass left when a row of weight 1 is taken out, below which a cluster was its own
+ROUNDING = 1e-13  # and what rounding may leave behind of a heavy one, per weight
 RESIDUE = 1e-9  # what rounding may leave of a sum of weights that were all taken out
 
 
@@ -58,6 +59,15 @@ class Progress(NamedTuple):
     clock: int
     used: int  # entries of the new sites
     at: int  # next place in the order
+
+
+@kernel
+def crumbs(w: float) -> float:
+    """Mass below which a cluster was a row's own, if it is left when the row, of weight w, goes.
+
+    A heavy row must not sweep away with its crumbs the rows of a light cluster.
+    """
+    return max(EMPTY * min(w, 1.0), ROUNDING * w)
 
 
 @kernel
@@ -105,7 +115,7 @@ def _take_out(
         k = slots.touched[t]
         q = slots.before[k]
         clusters.mass[k] -= w * q
-        if clusters.mass[k] < EMPTY * w:
+        if clusters.mass[k] < crumbs(w):
             clusters.mass[k] = 0.0
             clusters.hard[k] = 0.0
             clusters.log_empty[k] = 0.0
@@ -154,10 +164,12 @@ def ep_pass(
     progress: Progress,
     moved: Array,  # INOUT (3,) largest change of a responsibility, mass that moved, mass restored
     out: Out,  # OUT, with ids in place of slots
-) -> tuple[Progress, bool, int]:
+) -> tuple[tuple[int, int, int, int, int, int], bool, int]:
     """Visit rows again until there are no more, no room, or it is time to tidy up.
 
-    Returns where the pass stands, whether the cap refused a birth, and why it stopped.
+    Returns where the pass stands (the fields of Progress), whether the cap refused a birth, and why
+    it stopped. Plain tuples: to return a named one numba calls Python, and if a signal's handler
+    raises just then, the interpreter crashes.
     """
     K, n_holes, next_id, clock, used, start = progress
     capacity = clusters.mass.shape[0]
@@ -166,9 +178,9 @@ def ep_pass(
         i = order[place]
         w = weights[i]
         if K + 2 > capacity:
-            return Progress(K, n_holes, next_id, clock, used, place), refused, ROOM
+            return (K, n_holes, next_id, clock, used, place), refused, ROOM
         if used + K + 1 > new.q.size:
-            return Progress(K, n_holes, next_id, clock, used, place), refused, FULL
+            return (K, n_holes, next_id, clock, used, place), refused, FULL
         new.begin[i] = used
         new.end[i] = used
         touched = _gather(i, old, slots)
@@ -245,8 +257,8 @@ def ep_pass(
             moved[2] += w * (1.0 - lost)
         clock += 1
         if clock % settings.every == 0:
-            return Progress(K, n_holes, next_id, clock, used, place + 1), refused, CHECK
-    return Progress(K, n_holes, next_id, clock, used, order.size), refused, DONE
+            return (K, n_holes, next_id, clock, used, place + 1), refused, CHECK
+    return (K, n_holes, next_id, clock, used, order.size), refused, DONE
 
 
 @kernel

@@ -73,10 +73,11 @@ def gibbs_pass(
     chain: Chain,  # INOUT
     place: Place,
     out: Results,  # OUT
-) -> tuple[Place, bool, int]:
+) -> tuple[tuple[int, int, int, int], bool, int]:
     """Draw a cluster for every row in turn, given all others, while there is room.
 
-    Returns where the sweep stands, whether the cap refused a birth, and why it stopped.
+    Returns where the sweep stands (the fields of Place), whether the cap refused a birth, and why
+    it stopped; plain tuples, as in ``evermix.kernels.ep``.
     """
     K, n_holes, n, start = place
     capacity = chain.sizes.shape[0]
@@ -85,7 +86,7 @@ def gibbs_pass(
     for p in range(start, order.size):
         i = order[p]
         if K + 2 > capacity:
-            return Place(K, n_holes, n, p), refused, ROOM
+            return (K, n_holes, n, p), refused, ROOM
         k = chain.labels[i]
         if k >= 0:
             sizes[k] -= 1.0
@@ -141,4 +142,4 @@ def gibbs_pass(
         n += 1
         add(work, rows, i, k, 1.0, sizes[k])
         chain.log_weight[k] = log(sizes[k] - prior.sigma)
-    return Place(K, n_holes, n, order.size), refused, DONE
+    return (K, n_holes, n, order.size), refused, DONE
