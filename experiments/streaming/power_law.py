@@ -5,7 +5,7 @@ from a Pitman-Yor process with discount 0.75 and concentration 1, words from Dir
 process seats 11,000 documents, one after another. As it is exchangeable, the last 1,000 are a fair
 held-out set. The first 1,000 choose the hyperparameters (four fifths are learnt, one fifth is
 predicted), and the 9,000 between are learnt in one pass of ADF, then in 20 laps of EP (the paper
-makes 50; hardly anything changes after the third). "Truth" is the model of Pitman-Yor given the
+makes 50; predictions hardly change after the third). "Truth" is the model of Pitman-Yor given the
 true labels of those 9,000.
 
 Laps take a while, with thousands of clusters: they are kept in ``results/streaming/runs``, so that
