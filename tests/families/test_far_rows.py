@@ -3,7 +3,18 @@
 import numpy as np
 import pytest
 
-from evermix import Gaussian, Mixture, Multinomial, Poisson, ZeroMeanGaussian
+from evermix import (
+    EP,
+    CapacityWarning,
+    FixedGaussian,
+    Gaussian,
+    Gibbs,
+    Mixture,
+    Multinomial,
+    Poisson,
+    Slice,
+    ZeroMeanGaussian,
+)
 from evermix.families._wishart import inverse, log_det, whiteners
 
 
@@ -17,6 +28,50 @@ def test_a_stream_survives_rows_at_infinity(family, far):
     mix = Mixture(family).partial_fit(X)
     assert np.isfinite(mix.score_samples(X[:50])).all()
     assert mix.predict(X[:1]) != mix.predict(X[500:501])
+
+
+@pytest.mark.filterwarnings("ignore::evermix.CapacityWarning")
+@pytest.mark.parametrize("engine", [EP(laps=3, tol=0.0), Gibbs(sweeps=4)])
+@pytest.mark.parametrize("family", [Gaussian(0.0, 0.1, 6.0, 1.0), ZeroMeanGaussian(6.0, 1.0)])
+@pytest.mark.parametrize("far", [1e8, 1e12, 1e38])
+def test_rows_at_infinity_can_be_taken_out_of_a_cluster(family, engine, far):
+    """A cap makes them share a cluster with others, from which they are taken in every lap."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    X[20:24] = far * rng.normal(size=(4, 2))
+    for cap in (1, 3):
+        mix = Mixture(family, engine=engine, max_clusters=cap, random_state=0).fit(X)
+        assert mix.n_clusters_ <= cap
+        assert np.isfinite([info.log_predictive for info in mix.history_]).all()
+        assert np.isfinite(mix.score_samples(X)).all()
+
+
+@pytest.mark.parametrize(
+    "engine", [Gibbs(sweeps=5), Gibbs(sweeps=5, augmented=True), Slice(sweeps=5, hybrid=True)]
+)
+def test_the_cap_holds_where_a_new_cluster_is_better_by_far(engine):
+    """Beside it, the weights of all clusters there are vanish: they must not be compared with it.
+
+    (They were, and rows went to slots that do not exist.)
+    """
+    X = np.array([[0.0], [0.1], [1000.0], [1000.2], [-2000.0]])
+    mix = Mixture(FixedGaussian(1.0, 1e6), engine=engine, max_clusters=1, random_state=0)
+    with pytest.warns(CapacityWarning):
+        mix.fit(X)
+    assert np.all(mix.posterior_.labels == 0)
+    assert np.isfinite(mix.posterior_.scalars["log_joint"]).all()
+
+
+@pytest.mark.parametrize("spread", [1e20, 1e25, 1e200])
+def test_a_vague_prior_of_many_columns_does_not_underflow(spread):
+    """The product of sixteen small factors did."""
+    X = np.random.default_rng(0).normal(size=(30, 20))
+    mix = Mixture(FixedGaussian(1.0, spread)).fit(X)
+    assert mix.tally_.mass.sum() == pytest.approx(30)
+    first = mix.model_.family
+    want = first.log_predictive(X[:1], first.eta0[None]) + first.log_base(X[:1])
+    alone = Mixture(FixedGaussian(1.0, spread)).partial_fit(X[:1])
+    assert alone.history_[0].log_predictive == pytest.approx(float(want[0, 0]), rel=1e-9)
 
 
 def test_a_ridge_is_added_only_where_it_is_needed():

@@ -46,6 +46,18 @@ def test_updates_follow_the_matrix(problem):
     np.testing.assert_array_equal(W, np.tril(W))
 
 
+@pytest.mark.parametrize("far", [1e8, 1e12, 1e99])
+def test_what_cancels_all_digits_is_not_taken_out(far):
+    """The matrix then stays too wide, instead of becoming no matrix at all."""
+    for seed in range(20):
+        v, scratch = far * np.random.default_rng(seed).normal(size=3), np.empty(3)
+        W = np.eye(3)
+        update(W, v, 0.9, scratch)
+        wide = W.copy()
+        update(W, v, -0.9, scratch)
+        np.testing.assert_array_equal(W, wide)
+
+
 def _assert_close(got, want):
     # Each column in its own units.
     np.testing.assert_allclose(

@@ -120,7 +120,8 @@ class _Walk:
             q = np.exp(rho - top)
             weight = float(np.exp(self.log_weight[alive]) @ there) + self.scene.atoms.mass
             results.log_predictive[i] = top + math.log(q.sum() / weight)
-            self._refuse(q, int(there.sum()))
+            if self._is_full(q, int(there.sum())):
+                q = np.append(np.exp(rho[:-1] - rho[:-1].max()), 0.0)
             total = np.cumsum(q)
             pick = int(np.searchsorted(total[:-1], uniform * total[-1], side="right"))
             results.probabilities[i] = q[pick] / total[-1]
@@ -142,9 +143,10 @@ class _Walk:
         self.sizes = np.append(self.sizes, 0.0)
         return len(self.sizes) - 1
 
-    def _refuse(self, q: Array, K: int) -> None:
-        """Take the weight of a new cluster, the last of q, away where K has reached the cap."""
+    def _is_full(self, q: Array, K: int) -> bool:
+        """Whether K has reached the cap; notes if a new cluster, the last of q, is refused."""
         cap = self.scene.model.max_clusters
-        if cap is not None and K >= cap:
-            self.refused |= bool(q[-1] > 0.5 * q.sum())
-            q[-1] = 0.0
+        if cap is None or K < cap:
+            return False
+        self.refused |= bool(q[-1] > 0.5 * q.sum())
+        return True

@@ -18,6 +18,7 @@ from evermix.kernels.rows import DenseRows
 __all__ = ["FixedGaussianWork"]
 
 FACTORS = 16  # so many factors share one log
+SMALL = 1e-15  # smaller ones have a log of their own: the product of all others stays a number
 
 
 class FixedGaussianWork(NamedTuple):
@@ -68,7 +69,10 @@ def refresh(work: FixedGaussianWork, slot: int, mass: float) -> None:
         total = work.kappa[d] * work.prior_mean[d] + work.stats[slot, d]
         work.means[slot, d] = total / kappa
         work.weights[slot, d] = shrink * work.half_precision[d]
-        product *= shrink
+        if shrink < SMALL:
+            constant += math.log(shrink)
+        else:
+            product *= shrink
         if d % FACTORS == FACTORS - 1:
             constant += math.log(product)
             product = 1.0

@@ -5,7 +5,7 @@ With the auxiliary variable U integrated out, a row joins a cluster of n_k other
 a (U + tau)^sigma and nothing else changes.
 """
 
-from math import exp, inf, isnan, log
+from math import exp, inf, isnan, log, log1p
 from typing import Any, NamedTuple
 
 from evermix._xp import Array
@@ -107,26 +107,28 @@ def gibbs_pass(
         for j in range(K):
             rho[j] += chain.log_weight[j]
         rho[K] += log(omega)
+        slots = K if alive >= cap else K + 1
         top = rho[0]
-        for j in range(1, K + 1):
+        for j in range(1, slots):
             top = max(top, rho[j])
         total = 0.0
-        for j in range(K + 1):
+        for j in range(slots):
             below = rho[j] - top
             rho[j] = exp(below) if below > NEGLIGIBLE else 0.0
             total += rho[j]
-        out.log_predictive[i] = top + log(total) - log(n - prior.sigma * alive + omega)
-        if alive >= cap:  # never zero for the clusters there are
-            refused = refused or rho[K] > 0.5 * total
-            total -= rho[K]
+        evidence = top + log(total)
+        if slots == K:  # only now: beside a far better new cluster the others would vanish
+            refused = refused or rho[K] > evidence
+            evidence = max(evidence, rho[K]) + log1p(exp(-abs(evidence - rho[K])))
             rho[K] = 0.0
+        out.log_predictive[i] = evidence - log(n - prior.sigma * alive + omega)
 
         target = uniforms[p] * total
         k = 0
         while k < K and target >= rho[k]:
             target -= rho[k]
             k += 1
-        while rho[k] == 0.0:  # rounding ran over the last one that has weight
+        while k > 0 and rho[k] == 0.0:  # rounding ran over the last one that has weight
             k -= 1
         born = k == K
         out.probability[i] = rho[k] / total

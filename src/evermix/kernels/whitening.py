@@ -13,6 +13,8 @@ from evermix.kernels.base import exact, kernel
 
 __all__ = ["copy", "half_log_det", "squared_length", "update"]
 
+LEAST = 1e-13  # share of B in the direction of v that must be left for its digits to mean anything
+
 
 @exact
 def copy(W: Array, into: Array) -> None:
@@ -57,8 +59,13 @@ def update(W: Array, v: Array, weight: float, total: Array) -> None:
         w_i' = \sqrt{t_{i-1} / t_i}
             \Big(w_i - \frac{weight\, p_i}{t_{i-1}} \sum_{j<i} p_j w_j\Big),
         \qquad t_i = 1 + weight \sum_{j \le i} p_j^2.
+
+    A negative weight takes v out again. If v was millions of standard deviations from the rest,
+    no digits of the rest are left: B then stays as it is, too wide, until it is computed anew.
     """
     D = v.size
+    if weight < 0.0 and 1.0 + weight * squared_length(W, v) < LEAST:
+        return
     total[:] = 0.0
     t = 1.0
     for i in range(D):
