@@ -157,6 +157,37 @@ def test_a_row_of_its_own_finds_its_cluster_again_and_keeps_its_id():
     assert all(sorted(k) == [0, 1] for k in ids[1:])
 
 
+def test_where_births_come_free_a_row_of_its_own_still_keeps_its_id():
+    X = np.array([[0.0], [300.0], [600.0], [-300.0]])
+    model = Model(FixedGaussian(1.0, 100.0, n_features=1, origin=np.zeros(1)), DP(0.2))
+    assert fit(EP(laps=6, birth=0.0, tol=0.0), model, cut(X)).lineage.next_id == 4
+
+
+def test_an_emptied_cluster_stays_empty_when_the_loop_is_interrupted(monkeypatch):
+    """Crumbs that others have left in it are not taken out of its slot, which may be another's."""
+    monkeypatch.setattr(filter, "CHECK_EVERY", 2)
+    X = np.array([[0.0]] * 6 + [[200.0], [-200.0]])
+    model = Model(FixedGaussian(1.0, 1e4, n_features=1, origin=np.zeros(1)), DP(1e-3))
+    engine, rng, batches = EP(laps=2, merge=None, tol=0.0), np.random.default_rng(0), cut(X)
+    state = engine.start(model, rng)
+    # As a lap could leave it: row 0 alone in cluster 0, with a crumb of row 3; the rest in 1.
+    end = np.array([1, 2, 3, 5, 6, 7, 8, 9])
+    state.memo["0"] = {
+        "begin": np.concatenate([[0], end[:-1]]),
+        "end": end,
+        "ids": np.array([0, 1, 1, 0, 1, 1, 1, 1, 1], dtype=np.int32),
+        "q": np.array([1.0, 1.0, 1.0, 1e-9, 1 - 1e-9, 1.0, 1.0, 1.0, 1.0]),
+        "held": np.zeros(8, dtype=bool),
+        "base": model.family.log_base(X),
+    }
+    state.append([state.lineage.birth(1), state.lineage.birth(2)])
+    state, _ = engine.end_lap(model, state, batches, rng)
+    state.lap = 1
+    state, info = engine.step(model, state, batches[0], rng)
+    assert (info.births, info.dropped) == ([2, 3], [0])
+    np.testing.assert_allclose(state.tally.mass, [1.0, 6.0, 1.0], rtol=1e-9)
+
+
 def test_a_row_goes_back_to_what_it_left_of_its_own_cluster(monkeypatch):
     """The mutation: rows that open another cluster beside the shell do so in every lap."""
     model, X = text_model(NGGP(20.0, 0.6, 1.0)), documents(60, words=6)

@@ -38,14 +38,15 @@ def to_sites(record: Record) -> Sites:
     return Sites(*(record[name] for name in Sites._fields))
 
 
-def slot_of(state: State, births: int) -> Array:
+def slot_of(state: State, births: int, holes: Array) -> Array:
     """Return the slot of each id given so far, merges followed; -1 for clusters that have gone.
 
-    There is room for so many births.
+    There is room for so many births. ``holes`` are slots whose clusters have gone in this step.
     """
     n = state.lineage.next_id
     place = np.full(n + births, -1, dtype=np.int64)
     place[state.tally.ids] = np.arange(state.tally.K)
+    place[state.tally.ids[holes]] = -1
     today = state.lineage.current(np.arange(n))
     place[:n] = np.where(today >= 0, place[today], -1)
     return place
@@ -54,12 +55,12 @@ def slot_of(state: State, births: int) -> Array:
 def places(state: State, births: int = 0, holes: Array | None = None) -> Slots:
     """Return where the clusters lie, for the kernels; ``holes`` are slots that stand empty."""
     capacity = state.tally.capacity
+    holes = np.empty(0, dtype=np.int64) if holes is None else holes
     stack = np.zeros(capacity, dtype=np.int64)
-    if holes is not None:
-        stack[: len(holes)] = holes
+    stack[: len(holes)] = holes
     return Slots(
         state.tally.id_buffer,
-        slot_of(state, births),
+        slot_of(state, births, holes),
         stack,
         np.zeros(capacity),
         np.zeros(capacity, dtype=np.int64),

@@ -131,7 +131,7 @@ def _take_out(
                 clusters.log_empty[k] = min(clusters.log_empty[k] - w * log1p(-q), 0.0)
             add(work, rows, i, k, -w * q, clusters.mass[k])
         reweigh(k, prior.sigma, settings.paper, clusters, scratch)
-        if clusters.mass[k] < settings.birth * w and (shell < 0 or q > slots.before[shell]):
+        if clusters.mass[k] <= settings.birth * w and (shell < 0 or q > slots.before[shell]):
             shell = k
     return n_holes, shell
 
