@@ -44,8 +44,10 @@ def test_discount_to_zero_is_the_dirichlet_process(discount):
     assert_same_law(PitmanYor(2.0, discount), DP(2.0), 20 * discount + 1e-13)
 
 
-def test_one_rate_is_the_dirichlet_process():
-    assert_same_law(GeneralizedDirichlet(0.8, rates=1), DP(0.8), 1e-10)
+@pytest.mark.parametrize("a", [0.8, 1e-2, 1e-4, 1e-6])
+def test_one_rate_is_the_dirichlet_process(a):
+    """Also for tiny concentrations, with which log U goes far beyond the range of numbers."""
+    assert_same_law(GeneralizedDirichlet(a, rates=1), DP(a), 1e-10 if a > 1e-3 else 1e-6)
 
 
 @pytest.mark.parametrize("parameters", [(1, 0.5, 1), (0.1, 0.1, 1), (2, 0.3, 9), (20, 0.8, 0.5)])

@@ -141,19 +141,26 @@ class NRM(HasPredictive):
         values: list[Array] = []
         while not values or values[-1][-1] > least:
             v = start + step * (BLOCK * len(nodes) + np.arange(BLOCK))
-            if v[-1] > LARGEST_V:
-                raise ValueError(
-                    f"{self!r} spreads the auxiliary variable U beyond floating-point range. "
-                    "Use a larger concentration, or a DP."
-                )
+            if values and abs(v[-1]) > LARGEST_V:
+                self._add_the_rest(values[-1])
+                break
             nodes.append(v)
             values.append(self._log_density(v, *clusters))
-            if v[-1] < -LARGEST_V:
-                # For n far below 1. So near u = 0 the rest of the sum is a geometric series.
-                slope = values[-1][-2] - values[-1][-1]
-                values[-1][-1] -= np.log(-np.expm1(-slope))
-                break
         return _Quadrature(np.concatenate(nodes), np.concatenate(values))
+
+    def _add_the_rest(self, values: Array) -> None:
+        """Add to the last of these nodes all that would follow it, as a geometric series.
+
+        So near u = 0 (for n far below 1) and u = infinity (for a tiny concentration) the log
+        density is a straight line.
+        """
+        slope = (values[0] - values[-1]) / (len(values) - 1)
+        if not slope > 0:
+            raise ValueError(
+                f"{self!r} spreads the auxiliary variable U beyond floating-point range. "
+                "Use a larger concentration, or a DP."
+            )
+        values[-1] -= np.log(-np.expm1(-slope))
 
     def _mode(self, m: Array, p: Array) -> float:
         """Mode of log U: step away from 0 by doubling until it is bracketed, then search."""
