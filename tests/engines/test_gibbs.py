@@ -207,6 +207,16 @@ def test_what_a_file_holds_is_the_whole_chain(tmp_path):
     np.testing.assert_array_equal(again.posterior_.labels, mix.posterior_.labels)
 
 
+def test_the_mode_of_u_is_not_plugged_in():
+    """Where only predictions plug it in, the chain is the exact one."""
+    X = documents(4, words=2)
+    exact, mode = (
+        Mixture(prior=NGGP(1.0, 0.5, 1.0, u), engine=Gibbs(sweeps=200), random_state=0).fit(X)
+        for u in ("quadrature", "mode")
+    )
+    np.testing.assert_array_equal(exact.posterior_.labels, mode.posterior_.labels)
+
+
 def test_the_cap_is_kept_and_warns_once():
     model = replace(text_model(NGGP(10.0, 0.5, 1.0)), max_clusters=3)
     with pytest.warns(CapacityWarning, match="max_clusters=3 at observation") as caught:

@@ -56,8 +56,10 @@ def labels_of(state):
 
 def posterior(model, X):
     """Exact probability of every partition."""
-    log_p = {}
+    log_p, cap = {}, model.max_clusters or X.shape[0]
     for labels in set_partitions(X.shape[0]):
+        if max(labels) >= cap:
+            continue
         r = np.eye(max(labels) + 1)[list(labels)]
         sizes, stats = r.sum(axis=0), model.family.accumulate(X, r)
         marginal = model.family.log_marginal(stats, sizes).sum()
@@ -87,6 +89,15 @@ def test_partitions_have_the_posterior_of_the_enumeration(name):
     """Three times the noise of independent draws is never met by chance (here or below)."""
     model = Model(WORDS, NGGP(1.0, 0.5))
     assert misfit(SAMPLERS[name], model, DOCUMENTS, QUICK[name]) < 3
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::evermix.CapacityWarning")
+@pytest.mark.parametrize("name", SAMPLERS)
+def test_below_a_cap_partitions_have_the_posterior_of_the_enumeration(name):
+    """Of the partitions of at most two clusters."""
+    model = Model(WORDS, NGGP(2.0, 0.5), max_clusters=2)
+    assert misfit(SAMPLERS[name], model, DOCUMENTS, 3000, thin=2) < 3
 
 
 @pytest.mark.slow

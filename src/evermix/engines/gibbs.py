@@ -17,6 +17,7 @@ from evermix.engines.filter import NO_CAP, warn_once
 from evermix.engines.sampler import CHAIN, Sampler
 from evermix.engines.settings import check_switch
 from evermix.kernels import adf, gibbs
+from evermix.kernels.weights import MODE, QUADRATURE
 from evermix.model import Model
 from evermix.priors.base import GibbsType, HasPredictive
 from evermix.priors.hyper import HyperPrior
@@ -107,6 +108,8 @@ def _compiled(
     """Sweep with the compiled loop."""
     assert isinstance(model.prior, GibbsType)
     scalars, rows = model.prior.scalars(), model.family.rows(batch.X)
+    if scalars.kind == MODE:  # a plug-in would not be exact, nor faster where weights are cached
+        scalars = scalars._replace(kind=QUADRATURE)
     cap = NO_CAP if model.max_clusters is None else model.max_clusters
     labels = state.memo[CHAIN]["labels"].copy()
     place = gibbs.Place(state.tally.K, 0, int(np.count_nonzero(labels >= 0)), 0)

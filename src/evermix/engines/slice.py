@@ -21,7 +21,6 @@ import numpy as np
 
 from evermix._xp import Array
 from evermix.engines.base import Batch, RowResults
-from evermix.engines.filter import NO_CAP, warn_once
 from evermix.engines.gibbs import Gibbs
 from evermix.engines.hybrid import Scene, hybrid_sweep
 from evermix.engines.sampler import Sampler
@@ -64,7 +63,8 @@ class Slice(Sampler):
     The prior must be DP or NGGP. The first sweep of a chain is one of :class:`Gibbs`. Where
     parameters are long, as the word probabilities of text are, clusters without rows cost most:
     rows that would need too many of them stay where they are for a sweep, and sweeps that would
-    need more than 100,000 are made by the hybrid step, with a warning.
+    need more than 100,000 are made by the hybrid step, with a warning. So is every sweep where
+    ``max_clusters`` is set, since rows that move at once cannot keep to it.
     """
 
     sweeps: int = 200
@@ -101,7 +101,8 @@ class Slice(Sampler):
         if state.latents["sweep"][0] == 0:  # there is no U yet; any first partition will do
             return Gibbs()._sweep(model, state, batch, results, rng)
         scene = Scene.draw(model, state, batch, rng)
-        if self.hybrid or _crowded(scene):
+        # Rows that move at once do not see how many clusters the others open, so no cap can hold.
+        if self.hybrid or model.max_clusters is not None or _crowded(scene):
             return hybrid_sweep(scene, results, rng)
         return _slice_sweep(scene, results, rng)
 
@@ -165,12 +166,9 @@ def _offer_known(scene: Scene, choice: "_Choice", rng: np.random.Generator) -> A
 def _offer_fresh(
     scene: Scene, choice: "_Choice", log_weights: Array, rng: np.random.Generator
 ) -> None:
-    """Offer clusters of these weights that have no rows, as many as the cap allows."""
+    """Offer clusters of these weights that have no rows."""
     family, K, step = scene.model.family, len(scene.log_weight), _block(scene)
-    cap = NO_CAP if scene.model.max_clusters is None else scene.model.max_clusters
-    if len(log_weights) and K >= cap:
-        warn_once(scene.model, scene.state)
-    log_weights = -np.sort(-log_weights)[: max(cap - K, 0)]
+    log_weights = -np.sort(-log_weights)
     for first in range(0, len(log_weights), step):
         some = log_weights[first : first + step]
         rows = choice.below(some[0])
