@@ -40,6 +40,18 @@ def test_sparse_rows_for_a_dense_family():
         em.Mixture(family=em.Gaussian()).fit(sparse.eye(3, format="csr"))
 
 
+@pytest.mark.parametrize(
+    ("part", "place", "value"),
+    [("indices", 2, 10**6), ("indices", 0, -1), ("indptr", 1, 50), ("indptr", 2, -5)],
+)
+def test_sparse_rows_that_are_not_whole(part, place, value):
+    """SciPy takes the parts of a matrix on trust; compiled loops would run over wrong memory."""
+    rows = sparse.csr_matrix(np.array([[1.0, 2.0, 0.0], [0.0, 1.0, 3.0]]))
+    getattr(rows, part)[place] = value
+    with pytest.raises(ValueError, match="sparse matrix"):
+        em.Mixture().fit(rows)
+
+
 def test_a_changed_number_of_features():
     mix = em.Mixture().fit(X)
     for ask in (mix.partial_fit, mix.predict, mix.score_samples):

@@ -14,7 +14,7 @@ from evermix.engines.base import Batch, Engine, RowResults
 from evermix.estimators.integrity import check_learnt, check_waiting
 from evermix.estimators.mixture import Mixture
 from evermix.estimators.resolve import check_cap
-from evermix.estimators.rows import prepare_rows
+from evermix.estimators.rows import check_csr, prepare_rows
 from evermix.families import FAMILIES
 from evermix.families.base import Family
 from evermix.io import checkpoint
@@ -123,8 +123,8 @@ def _restored(
         mix._rows_seen = header["fit"]["rows"] if "fit" in header else None
         if mix._taught.whole:
             mix._batch = _unpacked(arrays, mix._model.family, mix.n_features_in_)
-            if len(mix._batch.weights) != len(mix._results.labels):
-                raise ValueError("there are not as many rows as labels.")
+            if mix._batch.weights.shape != mix._results.labels.shape:
+                raise ValueError("there are not as many rows and weights as labels.")
         check_cap(mix.max_clusters)
         check_cap(mix._model.max_clusters)
         check_learnt(mix._taught, mix._model, mix._state, mix._results, mix.n_features_in_)
@@ -202,8 +202,8 @@ def _unpacked(arrays: Mapping[str, Array], family: Family, n_features: int) -> B
     else:
         data, indices, indptr = (arrays[f"rows.{name}"] for name in _CSR)
         shape = len(weights), n_features
+        check_csr(data, indices, indptr, shape)
         X = sparse.csr_matrix((data, indices, indptr), shape=shape)  # type: ignore[assignment]
-        X.check_format(full_check=True)  # type: ignore[attr-defined]
         if not np.all(np.isfinite(data)):
             raise ValueError("the rows hold values that are no numbers.")
     return Batch(prepare_rows(family, X), weights)

@@ -13,7 +13,15 @@ from evermix.engines.base import Batch
 from evermix.families import Bernoulli, DiagonalGaussian, Gaussian, Multinomial
 from evermix.families.base import Family
 
-__all__ = ["Cuts", "automatic_family", "fingerprint", "prepare_rows", "prepare_weights", "stack"]
+__all__ = [
+    "Cuts",
+    "automatic_family",
+    "check_csr",
+    "fingerprint",
+    "prepare_rows",
+    "prepare_weights",
+    "stack",
+]
 
 FULL_COVARIANCE = 32  # features up to which "auto" takes full covariances
 HEAVIEST = 1e12  # beyond this one row drowns the rest in rounding
@@ -36,6 +44,7 @@ def prepare_rows(family: Family, X: Array) -> Array:
     """Return rows as the family wants them (float64, CSR or dense), or raise ValueError."""
     if family.sparse:
         X = sparse.csr_matrix(X, dtype=np.float64, copy=False)
+        check_csr(X.data, X.indices, X.indptr, X.shape)
         if not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()
@@ -50,6 +59,20 @@ def prepare_rows(family: Family, X: Array) -> Array:
         )
     family.check(X)
     return X
+
+
+def check_csr(data: Array, indices: Array, indptr: Array, shape: tuple[int, int]) -> None:
+    """Raise ValueError unless these are the parts of a CSR matrix, which SciPy takes on trust."""
+    n, n_features = shape
+    kinds = indices.dtype.kind == indptr.dtype.kind == "i" and data.ndim == indices.ndim == 1
+    whole = kinds and indptr.shape == (n + 1,) and indptr[0] == 0 and np.all(np.diff(indptr) >= 0)
+    if not whole or not len(indices) == len(data) >= indptr[-1]:
+        raise ValueError("the rows of the sparse matrix do not begin and end inside its data.")
+    if len(indices) and not 0 <= indices.min() <= indices.max() < n_features:
+        raise ValueError(
+            f"the sparse matrix has {n_features} columns, but entries in columns from "
+            f"{indices.min()} to {indices.max()}. Build it anew."
+        )
 
 
 def prepare_weights(sample_weight: Any, X: Array) -> Array:
