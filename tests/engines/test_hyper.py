@@ -323,6 +323,7 @@ TEXT = Multinomial(0.1, n_features=3)
         ({"sigma": BETA}, NGGP(1.0, 0.0), TEXT, r"'sigma' must start inside \(0, 1\)"),
         ({"tau": GAMMA}, NGGP(1.0, 0.5, 0.0), TEXT, r"'tau' must start inside \(0, inf\)"),
         ({"alpha": GAMMA}, PitmanYor(-0.1, 0.5), TEXT, "'alpha' must start inside"),
+        ({"a": GAMMA}, NGGP(1e300), TEXT, r"'a' must start between 1e-200 and 1e\+20"),
     ],
 )
 def test_a_hyperprior_that_does_not_fit_is_refused(hyperpriors, prior, family, message):

@@ -162,6 +162,11 @@ def _check_start(
             f"{name!r} must start inside ({low:g}, {high:g}) to be learnt, got {value}. "
             "Give another value, or no hyperprior."
         )
+    if not LEAST < value < MOST:
+        raise ValueError(
+            f"{name!r} must start between {LEAST:g} and {MOST:g} to be learnt, got {value}. "
+            "Give another value, or no hyperprior."
+        )
 
 
 # ---- given the partition -------------------------------------------------------------------
