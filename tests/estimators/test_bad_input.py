@@ -101,5 +101,6 @@ def test_asking_before_learning():
     for ask in ("predict", "score_samples", "predict_proba"):
         with pytest.raises(NotFittedError):
             getattr(em.Mixture(), ask)(X)
-    with pytest.raises(NotFittedError):
-        em.Mixture().labels_  # noqa: B018
+    for name in ("labels_", "weights_", "tally_", "model_", "posterior_", "probabilities_"):
+        with pytest.raises(NotFittedError):
+            getattr(em.Mixture(), name)

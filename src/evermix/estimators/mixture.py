@@ -267,7 +267,8 @@ class Mixture(ClusterMixin, DensityMixin, Learner):  # type: ignore[misc]
     @property
     def weights_(self) -> Array:
         """Predictive probability of each cluster (K,), if the next row is not of a new one."""
-        log_weights = self._taught.log_weights(*self._point()[:2])[:-1]
+        model, state, _ = self._point()
+        log_weights = self._taught.log_weights(model, state)[:-1]
         return np.exp(log_weights - logsumexp(log_weights))
 
     @property
