@@ -184,6 +184,7 @@ def test_laws_of_hyperparameters_are_named_as_options_are(folder):
         (["--out", "nowhere/out.jsonl"], "there is no folder for"),
         (["--out", "."], "is a folder, where a file was wanted"),
         (["--trace", "/dev/null"], "/dev/null is a device or a pipe"),
+        (["--trace", "-"], "--trace wants a file"),
         (["--checkpoint", "/dev/null", "--overwrite"], "/dev/null is a device or a pipe"),
         (["--max-clusters", 10**20], "max_clusters is far too large"),
     ],

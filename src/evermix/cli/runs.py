@@ -72,6 +72,8 @@ def _check_distinct(settings: Settings, path: Path) -> None:
 
 def _check_folders(settings: Settings, path: Path) -> None:
     """Refuse files that cannot be made, before anything is learnt or removed."""
+    if settings.trace == "-":
+        raise ValueError("--trace wants a file: standard output is for the rows.")
     for name in (settings.out, settings.trace, str(path.absolute())):
         if name not in (None, "-") and not os.path.isdir(os.path.dirname(str(name))):
             raise ValueError(f"there is no folder for {name}. Make it, or choose another place.")
