@@ -70,6 +70,8 @@ class Mixture(ClusterMixin, DensityMixin, Learner):  # type: ignore[misc]
         Id of the most probable cluster, and its probability, for the rows of the last call of
         ``fit`` or ``partial_fit``, each as it was met (merges since then are followed). Where a
         fit was interrupted, -1 for rows whose cluster was dropped since they were met.
+        For samplers they are those of the draw nearest to all others, each row counted in its
+        cluster.
     lineage_ : Lineage
         Birth, end and heir of every id.
     history_ : list of Info
