@@ -69,6 +69,24 @@ def test_a_prior_of_ones_own_must_be_passed_to_load(tmp_path):
     with pytest.raises(CheckpointError, match=r"custom=\[Gamma\]"):
         em.load(tmp_path / "m.evermix")
     assert em.load(tmp_path / "m.evermix", custom=[Gamma]).prior == Gamma()
+    for custom in (Gamma, None, [Gamma()], ["Gamma"], [3]):
+        with pytest.raises(TypeError, match="custom must be a list of classes of priors"):
+            em.load(tmp_path / "m.evermix", custom=custom)
+
+    class Bare(Gamma):
+        def __init__(self, a):
+            object.__setattr__(self, "a", a)
+
+    class Loose(em.NRM):
+        def __init__(self, a):
+            self._store("a", a)
+
+        log_moment, laplace_exponent = Gamma.log_moment, Gamma.laplace_exponent
+
+    em.Mixture(prior=Bare(2.0)).fit(texts(40)[0]).save(tmp_path / "m.evermix")
+    assert em.load(tmp_path / "m.evermix", custom=[Bare]).prior.a == 2.0
+    with pytest.raises(TypeError, match="would lose a of Loose, which is no dataclass"):
+        em.Mixture(prior=Loose(2.0)).fit(texts(40)[0]).save(tmp_path / "m.evermix")
 
 
 def test_nothing_to_save(tmp_path):

@@ -80,11 +80,12 @@ def load_with_extra(
     path: str | Path, custom: Iterable[type[Prior]] = ()
 ) -> tuple[Mixture, dict[str, Any]]:
     """Restore a mixture, and the ``extra`` entries that were saved beside it."""
+    own = _own_priors(custom)
     arrays, header = checkpoint.read(path)
     if header.get("kind") != "mixture":
         raise checkpoint.CheckpointError(f"{path} holds a {header.get('kind')}, not a mixture.")
     try:
-        return _restored(arrays, header, custom), dict(header["extra"])
+        return _restored(arrays, header, own), dict(header["extra"])
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise checkpoint.CheckpointError(
             f"{path} does not hold a whole mixture ({type(error).__name__}: {error}). It was "
@@ -92,11 +93,20 @@ def load_with_extra(
         ) from error
 
 
+def _own_priors(custom: Iterable[type[Prior]]) -> dict[str, type[Prior]]:
+    """Return classes of priors by name, or raise TypeError if they are none."""
+    classes = list(custom) if isinstance(custom, Iterable) else [custom]
+    for cls in classes:
+        if not (isinstance(custom, Iterable) and isinstance(cls, type) and issubclass(cls, Prior)):
+            raise TypeError(f"custom must be a list of classes of priors, got {custom!r}.")
+    return {cls.__name__: cls for cls in classes}
+
+
 def _restored(
-    arrays: Mapping[str, Array], header: Mapping[str, Any], custom: Iterable[type[Prior]]
+    arrays: Mapping[str, Array], header: Mapping[str, Any], own: Mapping[str, type[Prior]]
 ) -> Mixture:
     """Return the mixture that these arrays and this header describe, if it can go on."""
-    priors = PRIORS | {cls.__name__: cls for cls in custom}
+    priors = {**PRIORS, **own}
     params = header["params"]
     mix = Mixture(
         family="auto" if params["family"] is None else _built(params["family"], FAMILIES),
@@ -156,7 +166,14 @@ def _plain(value: Any) -> Any:
 
 
 def _named(part: Family | Prior | Engine) -> dict[str, Any]:
-    return {"name": type(part).__name__, "spec": part.to_spec()}
+    cls, spec = type(part), part.to_spec()
+    lost = set(vars(part)) - set(spec)
+    if lost and cls.to_spec is Prior.to_spec and "__dataclass_fields__" not in vars(cls):
+        raise TypeError(
+            f"a file would lose {', '.join(sorted(lost))} of {cls.__name__}, which is no dataclass. "
+            "Decorate it with @dataclass(frozen=True), or give it to_spec and from_spec."
+        )
+    return {"name": cls.__name__, "spec": spec}
 
 
 def _built(saved: dict[str, Any], classes: Mapping[str, type[Part]]) -> Part:
