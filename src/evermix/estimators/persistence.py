@@ -170,8 +170,8 @@ def _named(part: Family | Prior | Engine) -> dict[str, Any]:
     lost = set(vars(part)) - set(spec)
     if lost and cls.to_spec is Prior.to_spec and "__dataclass_fields__" not in vars(cls):
         raise TypeError(
-            f"a file would lose {', '.join(sorted(lost))} of {cls.__name__}, which is no dataclass. "
-            "Decorate it with @dataclass(frozen=True), or give it to_spec and from_spec."
+            f"a file would lose {', '.join(sorted(lost))} of {cls.__name__}, which is no "
+            "dataclass. Decorate it with @dataclass(frozen=True), or give it to_spec and from_spec."
         )
     return {"name": cls.__name__, "spec": spec}
 
