@@ -21,12 +21,23 @@ from evermix.engines.base import Batch, Info, RowResults
 from evermix.engines.filter import Filter, warn_once
 from evermix.engines.moves.prune import drop, prune
 from evermix.engines.settings import check_number, check_switch, check_whole
-from evermix.engines.sites import check_sites, grown, no_sites, places, to_record, to_sites
+from evermix.engines.sites import (
+    check_sites,
+    close_holes,
+    gathered,
+    grown,
+    no_sites,
+    packed,
+    places,
+    sum_again,
+    to_record,
+    to_sites,
+)
 from evermix.kernels import adf, ep
 from evermix.model import Model
 from evermix.priors.base import GibbsType
-from evermix.state import ALIVE, State
-from evermix.tally import Layout, Tally
+from evermix.state import State
+from evermix.tally import Layout
 
 __all__ = ["EP"]
 
@@ -164,7 +175,7 @@ class EP(Filter):
         dust = state.tally.mass < self.birth * _lightest(batches)
         dropped = [] if dust.all() else drop(state, dust)
         merges = self._join(model, state)
-        _sum_again(model, state, batches)
+        sum_again(model, state, batches)
         change, moved, learnt, held = state.latents["progress"]
         settled = state.latents["settled"]
         settled[0] = change
@@ -252,7 +263,7 @@ class EP(Filter):
                 merges += self._join(model, state)
             elif why == adf.CHECK:
                 state.columns |= model.family.columns(tally)
-        dropped += _close_holes(state, holes, before | set(range(first_id, state.lineage.next_id)))
+        dropped += close_holes(state, holes, before | set(range(first_id, state.lineage.next_id)))
         state.columns["judged"][: state.tally.K][state.tally.ids >= first_id] = 0.0
         return _Visited(new, dropped, merges)
 
@@ -263,7 +274,7 @@ class EP(Filter):
         every = self._settings(model).every
         found: list[tuple[int, Array, Array]] = []
         for i in visit.order:
-            old = _gathered(state, visit.sites, i)
+            old = gathered(state, visit.sites, i)
             emptied, own = self._take_out(model, state, visit, i, old)
             q = self._learn_by_arrays(model, state, visit.X, visit.weights, i, visit.results, own)
             for k in set(emptied) - set(state.tally.ids.tolist()):
@@ -278,7 +289,7 @@ class EP(Filter):
                 dropped += prune(state, IDLE)
                 merges += self._join(model, state)
         state.columns |= model.family.columns(state.tally)
-        return _Visited(_packed(len(visit.order), found), dropped, merges)
+        return _Visited(packed(len(visit.order), found), dropped, merges)
 
     def _take_out(
         self, model: Model, state: State, visit: "_Visit", i: int, old: dict[int, float]
@@ -351,67 +362,3 @@ def _held_out(rng: np.random.Generator, weights: Array, share: float) -> Array:
 def _lightest(batches: Sequence[Batch]) -> float:
     """Return the smallest positive weight of a row."""
     return min(float(w[w > 0].min(initial=np.inf)) for w in (b.weights for b in batches))
-
-
-def _close_holes(state: State, holes: Array, candidates: set[int]) -> list[int]:
-    """Remove empty slots and return those of the candidates that have thus gone."""
-    if len(holes):
-        alive = np.ones(state.tally.K, dtype=bool)
-        alive[holes] = False
-        state.take(np.flatnonzero(alive))
-    living = {k for k in candidates if state.lineage.into[k] == ALIVE}
-    gone = sorted(living - set(state.tally.ids.tolist()))
-    for k in gone:
-        state.lineage.drop(k, state.clock)
-    return gone
-
-
-def _sum_again(model: Model, state: State, batches: Sequence[Batch]) -> None:
-    """Compute the tally anew from the sites, in the order of the rows; rebuild all caches.
-
-    Mass that sites give to clusters that have gone is counted as dropped: it comes back when the
-    rows are visited next.
-    """
-    family, old = model.family, state.tally
-    tally = Tally.empty(old.size, old.extra_buffers, old.layout)
-    tally.append(old.ids)
-    state.tally = tally
-    state.columns |= family.columns(tally)
-    state.reserve(tally.capacity)
-    work, slots = family.workspace(tally, state.columns), places(state)
-    clusters = adf.Clusters(
-        tally.mass_buffer, **tally.extra_buffers, last_seen=state.columns["last_seen"]
-    )
-    orphaned = 0.0
-    for batch in batches:
-        record = state.memo[str(batch.key)]
-        weights = np.where(record["held"], 0.0, batch.weights)
-        orphaned += ep.sum_sites(
-            work, family.rows(batch.X), weights, to_sites(record), clusters, slots
-        )
-    state.latents["dropped"][0] = orphaned
-    state.columns |= family.columns(tally)
-
-
-# ---- array maths -----------------------------------------------------------------------------
-
-
-def _gathered(state: State, sites: ep.Sites, i: int) -> dict[int, float]:
-    """Return the responsibilities of row i in living clusters, by id, merges followed."""
-    some = slice(sites.begin[i], sites.end[i])
-    found: dict[int, float] = {}
-    for id, q in zip(state.lineage.current(sites.ids[some]), sites.q[some], strict=True):
-        if id >= 0:
-            found[int(id)] = found.get(int(id), 0.0) + float(q)
-    return found
-
-
-def _packed(n: int, found: list[tuple[int, Array, Array]]) -> ep.Sites:
-    """Return sites of n rows from the ids and responsibilities found for some of them."""
-    sites = no_sites(n, sum(len(q) for _, _, q in found))
-    used = 0
-    for i, ids, q in found:
-        sites.begin[i], sites.end[i] = used, used + len(q)
-        sites.ids[used : used + len(q)], sites.q[used : used + len(q)] = ids, q
-        used += len(q)
-    return sites

@@ -4,13 +4,31 @@ A record of the state's memo holds the sites of one batch: ``begin`` and ``end``
 entries of ``ids`` and ``q`` are a row's responsibilities.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from evermix._xp import Array
-from evermix.kernels.ep import Sites, Slots
-from evermix.state import Record, State
+from evermix.engines.base import Batch
+from evermix.kernels.adf import Clusters
+from evermix.kernels.ep import Sites, Slots, sum_sites
+from evermix.model import Model
+from evermix.state import ALIVE, Record, State
+from evermix.tally import Tally
 
-__all__ = ["check_sites", "grown", "no_sites", "places", "slot_of", "to_record", "to_sites"]
+__all__ = [
+    "check_sites",
+    "close_holes",
+    "gathered",
+    "grown",
+    "no_sites",
+    "packed",
+    "places",
+    "slot_of",
+    "sum_again",
+    "to_record",
+    "to_sites",
+]
 
 
 def no_sites(n: int, room: int = 0) -> Sites:
@@ -65,6 +83,67 @@ def places(state: State, births: int = 0, holes: Array | None = None) -> Slots:
         np.zeros(capacity),
         np.zeros(capacity, dtype=np.int64),
     )
+
+
+def close_holes(state: State, holes: Array, candidates: set[int]) -> list[int]:
+    """Remove empty slots and return those of the candidates that have thus gone."""
+    if len(holes):
+        alive = np.ones(state.tally.K, dtype=bool)
+        alive[holes] = False
+        state.take(np.flatnonzero(alive))
+    living = {k for k in candidates if state.lineage.into[k] == ALIVE}
+    gone = sorted(living - set(state.tally.ids.tolist()))
+    for k in gone:
+        state.lineage.drop(k, state.clock)
+    return gone
+
+
+def sum_again(model: Model, state: State, batches: Sequence[Batch]) -> None:
+    """Compute the tally anew from the sites, in the order of the rows; rebuild all caches.
+
+    Mass that sites give to clusters that have gone is counted as dropped: it comes back when the
+    rows are visited next.
+    """
+    family, old = model.family, state.tally
+    tally = Tally.empty(old.size, old.extra_buffers, old.layout)
+    tally.append(old.ids)
+    state.tally = tally
+    state.columns |= family.columns(tally)
+    state.reserve(tally.capacity)
+    work, slots = family.workspace(tally, state.columns), places(state)
+    clusters = Clusters(
+        tally.mass_buffer, **tally.extra_buffers, last_seen=state.columns["last_seen"]
+    )
+    orphaned = 0.0
+    for batch in batches:
+        record = state.memo[str(batch.key)]
+        weights = np.where(record["held"], 0.0, batch.weights)
+        orphaned += sum_sites(
+            work, family.rows(batch.X), weights, to_sites(record), clusters, slots
+        )
+    state.latents["dropped"][0] = orphaned
+    state.columns |= family.columns(tally)
+
+
+def gathered(state: State, sites: Sites, i: int) -> dict[int, float]:
+    """Return the responsibilities of row i in living clusters, by id, merges followed."""
+    some = slice(sites.begin[i], sites.end[i])
+    found: dict[int, float] = {}
+    for id, q in zip(state.lineage.current(sites.ids[some]), sites.q[some], strict=True):
+        if id >= 0:
+            found[int(id)] = found.get(int(id), 0.0) + float(q)
+    return found
+
+
+def packed(n: int, found: list[tuple[int, Array, Array]]) -> Sites:
+    """Return sites of n rows from the ids and responsibilities found for some of them."""
+    sites = no_sites(n, sum(len(q) for _, _, q in found))
+    used = 0
+    for i, ids, q in found:
+        sites.begin[i], sites.end[i] = used, used + len(q)
+        sites.ids[used : used + len(q)], sites.q[used : used + len(q)] = ids, q
+        used += len(q)
+    return sites
 
 
 def check_sites(record: Record, next_id: int) -> int:
