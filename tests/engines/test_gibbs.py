@@ -219,7 +219,7 @@ def test_the_mode_of_u_is_not_plugged_in():
 
 def test_the_cap_is_kept_and_warns_once():
     model = replace(text_model(NGGP(10.0, 0.5, 1.0)), max_clusters=3)
-    with pytest.warns(CapacityWarning, match="max_clusters=3 at observation") as caught:
+    with pytest.warns(CapacityWarning, match="max_clusters=3 at observation 200") as caught:
         state, infos = chain(Gibbs(sweeps=6), model, documents(200, groups=8))
     assert len(caught) == 1
     assert max(info.K for info in infos) == state.tally.K == 3

@@ -151,11 +151,11 @@ class Sampler(Engine):
         if latents["sweep"][0] == 0:
             self._restart(model, state, batch)
         now, results = self.current(model, state), RowResults.empty(n)
+        state.clock += n
         labels = self._sweep(now, state, batch, results, rng)
         labels = _in_order(labels)
         state.memo[CHAIN]["labels"] = labels
         self._rebuild(now, state, batch, labels)
-        state.clock += n
         now = self._learn(now, state, rng)
         scalars = self._scalars(now, state)
         sweep, burn_in = int(latents["sweep"][0]), self._burn_in
