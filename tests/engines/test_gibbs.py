@@ -277,5 +277,7 @@ def test_other_rows_are_not_those_of_the_fit():
         mix.resume(documents(30, seed=1))
     with pytest.raises(ValueError, match="begun with the engine Gibbs, got EP"):
         mix.set_params(engine=em.EP()).resume(X)
+    with pytest.raises(ValueError, match=r"learns other things \(hyperparameters, or U\)"):
+        mix.set_params(engine=Gibbs(sweeps=8, augmented=True)).resume(X)
     with pytest.raises(ValueError, match="taught by partial_fit"):
         Mixture().partial_fit(X).resume(X)

@@ -34,7 +34,7 @@ def check_chain(state: State, laws: Mapping[str, HyperPrior], n_rows: int) -> No
     _check_draws(state.memo[DRAWS], laws, int(state.latents["kept"][0]), n_rows)
     for name, law in laws.items():
         _check_inside(name, state.latents[name], law)
-    if not np.isfinite(state.latents["log_u"][0]):
+    if "log_u" in state.latents and not np.isfinite(state.latents["log_u"][0]):
         raise ValueError(f"log_u must be finite, got {state.latents['log_u'][0]}.")
     for name in ("chain_no", "sweep"):
         if not 0 <= state.latents[name][0] < 2**62:

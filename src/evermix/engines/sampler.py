@@ -126,7 +126,9 @@ class Sampler(Engine):
     def start(self, model: Model, rng: np.random.Generator) -> State:
         """Return the state before any data."""
         del rng
-        latents: dict[str, Array] = {n: np.zeros(1) for n in ("log_u", "capped", "dropped")}
+        latents: dict[str, Array] = {name: np.zeros(1) for name in ("capped", "dropped")}
+        if self.uses_u:
+            latents["log_u"] = np.zeros(1)
         latents |= {name: np.zeros(1, dtype=np.int64) for name in ("chain_no", "sweep", "kept")}
         for name in self._laws:
             latents[name] = np.array([_get(model, name)], dtype=np.float64)
@@ -252,10 +254,10 @@ class Sampler(Engine):
 
     def _learn(self, model: Model, state: State, rng: np.random.Generator) -> Model:
         """Move U and the hyperparameters, given the partition; return the model they make."""
-        sizes, prior, u = state.tally.mass, model.prior, state.latents["log_u"]
+        sizes, prior = state.tally.mass, model.prior
         assert isinstance(prior, HasPredictive)  # `needs` says so
         if self.uses_u:
-            n, K = int(sizes.sum()), len(sizes)
+            n, K, u = int(sizes.sum()), len(sizes), state.latents["log_u"]
             if state.latents["sweep"][0] == 0:
                 u[0] = Jumps.of(prior).log_u_peak(n, K)[0]
             u[0] = draw_log_u(prior, n, K, float(u[0]), rng)

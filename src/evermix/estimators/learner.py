@@ -171,8 +171,8 @@ class Learner(BaseEstimator):  # type: ignore[misc]
             engine.check(self._model)
             if engine.start(self._model, generator(0)).latents.keys() != self._state.latents.keys():
                 raise ValueError(
-                    f"the model was begun with {before!r}, and {engine!r} learns other "
-                    "hyperparameters. Set the engine back, or call fit."
+                    f"the model was begun with {before!r}, and {engine!r} learns other things "
+                    "(hyperparameters, or U). Set the engine back, or call fit."
                 )
         self._taught = engine
 
