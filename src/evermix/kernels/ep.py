@@ -147,6 +147,44 @@ def _without(holes: Array, n: int, slot: int) -> int:
 
 
 @kernel
+def _write(
+    i: int,
+    w: float,
+    count: int,
+    touched: int,
+    old: Sites,
+    new: Sites,
+    used: int,
+    slots: Slots,
+    rho: Array,
+    moved: Array,
+) -> int:
+    """Write the new site of row i, note how far it has moved, and clear ``before``.
+
+    Returns how many entries the new sites have now.
+    """
+    lost, kept = 0.0, 0.0
+    for k in range(count):
+        q = rho[k]
+        if q > 0.0:
+            new.ids[used] = slots.ids[k]
+            new.q[used] = q
+            used += 1
+            kept += min(q, slots.before[k])
+        moved[0] = max(moved[0], abs(q - slots.before[k]))
+    new.end[i] = used
+    for t in range(touched):
+        k = slots.touched[t]
+        lost += slots.before[k]
+        slots.before[k] = 0.0
+    if count > 0:
+        moved[1] += w * (1.0 - kept)
+        if old.end[i] > old.begin[i]:
+            moved[2] += w * (1.0 - lost)
+    return used
+
+
+@kernel
 def ep_pass(
     work: Any,  # INOUT the family's work
     rows: Any,  # IN    the family's rows
@@ -236,25 +274,9 @@ def ep_pass(
         if out.slot[i] >= 0:
             out.slot[i] = slots.ids[out.slot[i]]
 
-        lost, kept = 0.0, 0.0
-        for k in range(count):
-            q = scratch.rho[k]
-            if q > 0.0:
-                new.ids[used] = slots.ids[k]
-                new.q[used] = q
-                used += 1
-                kept += min(q, slots.before[k])
-            moved[0] = max(moved[0], abs(q - slots.before[k]))
-        new.end[i] = used
-        for t in range(touched):
-            k = slots.touched[t]
-            lost += slots.before[k]
-            slots.before[k] = 0.0
+        used = _write(i, w, count, touched, old, new, used, slots, scratch.rho, moved)
         if count == 0:  # the row teaches nothing
             continue
-        moved[1] += w * (1.0 - kept)
-        if old.end[i] > old.begin[i]:
-            moved[2] += w * (1.0 - lost)
         clock += 1
         if clock % settings.every == 0:
             return (K, n_holes, next_id, clock, used, place + 1), refused, CHECK
