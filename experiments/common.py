@@ -16,6 +16,7 @@ from rich.table import Table
 from scipy import sparse
 
 __all__ = [
+    "arrays",
     "counts",
     "mean_and_error",
     "new_figure",
@@ -34,6 +35,12 @@ DATA = "EVERMIX_DATA"
 def counts(path: str) -> sparse.csr_array:
     """Return the documents (N, V) of a set of the data folder, or leave with a clear message."""
     return sparse.csr_array(sparse.load_npz(_find(path)))
+
+
+def arrays(path: str) -> dict[str, np.ndarray]:
+    """Return the named arrays of a set that is one .npz file."""
+    with np.load(_find(path)) as file:
+        return dict(file)
 
 
 def vocabulary(path: str) -> np.ndarray:
