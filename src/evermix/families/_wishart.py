@@ -10,11 +10,13 @@ __all__ = [
     "draw_covariance_factor",
     "draw_precision_factors",
     "expected_log_det",
+    "folded",
     "inverse",
     "log_det",
     "log_normaliser",
-    "quadratics",
+    "products",
     "squares",
+    "unfolded",
     "whiteners",
 ]
 
@@ -83,14 +85,28 @@ def squares(x: Array, B: Array) -> Array:
     return namespace(x).sum((x @ whiteners(B).T) ** 2, axis=1)
 
 
-def quadratics(x: Array, first: Array, second: Array) -> Array:
-    """Return x^T (first + second x) of rows x (N, D), for (K, D) and flat (K, D D); (N, K)."""
+def products(x: Array) -> Array:
+    """Products x_d x_e, d <= e, of every row of x (N, D), (N, D (D + 1) / 2)."""
     xp, D = namespace(x), x.shape[1]
-    second = xp.reshape(second, (-1, D, D))
-    out = xp.empty((x.shape[0], second.shape[0]))
-    for k in range(second.shape[0]):
-        out[:, k] = xp.sum(x * (first[k] + x @ second[k]), axis=1)
-    return out
+    return xp.concat([x[:, d : d + 1] * x[:, d:] for d in range(D)], axis=1)
+
+
+def folded(second: Array) -> Array:
+    """Return flat matrices (K, D D) as coefficients of :func:`products`, (K, D (D + 1) / 2)."""
+    xp = namespace(second)
+    D = math.isqrt(second.shape[1])
+    M = xp.reshape(second, (-1, D, D))
+    M = M + xp.matrix_transpose(M)
+    rows = [xp.concat([M[:, d, d : d + 1] / 2, M[:, d, d + 1 :]], axis=1) for d in range(D)]
+    return xp.concat(rows, axis=1)
+
+
+def unfolded(sums: Array, D: int) -> Array:
+    """Return sums of products (K, D (D + 1) / 2) as flat symmetric matrices, (K, D D)."""
+    xp = namespace(sums)
+    start = [d * D - d * (d - 1) // 2 - d for d in range(D)]  # entry (d, e) is at start[d] + e
+    where = [start[min(d, e)] + max(d, e) for d in range(D) for e in range(D)]
+    return xp.take(sums, xp.asarray(where), axis=1)
 
 
 def draw_covariance_factor(nu: float, B: Array, rng: np.random.Generator) -> Array:

@@ -23,6 +23,7 @@ from evermix.tally import Layout, Tally
 __all__ = ["Family", "finite"]
 
 PAIRS = 64  # pairs of clusters fused at a time, to bound memory
+CHUNK = 2**19  # features computed at a time, to stay in fast memory: 4 MB
 INFINITE = 1e250  # stands in for an infinite parameter: times a statistic of zero it is zero
 
 
@@ -115,9 +116,32 @@ class Family(ABC):
 
     # ---- derived ---------------------------------------------------------------------------
 
+    def features(self, X: Array) -> Array:
+        """What the log likelihood of each row is linear in, (N, F).
+
+        The statistic, without entries that repeat others; CSR where rows are.
+        """
+        return self.statistic(X)
+
+    def slopes(self, params: Array) -> Array:
+        """Coefficients (K, F) of the features under parameters [phi; -A(phi)] (K, E)."""
+        return params[:, : self.n_stats]
+
+    def from_features(self, sums: Array) -> Array:
+        """Return statistics (K, S) from sums of features (K, F)."""
+        return sums
+
     def accumulate(self, X: Array, r: Array) -> Array:
         """Return summed statistics (K, S) of rows X (N, D) with responsibilities r (N, K)."""
-        return r.T @ self.statistic(X)
+        parts = [r[rows, :].T @ self.features(X[rows, :]) for rows in self.chunks(X)]
+        return self.from_features(sum(parts[1:], parts[0]))
+
+    def chunks(self, X: Array) -> list[slice]:
+        """Cut rows X (N, D) so that the features of a part stay in fast memory; at least one."""
+        n = X.shape[0]
+        width = 1 + X.nnz // max(n, 1) if self.sparse else self.n_stats
+        size = max(CHUNK // width, 64)
+        return [slice(start, min(start + size, n)) for start in range(0, max(n, 1), size)]
 
     def posterior(self, stats: Array, mass: Array) -> Array:
         """Natural parameters (K, E) of clusters with statistics (K, S) and mass (K,)."""
@@ -151,9 +175,10 @@ class Family(ABC):
 
         The base measure is left out. Parameters may be infinite (a probability of zero).
         """
-        xp, S = namespace(params), self.n_stats
-        params = finite(params)
-        return self.statistic(X) @ params[:, :S].T + xp.sum(params[:, S:], axis=1)
+        xp, params = namespace(params), finite(params)
+        slopes = self.slopes(params).T
+        parts = [self.features(X[rows, :]) @ slopes for rows in self.chunks(X)]
+        return xp.concat(parts, axis=0) + xp.sum(params[:, self.n_stats :], axis=1)
 
     def expected_log_likelihood(self, X: Array, eta: Array) -> Array:
         """E log p(x | phi) under clusters eta, (N, K), base measure left out.
@@ -161,6 +186,17 @@ class Family(ABC):
         The log likelihood is linear in [phi; -A(phi)], so that their mean is all it takes.
         """
         return self.log_likelihood(X, self.mean_params(eta))
+
+    def self_log_likelihood(self, X: Array) -> Array:
+        """E log p(x | phi) of each row (N,) when its cluster has learnt that row alone.
+
+        The base measure is left out.
+        """
+        t = self.statistic(X)
+        xp = namespace(t)
+        one = xp.ones((t.shape[0], self.eta0.shape[0] - self.n_stats))
+        step = xp.concat([t, one], axis=1)
+        return xp.sum(step * finite(self.mean_params(self.eta0 + step)), axis=1)
 
     def numbers_seen(self, tally: Tally) -> Array:
         """How many numbers each cluster was learnt from, (K,)."""

@@ -13,11 +13,13 @@ from evermix.families._wishart import (
     draw_covariance_factor,
     draw_precision_factors,
     expected_log_det,
+    folded,
     inverse,
     log_det,
     log_normaliser,
-    quadratics,
+    products,
     squares,
+    unfolded,
     whiteners,
 )
 from evermix.families.base import Family
@@ -124,12 +126,20 @@ class Gaussian(Family):
         second = x[:, :, None] * x[:, None, :]
         return xp.concat([x, xp.reshape(second, (x.shape[0], -1))], axis=1)
 
-    def accumulate(self, X: Array, r: Array) -> Array:
-        """Return summed statistics (K, D + D D), one cluster at a time."""
+    def features(self, X: Array) -> Array:
+        """[x, products x_d x_e with d <= e] about the origin, (N, D + D (D + 1) / 2)."""
         x = X - self.origin
-        xp = namespace(x)
-        second = [xp.reshape((r[:, k, None] * x).T @ x, (-1,)) for k in range(r.shape[1])]
-        return xp.concat([r.T @ x, xp.stack(second)], axis=1)
+        return namespace(x).concat([x, products(x)], axis=1)
+
+    def slopes(self, params: Array) -> Array:
+        """Coefficients (K, D + D (D + 1) / 2) of the features."""
+        D = self._D
+        return namespace(params).concat([params[:, :D], folded(params[:, D:-2])], axis=1)
+
+    def from_features(self, sums: Array) -> Array:
+        """Return statistics (K, D + D D) from sums of features."""
+        D = self._D
+        return namespace(sums).concat([sums[:, :D], unfolded(sums[:, D:], D)], axis=1)
 
     def log_base(self, X: Array) -> Array:
         """-(D / 2) log 2 pi for each row, (N,)."""
@@ -161,10 +171,15 @@ class Gaussian(Family):
         scale = 0.5 * (D * xp.log(2 * shrink) - log_det(B))
         return gammas + scale - 0.5 * (nu + 1) * xp.log1p(shrink * self._distances(X, mean, B))
 
-    def log_likelihood(self, X: Array, params: Array) -> Array:
-        """Log p(x | mu, Lambda) (N, K), base measure left out."""
-        D, x = self._D, X - self.origin
-        return quadratics(x, params[:, :D], params[:, D:-2]) + params[:, -2] + params[:, -1]
+    def self_log_likelihood(self, X: Array) -> Array:
+        """E log p(x | phi) of each row (N,) when its cluster has learnt that row alone."""
+        xp, D = namespace(X), self._D
+        mean, kappa, nu, B = self._prior
+        shrink = kappa / (kappa + 1)
+        distance = shrink * squares(X - self.origin - mean, B)
+        first = shrink * (nu + 1) * distance / (1 + distance) + D / (kappa + 1)
+        log_det = expected_log_det(np.array([nu + 1]), B[None])[0] - xp.log1p(distance)
+        return 0.5 * (log_det - first)
 
     def draw_params(self, eta: Array, rng: np.random.Generator) -> Array:
         """Draw [Lambda mu, -Lambda / 2, -mu^T Lambda mu / 2, log|Lambda| / 2], (K, E)."""

@@ -9,7 +9,7 @@ from scipy import sparse
 from evermix._xp import Array, digamma, gammaln, logsumexp
 from evermix.families._gamma import draw_log_gamma
 from evermix.families._hyper import positive_as_given, positive_columns
-from evermix.families.base import Family, finite
+from evermix.families.base import Family
 from evermix.kernels.multinomial import MultinomialWork, fuse_pairs, log_marginals
 from evermix.kernels.rising import factors
 from evermix.kernels.rows import SparseRows, plain
@@ -84,10 +84,10 @@ class Multinomial(Family):
         counts = sparse.csr_array(X).toarray()
         return np.column_stack([counts, counts.sum(axis=1)])
 
-    def accumulate(self, X: Array, r: Array) -> Array:
-        """Return summed counts and lengths (K, V + 1)."""
+    def features(self, X: Array) -> Array:
+        """Counts and length of each row, (N, V + 1), CSR."""
         counts = sparse.csr_array(X)
-        return np.vstack([counts.T @ r, counts.sum(axis=1) @ r]).T
+        return sparse.hstack([counts, counts.sum(axis=1)[:, None]], format="csr")
 
     def log_base(self, X: Array) -> Array:
         """Log multinomial coefficient of each row, (N,)."""
@@ -117,10 +117,13 @@ class Multinomial(Family):
             out[:, k] -= gammaln(total + length) - gammaln(total)
         return out
 
-    def log_likelihood(self, X: Array, params: Array) -> Array:
-        """Log p(x | word probabilities) (N, K), coefficient left out."""
-        counts, params = sparse.csr_array(X), finite(params)
-        return counts @ params[:, :-1].T + np.outer(counts.sum(axis=1), params[:, -1])
+    def self_log_likelihood(self, X: Array) -> Array:
+        """E log p(x | word probabilities) of each row (N,) when its cluster has learnt it alone."""
+        counts, alpha = sparse.csr_array(X), self._alpha
+        length = counts.sum(axis=1)
+        words = counts.data * digamma(alpha[counts.indices] + counts.data)
+        fit = np.bincount(_row_of(counts), words, minlength=counts.shape[0])
+        return fit - length * digamma(alpha.sum() + length)
 
     def numbers_seen(self, tally: Tally) -> Array:
         """How many words each cluster was learnt from, (K,)."""

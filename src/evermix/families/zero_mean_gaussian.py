@@ -13,11 +13,13 @@ from evermix.families._wishart import (
     draw_covariance_factor,
     draw_precision_factors,
     expected_log_det,
+    folded,
     inverse,
     log_det,
     log_normaliser,
-    quadratics,
+    products,
     squares,
+    unfolded,
     whiteners,
 )
 from evermix.families.base import Family
@@ -87,10 +89,17 @@ class ZeroMeanGaussian(Family):
         x = xp.asarray(X, dtype=xp.float64)
         return xp.reshape(x[:, :, None] * x[:, None, :], (x.shape[0], -1))
 
-    def accumulate(self, X: Array, r: Array) -> Array:
-        """Return summed statistics (K, D D), one cluster at a time."""
-        xp = namespace(X)
-        return xp.stack([xp.reshape((r[:, k, None] * X).T @ X, (-1,)) for k in range(r.shape[1])])
+    def features(self, X: Array) -> Array:
+        """Products x_d x_e with d <= e, (N, D (D + 1) / 2)."""
+        return products(X)
+
+    def slopes(self, params: Array) -> Array:
+        """Coefficients (K, D (D + 1) / 2) of the features."""
+        return folded(params[:, :-1])
+
+    def from_features(self, sums: Array) -> Array:
+        """Return statistics (K, D D) from sums of features."""
+        return unfolded(sums, self._D)
 
     def log_base(self, X: Array) -> Array:
         """-(D / 2) log 2 pi for each row, (N,)."""
@@ -116,10 +125,13 @@ class ZeroMeanGaussian(Family):
         scale = 0.5 * (D * math.log(2) - log_det(B))
         return gammas + scale - 0.5 * (nu + 1) * xp.log1p(_squares(X, B))
 
-    def log_likelihood(self, X: Array, params: Array) -> Array:
-        """Log p(x | Lambda) (N, K), base measure left out."""
-        first = namespace(params).zeros((params.shape[0], self._D))
-        return quadratics(X, first, params[:, :-1]) + params[:, -1]
+    def self_log_likelihood(self, X: Array) -> Array:
+        """E log p(x | phi) of each row (N,) when its cluster has learnt that row alone."""
+        assert self.nu is not None
+        B, nu = self._prior_B, self.nu + 1
+        distance = squares(X, B)
+        log_det = expected_log_det(np.array([nu]), B[None])[0] - namespace(X).log1p(distance)
+        return 0.5 * (log_det - nu * distance / (1 + distance))
 
     def draw_params(self, eta: Array, rng: np.random.Generator) -> Array:
         """Draw [-Lambda / 2, log|Lambda| / 2], (K, D D + 1)."""

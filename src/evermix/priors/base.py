@@ -18,7 +18,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from evermix._xp import Array, gammaln
+from evermix._xp import Array, digamma, gammaln
 from evermix.kernels.weights import new_weight
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "GibbsType",
     "HasPartition",
     "HasPredictive",
+    "HasSticks",
     "Prior",
     "finite_number",
     "occupancy",
@@ -155,3 +156,44 @@ class GibbsType(HasPredictive):
         blocks = fused - gammaln(a - sigma) - gammaln(b - sigma)
         # Soft K may be below 2, but a fused partition has a cluster.
         return blocks + self.log_v(n, max(K - 1.0, 1.0)) - self.log_v(n, K)
+
+
+class HasSticks(Prior, ABC):
+    r"""A prior whose weights are broken off a stick: :math:`w_k = v_k \prod_{l<k} (1 - v_l)`.
+
+    The fractions :math:`v_k` are independent Beta variables, and stay so given soft counts of the
+    clusters. Clusters behind those counted keep the prior's fractions and change nothing, so that
+    truncations are nested.
+    """
+
+    @abstractmethod
+    def sticks(self, K: int) -> tuple[Array, Array]:
+        """Beta parameters (K,) and (K,) of the first K fractions."""
+
+    def broken(self, mass: Array) -> tuple[Array, Array]:
+        """Beta parameters (K,) and (K,) of the fractions given the clusters' mass (K,)."""
+        a, b = self.sticks(len(mass))
+        later = np.cumsum(mass[::-1])[::-1] - mass
+        return a + mass, b + np.maximum(later, 0.0)
+
+    def expected_log_weights(self, mass: Array) -> Array:
+        """E log w_k (K,) given the clusters' mass (K,)."""
+        a, b = self.broken(mass)
+        total = digamma(a + b)
+        rest = np.cumsum(digamma(b) - total)
+        return digamma(a) - total + np.append(0.0, rest[:-1])
+
+    def log_stick_weights(self, mass: Array) -> Array:
+        """Log E w_k of the clusters and, last, of all behind them, (K + 1,)."""
+        a, b = self.broken(mass)
+        total = np.log(a + b)
+        rest = np.append(0.0, np.cumsum(np.log(b) - total))
+        return np.append(np.log(a) - total, 0.0) + rest
+
+    def log_stick_evidence(self, mass: Array) -> float:
+        """Log evidence of soft counts (K,), in this order, with the fractions integrated out."""
+        return float(np.sum(_log_beta(*self.broken(mass)) - _log_beta(*self.sticks(len(mass)))))
+
+
+def _log_beta(a: Array, b: Array) -> Array:
+    return gammaln(a) + gammaln(b) - gammaln(a + b)

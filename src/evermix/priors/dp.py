@@ -3,14 +3,17 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
+from evermix._xp import Array
 from evermix.kernels.weights import AFFINE, log_v
-from evermix.priors.base import POSITIVE, GibbsScalars, GibbsType, finite_number
+from evermix.priors.base import POSITIVE, GibbsScalars, GibbsType, HasSticks, finite_number
 
 __all__ = ["DP"]
 
 
 @dataclass(frozen=True)
-class DP(GibbsType):
+class DP(GibbsType, HasSticks):
     """Dirichlet process: few clusters, whose number grows like ``alpha * log(n)``.
 
     The partition is the Chinese restaurant process [ferguson1973]_.
@@ -49,3 +52,7 @@ class DP(GibbsType):
     def log_v(self, n: float, K: float) -> float:
         """Log V(n, K) = K log alpha + log Gamma(alpha) - log Gamma(alpha + n)."""
         return log_v(self.alpha, 0.0, 1.0, n, K)
+
+    def sticks(self, K: int) -> tuple[Array, Array]:
+        """Fractions of the stick are Beta(1, alpha)."""
+        return np.ones(K), np.full(K, self.alpha)

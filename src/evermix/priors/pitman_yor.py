@@ -4,16 +4,27 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
+from evermix._xp import Array
 from evermix.kernels.special import log_rising
 from evermix.kernels.weights import AFFINE
-from evermix.priors.base import POSITIVE, UNIT, GibbsScalars, GibbsType, Prior, finite_number
+from evermix.priors.base import (
+    POSITIVE,
+    UNIT,
+    GibbsScalars,
+    GibbsType,
+    HasSticks,
+    Prior,
+    finite_number,
+)
 from evermix.priors.dp import DP
 
 __all__ = ["PitmanYor"]
 
 
 @dataclass(frozen=True)
-class PitmanYor(GibbsType):
+class PitmanYor(GibbsType, HasSticks):
     """Pitman-Yor process: many small clusters, whose number grows like ``n ** discount``.
 
     A new cluster weighs ``alpha + discount * K`` [pitman1997]_.
@@ -70,3 +81,7 @@ class PitmanYor(GibbsType):
         else:
             tables = (K - 1) * math.log(d) + log_rising(alpha / d + 1, K - 1)
         return tables - log_rising(alpha + 1, n - 1)
+
+    def sticks(self, K: int) -> tuple[Array, Array]:
+        """The k-th fraction of the stick, from 1, is Beta(1 - discount, alpha + k discount)."""
+        return np.full(K, 1 - self.discount), self.alpha + self.discount * np.arange(1, K + 1)
