@@ -18,6 +18,7 @@ from scipy import sparse
 __all__ = [
     "arrays",
     "counts",
+    "find",
     "mean_and_error",
     "new_figure",
     "remember",
@@ -34,21 +35,22 @@ DATA = "EVERMIX_DATA"
 
 def counts(path: str) -> sparse.csr_array:
     """Return the documents (N, V) of a set of the data folder, or leave with a clear message."""
-    return sparse.csr_array(sparse.load_npz(_find(path)))
+    return sparse.csr_array(sparse.load_npz(find(path)))
 
 
 def arrays(path: str) -> dict[str, np.ndarray]:
     """Return the named arrays of a set that is one .npz file."""
-    with np.load(_find(path)) as file:
+    with np.load(find(path)) as file:
         return dict(file)
 
 
 def vocabulary(path: str) -> np.ndarray:
     """Return the words (V,) of a set."""
-    return np.array(_find(path).read_text(encoding="utf-8").split())
+    return np.array(find(path).read_text(encoding="utf-8").split())
 
 
-def _find(path: str) -> Path:
+def find(path: str) -> Path:
+    """Return where a file of the data folder is, or leave with a clear message."""
     folder = os.environ.get(DATA)
     if not folder:
         _leave(f"{DATA} is not set. Point it to the folder that holds {path}.")
