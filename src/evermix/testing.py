@@ -230,7 +230,7 @@ def _laps(engine: Engine, model: Model, X: Array, resume: bool = False) -> tuple
     batches = [Batch(X[s : s + size], np.ones(min(size, n - s)), k) for k, s in enumerate(starts)]
     results = RowResults.empty(n)
     rng = np.random.default_rng(0)
-    state = engine.start(model, rng)
+    state = engine.initial(model, rng)
 
     def watch(after: State, info: Info) -> None:
         nonlocal state
@@ -254,7 +254,7 @@ def _stream(
     engine: Engine, model: Model, X: Array, cuts: list[int], resume: bool = False
 ) -> tuple[State, RowResults]:
     rng = np.random.default_rng(0)
-    state = engine.start(model, rng)
+    state = engine.initial(model, rng)
     parts: list[RowResults] = []
 
     def keep(_: State, info: Info) -> None:

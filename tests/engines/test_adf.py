@@ -20,7 +20,7 @@ PRIORS = [DP(2.0), NGGP(1.0, 0.5, 1.0), NGGP(3.0, 0.25, 2.0, u="mode"), PitmanYo
 def stream(engine, model, X, weights=None):
     weights = np.ones(X.shape[0]) if weights is None else np.asarray(weights, float)
     rng = np.random.default_rng(0)
-    return engine.step(model, engine.start(model, rng), Batch(X, weights), rng)
+    return engine.step(model, engine.initial(model, rng), Batch(X, weights), rng)
 
 
 @pytest.mark.parametrize("name", FAMILIES)
@@ -132,7 +132,7 @@ def test_the_cap_is_kept_and_warns_once():
     X = documents(300, groups=8)
     model = replace(text_model(NGGP(10.0, 0.5, 1.0)), max_clusters=3)
     rng = np.random.default_rng(0)
-    state = ADF().start(model, rng)
+    state = ADF().initial(model, rng)
     with pytest.warns(CapacityWarning, match="max_clusters=3 at observation") as caught:
         state, _ = ADF().step(model, state, Batch(X[:150], np.ones(150)), rng)
         state, _ = ADF().step(model, state, Batch(X[150:], np.ones(150)), rng)

@@ -18,8 +18,8 @@ def test_batches_of_one_row_and_resumes_give_the_same_bits(name, monkeypatch):
     model, X = model_for(name, NGGP(5.0, 0.5, 1.0))
     weights = np.random.default_rng(0).choice([0.0, 0.2, 1.0, 3.0], X.shape[0])
     engine = ADF(birth=0.01, merge=0.0)
-    whole, info = engine.step(model, engine.start(model, None), Batch(X, weights), None)
-    state, evidence = engine.start(model, None), []
+    whole, info = engine.step(model, engine.initial(model, None), Batch(X, weights), None)
+    state, evidence = engine.initial(model, None), []
     for i in range(X.shape[0]):
         batch = Batch(X[i : i + 1], weights[i : i + 1])
         state, one = engine.step(model, state, batch, None)

@@ -31,7 +31,7 @@ def cut(X, weights=None, size=None):
 
 def fit(engine, model, batches, watch=(), seed=0):
     rng = np.random.default_rng(seed)
-    return run_laps(engine, model, engine.start(model, rng), batches, rng, watch)
+    return run_laps(engine, model, engine.initial(model, rng), batches, rng, watch)
 
 
 def dense_sites(state, n):
@@ -169,7 +169,7 @@ def test_an_emptied_cluster_stays_empty_when_the_loop_is_interrupted(monkeypatch
     X = np.array([[0.0]] * 6 + [[200.0], [-200.0]])
     model = Model(FixedGaussian(1.0, 1e4, n_features=1, origin=np.zeros(1)), DP(1e-3))
     engine, rng, batches = EP(laps=2, merge=None, tol=0.0), np.random.default_rng(0), cut(X)
-    state = engine.start(model, rng)
+    state = engine.initial(model, rng)
     # As a lap could leave it: row 0 alone in cluster 0, with a crumb of row 3; the rest in 1.
     end = np.array([1, 2, 3, 5, 6, 7, 8, 9])
     state.memo["0"] = {
@@ -234,7 +234,7 @@ def test_the_first_lap_is_that_of_the_filter(monkeypatch):
     seen = {}
     for engine in (ADF(birth=0.05), EP(laps=1, birth=0.05)):
         rng = np.random.default_rng(0)
-        seen[type(engine)], info = engine.step(model, engine.start(model, rng), cut(X)[0], rng)
+        seen[type(engine)], info = engine.step(model, engine.initial(model, rng), cut(X)[0], rng)
         seen[type(engine), "scores"] = info.results.log_predictive
     np.testing.assert_array_equal(seen[ADF].tally.mass, seen[EP].tally.mass)
     np.testing.assert_array_equal(seen[ADF].tally.stats, seen[EP].tally.stats)
@@ -274,7 +274,7 @@ def test_with_certain_assignments_the_cavity_predictive_is_exact(prior, rule):
 
 
 def _certain(model, sizes):
-    state = EP().start(model, np.random.default_rng(0))
+    state = EP().initial(model, np.random.default_rng(0))
     state.append(np.arange(len(sizes)))
     state.tally.mass[:] = state.tally.extras["hard"][:] = sizes
     return state

@@ -25,7 +25,7 @@ def chain(engine, model, X, seed=0):
     state = run_laps(
         engine,
         model,
-        engine.start(model, rng),
+        engine.initial(model, rng),
         [batch],
         rng,
         [lambda state, info: infos.append(info)],
@@ -89,7 +89,7 @@ def test_log_predictive_of_a_row_is_that_given_all_others():
     model, X = model_for("Multinomial", NGGP(2.0, 0.3, 1.0), n=40)
     rng = np.random.default_rng(5)
     engine, batch = Gibbs(sweeps=10), Batch(X, np.ones(40))
-    state, _ = engine.step(model, engine.start(model, rng), batch, rng)
+    state, _ = engine.step(model, engine.initial(model, rng), batch, rng)
     last = np.random.default_rng(0)
     last.bit_generator.state = rng.bit_generator.state
     i = last.permutation(40)[-1]

@@ -97,7 +97,7 @@ def listing(omega=None, paper=False, lost_else=False, twice=False, late=False, w
 def engine(rule="expected", birth=BIRTH, weights=WEIGHTS):
     adf, model = ADF(birth=birth, rule=rule), text_model(NGGP(A, SIGMA, TAU), ALPHA, V=8)
     batch = Batch(sparse.csr_matrix(X), weights)
-    state, info = adf.step(model, adf.start(model, None), batch, None)
+    state, info = adf.step(model, adf.initial(model, None), batch, None)
     return state.tally.mass, info.results.log_predictive
 
 

@@ -14,7 +14,7 @@ from evermix.families import FAMILIES
 
 def hard_state(model, X, labels):
     """A state in which every row belongs to one cluster for certain."""
-    state = ADF().start(model, None)
+    state = ADF().initial(model, None)
     K = max(labels) + 1
     r = np.eye(K)[labels]
     state.reserve(K + 2)
@@ -88,7 +88,7 @@ def test_joining_conserves_mass_and_statistics_in_a_stream(monkeypatch):
     model = text_model(NGGP(20.0, 0.5, 1.0))
     rng = np.random.default_rng(0)
     engine = ADF(birth=0.01, merge=0.0)
-    state, info = engine.step(model, engine.start(model, rng), Batch(X, np.ones(600)), rng)
+    state, info = engine.step(model, engine.initial(model, rng), Batch(X, np.ones(600)), rng)
     assert info.merges
     assert state.tally.mass.sum() + state.latents["dropped"][0] == pytest.approx(600, rel=1e-9)
     alive = set(state.tally.ids.tolist())

@@ -29,7 +29,7 @@ def batch_of(X):
 def fitted(engine, model, X, seed=0):
     """The state after all sweeps, and what was told of each."""
     rng, infos = np.random.default_rng(seed), []
-    state = engine.start(model, rng)
+    state = engine.initial(model, rng)
     state = run_laps(engine, model, state, [batch_of(X)], rng, [lambda _, i: infos.append(i)])
     return state, [info for info in infos if info.rows]
 
@@ -102,7 +102,7 @@ def test_a_chain_that_was_saved_goes_on_as_if_it_had_not_been(hybrid):
     engine = Slice(sweeps=6, hybrid=hybrid, hyperpriors={"a": Gamma(1.0, 1.0)})
     whole, _ = fitted(engine, model, X)
     rng = np.random.default_rng(0)
-    state = engine.start(model, rng)
+    state = engine.initial(model, rng)
     for _ in range(6):
         state, _ = engine.step(model, state, batch_of(X), rng)
         state = State.from_arrays(*state.to_arrays())

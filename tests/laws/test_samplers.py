@@ -43,7 +43,7 @@ def batch_of(X):
 def walk(engine, model, X, sweeps, skip=20):
     """Yield the state after each sweep, the first ones left out."""
     rng, batch = np.random.default_rng(0), batch_of(X)
-    state = engine.start(model, rng)
+    state = engine.initial(model, rng)
     for sweep in range(sweeps + skip):
         state, _ = engine.step(model, state, batch, rng)
         if sweep >= skip:
@@ -216,7 +216,7 @@ def prior_draws(size, rng):
 def joint_chain(engine, model, sweeps, rng):
     """Draws of a chain that alternates new data given all, and a sweep given the data."""
     engine, out = replace(engine, hyperpriors=LAWS), []
-    state, labels = engine.start(model, rng), np.arange(len(LENGTHS))
+    state, labels = engine.initial(model, rng), np.arange(len(LENGTHS))
     for _ in range(sweeps):
         first = rng.binomial(LENGTHS, rng.beta(0.5, 0.5, size=len(LENGTHS))[labels])
         X = sparse.csr_matrix(np.column_stack([first, LENGTHS - first]).astype(float))

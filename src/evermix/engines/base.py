@@ -140,7 +140,7 @@ class Engine(ABC):
         del model, weights
 
     @abstractmethod
-    def start(self, model: Model, rng: np.random.Generator) -> State:
+    def initial(self, model: Model, rng: np.random.Generator) -> State:
         """Return the state before any data."""
 
     @abstractmethod

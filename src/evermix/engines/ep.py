@@ -94,9 +94,9 @@ class EP(Filter):
         if not 0 <= self.validation < 1:
             raise ValueError(f"validation must lie in [0, 1), got {self.validation}.")
 
-    def start(self, model: Model, rng: np.random.Generator) -> State:
+    def initial(self, model: Model, rng: np.random.Generator) -> State:
         """Return the state before any data."""
-        state = super().start(model, rng)
+        state = super().initial(model, rng)
         state.latents["seed"] = rng.integers(2**63 - 1, size=1)
         # Of this lap: largest change of a responsibility, mass that moved, log predictive density
         # of the rows that are learnt, and of those that are held out.

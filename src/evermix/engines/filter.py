@@ -79,7 +79,7 @@ class Filter(Engine):
                 "would have no weight and never grow. Use rule='expected'."
             )
 
-    def start(self, model: Model, rng: np.random.Generator) -> State:
+    def initial(self, model: Model, rng: np.random.Generator) -> State:
         """Return the state before any data."""
         del rng
         assert isinstance(model.prior, HasPredictive)  # `needs` says so

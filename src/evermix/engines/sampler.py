@@ -123,7 +123,7 @@ class Sampler(Engine):
                 "2."
             )
 
-    def start(self, model: Model, rng: np.random.Generator) -> State:
+    def initial(self, model: Model, rng: np.random.Generator) -> State:
         """Return the state before any data."""
         del rng
         latents: dict[str, Array] = {name: np.zeros(1) for name in ("capped", "dropped")}

@@ -83,9 +83,9 @@ class Slice(Sampler):
         """Whether U is part of the chain's state: always."""
         return True
 
-    def start(self, model: Model, rng: np.random.Generator) -> State:
+    def initial(self, model: Model, rng: np.random.Generator) -> State:
         """Return the state before any data."""
-        state = super().start(model, rng)
+        state = super().initial(model, rng)
         state.latents["crowded"] = np.zeros(1)
         return state
 

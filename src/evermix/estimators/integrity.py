@@ -25,7 +25,7 @@ def check_learnt(
     if not np.all(np.isfinite(family.log_partition(family.eta0[None, :]))):
         raise ValueError(f"the family {family!r} has hyperparameters that cannot be.")
     engine.check(model)
-    fresh = engine.start(model, generator(0))
+    fresh = engine.initial(model, generator(0))
     _alike("column", fresh.columns, state.columns, rows=slice(1, None))
     _alike("latent", fresh.latents, state.latents, rows=slice(None))
     _alike("extra", fresh.tally.extra_buffers, state.tally.extra_buffers, rows=slice(1, None))

@@ -155,7 +155,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
 
     def _start(self, model: Model) -> None:
         self._rng = generator(self.random_state)
-        self._state = self._taught.start(model, self._rng)
+        self._state = self._taught.initial(model, self._rng)
         self._results = RowResults.empty(0)
         self._model = model
 
@@ -169,7 +169,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
             )
         if self._model is not None:
             engine.check(self._model)
-            if engine.start(self._model, generator(0)).latents.keys() != self._state.latents.keys():
+            if engine.initial(self._model, generator(0)).latents.keys() != self._state.latents.keys():
                 raise ValueError(
                     f"the model was begun with {before!r}, and {engine!r} learns other things "
                     "(hyperparameters, or U). Set the engine back, or call fit."

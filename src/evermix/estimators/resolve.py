@@ -69,5 +69,5 @@ def _evidence(model: Model, X: Array) -> float:
     batch = Batch(X, np.ones(X.shape[0]))
     watch: Any = lambda state, info: total.append(info.log_predictive)  # noqa: E731
     with warnings.catch_warnings(action="ignore", category=CapacityWarning):
-        state = run(engine, model, engine.start(model, rng), [batch], rng, [watch])
+        state = run(engine, model, engine.initial(model, rng), [batch], rng, [watch])
     return -np.inf if state.latents["capped"][0] else sum(total)
