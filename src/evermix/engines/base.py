@@ -16,6 +16,9 @@ from evermix.state import State
 __all__ = ["Batch", "CapacityWarning", "Engine", "Info", "RowResults"]
 
 
+ROWS = 4096  # in a batch: few enough for progress, enough to cost nothing
+
+
 class CapacityWarning(UserWarning):
     """The number of clusters reached ``max_clusters``."""
 
@@ -143,11 +146,22 @@ class Engine(ABC):
     def initial(self, model: Model, rng: np.random.Generator) -> State:
         """Return the state before any data."""
 
+    def begin(
+        self, model: Model, state: State, batches: Sequence[Batch], rng: np.random.Generator
+    ) -> State:
+        """Look at the data before the first of many laps.   Consumes: state."""
+        del model, batches, rng
+        return state
+
     @abstractmethod
     def step(
         self, model: Model, state: State, batch: Batch, rng: np.random.Generator
     ) -> tuple[State, Info]:
         """Learn one batch.   Consumes: state."""
+
+    def batch_rows(self, n: int) -> int:
+        """Return how many of n rows a batch shall have."""
+        return n if self.whole else ROWS
 
     def order(self, state: State, n: int) -> Array:
         """Return the order (n,) in which this lap visits the n batches."""

@@ -55,6 +55,9 @@ def run_laps(
     Consumes: state.
     """
     observers = tuple(observers)
+    if state.lap == state.at == 0:
+        with interrupts_wait():
+            state = engine.begin(model, state, batches, rng)
     while state.at or not engine.finished(state):  # a lap that was begun is ended
         order = engine.order(state, len(batches))
         while state.at < len(batches):

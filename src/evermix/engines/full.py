@@ -1,0 +1,82 @@
+"""Full variational Bayes: one global step a lap, from all rows at once."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evermix._xp import host
+from evermix.engines.base import Batch, Info
+from evermix.engines.variational import Variational
+from evermix.model import Model
+from evermix.state import Record, State
+
+__all__ = ["FullVB"]
+
+
+@dataclass(frozen=True)
+class FullVB(Variational):
+    """Coordinate ascent on the evidence lower bound, with a fixed number of clusters.
+
+    Parameters
+    ----------
+    laps : int
+        At most so many passes over the data.
+    truncation : int
+        Number of clusters. Those that own no row are dropped when the fit ends.
+    start : {"kmeans++", "random", "one"} or str
+        Where the clusters start: at rows that are far from each other, in the family's own
+        divergence; at rows drawn at random; as one cluster; or at those of a saved model (a path).
+    tol : float
+        Stop when a lap raises the bound by no more than this many nats.
+    top : int or None
+        Share each row among at most so many clusters; None for all.
+    """
+
+    laps: int = 100
+    truncation: int = 25
+    start: str = "kmeans++"
+    tol: float = 0.01
+    top: int | None = None
+
+    def step(
+        self, model: Model, state: State, batch: Batch, rng: np.random.Generator
+    ) -> tuple[State, Info]:
+        """Sum up one batch; beliefs change when the lap ends.   Consumes: state."""
+        began = time.perf_counter()
+        summary = self.summarise(model, state.tally, batch)
+        sums = state.memo.get("lap")
+        named = {"mass": summary.mass, "sums": summary.sums, "entropy": summary.entropy}
+        if sums is None:
+            base = host(model.family.log_base(batch.X)) @ host(batch.weights)
+            state.memo["lap"] = named | {"base": np.full(1, base)}
+        else:
+            base = host(model.family.log_base(batch.X)) @ host(batch.weights)
+            for name, values in named.items():
+                sums[name] = sums[name] + values
+            sums["base"] = sums["base"] + base
+        state.clock += int(np.count_nonzero(batch.weights))
+        return state, self.told(model, state, batch, summary, began)
+
+    def end_lap(
+        self, model: Model, state: State, batches: Sequence[Batch], rng: np.random.Generator
+    ) -> tuple[State, Info]:
+        """Make the global step.   Consumes: state."""
+        del batches, rng
+        began = time.perf_counter()
+        sums: Record = state.memo.pop("lap")
+        tally = state.tally
+        tally.mass[:], tally.extras["entropy"][:] = sums["mass"], sums["entropy"]
+        tally.stats[:] = model.family.from_features(sums["sums"])
+        state.latents["base"][:] = sums["base"]
+        bound = self.bound(model, state)
+        state.latents["bound"][:] = bound, state.latents["bound"][0]
+        return state, Info(
+            rows=0,
+            clock=state.clock,
+            K=tally.K,
+            seconds=time.perf_counter() - began,
+            lap=state.lap,
+            scalars={"elbo": bound},
+        )

@@ -1,0 +1,174 @@
+r"""The local step of variational inference: what a batch says, given beliefs about the clusters.
+
+Every row is shared among the clusters in proportion to
+
+.. math::
+
+    r_{nk} \propto \exp(E \log w_k + E \log p(x_n | \phi_k)),
+
+which is the best choice given the rest. All else that inference needs of a batch are sums over its
+rows: mass, features and entropy of every cluster, and what moves would change of them. They are
+computed here in one go, by array maths alone, in parts that stay in fast memory. Nothing here looks
+at a state, so that it may run anywhere.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from evermix._xp import Array, host, namespace
+from evermix.engines.base import Batch
+from evermix.families.base import finite
+from evermix.model import Model
+from evermix.priors.base import HasSticks
+
+__all__ = ["NO_PLAN", "Beliefs", "Plan", "Summary", "Trial", "believe", "share", "summarise"]
+
+HELD = 1e-3  # share of a row above which a trial asks how its children divide it
+
+
+class Beliefs(NamedTuple):
+    """Expected log joint density of a row and each cluster: linear in the row's features."""
+
+    slopes: Array  # (K, F)
+    intercepts: Array  # (K,)
+
+
+class Trial(NamedTuple):
+    """A proposal to replace some clusters by others, their *children*.
+
+    The children share what their parents hold, and nothing else; so every other cluster is what it
+    would be anyway, and trials of different parents do not disturb each other.
+    """
+
+    parents: Array  # (M,) positions
+    children: Beliefs
+
+
+class Plan(NamedTuple):
+    """What a lap shall find out beside the clusters' own sums."""
+
+    pairs: Array  # (P, 2) positions of clusters whose union's entropy is wanted
+    trials: tuple[Trial, ...] = ()
+
+
+NO_PLAN = Plan(np.empty((0, 2), dtype=np.int64))
+
+
+class Summary(NamedTuple):
+    """What a batch says: sums over its rows, and the nearest cluster of each row."""
+
+    mass: Array  # (K,)
+    sums: Array  # (K, F) of features
+    entropy: Array  # (K,)
+    pairs: Array  # (P,) entropy of the union of each planned pair
+    child_mass: Array  # (C,) of the children of all trials, one after another
+    child_sums: Array  # (C, F)
+    child_entropy: Array  # (C,)
+    owner: Array  # (N,) position of the cluster with the largest share
+    child_owner: Array  # (N,) number of the child with the largest share, -1 outside trials
+    share: Array  # (N,) the owner's share
+    log_norm: Array  # (N,) log of the sum over clusters of exp(expected log joint)
+
+
+def believe(model: Model, mass: Array, stats: Array) -> Beliefs:
+    """Return what is believed of clusters with this mass (K,) and these statistics (K, S)."""
+    family, prior = model.family, model.prior
+    assert isinstance(prior, HasSticks)  # the engine's `needs` says so
+    params = finite(family.mean_params(family.posterior(stats, mass)))
+    counts = np.sum(params[:, family.n_stats :], axis=1)
+    return Beliefs(family.slopes(params), counts + prior.expected_log_weights(mass))
+
+
+def share(scores: Array, top: int | None = None) -> tuple[Array, Array]:
+    """Return log shares (N, K) of scores (N, K), and the log of their sum (N, 1).
+
+    With ``top``, only the largest that many of each row get a share.
+    """
+    xp = namespace(scores)
+    if top is not None and top < scores.shape[1]:
+        least = xp.sort(scores, axis=1)[:, -top][:, None]
+        scores = xp.where(scores >= least, scores, -xp.inf)
+    peak = xp.max(scores, axis=1, keepdims=True)
+    log_norm = peak + xp.log(xp.sum(xp.exp(scores - peak), axis=1, keepdims=True))
+    return scores - log_norm, log_norm
+
+
+def summarise(
+    model: Model, beliefs: Beliefs, batch: Batch, plan: Plan = NO_PLAN, top: int | None = None
+) -> Summary:
+    """Share the rows of a batch among the clusters, and sum up."""
+    parts = [
+        _part(model, beliefs, Batch(batch.X[rows, :], batch.weights[rows]), plan, top)
+        for rows in model.family.chunks(batch.X)
+    ]
+    columns = list(zip(*parts, strict=True))
+    totals = [host(sum(values[1:], values[0])) for values in columns[:7]]
+    lists = [np.concatenate([host(part) for part in values]) for values in columns[7:]]
+    return Summary(*totals, *lists)
+
+
+def _part(
+    model: Model, beliefs: Beliefs, batch: Batch, plan: Plan, top: int | None
+) -> tuple[Array, ...]:
+    """Return the entries of a summary of a few rows."""
+    F = model.family.features(batch.X)
+    xp = namespace(batch.weights)
+    w = xp.asarray(batch.weights)[:, None]
+    log_r, log_norm = share(F @ xp.asarray(beliefs.slopes.T) + xp.asarray(beliefs.intercepts), top)
+    r = xp.exp(log_r)
+    wr = w * r
+    mass, sums = xp.sum(wr, axis=0), wr.T @ F
+    entropy = -xp.sum(xp.where(r > 0, wr * log_r, 0.0), axis=0)
+    a, b = (xp.take(r, xp.asarray(plan.pairs[:, side]), axis=1) for side in (0, 1))
+    pairs = xp.sum(w * _entropy(a + b), axis=0)
+    children = [_children(trial, F, r, w, mass, sums) for trial in plan.trials]
+    offsets = np.cumsum([0] + [len(trial.children.intercepts) for trial in plan.trials])
+    child_owner = xp.full((F.shape[0],), -1)
+    for first, found in zip(offsets, children, strict=False):
+        child_owner = xp.where(found[3] >= 0, found[3] + int(first), child_owner)
+    joined = [xp.concat(column, axis=0) for column in list(zip(*children, strict=True))[:3]]
+    empty = [xp.zeros((0,)), xp.zeros((0, beliefs.slopes.shape[1])), xp.zeros((0,))]
+    owner = xp.argmax(r, axis=1)
+    best = xp.max(r, axis=1)
+    return mass, sums, entropy, pairs, *(joined or empty), owner, child_owner, best, log_norm[:, 0]
+
+
+def _children(
+    trial: Trial, F: Array, r: Array, w: Array, mass: Array, sums: Array
+) -> tuple[Array, Array, Array, Array]:
+    """Return mass, sums and entropy of the children of a trial, and each row's nearest child.
+
+    Rows of which the parents hold next to nothing go to the first child, the largest.
+    """
+    xp = namespace(r)
+    parents = xp.asarray(trial.parents)
+    whole = xp.sum(xp.take(r, parents, axis=1), axis=1)
+    (rows,) = xp.nonzero(whole > HELD)
+    held, weight = xp.take(whole, rows)[:, None], xp.take(w, rows, axis=0)
+    part = F[rows] if sparse.issparse(F) else xp.take(F, rows, axis=0)
+    scores = part @ xp.asarray(trial.children.slopes.T) + xp.asarray(trial.children.intercepts)
+    log_rho, _ = share(scores)
+    rc = held * xp.exp(log_rho)
+    first = xp.asarray(np.eye(1, rc.shape[1])[0])
+    child_mass, child_sums = xp.sum(weight * rc, axis=0), (weight * rc).T @ part
+    left_mass = xp.sum(xp.take(mass, parents)) - xp.sum(child_mass)
+    left_sums = xp.sum(xp.take(sums, parents, axis=0), axis=0) - xp.sum(child_sums, axis=0)
+    rest = xp.sum(xp.where(whole > HELD, 0.0, w[:, 0] * _entropy(whole)))
+    entropy = xp.sum(weight * _entropy(rc), axis=0) + first * rest
+    nearest = np.full(r.shape[0], -1)
+    nearest[host(rows)] = host(xp.argmax(rc, axis=1))
+    return (
+        child_mass + first * left_mass,
+        child_sums + first[:, None] * left_sums,
+        entropy,
+        xp.where(whole > 0.5, xp.asarray(nearest), -1),
+    )
+
+
+def _entropy(r: Array) -> Array:
+    """-r log r, 0 at 0."""
+    xp = namespace(r)
+    return -r * xp.log(xp.where(r > 0, r, 1.0))
+

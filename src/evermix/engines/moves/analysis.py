@@ -1,0 +1,111 @@
+"""A fresh analysis of a sample: how would these rows fall apart, if nothing were known of them?
+
+Full variational inference on a few thousand rows, each standing for many, from seeds far from each
+other, with merges wherever they raise the bound.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from evermix._xp import Array
+from evermix.engines.bound import fused_sticks, log_evidence
+from evermix.engines.local import Beliefs, believe, share
+from evermix.engines.seeding import Sample, seed
+from evermix.model import Model
+from evermix.priors.base import HasSticks
+
+__all__ = ["Clusters", "analyse", "refine", "valued"]
+
+ROUNDS = 4  # of merges
+LAPS = 8  # between merges
+LEAST = 1e-2  # rows below which a cluster of a sample is dropped
+
+
+class Clusters(NamedTuple):
+    """Clusters of a sample, the largest first."""
+
+    mass: Array  # (K,)
+    stats: Array  # (K, S)
+    entropy: Array  # (K,)
+    value: float  # what they add to the bound, the order of sticks aside
+
+    def beliefs(self, model: Model) -> Beliefs:
+        """Return what is believed of them, as if nothing else existed."""
+        return believe(model, self.mass, self.stats)
+
+
+def analyse(
+    model: Model, sample: Sample, K: int, rng: np.random.Generator, merge: bool = True
+) -> Clusters:
+    """Find up to K clusters in a sample."""
+    nearest = seed(sample, K, rng)
+    r = np.zeros((len(sample), K))
+    r[np.arange(len(sample)), nearest] = 1.0
+    return refine(model, sample, valued(model, sample, r)[0], merge)
+
+
+def refine(model: Model, sample: Sample, found: Clusters, merge: bool = True) -> Clusters:
+    """Improve clusters of a sample until they settle, and merge them where that is better."""
+    for _ in range(ROUNDS):
+        found, r = _settled(model, sample, found)
+        fewer = _merged(model, sample, found, r) if merge else None
+        if fewer is None:
+            break
+        found = fewer
+    return found
+
+
+def _settled(model: Model, sample: Sample, found: Clusters) -> tuple[Clusters, Array]:
+    """Make a few laps of full variational inference; return also the shares (N, K)."""
+    for _ in range(LAPS):
+        beliefs = found.beliefs(model)
+        log_r, _ = share(sample.features @ beliefs.slopes.T + beliefs.intercepts)
+        before = found.value
+        found, r = valued(model, sample, np.exp(log_r))
+        if found.value - before < 1e-5 * len(sample):
+            break
+    return found, r
+
+
+def valued(model: Model, sample: Sample, r: Array) -> tuple[Clusters, Array]:
+    """Return the clusters that shares r (N, K) make, the largest first, and their shares."""
+    mass = sample.weights @ r
+    order = np.argsort(-mass, kind="stable")
+    order = order[mass[order] > LEAST * sample.weights.min()]
+    r, mass = r[:, order], mass[order]
+    wr = sample.weights[:, None] * r
+    stats = model.family.from_features(wr.T @ sample.features)
+    entropy = -np.sum(wr * np.log(np.where(r > 0, r, 1.0)), axis=0)
+    return _with_value(model, mass, stats, entropy), r
+
+
+def _with_value(model: Model, mass: Array, stats: Array, entropy: Array) -> Clusters:
+    assert isinstance(model.prior, HasSticks)
+    value = log_evidence(model, mass, stats).sum() + entropy.sum()
+    value += model.prior.log_stick_evidence(mass)
+    return Clusters(mass, stats, entropy, float(value))
+
+
+def _merged(model: Model, sample: Sample, found: Clusters, r: Array) -> Clusters | None:
+    """Merge disjoint pairs where that raises the value; None if there are none."""
+    K = len(found.mass)
+    if K < 2:
+        return None
+    a, b = np.triu_indices(K, 1)
+    alone = log_evidence(model, found.mass, found.stats)
+    fused = log_evidence(model, found.mass[a] + found.mass[b], found.stats[a] + found.stats[b])
+    gain = fused - alone[a] - alone[b] + fused_sticks(model, found.mass, np.stack([a, b], axis=1))
+    taken: set[int] = set()
+    for p in np.argsort(-gain):
+        i, j = int(a[p]), int(b[p])
+        if not gain[p] > 0:
+            break
+        if i in taken or j in taken:
+            continue
+        both = r[:, i] + r[:, j]
+        left = sample.weights @ (-both * np.log(np.where(both > 0, both, 1.0)))
+        if gain[p] + left - found.entropy[i] - found.entropy[j] > 0:
+            taken |= {i, j}
+            r[:, i], r[:, j] = both, 0.0
+    return valued(model, sample, r)[0] if taken else None

@@ -1,0 +1,126 @@
+"""What memoized inference remembers of each batch: its sums, from which all totals follow.
+
+A record holds the entries of a :class:`~evermix.engines.local.Summary` and the ids of its clusters.
+Totals are sums over records, so a batch that is visited again first takes its old sums out. Moves
+change the records of all batches in the same way, so that the totals stay sums over records.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from evermix._xp import Array
+from evermix.engines.local import Summary
+from evermix.state import Lineage, Record
+
+__all__ = ["Change", "aligned", "changed", "to_record", "totals"]
+
+SUMMED = ("mass", "sums", "entropy", "pairs", "child_mass", "child_sums", "child_entropy", "base")
+PLANNED = ("pairs", "child_mass", "child_sums", "child_entropy")
+
+
+def to_record(summary: Summary, ids: Array, base: float) -> Record:
+    """Return the record of a batch with the clusters ``ids`` (K,)."""
+    record = {name: getattr(summary, name) for name in SUMMED[:-1]}
+    return record | {
+        "ids": ids.copy(),
+        "owner": summary.owner.astype(np.int32),
+        "child_owner": summary.child_owner.astype(np.int32),
+        "base": np.full(1, base),
+    }
+
+
+def totals(records: Iterable[Record]) -> Record:
+    """Return the sums over records of the same clusters."""
+    sums: Record = {}
+    for record in records:
+        for name in SUMMED:
+            if name in sums:
+                sums[name] += record[name]
+            else:
+                sums[name] = np.array(record[name])
+    return sums
+
+
+def aligned(record: Record, ids: Array, lineage: Lineage) -> Record:
+    """Return a record in terms of the clusters ``ids`` (K,) that are there today.
+
+    What belonged to clusters that were dropped is left out.
+    """
+    if np.array_equal(record["ids"], ids):
+        return record
+    today = lineage.current(record["ids"])
+    place = {int(k): row for row, k in enumerate(ids)}
+    rows = np.array([place.get(int(k), -1) for k in today], dtype=np.int64)
+    kept = rows >= 0
+    out = dict(record)
+    for name in ("mass", "sums", "entropy"):
+        values = np.zeros((len(ids), *record[name].shape[1:]))
+        np.add.at(values, rows[kept], record[name][kept])
+        out[name] = values
+    out["ids"], out["owner"] = ids.copy(), rows[record["owner"]].astype(np.int32)
+    return out
+
+
+class Change:
+    """What moves do to the clusters of every batch: fuse pairs, put children in place of parents.
+
+    Parameters
+    ----------
+    K : int
+        Number of clusters before.
+    merges : list of (int, int, int)
+        Positions of the cluster that stays and of the one that goes, and the number of the pair.
+    replaced : list of (parents, children)
+        Positions (M,) of parents, and the numbers of the children (J,) that replace them.
+    order : array (new K,)
+        The new clusters, in order: positions below K are old clusters, K + c is child c.
+    """
+
+    def __init__(
+        self,
+        K: int,
+        merges: list[tuple[int, int, int]],
+        replaced: list[tuple[Array, Array]],
+        order: Array,
+    ) -> None:
+        self.K, self.merges, self.replaced, self.order = K, merges, replaced, order
+
+
+def changed(record: Record, change: Change, ids: Array) -> Record:
+    """Return the record after moves, with the new clusters' ``ids`` (K,)."""
+    K, n_children = change.K, len(record["child_mass"])
+    mass, sums, entropy = (record[name].copy() for name in ("mass", "sums", "entropy"))
+    heir = np.arange(K + n_children)
+    for stays, goes, pair in change.merges:
+        mass[stays] += mass[goes]
+        sums[stays] += sums[goes]
+        entropy[stays] = record["pairs"][pair]
+        heir[goes] = stays
+    owner = heir[record["owner"]]
+    for parents, children in change.replaced:
+        mine = np.isin(owner, parents)
+        to = record["child_owner"][mine]
+        owner[mine] = K + np.where(np.isin(to, children), to, children[0])
+    place = np.full(K + n_children, -1)
+    place[change.order] = np.arange(len(change.order))
+    return {
+        "mass": np.append(mass, record["child_mass"])[change.order],
+        "sums": np.concatenate([sums, record["child_sums"]])[change.order],
+        "entropy": np.append(entropy, record["child_entropy"])[change.order],
+        "ids": ids.copy(),
+        "owner": place[owner].astype(np.int32),
+        "base": record["base"],
+        **forgotten(len(owner), sums.shape[1]),
+    }
+
+
+def forgotten(n: int, width: int) -> Record:
+    """Return what a record of n rows says of plans when there are none."""
+    return {
+        "pairs": np.zeros(0),
+        "child_mass": np.zeros(0),
+        "child_sums": np.zeros((0, width)),
+        "child_entropy": np.zeros(0),
+        "child_owner": np.full(n, -1, dtype=np.int32),
+    }
