@@ -1,6 +1,7 @@
 r"""The Wishart distribution, with B the inverse of its scale matrix: E[Lambda] = nu B^-1."""
 
 import math
+from functools import cache
 
 import numpy as np
 
@@ -93,20 +94,26 @@ def products(x: Array) -> Array:
 
 def folded(second: Array) -> Array:
     """Return flat matrices (K, D D) as coefficients of :func:`products`, (K, D (D + 1) / 2)."""
-    xp = namespace(second)
-    D = math.isqrt(second.shape[1])
-    M = xp.reshape(second, (-1, D, D))
-    M = M + xp.matrix_transpose(M)
-    rows = [xp.concat([M[:, d, d : d + 1] / 2, M[:, d, d + 1 :]], axis=1) for d in range(D)]
-    return xp.concat(rows, axis=1)
+    xp, (upper, lower, half, _) = namespace(second), _places(math.isqrt(second.shape[1]))
+    both = (xp.take(second, xp.asarray(side), axis=1) for side in (upper, lower))
+    return xp.asarray(half) * (next(both) + next(both))
 
 
 def unfolded(sums: Array, D: int) -> Array:
     """Return sums of products (K, D (D + 1) / 2) as flat symmetric matrices, (K, D D)."""
     xp = namespace(sums)
-    start = [d * D - d * (d - 1) // 2 - d for d in range(D)]  # entry (d, e) is at start[d] + e
-    where = [start[min(d, e)] + max(d, e) for d in range(D) for e in range(D)]
-    return xp.take(sums, xp.asarray(where), axis=1)
+    return xp.take(sums, xp.asarray(_places(D)[3]), axis=1)
+
+
+@cache
+def _places(D: int) -> tuple[Array, Array, Array, Array]:
+    """Where entry (d, e), d <= e, of a flat matrix is, and (e, d); 1/2 on the diagonal; the way
+    back, (D D,).
+    """
+    d, e = np.triu_indices(D)
+    back = np.zeros((D, D), dtype=np.int64)
+    back[d, e] = back[e, d] = np.arange(len(d))
+    return d * D + e, e * D + d, np.where(d == e, 0.5, 1.0), back.ravel()
 
 
 def draw_covariance_factor(nu: float, B: Array, rng: np.random.Generator) -> Array:

@@ -13,6 +13,7 @@ everything else is derived here, once.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -152,8 +153,7 @@ class Family(ABC):
 
     def log_marginal(self, stats: Array, mass: Array) -> Array:
         """Log marginal likelihood of each cluster (K,), base measure left out."""
-        prior = self.log_partition(self.eta0[None, :])
-        return self.log_partition(self.posterior(stats, mass)) - prior
+        return self.log_partition(self.posterior(stats, mass)) - self._log_prior
 
     def log_marginals(self, tally: Tally) -> Array:
         """Log marginal likelihood of each cluster of a tally (K,), base measure left out."""
@@ -230,6 +230,11 @@ class Family(ABC):
         gone = seen[rows] @ mean.T - marginal[rows, None]
         stays = mean[rows] @ seen.T - marginal
         return np.maximum(gone, stays)
+
+    @cached_property
+    def _log_prior(self) -> Array:
+        """Log normaliser of the prior, (1,)."""
+        return self.log_partition(self.eta0[None, :])
 
     # ---- kernels ---------------------------------------------------------------------------
 

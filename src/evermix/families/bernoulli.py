@@ -1,6 +1,7 @@
 r"""Rows of zeros and ones: presence, answers, black-and-white pixels."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, Self
 
 import numpy as np
@@ -65,7 +66,7 @@ class Bernoulli(Family):
         """D."""
         return self._D
 
-    @property
+    @cached_property
     def eta0(self) -> Array:
         """Prior [a, a + b], (2 D,)."""
         a, b = self._prior
@@ -132,6 +133,6 @@ class Bernoulli(Family):
         assert self.n_features is not None
         return self.n_features
 
-    @property
+    @cached_property
     def _prior(self) -> tuple[Array, Array]:
         return positive_columns("a", self.a, self._D), positive_columns("b", self.b, self._D)

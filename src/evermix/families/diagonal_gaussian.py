@@ -2,6 +2,7 @@ r"""Clusters with a mean and a variance for each column: embeddings, many measur
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, Self
 
 import numpy as np
@@ -106,7 +107,7 @@ class DiagonalGaussian(Family):
         """2 D."""
         return 2 * self._D
 
-    @property
+    @cached_property
     def eta0(self) -> Array:
         """Prior [kappa m, 2 b + kappa m^2, kappa, 2 a] about the origin, (2 D + 2,)."""
         mean, kappa, shape, rate = self._prior
@@ -199,7 +200,7 @@ class DiagonalGaussian(Family):
         assert self.n_features is not None
         return self.n_features
 
-    @property
+    @cached_property
     def _prior(self) -> tuple[Array, float, float, Array]:
         """Mean (about the origin), kappa, shape and rate of the prior."""
         assert self.kappa is not None and self.shape is not None

@@ -2,6 +2,7 @@ r"""Clusters with a mean and a known variance: round blobs, a soft k-means."""
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, Self
 
 import numpy as np
@@ -81,7 +82,7 @@ class FixedGaussian(Family):
         """D."""
         return self._D
 
-    @property
+    @cached_property
     def eta0(self) -> Array:
         """Prior [kappa m, kappa] about the origin, (2 D,)."""
         mean, kappa, _ = self._prior
@@ -168,7 +169,7 @@ class FixedGaussian(Family):
     def _variance(self) -> Array:
         return positive_columns("variance", self.variance, self._D)
 
-    @property
+    @cached_property
     def _prior(self) -> tuple[Array, Array, Array]:
         """Mean (about the origin), kappa and variance of each column."""
         mean = column("mean", self.mean, self._D) - self.origin

@@ -2,6 +2,7 @@ r"""Clusters with a mean and a full covariance."""
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, Self
 
 import numpy as np
@@ -112,7 +113,7 @@ class Gaussian(Family):
         D = self._D
         return D + D * D
 
-    @property
+    @cached_property
     def eta0(self) -> Array:
         """Prior [kappa m, B + kappa m m^T, kappa, nu] about the origin, (D + D D + 2,)."""
         mean, kappa, nu, B = self._prior
@@ -238,7 +239,7 @@ class Gaussian(Family):
         assert self.n_features is not None
         return self.n_features
 
-    @property
+    @cached_property
     def _prior(self) -> tuple[Array, float, float, Array]:
         """Mean (about the origin), kappa, nu and B of the prior."""
         assert self.kappa is not None and self.nu is not None

@@ -1,6 +1,7 @@
 r"""Counts of words: documents, baskets, histograms."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, Self
 
 import numpy as np
@@ -73,7 +74,7 @@ class Multinomial(Family):
         """V + 1: the words, and the length."""
         return self._V + 1
 
-    @property
+    @cached_property
     def eta0(self) -> Array:
         """The Dirichlet parameters and their sum, (V + 1,)."""
         alpha = self._alpha
@@ -196,7 +197,7 @@ class Multinomial(Family):
         assert self.n_features is not None
         return self.n_features
 
-    @property
+    @cached_property
     def _alpha(self) -> Array:
         return positive_columns("alpha", self.alpha, self._V)
 

@@ -1,6 +1,7 @@
 r"""Counts with a size of their own: events, arrivals, clicks."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, Self
 
 import numpy as np
@@ -71,7 +72,7 @@ class Poisson(Family):
         """D."""
         return self._D
 
-    @property
+    @cached_property
     def eta0(self) -> Array:
         """Prior [shape, rate], (2 D,)."""
         return np.concatenate(self._prior)
@@ -142,7 +143,7 @@ class Poisson(Family):
         assert self.n_features is not None
         return self.n_features
 
-    @property
+    @cached_property
     def _prior(self) -> tuple[Array, Array]:
         D = self._D
         return positive_columns("shape", self.shape, D), positive_columns("rate", self.rate, D)

@@ -2,6 +2,7 @@ r"""Clusters about zero that differ in their covariance: image patches, incremen
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, Self
 
 import numpy as np
@@ -78,7 +79,7 @@ class ZeroMeanGaussian(Family):
         """D D."""
         return self._D * self._D
 
-    @property
+    @cached_property
     def eta0(self) -> Array:
         """Prior [B, nu], (D D + 1,)."""
         return np.concatenate([self._prior_B.ravel(), [self.nu]])
@@ -178,7 +179,7 @@ class ZeroMeanGaussian(Family):
         assert self.n_features is not None
         return self.n_features
 
-    @property
+    @cached_property
     def _prior_B(self) -> Array:
         assert self.nu is not None
         return (self.nu - self._D - 1) * covariance(self.scale, self._D)
