@@ -9,7 +9,17 @@ Mixture(engine=ADF(...), family=Multinomial(alpha=0.1), prior=NGGP(...))
 
 from importlib.metadata import version
 
-from evermix.engines import ADF, EP, CapacityWarning, Gibbs, Info, Slice
+from evermix.engines import (
+    ADF,
+    EP,
+    CapacityWarning,
+    FullVB,
+    Gibbs,
+    Info,
+    MemoizedVB,
+    Slice,
+    StochasticVB,
+)
 from evermix.estimators import Mixture, PriorScore, load, score_priors, select_prior
 from evermix.families import (
     Bernoulli,
@@ -38,11 +48,13 @@ __all__ = [
     "CheckpointError",
     "DiagonalGaussian",
     "FixedGaussian",
+    "FullVB",
     "Gamma",
     "Gaussian",
     "GeneralizedDirichlet",
     "Gibbs",
     "Info",
+    "MemoizedVB",
     "Mixture",
     "Model",
     "Multinomial",
@@ -50,6 +62,7 @@ __all__ = [
     "Poisson",
     "PriorScore",
     "Slice",
+    "StochasticVB",
     "ZeroMeanGaussian",
     "load",
     "score_priors",

@@ -10,7 +10,16 @@ import array_api_compat
 import numpy as np
 from scipy import special
 
-__all__ = ["Array", "digamma", "gammaln", "logsumexp", "multidigamma", "multigammaln", "namespace"]
+__all__ = [
+    "Array",
+    "digamma",
+    "gammaln",
+    "host",
+    "logsumexp",
+    "multidigamma",
+    "multigammaln",
+    "namespace",
+]
 
 Array: TypeAlias = Any
 """An array of any supported library; its shape stands in the docstring that uses it."""
@@ -19,6 +28,11 @@ Array: TypeAlias = Any
 def namespace(*arrays: Array) -> Any:
     """Return the array namespace that all ``arrays`` share."""
     return array_api_compat.array_namespace(*arrays)
+
+
+def host(x: Array) -> Array:
+    """Return an array of any library as a NumPy array."""
+    return np.asarray(array_api_compat.to_device(x, "cpu"))
 
 
 def gammaln(x: Array) -> Array:

@@ -3,8 +3,11 @@
 from evermix.engines.adf import ADF
 from evermix.engines.base import Batch, CapacityWarning, Engine, Info, RowResults
 from evermix.engines.ep import EP
+from evermix.engines.full import FullVB
 from evermix.engines.gibbs import Gibbs
+from evermix.engines.memoized import MemoizedVB
 from evermix.engines.slice import Slice
+from evermix.engines.stochastic import StochasticVB
 
 __all__ = [
     "ADF",
@@ -13,10 +16,15 @@ __all__ = [
     "Batch",
     "CapacityWarning",
     "Engine",
+    "FullVB",
     "Gibbs",
     "Info",
+    "MemoizedVB",
     "RowResults",
     "Slice",
+    "StochasticVB",
 ]
 
-ENGINES: dict[str, type[Engine]] = {cls.__name__: cls for cls in (ADF, EP, Gibbs, Slice)}
+ENGINES: dict[str, type[Engine]] = {
+    cls.__name__: cls for cls in (ADF, EP, FullVB, StochasticVB, MemoizedVB, Gibbs, Slice)
+}

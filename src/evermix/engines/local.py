@@ -120,7 +120,7 @@ def _part(
     r = xp.exp(log_r)
     wr = w * r
     mass, sums = xp.sum(wr, axis=0), wr.T @ F
-    entropy = -xp.sum(xp.where(r > 0, wr * log_r, 0.0), axis=0)
+    entropy = -xp.sum(wr * xp.where(r > 0, log_r, 0.0), axis=0)
     a, b = (xp.take(r, xp.asarray(plan.pairs[:, side]), axis=1) for side in (0, 1))
     pairs = xp.sum(w * _entropy(a + b), axis=0)
     children = [_children(trial, F, r, w, mass, sums) for trial in plan.trials]

@@ -51,6 +51,10 @@ class MemoizedVB(Variational):
         for name in ("births", "merges", "deletes"):
             check_switch(name, getattr(self, name))
 
+    def batch_rows(self, n: int) -> int:
+        """Return how many of n rows a batch shall have."""
+        return min(self.batch_size, n)
+
     def initial(self, model: Model, rng: np.random.Generator) -> State:
         """Return the state before any data."""
         state = super().initial(model, rng)

@@ -18,7 +18,6 @@ from evermix.engines.moves.prune import drop
 from evermix.engines.run import interrupts_wait, run, run_laps
 from evermix.estimators.resolve import WARMUP, check_cap, resolve
 from evermix.estimators.rows import (
-    BATCH,
     Cuts,
     automatic_family,
     prepare_rows,
@@ -28,8 +27,8 @@ from evermix.estimators.rows import (
 from evermix.estimators.views import Draws, View, log_joint, point
 from evermix.families.base import Family
 from evermix.model import Model
-from evermix.priors import NGGP
-from evermix.priors.base import Prior
+from evermix.priors import DP, NGGP
+from evermix.priors.base import HasSticks, Prior
 from evermix.state import State
 
 __all__ = ["Learner", "Watch", "watches"]
@@ -89,7 +88,9 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         return tags
 
     def _prior(self) -> Prior:
-        prior = NGGP() if self.prior is None else self.prior
+        prior = self.prior
+        if prior is None:  # variational engines break sticks, which an NGGP does not have
+            prior = DP() if HasSticks in self._engine().needs else NGGP()
         if not isinstance(prior, Prior):
             raise TypeError(f"prior must be a Prior such as em.DP(1.0) or None, got {prior!r}.")
         return prior
@@ -212,7 +213,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         """Learn the rows of a fit, lap after lap, from where the state stands."""
         engine, model, n = self._taught, self._model, len(weights)
         assert model is not None
-        batches = Cuts(X, weights, n if engine.whole else BATCH)
+        batches = Cuts(X, weights, engine.batch_rows(n))
         self._batch = Batch(X, weights) if engine.whole else None
         results, known = RowResults.empty(n), len(self._results.labels)
         for values, before in zip(results, self._results, strict=True):

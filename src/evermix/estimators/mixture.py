@@ -13,6 +13,7 @@ from evermix._random import generator
 from evermix._xp import Array, logsumexp
 from evermix.engines.base import Batch, Engine, Info
 from evermix.engines.sampler import Sampler
+from evermix.engines.variational import Variational
 from evermix.estimators.learner import Learner, Watch, watches
 from evermix.estimators.resolve import WARMUP
 from evermix.estimators.rows import fingerprint
@@ -48,7 +49,8 @@ class Mixture(ClusterMixin, DensityMixin, Learner):  # type: ignore[misc]
         Bernoulli for booleans, Gaussian for up to 32 real features and DiagonalGaussian for more,
         with scales chosen from the first rows.
     prior : Prior or None
-        How many clusters there are and how big. None is ``NGGP(1.0, 0.5, 1.0)``.
+        How many clusters there are and how big. None is ``NGGP(1.0, 0.5, 1.0)``, or ``DP(1.0)``
+        where the engine needs sticks.
     engine : Engine or None
         How the posterior is computed. None is ``ADF()``: one pass, streaming.
     max_clusters : int or None
@@ -74,6 +76,8 @@ class Mixture(ClusterMixin, DensityMixin, Learner):  # type: ignore[misc]
         cluster.
     lineage_ : Lineage
         Birth, end and heir of every id.
+    lower_bound_ : float
+        Lower bound (ELBO) on the log evidence of the rows, of a variational engine.
     history_ : list of Info
         What happened in the last steps.
     model_ : Model
@@ -301,6 +305,17 @@ class Mixture(ClusterMixin, DensityMixin, Learner):  # type: ignore[misc]
         """What happened in the last steps."""
         self._settle()
         return list(self._history)
+
+    @property
+    def lower_bound_(self) -> float:
+        """Lower bound (ELBO) on the log evidence of the rows, of a variational engine."""
+        self._settle()
+        if not isinstance(self._taught, Variational):
+            raise AttributeError(
+                f"{type(self._taught).__name__} has no lower bound. Use a variational engine: "
+                "em.MemoizedVB, em.FullVB or em.StochasticVB."
+            )
+        return float(self._state.latents["bound"][0])
 
     # ---- draws -----------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.utils.validation import _check_sample_weight
 
 from evermix._xp import Array
-from evermix.engines.base import Batch
+from evermix.engines.base import ROWS, Batch
 from evermix.families import Bernoulli, DiagonalGaussian, Gaussian, Multinomial
 from evermix.families.base import Family
 
@@ -26,7 +26,6 @@ __all__ = [
 FULL_COVARIANCE = 32  # features up to which "auto" takes full covariances
 HEAVIEST = 1e12  # beyond this one row drowns the rest in rounding
 LIGHTEST = 1e-200  # below this, weights times responsibilities underflow
-BATCH = 4096  # rows per step of `fit`: small enough for progress, large enough to cost nothing
 
 
 def automatic_family(X: Array) -> Family:
@@ -102,7 +101,7 @@ def stack(parts: list[Array]) -> Array:
 class Cuts(Sequence[Batch]):
     """Prepared rows in batches, cut when they are asked for."""
 
-    def __init__(self, X: Array, weights: Array, size: int = BATCH) -> None:
+    def __init__(self, X: Array, weights: Array, size: int = ROWS) -> None:
         self._X, self._weights, self.size = X, weights, max(size, 1)
 
     def __len__(self) -> int:

@@ -1,6 +1,7 @@
 """What a fitted engine says: one state, or many draws."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,6 +9,7 @@ import numpy as np
 from evermix._xp import Array, logsumexp
 from evermix.engines.base import Batch, Engine
 from evermix.engines.sampler import Sampler
+from evermix.engines.variational import Variational
 from evermix.kernels.scoring import score_rows
 from evermix.model import Model
 from evermix.report.posterior import Posterior
@@ -37,6 +39,8 @@ def point(engine: Engine, model: Model, state: State, batch: Batch | None) -> Vi
     For samplers this is the draw nearest to all others, or the chain as it is if nothing was kept
     yet; ``batch`` then holds all rows.
     """
+    if isinstance(engine, Variational):
+        return View(model, replace(state, columns=model.family.columns(state.tally)))
     if not isinstance(engine, Sampler):
         return View(model, state)
     if not engine.n_draws(state):

@@ -171,9 +171,9 @@ class HasSticks(Prior, ABC):
         """Beta parameters (K,) and (K,) of the first K fractions."""
 
     def broken(self, mass: Array) -> tuple[Array, Array]:
-        """Beta parameters (K,) and (K,) of the fractions given the clusters' mass (K,)."""
-        a, b = self.sticks(len(mass))
-        later = np.cumsum(mass[::-1])[::-1] - mass
+        """Beta parameters (..., K), (..., K) of the fractions given the clusters' mass (..., K)."""
+        a, b = self.sticks(mass.shape[-1])
+        later = np.cumsum(mass[..., ::-1], axis=-1)[..., ::-1] - mass
         return a + mass, b + np.maximum(later, 0.0)
 
     def expected_log_weights(self, mass: Array) -> Array:
@@ -190,9 +190,10 @@ class HasSticks(Prior, ABC):
         rest = np.append(0.0, np.cumsum(np.log(b) - total))
         return np.append(np.log(a) - total, 0.0) + rest
 
-    def log_stick_evidence(self, mass: Array) -> float:
-        """Log evidence of soft counts (K,), in this order, with the fractions integrated out."""
-        return float(np.sum(_log_beta(*self.broken(mass)) - _log_beta(*self.sticks(len(mass)))))
+    def log_stick_evidence(self, mass: Array) -> Array:
+        """Log evidence (...) of soft counts (..., K) in this order, the fractions integrated out."""
+        a, b = self.sticks(mass.shape[-1])
+        return np.sum(_log_beta(*self.broken(mass)) - _log_beta(a, b), axis=-1)
 
 
 def _log_beta(a: Array, b: Array) -> Array:

@@ -1,0 +1,139 @@
+"""Stochastic variational Bayes: a step along the natural gradient after every batch.
+
+References
+----------
+Hoffman, Blei, Wang, Paisley (2013). Stochastic variational inference.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evermix._xp import Array, host
+from evermix.engines.base import Batch, Info
+from evermix.engines.bound import bound_of_rows
+from evermix.engines.local import Summary
+from evermix.engines.settings import check_number, check_whole
+from evermix.engines.variational import Variational
+from evermix.model import Model
+from evermix.state import State
+
+__all__ = ["StochasticVB"]
+
+
+@dataclass(frozen=True)
+class StochasticVB(Variational):
+    """Noisy ascent on the evidence lower bound: beliefs move after every batch.
+
+    After batch t they move by the rate ``(t + delay) ** -kappa`` towards what the batch alone,
+    taken for all rows, would say. The bound is that of the last lap, computed when the fit ends.
+    Batches are rows as they come: shuffle data that are sorted.
+
+    Parameters
+    ----------
+    laps : int
+        Passes over the data.
+    batch_size : int
+        Rows in a batch.
+    delay : float
+        Delay of the rate, >= 0: larger values weaken the first batches.
+    kappa : float
+        Decay of the rate, in (0.5, 1].
+    truncation : int
+        Number of clusters. Those that own no row are dropped when the fit ends.
+    start : {"kmeans++", "random", "one"} or str
+        Where the clusters start (see :class:`FullVB`).
+    top : int or None
+        Share each row among at most so many clusters; None for all.
+    """
+
+    laps: int = 20
+    batch_size: int = 1000
+    delay: float = 1.0
+    kappa: float = 0.6
+    truncation: int = 25
+    start: str = "kmeans++"
+    tol: float = 0.0
+    top: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_whole("batch_size", self.batch_size)
+        for name in ("delay", "kappa"):
+            check_number(name, getattr(self, name))
+        if not self.delay >= 0:
+            raise ValueError(f"delay must be >= 0, got {self.delay}.")
+        if not 0.5 < self.kappa <= 1:
+            raise ValueError(f"kappa must lie in (0.5, 1], got {self.kappa}.")
+
+    def batch_rows(self, n: int) -> int:
+        """Return how many of n rows a batch shall have."""
+        return min(self.batch_size, n)
+
+    def initial(self, model: Model, rng: np.random.Generator) -> State:
+        """Return the state before any data."""
+        state = super().initial(model, rng)
+        state.latents["steps"] = np.zeros(1, dtype=np.int64)
+        return state
+
+    def order(self, state: State, n: int) -> Array:
+        """Return the order (n,) in which this lap visits the n batches: a new one in each."""
+        return np.random.default_rng([state.latents["seed"][0], state.lap]).permutation(n)
+
+    def step(
+        self, model: Model, state: State, batch: Batch, rng: np.random.Generator
+    ) -> tuple[State, Info]:
+        """Move along the natural gradient of one batch.   Consumes: state."""
+        del rng
+        began = time.perf_counter()
+        summary = self.summarise(model, state.tally, batch)
+        self.commit(model, state, batch, summary)
+        return state, self.told(model, state, batch, summary, began)
+
+    def commit(self, model: Model, state: State, batch: Batch, summary: Summary) -> None:
+        """Move towards what a batch says."""
+        tally, weight = state.tally, float(host(batch.weights).sum())
+        state.latents["steps"] += 1
+        if weight > 0:
+            rate = float((state.latents["steps"][0] + self.delay) ** -self.kappa)
+            all_rows = float(state.latents["weight"][0]) / weight
+            stats = model.family.from_features(summary.sums)
+            tally.mass[:] += rate * (all_rows * summary.mass - tally.mass)
+            tally.stats[:] += rate * (all_rows * stats - tally.stats)
+        state.clock += int(np.count_nonzero(batch.weights))
+
+    def end_lap(
+        self, model: Model, state: State, batches: Sequence[Batch], rng: np.random.Generator
+    ) -> tuple[State, Info]:
+        """Compute the bound, if this was the last lap.   Consumes: state."""
+        del rng
+        began = time.perf_counter()
+        scalars = {}
+        if state.lap + 1 >= self.laps:
+            bound = self._bound(model, state, batches)
+            state.latents["bound"][:] = bound, state.latents["bound"][0]
+            scalars["elbo"] = bound
+        return state, Info(
+            rows=0,
+            clock=state.clock,
+            K=state.tally.K,
+            seconds=time.perf_counter() - began,
+            lap=state.lap,
+            scalars=scalars,
+        )
+
+    def finished(self, state: State) -> bool:
+        """Whether all laps are done."""
+        return state.lap >= self.laps
+
+    def _bound(self, model: Model, state: State, batches: Sequence[Batch]) -> float:
+        """Return the bound of the beliefs as they are, from all rows."""
+        tally, base, log_norm = state.tally, 0.0, 0.0
+        for key in range(len(batches)):
+            batch = batches[key]
+            summary, weights = self.summarise(model, tally, batch), host(batch.weights)
+            base += float(weights @ host(model.family.log_base(batch.X)))
+            log_norm += float(weights @ summary.log_norm)
+        return bound_of_rows(model, tally.mass, tally.stats, log_norm, base)
