@@ -182,9 +182,9 @@ class Engine(ABC):
         """Whether there is nothing more to do; asked between two laps."""
         return state.lap >= 1
 
-    def check_memo(self, state: State, n_rows: int) -> None:
+    def check_memo(self, model: Model, state: State, n_rows: int) -> None:
         """Raise ValueError if what a state remembers of data cannot be of ``n_rows`` rows."""
-        del n_rows
+        del model, n_rows
         if state.memo:
             raise ValueError(f"{type(self).__name__} remembers nothing, got {sorted(state.memo)}.")
 

@@ -198,8 +198,9 @@ class EP(Filter):
             scalars=scalars,
         )
 
-    def check_memo(self, state: State, n_rows: int) -> None:
+    def check_memo(self, model: Model, state: State, n_rows: int) -> None:
         """Raise ValueError if the sites cannot be those of ``n_rows`` rows."""
+        del model
         n = 0
         for key, record in state.memo.items():
             rows = check_sites(record, state.lineage.next_id)

@@ -8,6 +8,7 @@ import numpy as np
 
 from evermix._xp import host
 from evermix.engines.base import Batch, Info
+from evermix.engines.batch_memo import FLOAT, check_arrays, n_sums
 from evermix.engines.variational import Variational
 from evermix.model import Model
 from evermix.state import Record, State
@@ -80,3 +81,14 @@ class FullVB(Variational):
             lap=state.lap,
             scalars={"elbo": bound},
         )
+
+    def check_memo(self, model: Model, state: State, n_rows: int) -> None:
+        """Raise ValueError unless the sums of a lap that was begun, and no others, are there."""
+        super().check_memo(model, state, n_rows)
+        if set(state.memo) != ({"lap"} if state.at else set()):
+            raise ValueError(f"wanted the sums of a lap that was begun, got {sorted(state.memo)}.")
+        if state.at:
+            K, F = state.tally.K, n_sums(model, state)
+            shapes = {"mass": (K,), "sums": (K, F), "entropy": (K,), "base": (1,)}
+            wanted = {name: (shape, FLOAT) for name, shape in shapes.items()}
+            check_arrays("a lap", state.memo["lap"], wanted)

@@ -13,10 +13,18 @@ import numpy as np
 
 from evermix._xp import Array, host
 from evermix.engines.base import Batch, Info
+from evermix.engines.batch_memo import (
+    FLOAT,
+    check_arrays,
+    check_batches,
+    check_numbers,
+    check_plan,
+    n_sums,
+)
 from evermix.engines.local import NO_PLAN, Beliefs, Plan, Summary, Trial
 from evermix.engines.moves.birth import due, plan_births
 from evermix.engines.moves.judge import Verdict, child_rows, judge
-from evermix.engines.moves.merge import neighbours, plan_merges
+from evermix.engines.moves.merge import likeness, plan_merges
 from evermix.engines.settings import check_switch, check_whole
 from evermix.engines.summaries import Change, aligned, changed, to_record, totals
 from evermix.engines.variational import Variational
@@ -80,6 +88,9 @@ class MemoizedVB(Variational):
     ) -> tuple[State, Info]:
         """Visit one batch.   Consumes: state."""
         began = time.perf_counter()
+        if state.at == 0 and "plan" in state.memo:  # a fit that ended may have dropped clusters
+            if not np.array_equal(state.memo["plan"]["ids"], state.tally.ids):
+                del state.memo["plan"]
         summary = self.summarise(model, state.tally, batch, read_plan(state.memo.get("plan")))
         self.commit(model, state, batch, summary)
         return state, self.told(model, state, batch, summary, began)
@@ -141,6 +152,21 @@ class MemoizedVB(Variational):
         return super().finished(state) and (
             state.lap >= self.laps or not state.latents["pending"][0]
         )
+
+    def check_memo(self, model: Model, state: State, n_rows: int) -> None:
+        """Raise ValueError unless all batches seen, the start and the plan are there, and whole."""
+        super().check_memo(model, state, n_rows)
+        check_numbers(state, (), ("pending",))
+        (K, S), F = state.tally.stats.shape, n_sums(model, state)
+        if np.any(state.columns["stage"][:K] < 0):
+            raise ValueError("stages of clusters must be at least 0.")
+        if ("start" in state.memo) != (state.lap == 0):
+            raise ValueError("the start must be remembered in the first lap, and only there.")
+        if state.lap == 0:
+            wanted = {"mass": ((K,), FLOAT), "stats": ((K, S), FLOAT)}
+            check_arrays("the start", state.memo["start"], wanted)
+        planned = check_plan(state, F) if "plan" in state.memo else (0, 0)
+        check_batches(state, F, self.batch_size, n_rows, planned)
 
     # ---- moves -----------------------------------------------------------------------------
 
@@ -206,26 +232,27 @@ class MemoizedVB(Variational):
         state.latents["pending"][0] = 0
         if lap >= self.laps:
             return
-        near = neighbours(model, tally) if tally.K > 1 else np.empty((1, 0), dtype=np.int64)
+        alike = likeness(model, tally)
         free = np.ones(tally.K, dtype=bool)
         trials: list[Trial] = []
         targets: list[int] = []
         if self.births and lap < (1 - QUIET) * self.laps and lap % self.stride == 0:
-            trials, targets = plan_births(model, state, batches, near, free, rng)
+            trials, targets = plan_births(model, state, batches, alike.near, free, rng)
         pairs = NO_PLAN.pairs
         if self.merges:
-            pairs = plan_merges(model, tally, near, free)
+            pairs = plan_merges(alike, free)
         if len(pairs) or trials:
-            state.memo["plan"] = plan_record(Plan(pairs, tuple(trials)), targets)
+            state.memo["plan"] = plan_record(Plan(pairs, tuple(trials)), targets, tally.ids)
         waiting = len(due(state)) if self.births and lap < (1 - QUIET) * self.laps else 0
         state.latents["pending"][0] = len(pairs) + len(trials) + waiting
 
 
-def plan_record(plan: Plan, targets: list[int]) -> Record:
-    """Return a plan as named arrays."""
+def plan_record(plan: Plan, targets: list[int], ids: Array) -> Record:
+    """Return a plan for the clusters ``ids`` (K,) as named arrays."""
     trials = plan.trials
     width = trials[0].children.slopes.shape[1] if trials else 0
     return {
+        "ids": ids.copy(),
         "pairs": plan.pairs,
         "targets": np.array(targets, dtype=np.int64),
         "parents": np.concatenate([t.parents for t in trials] or [np.zeros(0, dtype=np.int64)]),

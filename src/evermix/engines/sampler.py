@@ -203,8 +203,9 @@ class Sampler(Engine):
         model = _set(model, {name: float(draws.scalars[name][m]) for name in self._laws})
         return model, state_of(model, batch, draws.labels[m].astype(np.int64))
 
-    def check_memo(self, state: State, n_rows: int) -> None:
+    def check_memo(self, model: Model, state: State, n_rows: int) -> None:
         """Raise ValueError if labels or draws cannot be those of ``n_rows`` rows."""
+        del model
         check_chain(state, self._laws, n_rows)
 
     def to_spec(self) -> dict[str, Any]:

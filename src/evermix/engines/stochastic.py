@@ -13,6 +13,7 @@ import numpy as np
 
 from evermix._xp import Array, host
 from evermix.engines.base import Batch, Info
+from evermix.engines.batch_memo import check_numbers
 from evermix.engines.bound import bound_of_rows
 from evermix.engines.local import Summary
 from evermix.engines.settings import check_number, check_whole
@@ -127,6 +128,13 @@ class StochasticVB(Variational):
     def finished(self, state: State) -> bool:
         """Whether all laps are done."""
         return state.lap >= self.laps
+
+    def check_memo(self, model: Model, state: State, n_rows: int) -> None:
+        """Raise ValueError if anything is remembered of the data."""
+        super().check_memo(model, state, n_rows)
+        check_numbers(state, (), ("steps",))
+        if state.memo:
+            raise ValueError(f"StochasticVB remembers nothing, got {sorted(state.memo)}.")
 
     def _bound(self, model: Model, state: State, batches: Sequence[Batch]) -> float:
         """Return the bound of the beliefs as they are, from all rows."""

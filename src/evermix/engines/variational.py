@@ -13,6 +13,7 @@ import numpy as np
 
 from evermix._xp import Array, host
 from evermix.engines.base import Batch, Engine, Info, RowResults
+from evermix.engines.batch_memo import check_numbers
 from evermix.engines.bound import lower_bound
 from evermix.engines.local import NO_PLAN, Plan, Summary, believe, summarise
 from evermix.engines.moves.sample import draw_rows
@@ -73,6 +74,8 @@ class Variational(Engine):
         self, model: Model, state: State, batches: Sequence[Batch], rng: np.random.Generator
     ) -> State:
         """Put the first clusters into a state; those of a saved model are there already."""
+        if state.latents["weight"][0] > 0:  # an interrupt came between here and the first batch
+            return state
         family, K = model.family, self.truncation
         if model.max_clusters is not None:
             K = min(K, model.max_clusters)
@@ -138,6 +141,11 @@ class Variational(Engine):
             return True
         now, before = state.latents["bound"]
         return bool(state.lap > 1 and now - before <= self.tol)
+
+    def check_memo(self, model: Model, state: State, n_rows: int) -> None:
+        """Raise ValueError unless the numbers that all laps rely on can be."""
+        del model, n_rows
+        check_numbers(state, ("dropped", "base", "weight"), ("weight",))
 
     def log_weights(self, model: Model, state: State) -> Array:
         """Log predictive probabilities (K + 1,) of the clusters and, last, of a new one."""

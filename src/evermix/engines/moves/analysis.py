@@ -17,8 +17,8 @@ from evermix.priors.base import HasSticks
 
 __all__ = ["Clusters", "analyse", "refine", "valued"]
 
-ROUNDS = 4  # of merges
-LAPS = 8  # between merges
+ROUNDS = 12  # of merges
+LAPS = 4  # between merges
 LEAST = 1e-2  # rows below which a cluster of a sample is dropped
 
 
@@ -53,7 +53,7 @@ def refine(model: Model, sample: Sample, found: Clusters, merge: bool = True) ->
         if fewer is None:
             break
         found = fewer
-    return found
+    return _settled(model, sample, found)[0]
 
 
 def _settled(model: Model, sample: Sample, found: Clusters) -> tuple[Clusters, Array]:

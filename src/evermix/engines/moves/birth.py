@@ -13,8 +13,8 @@ from scipy import sparse
 
 from evermix._xp import Array
 from evermix.engines.base import Batch
-from evermix.engines.local import Trial, believe, share
-from evermix.engines.moves.analysis import Clusters, analyse, valued
+from evermix.engines.local import Beliefs, Trial, believe, share
+from evermix.engines.moves.analysis import Clusters, analyse, refine, valued
 from evermix.engines.moves.sample import NUMBERS, gather
 from evermix.engines.seeding import Sample
 from evermix.model import Model
@@ -22,11 +22,23 @@ from evermix.state import Record, State
 
 __all__ = ["STAGES", "due", "plan_births"]
 
-MOST_ROWS = 10_000  # of a target
-MOST = 24  # clusters that an analysis starts with
+MOST_ROWS, FEWER_ROWS = 10_000, 4000  # of a target: the first, and later ones
+MOST, FEWER = 24, 10  # clusters that an analysis starts with: the first, and later ones
 ROWS_PER_SEED = 10
-NEIGHBOURS = 4
-STAGES = 2 + NEIGHBOURS  # attempts on a cluster
+SCHEDULE = (
+    ("split", 0),
+    ("regroup", 1),
+    ("delete", 4),
+    ("regroup", 2),
+    ("regroup", 3),
+    ("regroup", 4),
+    ("again", 2),
+    ("split", 1),
+    ("again", 3),
+)
+STAGES = len(SCHEDULE)  # attempts on a cluster
+MARGIN = 1.0  # nats
+TRY_ROWS, TRIES = 10_000, 6  # rows for which there is another try, and how many at most
 CHANGED = 0.01  # relative change of mass after which attempts begin anew
 BUDGET = 40  # rows analysed for every row of data, at most, in a lap
 
@@ -56,7 +68,7 @@ def collect(
     K, family = state.tally.K, model.family
     owners = [state.memo[str(key)]["owner"] for key in range(len(batches))]
     owner = np.concatenate(owners)
-    most = min(MOST_ROWS, max(4 * NUMBERS // (family.n_stats * K), 100))
+    most = min(MOST_ROWS if K < 4 else FEWER_ROWS, max(4 * NUMBERS // (family.n_stats * K), 100))
     order = np.argsort(owner, kind="stable")
     cuts = np.searchsorted(owner[order], np.arange(K + 1))
     chosen, rates = [], np.ones(K)
@@ -79,7 +91,7 @@ def plan_births(
     model: Model,
     state: State,
     batches: Sequence[Batch],
-    near: Array,
+    near: list[Array],
     free: Array,
     rng: np.random.Generator,
 ) -> tuple[list[Trial], list[int]]:
@@ -87,7 +99,7 @@ def plan_births(
 
     Parameters
     ----------
-    near : int array (K, P)
+    near : list of int arrays
         Neighbours of each cluster, the nearest first.
     free : bool array (K,)
         Clusters that no other move has reserved.   Changed in place.
@@ -100,15 +112,17 @@ def plan_births(
     found = collect(model, state, batches, rng)
     stage = state.columns["stage"]
     work = BUDGET * sum(len(batch.weights) for batch in batches)
+    beliefs = believe(model, state.tally.mass, state.tally.stats)
     for k in targets:
         while work > 0 and free[k] and stage[k] < STAGES:
-            group = _group(int(k), int(stage[k]), near, free, found)
-            if group is None:
-                stage[k] += 1
-                continue
-            sample = _joined(found, group)
-            trial = _attempt(model, state, sample, group, int(stage[k]), rng)
-            work -= len(sample)
+            kind, count = SCHEDULE[stage[k]]
+            group = _group(int(k), count, near, free, found, kind)
+            trial = None
+            if group is not None:
+                sample = _joined(found, group)
+                tries = TRIES if len(near[k]) or state.tally.K == 1 else 1
+                trial = _attempt(model, state, beliefs, sample, group, kind, tries, rng)
+                work -= len(sample)
             if trial is None:
                 stage[k] += 1
                 continue
@@ -118,18 +132,21 @@ def plan_births(
     return trials, chosen
 
 
-def _group(k: int, stage: int, near: Array, free: Array, found: Collected) -> Array | None:
+def _group(
+    k: int, count: int, near: list[Array], free: Array, found: Collected, kind: str
+) -> Array | None:
     """Return the clusters that an attempt takes apart, or None if there is none."""
     if found.samples[k] is None:
         return None
-    if stage < 2:
-        return np.array([k])
-    if stage - 2 >= near.shape[1]:
+    if kind == "split":
+        return np.array([k]) if count == 0 or len(near[k]) else None
+    if kind == "regroup":
+        others = near[k][count - 1 : count]
+    else:
+        others = near[k][:count]
+    if not len(others) or not free[others].all() or any(found.samples[o] is None for o in others):
         return None
-    other = int(near[k, stage - 2])
-    if not free[other] or found.samples[other] is None:
-        return None
-    return np.array([k, other])
+    return np.append(k, others)
 
 
 def _joined(found: Collected, group: Array) -> Sample:
@@ -150,30 +167,43 @@ def _joined(found: Collected, group: Array) -> Sample:
 def _attempt(
     model: Model,
     state: State,
+    beliefs: Beliefs,
     sample: Sample,
     group: Array,
-    stage: int,
+    kind: str,
+    tries: int,
     rng: np.random.Generator,
 ) -> Trial | None:
     """Analyse a sample afresh; return a trial if that explains it better than its clusters do."""
     tally = state.tally
-    J = int(np.clip(len(sample) // ROWS_PER_SEED, 2, MOST if stage != 1 else 3))
-    J += len(group) - 1
+    most = MOST if tally.K < 4 else FEWER
+    J = int(np.clip(len(sample) // ROWS_PER_SEED, 2, most)) + len(group) - 1
     if model.max_clusters is not None:
         J = min(J, model.max_clusters - tally.K + len(group))
     if len(sample) < 2 or J < 1:
         return None
-    now = _as_is(model, state, sample, group)
-    best = analyse(model, sample, J, rng)
-    if not best.value > now.value or (len(group) == 1 and len(best.mass) < 2):
+    scores = sample.features @ beliefs.slopes[group].T + beliefs.intercepts[group]
+    now, r = valued(model, sample, np.exp(share(scores)[0]))
+    if len(group) > 1:
+        now = refine(model, sample, now, merge=False)
+    if kind == "delete":
+        r = np.exp(share(scores[:, 1:])[0])
+        best = refine(model, sample, valued(model, sample, r)[0])
+    else:
+        best = _best(model, sample, J, tries, rng)
+    if not best.value > now.value + MARGIN or (len(group) == 1 and len(best.mass) < 2):
         return None
     scale = tally.mass[group].sum() / best.mass.sum()
     return Trial(group, believe(model, scale * best.mass, scale * best.stats))
 
 
-def _as_is(model: Model, state: State, sample: Sample, group: Array) -> Clusters:
-    """Return the clusters of a group as they are on the sample."""
-    tally = state.tally
-    beliefs = believe(model, tally.mass, tally.stats)
-    scores = sample.features @ beliefs.slopes[group].T + beliefs.intercepts[group]
-    return valued(model, sample, np.exp(share(scores)[0]))[0]
+def _best(
+    model: Model, sample: Sample, K: int, tries: int, rng: np.random.Generator
+) -> Clusters:
+    """Return the best of several analyses; small samples get more of them."""
+    tries = int(np.clip(TRY_ROWS // len(sample), 1, tries))
+    best = analyse(model, sample, K, rng)
+    for t in range(1, tries):
+        other = analyse(model, sample, max(K // (1 + t % 3), 2), rng)
+        best = max(best, other, key=lambda found: found.value)
+    return best

@@ -4,6 +4,8 @@ The entropy of a union must be summed over rows, so pairs are planned. Merging n
 entropy, so only pairs whose evidence would rise are worth it; a cheap bound finds the partners.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from evermix._xp import Array
@@ -11,37 +13,55 @@ from evermix.engines.bound import fused_sticks
 from evermix.model import Model
 from evermix.tally import Tally
 
-__all__ = ["neighbours", "plan_merges"]
+__all__ = ["Likeness", "likeness", "plan_merges"]
 
 PARTNERS = 8  # of each cluster that are looked at
 PLANNED = 4  # and planned
+NEAR = 3.0  # nats per row that two clusters may lose by being one, and still be neighbours
 
 
-def neighbours(model: Model, tally: Tally) -> Array:
-    """Return for each cluster the others most like it, the nearest first, (K, P)."""
+class Likeness(NamedTuple):
+    """Pairs of clusters that are alike, and what fusing them would add to the evidence."""
+
+    pairs: Array  # (P, 2), the most alike first
+    gains: Array  # (P,)
+    near: list[Array]  # for each cluster its neighbours, the nearest first
+
+
+def likeness(model: Model, tally: Tally) -> Likeness:
+    """Find pairs of clusters that are alike."""
     K = tally.K
-    bound = np.nan_to_num(model.family.fusion_bound(tally, np.arange(K)), nan=-np.inf, neginf=-np.inf)
+    if K < 2:
+        nothing = np.empty((0, 2), dtype=np.int64)
+        return Likeness(nothing, np.empty(0), [np.empty(0, dtype=np.int64)] * K)
+    bound = model.family.fusion_bound(tally, np.arange(K))
+    bound = np.nan_to_num(bound, nan=-np.inf, neginf=-np.inf)
     np.fill_diagonal(bound, -np.inf)
-    return np.argsort(-bound, axis=1, kind="stable")[:, : min(PARTNERS, K - 1)]
+    count = min(PARTNERS, K - 1)
+    best = np.argpartition(-bound, count - 1, axis=1)[:, :count]
+    pairs = np.stack([np.repeat(np.arange(K), count), best.ravel()], axis=1)
+    pairs = np.unique(np.sort(pairs, axis=1), axis=0)
+    gains = model.family.log_fusion(tally, pairs) + fused_sticks(model, tally.mass, pairs)
+    order = np.argsort(-gains, kind="stable")
+    pairs, gains = pairs[order], gains[order]
+    alike = pairs[-gains < NEAR * tally.mass[pairs].sum(axis=1)]
+    near = [np.concatenate([alike[alike[:, 0] == k, 1], alike[alike[:, 1] == k, 0]]) for k in range(K)]
+    rank = {(int(a), int(b)): p for p, (a, b) in enumerate(pairs)}
+    ranked = [
+        np.array(sorted(others, key=lambda o: rank[min(k, o), max(k, o)]), dtype=np.int64)
+        for k, others in enumerate(near)
+    ]
+    return Likeness(pairs, gains, ranked)
 
 
-def plan_merges(model: Model, tally: Tally, near: Array, free: Array) -> Array:
+def plan_merges(alike: Likeness, free: Array) -> Array:
     """Return pairs (P, 2) of free clusters whose evidence would rise if they were one."""
-    K = tally.K
-    a = np.repeat(np.arange(K), near.shape[1])
-    pairs = np.unique(np.sort(np.stack([a, near.ravel()], axis=1), axis=1), axis=0)
-    pairs = pairs[free[pairs].all(axis=1)]
-    if not len(pairs):
-        return np.empty((0, 2), dtype=np.int64)
-    gain = model.family.log_fusion(tally, pairs) + fused_sticks(model, tally.mass, pairs)
-    order = np.argsort(-gain, kind="stable")
-    count = np.zeros(K, dtype=np.int64)
+    count = np.zeros(len(free), dtype=np.int64)
     kept = []
-    for p in order:
-        if not gain[p] > 0:
+    for pair, gain in zip(alike.pairs, alike.gains, strict=True):
+        if not gain > 0:
             break
-        i, j = pairs[p]
-        if count[i] < PLANNED and count[j] < PLANNED:
-            count[[i, j]] += 1
-            kept.append(p)
-    return pairs[np.array(kept, dtype=np.int64)]
+        if free[pair].all() and (count[pair] < PLANNED).all():
+            count[pair] += 1
+            kept.append(pair)
+    return np.array(kept, dtype=np.int64).reshape(-1, 2)

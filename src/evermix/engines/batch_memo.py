@@ -1,0 +1,137 @@
+"""Whether what a file says of the memory of variational engines can be.
+
+Records are indexed by positions of clusters, children and pairs, and added to what a step finds, so
+that arrays of other shapes would be stretched without a word.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from evermix._xp import Array
+from evermix.engines.local import believe
+from evermix.model import Model
+from evermix.state import DROPPED, Record, State
+
+__all__ = ["FLOAT", "check_arrays", "check_batches", "check_numbers", "check_plan", "n_sums"]
+
+FLOAT, WHOLE, SHORT = "f8", "i8", "i4"
+
+
+def n_sums(model: Model, state: State) -> int:
+    """Return the number of features, F, that a batch sums up for every cluster."""
+    return int(believe(model, state.tally.mass[:1], state.tally.stats[:1]).slopes.shape[1])
+
+
+def check_numbers(state: State, finite: tuple[str, ...], counts: tuple[str, ...]) -> None:
+    """Raise ValueError unless these latents are finite, and those whole numbers >= 0."""
+    for name in finite:
+        if not np.all(np.isfinite(state.latents[name])):
+            raise ValueError(f"{name} must be finite, got {state.latents[name]}.")
+    for name in counts:
+        if np.any(state.latents[name] < 0):
+            raise ValueError(f"{name} must be at least 0, got {state.latents[name]}.")
+
+
+def check_arrays(
+    key: str, record: Record, wanted: Mapping[str, tuple[tuple[int, ...], str]]
+) -> None:
+    """Raise ValueError unless a record holds these arrays, (shape, type) by name, all finite."""
+    if record.keys() != wanted.keys():
+        raise ValueError(f"{key} must hold {sorted(wanted)}, got {sorted(record)}.")
+    for name, (shape, kind) in wanted.items():
+        values = record[name]
+        if values.shape != shape or values.dtype != kind:
+            raise ValueError(
+                f"{name} of {key} must be {np.dtype(kind)} of shape {shape}, "
+                f"got {values.dtype} of shape {values.shape}."
+            )
+        if not np.all(np.isfinite(values)):
+            raise ValueError(f"{name} of {key} holds values that are no finite numbers.")
+
+
+def check_plan(state: State, F: int) -> tuple[int, int]:
+    """Raise ValueError unless a plan can be; return how many pairs and children it has."""
+    record = state.memo["plan"]
+    P, T, M, C = (len(record[name]) for name in ("pairs", "targets", "parents", "intercepts"))
+    K = len(record["ids"])
+    wanted = {
+        "ids": ((K,), WHOLE),
+        "pairs": ((P, 2), WHOLE),
+        "targets": ((T,), WHOLE),
+        "parents": ((M,), WHOLE),
+        "n_parents": ((T,), WHOLE),
+        "slopes": ((C, F if T else 0), FLOAT),
+        "intercepts": ((C,), FLOAT),
+        "n_children": ((T,), WHOLE),
+    }
+    check_arrays("a plan", record, wanted)
+    if state.at and not np.array_equal(record["ids"], state.tally.ids):
+        raise ValueError("the plan of a lap that was begun is not one for its clusters.")
+    for name in ("pairs", "targets", "parents"):
+        _check_within(name, record[name], 0, K)
+    if np.any(record["pairs"][:, 0] == record["pairs"][:, 1]):
+        raise ValueError("a planned pair must be of two clusters.")
+    for name, total in (("n_parents", M), ("n_children", C)):
+        if np.any((record[name] < 1) | (record[name] > total)) or record[name].sum() != total:
+            raise ValueError(f"{name} must be at least 1 each and {total} in all.")
+    return P, C
+
+
+def check_batches(state: State, F: int, size: int, n_rows: int, planned: tuple[int, int]) -> None:
+    """Raise ValueError unless there are records of all batches that ``n_rows`` rows make.
+
+    Parameters
+    ----------
+    state : State
+    F : int
+        Number of features.
+    size : int
+        Rows in a batch.
+    n_rows : int
+        Rows seen so far.
+    planned : (int, int)
+        Pairs and children that this lap looks at.
+    """
+    n_batches = -(-n_rows // size)
+    keys = [key for key in state.memo if key not in ("start", "plan")]
+    if sorted(keys) != sorted(map(str, range(n_batches))):
+        raise ValueError(f"wanted records of {n_batches} batches, got {sorted(keys)}.")
+    if state.at > n_batches or (state.lap == 0 and state.at != n_batches):
+        raise ValueError(f"{state.at} batches of a lap are done, but {n_batches} are known.")
+    for b in range(n_batches):
+        record, visited = state.memo[str(b)], b < state.at
+        rows = min(size, n_rows - b * size)
+        _check_batch(f"batch {b}", record, F, rows, state.lineage.next_id)
+        if visited and not np.array_equal(record["ids"], state.tally.ids):
+            raise ValueError(f"batch {b} was visited in this lap, but knows other clusters.")
+        looked = len(record["pairs"]), len(record["child_mass"])
+        if looked != (planned if visited else (0, 0)):
+            raise ValueError(f"batch {b} knows {looked} pairs and children of another plan.")
+
+
+def _check_batch(name: str, record: Record, F: int, rows: int, next_id: int) -> None:
+    """Raise unless a record holds the sums of a batch and the owner of every row."""
+    K, P, C = (len(record[part]) for part in ("ids", "pairs", "child_mass"))
+    wanted = {
+        "ids": ((K,), WHOLE),
+        "mass": ((K,), FLOAT),
+        "sums": ((K, F), FLOAT),
+        "entropy": ((K,), FLOAT),
+        "base": ((1,), FLOAT),
+        "owner": ((rows,), SHORT),
+        "pairs": ((P,), FLOAT),
+        "child_mass": ((C,), FLOAT),
+        "child_sums": ((C, F), FLOAT),
+        "child_entropy": ((C,), FLOAT),
+        "child_owner": ((rows,), SHORT),
+    }
+    check_arrays(name, record, wanted)
+    _check_within(f"ids of {name}", record["ids"], DROPPED, next_id)
+    _check_within(f"owners of {name}", record["owner"], 0, K)
+    _check_within(f"owners among children of {name}", record["child_owner"], -1, C)
+
+
+def _check_within(name: str, values: Array, low: int, high: int) -> None:
+    if np.any((values < low) | (values >= high)):
+        raise ValueError(f"{name} must lie in [{low}, {high}), got others.")
