@@ -11,7 +11,7 @@ import math
 from evermix._xp import Array
 from evermix.kernels.base import exact, kernel
 
-__all__ = ["copy", "half_log_det", "squared_length", "update"]
+__all__ = ["copy", "dot", "half_log_det", "squared_length", "update"]
 
 LEAST = 1e-13  # share of B in the direction of v that must be left for its digits to mean anything
 
@@ -41,7 +41,7 @@ def squared_length(W: Array, x: Array) -> float:
         total += (z0 * z0 + z1 * z1) + (z2 * z2 + z3 * z3)
         i += 4
     while i < D:
-        z = _dot(W[i], x, i + 1)
+        z = dot(W[i], x, i + 1)
         total += z * z
         i += 1
     return total
@@ -70,7 +70,7 @@ def update(W: Array, v: Array, weight: float, total: Array) -> None:
     t = 1.0
     for i in range(D):
         row = W[i]
-        p = _dot(row, v, i + 1)
+        p = dot(row, v, i + 1)
         t_new = t + weight * p * p
         shrink = math.sqrt(t / t_new)
         predict = weight * p / t
@@ -91,7 +91,8 @@ def half_log_det(W: Array) -> float:
 
 
 @kernel
-def _dot(row: Array, x: Array, n: int) -> float:
+def dot(row: Array, x: Array, n: int) -> float:
+    """Return the product of the first n entries of two rows."""
     total = 0.0
     for j in range(n):
         total += row[j] * x[j]
