@@ -1,23 +1,21 @@
 r"""The Wishart distribution, with B the inverse of its scale matrix: E[Lambda] = nu B^-1."""
 
 import math
-from functools import cache
 
 import numpy as np
 
-from evermix._xp import Array, multidigamma, multigammaln, namespace
+from evermix._xp import Array, alike, host, is_numpy, multidigamma, multigammaln, namespace
+from evermix.kernels.cholesky import factor, invert
+from evermix.kernels.rows import plain
 
 __all__ = [
     "draw_covariance_factor",
     "draw_precision_factors",
+    "expectations",
     "expected_log_det",
-    "folded",
-    "inverse",
     "log_det",
     "log_normaliser",
-    "products",
     "squares",
-    "unfolded",
     "whiteners",
 ]
 
@@ -28,13 +26,22 @@ def _cholesky(B: Array) -> Array:
     Rows 1e10 standard deviations from the rest cancel all digits of the other directions. Such a
     cluster gets the least ridge that makes up for it, instead of ending the stream.
     """
-    xp = namespace(B)
-    try:
-        return xp.linalg.cholesky(B)
-    except np.linalg.LinAlgError:
-        D = B.shape[-1]
-        flat = [_ridged_cholesky(b) for b in xp.reshape(B, (-1, D, D))]
-        return xp.reshape(xp.stack(flat), B.shape)
+    if not is_numpy(B):
+        try:
+            return namespace(B).linalg.cholesky(B)
+        except (np.linalg.LinAlgError, RuntimeError):  # what PyTorch raises is a RuntimeError
+            return alike(_cholesky(host(B)), B)
+    flat = _stack(B)
+    L, ok = np.zeros(flat.shape), np.empty(len(flat), dtype=np.bool_)
+    factor(flat, L, ok)
+    for k in np.flatnonzero(~ok):
+        L[k] = _ridged_cholesky(flat[k])
+    return L.reshape(B.shape)
+
+
+def _stack(B: Array) -> Array:
+    """Return matrices (..., D, D) as one stack (K, D, D) for the kernels."""
+    return plain(B.reshape(-1, *B.shape[-2:]))
 
 
 def _ridged_cholesky(B: Array) -> Array:
@@ -53,8 +60,12 @@ def _ridged_cholesky(B: Array) -> Array:
 
 def log_det(B: Array) -> Array:
     """Log determinant of positive definite matrices B (K, D, D), (K,)."""
-    xp = namespace(B)
-    return 2 * xp.sum(xp.log(xp.linalg.diagonal(_cholesky(B))), axis=-1)
+    return 2 * _log_diagonal(_cholesky(B))
+
+
+def _log_diagonal(L: Array) -> Array:
+    xp = namespace(L)
+    return xp.sum(xp.log(xp.linalg.diagonal(L)), axis=-1)
 
 
 def log_normaliser(nu: Array, B: Array) -> Array:
@@ -63,57 +74,36 @@ def log_normaliser(nu: Array, B: Array) -> Array:
     return 0.5 * nu * (D * math.log(2) - log_det(B)) + multigammaln(nu / 2, D)
 
 
-def expected_log_det(nu: Array, B: Array) -> Array:
-    """E log|Lambda|, (K,)."""
-    D = B.shape[-1]
-    return multidigamma(nu / 2, D) + D * math.log(2) - log_det(B)
+def expected_log_det(nu: float, B: Array) -> float:
+    """E log|Lambda| of one matrix B (D, D)."""
+    return float(_expected_log_dets(np.array([nu]), log_det(B[None]), B.shape[-1])[0])
+
+
+def expectations(nu: Array, B: Array) -> tuple[Array, Array]:
+    """E[Lambda] (K, D, D) and E log|Lambda| (K,) of matrices B (K, D, D), from one factor each."""
+    W = whiteners(B)
+    precision = namespace(W).matrix_transpose(W) @ W
+    precision *= nu[:, None, None]
+    return precision, _expected_log_dets(nu, -2 * _log_diagonal(W), B.shape[-1])
+
+
+def _expected_log_dets(nu: Array, log_dets: Array, D: int) -> Array:
+    return multidigamma(nu / 2, D) + D * math.log(2) - log_dets
 
 
 def whiteners(B: Array) -> Array:
     """Return W, lower triangular, with B^-1 = W^T W, for matrices B (..., D, D)."""
-    xp = namespace(B)
-    return xp.tril(xp.linalg.inv(_cholesky(B)))
-
-
-def inverse(B: Array) -> Array:
-    """Return B^-1 of positive definite matrices B (K, D, D)."""
-    W = whiteners(B)
-    return namespace(B).matrix_transpose(W) @ W
+    xp, L = namespace(B), _cholesky(B)
+    if not is_numpy(L):
+        return xp.tril(xp.linalg.inv(L))
+    W = _stack(L)
+    invert(W)
+    return W.reshape(B.shape)
 
 
 def squares(x: Array, B: Array) -> Array:
     """Return x^T B^-1 x of every row of x (N, D) for one matrix B (D, D), (N,)."""
-    return namespace(x).sum((x @ whiteners(B).T) ** 2, axis=1)
-
-
-def products(x: Array) -> Array:
-    """Products x_d x_e, d <= e, of every row of x (N, D), (N, D (D + 1) / 2)."""
-    xp, D = namespace(x), x.shape[1]
-    return xp.concat([x[:, d : d + 1] * x[:, d:] for d in range(D)], axis=1)
-
-
-def folded(second: Array) -> Array:
-    """Return flat matrices (K, D D) as coefficients of :func:`products`, (K, D (D + 1) / 2)."""
-    xp, (upper, lower, half, _) = namespace(second), _places(math.isqrt(second.shape[1]))
-    both = (xp.take(second, xp.asarray(side), axis=1) for side in (upper, lower))
-    return xp.asarray(half) * (next(both) + next(both))
-
-
-def unfolded(sums: Array, D: int) -> Array:
-    """Return sums of products (K, D (D + 1) / 2) as flat symmetric matrices, (K, D D)."""
-    xp = namespace(sums)
-    return xp.take(sums, xp.asarray(_places(D)[3]), axis=1)
-
-
-@cache
-def _places(D: int) -> tuple[Array, Array, Array, Array]:
-    """Where entry (d, e), d <= e, of a flat matrix is, and (e, d); 1/2 on the diagonal; the way
-    back, (D D,).
-    """
-    d, e = np.triu_indices(D)
-    back = np.zeros((D, D), dtype=np.int64)
-    back[d, e] = back[e, d] = np.arange(len(d))
-    return d * D + e, e * D + d, np.where(d == e, 0.5, 1.0), back.ravel()
+    return namespace(x).sum((x @ alike(whiteners(B).T, x)) ** 2, axis=1)
 
 
 def draw_covariance_factor(nu: float, B: Array, rng: np.random.Generator) -> Array:

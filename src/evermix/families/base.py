@@ -18,13 +18,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from evermix._xp import Array, namespace
+from evermix._xp import Array, alike, namespace
 from evermix.tally import Layout, Tally
 
 __all__ = ["Family", "finite"]
 
 PAIRS = 64  # pairs of clusters fused at a time, to bound memory
-CHUNK = 2**19  # features computed at a time, to stay in fast memory: 4 MB
+CHUNK = 2**20  # statistics and scores computed at a time: at most 8 MB, to stay in fast memory
 INFINITE = 1e250  # stands in for an infinite parameter: times a statistic of zero it is zero
 
 
@@ -134,14 +134,18 @@ class Family(ABC):
 
     def accumulate(self, X: Array, r: Array) -> Array:
         """Return summed statistics (K, S) of rows X (N, D) with responsibilities r (N, K)."""
-        parts = [r[rows, :].T @ self.features(X[rows, :]) for rows in self.chunks(X)]
+        chunks = self.chunks(X, r.shape[1])
+        parts = [r[rows, :].T @ self.features(X[rows, :]) for rows in chunks]
         return self.from_features(sum(parts[1:], parts[0]))
 
-    def chunks(self, X: Array) -> list[slice]:
-        """Cut rows X (N, D) so that the features of a part stay in fast memory; at least one."""
+    def chunks(self, X: Array, K: int = 100) -> list[slice]:
+        """Cut rows X (N, D) so that a part, scored by K clusters, stays in fast memory.
+
+        There is at least one part.
+        """
         n = X.shape[0]
-        width = 1 + X.nnz // max(n, 1) if self.sparse else self.n_stats
-        size = max(CHUNK // width, 64)
+        width = X.nnz // max(n, 1) if self.sparse else self.n_stats
+        size = max(CHUNK // (width + K), 64)
         return [slice(start, min(start + size, n)) for start in range(0, max(n, 1), size)]
 
     def posterior(self, stats: Array, mass: Array) -> Array:
@@ -149,11 +153,11 @@ class Family(ABC):
         xp = namespace(stats)
         counts = self.eta0.shape[0] - self.n_stats
         mass = xp.broadcast_to(mass[:, None], (mass.shape[0], counts))
-        return self.eta0 + xp.concat([stats, mass], axis=1)
+        return alike(self.eta0, stats) + xp.concat([stats, mass], axis=1)
 
     def log_marginal(self, stats: Array, mass: Array) -> Array:
         """Log marginal likelihood of each cluster (K,), base measure left out."""
-        return self.log_partition(self.posterior(stats, mass)) - self._log_prior
+        return self.log_partition(self.posterior(stats, mass)) - alike(self._log_prior, stats)
 
     def log_marginals(self, tally: Tally) -> Array:
         """Log marginal likelihood of each cluster of a tally (K,), base measure left out."""
@@ -161,14 +165,9 @@ class Family(ABC):
 
     def log_predictive(self, X: Array, eta: Array) -> Array:
         """Log predictive density (N, K) of rows X under clusters eta, base measure left out."""
-        xp = namespace(eta)
-        t = self.statistic(X)
-        one = xp.ones((t.shape[0], eta.shape[1] - self.n_stats))
-        step = xp.concat([t, one], axis=1)
-        now = self.log_partition(eta)
-        return xp.stack(
-            [self.log_partition(eta[k] + step) - now[k] for k in range(eta.shape[0])], axis=1
-        )
+        step, now = self._step(X), self.log_partition(eta)
+        after = [self.log_partition(eta[k, :] + step) for k in range(eta.shape[0])]
+        return namespace(eta).stack(after, axis=1) - now
 
     def log_likelihood(self, X: Array, params: Array) -> Array:
         """Log p(x | phi) (N, K) of rows X under parameters [phi; -A(phi)] (K, E).
@@ -177,7 +176,8 @@ class Family(ABC):
         """
         xp, params = namespace(params), finite(params)
         slopes = self.slopes(params).T
-        parts = [self.features(X[rows, :]) @ slopes for rows in self.chunks(X)]
+        chunks = self.chunks(X, params.shape[0])
+        parts = [self.features(X[rows, :]) @ slopes for rows in chunks]
         return xp.concat(parts, axis=0) + xp.sum(params[:, self.n_stats :], axis=1)
 
     def expected_log_likelihood(self, X: Array, eta: Array) -> Array:
@@ -192,11 +192,9 @@ class Family(ABC):
 
         The base measure is left out.
         """
-        t = self.statistic(X)
-        xp = namespace(t)
-        one = xp.ones((t.shape[0], self.eta0.shape[0] - self.n_stats))
-        step = xp.concat([t, one], axis=1)
-        return xp.sum(step * finite(self.mean_params(self.eta0 + step)), axis=1)
+        step = self._step(X)
+        learnt = finite(self.mean_params(alike(self.eta0, step) + step))
+        return namespace(step).sum(step * learnt, axis=1)
 
     def numbers_seen(self, tally: Tally) -> Array:
         """How many numbers each cluster was learnt from, (K,)."""
@@ -230,6 +228,12 @@ class Family(ABC):
         gone = seen[rows] @ mean.T - marginal[rows, None]
         stays = mean[rows] @ seen.T - marginal
         return np.maximum(gone, stays)
+
+    def _step(self, X: Array) -> Array:
+        """What each row adds to the natural parameters of its cluster, (N, E)."""
+        t = self.statistic(X)
+        one = alike(np.ones((t.shape[0], self.eta0.shape[0] - self.n_stats)), t)
+        return namespace(t).concat([t, one], axis=1)
 
     @cached_property
     def _log_prior(self) -> Array:

@@ -6,7 +6,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from evermix._xp import Array, digamma, gammaln, namespace
+from evermix._xp import Array, alike, digamma, gammaln, namespace
 from evermix.families._gamma import draw_log_gamma
 from evermix.families._hyper import positive_as_given, positive_columns
 from evermix.families.base import Family
@@ -79,7 +79,7 @@ class Bernoulli(Family):
 
     def log_base(self, X: Array) -> Array:
         """Zero for each row, (N,)."""
-        return namespace(X).zeros((X.shape[0],))
+        return alike(np.zeros(X.shape[0]), X)
 
     def log_partition(self, eta: Array) -> Array:
         """Log normaliser of D Beta distributions, (K,)."""

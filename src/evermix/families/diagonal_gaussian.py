@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from evermix._xp import Array, digamma, gammaln, namespace
+from evermix._xp import Array, alike, digamma, gammaln, namespace
 from evermix.families._gamma import draw_log_gamma
 from evermix.families._hyper import column, positive, positive_columns
 from evermix.families._scale import column_variances, expected_variances, share_of_spread
@@ -115,12 +115,12 @@ class DiagonalGaussian(Family):
 
     def statistic(self, X: Array) -> Array:
         """[x, x^2] about the origin, (N, 2 D)."""
-        x = X - self.origin
+        x = X - alike(self.origin, X)
         return namespace(x).concat([x, x * x], axis=1)
 
     def log_base(self, X: Array) -> Array:
         """-(D / 2) log 2 pi for each row, (N,)."""
-        return namespace(X).full((X.shape[0],), -0.5 * self._D * math.log(2 * math.pi))
+        return alike(np.full(X.shape[0], -0.5 * self._D * math.log(2 * math.pi)), X)
 
     def log_partition(self, eta: Array) -> Array:
         """Log normaliser of D Normal-Gamma distributions, (K,)."""
@@ -142,14 +142,15 @@ class DiagonalGaussian(Family):
 
     def log_predictive(self, X: Array, eta: Array) -> Array:
         """Log density (N, K) of independent Student-t columns, base measure left out."""
-        xp, x = namespace(eta), X - self.origin
+        xp, x = namespace(eta), X - alike(self.origin, X)
         mean, kappa, shape, rate = self._standard(eta)
         shrink = kappa / (kappa + 1)
         each = gammaln(shape + 0.5) - gammaln(shape) + 0.5 * xp.log(shrink)
         constant = self._D * each - 0.5 * xp.sum(xp.log(rate), axis=1)
         weight = 0.5 * shrink[:, None] / rate
         growth = [
-            xp.sum(xp.log1p(weight[k] * (x - mean[k]) ** 2), axis=1) for k in range(eta.shape[0])
+            xp.sum(xp.log1p(weight[k, :] * (x - mean[k, :]) ** 2), axis=1)
+            for k in range(eta.shape[0])
         ]
         return constant - (shape + 0.5) * xp.stack(growth, axis=1)
 

@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from evermix._xp import Array, namespace
+from evermix._xp import Array, alike, namespace
 from evermix.families._hyper import column, positive_as_given, positive_columns
 from evermix.families._scale import column_variances, expected_variances
 from evermix.families.base import Family
@@ -90,35 +90,35 @@ class FixedGaussian(Family):
 
     def statistic(self, X: Array) -> Array:
         """Rows about the origin, (N, D)."""
-        return X - self.origin
+        return X - alike(self.origin, X)
 
     def log_base(self, X: Array) -> Array:
         """Log density of each row under N(origin, variance), (N,)."""
-        v, x = self._variance, X - self.origin
+        x, v = self.statistic(X), alike(self._variance, X)
         xp = namespace(x)
         return -0.5 * xp.sum(x * x / v + xp.log(2 * math.pi * v), axis=1)
 
     def log_partition(self, eta: Array) -> Array:
         """Log normaliser of D Gaussians, (K,)."""
-        xp, v = namespace(eta), self._variance
+        xp, v = namespace(eta), alike(self._variance, eta)
         first, kappa = eta[:, : self._D], eta[:, self._D :]
         return 0.5 * xp.sum(first**2 / (v * kappa) + xp.log(2 * math.pi * v / kappa), axis=1)
 
     def mean_params(self, eta: Array) -> Array:
         """E[mu / v, -mu^2 / (2 v)], (K, 2 D)."""
-        xp, v = namespace(eta), self._variance
+        xp, v = namespace(eta), alike(self._variance, eta)
         first, kappa = eta[:, : self._D], eta[:, self._D :]
         mean = first / kappa
         return xp.concat([mean / v, -0.5 * (mean**2 / v + 1 / kappa)], axis=1)
 
     def log_predictive(self, X: Array, eta: Array) -> Array:
         """Log Gaussian density (N, K), base measure left out."""
-        xp, x = namespace(eta), X - self.origin
+        xp, x, v = namespace(eta), self.statistic(X), alike(self._variance, eta)
         kappa = eta[:, self._D :]
         mean, shrink = eta[:, : self._D] / kappa, kappa / (kappa + 1)
         constant = 0.5 * xp.sum(xp.log(shrink), axis=1)
         distance = [
-            xp.sum((x * x - shrink[k] * (x - mean[k]) ** 2) / self._variance, axis=1)
+            xp.sum((x * x - shrink[k, :] * (x - mean[k, :]) ** 2) / v, axis=1)
             for k in range(eta.shape[0])
         ]
         return constant + 0.5 * xp.stack(distance, axis=1)

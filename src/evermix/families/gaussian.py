@@ -7,20 +7,18 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from evermix._xp import Array, gammaln, namespace
+from evermix._xp import Array, alike, gammaln, namespace
 from evermix.families._hyper import as_given, column, covariance, degrees, positive
+from evermix.families._products import folded, unfolded, with_products
 from evermix.families._scale import column_variances, expected_variances, share_of_spread
 from evermix.families._wishart import (
     draw_covariance_factor,
     draw_precision_factors,
+    expectations,
     expected_log_det,
-    folded,
-    inverse,
     log_det,
     log_normaliser,
-    products,
     squares,
-    unfolded,
     whiteners,
 )
 from evermix.families.base import Family
@@ -122,15 +120,14 @@ class Gaussian(Family):
 
     def statistic(self, X: Array) -> Array:
         """[x, x x^T] about the origin, (N, D + D D)."""
-        x = X - self.origin
+        x = self._centred(X)
         xp = namespace(x)
         second = x[:, :, None] * x[:, None, :]
         return xp.concat([x, xp.reshape(second, (x.shape[0], -1))], axis=1)
 
     def features(self, X: Array) -> Array:
         """[x, products x_d x_e with d <= e] about the origin, (N, D + D (D + 1) / 2)."""
-        x = X - self.origin
-        return namespace(x).concat([x, products(x)], axis=1)
+        return with_products(self._centred(X))
 
     def slopes(self, params: Array) -> Array:
         """Coefficients (K, D + D (D + 1) / 2) of the features."""
@@ -144,7 +141,7 @@ class Gaussian(Family):
 
     def log_base(self, X: Array) -> Array:
         """-(D / 2) log 2 pi for each row, (N,)."""
-        return namespace(X).full((X.shape[0],), -0.5 * self._D * math.log(2 * math.pi))
+        return alike(np.full(X.shape[0], -0.5 * self._D * math.log(2 * math.pi)), X)
 
     def log_partition(self, eta: Array) -> Array:
         """Log normaliser of the Normal-Wishart distribution, (K,)."""
@@ -156,12 +153,11 @@ class Gaussian(Family):
         """E[Lambda mu, -Lambda / 2, -mu^T Lambda mu / 2, log|Lambda| / 2], (K, E)."""
         xp = namespace(eta)
         mean, kappa, nu, B = self._standard(eta)
-        precision = nu[:, None, None] * inverse(B)
+        precision, log_dets = expectations(nu, B)
         first = (precision @ mean[:, :, None])[:, :, 0]
         second = -0.5 * xp.reshape(precision, (eta.shape[0], -1))
         square = -0.5 * (self._D / kappa + xp.sum(mean * first, axis=1))
-        log_dets = 0.5 * expected_log_det(nu, B)
-        return xp.concat([first, second, square[:, None], log_dets[:, None]], axis=1)
+        return xp.concat([first, second, square[:, None], 0.5 * log_dets[:, None]], axis=1)
 
     def log_predictive(self, X: Array, eta: Array) -> Array:
         """Log Student-t density (N, K), base measure left out."""
@@ -177,9 +173,9 @@ class Gaussian(Family):
         xp, D = namespace(X), self._D
         mean, kappa, nu, B = self._prior
         shrink = kappa / (kappa + 1)
-        distance = shrink * squares(X - self.origin - mean, B)
+        distance = shrink * squares(self._centred(X) - alike(mean, X), B)
         first = shrink * (nu + 1) * distance / (1 + distance) + D / (kappa + 1)
-        log_det = expected_log_det(np.array([nu + 1]), B[None])[0] - xp.log1p(distance)
+        log_det = expected_log_det(nu + 1, B) - xp.log1p(distance)
         return 0.5 * (log_det - first)
 
     def draw_params(self, eta: Array, rng: np.random.Generator) -> Array:
@@ -239,6 +235,10 @@ class Gaussian(Family):
         assert self.n_features is not None
         return self.n_features
 
+    def _centred(self, X: Array) -> Array:
+        """Rows (N, D) about the origin."""
+        return X - alike(self.origin, X)
+
     @cached_property
     def _prior(self) -> tuple[Array, float, float, Array]:
         """Mean (about the origin), kappa, nu and B of the prior."""
@@ -257,7 +257,6 @@ class Gaussian(Family):
 
     def _distances(self, X: Array, mean: Array, B: Array) -> Array:
         """(x - m)^T B^-1 (x - m) for every row and cluster, (N, K)."""
-        x = X - self.origin
-        return namespace(x).stack(
-            [squares(x - mean[k], B[k]) for k in range(mean.shape[0])], axis=1
-        )
+        x = self._centred(X)
+        each = [squares(x - mean[k, :], B[k, :, :]) for k in range(mean.shape[0])]
+        return namespace(x).stack(each, axis=1)

@@ -87,7 +87,7 @@ class Multinomial(Family):
 
     def features(self, X: Array) -> Array:
         """Counts and length of each row, (N, V + 1), CSR."""
-        counts = sparse.csr_array(X)
+        counts: Array = sparse.csr_array(X)
         return sparse.hstack([counts, counts.sum(axis=1)[:, None]], format="csr")
 
     def log_base(self, X: Array) -> Array:

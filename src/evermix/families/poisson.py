@@ -104,7 +104,8 @@ class Poisson(Family):
         shape, rate = eta[:, : self._D], eta[:, self._D :]
         constant = -xp.sum(shape * xp.log1p(1 / rate), axis=1)
         rising = [
-            xp.sum(gammaln(shape[k] + x) - gammaln(shape[k]), axis=1) for k in range(eta.shape[0])
+            xp.sum(gammaln(shape[k, :] + x) - gammaln(shape[k, :]), axis=1)
+            for k in range(eta.shape[0])
         ]
         return constant - x @ xp.log1p(rate).T + xp.stack(rising, axis=1)
 

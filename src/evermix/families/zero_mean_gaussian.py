@@ -7,20 +7,18 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from evermix._xp import Array, gammaln, namespace
+from evermix._xp import Array, alike, gammaln, namespace
 from evermix.families._hyper import as_given, covariance, degrees
+from evermix.families._products import folded, unfolded, with_products
 from evermix.families._scale import expected_variances
 from evermix.families._wishart import (
     draw_covariance_factor,
     draw_precision_factors,
+    expectations,
     expected_log_det,
-    folded,
-    inverse,
     log_det,
     log_normaliser,
-    products,
     squares,
-    unfolded,
     whiteners,
 )
 from evermix.families.base import Family
@@ -92,7 +90,7 @@ class ZeroMeanGaussian(Family):
 
     def features(self, X: Array) -> Array:
         """Products x_d x_e with d <= e, (N, D (D + 1) / 2)."""
-        return products(X)
+        return with_products(X)[:, self._D :]
 
     def slopes(self, params: Array) -> Array:
         """Coefficients (K, D (D + 1) / 2) of the features."""
@@ -104,7 +102,7 @@ class ZeroMeanGaussian(Family):
 
     def log_base(self, X: Array) -> Array:
         """-(D / 2) log 2 pi for each row, (N,)."""
-        return namespace(X).full((X.shape[0],), -0.5 * self._D * math.log(2 * math.pi))
+        return alike(np.full(X.shape[0], -0.5 * self._D * math.log(2 * math.pi)), X)
 
     def log_partition(self, eta: Array) -> Array:
         """Log normaliser of the Wishart distribution, (K,)."""
@@ -114,9 +112,9 @@ class ZeroMeanGaussian(Family):
         """E[-Lambda / 2, log|Lambda| / 2], (K, D D + 1)."""
         xp = namespace(eta)
         nu, B = self._standard(eta)
-        precision = nu[:, None, None] * inverse(B)
+        precision, log_dets = expectations(nu, B)
         second = -0.5 * xp.reshape(precision, (eta.shape[0], -1))
-        return xp.concat([second, 0.5 * expected_log_det(nu, B)[:, None]], axis=1)
+        return xp.concat([second, 0.5 * log_dets[:, None]], axis=1)
 
     def log_predictive(self, X: Array, eta: Array) -> Array:
         """Log Student-t density (N, K), base measure left out."""
@@ -131,7 +129,7 @@ class ZeroMeanGaussian(Family):
         assert self.nu is not None
         B, nu = self._prior_B, self.nu + 1
         distance = squares(X, B)
-        log_det = expected_log_det(np.array([nu]), B[None])[0] - namespace(X).log1p(distance)
+        log_det = expected_log_det(nu, B) - namespace(X).log1p(distance)
         return 0.5 * (log_det - nu * distance / (1 + distance))
 
     def draw_params(self, eta: Array, rng: np.random.Generator) -> Array:
@@ -191,4 +189,4 @@ class ZeroMeanGaussian(Family):
 
 def _squares(X: Array, B: Array) -> Array:
     """x^T B^-1 x for every row and cluster, (N, K)."""
-    return namespace(X).stack([squares(X, B[k]) for k in range(B.shape[0])], axis=1)
+    return namespace(X).stack([squares(X, B[k, :, :]) for k in range(B.shape[0])], axis=1)
