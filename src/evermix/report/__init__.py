@@ -1,17 +1,21 @@
 """Words and pictures that tell what a mixture found."""
 
+from evermix.report.bounds import Laps, bound_plot, read_laps
 from evermix.report.plots import Series, overview, read_events
 from evermix.report.posterior import Posterior
 from evermix.report.posterior_plots import co_clustering_map, trace_plot
 from evermix.report.words import distinctive_words, frequent_words
 
 __all__ = [
+    "Laps",
     "Posterior",
     "Series",
+    "bound_plot",
     "co_clustering_map",
     "distinctive_words",
     "frequent_words",
     "overview",
     "read_events",
+    "read_laps",
     "trace_plot",
 ]
