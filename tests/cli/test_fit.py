@@ -30,6 +30,18 @@ ENGINES = {
     "adf": (["--engine", "adf", "--no-merge"], em.ADF(merge=None)),
     "gibbs": (SAMPLED, em.Gibbs(8, chains=2, hyperpriors={"a": em.Gamma(), "sigma": em.Beta()})),
     "slice": (["--engine", "slice", "--sweeps", "6", "--hybrid"], em.Slice(6, hybrid=True)),
+    "memoizedvb": (
+        ["--engine", "memoizedvb", "--batch-size", "40", "--no-deletes", "--stride", "2"],
+        em.MemoizedVB(batch_size=40, deletes=False, stride=2),
+    ),
+    "fullvb": (
+        ["--engine", "fullvb", "--truncation", "4", "--start", "random", "--top", "3"],
+        em.FullVB(truncation=4, start="random", top=3),
+    ),
+    "stochasticvb": (
+        ["--engine", "stochasticvb", "--delay", "5", "--kappa", "0.7", "--laps", "3"],
+        em.StochasticVB(laps=3, delay=5.0, kappa=0.7),
+    ),
 }
 
 
@@ -138,7 +150,7 @@ def test_count_sources_serve_every_family_of_counts(folder, family):
 
 def test_the_trace_tells_of_every_lap_once(folder, monkeypatch):
     """Laps of several batches are told as one."""
-    monkeypatch.setattr("evermix.estimators.learner.BATCH", 40)
+    monkeypatch.setattr("evermix.engines.base.ROWS", 40)
     evermix("fit", "points.npy", "--laps", 3, "--tol", 0, "--trace", "trace.jsonl")
     events = rows((folder / "trace.jsonl").read_text())
     assert [event["lap"] for event in events] == [0, 1, 2]
@@ -171,6 +183,15 @@ def test_laws_of_hyperparameters_are_named_as_options_are(folder):
         (["--engine", "gibbs", "--hybrid"], "--hybrid does not belong to --engine gibbs"),
         (["--engine", "slice", "--augmented"], "--augmented does not belong to --engine slice"),
         (["--engine", "adf", "--shuffle"], "--shuffle does not belong to --engine adf"),
+        (["--no-births"], "--births does not belong to --engine ep"),
+        (["--engine", "memoizedvb", "--birth", 0.1], "--birth does not belong to --engine memo"),
+        (["--engine", "fullvb", "--no-merges"], "--merges does not belong to --engine fullvb"),
+        (["--engine", "memoizedvb", "--delay", 2], "--delay does not belong to --engine memo"),
+        (["--engine", "memoizedvb", "--a", 2], "--a does not belong to --prior dp"),
+        (["--engine", "memoizedvb", "--prior", "nggp"], "MemoizedVB needs a prior with the"),
+        (["--engine", "stochasticvb", "--kappa", 0.2], "kappa must lie in (0.5, 1], got 0.2"),
+        (["--engine", "fullvb", "--tol", -1], "tol must be >= 0 nats, got -1.0"),
+        (["--engine", "memoizedvb", "--start", "points.npy"], "--start, --checkpoint must be diff"),
         (["--engine", "gibbs", "--burn-in", 300], "burn_in must lie in"),
         (["--engine", "slice", "--prior", "pitman-yor"], "PitmanYor"),
         (["--engine", "gibbs", "--learn", "discount"], "takes a, sigma, tau, alpha"),
@@ -256,6 +277,9 @@ INTERRUPTED = {
     "ep": ["--laps", "4", "--tol", "0", "--shuffle"],
     "gibbs": SAMPLED,
     "adf": ["--engine", "adf"],
+    "memoizedvb": ["--engine", "memoizedvb", "--batch-size", "40", "--start", "random"],
+    "fullvb": ["--engine", "fullvb", "--truncation", "4", "--laps", "5", "--tol", "0"],
+    "stochasticvb": ["--engine", "stochasticvb", "--batch-size", "40", "--laps", "4"],
 }
 
 
@@ -263,7 +287,7 @@ INTERRUPTED = {
 @pytest.mark.parametrize("name", INTERRUPTED)
 def test_a_stopped_fit_that_is_resumed_equals_a_whole_one(folder, monkeypatch, name, number):
     """Stopped within a lap or a chain; options need not be said again."""
-    monkeypatch.setattr("evermix.estimators.learner.BATCH", 40)
+    monkeypatch.setattr("evermix.engines.base.ROWS", 40)
     files = ["--checkpoint", "whole.evermix", "--trace", "whole.trace", "--out", "whole.jsonl"]
     evermix("fit", "points.npy", *INTERRUPTED[name], *files)
     files = ["--checkpoint", "m.evermix", "--trace", "m.trace", "--out", "m.jsonl"]

@@ -1,6 +1,7 @@
 """`evermix fit` killed, stopped, starved of disk and resumed, in processes of its own."""
 
 import os
+import re
 import signal
 
 import numpy as np
@@ -16,6 +17,8 @@ OPTIONS = {
     "ep": ["--laps", "40", "--tol", "0", "--shuffle", "--every", "2"],
     "gibbs": ["--engine", "gibbs", "--sweeps", "20", "--chains", "2", "--learn", "a", "--every"]
     + ["1", "--learn", "sigma"],
+    "memoizedvb": ["--engine", "memoizedvb", "--batch-size", "50", "--tol", "0", "--every", "1"]
+    + ["--start", "random", "--truncation", "40"],
 }
 
 
@@ -52,14 +55,21 @@ def test_kills_change_nothing(tmp_path, uninterrupted, name, kills):
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_finishes_the_step_and_says_how_to_go_on(tmp_path, uninterrupted, number, status):
-    arguments, whole = uninterrupted["ep"]
+@pytest.mark.parametrize("name", ["ep", "memoizedvb"])
+def test_a_signal_finishes_the_step_and_says_how_to_go_on(
+    tmp_path, uninterrupted, name, number, status
+):
+    """Also after a kill of the run that goes on from the step's checkpoint."""
+    arguments, whole = uninterrupted[name]
     half = (whole / "trace.jsonl").stat().st_size // 2
     kill = children.Kill(tmp_path / "trace.jsonl", half, number)
     assert children.run(tmp_path, *arguments, kill=kill) == status
     said = (tmp_path / "stderr").read_text()
-    assert "of at most 40 laps" in said and said.rstrip().endswith("--resume")
+    assert re.search(r"after \d+ of at most \d+ laps", said) and said.rstrip().endswith("--resume")
     resumed = ["fit", arguments[1], "--checkpoint", "model.evermix", "--resume"]
+    reached = (tmp_path / "trace.jsonl").stat().st_size
+    kill = children.Kill(tmp_path / "trace.jsonl", reached + 1)
+    assert children.run(tmp_path, *resumed, kill=kill) == -signal.SIGKILL
     assert children.run(tmp_path, *resumed) == 0
     children.assert_same_run(whole, tmp_path)
 

@@ -42,8 +42,12 @@ _PRIOR_OPTIONS = ("a", "sigma", "tau", "concentration", "discount")
 # The options of engines, and the settings that they stand for.
 _ENGINE_OPTIONS = {
     name: name
-    for name in "laps birth merge tol shuffle validation sweeps burn_in chains thin".split()
-} | {"augmented": "augmented", "hybrid": "hybrid", "learn": "hyperpriors"}
+    for name in (
+        "laps tol shuffle validation birth merge "
+        "sweeps burn_in chains thin augmented hybrid "
+        "truncation start top batch_size births merges deletes stride delay kappa"
+    ).split()
+} | {"learn": "hyperpriors"}
 
 
 def make_mixture(settings: Settings, kind: str, engine: Engine) -> Mixture:

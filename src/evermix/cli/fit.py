@@ -10,7 +10,7 @@ import typer
 from evermix.cli import options
 from evermix.cli.console import lap_progress, note, plain_errors
 from evermix.cli.runs import default_checkpoint, farewell, given_options, open_run
-from evermix.cli.settings import EngineName, FamilyName, FitSettings, PriorName
+from evermix.cli.settings import EngineName, FamilyName, FitSettings, usual_prior
 from evermix.cli.stopping import Stop, Stopped
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def fit(
     trace: options.LapTrace = None,
     family: options.Family = FamilyName.AUTO,
     alpha: options.Alpha = None,
-    prior: options.Prior = PriorName.NGGP,
+    prior: options.EnginePrior = None,
     a: options.A = None,
     sigma: options.Sigma = None,
     tau: options.Tau = None,
@@ -53,6 +53,16 @@ def fit(
     augmented: options.Augmented = None,
     hybrid: options.Hybrid = None,
     learn: options.Learn = None,
+    truncation: options.Truncation = None,
+    start: options.Start = None,
+    top: options.Top = None,
+    batch_size: options.BatchSize = None,
+    births: options.Births = None,
+    merges: options.Merges = None,
+    deletes: options.Deletes = None,
+    stride: options.Stride = None,
+    delay: options.Delay = None,
+    kappa: options.Kappa = None,
     kind: options.Kind = None,
     text_field: options.TextField = "text",
     vector_field: options.VectorField = "vector",
@@ -66,6 +76,7 @@ def fit(
 
     Writes one JSON line per row at the end: id, cluster and its probability.
     """
+    prior = usual_prior(engine) if prior is None else prior
     settings = FitSettings.of(locals())
     path = default_checkpoint(source) if checkpoint is None else checkpoint
     fitting = None
@@ -99,7 +110,7 @@ def _run(fitting: "Fitting", stop: Stop, every: int | None, quiet: bool) -> None
         with lap_progress(title, most_laps(fitting.engine), quiet) as progress:
 
             def show(laps: float, info: "Info") -> None:
-                progress.update(laps, info.K, _described(info))
+                progress.update(laps, info.K, _described(info, fitting.log.last))
 
             with stop.allowed():  # engines let a signal wait until their step is whole
                 fitting.learn(show, every)
@@ -115,8 +126,12 @@ def _run(fitting: "Fitting", stop: Stop, every: int | None, quiet: bool) -> None
         note(_summary(fitting, seconds))
 
 
-def _described(info: "Info") -> str:
-    """Say how well a step explains the rows; nothing at the end of a lap."""
+def _described(info: "Info", lap: "Info | None") -> str:
+    """Say how well a step, or the last whole lap, explains the rows; nothing if neither tells."""
+    if lap is not None and "elbo" in lap.scalars:
+        moves = (("born", lap.births), ("merged", lap.merges), ("dropped", lap.dropped))
+        told = [f"ELBO {lap.scalars['elbo']:,.1f}"]
+        return ", ".join(told + [f"{len(ids):,} {move}" for move, ids in moves if ids])
     if "log_joint" in info.scalars:
         return f"log joint {info.scalars['log_joint']:,.1f}"
     if info.results is None:
@@ -135,13 +150,17 @@ def _summary(fitting: "Fitting", seconds: float) -> str:
 def _facts(fitting: "Fitting") -> Iterator[str]:
     """Yield what came of a fit, in the order in which people ask."""
     from evermix.engines.sampler import Sampler
+    from evermix.engines.variational import Variational
 
     mix, last = fitting.mix, fitting.log.last
     skipped = f", {fitting.skipped:,} blank or bad rows skipped" if fitting.skipped else ""
     yield f"{len(fitting.ids):,} rows{skipped}"
     yield f"{mix.n_clusters_:,} clusters"
     yield _laps(fitting)
-    if last is not None:
+    if isinstance(fitting.engine, Variational):
+        bound = mix.lower_bound_
+        yield f"ELBO {bound:,.2f}, {bound / len(fitting.ids):.3f} per row"
+    elif last is not None:
         held = fitting.held
         yield f"log predictive {last.log_predictive / (last.rows - held):.3f} per row"
         if held:

@@ -6,24 +6,24 @@ that was stopped anywhere and resumed ends with the same bits as one that was no
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
 from evermix.cli.building import make_engine, make_mixture, make_text_counter
-from evermix.cli.laps import LapLog
+from evermix.cli.laps import LapLog, with_laps
 from evermix.cli.output import naming, open_lines
 from evermix.cli.reading import features, open_rows, read_all
 from evermix.cli.resuming import load_run, open_again
 from evermix.cli.runs import check_new
 from evermix.cli.settings import FitSettings
-from evermix.engines import EP, Engine
+from evermix.engines import Engine
 from evermix.engines.base import Info
 from evermix.estimators import Mixture
 from evermix.estimators.persistence import save
 from evermix.io.sources import Chunk, Source
 from evermix.io.text import TextCounter
 from evermix.io.trace import TraceWriter
+from evermix.state import State
 
 __all__ = ["Fitting"]
 
@@ -86,9 +86,8 @@ class Fitting:
         if settings.out != saved.notes["settings"]["out"]:
             check_new(settings.out, "Choose another place.")
         source = open_again(settings, saved, checkpoint, settings.skip_bad)
-        asked, engine = make_engine(settings), saved.mix.engine
-        if isinstance(asked, EP) and isinstance(engine, EP):
-            saved.mix.set_params(engine=replace(engine, laps=asked.laps))
+        assert isinstance(saved.mix.engine, Engine)
+        saved.mix.set_params(engine=with_laps(saved.mix.engine, make_engine(settings)))
         return cls(
             settings,
             checkpoint,
@@ -127,7 +126,7 @@ class Fitting:
         show : callable
             Told after every step how many laps are done, and what the step brought.
         every : int or None
-            Laps between two checkpoints; None for every lap, but not too often.
+            Laps between two checkpoints; None for as often as costs little, also within a lap.
         """
 
         def watch(mix: Mixture, info: Info) -> None:
@@ -136,8 +135,8 @@ class Fitting:
             show(mix.state_.lap + self.log.rows / len(self.ids), info)
             if lap is not None:
                 self._write_event(lap)
-                if self._due(mix.state_.lap, every):
-                    self.save()
+            if self._due(mix.state_, every):
+                self.save()
 
         if not self._resumed:
             self.mix.fit(self._X, observers=[watch])
@@ -177,7 +176,7 @@ class Fitting:
             with naming(self._trace.path):
                 self._trace.write(lap.to_event())
 
-    def _due(self, laps: int, every: int | None) -> bool:
+    def _due(self, state: State, every: int | None) -> bool:
         if every is not None:
-            return laps % every == 0
+            return state.at == 0 and state.lap % every == 0
         return time.monotonic() - self._saved_at >= max(PAUSE, SHARE * self._save_seconds)

@@ -1,6 +1,7 @@
 """``evermix info``: what a model file holds."""
 
 import json
+import math
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -71,13 +72,20 @@ def _describe(path: Path, top: int) -> dict[str, Any]:
 def _progress(mix: "Mixture", engine: "Engine") -> dict[str, Any]:
     """Return how far an engine has come that comes back to its rows."""
     from evermix.engines.sampler import Sampler
+    from evermix.engines.variational import Variational
 
     state = mix.state_
     if engine.streams:
         return {}
-    done = {"laps": state.lap, "finished": state.at == 0 and bool(engine.finished(state))}
+    done: dict[str, Any] = {
+        "laps": state.lap,
+        "finished": state.at == 0 and bool(engine.finished(state)),
+    }
     if isinstance(engine, Sampler):
         done |= {"chains": engine.chains, "draws": engine.n_draws(state)}
+    if isinstance(engine, Variational):
+        bound = mix.lower_bound_
+        done["elbo"] = bound if math.isfinite(bound) else None  # there is none in the first lap
     return done
 
 
@@ -122,6 +130,8 @@ def _show(described: dict[str, Any]) -> None:
     clusters = described.pop("clusters")
     described["bytes"] = f"{described['bytes']:,}"
     described["observations"] = f"{described['observations']:,}"
+    if described.get("elbo") is not None:
+        described["elbo"] = f"{described['elbo']:,.2f}"
     for name in ("family", "prior", "engine"):
         described[name] = _rounded(described[name])
     for name, value in described.items():

@@ -6,8 +6,9 @@ from typing import Any
 from evermix.engines import EP, Engine
 from evermix.engines.base import Info
 from evermix.engines.sampler import Sampler
+from evermix.engines.variational import Variational
 
-__all__ = ["LapLog", "lap_name", "most_laps"]
+__all__ = ["LapLog", "lap_name", "most_laps", "with_laps"]
 
 
 def lap_name(engine: Engine) -> str:
@@ -19,7 +20,14 @@ def most_laps(engine: Engine) -> int:
     """Return how many passes over the rows an engine makes at most, those of all chains."""
     if isinstance(engine, Sampler):
         return engine.chains * engine.sweeps
-    return engine.laps if isinstance(engine, EP) else 1
+    return engine.laps if isinstance(engine, EP | Variational) else 1
+
+
+def with_laps(engine: Engine, asked: Engine) -> Engine:
+    """Return an engine with the number of laps of another one, if both make laps."""
+    if isinstance(engine, EP | Variational) and isinstance(asked, EP | Variational):
+        return replace(engine, laps=asked.laps)
+    return engine
 
 
 @dataclass

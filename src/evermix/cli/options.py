@@ -12,21 +12,27 @@ __all__ = [
     "Alpha",
     "Augmented",
     "Batch",
+    "BatchSize",
     "Birth",
+    "Births",
     "BurnIn",
     "Chains",
     "Checkpoint",
     "Concentration",
+    "Delay",
+    "Deletes",
     "Discount",
     "Engine",
     "EngineBirth",
     "EngineMerge",
+    "EnginePrior",
     "Every",
     "EveryLaps",
     "Family",
     "Hash",
     "Hybrid",
     "IdField",
+    "Kappa",
     "Kind",
     "LapTrace",
     "Laps",
@@ -34,6 +40,7 @@ __all__ = [
     "Limit",
     "MaxClusters",
     "Merge",
+    "Merges",
     "Out",
     "Overwrite",
     "Prior",
@@ -44,12 +51,16 @@ __all__ = [
     "Sigma",
     "SkipBad",
     "Source",
+    "Start",
+    "Stride",
     "Sweeps",
     "Tau",
     "TextField",
     "Thin",
     "Tol",
+    "Top",
     "Trace",
+    "Truncation",
     "Validation",
     "VectorField",
     "Vocabulary",
@@ -67,6 +78,8 @@ def _open(text: str, *names: str, panel: str, **settings: Any) -> Any:
 
 
 _FILES, _MODEL, _ENGINE = "Output and checkpoints", "Model", "Engine"
+_FILTERS, _SAMPLERS = "Engines ep and adf", "Engines gibbs and slice"
+_VARIATIONAL = "Engines memoizedvb, fullvb and stochasticvb"
 _ROWS, _TEXT = "Rows", "Text"
 
 Source = Annotated[
@@ -99,7 +112,7 @@ Trace = Annotated[
 EveryLaps = Annotated[
     int | None,
     _open(
-        "Laps or sweeps between two checkpoints (default: 1, but a few seconds at least).",
+        "Laps or sweeps between two checkpoints (default: every few seconds).",
         panel=_FILES,
         min=1,
     ),
@@ -111,6 +124,13 @@ LapTrace = Annotated[
 Family = Annotated[FamilyName, _option("What a cluster looks like.", panel=_MODEL)]
 Alpha = Annotated[float | None, _open("Of multinomial (default 0.1).", panel=_MODEL)]
 Prior = Annotated[PriorName, _option("How many clusters, and how big.", panel=_MODEL)]
+EnginePrior = Annotated[
+    PriorName | None,
+    _open(
+        "How many clusters, and how big (default nggp; dp for the vb engines, which take no nggp).",
+        panel=_MODEL,
+    ),
+]
 A = Annotated[float | None, _open("Of nggp: more, more clusters (default 1).", panel=_MODEL)]
 Sigma = Annotated[
     float | None, _open("Of nggp: more, more small clusters (default 0.5).", panel=_MODEL)
@@ -130,61 +150,129 @@ Engine = Annotated[
     EngineName,
     _option(
         "How: ep revisits every row until nothing changes; gibbs and slice draw from the exact "
-        "posterior; adf passes once.",
+        "posterior; memoizedvb, fullvb and stochasticvb raise a lower bound on the evidence "
+        "(ELBO); adf passes once.",
         panel=_ENGINE,
     ),
 ]
-Laps = Annotated[int | None, _open("Of ep: at most (default 50).", panel=_ENGINE, min=1)]
+Laps = Annotated[
+    int | None,
+    _open(
+        "Of ep and the vb engines: at most (default 50; fullvb 100, stochasticvb 20).",
+        panel=_ENGINE,
+        min=1,
+    ),
+]
 Tol = Annotated[
     float | None,
-    _open("Of ep: settled when no assignment moves more (default 0.001).", panel=_ENGINE),
+    _open(
+        "Settled when no assignment moves more (ep, default 0.001), or when a lap raises the ELBO "
+        "by no more nats (memoizedvb, fullvb, default 0.01).",
+        panel=_ENGINE,
+    ),
 ]
 Shuffle = Annotated[
-    bool | None, _open("Of ep: a new order in every lap.", "--shuffle", panel=_ENGINE)
+    bool | None, _open("Of ep: a new order in every lap.", "--shuffle", panel=_FILTERS)
 ]
 Validation = Annotated[
     float | None,
-    _open("Of ep: hold out this share, and stop when it gets no better.", panel=_ENGINE),
+    _open("Of ep: hold out this share, and stop when it gets no better.", panel=_FILTERS),
 ]
 EngineBirth = Annotated[
     float | None,
     _open(
-        "Of ep, adf: a row more probably new than this opens a cluster (default 0.1, 0.05).",
-        panel=_ENGINE,
+        "A row more probably new than this opens a cluster (default 0.1; adf 0.05).",
+        panel=_FILTERS,
     ),
 ]
 EngineMerge = Annotated[
     bool | None,
     _open(
-        "Of ep, adf: fuse clusters that turn out to be one (default).",
+        "Fuse clusters that turn out to be one (default).",
         "--merge/--no-merge",
-        panel=_ENGINE,
+        panel=_FILTERS,
     ),
 ]
-Sweeps = Annotated[
-    int | None, _open("Of gibbs, slice: in each chain (default 200).", panel=_ENGINE, min=1)
-]
-BurnIn = Annotated[
-    int | None, _open("Of gibbs, slice: first sweeps to forget (default half).", panel=_ENGINE)
-]
-Chains = Annotated[int | None, _open("Of gibbs, slice (default 1).", panel=_ENGINE, min=1)]
-Thin = Annotated[
-    int | None, _open("Of gibbs, slice: keep every N-th sweep.", panel=_ENGINE, min=1, metavar="N")
-]
+Sweeps = Annotated[int | None, _open("In each chain (default 200).", panel=_SAMPLERS, min=1)]
+BurnIn = Annotated[int | None, _open("First sweeps to forget (default half).", panel=_SAMPLERS)]
+Chains = Annotated[int | None, _open("How many (default 1).", panel=_SAMPLERS, min=1)]
+Thin = Annotated[int | None, _open("Keep every N-th sweep.", panel=_SAMPLERS, min=1, metavar="N")]
 Augmented = Annotated[
-    bool | None, _open("Of gibbs: carry the auxiliary U along.", "--augmented", panel=_ENGINE)
+    bool | None, _open("Of gibbs: carry the auxiliary U along.", "--augmented", panel=_SAMPLERS)
 ]
 Hybrid = Annotated[
-    bool | None, _open("Of slice: move rows one after another.", "--hybrid", panel=_ENGINE)
+    bool | None, _open("Of slice: move rows one after another.", "--hybrid", panel=_SAMPLERS)
 ]
 Learn = Annotated[
     list[str] | None,
     _open(
-        "Of gibbs, slice: a hyperparameter to learn, such as sigma or sigma=beta:2,2; repeat for "
-        "more.",
-        panel=_ENGINE,
+        "A hyperparameter to learn, such as sigma or sigma=beta:2,2; repeat for more.",
+        panel=_SAMPLERS,
         metavar="NAME[=LAW]",
     ),
+]
+Truncation = Annotated[
+    int | None, _open("Clusters to begin with (default 25).", panel=_VARIATIONAL, min=1)
+]
+Start = Annotated[
+    str | None,
+    _open(
+        "Where they begin: one cluster (default of memoizedvb), kmeans++ (of the others), random, "
+        "or those of a model file.",
+        panel=_VARIATIONAL,
+        metavar="WAY|FILE",
+    ),
+]
+Top = Annotated[
+    int | None,
+    _open("Share a row among at most so many clusters.", panel=_VARIATIONAL, min=1),
+]
+BatchSize = Annotated[
+    int | None,
+    _open("Of memoizedvb, stochasticvb: rows (default 1000).", panel=_VARIATIONAL, min=1),
+]
+Births = Annotated[
+    bool | None,
+    _open(
+        "Of memoizedvb: split clusters where that raises the ELBO (default).",
+        "--births/--no-births",
+        panel=_VARIATIONAL,
+    ),
+]
+Merges = Annotated[
+    bool | None,
+    _open(
+        "Of memoizedvb: fuse clusters where that raises it (default).",
+        "--merges/--no-merges",
+        panel=_VARIATIONAL,
+    ),
+]
+Deletes = Annotated[
+    bool | None,
+    _open(
+        "Of memoizedvb: dissolve clusters where that raises it (default).",
+        "--deletes/--no-deletes",
+        panel=_VARIATIONAL,
+    ),
+]
+Stride = Annotated[
+    int | None,
+    _open(
+        "Of memoizedvb: births in every N-th lap (default 1).",
+        panel=_VARIATIONAL,
+        min=1,
+        metavar="N",
+    ),
+]
+Delay = Annotated[
+    float | None,
+    _open(
+        "Of stochasticvb: batch t has the rate (t + delay)^-kappa (default 1).",
+        panel=_VARIATIONAL,
+    ),
+]
+Kappa = Annotated[
+    float | None, _open("Of stochasticvb, in (0.5, 1] (default 0.6).", panel=_VARIATIONAL)
 ]
 
 Batch = Annotated[int, _option("Rows in a batch.", panel=_ROWS, min=1)]

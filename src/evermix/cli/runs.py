@@ -61,12 +61,12 @@ def farewell(command: str, settings: Settings, path: Path, done: str) -> str:
 
 
 def _check_distinct(settings: Settings, path: Path) -> None:
-    named = (settings.source, settings.out, settings.trace, str(path.absolute()))
-    files = [name for name in named if name not in (None, "-")]
-    if len(set(files)) < len(files):
+    named = settings.files | {"--checkpoint": str(path.absolute())}
+    files = {option: name for option, name in named.items() if name not in (None, "-")}
+    if len(set(files.values())) < len(files):
         raise ValueError(
-            "SOURCE, --out, --trace and --checkpoint must be different files, got "
-            f"{', '.join(map(str, files))}."
+            f"{', '.join(files)} must be different files, got "
+            f"{', '.join(map(str, files.values()))}."
         )
 
 

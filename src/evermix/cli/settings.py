@@ -15,6 +15,7 @@ __all__ = [
     "Settings",
     "StreamSettings",
     "option_name",
+    "usual_prior",
 ]
 
 
@@ -45,7 +46,13 @@ class EngineName(StrEnum):
     EP = "ep"
     GIBBS = "gibbs"
     SLICE = "slice"
+    MEMOIZED = "memoizedvb"
+    FULL = "fullvb"
+    STOCHASTIC = "stochasticvb"
     ADF = "adf"
+
+
+_WITH_STICKS = (EngineName.MEMOIZED, EngineName.FULL, EngineName.STOCHASTIC)
 
 
 class KindName(StrEnum):
@@ -94,6 +101,11 @@ class Settings:
             for name, value in chosen.items()
         }
         return cls(**plain)
+
+    @property
+    def files(self) -> dict[str, str | None]:
+        """The files of the run beside its checkpoint, by what they are called."""
+        return {"SOURCE": self.source, "--out": self.out, "--trace": self.trace}
 
     def to_spec(self) -> dict[str, Any]:
         """Return the settings as a JSON-ready dict."""
@@ -148,6 +160,23 @@ class FitSettings(Settings):
     augmented: bool | None
     hybrid: bool | None
     learn: list[str] | None
+    # Checkpoints of fits that were begun before there were these options do not name them.
+    truncation: int | None = None
+    start: str | None = None
+    top: int | None = None
+    batch_size: int | None = None
+    births: bool | None = None
+    merges: bool | None = None
+    deletes: bool | None = None
+    stride: int | None = None
+    delay: float | None = None
+    kappa: float | None = None
+
+    @property
+    def files(self) -> dict[str, str | None]:
+        """The files of the run beside its checkpoint, by what they are called."""
+        start = None if self.start is None else os.path.abspath(self.start)
+        return super().files | {"--start": start}
 
     def resumed(self, saved: dict[str, Any], given: Iterable[str]) -> Self:
         """Return the saved settings; only ``out`` and ``laps`` may have changed since."""
@@ -155,6 +184,11 @@ class FitSettings(Settings):
         before = super().resumed(saved, set(given) - free)
         changes: dict[str, Any] = {name: getattr(self, name) for name in free}
         return replace(before, **changes)
+
+
+def usual_prior(engine: EngineName) -> PriorName:
+    """Return the prior of an engine for which none was asked: variational ones need sticks."""
+    return PriorName.DP if engine in _WITH_STICKS else PriorName.NGGP
 
 
 def option_name(name: str) -> str:

@@ -1,0 +1,139 @@
+"""Variational engines of `evermix fit`: their bound in words, traces and files."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import evermix as em
+from evermix.cli import app
+from evermix.cli.fit import _described
+from evermix.cli.fitting import LapLog
+from evermix.cli.settings import EngineName, FitSettings, PriorName, usual_prior
+from evermix.engines import ENGINES
+from evermix.io import checkpoint
+from evermix.priors.base import HasSticks
+
+MEMOIZED = ["--engine", "memoizedvb", "--batch-size", "40"]
+NAMES = [name.value for name in EngineName if name.value.endswith("vb")]
+
+
+@pytest.fixture
+def points(tmp_path, monkeypatch):
+    """A working directory with points of three clusters."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 3)) + 9.0 * np.eye(3)[rng.integers(3, size=150)]
+    np.save(tmp_path / "points.npy", X)
+    monkeypatch.chdir(tmp_path)
+    return X
+
+
+def evermix(*arguments, status=0):
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert result.exit_code == status, result.output
+    return result
+
+
+def rows(path):
+    with open(path) as file:
+        return [json.loads(line) for line in file]
+
+
+def described(path):
+    return json.loads(evermix("info", path, "--json").stdout)
+
+
+@pytest.mark.parametrize("name", EngineName)
+def test_the_usual_prior_of_every_engine_is_that_of_the_estimator(name):
+    (engine,) = [engine for known, engine in ENGINES.items() if known.lower() == name]
+    assert (usual_prior(name) == PriorName.DP) == (HasSticks in engine.needs)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_summary_and_info_tell_the_bound_of_the_model(points, name):
+    said = evermix("fit", "points.npy", "--engine", name, "--laps", 4).stderr
+    bound = em.load("points.evermix").lower_bound_
+    assert f"; ELBO {bound:,.2f}, {bound / 150:.3f} per row; " in said
+    assert "log predictive" not in said
+    found = described("points.evermix")
+    assert found["elbo"] == bound and found["prior"] == "DP(alpha=1.0)"
+    assert f"{bound:,.2f}" in evermix("info", "points.evermix").stdout
+
+
+def test_priors_with_sticks_can_be_chosen(points):
+    options = ["--prior", "pitman-yor", "--concentration", 2, "--discount", 0.1]
+    evermix("fit", "points.npy", *MEMOIZED, *options)
+    assert em.load("points.evermix").prior == em.PitmanYor(alpha=2.0, discount=0.1)
+    evermix("fit", "points.npy", *MEMOIZED, "--concentration", 3, "--overwrite")
+    assert em.load("points.evermix").prior == em.DP(alpha=3.0)
+
+
+def test_the_trace_tells_the_bound_and_the_moves_of_every_lap(points):
+    """Each lap once, although a lap has several batches; the last bound is the model's."""
+    evermix("fit", "points.npy", *MEMOIZED, "--trace", "trace.jsonl")
+    laps, mix = rows("trace.jsonl"), em.load("points.evermix")
+    assert [lap["lap"] for lap in laps] == list(range(mix.state_.lap))
+    assert [lap["rows"] for lap in laps] == [150] * len(laps)
+    assert laps[-1]["scalars"]["elbo"] == mix.lower_bound_
+    born = [len(lap["births"]) for lap in laps]
+    gone = [len(lap["merges"]) + len(lap["dropped"]) for lap in laps]
+    assert 1 + sum(born) - sum(gone) == laps[-1]["K"] == mix.n_clusters_ == 3
+    assert all(lap["seconds"] > 0 for lap in laps)
+
+
+def test_progress_tells_the_bound_and_the_moves_of_the_last_lap():
+    step = em.Info(rows=10, clock=10, K=3, results=em.engines.RowResults.empty(10))
+    lap = em.Info(rows=40, clock=40, K=3, births=[1, 2], merges=[(4, 0)], scalars={"elbo": -1e3})
+    assert _described(step, lap) == _described(lap, lap) == "ELBO -1,000.0, 2 born, 1 merged"
+    assert _described(step, None) == "log predictive 0.000 per row"
+    assert _described(em.Info(rows=0, clock=40, K=3), None) == ""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_more_laps_go_on_from_the_bound_that_was_reached(points, name):
+    options = ["--engine", name, "--tol", 0, "--trace", "trace.jsonl", "--out", "out.jsonl"]
+    evermix("fit", "points.npy", *options, "--laps", 2)
+    before = described("points.evermix")
+    said = evermix("fit", "points.npy", "--resume", "--laps", 5).stderr
+    after = described("points.evermix")
+    assert before["laps"] == 2 < after["laps"] <= 5 and "laps; ELBO" in said
+    assert after["finished"] is True
+    assert len(rows("trace.jsonl")) == after["laps"] and len(rows("out.jsonl")) == 150
+    if name != "stochasticvb":  # its bound goes up and down
+        assert after["elbo"] >= before["elbo"] - 1e-9 * abs(before["elbo"])
+
+
+@pytest.mark.parametrize("options", [["--laps", "3", "--tol", "0"], MEMOIZED])
+def test_a_crash_within_a_lap_falls_back_to_a_checkpoint_of_that_lap(points, monkeypatch, options):
+    """Unless --every says otherwise, checkpoints are also written between two batches."""
+    monkeypatch.setattr("evermix.cli.fitting.PAUSE", 0.0)
+    monkeypatch.setattr("evermix.cli.fitting.SHARE", 0.0)
+    monkeypatch.setattr("evermix.engines.base.ROWS", 40)
+    evermix("fit", "points.npy", *options, "--checkpoint", "whole.evermix", "--out", "whole.jsonl")
+    add, told = LapLog.add, []
+
+    def crash(log, info):
+        told.append(info)
+        if len(told) == 8:  # a lap has four batches and an end
+            raise MemoryError
+        return add(log, info)
+
+    with monkeypatch.context() as crashing:
+        crashing.setattr(LapLog, "add", crash)
+        result = CliRunner().invoke(app, ["fit", "points.npy", *options, "--out", "out.jsonl"])
+        assert isinstance(result.exception, MemoryError)
+    header = checkpoint.read("points.evermix")[1]["state"]
+    assert (header["lap"], header["at"]) == (1, 2)
+    evermix("fit", "points.npy", "--resume")
+    ours, theirs = checkpoint.read("points.evermix")[0], checkpoint.read("whole.evermix")[0]
+    assert [name for name in theirs if ours[name].tobytes() != theirs[name].tobytes()] == []
+    assert rows("out.jsonl") == rows("whole.jsonl")
+
+
+def test_settings_of_fits_from_before_these_options_can_be_read(points):
+    evermix("fit", "points.npy", "--laps", 1)
+    saved = checkpoint.read("points.evermix")[1]["extra"]["fit"]["settings"]
+    new = "truncation start top batch_size births merges deletes stride delay kappa".split()
+    old = {name: value for name, value in saved.items() if name not in new}
+    assert FitSettings(**saved).resumed(old, {"laps"}).to_spec() == saved
