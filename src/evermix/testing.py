@@ -87,7 +87,7 @@ def check_family(family: Family, X: Array) -> None:
     _require(family.resolved, "the family is resolved")
     r = np.random.default_rng(0).dirichlet(np.ones(3), size=n)
     stats, mass = family.accumulate(X, r), r.sum(axis=0)
-    _close(stats, r.T @ family.statistic(X), 1e-9, "accumulate sums weighted statistics")
+    _check_sums(family, X, r)
     eta = family.posterior(stats, mass)
     plain = Family.log_predictive(family, X, eta)
     _close(family.log_predictive(X, eta), plain, 1e-8, "the predictive is a difference of log a")
@@ -116,6 +116,16 @@ def _check_gradient(family: Family, eta: Array) -> None:
         _close(slope / scale, want / scale, 1e-6, "mean_params is the gradient of log_partition")
 
 
+def _check_sums(family: Family, X: Array, r: Array) -> None:
+    """Sums of statistics can be had from those of features, which hold nothing twice."""
+    t = family.statistic(X)
+    want, scale = r.T @ t, 1e-300 + r.T @ np.abs(t)
+    got = family.accumulate(X, r)
+    _close(got / scale, want / scale, 1e-10, "accumulate sums weighted statistics")
+    got = family.from_features(r.T @ family.features(X))
+    _close(got / scale, want / scale, 1e-10, "from_features gives the sums of statistics")
+
+
 def _check_likelihood(family: Family, X: Array, eta: Array) -> None:
     """Log likelihoods are linear in the parameters, whether these are drawn or expected."""
     mean = family.mean_params(eta)
@@ -123,14 +133,25 @@ def _check_likelihood(family: Family, X: Array, eta: Array) -> None:
     _require(drawn.shape == eta.shape, "draw_params draws one parameter for each cluster")
     _require(bool(np.all(np.isfinite(drawn))), "drawn parameters are finite")
     for params in (mean, drawn):
-        plain = Family.log_likelihood(family, X, params)
-        got = family.log_likelihood(X, params)
-        _close(got, plain, 1e-8, "the log likelihood is t(x) phi - A(phi)")
+        _check_linear(family, X, params)
     expected = family.expected_log_likelihood(X, eta)
     _close(expected, family.log_likelihood(X, mean), 1e-8, "E log p is log p at mean_params")
     predictive = family.log_predictive(X, eta)
     slack = 1e-9 * (1 + np.abs(predictive))
     _require(bool(np.all(expected <= predictive + slack)), "E log p lies below log E p (Jensen)")
+    alone = Family.self_log_likelihood(family, X)
+    got = family.self_log_likelihood(X)
+    _close(got, alone, 1e-8, "self_log_likelihood is E log p of a row in a cluster of its own")
+
+
+def _check_linear(family: Family, X: Array, params: Array) -> None:
+    """Statistics times parameters, features times slopes and log_likelihood are the same."""
+    t, (phi, rest) = family.statistic(X), np.split(params, [family.n_stats], axis=1)
+    want, scale = t @ phi.T + rest.sum(axis=1), 1 + np.abs(t) @ np.abs(phi).T
+    got = family.log_likelihood(X, params)
+    _close(got / scale, want / scale, 1e-10, "the log likelihood is t(x) phi - A(phi)")
+    got = family.features(X) @ family.slopes(params).T + rest.sum(axis=1)
+    _close(got / scale, want / scale, 1e-10, "features times slopes are t(x) phi")
 
 
 def _check_marginals(family: Family, stats: Array, mass: Array) -> None:
