@@ -173,8 +173,9 @@ class HasSticks(Prior, ABC):
     def broken(self, mass: Array) -> tuple[Array, Array]:
         """Beta parameters (..., K), (..., K) of the fractions given the clusters' mass (..., K)."""
         a, b = self.sticks(mass.shape[-1])
-        later = np.cumsum(mass[..., ::-1], axis=-1)[..., ::-1] - mass
-        return a + mass, b + np.maximum(later, 0.0)
+        later = np.zeros(mass.shape)
+        later[..., :-1] = np.cumsum(mass[..., :0:-1], axis=-1)[..., ::-1]
+        return a + mass, b + later
 
     def expected_log_weights(self, mass: Array) -> Array:
         """E log w_k (K,) given the clusters' mass (K,)."""
