@@ -13,7 +13,7 @@ from evermix.model import Model
 from evermix.priors.base import Prior
 from evermix.state import State
 
-__all__ = ["Batch", "CapacityWarning", "Engine", "Info", "RowResults"]
+__all__ = ["Batch", "Batches", "CapacityWarning", "Engine", "Info", "RowResults", "weights_of"]
 
 
 ROWS = 4096  # in a batch: few enough for progress, enough to cost nothing
@@ -38,6 +38,19 @@ class Batch(NamedTuple):
     X: Array
     weights: Array
     key: int = 0
+
+
+class Batches(Sequence[Batch]):
+    """Batches whose weights are known without reading their rows."""
+
+    @abstractmethod
+    def weights_of(self, key: int) -> Array:
+        """Return the weights (N,) of a batch."""
+
+
+def weights_of(batches: Sequence[Batch], key: int) -> Array:
+    """Return the weights (N,) of a batch, without its rows where that can be."""
+    return batches.weights_of(key) if isinstance(batches, Batches) else batches[key].weights
 
 
 class RowResults(NamedTuple):

@@ -79,9 +79,7 @@ def divergence(model: Model, mass: Array, stats: Array) -> float:
     return float(moved + sticks - evidence)
 
 
-def bound_of_rows(
-    model: Model, mass: Array, stats: Array, log_norm: float, base: float
-) -> float:
+def bound_of_rows(model: Model, mass: Array, stats: Array, log_norm: float, base: float) -> float:
     """ELBO of the posteriors that these sums make, with the best responsibilities for them.
 
     ``log_norm`` is the sum over rows of the log normalisers of their responsibilities.

@@ -171,4 +171,3 @@ def _entropy(r: Array) -> Array:
     """-r log r, 0 at 0."""
     xp = namespace(r)
     return -r * xp.log(xp.where(r > 0, r, 1.0))
-

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evermix._xp import Array, host
+from evermix._xp import host
 from evermix.engines.base import Batch, Info
 from evermix.engines.batch_memo import (
     FLOAT,
@@ -21,15 +21,17 @@ from evermix.engines.batch_memo import (
     check_plan,
     n_sums,
 )
-from evermix.engines.local import NO_PLAN, Beliefs, Plan, Summary, Trial
-from evermix.engines.moves.birth import due, plan_births
-from evermix.engines.moves.judge import Verdict, child_rows, judge
+from evermix.engines.local import NO_PLAN, Plan, Summary, Trial
+from evermix.engines.moves import plan as plans
+from evermix.engines.moves.birth import Search, due, plan_trials
+from evermix.engines.moves.change import Change, decide
+from evermix.engines.moves.judge import judge
 from evermix.engines.moves.merge import likeness, plan_merges
 from evermix.engines.settings import check_switch, check_whole
-from evermix.engines.summaries import Change, aligned, changed, to_record, totals
+from evermix.engines.summaries import aligned, to_record, totals
 from evermix.engines.variational import Variational
 from evermix.model import Model
-from evermix.state import Record, State
+from evermix.state import State
 from evermix.tally import Tally
 
 __all__ = ["MemoizedVB"]
@@ -39,7 +41,35 @@ QUIET = 0.1  # share of the laps, at the end, in which there are no births
 
 @dataclass(frozen=True)
 class MemoizedVB(Variational):
-    """Memoized."""
+    """Variational inference in batches that needs no learning rate and finds K by itself.
+
+    It remembers what each batch has said, so that the bound of all rows is known exactly and rises
+    with every batch. While it goes round, it looks for clusters to be taken apart, put together or
+    given up; every such move is judged by the exact bound of all rows.
+
+    Parameters
+    ----------
+    laps : int
+        At most so many passes over the data.
+    batch_size : int
+        Rows in a batch. What is remembered grows with the number of batches.
+    births : bool
+        Analyse rows of clusters afresh, and take what is found in their place where it is better.
+    merges : bool
+        Fuse pairs of clusters where that is better.
+    deletes : bool
+        Give clusters up where their neighbours can take their rows.
+    stride : int
+        Laps between two rounds of births and deletes.
+    top : int or None
+        Share each row among at most so many clusters; None for all.
+    start : {"one", "kmeans++", "random"} or str
+        Where the clusters start (see :class:`FullVB`).
+    truncation : int
+        Number of clusters to start with, unless with one.
+    tol : float
+        Stop when a lap raises the bound by no more than this many nats, and no move is pending.
+    """
 
     laps: int = 50
     batch_size: int = 1000
@@ -87,11 +117,10 @@ class MemoizedVB(Variational):
         self, model: Model, state: State, batch: Batch, rng: np.random.Generator
     ) -> tuple[State, Info]:
         """Visit one batch.   Consumes: state."""
+        del rng
         began = time.perf_counter()
-        if state.at == 0 and "plan" in state.memo:  # a fit that ended may have dropped clusters
-            if not np.array_equal(state.memo["plan"]["ids"], state.tally.ids):
-                del state.memo["plan"]
-        summary = self.summarise(model, state.tally, batch, read_plan(state.memo.get("plan")))
+        plan, _ = plans.from_record(state.memo.get("plan"), state.tally.ids)
+        summary = self.summarise(model, state.tally, batch, plan)
         self.commit(model, state, batch, summary)
         return state, self.told(model, state, batch, summary, began)
 
@@ -124,15 +153,13 @@ class MemoizedVB(Variational):
         """
         began = time.perf_counter()
         state.memo.pop("start", None)
-        record = state.memo.pop("plan", None)
-        plan, targets = read_plan(record), [] if record is None else record["targets"]
+        plan, targets = plans.from_record(state.memo.pop("plan", None), state.tally.ids)
         keys = [str(key) for key in range(len(batches))]
         sums = totals(state.memo[key] for key in keys)
         verdict = judge(model, plan, sums)
-        failed = [t for t in range(len(plan.trials)) if t not in verdict.trials]
-        for t in failed:
-            state.columns["stage"][targets[t]] += 1
-        births, merges = self._apply(model, state, plan, verdict, sums, keys)
+        state.columns["stage"][np.delete(targets, verdict.trials)] += 1  # what has failed
+        change = decide(plan, verdict, sums, state.tally.ids, state.lineage, state.clock)
+        self._make(model, state, change, keys)
         bound = self.bound(model, state)
         state.latents["bound"][:] = bound, state.latents["bound"][0]
         self._plan(model, state, batches, rng)
@@ -140,11 +167,16 @@ class MemoizedVB(Variational):
             rows=0,
             clock=state.clock,
             K=state.tally.K,
-            births=births,
-            merges=merges,
+            births=change.births,
+            merges=change.fused,
             seconds=time.perf_counter() - began,
             lap=state.lap,
-            scalars={"elbo": bound, "tried": float(len(plan.trials)), "pairs": float(len(plan.pairs)), "accepted":float(len(verdict.trials)), "due": float(len(due(state)))},
+            scalars={
+                "elbo": bound,
+                "trials": float(len(plan.trials)),
+                "accepted": float(len(verdict.gains)),
+                "pending": float(state.latents["pending"][0]),
+            },
         )
 
     def finished(self, state: State) -> bool:
@@ -170,65 +202,22 @@ class MemoizedVB(Variational):
 
     # ---- moves -----------------------------------------------------------------------------
 
-    def _apply(
-        self, model: Model, state: State, plan: Plan, verdict: Verdict, sums: Record, keys: list[str]
-    ) -> tuple[list[int], list[tuple[int, int]]]:
-        """Make moves in every record and in the tally; return births and merges by id."""
-        tally, lineage, K = state.tally, state.lineage, state.tally.K
-        rows = child_rows(plan)
-        replaced = [(plan.trials[t].parents, rows[t]) for t in verdict.trials]
-        n_children = len(sums["child_mass"])
-        ids = np.full(K + n_children, -1, dtype=np.int64)
-        ids[:K] = tally.ids
-        births: list[int] = []
-        fused: list[tuple[int, int]] = []
-        gone = np.zeros(K + n_children, dtype=bool)
-        gone[K:] = True
-        for stays, goes, _ in verdict.merges:
-            gone[goes] = True
-            fused.append((int(ids[goes]), int(ids[stays])))
-        for parents, children in replaced:
-            gone[parents], gone[K + children] = True, False
-            heirs = children[np.argsort(-sums["child_mass"][children], kind="stable")]
-            elders = parents[np.argsort(-sums["mass"][parents], kind="stable")]
-            for j, child in enumerate(heirs):
-                if j < len(elders):
-                    ids[K + child] = ids[elders[j]]
-                else:
-                    ids[K + child] = lineage.birth(state.clock)
-                    births.append(int(ids[K + child]))
-            fused += [(int(ids[e]), int(ids[K + heirs[0]])) for e in elders[len(heirs) :]]
-        for old, new in fused:
-            lineage.merge(old, new, state.clock)
-        mass = np.append(sums["mass"], sums["child_mass"])
-        for stays, goes, _ in verdict.merges:
-            mass[stays] += mass[goes]
-        order = np.flatnonzero(~gone)
-        order = order[np.argsort(-mass[order], kind="stable")]
-        change = Change(K, verdict.merges, replaced, order)
+    def _make(self, model: Model, state: State, change: Change, keys: list[str]) -> None:
+        """Make moves in every record, and sum all records anew: no drift.   Consumes: state."""
         for key in keys:
-            state.memo[key] = changed(state.memo[key], change, ids[order])
-        after = totals(state.memo[key] for key in keys)
-        stats = model.family.from_features(after["sums"])
-        extras = {"entropy": after["entropy"]}
-        columns = {}
+            state.memo[key] = change.record(state.memo[key])
+        sums = totals(state.memo[key] for key in keys)
+        stats, extras = model.family.from_features(sums["sums"]), {"entropy": sums["entropy"]}
+        state.tally = Tally.of(change.ids, sums["mass"], stats, extras, state.tally.layout)
         for name, column in state.columns.items():
-            grown = np.zeros(K + n_children, dtype=column.dtype)
-            grown[:K] = column[:K]
-            columns[name] = grown[order]
-        state.tally = Tally.of(ids[order], after["mass"], stats, extras, tally.layout)
-        for name, values in columns.items():
-            buffer = np.zeros(state.tally.capacity, dtype=values.dtype)
-            buffer[: len(values)] = values
-            state.columns[name] = buffer
-        state.latents["base"][:] = after["base"]
-        return births, fused
+            state.columns[name] = change.column(column, state.tally.capacity)
+        state.latents["base"][:] = sums["base"]
 
     def _plan(
         self, model: Model, state: State, batches: Sequence[Batch], rng: np.random.Generator
     ) -> None:
-        """Plan what the next lap shall find out."""
-        tally, lap = state.tally, state.lap + 1
+        """Plan what the next lap shall find out.   Consumes: state."""
+        lap, tally = state.lap + 1, state.tally
         state.latents["pending"][0] = 0
         if lap >= self.laps:
             return
@@ -236,42 +225,13 @@ class MemoizedVB(Variational):
         free = np.ones(tally.K, dtype=bool)
         trials: list[Trial] = []
         targets: list[int] = []
-        if self.births and lap < (1 - QUIET) * self.laps and lap % self.stride == 0:
-            trials, targets = plan_births(model, state, batches, alike.near, free, rng)
-        pairs = NO_PLAN.pairs
-        if self.merges:
-            pairs = plan_merges(alike, free)
-        if len(pairs) or trials:
-            state.memo["plan"] = plan_record(Plan(pairs, tuple(trials)), targets, tally.ids)
-        waiting = len(due(state)) if self.births and lap < (1 - QUIET) * self.laps else 0
+        # A birth in the last laps would not settle, nor would its rows be told of it.
+        quiet = lap > self.laps - 2 or lap >= (1 - QUIET) * self.laps
+        if not quiet and lap % self.stride == 0:
+            search = Search(self.births, self.deletes, alike.near, free)
+            trials, targets = plan_trials(model, state, batches, search, rng)
+        pairs = plan_merges(alike, free) if self.merges else NO_PLAN.pairs
+        if trials or len(pairs):
+            state.memo["plan"] = plans.to_record(Plan(pairs, tuple(trials)), targets, tally.ids)
+        waiting = 0 if quiet or not (self.births or self.deletes) else len(due(state))
         state.latents["pending"][0] = len(pairs) + len(trials) + waiting
-
-
-def plan_record(plan: Plan, targets: list[int], ids: Array) -> Record:
-    """Return a plan for the clusters ``ids`` (K,) as named arrays."""
-    trials = plan.trials
-    width = trials[0].children.slopes.shape[1] if trials else 0
-    return {
-        "ids": ids.copy(),
-        "pairs": plan.pairs,
-        "targets": np.array(targets, dtype=np.int64),
-        "parents": np.concatenate([t.parents for t in trials] or [np.zeros(0, dtype=np.int64)]),
-        "n_parents": np.array([len(t.parents) for t in trials], dtype=np.int64),
-        "slopes": np.concatenate([t.children.slopes for t in trials] or [np.zeros((0, width))]),
-        "intercepts": np.concatenate([t.children.intercepts for t in trials] or [np.zeros(0)]),
-        "n_children": np.array([len(t.children.intercepts) for t in trials], dtype=np.int64),
-    }
-
-
-def read_plan(record: Record | None) -> Plan:
-    """Return the plan that :func:`plan_record` described."""
-    if record is None:
-        return NO_PLAN
-    trials = []
-    parents = np.split(record["parents"], np.cumsum(record["n_parents"])[:-1])
-    cuts = np.cumsum(record["n_children"])[:-1]
-    slopes, intercepts = np.split(record["slopes"], cuts), np.split(record["intercepts"], cuts)
-    if len(record["n_parents"]):
-        for group, a, b in zip(parents, slopes, intercepts, strict=True):
-            trials.append(Trial(group, Beliefs(a, b)))
-    return Plan(record["pairs"], tuple(trials))

@@ -96,8 +96,8 @@ class StochasticVB(Variational):
     def commit(self, model: Model, state: State, batch: Batch, summary: Summary) -> None:
         """Move towards what a batch says."""
         tally, weight = state.tally, float(host(batch.weights).sum())
-        state.latents["steps"] += 1
         if weight > 0:
+            state.latents["steps"] += 1
             rate = float((state.latents["steps"][0] + self.delay) ** -self.kappa)
             all_rows = float(state.latents["weight"][0]) / weight
             stats = model.family.from_features(summary.sums)

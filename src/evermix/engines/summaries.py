@@ -13,10 +13,9 @@ from evermix._xp import Array
 from evermix.engines.local import Summary
 from evermix.state import Lineage, Record
 
-__all__ = ["Change", "aligned", "changed", "to_record", "totals"]
+__all__ = ["aligned", "to_record", "totals", "unplanned"]
 
 SUMMED = ("mass", "sums", "entropy", "pairs", "child_mass", "child_sums", "child_entropy", "base")
-PLANNED = ("pairs", "child_mass", "child_sums", "child_entropy")
 
 
 def to_record(summary: Summary, ids: Array, base: float) -> Record:
@@ -62,60 +61,7 @@ def aligned(record: Record, ids: Array, lineage: Lineage) -> Record:
     return out
 
 
-class Change:
-    """What moves do to the clusters of every batch: fuse pairs, put children in place of parents.
-
-    Parameters
-    ----------
-    K : int
-        Number of clusters before.
-    merges : list of (int, int, int)
-        Positions of the cluster that stays and of the one that goes, and the number of the pair.
-    replaced : list of (parents, children)
-        Positions (M,) of parents, and the numbers of the children (J,) that replace them.
-    order : array (new K,)
-        The new clusters, in order: positions below K are old clusters, K + c is child c.
-    """
-
-    def __init__(
-        self,
-        K: int,
-        merges: list[tuple[int, int, int]],
-        replaced: list[tuple[Array, Array]],
-        order: Array,
-    ) -> None:
-        self.K, self.merges, self.replaced, self.order = K, merges, replaced, order
-
-
-def changed(record: Record, change: Change, ids: Array) -> Record:
-    """Return the record after moves, with the new clusters' ``ids`` (K,)."""
-    K, n_children = change.K, len(record["child_mass"])
-    mass, sums, entropy = (record[name].copy() for name in ("mass", "sums", "entropy"))
-    heir = np.arange(K + n_children)
-    for stays, goes, pair in change.merges:
-        mass[stays] += mass[goes]
-        sums[stays] += sums[goes]
-        entropy[stays] = record["pairs"][pair]
-        heir[goes] = stays
-    owner = heir[record["owner"]]
-    for parents, children in change.replaced:
-        mine = np.isin(owner, parents)
-        to = record["child_owner"][mine]
-        owner[mine] = K + np.where(np.isin(to, children), to, children[0])
-    place = np.full(K + n_children, -1)
-    place[change.order] = np.arange(len(change.order))
-    return {
-        "mass": np.append(mass, record["child_mass"])[change.order],
-        "sums": np.concatenate([sums, record["child_sums"]])[change.order],
-        "entropy": np.append(entropy, record["child_entropy"])[change.order],
-        "ids": ids.copy(),
-        "owner": place[owner].astype(np.int32),
-        "base": record["base"],
-        **forgotten(len(owner), sums.shape[1]),
-    }
-
-
-def forgotten(n: int, width: int) -> Record:
+def unplanned(n: int, width: int) -> Record:
     """Return what a record of n rows says of plans when there are none."""
     return {
         "pairs": np.zeros(0),

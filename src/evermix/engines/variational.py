@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from evermix._xp import Array, host
-from evermix.engines.base import Batch, Engine, Info, RowResults
+from evermix.engines.base import Batch, Engine, Info, RowResults, weights_of
 from evermix.engines.batch_memo import check_numbers
 from evermix.engines.bound import lower_bound
 from evermix.engines.local import NO_PLAN, Plan, Summary, believe, summarise
@@ -79,7 +79,7 @@ class Variational(Engine):
         family, K = model.family, self.truncation
         if model.max_clusters is not None:
             K = min(K, model.max_clusters)
-        total = sum(float(host(batch.weights).sum()) for batch in batches)
+        total = sum(float(host(weights_of(batches, k)).sum()) for k in range(len(batches)))
         state.latents["weight"][0] = total
         if state.tally.K:
             state.tally = state.tally.scaled(total / state.tally.mass.sum())
@@ -99,9 +99,7 @@ class Variational(Engine):
 
     # ---- a batch ---------------------------------------------------------------------------
 
-    def summarise(
-        self, model: Model, tally: Tally, batch: Batch, plan: Plan = NO_PLAN
-    ) -> Summary:
+    def summarise(self, model: Model, tally: Tally, batch: Batch, plan: Plan = NO_PLAN) -> Summary:
         """Return what a batch says, given the clusters of a tally; changes nothing."""
         return summarise(model, believe(model, tally.mass, tally.stats), batch, plan, self.top)
 

@@ -1,209 +1,182 @@
-"""Births: rows of some clusters are collected from all batches and analysed afresh.
+"""Births and deletes: some clusters are taken apart, and what is found may take their place.
 
-A cluster is a target until attempts on it have failed; it is one again when its mass has changed.
-The first attempt takes its rows alone, further ones those of a neighbour too, so that two clusters
-that share rows in the wrong way can be told apart anew.
+1. *Collection*: rows of the clusters are drawn from all batches.
+2. *Creation*: they are analysed afresh, as if nothing were known of them; or, for a delete, shared
+   among the neighbours of the cluster to be given up.
+3. *Adoption*: where that explains them better, the next lap tries it on all rows of the clusters (a
+   :class:`~evermix.engines.local.Trial`), and the exact bound decides.
+
+Attempts on a cluster follow a schedule: its rows alone first, then with those of neighbours, so
+that clusters that share rows in the wrong way are told apart anew. When all have failed it is left
+alone until its mass has changed. A cluster that is like no other is tried once.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from evermix._xp import Array
 from evermix.engines.base import Batch
-from evermix.engines.local import Beliefs, Trial, believe, share
+from evermix.engines.local import Trial, believe, share
 from evermix.engines.moves.analysis import Clusters, analyse, refine, valued
-from evermix.engines.moves.sample import NUMBERS, gather
+from evermix.engines.moves.sample import collect
 from evermix.engines.seeding import Sample
 from evermix.model import Model
-from evermix.state import Record, State
+from evermix.state import State
 
-__all__ = ["STAGES", "due", "plan_births"]
+__all__ = ["Search", "due", "plan_trials"]
 
-MOST_ROWS, FEWER_ROWS = 10_000, 4000  # of a target: the first, and later ones
-MOST, FEWER = 24, 10  # clusters that an analysis starts with: the first, and later ones
+FIRST, LATER = 24, 10  # clusters that an analysis starts with, while there are few and later
 ROWS_PER_SEED = 10
-SCHEDULE = (
-    ("split", 0),
-    ("regroup", 1),
-    ("delete", 4),
-    ("regroup", 2),
-    ("regroup", 3),
-    ("regroup", 4),
-    ("again", 2),
-    ("split", 1),
-    ("again", 3),
-)
-STAGES = len(SCHEDULE)  # attempts on a cluster
-MARGIN = 1.0  # nats
-TRY_ROWS, TRIES = 10_000, 6  # rows for which there is another try, and how many at most
+MARGIN = 1.0  # nats by which an attempt must be better, else it is noise
+TRIES, TRY_ROWS = 6, 10_000  # analyses of a small sample, so many rows in all
 CHANGED = 0.01  # relative change of mass after which attempts begin anew
-BUDGET = 40  # rows analysed for every row of data, at most, in a lap
+ANALYSED = 40  # rows analysed in a lap for every row of data, at most
+
+
+class Attempt(NamedTuple):
+    """Take a cluster apart together with some of its neighbours, or give it up to them."""
+
+    neighbours: slice
+    fresh: bool = True
+
+
+SPLIT = Attempt(slice(0, 0))
+DELETE = Attempt(slice(0, 4), fresh=False)
+SCHEDULE = (
+    SPLIT,
+    Attempt(slice(0, 1)),
+    DELETE,
+    Attempt(slice(1, 2)),
+    Attempt(slice(2, 3)),
+    Attempt(slice(3, 4)),
+    Attempt(slice(0, 2)),
+    SPLIT,
+    Attempt(slice(0, 3)),
+)
+
+
+@dataclass
+class Search:
+    """What may be tried.
+
+    Attributes
+    ----------
+    births, deletes : bool
+        Which attempts are allowed.
+    near : list of int arrays
+        Neighbours of each cluster, the nearest first.
+    free : bool array (K,)
+        Clusters that no move has reserved; trials reserve theirs.
+    """
+
+    births: bool
+    deletes: bool
+    near: list[Array]
+    free: Array
+
+    def group(self, k: int, attempt: Attempt) -> Array | None:
+        """Return the clusters that an attempt on k takes apart, k first; None if it cannot be."""
+        allowed = self.births if attempt.fresh else self.deletes
+        others = self.near[k][attempt.neighbours]
+        if not allowed or not self.free[others].all():
+            return None
+        return np.append(k, others) if len(others) or attempt is SPLIT else None
+
+    def isolated(self, k: int) -> bool:
+        """Whether a cluster is like no other."""
+        return not len(self.near[k]) and len(self.near) > 1
 
 
 def due(state: State) -> Array:
-    """Return positions of clusters on which something is still to be tried, the largest first."""
+    """Return positions of clusters on which something is still to be tried.
+
+    Those that were tried least come first, and of these the largest.
+    """
     K, mass = state.tally.K, state.tally.mass
     tried, stage = state.columns["tried"][:K], state.columns["stage"][:K]
     anew = np.abs(mass - tried) > CHANGED * np.maximum(tried, 1.0)
     stage[anew], tried[anew] = 0, mass[anew]
-    able = (stage < STAGES) & (mass > 2.0)
-    targets = np.flatnonzero(able)
+    targets = np.flatnonzero((stage < len(SCHEDULE)) & (mass > 2.0))
     return targets[np.lexsort((-mass[targets], stage[targets]))]
 
 
-class Collected(NamedTuple):
-    """Rows of every cluster, and how many rows each of them stands for."""
-
-    samples: list[Sample | None]
-    rates: Array  # (K,)
-
-
-def collect(
-    model: Model, state: State, batches: Sequence[Batch], rng: np.random.Generator
-) -> Collected:
-    """Draw rows of every cluster from all batches."""
-    K, family = state.tally.K, model.family
-    owners = [state.memo[str(key)]["owner"] for key in range(len(batches))]
-    owner = np.concatenate(owners)
-    most = min(MOST_ROWS if K < 4 else FEWER_ROWS, max(4 * NUMBERS // (family.n_stats * K), 100))
-    order = np.argsort(owner, kind="stable")
-    cuts = np.searchsorted(owner[order], np.arange(K + 1))
-    chosen, rates = [], np.ones(K)
-    for k in range(K):
-        mine = order[cuts[k] : cuts[k + 1]]
-        if len(mine) > most:
-            rates[k] = len(mine) / most
-            mine = rng.choice(mine, most, replace=False)
-        chosen.append(np.sort(mine))
-    rows = np.sort(np.concatenate(chosen))
-    starts = np.cumsum([0, *(len(o) for o in owners)])
-    cut = np.searchsorted(rows, starts)
-    parts = [rows[a:b] - s for a, b, s in zip(cut, cut[1:], starts, strict=False)]
-    sample, of = gather(family, batches, parts), owner[rows]
-    samples = [sample.take(np.flatnonzero(of == k)) if len(chosen[k]) else None for k in range(K)]
-    return Collected(samples, rates)
-
-
-def plan_births(
+def plan_trials(
     model: Model,
     state: State,
     batches: Sequence[Batch],
-    near: list[Array],
-    free: Array,
+    search: Search,
     rng: np.random.Generator,
 ) -> tuple[list[Trial], list[int]]:
-    """Return trials that promise to raise the bound, and the target of each.
-
-    Parameters
-    ----------
-    near : list of int arrays
-        Neighbours of each cluster, the nearest first.
-    free : bool array (K,)
-        Clusters that no other move has reserved.   Changed in place.
-    """
+    """Return trials that promise to raise the bound, and the cluster that each was made for."""
     targets = due(state)
     trials: list[Trial] = []
     chosen: list[int] = []
     if not len(targets):
         return trials, chosen
-    found = collect(model, state, batches, rng)
+    found = collect(model.family, state, batches, rng)
+    creation = Creation(model, state, rng)
     stage = state.columns["stage"]
-    work = BUDGET * sum(len(batch.weights) for batch in batches)
-    beliefs = believe(model, state.tally.mass, state.tally.stats)
+    rows_left = ANALYSED * found.total
     for k in targets:
-        while work > 0 and free[k] and stage[k] < STAGES:
-            kind, count = SCHEDULE[stage[k]]
-            group = _group(int(k), count, near, free, found, kind)
+        while rows_left > 0 and search.free[k] and stage[k] < len(SCHEDULE):
+            attempt = SCHEDULE[stage[k]]
+            group = search.group(int(k), attempt)
             trial = None
             if group is not None:
-                sample = _joined(found, group)
-                tries = TRIES if len(near[k]) or state.tally.K == 1 else 1
-                trial = _attempt(model, state, beliefs, sample, group, kind, tries, rng)
-                work -= len(sample)
+                tries = 1 if search.isolated(int(k)) else TRIES
+                sample = found.of(group, rng)
+                rows_left -= len(sample)
+                trial = creation.trial(sample, group, attempt, tries)
             if trial is None:
-                stage[k] += 1
+                stage[k] = len(SCHEDULE) if search.isolated(int(k)) else stage[k] + 1
                 continue
             trials.append(trial)
             chosen.append(int(k))
-            free[group] = False
+            search.free[group] = False
     return trials, chosen
 
 
-def _group(
-    k: int, count: int, near: list[Array], free: Array, found: Collected, kind: str
-) -> Array | None:
-    """Return the clusters that an attempt takes apart, or None if there is none."""
-    if found.samples[k] is None:
-        return None
-    if kind == "split":
-        return np.array([k]) if count == 0 or len(near[k]) else None
-    if kind == "regroup":
-        others = near[k][count - 1 : count]
-    else:
-        others = near[k][:count]
-    if not len(others) or not free[others].all() or any(found.samples[o] is None for o in others):
-        return None
-    return np.append(k, others)
+class Creation:
+    """Fresh analyses of the rows of clusters, within the cap on their number."""
 
+    def __init__(self, model: Model, state: State, rng: np.random.Generator) -> None:
+        tally = state.tally
+        self._model, self._mass, self._rng = model, tally.mass, rng
+        self._beliefs = believe(model, tally.mass, tally.stats)
+        self._seeds = FIRST if tally.K < 4 else LATER
+        cap = model.max_clusters
+        self._room = np.inf if cap is None else cap - tally.K
 
-def _joined(found: Collected, group: Array) -> Sample:
-    """Return the rows of a group, those of the best known cluster with weight one."""
-    parts = [found.samples[k] for k in group]
-    rates = found.rates[group] / found.rates[group].min()
-    if len(parts) == 1:
-        assert parts[0] is not None
-        return parts[0]
-    X = [part.X for part in parts if part is not None]
-    join = sparse.vstack if sparse.issparse(X[0]) else np.concatenate
-    weights = [part.weights * rate for part, rate in zip(parts, rates, strict=True) if part]
-    whole = join(X)
-    whole = sparse.csr_matrix(whole) if sparse.issparse(whole) else whole
-    return Sample(parts[0].family, whole, np.concatenate(weights))  # type: ignore[union-attr]
+    def trial(self, sample: Sample, group: Array, attempt: Attempt, tries: int) -> Trial | None:
+        """Return a trial if a new analysis explains the sample better than its clusters do."""
+        if len(sample) < 2:
+            return None
+        slopes, intercepts = self._beliefs.slopes[group], self._beliefs.intercepts[group]
+        scores = sample.features @ slopes.T + intercepts
+        now, _ = valued(self._model, sample, np.exp(share(scores)[0]))
+        if len(group) > 1:
+            now = refine(self._model, sample, now, merge=False)
+        if attempt.fresh:
+            new = self._analysed(sample, len(group), tries)
+        else:
+            rest = np.exp(share(scores[:, 1:])[0])
+            new = refine(self._model, sample, valued(self._model, sample, rest)[0])
+        if new is None or not new.value > now.value + MARGIN:
+            return None
+        self._room -= max(len(new.mass) - len(group), 0)
+        scale = self._mass[group].sum() / new.mass.sum()
+        return Trial(group, believe(self._model, scale * new.mass, scale * new.stats))
 
-
-def _attempt(
-    model: Model,
-    state: State,
-    beliefs: Beliefs,
-    sample: Sample,
-    group: Array,
-    kind: str,
-    tries: int,
-    rng: np.random.Generator,
-) -> Trial | None:
-    """Analyse a sample afresh; return a trial if that explains it better than its clusters do."""
-    tally = state.tally
-    most = MOST if tally.K < 4 else FEWER
-    J = int(np.clip(len(sample) // ROWS_PER_SEED, 2, most)) + len(group) - 1
-    if model.max_clusters is not None:
-        J = min(J, model.max_clusters - tally.K + len(group))
-    if len(sample) < 2 or J < 1:
-        return None
-    scores = sample.features @ beliefs.slopes[group].T + beliefs.intercepts[group]
-    now, r = valued(model, sample, np.exp(share(scores)[0]))
-    if len(group) > 1:
-        now = refine(model, sample, now, merge=False)
-    if kind == "delete":
-        r = np.exp(share(scores[:, 1:])[0])
-        best = refine(model, sample, valued(model, sample, r)[0])
-    else:
-        best = _best(model, sample, J, tries, rng)
-    if not best.value > now.value + MARGIN or (len(group) == 1 and len(best.mass) < 2):
-        return None
-    scale = tally.mass[group].sum() / best.mass.sum()
-    return Trial(group, believe(model, scale * best.mass, scale * best.stats))
-
-
-def _best(
-    model: Model, sample: Sample, K: int, tries: int, rng: np.random.Generator
-) -> Clusters:
-    """Return the best of several analyses; small samples get more of them."""
-    tries = int(np.clip(TRY_ROWS // len(sample), 1, tries))
-    best = analyse(model, sample, K, rng)
-    for t in range(1, tries):
-        other = analyse(model, sample, max(K // (1 + t % 3), 2), rng)
-        best = max(best, other, key=lambda found: found.value)
-    return best
+    def _analysed(self, sample: Sample, size: int, tries: int) -> Clusters | None:
+        """Return the best of several analyses; small samples get more of them."""
+        most = int(np.clip(len(sample) // ROWS_PER_SEED, 2, self._seeds)) + size - 1
+        most = int(min(most, self._room + size))
+        if most < 2:
+            return None
+        tries = int(np.clip(TRY_ROWS // len(sample), 1, tries))
+        counts = [max(most // (1 + t % 3), 2) for t in range(tries)]
+        found = [analyse(self._model, sample, count, self._rng) for count in counts]
+        return max(found, key=lambda clusters: clusters.value)

@@ -45,13 +45,8 @@ def likeness(model: Model, tally: Tally) -> Likeness:
     order = np.argsort(-gains, kind="stable")
     pairs, gains = pairs[order], gains[order]
     alike = pairs[-gains < NEAR * tally.mass[pairs].sum(axis=1)]
-    near = [np.concatenate([alike[alike[:, 0] == k, 1], alike[alike[:, 1] == k, 0]]) for k in range(K)]
-    rank = {(int(a), int(b)): p for p, (a, b) in enumerate(pairs)}
-    ranked = [
-        np.array(sorted(others, key=lambda o: rank[min(k, o), max(k, o)]), dtype=np.int64)
-        for k, others in enumerate(near)
-    ]
-    return Likeness(pairs, gains, ranked)
+    mine = [alike[(alike == k).any(axis=1)] for k in range(K)]  # still the most alike first
+    return Likeness(pairs, gains, [some[some != k] for k, some in enumerate(mine)])
 
 
 def plan_merges(alike: Likeness, free: Array) -> Array:
