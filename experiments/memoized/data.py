@@ -12,6 +12,8 @@ from sklearn.decomposition import PCA
 from experiments.common import arrays
 
 __all__ = [
+    "FEATURES",
+    "GRID",
     "Images",
     "bars",
     "digits",
