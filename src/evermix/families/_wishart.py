@@ -11,10 +11,10 @@ from evermix.kernels.rows import plain
 __all__ = [
     "draw_covariance_factor",
     "draw_precision_factors",
-    "expectations",
     "expected_log_det",
     "log_det",
     "log_normaliser",
+    "mean_params",
     "squares",
     "whiteners",
 ]
@@ -79,12 +79,12 @@ def expected_log_det(nu: float, B: Array) -> float:
     return float(_expected_log_dets(np.array([nu]), log_det(B[None]), B.shape[-1])[0])
 
 
-def expectations(nu: Array, B: Array) -> tuple[Array, Array]:
-    """E[Lambda] (K, D, D) and E log|Lambda| (K,) of matrices B (K, D, D), from one factor each."""
+def mean_params(nu: Array, B: Array) -> tuple[Array, Array]:
+    """E[-Lambda / 2] (K, D, D) and E[log|Lambda| / 2] (K,) of B (K, D, D), one factor for both."""
     W = whiteners(B)
-    precision = namespace(W).matrix_transpose(W) @ W
-    precision *= nu[:, None, None]
-    return precision, _expected_log_dets(nu, -2 * _log_diagonal(W), B.shape[-1])
+    half = namespace(W).matrix_transpose(W) @ W
+    half *= (-0.5 * nu)[:, None, None]
+    return half, 0.5 * _expected_log_dets(nu, -2 * _log_diagonal(W), B.shape[-1])
 
 
 def _expected_log_dets(nu: Array, log_dets: Array, D: int) -> Array:

@@ -14,10 +14,10 @@ from evermix.families._scale import column_variances, expected_variances, share_
 from evermix.families._wishart import (
     draw_covariance_factor,
     draw_precision_factors,
-    expectations,
     expected_log_det,
     log_det,
     log_normaliser,
+    mean_params,
     squares,
     whiteners,
 )
@@ -153,11 +153,11 @@ class Gaussian(Family):
         """E[Lambda mu, -Lambda / 2, -mu^T Lambda mu / 2, log|Lambda| / 2], (K, E)."""
         xp = namespace(eta)
         mean, kappa, nu, B = self._standard(eta)
-        precision, log_dets = expectations(nu, B)
-        first = (precision @ mean[:, :, None])[:, :, 0]
-        second = -0.5 * xp.reshape(precision, (eta.shape[0], -1))
+        half, log_dets = mean_params(nu, B)
+        first = -2 * (half @ mean[:, :, None])[:, :, 0]
         square = -0.5 * (self._D / kappa + xp.sum(mean * first, axis=1))
-        return xp.concat([first, second, square[:, None], 0.5 * log_dets[:, None]], axis=1)
+        second = xp.reshape(half, (eta.shape[0], -1))
+        return xp.concat([first, second, square[:, None], log_dets[:, None]], axis=1)
 
     def log_predictive(self, X: Array, eta: Array) -> Array:
         """Log Student-t density (N, K), base measure left out."""

@@ -14,10 +14,10 @@ from evermix.families._scale import expected_variances
 from evermix.families._wishart import (
     draw_covariance_factor,
     draw_precision_factors,
-    expectations,
     expected_log_det,
     log_det,
     log_normaliser,
+    mean_params,
     squares,
     whiteners,
 )
@@ -110,11 +110,9 @@ class ZeroMeanGaussian(Family):
 
     def mean_params(self, eta: Array) -> Array:
         """E[-Lambda / 2, log|Lambda| / 2], (K, D D + 1)."""
-        xp = namespace(eta)
-        nu, B = self._standard(eta)
-        precision, log_dets = expectations(nu, B)
-        second = -0.5 * xp.reshape(precision, (eta.shape[0], -1))
-        return xp.concat([second, 0.5 * log_dets[:, None]], axis=1)
+        xp, (nu, B) = namespace(eta), self._standard(eta)
+        half, log_dets = mean_params(nu, B)
+        return xp.concat([xp.reshape(half, (eta.shape[0], -1)), log_dets[:, None]], axis=1)
 
     def log_predictive(self, X: Array, eta: Array) -> Array:
         """Log Student-t density (N, K), base measure left out."""
