@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import array_api_compat
 import numpy as np
-from scipy import special
+from scipy import sparse, special
 
 __all__ = [
     "Array",
@@ -23,6 +23,8 @@ __all__ = [
     "multidigamma",
     "multigammaln",
     "namespace",
+    "nth_largest",
+    "take_rows",
 ]
 
 Array: TypeAlias = Any
@@ -89,3 +91,17 @@ def _by_scipy(function: Callable[[Array], Array], x: Array) -> Array:
     if is_numpy(x) or isinstance(x, float):
         return function(x)
     return alike(function(host(x)), x)
+
+
+def nth_largest(x: Array, n: int) -> Array:
+    """The n-th largest entry of each row of x (N, K), (N, 1)."""
+    if isinstance(x, np.ndarray):
+        return np.partition(x, -n, axis=1)[:, -n][:, None]
+    return namespace(x).sort(x, axis=1)[:, -n][:, None]
+
+
+def take_rows(x: Array, rows: Array) -> Array:
+    """Return some rows of a matrix x (N, F), which may be sparse."""
+    if isinstance(x, np.ndarray) or sparse.issparse(x):
+        return x[rows]  # NumPy's take copies all of x first, where columns are contiguous
+    return namespace(x).take(x, rows, axis=0)

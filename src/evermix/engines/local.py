@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from evermix._xp import Array, host, namespace
+from evermix._xp import Array, host, namespace, nth_largest, take_rows
 from evermix.engines.base import Batch
 from evermix.families.base import finite
 from evermix.model import Model
@@ -25,6 +25,7 @@ from evermix.priors.base import HasSticks
 
 __all__ = ["NO_PLAN", "Beliefs", "Plan", "Summary", "Trial", "believe", "share", "summarise"]
 
+FEW = 8  # clusters for each of the ``top``, from which on sums skip the others
 HELD = 1e-3  # share of a row above which a trial asks how its children divide it
 
 
@@ -88,8 +89,7 @@ def share(scores: Array, top: int | None = None) -> tuple[Array, Array]:
     """
     xp = namespace(scores)
     if top is not None and top < scores.shape[1]:
-        least = xp.sort(scores, axis=1)[:, -top][:, None]
-        scores = xp.where(scores >= least, scores, -xp.inf)
+        scores = xp.where(scores >= nth_largest(scores, top), scores, -xp.inf)
     peak = xp.max(scores, axis=1, keepdims=True)
     log_norm = peak + xp.log(xp.sum(xp.exp(scores - peak), axis=1, keepdims=True))
     return scores - log_norm, log_norm
@@ -101,7 +101,7 @@ def summarise(
     """Share the rows of a batch among the clusters, and sum up."""
     parts = [
         _part(model, beliefs, Batch(batch.X[rows, :], batch.weights[rows]), plan, top)
-        for rows in model.family.chunks(batch.X)
+        for rows in model.family.chunks(batch.X, len(beliefs.intercepts))
     ]
     columns = list(zip(*parts, strict=True))
     totals = [host(sum(values[1:], values[0])) for values in columns[:7]]
@@ -119,7 +119,7 @@ def _part(
     log_r, log_norm = share(F @ xp.asarray(beliefs.slopes.T) + xp.asarray(beliefs.intercepts), top)
     r = xp.exp(log_r)
     wr = w * r
-    mass, sums = xp.sum(wr, axis=0), wr.T @ F
+    mass, sums = xp.sum(wr, axis=0), _weighted(wr, F, top)
     entropy = -xp.sum(wr * xp.where(r > 0, log_r, 0.0), axis=0)
     a, b = (xp.take(r, xp.asarray(plan.pairs[:, side]), axis=1) for side in (0, 1))
     pairs = xp.sum(w * _entropy(a + b), axis=0)
@@ -135,6 +135,14 @@ def _part(
     return mass, sums, entropy, pairs, *(joined or empty), owner, child_owner, best, log_norm[:, 0]
 
 
+def _weighted(wr: Array, F: Array, top: int | None) -> Array:
+    """Return sums (K, F) of features with weights wr (N, K); few per row, if ``top`` is small."""
+    few = top is not None and top * FEW <= wr.shape[1]
+    if few and isinstance(wr, np.ndarray) and isinstance(F, np.ndarray):
+        return sparse.csr_array(wr).T @ F
+    return wr.T @ F
+
+
 def _children(
     trial: Trial, F: Array, r: Array, w: Array, mass: Array, sums: Array
 ) -> tuple[Array, Array, Array, Array]:
@@ -147,7 +155,7 @@ def _children(
     whole = xp.sum(xp.take(r, parents, axis=1), axis=1)
     (rows,) = xp.nonzero(whole > HELD)
     held, weight = xp.take(whole, rows)[:, None], xp.take(w, rows, axis=0)
-    part = F[rows] if sparse.issparse(F) else xp.take(F, rows, axis=0)
+    part = take_rows(F, rows)
     scores = part @ xp.asarray(trial.children.slopes.T) + xp.asarray(trial.children.intercepts)
     log_rho, _ = share(scores)
     rc = held * xp.exp(log_rho)

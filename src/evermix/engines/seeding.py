@@ -16,7 +16,7 @@ from functools import cached_property
 
 import numpy as np
 
-from evermix._xp import Array
+from evermix._xp import Array, take_rows
 from evermix.families.base import Family, finite
 
 __all__ = ["Sample", "seed"]
@@ -50,7 +50,7 @@ class Sample:
 
     def take(self, rows: Array) -> "Sample":
         """Return some of the rows."""
-        return Sample(self.family, self.X[rows, :], self.weights[rows])
+        return Sample(self.family, take_rows(self.X, rows), self.weights[rows])
 
 
 def seed(sample: Sample, K: int, rng: np.random.Generator, spread: bool = True) -> Array:
@@ -69,7 +69,7 @@ def seed(sample: Sample, K: int, rng: np.random.Generator, spread: bool = True) 
 def _drawn(sample: Sample, K: int, rng: np.random.Generator) -> tuple[Array, Array]:
     """Draw seeds; return their slopes (K, F) and intercepts (K,)."""
     p = sample.weights / sample.weights.sum()
-    rows = rng.choice(len(sample), min(K, np.count_nonzero(p)), replace=False, p=p)
+    rows = rng.choice(len(sample), min(K, int(np.count_nonzero(p))), replace=False, p=p)
     return _learnt(sample, rows)
 
 

@@ -33,7 +33,8 @@ ROWS_PER_SEED = 10
 MARGIN = 1.0  # nats by which an attempt must be better, else it is noise
 TRIES, TRY_ROWS = 6, 10_000  # analyses of a small sample, so many rows in all
 CHANGED = 0.01  # relative change of mass after which attempts begin anew
-ANALYSED = 40  # rows analysed in a lap for every row of data, at most
+LAPS, LEAST = 2.0, 2e10  # work on attempts in a lap: so many laps, or operations if that is more
+PASSES, CALLS = 25, 5e6  # passes over a sample that an analysis takes, and the price of their calls
 
 
 class Attempt(NamedTuple):
@@ -117,19 +118,16 @@ def plan_trials(
     if not len(targets):
         return trials, chosen
     found = collect(model.family, state, batches, rng)
-    creation = Creation(model, state, rng)
+    creation = Creation(model, state, found.total, rng)
     stage = state.columns["stage"]
-    rows_left = ANALYSED * found.total
     for k in targets:
-        while rows_left > 0 and search.free[k] and stage[k] < len(SCHEDULE):
+        while creation.work > 0 and search.free[k] and stage[k] < len(SCHEDULE):
             attempt = SCHEDULE[stage[k]]
             group = search.group(int(k), attempt)
             trial = None
             if group is not None:
                 tries = 1 if search.isolated(int(k)) else TRIES
-                sample = found.of(group, rng)
-                rows_left -= len(sample)
-                trial = creation.trial(sample, group, attempt, tries)
+                trial = creation.trial(found.of(group, rng), group, attempt, tries)
             if trial is None:
                 stage[k] = len(SCHEDULE) if search.isolated(int(k)) else stage[k] + 1
                 continue
@@ -140,18 +138,27 @@ def plan_trials(
 
 
 class Creation:
-    """Fresh analyses of the rows of clusters, within the cap on their number."""
+    """Fresh analyses of the rows of clusters, within the cap on their number.
 
-    def __init__(self, model: Model, state: State, rng: np.random.Generator) -> None:
+    Attributes
+    ----------
+    work : float
+        Operations that may still be spent.
+    """
+
+    def __init__(self, model: Model, state: State, rows: int, rng: np.random.Generator) -> None:
         tally = state.tally
         self._model, self._mass, self._rng = model, tally.mass, rng
         self._beliefs = believe(model, tally.mass, tally.stats)
+        self._price = 4.0 * self._beliefs.slopes.shape[1]  # of one row and cluster, in and out
+        self.work = max(LEAST, LAPS * self._price * rows * tally.K)
         self._seeds = FIRST if tally.K < 4 else LATER
         cap = model.max_clusters
         self._room = np.inf if cap is None else cap - tally.K
 
     def trial(self, sample: Sample, group: Array, attempt: Attempt, tries: int) -> Trial | None:
         """Return a trial if a new analysis explains the sample better than its clusters do."""
+        self._pay(sample, len(group))
         if len(sample) < 2:
             return None
         slopes, intercepts = self._beliefs.slopes[group], self._beliefs.intercepts[group]
@@ -178,5 +185,11 @@ class Creation:
             return None
         tries = int(np.clip(TRY_ROWS // len(sample), 1, tries))
         counts = [max(most // (1 + t % 3), 2) for t in range(tries)]
+        self._pay(sample, *counts)
         found = [analyse(self._model, sample, count, self._rng) for count in counts]
         return max(found, key=lambda clusters: clusters.value)
+
+    def _pay(self, sample: Sample, *counts: int) -> None:
+        """Pay for analyses that begin with so many clusters."""
+        each = [self._price * len(sample) * count + CALLS for count in counts]
+        self.work -= PASSES * sum(each)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import sparse
 
-from evermix._xp import Array, host
+from evermix._xp import Array, host, take_rows
 from evermix.engines.base import Batch, weights_of
 from evermix.engines.seeding import Sample
 from evermix.families.base import Family
@@ -42,9 +42,10 @@ def gather(family: Family, batches: Sequence[Batch], rows: Sequence[Array]) -> S
     parts, weights = [], []
     for key, some in enumerate(rows):
         if len(some):
-            X, w, _ = batches[key]
-            parts.append(X[some, :] if sparse.issparse(X) else host(X)[some, :])
-            weights.append(host(w)[some])
+            batch = batches[key]
+            found = take_rows(batch.X, some)
+            parts.append(found if sparse.issparse(found) else host(found))
+            weights.append(host(batch.weights)[some])
     return Sample(family, _stacked(parts), np.concatenate(weights))
 
 
