@@ -102,6 +102,7 @@ def nth_largest(x: Array, n: int) -> Array:
 
 def take_rows(x: Array, rows: Array) -> Array:
     """Return some rows of a matrix x (N, F), which may be sparse."""
+    plain: Any = x
     if isinstance(x, np.ndarray) or sparse.issparse(x):
-        return x[rows]  # NumPy's take copies all of x first, where columns are contiguous
+        return plain[rows]  # NumPy's take copies all of x first, where columns are contiguous
     return namespace(x).take(x, rows, axis=0)

@@ -192,7 +192,7 @@ class HasSticks(Prior, ABC):
         return np.append(np.log(a) - total, 0.0) + rest
 
     def log_stick_evidence(self, mass: Array) -> Array:
-        """Log evidence (...) of soft counts (..., K) in this order, the fractions integrated out."""
+        """Log evidence (...) of soft counts (..., K) in this order, fractions integrated out."""
         a, b = self.sticks(mass.shape[-1])
         return np.sum(_log_beta(*self.broken(mass)) - _log_beta(a, b), axis=-1)
 
