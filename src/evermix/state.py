@@ -162,13 +162,11 @@ class State:
             return {k[len(prefix) :]: v for k, v in arrays.items() if k.startswith(prefix)}
 
         extras = group("tally.extra.")
-        tally = Tally.of(
-            arrays["tally.ids"],
-            arrays["tally.mass"],
-            arrays["tally.stats"],
-            extras,
-            Layout(header["layout"]),
-        )
+        ids, mass, stats = (arrays[f"tally.{name}"] for name in ("ids", "mass", "stats"))
+        for name, values in {"ids": ids, "mass": mass, "stats": stats[:, 0], **extras}.items():
+            if values.shape != (len(ids),):  # which would be stretched
+                raise ValueError(f"{name} must be of {len(ids)} clusters, got {values.shape}.")
+        tally = Tally.of(ids, mass, stats, extras, Layout(header["layout"]))
         columns = {}
         for name, column in group("column.").items():
             if len(column) != tally.K:

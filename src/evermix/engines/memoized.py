@@ -192,9 +192,10 @@ class MemoizedVB(Variational):
         (K, S), F = state.tally.stats.shape, n_sums(model, state)
         if np.any(state.columns["stage"][:K] < 0):
             raise ValueError("stages of clusters must be at least 0.")
-        if ("start" in state.memo) != (state.lap == 0):
+        first = state.lap == 0 and state.latents["weight"][0] > 0
+        if ("start" in state.memo) != first:
             raise ValueError("the start must be remembered in the first lap, and only there.")
-        if state.lap == 0:
+        if first:
             wanted = {"mass": ((K,), FLOAT), "stats": ((K, S), FLOAT)}
             check_arrays("the start", state.memo["start"], wanted)
         planned = check_plan(state, F) if "plan" in state.memo else (0, 0)

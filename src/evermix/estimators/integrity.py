@@ -37,7 +37,7 @@ def check_learnt(
     for name, count in (("clock", state.clock), ("laps", state.lap), ("batches", state.at)):
         if not 0 <= count < 2**62:
             raise ValueError(f"wanted a number of {name} >= 0, got {count}.")
-    engine.check_memo(state, len(results.labels))
+    engine.check_memo(model, state, len(results.labels))
 
 
 def check_waiting(waiting: list[Batch], n_features: int) -> None:
@@ -85,6 +85,8 @@ def _check_values(state: State) -> None:
             raise ValueError(f"{name} hold values that are no finite numbers.")
     if np.any(state.tally.extras.get("log_empty", np.zeros(1)) > 0):
         raise ValueError("log_empty must not be above zero.")
+    if np.any(state.latents.get("seed", np.zeros(1)) < 0):
+        raise ValueError("a seed must not be below zero.")
 
 
 def _check_results(state: State, results: RowResults) -> None:
