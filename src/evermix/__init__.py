@@ -31,6 +31,7 @@ from evermix.families import (
     ZeroMeanGaussian,
 )
 from evermix.io.checkpoint import CheckpointError
+from evermix.io.chunks import Chunks
 from evermix.model import Model
 from evermix.priors import DP, NGGP, NRM, Beta, Gamma, GeneralizedDirichlet, PitmanYor
 
@@ -46,6 +47,7 @@ __all__ = [
     "Beta",
     "CapacityWarning",
     "CheckpointError",
+    "Chunks",
     "DiagonalGaussian",
     "FixedGaussian",
     "FullVB",

@@ -1,6 +1,7 @@
 """Fits of many laps: interrupted anywhere, they leave a usable model and go on bit for bit."""
 
 import signal
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 import evermix as em
 
 ROWS, BATCH = 150, 40
+VARIATIONAL = em.FullVB | em.StochasticVB | em.MemoizedVB
 ENGINES = {
     "adf": em.ADF(birth=0.02),
     "ep": em.EP(laps=4, tol=0.0),
@@ -15,13 +17,18 @@ ENGINES = {
     "ep-validated": em.EP(laps=4, tol=0.0, validation=0.2),
     "gibbs": em.Gibbs(sweeps=4, chains=2, hyperpriors={"a": em.Gamma(), "sigma": em.Beta()}),
     "gibbs-augmented": em.Gibbs(sweeps=6, augmented=True, hyperpriors={"family.alpha": em.Gamma()}),
+    "full": em.FullVB(laps=4, tol=0.0, truncation=6),
+    "stochastic": em.StochasticVB(laps=3, batch_size=BATCH, truncation=6),
+    "stochastic-once": em.StochasticVB(laps=1, batch_size=BATCH, truncation=6, start="random"),
+    "memoized": em.MemoizedVB(laps=3, tol=0.0, batch_size=BATCH),
+    "memoized-top": em.MemoizedVB(laps=3, batch_size=BATCH, start="kmeans++", truncation=6, top=2),
 }
 
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch):
     """Laps of several steps, although there are few rows."""
-    monkeypatch.setattr("evermix.estimators.learner.BATCH", BATCH)
+    monkeypatch.setattr("evermix.engines.base.ROWS", BATCH)
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +39,9 @@ def X():
 
 
 def mixture(name):
-    return em.Mixture(em.Multinomial(0.3), em.NGGP(2.0), ENGINES[name], random_state=1)
+    engine = ENGINES[name]
+    prior = em.DP(2.0) if isinstance(engine, VARIATIONAL) else em.NGGP(2.0)
+    return em.Mixture(em.Multinomial(0.3), prior, engine, random_state=1)
 
 
 def moments(name, X):
@@ -95,7 +104,7 @@ def test_an_interrupted_fit_leaves_a_usable_model(name, X, tmp_path):
         np.testing.assert_array_equal(mix.score_samples(X), loaded.score_samples(X))
 
 
-@pytest.mark.parametrize("name", ["ep-shuffled", "gibbs"])
+@pytest.mark.parametrize("name", ["ep-shuffled", "gibbs", "full", "stochastic-once", "memoized"])
 def test_a_model_saved_after_any_step_goes_on_alike(name, X, tmp_path):
     """Observers may save; whatever happens afterwards, each file leads to the same end."""
     paths = []
@@ -105,11 +114,43 @@ def test_a_model_saved_after_any_step_goes_on_alike(name, X, tmp_path):
         mix.save(paths[-1])
 
     whole = mixture(name).fit(X, observers=[keep])
-    for path in paths[::3]:
+    for path in paths if name == "memoized" else paths[::3]:
         assert_same(em.load(path).resume(X), whole)
 
 
-@pytest.mark.parametrize("name", ["ep", "gibbs"])
+def test_memoized_fits_are_interrupted_while_births_are_in_flight(X):
+    """So that the laws above hold for them too."""
+    planned = []
+
+    def observe(mix, info):
+        plan = mix.state_.memo.get("plan")
+        if plan is not None and 0 < mix.state_.at:
+            planned.append(len(plan["n_children"]))
+
+    mixture("memoized").fit(X, observers=[observe])
+    assert sum(planned) > 1
+
+
+@pytest.mark.parametrize("name", ["full", "stochastic", "memoized"])
+def test_an_interrupt_between_the_start_and_the_first_batch(name, X, tmp_path, monkeypatch):
+    whole, mix = mixture(name).fit(X), mixture(name)
+    kind = type(ENGINES[name])
+    begin = kind.begin
+
+    def interrupted(*arguments):
+        signal.raise_signal(signal.SIGINT)
+        return begin(*arguments)
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(kind, "begin", interrupted)
+        mix.fit(X)
+    assert mix.n_clusters_ and not len(mix.labels_)
+    mix.save(tmp_path / "model.evermix")
+    assert_same(mix.resume(X), whole)
+    assert_same(em.load(tmp_path / "model.evermix").resume(X), whole)
+
+
+@pytest.mark.parametrize("name", ["ep", "gibbs", "full", "stochastic", "memoized"])
 def test_an_observer_may_end_a_fit_by_raising(name, X):
     class Enough(Exception):
         pass
@@ -149,7 +190,7 @@ def test_a_termination_that_python_handles_waits_for_the_step(X):
     assert_same(mix.resume(X), mixture("ep").fit(X))
 
 
-@pytest.mark.parametrize("name", ["adf", "ep", "gibbs"])
+@pytest.mark.parametrize("name", ["adf", "ep", "gibbs", "full", "stochastic", "memoized"])
 def test_resuming_a_finished_fit_changes_nothing(name, X):
     mix = mixture(name).fit(X)
     before = mix.state_.to_arrays()[0], mix.labels_.copy()
@@ -164,6 +205,23 @@ def test_a_finished_fit_goes_on_when_it_gets_more_laps(X):
     mix.set_params(engine=em.EP(laps=6, tol=0.0)).resume(X)
     assert mix.state_.lap == 6
     assert sorted(mix.cluster_ids_) == list(range(mix.n_clusters_))
+
+
+def test_a_memoized_fit_that_was_cut_short_goes_on_without_what_it_had_planned(X):
+    """Ending a fit drops clusters without rows, for which there may be plans."""
+    mix = em.Mixture(em.Multinomial(0.3), engine=ENGINES["memoized-top"], random_state=1)
+    with pytest.raises(KeyboardInterrupt):
+        mix.fit(X, observers=[interrupt_at(5)])
+    assert "plan" in mix.state_.memo
+    mix.state_.memo["plan"]["ids"][-1] = -2
+    laps = mix.set_params(engine=replace(mix.engine, laps=1)).resume(X).state_.lap
+    assert mix.set_params(engine=replace(mix.engine, laps=3)).resume(X).state_.lap > laps
+
+
+def test_batches_of_another_size_are_refused(X):
+    mix = mixture("memoized").fit(X)
+    with pytest.raises(ValueError, match="begun with batches of 40 rows"):
+        mix.set_params(engine=replace(mix.engine, batch_size=50)).resume(X)
 
 
 def test_other_rows_and_other_engines_are_refused(X):

@@ -13,19 +13,23 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from evermix._random import generator
 from evermix._xp import Array, logsumexp
 from evermix.engines.adf import ADF
-from evermix.engines.base import Batch, Engine, Info, RowResults
+from evermix.engines.base import ROWS, Batch, Engine, Info, RowResults
 from evermix.engines.moves.prune import drop
 from evermix.engines.run import interrupts_wait, run, run_laps
+from evermix.estimators.lazy import ChunkedRows, MappedRows, check_readable
 from evermix.estimators.resolve import WARMUP, check_cap, resolve
 from evermix.estimators.rows import (
     Cuts,
+    Rows,
     automatic_family,
     prepare_rows,
     prepare_weights,
     stack,
 )
+from evermix.estimators.starts import Clusters
 from evermix.estimators.views import Draws, View, log_joint, point
 from evermix.families.base import Family
+from evermix.io.chunks import Chunks
 from evermix.model import Model
 from evermix.priors import DP, NGGP
 from evermix.priors.base import HasSticks, Prior
@@ -101,8 +105,14 @@ class Learner(BaseEstimator):  # type: ignore[misc]
             raise TypeError(f"engine must be an Engine such as em.ADF() or None, got {engine!r}.")
         return engine
 
-    def _validated(self, X: Any, sample_weight: Any, reset: bool) -> tuple[Family, Array, Array]:
-        """Return the family asked for, and rows and weights that nothing inside need doubt."""
+    def _validated(
+        self, X: Any, sample_weight: Any, reset: bool, lazy: bool = False
+    ) -> tuple[Family, Rows, Array]:
+        """Return the family asked for, and rows and weights that nothing inside need doubt.
+
+        ``lazy`` says that rows may stay where they are, and be read when they are needed.
+        """
+        check_readable(X, lazy)
         if isinstance(self.family, str) and self.family != "auto":
             raise ValueError(f"family must be 'auto' or a Family, got {self.family!r}.")
         if not isinstance(self.family, str | Family):
@@ -112,9 +122,19 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         asked = self.family if isinstance(self.family, Family) else None
         spec = asked if reset else self._family
         accept = "csr" if spec is None or spec.sparse else False
-        X = validate_data(self, X, reset=reset, accept_sparse=accept, dtype="numeric")
+
+        def validate(some: Any, first: bool) -> Array:
+            return validate_data(self, some, reset=first, accept_sparse=accept, dtype="numeric")
+
+        rows: Rows
+        if isinstance(X, Chunks):
+            rows = ChunkedRows(spec, X, lambda some, first: validate(some, reset and first))
+            return rows.family, rows, prepare_weights(sample_weight, rows)
+        mapped = isinstance(X, np.memmap)  # which validation takes for an array
+        X = validate(X, reset)
         family = automatic_family(X) if spec is None else spec
-        return family, prepare_rows(family, X), prepare_weights(sample_weight, X)
+        rows = MappedRows(family, X) if mapped and lazy else prepare_rows(family, X)
+        return family, rows, prepare_weights(sample_weight, rows)
 
     @contextmanager
     def _or_as_before(self) -> Iterator[None]:
@@ -146,7 +166,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         """Number of rows that wait, those of weight zero left out: they teach nothing."""
         return sum(int(np.count_nonzero(batch.weights)) for batch in self._waiting)
 
-    def _resolved(self, engine: Engine, family: Family, X: Array, weights: Array) -> Model:
+    def _resolved(self, engine: Engine, family: Family, X: Rows, weights: Array) -> Model:
         """Return the model for the first rows that count, if the engine can work with it."""
         first = np.flatnonzero(weights)[:WARMUP]
         model = resolve(family, self._prior(), self.max_clusters, X[first])
@@ -154,23 +174,35 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         engine.check_weights(model, weights)
         return model
 
-    def _start(self, model: Model) -> None:
+    def _start(self, model: Model, clusters: Clusters | None = None) -> None:
         self._rng = generator(self.random_state)
         self._state = self._taught.initial(model, self._rng)
+        if clusters is not None:
+            clusters.enter(self._state)
         self._results = RowResults.empty(0)
         self._model = model
 
-    def _take_up(self) -> None:
-        """Go on with the engine that is asked for now, if it can go on from what was learnt."""
+    def _take_up(self, n_rows: int = 0) -> None:
+        """Go on with the engine that is asked for now, if it can go on from what was learnt.
+
+        ``n_rows`` is the number of rows of a fit.
+        """
         engine, before = self._engine(), self._taught
         if type(engine) is not type(before):
             raise ValueError(
                 f"the model was begun with the engine {type(before).__name__}, got {engine!r}. "
                 "Set the engine back, or call fit."
             )
+        rows = before.batch_rows(n_rows)
+        if engine.batch_rows(n_rows) != rows:
+            raise ValueError(
+                f"the fit was begun with batches of {rows} rows, and {engine!r} cuts others. Set "
+                "the engine back, or call fit."
+            )
         if self._model is not None:
             engine.check(self._model)
-            if engine.initial(self._model, generator(0)).latents.keys() != self._state.latents.keys():
+            fresh = engine.initial(self._model, generator(0))
+            if fresh.latents.keys() != self._state.latents.keys():
                 raise ValueError(
                     f"the model was begun with {before!r}, and {engine!r} learns other things "
                     "(hyperparameters, or U). Set the engine back, or call fit."
@@ -209,7 +241,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
                 self._results = RowResults(*(np.concatenate(values) for values in columns))
                 self._follow(X[: len(self._results.labels)])
 
-    def _go_round(self, X: Array, weights: Array, observers: tuple[Watch, ...]) -> None:
+    def _go_round(self, X: Rows, weights: Array, observers: tuple[Watch, ...]) -> None:
         """Learn the rows of a fit, lap after lap, from where the state stands."""
         engine, model, n = self._taught, self._model, len(weights)
         assert model is not None
@@ -220,12 +252,14 @@ class Learner(BaseEstimator):  # type: ignore[misc]
             values[:known] = before
 
         def remember(state: State, info: Info) -> None:
+            order = engine.order(state, len(batches))
             if info.results is not None:
-                order = engine.order(state, len(batches))
                 first = int(order[state.at - 1]) * batches.size
                 for values, part in zip(results, info.results, strict=True):
                     values[first : first + info.rows] = part
-            done = n if state.lap else min(state.at * batches.size, n)
+            # A first lap in another order meets rows here and there.
+            in_order = state.lap == 0 and np.array_equal(order, np.arange(len(batches)))
+            done = min(state.at * batches.size, n) if in_order else n
             self._results = RowResults(*(values[:done] for values in results))
             self._keep(state, info)
             for observe in observers:
@@ -245,17 +279,18 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         """Forget what was derived from the state."""
         self._seen, self._drawn = [], []
 
-    def _follow(self, X: Array) -> None:
+    def _follow(self, X: Rows) -> None:
         """Call the rows X of the last call by the names that their clusters have now."""
         results = self._results
         results.labels[:] = self._state.lineage.current(results.labels)
-        lost = results.labels < 0
-        if lost.any():  # rows whose cluster was dropped as dust, or of weight zero at the start
+        # Rows whose cluster was dropped as dust, or of weight zero at the start.
+        every = np.flatnonzero(results.labels < 0)
+        for lost in np.split(every, range(ROWS, len(every), ROWS)) if len(every) else ():
             joint = self._joint(X[lost])[:, :-1]
             results.labels[lost] = self._state.tally.ids[joint.argmax(axis=1)]
             results.probabilities[lost] = np.exp(joint.max(axis=1) - logsumexp(joint, axis=1))
 
-    def _compact(self, X: Array, weights: Array) -> None:
+    def _compact(self, X: Rows, weights: Array) -> None:
         """Drop clusters that own no row that counts, and name the others 0..K-1 as they appear.
 
         Done twice it changes nothing more.
@@ -294,6 +329,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
                 "no row was learnt yet: the fit ended before its first step. Go on with resume, or "
                 "call fit."
             )
+        check_readable(X, lazy=False)
         accept = "csr" if self._family.sparse else False
         X = validate_data(self, X, reset=False, accept_sparse=accept, dtype="numeric")
         return prepare_rows(self._family, X)

@@ -14,9 +14,10 @@ from evermix._xp import Array, logsumexp
 from evermix.engines.base import Batch, Engine, Info
 from evermix.engines.sampler import Sampler
 from evermix.engines.variational import Variational
+from evermix.estimators.lazy import fingerprint, same_rows
 from evermix.estimators.learner import Learner, Watch, watches
 from evermix.estimators.resolve import WARMUP
-from evermix.estimators.rows import fingerprint
+from evermix.estimators.starts import saved_clusters
 from evermix.estimators.views import log_densities, log_density, posterior
 from evermix.families.base import Family
 from evermix.model import Model
@@ -71,7 +72,8 @@ class Mixture(ClusterMixin, DensityMixin, Learner):  # type: ignore[misc]
     labels_, probabilities_ : arrays (N,)
         Id of the most probable cluster, and its probability, for the rows of the last call of
         ``fit`` or ``partial_fit``, each as it was met (merges since then are followed). Where a
-        fit was interrupted, -1 for rows whose cluster was dropped since they were met.
+        fit was interrupted, -1 for rows that were not met yet, or whose cluster was dropped since
+        they were.
         For samplers they are those of the draw nearest to all others, each row counted in its
         cluster.
     lineage_ : Lineage
@@ -129,7 +131,10 @@ class Mixture(ClusterMixin, DensityMixin, Learner):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array or CSR matrix (N, D)
+        X : array, CSR matrix or :class:`Chunks` (N, D)
+            Rows need not fit into memory, unless the engine is a sampler: a memory map of any real
+            type (``np.load(path, mmap_mode="r")``) and chunks are read as they are needed, batch by
+            batch. Labels are kept in memory.
         y : ignored
         sample_weight : array (N,) or None
             A row of weight w is met once and adds w to the mass of its clusters.
@@ -139,11 +144,15 @@ class Mixture(ClusterMixin, DensityMixin, Learner):  # type: ignore[misc]
         """
         watching = watches(observers)
         with self._or_as_before():
-            family, X, weights = self._validated(X, sample_weight, reset=True)
-            model = self._resolved(self._engine(), family, X, weights)
+            engine = self._engine()
+            start = saved_clusters(engine)
+            family, X, weights = self._validated(X, sample_weight, True, lazy=not engine.whole)
+            model = self._resolved(engine, family, X, weights)
+            if start is not None:
+                model = start.fitted(model)
             seen = fingerprint(X, weights)
         self._begin(family)
-        self._start(model)
+        self._start(model, start)
         self._rows_seen = seen
         self._go_round(X, weights, watching)
         return self
@@ -160,13 +169,13 @@ class Mixture(ClusterMixin, DensityMixin, Learner):  # type: ignore[misc]
         watching = watches(observers)
         if self._rows_seen is None:
             raise ValueError("there is no fit to go on with: this model was taught by partial_fit.")
-        _, X, weights = self._validated(X, sample_weight, reset=False)
-        if fingerprint(X, weights) != self._rows_seen:
+        _, X, weights = self._validated(X, sample_weight, False, lazy=not self._taught.whole)
+        if not same_rows(self._rows_seen, X, weights):
             raise ValueError(
                 "these are not the rows, or not the weights, that the fit was begun with. Give the "
                 "same X and sample_weight again, or call fit."
             )
-        self._take_up()
+        self._take_up(len(weights))
         self._go_round(X, weights, watching)
         return self
 

@@ -1,23 +1,25 @@
 """From what the user gave to rows that nothing inside need doubt."""
 
-import hashlib
-from collections.abc import Sequence
-from typing import Any
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import _check_sample_weight
 
 from evermix._xp import Array
-from evermix.engines.base import ROWS, Batch
+from evermix.engines.base import ROWS, Batch, Batches
+from evermix.estimators.fingerprint import RowHash
 from evermix.families import Bernoulli, DiagonalGaussian, Gaussian, Multinomial
 from evermix.families.base import Family
 
 __all__ = [
     "Cuts",
+    "LazyRows",
+    "Rows",
     "automatic_family",
     "check_csr",
-    "fingerprint",
     "prepare_rows",
     "prepare_weights",
     "stack",
@@ -26,6 +28,40 @@ __all__ = [
 FULL_COVARIANCE = 32  # features up to which "auto" takes full covariances
 HEAVIEST = 1e12  # beyond this one row drowns the rest in rounding
 LIGHTEST = 1e-200  # below this, weights times responsibilities underflow
+
+
+class LazyRows(ABC):
+    """Rows that are read when they are asked for.
+
+    Attributes
+    ----------
+    family : Family
+        What the rows are prepared for.
+    shape : (int, int)
+        Rows and features.
+    hash : RowHash
+        Of all rows.
+    """
+
+    family: Family
+    shape: tuple[int, int]
+    hash: RowHash
+
+    def _survey(self, parts: Iterator[Array]) -> None:
+        """Look at all rows once."""
+        self.hash, n, width = RowHash(), 0, 0
+        for part in parts:
+            self.hash.update(part)
+            n, width = n + part.shape[0], part.shape[1]
+        self.shape = n, width
+
+    @abstractmethod
+    def __getitem__(self, some: Any) -> Array:
+        """Return prepared rows, for a slice or for ascending numbers (M,)."""
+
+
+Rows: TypeAlias = Array | LazyRows
+"""Prepared rows in memory, or rows that are prepared when they are asked for."""
 
 
 def automatic_family(X: Array) -> Family:
@@ -74,7 +110,7 @@ def check_csr(data: Array, indices: Array, indptr: Array, shape: tuple[int, int]
         )
 
 
-def prepare_weights(sample_weight: Any, X: Array) -> Array:
+def prepare_weights(sample_weight: Any, X: Rows) -> Array:
     """Return one weight per row of X, (N,) float64, or raise ValueError."""
     weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     if not weights.any():
@@ -98,10 +134,18 @@ def stack(parts: list[Array]) -> Array:
     return sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.vstack(parts)
 
 
-class Cuts(Sequence[Batch]):
-    """Prepared rows in batches, cut when they are asked for."""
+class Cuts(Batches):
+    """Rows in batches, cut when they are asked for.
 
-    def __init__(self, X: Array, weights: Array, size: int = ROWS) -> None:
+    Parameters
+    ----------
+    X : Rows (N, D)
+    weights : array (N,)
+    size : int
+        Rows in a batch.
+    """
+
+    def __init__(self, X: Rows, weights: Array, size: int = ROWS) -> None:
         self._X, self._weights, self.size = X, weights, max(size, 1)
 
     def __len__(self) -> int:
@@ -110,18 +154,13 @@ class Cuts(Sequence[Batch]):
     def __getitem__(self, key: Any) -> Any:
         if not 0 <= key < len(self):
             raise IndexError(key)
-        if len(self) == 1:
+        if len(self) == 1 and not isinstance(self._X, LazyRows):
             return Batch(self._X, self._weights)
-        some = slice(key * self.size, (key + 1) * self.size)
-        return Batch(self._X[some], self._weights[some], key)
+        return Batch(self._X[self._some(key)], self.weights_of(key), key)
 
+    def weights_of(self, key: int) -> Array:
+        """Return the weights (N,) of a batch."""
+        return self._weights[self._some(key)]
 
-def fingerprint(X: Array, weights: Array) -> str:
-    """Return a digest of prepared rows and weights, by which they are known again."""
-    parts: list[Array] = [X]
-    if isinstance(X, sparse.csr_matrix | sparse.csr_array):
-        parts = [X.indptr, X.indices, X.data]
-    digest = hashlib.blake2b(repr(X.shape).encode(), digest_size=16)
-    for values in (*parts, weights):
-        digest.update(np.ascontiguousarray(values).data)
-    return digest.hexdigest()
+    def _some(self, key: int) -> slice:
+        return slice(key * self.size, (key + 1) * self.size)
