@@ -78,7 +78,9 @@ def training_patches(per_image: int, seed: int = 0) -> np.ndarray:
     """Return patches (200 per_image, 63) of the training photographs in random order.
 
     They are drawn from each without replacement and kept in the folder of results as a file, which
-    is mapped, not read.
+    is mapped, not read. Grey values are whole numbers of 255ths; each gets a random amount of half
+    of that either way. Else patches of one grey value, and lines of a few values, would be clusters
+    of infinite density.
     """
     file = RESULTS / "memoized" / f"patches-{per_image}-{seed}.npy"
     if not file.is_file():
@@ -96,9 +98,8 @@ def _write_patches(file: Path, per_image: int, rng: np.random.Generator) -> None
     rows = open_memmap(file, mode="w+", dtype=np.float64, shape=shape)
     places = rng.permutation(shape[0]).reshape(len(images), per_image)
     for image, own in zip(images, places, strict=True):
-        views = patches(image)
-        i, j = np.divmod(
-            rng.choice(views.shape[0] * views.shape[1], per_image, replace=False), views.shape[1]
-        )
+        views = patches(image + (rng.random(image.shape) - 0.5) / 255.0)
+        H, W = views.shape[:2]
+        i, j = np.divmod(rng.choice(H * W, per_image, replace=False), W)
         rows[own] = views[i, j].reshape(per_image, -1) @ directions.T
     rows.flush()

@@ -5,8 +5,8 @@ with a fixed seed for each and without clipping; both methods get the same noisy
 what they return is not clipped either. Ours is the expected patch log likelihood of ``epll``.
 """
 
+import hashlib
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ import evermix as em
 from experiments.common import new_figure, remember, save, show
 from experiments.memoized.bsds import noisy, psnr, test_photographs
 from experiments.memoized.epll import Clusters, denoise
-from experiments.memoized.patches import MODEL, QUICK_MODEL
+from experiments.memoized.patches import model_file
 from experiments.memoized.reference import bm3d_of
 
 __all__ = ["clusters_of", "main"]
@@ -27,21 +27,23 @@ GOAL = 0.3  # dB below BM3D that the mean may lie
 
 def main(quick: bool = False) -> None:
     """Denoise the photographs; --quick takes two, and the model of patches --quick."""
-    model = QUICK_MODEL if quick else MODEL
+    model = model_file(quick)
     if not model.is_file():
         raise SystemExit(f"{model} is missing. Run python -m experiments.memoized.patches first.")
     clusters = clusters_of(em.load(model))
     images = test_photographs(2 if quick else IMAGES)
     runs = {}
     for name, image in images.items():
-        ours = _ours(model, clusters, name, image)
+        ours = _ours(clusters, name, image)
         runs[name] = {"noisy": psnr(noisy(name, image, SD), image), "ours": ours["psnr"]}
         runs[name] |= {"seconds": ours["seconds"]}
         reference = bm3d_of(name, image, SD)
         runs[name]["bm3d"] = None if reference is None else reference["psnr"]
         print(name, f"{ours['psnr']:.2f} dB, {ours['seconds']:.0f} s", flush=True)
     _show(runs, len(clusters.weights))
-    save("memoized/denoising", _figure(images, runs, clusters), {"images": runs} | _means(runs))
+    numbers = {"K": len(clusters.weights), "images": runs} | _means(runs)
+    place = f"memoized/{'quick/' if quick else ''}denoising"
+    save(place, _figure(images, runs, clusters), numbers)
 
 
 def clusters_of(mix: em.Mixture) -> Clusters:
@@ -53,14 +55,15 @@ def clusters_of(mix: em.Mixture) -> Clusters:
     return Clusters.of(mix.weights_, covariances.reshape(-1, D, D))
 
 
-def _ours(model: Path, clusters: Clusters, name: str, image: np.ndarray) -> dict[str, Any]:
+def _ours(clusters: Clusters, name: str, image: np.ndarray) -> dict[str, Any]:
     def compute() -> dict[str, Any]:
         began = time.perf_counter()
         estimate = denoise(noisy(name, image, SD), SD, clusters)
         return {"psnr": psnr(estimate, image), "seconds": time.perf_counter() - began}
 
-    settings = {"name": name, "sd": SD, "fitted": model.stat().st_mtime_ns}
-    return remember("memoized/runs/epll", settings, compute)
+    fitted = hashlib.sha256(clusters.variances.tobytes()).hexdigest()
+    settings = {"name": name, "sd": SD, "fitted": fitted}
+    return remember(f"memoized/epll/{name}", settings, compute)
 
 
 def _means(runs: dict[str, dict[str, Any]]) -> dict[str, float | None]:

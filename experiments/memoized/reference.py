@@ -1,7 +1,7 @@
 """BM3D, which the denoising of ``denoising`` is compared with.
 
 The package bm3d from PyPI, which is for non-commercial use, holds programs for x86-64 and for Macs.
-What it gives is kept in ``results/memoized/runs``. Where it cannot run, run this script on a
+What it gives is kept in ``results/memoized/bm3d``. Where it cannot run, run this script on a
 machine where it can, and bring these files.
 """
 
@@ -28,7 +28,7 @@ def bm3d_of(name: str, image: np.ndarray, sd: float) -> dict[str, Any] | None:
         return {"psnr": psnr(estimate, image), "seconds": time.perf_counter() - began}
 
     try:
-        return remember("memoized/runs/bm3d", {"name": name, "sd": sd}, compute)
+        return remember(f"memoized/bm3d/{name}", {"name": name, "sd": sd}, compute)
     except (ImportError, OSError):
         return None
 
