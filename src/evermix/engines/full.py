@@ -63,7 +63,10 @@ class FullVB(Variational):
     def end_lap(
         self, model: Model, state: State, batches: Sequence[Batch], rng: np.random.Generator
     ) -> tuple[State, Info]:
-        """Make the global step.   Consumes: state."""
+        """Make the global step; the largest cluster comes first, which never lowers the bound.
+
+        Consumes: state.
+        """
         del batches, rng
         began = time.perf_counter()
         sums: Record = state.memo.pop("lap")
@@ -71,12 +74,13 @@ class FullVB(Variational):
         tally.mass[:], tally.extras["entropy"][:] = sums["mass"], sums["entropy"]
         tally.stats[:] = model.family.from_features(sums["sums"])
         state.latents["base"][:] = sums["base"]
+        state.take(np.argsort(-tally.mass, kind="stable"))
         bound = self.bound(model, state)
         state.latents["bound"][:] = bound, state.latents["bound"][0]
         return state, Info(
             rows=0,
             clock=state.clock,
-            K=tally.K,
+            K=state.tally.K,
             seconds=time.perf_counter() - began,
             lap=state.lap,
             scalars={"elbo": bound},

@@ -123,7 +123,11 @@ def _part(
     entropy = -xp.sum(wr * xp.where(r > 0, log_r, 0.0), axis=0)
     a, b = (xp.take(r, xp.asarray(plan.pairs[:, side]), axis=1) for side in (0, 1))
     pairs = xp.sum(w * _entropy(a + b), axis=0)
-    children = [_children(trial, F, r, w, mass, sums) for trial in plan.trials]
+    slots = _slots(plan, log_r, top)
+    children = [
+        _children(trial, F, r, w, mass, sums, most)
+        for trial, most in zip(plan.trials, slots, strict=True)
+    ]
     offsets = np.cumsum([0] + [len(trial.children.intercepts) for trial in plan.trials])
     child_owner = xp.full((F.shape[0],), -1)
     for first, found in zip(offsets, children, strict=False):
@@ -143,12 +147,36 @@ def _weighted(wr: Array, F: Array, top: int | None) -> Array:
     return wr.T @ F
 
 
+def _slots(plan: Plan, log_r: Array, top: int | None) -> list[Array | None]:
+    """Return for each trial how many children may share each row, (N,); None for all.
+
+    As many as there were parents, and its part of what ``top`` leaves free: so that no row is
+    shared among more clusters than the next lap will allow, whichever trials are accepted.
+    """
+    if top is None:
+        return [None] * len(plan.trials)
+    xp = namespace(log_r)
+    shared = xp.astype(log_r > -xp.inf, xp.int64)
+    spare = max(top - log_r.shape[1], 0) // max(len(plan.trials), 1)
+    groups = (xp.asarray(trial.parents) for trial in plan.trials)
+    return [spare + xp.sum(xp.take(shared, group, axis=1), axis=1) for group in groups]
+
+
+def _largest(scores: Array, most: Array) -> Array:
+    """Return scores (N, K) of which each row keeps its ``most`` (N,) largest, at least one."""
+    xp, K = namespace(scores), scores.shape[1]
+    last = xp.arange(K) == xp.clip(K - most, 0, K - 1)[:, None]
+    least = xp.max(xp.where(last, xp.sort(scores, axis=1), -xp.inf), axis=1, keepdims=True)
+    return xp.where(scores >= least, scores, -xp.inf)
+
+
 def _children(
-    trial: Trial, F: Array, r: Array, w: Array, mass: Array, sums: Array
+    trial: Trial, F: Array, r: Array, w: Array, mass: Array, sums: Array, slots: Array | None
 ) -> tuple[Array, Array, Array, Array]:
     """Return mass, sums and entropy of the children of a trial, and each row's nearest child.
 
-    Rows of which the parents hold next to nothing go to the first child, the largest.
+    Rows of which the parents hold next to nothing go to the first child, the largest. Others are
+    shared among all children, or among the nearest ``slots`` (N,) of them.
     """
     xp = namespace(r)
     parents = xp.asarray(trial.parents)
@@ -157,6 +185,8 @@ def _children(
     held, weight = xp.take(whole, rows)[:, None], xp.take(w, rows, axis=0)
     part = take_rows(F, rows)
     scores = part @ xp.asarray(trial.children.slopes.T) + xp.asarray(trial.children.intercepts)
+    if slots is not None:
+        scores = _largest(scores, xp.take(slots, rows))
     log_rho, _ = share(scores)
     rc = held * xp.exp(log_rho)
     first = xp.asarray(np.eye(1, rc.shape[1])[0])

@@ -169,6 +169,7 @@ class MemoizedVB(Variational):
             K=state.tally.K,
             births=change.births,
             merges=change.fused,
+            dropped=change.dropped,
             seconds=time.perf_counter() - began,
             lap=state.lap,
             scalars={

@@ -17,6 +17,8 @@ from evermix.state import Lineage, Record
 
 __all__ = ["Change", "decide"]
 
+EMPTY = 1e-9  # mass below which a cluster holds nothing
+
 
 @dataclass(frozen=True)
 class Change:
@@ -38,6 +40,8 @@ class Change:
         Ids that are new.
     fused : list of (int, int)
         ``(gone, into)`` ids.
+    dropped : list of int
+        Ids of clusters that hold nothing.
     """
 
     K: int
@@ -47,6 +51,7 @@ class Change:
     ids: Array
     births: list[int]
     fused: list[tuple[int, int]]
+    dropped: list[int]
 
     def record(self, old: Record) -> Record:
         """Return the record of a batch after the moves."""
@@ -69,7 +74,9 @@ class Change:
             "sums": np.concatenate([sums, old["child_sums"]])[self.order],
             "entropy": np.append(entropy, old["child_entropy"])[self.order],
             "ids": self.ids.copy(),
-            "owner": place[owner].astype(np.int32),
+            "owner": np.maximum(place[owner], 0).astype(
+                np.int32
+            ),  # rows of weight zero may be left
             "base": old["base"],
             **unplanned(len(owner), sums.shape[1]),
         }
@@ -88,7 +95,7 @@ def decide(
     """Name the clusters after the moves of a verdict, and enter them into the lineage.
 
     Parents hand their ids to their children, the largest to the largest. Children without a parent
-    are born; parents without a child go into the largest child.
+    are born; parents without a child go into the largest child. What holds nothing is dropped.
     """
     K, young = len(ids), children(plan)
     mass = np.append(sums["mass"], sums["child_mass"])
@@ -115,4 +122,9 @@ def decide(
         lineage.merge(gone, into, clock)
     order = np.flatnonzero(there)
     order = order[np.argsort(-mass[order], kind="stable")]
-    return Change(K, verdict.merges, replaced, order, names[order], births, fused)
+    empty = order[1:][mass[order[1:]] < EMPTY]
+    dropped = [int(name) for name in names[empty]]
+    for gone in dropped:
+        lineage.drop(gone, clock)
+    order = order[: len(order) - len(empty)]
+    return Change(K, verdict.merges, replaced, order, names[order], births, fused, dropped)
