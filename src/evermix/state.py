@@ -138,8 +138,11 @@ class State:
         order = np.argsort(ids)
         self.lineage = Lineage([born[j] for j in order], [ALIVE] * len(born), [ALIVE] * len(born))
 
-    def to_arrays(self) -> tuple[dict[str, Array], dict[str, Any]]:
-        """Return the state as named arrays and a JSON-ready header."""
+    def to_arrays(self, copy: bool = True) -> tuple[dict[str, Array], dict[str, Any]]:
+        """Return the state as named arrays and a JSON-ready header.
+
+        Without a copy, the arrays are those of the state, and good until its next step.
+        """
         t, K = self.tally, self.tally.K
         arrays = {"tally.ids": t.ids, "tally.mass": t.mass, "tally.stats": t.stats}
         arrays |= {f"tally.extra.{name}": values for name, values in t.extras.items()}
@@ -150,13 +153,14 @@ class State:
             arrays[f"lineage.{name}"] = np.array(values, dtype=np.int64)
         for key, record in self.memo.items():
             arrays |= {f"memo.{key}.{name}": values for name, values in record.items()}
-        copies = {name: np.array(values, order="C") for name, values in arrays.items()}
+        if copy:
+            arrays = {name: np.array(values, order="C") for name, values in arrays.items()}
         counters = {"clock": self.clock, "lap": self.lap, "at": self.at}
-        return copies, {**counters, "layout": t.layout.value}
+        return arrays, {**counters, "layout": t.layout.value}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Array], header: Mapping[str, Any]) -> "State":
-        """Return the state that :meth:`to_arrays` described."""
+        """Return the state that :meth:`to_arrays` described; it takes over the memo's arrays."""
 
         def group(prefix: str) -> dict[str, Array]:
             return {k[len(prefix) :]: v for k, v in arrays.items() if k.startswith(prefix)}
@@ -177,7 +181,7 @@ class State:
         memo: dict[str, Record] = {}
         for path, values in group("memo.").items():
             key, name = path.split(".", 1)
-            memo.setdefault(key, {})[name] = np.array(values)
+            memo.setdefault(key, {})[name] = values
         # Files of format 1 know neither laps nor memos.
         counters = {name: int(header.get(name, 0)) for name in ("clock", "lap", "at")}
         return cls(tally, columns, latents, lineage, **counters, memo=memo)

@@ -8,6 +8,7 @@ Hughes, Sudderth (2013). Memoized online variational inference for Dirichlet pro
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -28,10 +29,11 @@ from evermix.engines.moves.change import Change, decide
 from evermix.engines.moves.judge import judge
 from evermix.engines.moves.merge import likeness, plan_merges
 from evermix.engines.settings import check_switch, check_whole
+from evermix.engines.spill import Spill
 from evermix.engines.summaries import aligned, to_record, totals
 from evermix.engines.variational import Variational
 from evermix.model import Model
-from evermix.state import State
+from evermix.state import Record, State
 from evermix.tally import Tally
 
 __all__ = ["MemoizedVB"]
@@ -69,6 +71,9 @@ class MemoizedVB(Variational):
         Number of clusters to start with, unless with one.
     tol : float
         Stop when a lap raises the bound by no more than this many nats, and no move is pending.
+    spill : str or None
+        A folder for what batches have said, which else is kept in memory: batches x clusters x
+        statistics numbers. Its files have no names and are gone with the model.
     """
 
     laps: int = 50
@@ -81,9 +86,12 @@ class MemoizedVB(Variational):
     start: str = "one"
     truncation: int = 25
     tol: float = 0.01
+    spill: str | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if not isinstance(self.spill, str | None):
+            raise TypeError(f"spill must be the path of a folder or None, got {self.spill!r}.")
         for name in ("batch_size", "stride"):
             check_whole(name, getattr(self, name))
         for name in ("births", "merges", "deletes"):
@@ -141,7 +149,7 @@ class MemoizedVB(Variational):
         tally.mass[:] = np.maximum(tally.mass + (summary.mass - mass), 0.0)
         tally.stats[:] += stats
         tally.extras["entropy"][:] += summary.entropy - entropy
-        state.memo[key] = to_record(summary, tally.ids, base)
+        state.memo[key] = self._stored(to_record(summary, tally.ids, base))
         state.clock += int(np.count_nonzero(batch.weights))
 
     def end_lap(
@@ -202,12 +210,23 @@ class MemoizedVB(Variational):
         planned = check_plan(state, F) if "plan" in state.memo else (0, 0)
         check_batches(state, F, self.batch_size, n_rows, planned)
 
+    def _stored(self, record: Record) -> Record:
+        """Return the record of a batch, what is large of it in a file if there is a folder."""
+        if self.spill is None:
+            return record
+        return record | {name: self._files.put(record[name]) for name in ("sums", "child_sums")}
+
+    @cached_property
+    def _files(self) -> Spill:
+        assert self.spill is not None
+        return Spill(self.spill)
+
     # ---- moves -----------------------------------------------------------------------------
 
     def _make(self, model: Model, state: State, change: Change, keys: list[str]) -> None:
         """Make moves in every record, and sum all records anew: no drift.   Consumes: state."""
         for key in keys:
-            state.memo[key] = change.record(state.memo[key])
+            state.memo[key] = self._stored(change.record(state.memo[key]))
         sums = totals(state.memo[key] for key in keys)
         stats, extras = model.family.from_features(sums["sums"]), {"entropy": sums["entropy"]}
         state.tally = Tally.of(change.ids, sums["mass"], stats, extras, state.tally.layout)

@@ -48,7 +48,7 @@ def save(mix: Mixture, path: str | Path, extra: Mapping[str, Any] | None = None)
     if mix._model is None:
         _put_waiting(mix._waiting, arrays)
     else:
-        state_arrays, header["state"] = mix._state.to_arrays()
+        state_arrays, header["state"] = mix._state.to_arrays(copy=False)
         header["model"] = {
             "family": _named(mix._model.family),
             "prior": _named(mix._model.prior),

@@ -9,15 +9,15 @@ the file.
 import json
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save
 
 from evermix._xp import Array
 
@@ -65,7 +65,7 @@ def write(
     (array([0., 1., 2.]), 3, 2)
     """
     target = Path(path).resolve()
-    content = _serialised(arrays, header)
+    content = _serialised(arrays, header)  # which refuses what it cannot write before it begins
     # The thread's id is unique among live writers, and a killed writer's leftovers get reused.
     temporary = target.with_name(f".{target.name}.{threading.get_native_id()}.tmp")
     try:
@@ -117,23 +117,49 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Array], dict[str, Any]
     return arrays, header
 
 
-def _serialised(arrays: Mapping[str, Array], header: Mapping[str, Any]) -> bytes:
-    """Return the file's bytes: safetensors orders the arrays, the header's keys are sorted."""
-    plain = {name: np.asarray(values, order="C") for name, values in arrays.items()}
-    for name, values in plain.items():
-        if values.dtype.kind not in "biuf":
-            raise TypeError(
-                f"a checkpoint holds arrays of booleans, integers and floats; {name!r} has dtype "
-                f"{values.dtype}. Convert it, or put it into the header."
-            )
+def _serialised(arrays: Mapping[str, Array], header: Mapping[str, Any]) -> Iterator[bytes]:
+    """Return the file's bytes, array by array, so that they are never in memory all at once.
+
+    That is 8 bytes that say how long the table of contents is, the table, and the arrays, those of
+    long numbers first (so that all are aligned), then by name.
+    """
+    plain = {name: np.asarray(values) for name, values in arrays.items()}
+    names = sorted(plain, key=lambda name: (-plain[name].itemsize, name))
     full = {**header, "format": FORMAT, "evermix": version("evermix")}
-    content: bytes = save(plain, {_KEY: json.dumps(full, sort_keys=True)})
-    return content
+    table: dict[str, Any] = {"__metadata__": {_KEY: json.dumps(full, sort_keys=True)}}
+    end = 0
+    for name in names:
+        values = plain[name]
+        begin, end = end, end + values.nbytes
+        offsets = {"data_offsets": [begin, end]}
+        table[name] = {"dtype": _kind(name, values), "shape": list(values.shape), **offsets}
+    text = json.dumps(table, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    parts = (_little_endian(plain[name]) for name in names)
+    return chain([len(text).to_bytes(8, "little"), text], parts)
 
 
-def _write_through(path: Path, content: bytes) -> None:
+def _kind(name: str, values: Array) -> str:
+    """Return what safetensors calls the type of an array."""
+    letters = {"b": "BOOL", "i": "I", "u": "U", "f": "F"}
+    bits = 8 * values.itemsize
+    if values.dtype.kind not in letters or bits > 64:
+        raise TypeError(
+            f"a checkpoint holds arrays of booleans, integers and floats; {name!r} has dtype "
+            f"{values.dtype}. Convert it, or put it into the header."
+        )
+    letter = letters[values.dtype.kind]
+    return letter if letter == "BOOL" else f"{letter}{bits}"
+
+
+def _little_endian(values: Array) -> bytes:
+    return np.asarray(values, dtype=values.dtype.newbyteorder("<")).tobytes()
+
+
+def _write_through(path: Path, content: Iterable[bytes]) -> None:
     with path.open("wb") as file:
-        file.write(content)
+        for part in content:
+            file.write(part)
         file.flush()
         os.fsync(file.fileno())
 
