@@ -110,7 +110,7 @@ def test_files_of_every_format_so_far_can_be_read(path):
     if mix.engine is None:
         mix.partial_fit(want["X"])
     else:
-        length = "laps" if isinstance(mix.engine, em.EP) else "sweeps"
+        length = "sweeps" if isinstance(mix.engine, em.Gibbs) else "laps"
         mix.set_params(engine=replace(mix.engine, **{length: 20})).resume(want["X"])
 
 
