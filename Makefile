@@ -40,6 +40,7 @@ lint: $(VENV)/.test        ## style, types, import contracts
 bench: $(VENV)/.bench      ## evermix beside its peers; needs EVERMIX_DATA for real corpora
 	$(BIN)/python -m benchmarks.streaming
 	$(BIN)/python -m benchmarks.batch
+	$(BIN)/python -m benchmarks.variational
 
 clean:
 	rm -rf $(VENV) demo_output results .pytest_cache .mypy_cache .ruff_cache

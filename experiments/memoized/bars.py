@@ -60,7 +60,7 @@ def methods(laps: int, seeds: int) -> list[Method]:
         Method("births and merges", alone, seeds, BNPY),
         Method("memoized, K = 40", fixed(many), seeds, BNPY_MEMOIZED),
         Method("full, K = 40", full, seeds, BNPY_FULL),
-        Method("merges only, from 40", replace(many, births=False), seeds),
+        Method("no births, from 40", replace(many, births=False), seeds),
     ]
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from joblib import Parallel, delayed
-from matplotlib.ticker import NullFormatter, ScalarFormatter
+from matplotlib.ticker import NullFormatter, StrMethodFormatter
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.cluster import contingency_matrix
@@ -28,6 +28,7 @@ from experiments.memoized.yardstick import yardstick
 __all__ = [
     "ALPHA",
     "RATES",
+    "WARM",
     "Accuracies",
     "Method",
     "Peer",
@@ -272,9 +273,11 @@ def draw_traces(axes: Any, found: Runs, names: list[str], best: float) -> None:
             axes.plot(laps, gap, color=f"C{number}", lw=0.9, alpha=0.7, label=label)
     axes.set_yscale("log")
     axes.set_xscale("log")
-    axes.xaxis.set_major_formatter(ScalarFormatter())
+    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set_xlabel("laps")
+    if not axes.yaxis_inverted():  # by another panel of the same scale
+        axes.invert_yaxis()
     axes.legend(fontsize=7)
 
 

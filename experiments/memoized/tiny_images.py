@@ -15,13 +15,15 @@ from experiments.memoized.runs import Problem, plain, study
 
 __all__ = ["SHARE", "main"]
 
-SHARE = 8.0
-SIZE = Size(100_000, births=3, memoized=2, full=2, stochastic=(1, 1, 1), random=1)
-QUICK = Size(5_000, 20, 10, 10, 1, 1, 1, (1, 1, 1), 1)
+SHARE = 0.1
+SIZE = Size(
+    100_000, laps=60, fixed_laps=30, births=1, memoized=1, full=1, stochastic=(1, 0, 0), random=0
+)
+QUICK = Size(3_000, 20, 10, 8, 8, 1, 1, 1, (1, 1, 1), 1)
 
 
 def main(processes: int = 1, quick: bool = False) -> None:
-    """Reproduce Figure 4; --quick has 5,000 images, 20 clusters, and runs of 10 laps."""
+    """Reproduce Figure 4; --quick has 3,000 images, 20 clusters, and single runs of 8 laps."""
     size = QUICK if quick else SIZE
     images, compared = tiny_images().first(size.rows), methods(size)
     found = study(_problem(images), compared, processes)

@@ -1,0 +1,1 @@
+"""Variational Bayes: laps and bounds of evermix beside scikit-learn and bnpy."""
