@@ -17,7 +17,7 @@ from evermix.state import Lineage, Record
 
 __all__ = ["Change", "decide"]
 
-EMPTY = 1e-9  # mass below which a cluster holds nothing
+EMPTY = 1e-9  # share of a row, or of all rows if they weigh less, below which nothing is held
 
 
 @dataclass(frozen=True)
@@ -74,9 +74,8 @@ class Change:
             "sums": np.concatenate([sums, old["child_sums"]])[self.order],
             "entropy": np.append(entropy, old["child_entropy"])[self.order],
             "ids": self.ids.copy(),
-            "owner": np.maximum(place[owner], 0).astype(
-                np.int32
-            ),  # rows of weight zero may be left
+            # Rows of weight zero may have been owned by what is dropped.
+            "owner": np.maximum(place[owner], 0).astype(np.int32),
             "base": old["base"],
             **unplanned(len(owner), sums.shape[1]),
         }
@@ -122,7 +121,7 @@ def decide(
         lineage.merge(gone, into, clock)
     order = np.flatnonzero(there)
     order = order[np.argsort(-mass[order], kind="stable")]
-    empty = order[1:][mass[order[1:]] < EMPTY]
+    empty = order[1:][mass[order[1:]] < EMPTY * min(mass[order].sum(), 1.0)]
     dropped = [int(name) for name in names[empty]]
     for gone in dropped:
         lineage.drop(gone, clock)
