@@ -17,19 +17,25 @@ from experiments.memoized.bsds import noisy, psnr, test_photographs
 __all__ = ["bm3d_of", "main"]
 
 
+class NoBM3DError(Exception):
+    """The package is not installed, or has no program for this machine."""
+
+
 def bm3d_of(name: str, image: np.ndarray, sd: float) -> dict[str, Any] | None:
     """Return psnr and seconds of BM3D on a noisy photograph (H, W), or None if it cannot run."""
 
     def compute() -> dict[str, Any]:
-        import bm3d  # loads a program of its own, which other machines do not have
-
+        try:
+            import bm3d
+        except (ImportError, OSError) as error:
+            raise NoBM3DError from error
         began = time.perf_counter()
         estimate = bm3d.bm3d(noisy(name, image, sd), sigma_psd=sd)
         return {"psnr": psnr(estimate, image), "seconds": time.perf_counter() - began}
 
     try:
         return remember(f"memoized/bm3d/{name}", {"name": name, "sd": sd}, compute)
-    except (ImportError, OSError):
+    except NoBM3DError:
         return None
 
 

@@ -41,7 +41,7 @@ class StochasticVB(Variational):
     delay : float
         Delay of the rate, >= 0: larger values weaken the first batches.
     kappa : float
-        Decay of the rate, in (0.5, 1].
+        Decay of the rate, in [0.5, 1].
     truncation : int
         Number of clusters. Those that own no row are dropped when the fit ends.
     start : {"kmeans++", "random", "one"} or str
@@ -66,8 +66,8 @@ class StochasticVB(Variational):
             check_number(name, getattr(self, name))
         if not self.delay >= 0:
             raise ValueError(f"delay must be >= 0, got {self.delay}.")
-        if not 0.5 < self.kappa <= 1:
-            raise ValueError(f"kappa must lie in (0.5, 1], got {self.kappa}.")
+        if not 0.5 <= self.kappa <= 1:
+            raise ValueError(f"kappa must lie in [0.5, 1], got {self.kappa}.")
 
     def batch_rows(self, n: int) -> int:
         """Return how many of n rows a batch shall have."""

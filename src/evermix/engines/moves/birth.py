@@ -28,7 +28,7 @@ from evermix.state import State
 
 __all__ = ["Search", "due", "plan_trials"]
 
-FIRST, LATER = 24, 10  # clusters that an analysis starts with, while there are few and later
+FIRST, LATER, ALONE = 24, 10, 5  # seeds of an analysis: while clusters are few, later, of a loner
 ROWS_PER_SEED = 10
 MARGIN = 1.0  # nats by which an attempt must be better, else it is noise
 TRIES, TRY_ROWS = 6, 3000  # analyses of a small sample, so many rows in all
@@ -126,8 +126,8 @@ def plan_trials(
             group = search.group(int(k), attempt)
             trial = None
             if group is not None:
-                tries = 1 if search.isolated(int(k)) else TRIES
-                trial = creation.trial(found.of(group, rng), group, attempt, tries)
+                sample = found.of(group, rng)
+                trial = creation.trial(sample, group, attempt, search.isolated(int(k)))
             if trial is None:
                 stage[k] = len(SCHEDULE) if search.isolated(int(k)) else stage[k] + 1
                 continue
@@ -156,7 +156,7 @@ class Creation:
         cap = model.max_clusters
         self._room = np.inf if cap is None else cap - tally.K
 
-    def trial(self, sample: Sample, group: Array, attempt: Attempt, tries: int) -> Trial | None:
+    def trial(self, sample: Sample, group: Array, attempt: Attempt, alone: bool) -> Trial | None:
         """Return a trial if a new analysis explains the sample better than its clusters do."""
         self._pay(sample, len(group))
         if len(sample) < 2:
@@ -167,7 +167,7 @@ class Creation:
         if len(group) > 1:
             now = refine(self._model, sample, now, merge=False)
         if attempt.fresh:
-            new = self._analysed(sample, len(group), tries)
+            new = self._analysed(sample, len(group), alone)
         else:
             rest = np.exp(share(scores[:, 1:])[0])
             new = refine(self._model, sample, valued(self._model, sample, rest)[0])
@@ -177,13 +177,14 @@ class Creation:
         scale = self._mass[group].sum() / new.mass.sum()
         return Trial(group, believe(self._model, scale * new.mass, scale * new.stats))
 
-    def _analysed(self, sample: Sample, size: int, tries: int) -> Clusters | None:
+    def _analysed(self, sample: Sample, size: int, alone: bool) -> Clusters | None:
         """Return the best of several analyses; small samples get more of them."""
-        most = int(np.clip(len(sample) // ROWS_PER_SEED, 2, self._seeds)) + size - 1
+        seeds = min(self._seeds, ALONE) if alone else self._seeds
+        most = int(np.clip(len(sample) // ROWS_PER_SEED, 2, seeds)) + size - 1
         most = int(min(most, self._room + size))
         if most < 2:
             return None
-        tries = int(np.clip(TRY_ROWS // len(sample), 1, tries))
+        tries = 1 if alone else int(np.clip(TRY_ROWS // len(sample), 1, TRIES))
         counts = [max(most // (1 + t % 3), 2) for t in range(tries)]
         self._pay(sample, *counts)
         found = [analyse(self._model, sample, count, self._rng) for count in counts]
