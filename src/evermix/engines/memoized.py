@@ -248,7 +248,7 @@ class MemoizedVB(Variational):
         targets: list[int] = []
         # A birth in the last laps would not settle, nor would its rows be told of it.
         quiet = lap > self.laps - 2 or lap >= (1 - QUIET) * self.laps
-        if not quiet and lap % self.stride == 0:
+        if (self.births or self.deletes) and not quiet and lap % self.stride == 0:
             search = Search(self.births, self.deletes, alike.near, free)
             trials, targets = plan_trials(model, state, batches, search, rng)
         pairs = plan_merges(alike, free) if self.merges else NO_PLAN.pairs
