@@ -217,8 +217,12 @@ def _check_kernels(family: Family, X: Array, r: Array) -> None:
 
 
 def check_engine(engine: Engine, model: Model, X: Array) -> None:
-    """Check an engine on rows X (N, D), prepared as the model's family wants them."""
+    """Check an engine on rows X (N, D), prepared as the model's family wants them.
+
+    A lower bound that it tells after laps, as the scalar ``elbo`` of their ``Info``, must not fall.
+    """
     n = X.shape[0]
+    engine.check(model)
     if engine.streams:
         whole, results = _stream(engine, model, X, [0, n])
         cuts = [0, 1, 2, n // 3, n // 3, n // 2, n]
@@ -252,10 +256,12 @@ def _laps(engine: Engine, model: Model, X: Array, resume: bool = False) -> tuple
     results = RowResults.empty(n)
     rng = np.random.default_rng(0)
     state = engine.initial(model, rng)
+    bounds: list[float] = []
 
     def watch(after: State, info: Info) -> None:
         nonlocal state
         state = after
+        bounds.extend(value for name, value in info.scalars.items() if name == "elbo")
         if info.results is not None:
             first = starts[int(engine.order(after, len(batches))[after.at - 1])]
             for values, part in zip(results, info.results, strict=True):
@@ -268,6 +274,8 @@ def _laps(engine: Engine, model: Model, X: Array, resume: bool = False) -> tuple
             run_laps(engine, model, state, batches, rng, [watch])
         state = State.from_arrays(*state.to_arrays())
         rng = restore(dict(rng.bit_generator.state))
+    for before, now in pairwise(bounds):
+        _require(now >= before - 1e-9 * abs(before), "a lap never lowers the lower bound")
     return state, results
 
 

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from evermix import ADF, NGGP
+from evermix import ADF, DP, NGGP, FullVB
 from evermix.engines import ENGINES
 from evermix.families import FAMILIES, FixedGaussian, Multinomial
 from evermix.model import Model
 from evermix.priors import PRIORS
+from evermix.priors.base import HasSticks
 from evermix.testing import check_engine, check_family, check_prior, set_partitions
 
 SETTINGS = {
@@ -37,7 +38,8 @@ def test_families(name):
 @pytest.mark.parametrize("name", ENGINES)
 def test_engines(name):
     X = sparse.csr_matrix(np.random.default_rng(0).integers(0, 4, size=(60, 5)).astype(float))
-    check_engine(ENGINES[name](), Model(Multinomial(0.5, n_features=5), NGGP()), X)
+    prior = DP() if HasSticks in ENGINES[name].needs else NGGP()
+    check_engine(ENGINES[name](), Model(Multinomial(0.5, n_features=5), prior), X)
 
 
 def test_there_are_as_many_partitions_as_bell_numbers():
@@ -115,3 +117,19 @@ def test_an_engine_that_looks_at_batch_edges_is_caught():
     X = sparse.csr_matrix(np.random.default_rng(0).integers(0, 4, size=(60, 5)).astype(float))
     with pytest.raises(AssertionError, match="other batch cuts|sum of the weights"):
         check_engine(Forgetful(), Model(Multinomial(0.5, n_features=5), NGGP()), X)
+
+
+@dataclass(frozen=True)
+class Wavering(FullVB):
+    """An engine that forgets which cluster it has just learnt what of."""
+
+    def end_lap(self, model, state, batches, rng):
+        state, info = super().end_lap(model, state, batches, rng)
+        state.tally.mass[:] = rng.permutation(state.tally.mass)
+        return state, info
+
+
+def test_an_engine_whose_bound_falls_is_caught():
+    X = sparse.csr_matrix(np.random.default_rng(0).integers(0, 4, size=(60, 5)).astype(float))
+    with pytest.raises(AssertionError, match="a lap never lowers the lower bound"):
+        check_engine(Wavering(laps=9), Model(Multinomial(0.5, n_features=5), DP()), X)
