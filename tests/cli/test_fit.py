@@ -189,7 +189,7 @@ def test_laws_of_hyperparameters_are_named_as_options_are(folder):
         (["--engine", "memoizedvb", "--delay", 2], "--delay does not belong to --engine memo"),
         (["--engine", "memoizedvb", "--a", 2], "--a does not belong to --prior dp"),
         (["--engine", "memoizedvb", "--prior", "nggp"], "MemoizedVB needs a prior with the"),
-        (["--engine", "stochasticvb", "--kappa", 0.2], "kappa must lie in (0.5, 1], got 0.2"),
+        (["--engine", "stochasticvb", "--kappa", 0.2], "kappa must lie in [0.5, 1], got 0.2"),
         (["--engine", "fullvb", "--tol", -1], "tol must be >= 0 nats, got -1.0"),
         (["--engine", "memoizedvb", "--start", "points.npy"], "--start, --checkpoint must be diff"),
         (["--engine", "gibbs", "--burn-in", 300], "burn_in must lie in"),
@@ -323,10 +323,10 @@ def test_info_tells_how_far_a_sampler_has_come(folder, monkeypatch):
 
 
 def test_a_fit_that_is_stopped_before_its_first_step_leaves_nothing(folder, monkeypatch):
-    def read(*arguments):
+    def read(*arguments, **settings):
         signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr("evermix.cli.fitting.read_all", read)
+    monkeypatch.setattr("evermix.cli.fitting.read_rows", read)
     assert "Nothing was learnt yet" in evermix("fit", "points.npy", status=130).stderr
     assert not (folder / "points.evermix").exists()
 

@@ -18,7 +18,7 @@ OPTIONS = {
     "gibbs": ["--engine", "gibbs", "--sweeps", "20", "--chains", "2", "--learn", "a", "--every"]
     + ["1", "--learn", "sigma"],
     "memoizedvb": ["--engine", "memoizedvb", "--batch-size", "50", "--tol", "0", "--every", "1"]
-    + ["--start", "random", "--truncation", "40"],
+    + ["--start", "random", "--truncation", "12", "--stride", "2"],
 }
 
 

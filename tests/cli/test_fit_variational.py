@@ -69,6 +69,22 @@ def test_priors_with_sticks_can_be_chosen(points):
     assert em.load("points.evermix").prior == em.DP(alpha=3.0)
 
 
+def test_a_fit_may_start_from_the_clusters_of_another_model(points):
+    """It begins no worse than that ended, and never removes the file that it needs."""
+    evermix("fit", "points.npy", *MEMOIZED, "--checkpoint", "first.evermix", "--out", "first.jsonl")
+    options = ["--engine", "fullvb", "--start", "first.evermix", "--trace", "trace.jsonl"]
+    said = evermix("fit", "points.npy", *options, "--checkpoint", "first.evermix", status=1).stderr
+    assert "--trace, --start, --checkpoint must be different files" in said
+    evermix("fit", "points.npy", *options)
+    first = em.load("first.evermix")
+    assert rows("trace.jsonl")[0]["scalars"]["elbo"] >= first.lower_bound_ - 1e-6
+    assert em.load("points.evermix").n_clusters_ == first.n_clusters_ == 3
+    said = evermix(
+        "fit", "points.npy", "--engine", "fullvb", "--start", "two", "--overwrite", status=1
+    )
+    assert "or the path of a saved model, got 'two'" in said.stderr
+
+
 def test_the_trace_tells_the_bound_and_the_moves_of_every_lap(points):
     """Each lap once, although a lap has several batches; the last bound is the model's."""
     evermix("fit", "points.npy", *MEMOIZED, "--trace", "trace.jsonl")
@@ -93,11 +109,11 @@ def test_progress_tells_the_bound_and_the_moves_of_the_last_lap():
 @pytest.mark.parametrize("name", NAMES)
 def test_more_laps_go_on_from_the_bound_that_was_reached(points, name):
     options = ["--engine", name, "--tol", 0, "--trace", "trace.jsonl", "--out", "out.jsonl"]
-    evermix("fit", "points.npy", *options, "--laps", 2)
+    evermix("fit", "points.npy", *options, "--laps", 3)
     before = described("points.evermix")
-    said = evermix("fit", "points.npy", "--resume", "--laps", 5).stderr
+    said = evermix("fit", "points.npy", "--resume", "--laps", 6).stderr
     after = described("points.evermix")
-    assert before["laps"] == 2 < after["laps"] <= 5 and "laps; ELBO" in said
+    assert before["laps"] == 3 < after["laps"] <= 6 and "laps; ELBO" in said
     assert after["finished"] is True
     assert len(rows("trace.jsonl")) == after["laps"] and len(rows("out.jsonl")) == 150
     if name != "stochasticvb":  # its bound goes up and down

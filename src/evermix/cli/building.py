@@ -84,7 +84,7 @@ def make_engine(settings: FitSettings) -> Engine:
     return make(**{_ENGINE_OPTIONS[option]: value for option, value in given.items()})
 
 
-def make_text_counter(settings: Settings, texts: list[str], remedy: str) -> TextCounter:
+def make_text_counter(settings: Settings, texts: Iterable[str], remedy: str) -> TextCounter:
     """Return the hashing that was asked for, or a vocabulary learnt on these texts.
 
     ``remedy`` names the options that may help where there are no words to learn.
@@ -95,8 +95,7 @@ def make_text_counter(settings: Settings, texts: list[str], remedy: str) -> Text
         return Vocabulary.learn(texts, max_words=settings.vocabulary)
     except ValueError as error:
         raise ValueError(
-            f"no vocabulary could be learnt on {len(texts)} texts: {error} "
-            f"On the command line: {remedy}."
+            f"no vocabulary could be learnt: {error} On the command line: {remedy}."
         ) from error
 
 

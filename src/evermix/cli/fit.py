@@ -72,9 +72,11 @@ def fit(
     hash: options.Hash = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Cluster a source that fits into memory, in many passes; stop and go on with --resume.
+    """Cluster a source in many passes; stop whenever you like and go on with --resume.
 
     Writes one JSON line per row at the end: id, cluster and its probability.
+
+    For sources larger than memory: --engine memoizedvb or fullvb (of .npy also stochasticvb).
     """
     prior = usual_prior(engine) if prior is None else prior
     settings = FitSettings.of(locals())
@@ -142,7 +144,7 @@ def _described(info: "Info", lap: "Info | None") -> str:
 def _summary(fitting: "Fitting", seconds: float) -> str:
     lines = [
         "; ".join([*_facts(fitting), f"{seconds:.1f} s", f"checkpoint {fitting.checkpoint}"]),
-        *(f"skipped: {complaint}" for complaint in fitting.source.complaints),
+        *(f"skipped: {complaint}" for complaint in fitting.rows.complaints),
     ]
     return "\nevermix: ".join(lines)
 
@@ -153,13 +155,14 @@ def _facts(fitting: "Fitting") -> Iterator[str]:
     from evermix.engines.variational import Variational
 
     mix, last = fitting.mix, fitting.log.last
-    skipped = f", {fitting.skipped:,} blank or bad rows skipped" if fitting.skipped else ""
-    yield f"{len(fitting.ids):,} rows{skipped}"
+    rows = fitting.rows
+    skipped = f", {rows.skipped:,} blank or bad rows skipped" if rows.skipped else ""
+    yield f"{rows.n:,} rows{skipped}"
     yield f"{mix.n_clusters_:,} clusters"
     yield _laps(fitting)
     if isinstance(fitting.engine, Variational):
         bound = mix.lower_bound_
-        yield f"ELBO {bound:,.2f}, {bound / len(fitting.ids):.3f} per row"
+        yield f"ELBO {bound:,.2f}, {bound / rows.n:.3f} per row"
     elif last is not None:
         held = fitting.held
         yield f"log predictive {last.log_predictive / (last.rows - held):.3f} per row"

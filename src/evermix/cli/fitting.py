@@ -4,6 +4,7 @@ A checkpoint holds the mixture, and of the lap in progress what its trace will s
 that was stopped anywhere and resumed ends with the same bits as one that was not.
 """
 
+import math
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -12,15 +13,17 @@ from typing import Any, Self
 from evermix.cli.building import make_engine, make_mixture, make_text_counter
 from evermix.cli.laps import LapLog, with_laps
 from evermix.cli.output import naming, open_lines
-from evermix.cli.reading import features, open_rows, read_all
+from evermix.cli.reading import open_rows
 from evermix.cli.resuming import load_run, open_again
+from evermix.cli.rows import Rows, read_rows
 from evermix.cli.runs import check_new
 from evermix.cli.settings import FitSettings
-from evermix.engines import Engine
+from evermix.engines import Engine, StochasticVB
 from evermix.engines.base import Info
+from evermix.engines.variational import Variational
 from evermix.estimators import Mixture
 from evermix.estimators.persistence import save
-from evermix.io.sources import Chunk, Source
+from evermix.io.sources import Source
 from evermix.io.text import TextCounter
 from evermix.io.trace import TraceWriter
 from evermix.state import State
@@ -28,6 +31,7 @@ from evermix.state import State
 __all__ = ["Fitting"]
 
 PAUSE = 5.0  # seconds between two checkpoints, where the user does not say how often
+HELD = 2**28  # bytes of rows that are held although they could be read again
 SHARE = 10.0  # and so many times the seconds that a checkpoint takes to write
 
 Show = Callable[[float, Info], None]
@@ -44,7 +48,7 @@ class Fitting:
         settings: FitSettings,
         checkpoint: Path,
         source: Source,
-        rows: Chunk,
+        rows: Rows,
         mix: Mixture,
         *,
         text: TextCounter | None,
@@ -54,14 +58,13 @@ class Fitting:
         self.settings = settings
         self.checkpoint = checkpoint
         self.source = source
-        self.ids = rows.ids
-        self.skipped = rows.offset - len(rows.ids)
+        self.rows = rows
         self.mix = mix
         self.log = LapLog() if log is None else log
         self.learnt = log is not None  # whether there is anything to save
         self._resumed = log is not None
         self._text = text
-        self._X: Any = features(mix.family, text, rows.X)
+        self._X: Any = rows.features(mix.family, text)
         self._saved_at, self._save_seconds = time.monotonic(), 0.0
         trace = settings.trace
         self._trace = None if trace is None else TraceWriter(trace, at=positions.get("trace", 0))
@@ -71,10 +74,10 @@ class Fitting:
         """Read the source and start anew; a checkpoint that is there is removed."""
         source = open_rows(settings, settings.skip_bad, None)
         mix = make_mixture(settings, source.kind, make_engine(settings))
-        rows = read_all(source, quiet)
+        rows = _read(source, settings, mix.engine, quiet)
         text = None
         if source.kind == "text":
-            text = make_text_counter(settings, rows.X, "--hash")
+            text = make_text_counter(settings, rows.texts(), "--hash")
         checkpoint.unlink(missing_ok=True)  # a resumed run shall not go on with another fit
         return cls(settings, checkpoint, source, rows, mix, text=text, positions={})
 
@@ -92,7 +95,7 @@ class Fitting:
             settings,
             checkpoint,
             source,
-            read_all(source, quiet),
+            _read(source, settings, saved.mix.engine, quiet),
             saved.mix,
             text=saved.text,
             log=LapLog.from_spec(saved.notes["log"]),
@@ -132,7 +135,7 @@ class Fitting:
         def watch(mix: Mixture, info: Info) -> None:
             self.learnt = True
             lap = self.log.add(info)
-            show(mix.state_.lap + self.log.rows / len(self.ids), info)
+            show(mix.state_.lap + self.log.rows / self.rows.n, info)
             if lap is not None:
                 self._write_event(lap)
             if self._due(mix.state_, every):
@@ -166,9 +169,9 @@ class Fitting:
 
     def write_rows(self) -> None:
         """Write a line for each row."""
-        found = self.mix.labels_.tolist(), self.mix.probabilities_.tolist()
+        found = map(int, self.mix.labels_), map(float, self.mix.probabilities_)
         with naming(self.settings.out), open_lines(self.settings.out) as lines:
-            for name, cluster, probability in zip(self.ids, *found, strict=True):
+            for name, cluster, probability in zip(self.rows.ids(), *found, strict=True):
                 lines.write({"id": name, "cluster": cluster, "probability": probability})
 
     def _write_event(self, lap: Info) -> None:
@@ -180,3 +183,11 @@ class Fitting:
         if every is not None:
             return state.at == 0 and state.lap % every == 0
         return time.monotonic() - self._saved_at >= max(PAUSE, SHARE * self._save_seconds)
+
+
+def _read(source: Source, settings: FitSettings, engine: Engine | None, quiet: bool) -> Rows:
+    """Read the rows of a fit; those that can be read again, and are many, are not held."""
+    again = isinstance(engine, Variational) and settings.source != "-"
+    # Visiting batches at random means to begin anew again and again, where rows are no array.
+    forward = again and not isinstance(engine, StochasticVB)
+    return read_rows(source, quiet, map_arrays=again, most=HELD if forward else math.inf)

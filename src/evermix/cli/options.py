@@ -272,7 +272,7 @@ Delay = Annotated[
     ),
 ]
 Kappa = Annotated[
-    float | None, _open("Of stochasticvb, in (0.5, 1] (default 0.6).", panel=_VARIATIONAL)
+    float | None, _open("Of stochasticvb, in [0.5, 1] (default 0.6).", panel=_VARIATIONAL)
 ]
 
 Batch = Annotated[int, _option("Rows in a batch.", panel=_ROWS, min=1)]

@@ -6,13 +6,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from evermix.cli.console import row_progress
 from evermix.cli.settings import Settings
 from evermix.families.base import Family
 from evermix.io.sources import Chunk, Source, SourceError, open_source
 from evermix.io.text import TextCounter
 
-__all__ = ["features", "joined", "open_rows", "read_all", "take"]
+__all__ = ["ROWS", "features", "joined", "open_rows", "take"]
 
 ROWS = 4096  # read at a time where all are wanted
 
@@ -56,21 +55,6 @@ def take(chunks: Iterator[Chunk], rows: int) -> list[Chunk]:
             f"{error} Nothing was learnt yet. Mend the row, or leave out bad rows with --skip-bad."
         ) from error
     return taken
-
-
-def read_all(source: Source, quiet: bool) -> Chunk:
-    """Return all rows of a source as one chunk."""
-    chunks: list[Chunk] = []
-    with row_progress("reading", source.n_rows, quiet) as progress:
-        try:
-            for chunk in source.chunks(0, ROWS):
-                chunks.append(chunk)
-                progress.update(chunk.offset)
-        except SourceError as error:
-            raise SourceError(f"{error} Mend the row, or give --skip-bad.") from error
-    if not chunks:
-        raise SourceError("the source has no rows that can be learnt.")
-    return joined(chunks)[0]
 
 
 def joined(chunks: list[Chunk]) -> list[Chunk]:
