@@ -22,6 +22,7 @@ from evermix.engines.batch_memo import (
     check_plan,
     n_sums,
 )
+from evermix.engines.filter import warn_once
 from evermix.engines.local import NO_PLAN, Plan, Summary, Trial
 from evermix.engines.moves import plan as plans
 from evermix.engines.moves.birth import Search, due, plan_trials
@@ -248,6 +249,8 @@ class MemoizedVB(Variational):
         targets: list[int] = []
         # A birth in the last laps would not settle, nor would its rows be told of it.
         quiet = lap > self.laps - 2 or lap >= (1 - QUIET) * self.laps
+        if self.births and tally.K == model.max_clusters:
+            warn_once(model, state)
         if (self.births or self.deletes) and not quiet and lap % self.stride == 0:
             search = Search(self.births, self.deletes, alike.near, free)
             trials, targets = plan_trials(model, state, batches, search, rng)

@@ -67,6 +67,7 @@ class Variational(Engine):
             "bound": np.full(2, -np.inf),  # of this lap, and of the one before
             "base": np.zeros(1),
             "weight": np.zeros(1),
+            "capped": np.zeros(1),
         }
         return State(tally, {}, latents)
 
