@@ -190,6 +190,8 @@ def test_laws_of_hyperparameters_are_named_as_options_are(folder):
         (["--engine", "memoizedvb", "--a", 2], "--a does not belong to --prior dp"),
         (["--engine", "memoizedvb", "--prior", "nggp"], "MemoizedVB needs a prior with the"),
         (["--engine", "stochasticvb", "--kappa", 0.2], "kappa must lie in [0.5, 1], got 0.2"),
+        (["--engine", "memoizedvb", "--spill", "nowhere"], "--spill wants a folder, there is none"),
+        (["--engine", "fullvb", "--spill", "."], "--spill does not belong to --engine fullvb"),
         (["--engine", "fullvb", "--tol", -1], "tol must be >= 0 nats, got -1.0"),
         (["--engine", "memoizedvb", "--start", "points.npy"], "--start, --checkpoint must be diff"),
         (["--engine", "gibbs", "--burn-in", 300], "burn_in must lie in"),

@@ -120,6 +120,27 @@ def test_more_laps_go_on_from_the_bound_that_was_reached(points, name):
         assert after["elbo"] >= before["elbo"] - 1e-9 * abs(before["elbo"])
 
 
+def test_what_is_spilled_is_found_all_the_same(points, tmp_path):
+    """Bit for bit, and another folder may be given when the fit goes on elsewhere."""
+    runs = {}
+    for name in ("held", "spilled"):
+        (tmp_path / name).mkdir()
+        files = ["--checkpoint", f"{name}.evermix", "--out", f"{name}.jsonl"]
+        spill = ["--spill", name] if name == "spilled" else []
+        evermix("fit", "points.npy", *MEMOIZED, "--laps", 3, "--tol", 0, *spill, *files)
+        if spill:
+            assert em.load("spilled.evermix").engine.spill == str(tmp_path / "spilled")
+            (tmp_path / "spilled").rmdir()  # nothing is left in it
+            said = evermix("fit", "points.npy", "--resume", "--laps", 5, *files, status=1).stderr
+            assert "--spill wants a folder, there is none at" in said
+            spill = ["--spill", "held"]
+        evermix("fit", "points.npy", "--resume", "--laps", 5, *spill, *files)
+        runs[name] = checkpoint.read(f"{name}.evermix")[0]
+    held, spilled = runs.values()
+    assert [name for name in held if held[name].tobytes() != spilled[name].tobytes()] == []
+    assert rows("held.jsonl") == rows("spilled.jsonl")
+
+
 @pytest.mark.parametrize("options", [["--laps", "3", "--tol", "0"], MEMOIZED])
 def test_a_crash_within_a_lap_falls_back_to_a_checkpoint_of_that_lap(points, monkeypatch, options):
     """Unless --every says otherwise, checkpoints are also written between two batches."""
@@ -150,6 +171,6 @@ def test_a_crash_within_a_lap_falls_back_to_a_checkpoint_of_that_lap(points, mon
 def test_settings_of_fits_from_before_these_options_can_be_read(points):
     evermix("fit", "points.npy", "--laps", 1)
     saved = checkpoint.read("points.evermix")[1]["extra"]["fit"]["settings"]
-    new = "truncation start top batch_size births merges deletes stride delay kappa".split()
+    new = "truncation start top batch_size births merges deletes stride delay kappa spill".split()
     old = {name: value for name, value in saved.items() if name not in new}
     assert FitSettings(**saved).resumed(old, {"laps"}).to_spec() == saved

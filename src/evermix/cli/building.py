@@ -1,5 +1,6 @@
 """From names and numbers on the command line to a mixture and a text counter."""
 
+import os
 from collections.abc import Callable, Iterable
 from dataclasses import fields
 from typing import Any
@@ -45,7 +46,7 @@ _ENGINE_OPTIONS = {
     for name in (
         "laps tol shuffle validation birth merge "
         "sweeps burn_in chains thin augmented hybrid "
-        "truncation start top batch_size births merges deletes stride delay kappa"
+        "truncation start top batch_size births merges deletes stride delay kappa spill"
     ).split()
 } | {"learn": "hyperpriors"}
 
@@ -79,6 +80,11 @@ def make_engine(settings: FitSettings) -> Engine:
     if "learn" in given:
         names = _PRIORS[settings.prior][1] | {"alpha": "family.alpha"}
         given["learn"] = parse_hyperpriors(given["learn"], _prior(settings).tunable, names)
+    if not os.path.isdir(given.get("spill", ".")):
+        raise ValueError(
+            f"--spill wants a folder, there is none at {given['spill']}. Make it, or choose "
+            "another one."
+        )
     if given.pop("merge", True) is False:
         given["merge"] = None
     return make(**{_ENGINE_OPTIONS[option]: value for option, value in given.items()})

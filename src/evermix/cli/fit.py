@@ -63,6 +63,7 @@ def fit(
     stride: options.Stride = None,
     delay: options.Delay = None,
     kappa: options.Kappa = None,
+    spill: options.Spill = None,
     kind: options.Kind = None,
     text_field: options.TextField = "text",
     vector_field: options.VectorField = "vector",

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from evermix.cli.building import make_engine, make_mixture, make_text_counter
-from evermix.cli.laps import LapLog, with_laps
+from evermix.cli.laps import LapLog, renewed
 from evermix.cli.output import naming, open_lines
 from evermix.cli.reading import open_rows
 from evermix.cli.resuming import load_run, open_again
@@ -90,7 +90,7 @@ class Fitting:
             check_new(settings.out, "Choose another place.")
         source = open_again(settings, saved, checkpoint, settings.skip_bad)
         assert isinstance(saved.mix.engine, Engine)
-        saved.mix.set_params(engine=with_laps(saved.mix.engine, make_engine(settings)))
+        saved.mix.set_params(engine=renewed(saved.mix.engine, make_engine(settings)))
         return cls(
             settings,
             checkpoint,

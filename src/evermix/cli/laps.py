@@ -3,12 +3,12 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
-from evermix.engines import EP, Engine
+from evermix.engines import EP, Engine, MemoizedVB
 from evermix.engines.base import Info
 from evermix.engines.sampler import Sampler
 from evermix.engines.variational import Variational
 
-__all__ = ["LapLog", "lap_name", "most_laps", "with_laps"]
+__all__ = ["LapLog", "lap_name", "most_laps", "renewed"]
 
 
 def lap_name(engine: Engine) -> str:
@@ -23,10 +23,12 @@ def most_laps(engine: Engine) -> int:
     return engine.laps if isinstance(engine, EP | Variational) else 1
 
 
-def with_laps(engine: Engine, asked: Engine) -> Engine:
-    """Return an engine with the number of laps of another one, if both make laps."""
+def renewed(engine: Engine, asked: Engine) -> Engine:
+    """Return the engine of a checkpoint with what may change on the way: laps, and the spill."""
+    if isinstance(engine, MemoizedVB) and isinstance(asked, MemoizedVB):
+        engine = replace(engine, spill=asked.spill)
     if isinstance(engine, EP | Variational) and isinstance(asked, EP | Variational):
-        return replace(engine, laps=asked.laps)
+        engine = replace(engine, laps=asked.laps)
     return engine
 
 

@@ -51,6 +51,7 @@ __all__ = [
     "Sigma",
     "SkipBad",
     "Source",
+    "Spill",
     "Start",
     "Stride",
     "Sweeps",
@@ -258,7 +259,7 @@ Deletes = Annotated[
 Stride = Annotated[
     int | None,
     _open(
-        "Of memoizedvb: births in every N-th lap (default 1).",
+        "Of memoizedvb: births and deletes in every N-th lap (default 1).",
         panel=_VARIATIONAL,
         min=1,
         metavar="N",
@@ -273,6 +274,14 @@ Delay = Annotated[
 ]
 Kappa = Annotated[
     float | None, _open("Of stochasticvb, in [0.5, 1] (default 0.6).", panel=_VARIATIONAL)
+]
+Spill = Annotated[
+    str | None,
+    _open(
+        "Of memoizedvb: a folder for what is else kept of every batch in memory.",
+        panel=_VARIATIONAL,
+        metavar="FOLDER",
+    ),
 ]
 
 Batch = Annotated[int, _option("Rows in a batch.", panel=_ROWS, min=1)]

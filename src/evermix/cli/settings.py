@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from enum import StrEnum
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 __all__ = [
     "EngineName",
@@ -67,6 +67,8 @@ class KindName(StrEnum):
 class Settings:
     """Everything that decides what a command learns; option names with ``_`` for ``-``."""
 
+    PATHS: ClassVar[tuple[str, ...]] = ("source", "out", "trace")
+
     source: str
     out: str
     trace: str | None
@@ -93,7 +95,7 @@ class Settings:
     def of(cls, parameters: Mapping[str, Any]) -> Self:
         """Return the settings among the parameters of a command, which have the same names."""
         chosen = {field.name: parameters[field.name] for field in fields(cls)}
-        for name in ("source", "out", "trace"):
+        for name in cls.PATHS:
             if chosen[name] not in (None, "-"):  # a path that means the same from everywhere
                 chosen[name] = os.path.abspath(chosen[name])
         plain: dict[str, Any] = {
@@ -147,6 +149,8 @@ class StreamSettings(Settings):
 class FitSettings(Settings):
     """Everything that decides what a fit finds; None leaves the choice to the engine."""
 
+    PATHS: ClassVar[tuple[str, ...]] = (*Settings.PATHS, "spill")
+
     skip_bad: bool
     engine: str
     laps: int | None
@@ -171,6 +175,7 @@ class FitSettings(Settings):
     stride: int | None = None
     delay: float | None = None
     kappa: float | None = None
+    spill: str | None = None
 
     @property
     def files(self) -> dict[str, str | None]:
@@ -179,8 +184,8 @@ class FitSettings(Settings):
         return super().files | {"--start": start}
 
     def resumed(self, saved: dict[str, Any], given: Iterable[str]) -> Self:
-        """Return the saved settings; only ``out`` and ``laps`` may have changed since."""
-        free = {"out", "laps"} & set(given)
+        """Return the saved settings; only ``out``, ``laps`` and ``spill`` may have changed."""
+        free = {"out", "laps", "spill"} & set(given)
         before = super().resumed(saved, set(given) - free)
         changes: dict[str, Any] = {name: getattr(self, name) for name in free}
         return replace(before, **changes)
