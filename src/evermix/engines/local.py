@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from evermix._xp import Array, host, namespace, nth_largest, take_rows
+from evermix._xp import Array, alike, host, namespace, nth_largest, take_rows
 from evermix.engines.base import Batch
 from evermix.families.base import finite
 from evermix.model import Model
@@ -114,14 +114,13 @@ def _part(
 ) -> tuple[Array, ...]:
     """Return the entries of a summary of a few rows."""
     F = model.family.features(batch.X)
-    xp = namespace(batch.weights)
-    w = xp.asarray(batch.weights)[:, None]
-    log_r, log_norm = share(F @ xp.asarray(beliefs.slopes.T) + xp.asarray(beliefs.intercepts), top)
+    xp, w = namespace(batch.weights), batch.weights[:, None]
+    log_r, log_norm = share(F @ alike(beliefs.slopes.T, w) + alike(beliefs.intercepts, w), top)
     r = xp.exp(log_r)
     wr = w * r
     mass, sums = xp.sum(wr, axis=0), _weighted(wr, F, top)
     entropy = -xp.sum(wr * xp.where(r > 0, log_r, 0.0), axis=0)
-    a, b = (xp.take(r, xp.asarray(plan.pairs[:, side]), axis=1) for side in (0, 1))
+    a, b = (xp.take(r, alike(plan.pairs[:, side], w), axis=1) for side in (0, 1))
     pairs = xp.sum(w * _entropy(a + b), axis=0)
     slots = _slots(plan, log_r, top)
     children = [
@@ -129,11 +128,11 @@ def _part(
         for trial, most in zip(plan.trials, slots, strict=True)
     ]
     offsets = np.cumsum([0] + [len(trial.children.intercepts) for trial in plan.trials])
-    child_owner = xp.full((F.shape[0],), -1)
+    child_owner = alike(np.full(F.shape[0], -1), w)
     for first, found in zip(offsets, children, strict=False):
         child_owner = xp.where(found[3] >= 0, found[3] + int(first), child_owner)
     joined = [xp.concat(column, axis=0) for column in list(zip(*children, strict=True))[:3]]
-    empty = [xp.zeros((0,)), xp.zeros((0, beliefs.slopes.shape[1])), xp.zeros((0,))]
+    empty = [alike(np.zeros(shape), w) for shape in (0, (0, beliefs.slopes.shape[1]), 0)]
     owner = xp.argmax(r, axis=1)
     best = xp.max(r, axis=1)
     return mass, sums, entropy, pairs, *(joined or empty), owner, child_owner, best, log_norm[:, 0]
@@ -158,14 +157,14 @@ def _slots(plan: Plan, log_r: Array, top: int | None) -> list[Array | None]:
     xp = namespace(log_r)
     shared = xp.astype(log_r > -xp.inf, xp.int64)
     spare = max(top - log_r.shape[1], 0) // max(len(plan.trials), 1)
-    groups = (xp.asarray(trial.parents) for trial in plan.trials)
+    groups = (alike(trial.parents, log_r) for trial in plan.trials)
     return [spare + xp.sum(xp.take(shared, group, axis=1), axis=1) for group in groups]
 
 
 def _largest(scores: Array, most: Array) -> Array:
     """Return scores (N, K) of which each row keeps its ``most`` (N,) largest, at least one."""
     xp, K = namespace(scores), scores.shape[1]
-    last = xp.arange(K) == xp.clip(K - most, 0, K - 1)[:, None]
+    last = alike(np.arange(K), scores) == xp.clip(K - most, 0, K - 1)[:, None]
     least = xp.max(xp.where(last, xp.sort(scores, axis=1), -xp.inf), axis=1, keepdims=True)
     return xp.where(scores >= least, scores, -xp.inf)
 
@@ -179,17 +178,17 @@ def _children(
     shared among all children, or among the nearest ``slots`` (N,) of them.
     """
     xp = namespace(r)
-    parents = xp.asarray(trial.parents)
+    parents = alike(trial.parents, r)
     whole = xp.sum(xp.take(r, parents, axis=1), axis=1)
     (rows,) = xp.nonzero(whole > HELD)
     held, weight = xp.take(whole, rows)[:, None], xp.take(w, rows, axis=0)
     part = take_rows(F, rows)
-    scores = part @ xp.asarray(trial.children.slopes.T) + xp.asarray(trial.children.intercepts)
+    scores = part @ alike(trial.children.slopes.T, r) + alike(trial.children.intercepts, r)
     if slots is not None:
         scores = _largest(scores, xp.take(slots, rows))
     log_rho, _ = share(scores)
     rc = held * xp.exp(log_rho)
-    first = xp.asarray(np.eye(1, rc.shape[1])[0])
+    first = alike(np.eye(1, rc.shape[1])[0], r)
     child_mass, child_sums = xp.sum(weight * rc, axis=0), (weight * rc).T @ part
     left_mass = xp.sum(xp.take(mass, parents)) - xp.sum(child_mass)
     left_sums = xp.sum(xp.take(sums, parents, axis=0), axis=0) - xp.sum(child_sums, axis=0)
@@ -201,7 +200,7 @@ def _children(
         child_mass + first * left_mass,
         child_sums + first[:, None] * left_sums,
         entropy,
-        xp.where(whole > 0.5, xp.asarray(nearest), -1),
+        xp.where(whole > 0.5, alike(nearest, r), -1),
     )
 
 
