@@ -74,6 +74,7 @@ class FullVB(Variational):
         tally.mass[:], tally.extras["entropy"][:] = sums["mass"], sums["entropy"]
         tally.stats[:] = model.family.from_features(sums["sums"])
         state.latents["base"][:] = sums["base"]
+        state.latents["dropped"][:] = 0.0  # all rows have been shared again
         state.take(np.argsort(-tally.mass, kind="stable"))
         bound = self.bound(model, state)
         state.latents["bound"][:] = bound, state.latents["bound"][0]

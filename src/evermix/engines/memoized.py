@@ -138,6 +138,7 @@ class MemoizedVB(Variational):
         tally, key = state.tally, str(batch.key)
         if key in state.memo:
             old = aligned(state.memo[key], tally.ids, state.lineage)
+            state.latents["dropped"] -= state.memo[key]["mass"].sum() - old["mass"].sum()
             stats = model.family.from_features(summary.sums - old["sums"])
             mass, entropy, base = old["mass"], old["entropy"], float(old["base"][0])
         else:  # until a batch is visited, its share of the start stands for it
@@ -233,7 +234,7 @@ class MemoizedVB(Variational):
         state.tally = Tally.of(change.ids, sums["mass"], stats, extras, state.tally.layout)
         for name, column in state.columns.items():
             state.columns[name] = change.column(column, state.tally.capacity)
-        state.latents["base"][:] = sums["base"]
+        state.latents["base"][:], state.latents["dropped"][:] = sums["base"], 0.0
 
     def _plan(
         self, model: Model, state: State, batches: Sequence[Batch], rng: np.random.Generator

@@ -103,6 +103,7 @@ class StochasticVB(Variational):
             stats = model.family.from_features(summary.sums)
             tally.mass[:] += rate * (all_rows * summary.mass - tally.mass)
             tally.stats[:] += rate * (all_rows * stats - tally.stats)
+            state.latents["dropped"] *= 1.0 - rate
         state.clock += int(np.count_nonzero(batch.weights))
 
     def end_lap(
