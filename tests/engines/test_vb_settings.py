@@ -1,0 +1,166 @@
+"""Starts and settings of variational engines, and what they keep whatever these are."""
+
+import warnings
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+from cases import documents, model_for, text_model
+from scipy import sparse
+from variational_cases import PRIORS, WEIGHTS, cut, fit, joined, memoized, named
+
+import evermix as em
+from evermix import FullVB, MemoizedVB, StochasticVB
+from evermix.engines.base import CapacityWarning
+from evermix.engines.moves import birth
+from evermix.families import FixedGaussian, Multinomial
+from evermix.model import Model
+from evermix.priors import DP, NGGP
+from evermix.testing import check_engine
+
+ENGINES = {"FullVB": FullVB, "StochasticVB": StochasticVB, "MemoizedVB": MemoizedVB}
+
+either_prior = pytest.mark.parametrize("prior", PRIORS, ids=repr)
+every_engine = pytest.mark.parametrize("engine", ENGINES)
+
+
+@pytest.fixture(autouse=True)
+def quick_births(monkeypatch):
+    """A handful of attempts in a lap."""
+    monkeypatch.setattr(birth, "LEAST", 5e8)
+
+
+# ---- starts ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("start", ["one", "kmeans++", "random"])
+@every_engine
+def test_few_rows_and_many_clusters(engine, start):
+    """More clusters than rows, rows that are all the same, a single row."""
+    for name in ("Gaussian", "Multinomial", "Poisson"):
+        model, X = model_for(name, DP(1.5), n=12)
+        same = sparse.vstack([X[:1]] * 9, "csr") if sparse.issparse(X) else np.tile(X[:1], (9, 1))
+        for rows in (X, same, X[:2], X[:1]):
+            made = ENGINES[engine](laps=4, start=start, truncation=30)
+            state = fit(made, model, cut(rows, size=5))
+            assert state.tally.mass.sum() == pytest.approx(rows.shape[0])
+            assert np.isfinite(state.latents["bound"][0])
+
+
+@every_engine
+def test_a_start_is_where_it_says(engine):
+    model, batches = named("FixedGaussian", DP(1.5), weights=WEIGHTS)
+    for start, K in (("one", 1), ("kmeans++", 7), ("random", 7)):
+        made = ENGINES[engine](start=start, truncation=7)
+        rng = np.random.default_rng(0)
+        state = made.begin(model, made.initial(model, rng), batches, rng)
+        assert state.tally.K == K
+        assert state.tally.mass.sum() == pytest.approx(WEIGHTS.sum())
+        assert np.all(np.diff(state.tally.mass) <= 0)
+        X, weights = joined(batches)
+        np.testing.assert_allclose(
+            state.tally.stats.sum(axis=0), weights @ model.family.statistic(X), rtol=1e-9
+        )
+
+
+# ---- settings --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "engine",
+    [
+        FullVB(laps=4, truncation=5),
+        FullVB(laps=3, truncation=5, top=2, start="random"),
+        StochasticVB(laps=4, truncation=5),
+        StochasticVB(laps=3, truncation=5, top=1, start="random", delay=0.0, kappa=1.0),
+        MemoizedVB(laps=6),
+        MemoizedVB(laps=5, start="kmeans++", truncation=8, stride=2),
+        MemoizedVB(laps=5, top=2),
+        memoized(start="random"),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("name", ["Multinomial", "Gaussian"])
+def test_engines_keep_the_shipped_laws(name, engine):
+    for prior in PRIORS:
+        check_engine(engine, *model_for(name, prior, n=50))
+
+
+@every_engine
+def test_a_seed_decides_everything(engine):
+    X = documents(80, V=12, words=40)
+    fits = [
+        em.Mixture(Multinomial(0.5), DP(1.0), ENGINES[engine](laps=5, start=start), random_state=s)
+        for start, s in (("kmeans++", 3), ("kmeans++", 3), ("kmeans++", 4))
+    ]
+    ours, again, other = (mix.fit(X) for mix in fits)
+    np.testing.assert_array_equal(ours.labels_, again.labels_)
+    np.testing.assert_array_equal(ours.tally_.stats, again.tally_.stats)
+    assert ours.lower_bound_ == again.lower_bound_
+    assert not np.array_equal(ours.state_.latents["seed"], other.state_.latents["seed"])
+
+
+@every_engine
+def test_a_prior_without_sticks_is_refused_and_others_are_named(engine):
+    X = documents(20)
+    mix = em.Mixture(prior=NGGP(), engine=ENGINES[engine]())
+    with pytest.raises(TypeError, match=f"{engine} needs .* NGGP has it not.*DP, PitmanYor"):
+        mix.fit(X)
+
+
+@either_prior
+@every_engine
+def test_there_are_never_more_clusters_than_allowed(engine, prior):
+    """Where births meet the cap, that is told once."""
+    X = documents(200, V=12, words=30, groups=9)
+    for cap in (1, 2, 4):
+        model, most = replace(text_model(prior), max_clusters=cap), []
+        made = ENGINES[engine](laps=6, truncation=20, tol=0.0)
+        with warnings.catch_warnings(record=True, action="always") as told:
+            state = fit(made, model, cut(X), observers=[partial(_count, most)])
+        assert max(most) == state.tally.K == cap
+        assert [w.category for w in told] == [CapacityWarning] * (engine == "MemoizedVB")
+
+
+def _count(most, state, info):
+    assert info.K == state.tally.K
+    most.append(info.K)
+
+
+@every_engine
+def test_mass_that_was_dropped_comes_back_with_its_rows(engine):
+    """A fit drops clusters that own no row; going on shares all rows again."""
+    X = documents(150, V=12)
+    made = ENGINES[engine](laps=2, start="kmeans++", truncation=25, tol=0.0)
+    if engine != "FullVB":
+        made = replace(made, batch_size=50)
+    mix = em.Mixture(Multinomial(0.5), DP(1.0), made, random_state=0).fit(X)
+    assert mix.state_.latents["dropped"][0] > 0.01
+
+    def watch(mix, info):
+        total = mix.state_.tally.mass.sum() + mix.state_.latents["dropped"][0]
+        assert total == pytest.approx(150, rel=1e-9)
+
+    watch(mix, None)
+    mix.set_params(engine=replace(made, laps=4)).resume(X, observers=[watch])
+    watch(mix, None)
+
+
+def test_clusters_that_hold_rows_are_kept_however_little_rows_weigh():
+    """What holds nothing is dropped, and that is a question of shares."""
+    model, X = model_for("FixedGaussian", DP(1.0))
+    for weight in (1.0, 1e-12, 1e-30):
+        state = fit(memoized(truncation=3, laps=2), model, cut(X, np.full(120, weight)))
+        assert state.tally.K == 3
+        assert state.tally.mass.sum() == pytest.approx(120 * weight)
+
+
+def test_clusters_are_told_apart_at_last():
+    """One cluster may become many, where the cap allows it."""
+    X = np.repeat(100.0 * np.eye(6), 20, axis=0) + np.random.default_rng(0).normal(size=(120, 6))
+    family = FixedGaussian(1.0, 1e4, mean=0.0).candidates(X)[0]
+    for cap, K in ((None, 6), (7, 6), (3, 3)):
+        with warnings.catch_warnings(action="ignore", category=CapacityWarning):
+            state = fit(MemoizedVB(), Model(family, DP(1.0), cap), cut(X))
+        assert state.tally.K == K
