@@ -1,0 +1,315 @@
+"""The local step: what a batch says, whoever computes it and however it is cut."""
+
+from copy import deepcopy
+
+import array_api_strict as strict
+import numpy as np
+import pytest
+from cases import model_for
+from scipy import sparse
+from variational_cases import all_pairs, divided
+
+from evermix import _xp
+from evermix.engines import local
+from evermix.engines.base import Batch
+from evermix.engines.local import FEW, NO_PLAN, Plan, Trial, believe, share, summarise
+from evermix.engines.moves import analysis
+from evermix.engines.seeding import Sample, seed
+from evermix.families import (
+    FAMILIES,
+    Bernoulli,
+    DiagonalGaussian,
+    FixedGaussian,
+    Gaussian,
+    Multinomial,
+    Poisson,
+    _wishart,
+    base,
+)
+from evermix.model import Model
+from evermix.priors import DP
+from oracles import best_log_shares, sums_of
+
+N = 90
+WEIGHTS = np.resize([1.0, 0.5, 0.0, 3.0], N)
+DEVICE = strict.Device("device1")
+SUMS, LISTS = slice(0, 7), slice(7, 11)
+
+every_family = pytest.mark.parametrize("name", FAMILIES)
+every_top = pytest.mark.parametrize("top", [None, 1, 3])
+
+
+class Case:
+    """Rows, beliefs about five clusters, and a plan of every pair and three trials."""
+
+    def __init__(self, name, K=5):
+        self.model, self.X = model_for(name, DP(1.5), n=N)
+        rng = np.random.default_rng(0)
+        r = rng.dirichlet(np.full(K, 0.2), size=N)
+        self.mass, self.stats = sums_of(self.model.family, self.X, WEIGHTS, r)
+        self.beliefs = believe(self.model, self.mass, self.stats)
+        self.batch = Batch(self.X, WEIGHTS)
+        groups = (np.array([0]), np.array([3, 1]), np.array([2]))
+        self.plan = Plan(all_pairs(K), tuple(self.trial(g, rng) for g in groups))
+
+    def trial(self, parents, rng):
+        r = rng.dirichlet(np.full(len(parents) + 1, 0.2), size=N)
+        sums = sums_of(self.model.family, self.X, WEIGHTS, r)
+        return Trial(parents, believe(self.model, *sums))
+
+    def summary(self, batch=None, plan=None, top=None):
+        batch, plan = batch or self.batch, plan or self.plan
+        return summarise(self.model, self.beliefs, batch, plan, top)
+
+
+def assert_close(ours, theirs):
+    for name, got, want in zip(ours._fields, ours, theirs, strict=True):
+        scale = np.abs(want).max(initial=1.0)
+        np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-11 * scale, err_msg=name)
+
+
+def entropy(r):
+    return WEIGHTS @ (-r * np.log(np.where(r > 0, r, 1.0)))
+
+
+@every_top
+@every_family
+def test_a_summary_is_the_sums_of_its_definition(name, top):
+    """Responsibilities, unions and children, each by the plain formula."""
+    case = Case(name)
+    got = case.summary(top=top)
+    log_r = best_log_shares(case.model, case.mass, case.stats, case.X, top)
+    r = np.exp(log_r)
+    features = case.model.family.features(case.X)
+    features = features.toarray() if sparse.issparse(features) else features
+    wr = WEIGHTS[:, None] * r
+    np.testing.assert_allclose(got.mass, wr.sum(axis=0), rtol=1e-9, atol=1e-12)
+    scale = np.abs(wr.T @ features).max()
+    np.testing.assert_allclose(got.sums, wr.T @ features, rtol=1e-9, atol=1e-12 * scale)
+    np.testing.assert_allclose(got.entropy, entropy(r), rtol=1e-9, atol=1e-12)
+    a, b = case.plan.pairs.T
+    np.testing.assert_allclose(got.pairs, entropy(r[:, a] + r[:, b]), rtol=1e-9, atol=1e-12)
+    young = []
+    for trial in case.plan.trials:
+        slots = np.sum(log_r[:, trial.parents] > -np.inf, axis=1) if top else None
+        young.append(divided(trial, case.model, case.X, r, slots))
+    young = np.concatenate(young, axis=1)
+    np.testing.assert_allclose(got.child_mass, WEIGHTS @ young, rtol=1e-9, atol=1e-12)
+    want = (WEIGHTS[:, None] * young).T @ features
+    np.testing.assert_allclose(got.child_sums, want, rtol=1e-9, atol=1e-11 * scale)
+    np.testing.assert_allclose(got.child_entropy, entropy(young), rtol=1e-9, atol=1e-12)
+    np.testing.assert_array_equal(got.owner, r.argmax(axis=1))
+    np.testing.assert_allclose(got.share, r.max(axis=1), rtol=1e-9)
+
+
+@every_family
+def test_children_own_the_rows_of_their_parents(name):
+    """Rows of which the parents of a trial hold more than half have a nearest child in it."""
+    case = Case(name)
+    got = case.summary()
+    r = np.exp(best_log_shares(case.model, case.mass, case.stats, case.X))
+    first = 0
+    for trial in case.plan.trials:
+        J = len(trial.children.intercepts)
+        mine = r[:, trial.parents].sum(axis=1) > 0.5
+        nearest = divided(trial, case.model, case.X, r).argmax(axis=1)
+        np.testing.assert_array_equal(got.child_owner[mine], first + nearest[mine])
+        assert not np.any((got.child_owner[~mine] >= first) & (got.child_owner[~mine] < first + J))
+        first += J
+    assert np.all((got.child_owner >= -1) & (got.child_owner < first))
+
+
+@every_top
+@every_family
+def test_children_hold_what_their_parents_hold(name, top):
+    case = Case(name)
+    got, first = case.summary(top=top), 0
+    for trial in case.plan.trials:
+        young = slice(first, first + len(trial.children.intercepts))
+        first = young.stop
+        assert got.child_mass[young].sum() == pytest.approx(got.mass[trial.parents].sum())
+        want = got.sums[trial.parents].sum(axis=0)
+        scale = np.abs(want).max()
+        np.testing.assert_allclose(got.child_sums[young].sum(axis=0), want, atol=1e-9 * scale)
+
+
+# ---- however it is cut -------------------------------------------------------------------------
+
+
+@every_top
+@every_family
+def test_parts_add_up_to_the_whole(name, top, monkeypatch):
+    """One chunk or many; two halves, as two workers would have them; rows in another order."""
+    case = Case(name)
+    whole = case.summary(top=top)
+    halves = [
+        case.summary(Batch(case.X[some], WEIGHTS[some]), top=top)
+        for some in (slice(0, 40), slice(40, N))
+    ]
+    added = [a + b for a, b in zip(*(half[SUMS] for half in halves), strict=True)]
+    joined = [np.concatenate(both) for both in zip(*(half[LISTS] for half in halves), strict=True)]
+    assert_close(type(whole)(*added, *joined), whole)
+    order = np.random.default_rng(1).permutation(N)
+    mixed = case.summary(Batch(case.X[order], WEIGHTS[order]), top=top)
+    lists = [values[np.argsort(order)] for values in mixed[LISTS]]
+    assert_close(type(whole)(*mixed[SUMS], *lists), whole)
+    monkeypatch.setattr(base, "CHUNK", 1)
+    assert len(case.model.family.chunks(case.X)) == 2
+    assert_close(case.summary(top=top), whole)
+
+
+@every_family
+def test_a_batch_without_rows_says_nothing(name):
+    case = Case(name)
+    got = case.summary(Batch(case.X[:0], WEIGHTS[:0]))
+    assert [len(values) for values in got[LISTS]] == [0] * 4
+    assert not any(np.any(values) for values in got[SUMS])
+    assert got.sums.shape == case.beliefs.slopes.shape
+
+
+@every_family
+def test_a_summary_changes_nothing(name):
+    case = Case(name)
+    given = (case.beliefs, case.batch, case.plan)
+    before = deepcopy(given)
+    first, second = case.summary(), case.summary()
+    for ours, theirs in zip(_arrays(given), _arrays(before), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    for ours, theirs in zip(first, second, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def _arrays(given):
+    """All arrays in nested tuples."""
+    if sparse.issparse(given):
+        return [given.toarray()]
+    if isinstance(given, tuple):
+        return [array for part in given for array in _arrays(part)]
+    return [given]
+
+
+# ---- whoever computes it -----------------------------------------------------------------------
+
+
+@every_top
+@pytest.mark.parametrize("name", [name for name in FAMILIES if not FAMILIES[name].sparse])
+def test_strict_arrays_say_the_same_as_numpy_arrays(name, top):
+    """With pairs and trials, by nothing but what the array API standard promises."""
+    case = Case(name)
+    batch = Batch(strict.asarray(case.X), strict.asarray(WEIGHTS))
+    for plan in (NO_PLAN, case.plan, Plan(case.plan.pairs), Plan(NO_PLAN.pairs, case.plan.trials)):
+        got = case.summary(batch, plan, top)
+        assert all(isinstance(values, np.ndarray) for values in got)
+        assert_close(got, case.summary(plan=plan, top=top))
+
+
+@every_top
+@pytest.mark.parametrize("name", [name for name in FAMILIES if not FAMILIES[name].sparse])
+def test_rows_on_a_device_stay_there(name, top, monkeypatch):
+    """Arrays of different devices refuse each other; only what is summed up comes back."""
+    for module in (_xp, _wishart, local):
+        monkeypatch.setattr(module, "host", _fetched)
+    case = Case(name)
+    rows, weights = (strict.asarray(values, device=DEVICE) for values in (case.X, WEIGHTS))
+    assert_close(case.summary(Batch(rows, weights), top=top), case.summary(top=top))
+
+
+def _fetched(x):
+    return np.asarray(x if isinstance(x, np.ndarray) else x.to_device(strict.Device("CPU_DEVICE")))
+
+
+# ---- the top few -------------------------------------------------------------------------------
+
+
+def test_shares_are_kept_for_the_largest_and_sum_to_one():
+    scores = np.random.default_rng(0).normal(scale=20.0, size=(50, 7))
+    for top in (None, 1, 2, 6, 7, 100):
+        log_r, log_norm = share(scores, top)
+        np.testing.assert_allclose(np.exp(log_r).sum(axis=1), 1.0)
+        kept = np.sort(np.argsort(-scores, axis=1)[:, :top], axis=1)
+        want = -np.inf * np.ones((50, 7))
+        some = np.take_along_axis(scores, kept, axis=1)
+        total = np.logaddexp.reduce(some, axis=1, keepdims=True)
+        np.put_along_axis(want, kept, some - total, axis=1)
+        np.testing.assert_allclose(log_r, want, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(log_norm, total)
+
+
+@every_family
+def test_the_top_all_are_all(name):
+    """Children are counted too: five clusters and three trials may become twelve."""
+    case = Case(name)
+    pairs = Plan(case.plan.pairs)
+    for top, plan in ((5, pairs), (6, pairs), (14, case.plan), (100, case.plan)):
+        assert_close(case.summary(plan=plan, top=top), case.summary(plan=plan))
+
+
+@every_family
+def test_many_clusters_and_few_for_each_row(name):
+    """Where sums skip what is not shared, they are the same."""
+    case = Case(name, K=FEW * 2)
+    for top in (1, 2):
+        r = np.exp(best_log_shares(case.model, case.mass, case.stats, case.X, top))
+        wr, got = WEIGHTS[:, None] * r, case.summary(plan=NO_PLAN, top=top)
+        want = wr.T @ case.model.family.features(case.X)
+        scale = np.abs(want).max()
+        np.testing.assert_allclose(got.sums, want, rtol=1e-9, atol=1e-12 * scale)
+        np.testing.assert_allclose(got.mass, wr.sum(axis=0), rtol=1e-9, atol=1e-12)
+
+
+# ---- seeds -------------------------------------------------------------------------------------
+
+
+def blobs(kind, rng, groups=5, each=20):
+    """Rows of groups that are far from each other, a family for them, and which row is where."""
+    labels = np.repeat(np.arange(groups), each)
+    centre = np.eye(groups)[labels]
+    if kind is Multinomial:
+        X = sparse.csr_matrix(rng.poisson(100 * centre + 0.1).astype(float))
+        return Multinomial(0.1), X, labels
+    if kind is Bernoulli:
+        return Bernoulli(), (np.repeat(centre, 8, axis=1) > 0.5).astype(float), labels
+    if kind is Poisson:
+        return Poisson(), rng.poisson(1.0 + 300 * centre).astype(float), labels
+    families = {
+        Gaussian: Gaussian(0.0, 0.01, groups + 2.0, 1.0),
+        DiagonalGaussian: DiagonalGaussian(0.0, 0.01, 2.0, 1.0),
+        FixedGaussian: FixedGaussian(1.0, 1e4, mean=0.0),
+    }
+    return families[kind], 300 * centre + rng.normal(size=centre.shape), labels
+
+
+KINDS = [Gaussian, DiagonalGaussian, FixedGaussian, Multinomial, Bernoulli, Poisson]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_every_group_gets_a_seed(kind):
+    """Seeds are far from each other, so as many as there are groups find them all."""
+    rng = np.random.default_rng(0)
+    family, X, labels = blobs(kind, rng)
+    sample = Sample(family.candidates(X)[0], X, np.resize([1.0, 0.5], len(labels)))
+    for _ in range(10):
+        nearest = seed(sample, 5, rng)
+        assert len(set(zip(nearest.tolist(), labels.tolist(), strict=True))) == 5
+    assert len(set(seed(sample, 3, rng).tolist())) == 3
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_an_analysis_finds_the_groups(kind):
+    """From more seeds than there are groups."""
+    rng = np.random.default_rng(0)
+    family, X, labels = blobs(kind, rng)
+    model = Model(family.candidates(X)[0], DP(1.0))
+    sample = Sample(model.family, X, np.ones(len(labels)))
+    found = analysis.analyse(model, sample, 12, rng)
+    np.testing.assert_allclose(found.mass, 20.0, rtol=1e-3)
+
+
+def test_rows_drawn_as_seeds_are_rows_of_weight():
+    rng = np.random.default_rng(0)
+    family, X, _ = blobs(FixedGaussian, rng)
+    weights = np.where(np.arange(100) < 3, 1.0, 0.0)
+    sample = Sample(family.candidates(X)[0], X, weights)
+    for spread in (True, False):
+        assert len(set(seed(sample, 10, rng, spread)[:3].tolist())) == 3
+        assert seed(sample, 10, rng, spread).max() < 3
