@@ -116,7 +116,7 @@ def test_there_are_never_more_clusters_than_allowed(engine, prior):
     X = documents(200, V=12, words=30, groups=9)
     for cap in (1, 2, 4):
         model, most = replace(text_model(prior), max_clusters=cap), []
-        made = ENGINES[engine](laps=6, truncation=20, tol=0.0)
+        made = ENGINES[engine](laps=6, truncation=20)
         with warnings.catch_warnings(record=True, action="always") as told:
             state = fit(made, model, cut(X), observers=[partial(_count, most)])
         assert max(most) == state.tally.K == cap
@@ -132,7 +132,7 @@ def _count(most, state, info):
 def test_mass_that_was_dropped_comes_back_with_its_rows(engine):
     """A fit drops clusters that own no row; going on shares all rows again."""
     X = documents(150, V=12)
-    made = ENGINES[engine](laps=2, start="kmeans++", truncation=25, tol=0.0)
+    made = ENGINES[engine](laps=2, start="kmeans++", truncation=25)
     if engine != "FullVB":
         made = replace(made, batch_size=50)
     mix = em.Mixture(Multinomial(0.5), DP(1.0), made, random_state=0).fit(X)
