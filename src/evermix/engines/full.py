@@ -9,6 +9,7 @@ import numpy as np
 from evermix._xp import host
 from evermix.engines.base import Batch, Info
 from evermix.engines.batch_memo import FLOAT, check_arrays, n_sums
+from evermix.engines.settings import check_tolerance
 from evermix.engines.variational import Variational
 from evermix.model import Model
 from evermix.state import Record, State
@@ -41,6 +42,10 @@ class FullVB(Variational):
     tol: float = 0.01
     top: int | None = None
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_tolerance("tol", self.tol)
+
     def step(
         self, model: Model, state: State, batch: Batch, rng: np.random.Generator
     ) -> tuple[State, Info]:
@@ -59,6 +64,10 @@ class FullVB(Variational):
             sums["base"] = sums["base"] + base
         state.clock += int(np.count_nonzero(batch.weights))
         return state, self.told(model, state, batch, summary, began)
+
+    def finished(self, state: State) -> bool:
+        """Whether all laps are done, or the bound has settled."""
+        return super().finished(state) or self.settled(state, self.tol)
 
     def end_lap(
         self, model: Model, state: State, batches: Sequence[Batch], rng: np.random.Generator

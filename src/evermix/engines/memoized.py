@@ -29,7 +29,7 @@ from evermix.engines.moves.birth import Search, due, plan_trials
 from evermix.engines.moves.change import Change, decide
 from evermix.engines.moves.judge import judge
 from evermix.engines.moves.merge import likeness, plan_merges
-from evermix.engines.settings import check_switch, check_whole
+from evermix.engines.settings import check_switch, check_tolerance, check_whole
 from evermix.engines.spill import Spill
 from evermix.engines.summaries import aligned, to_record, totals
 from evermix.engines.variational import Variational
@@ -91,6 +91,7 @@ class MemoizedVB(Variational):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        check_tolerance("tol", self.tol)
         if not isinstance(self.spill, str | None):
             raise TypeError(f"spill must be the path of a folder or None, got {self.spill!r}.")
         for name in ("batch_size", "stride"):
@@ -110,7 +111,7 @@ class MemoizedVB(Variational):
             "tried": np.zeros(capacity),
             "stage": np.zeros(capacity, dtype=np.int64),
         }
-        state.latents["pending"] = np.zeros(1, dtype=np.int64)
+        state.latents["pending"] = np.zeros(2, dtype=np.int64)  # planned, and waiting to be
         return state
 
     def begin(
@@ -186,15 +187,15 @@ class MemoizedVB(Variational):
                 "elbo": bound,
                 "trials": float(len(plan.trials)),
                 "accepted": float(len(verdict.gains)),
-                "pending": float(state.latents["pending"][0]),
+                "pending": float(state.latents["pending"].sum()),
             },
         )
 
     def finished(self, state: State) -> bool:
         """Whether all laps are done, or the bound has settled and no move is pending."""
-        return super().finished(state) and (
-            state.lap >= self.laps or not state.latents["pending"][0]
-        )
+        planned, waiting = state.latents["pending"]
+        idle = not planned and (not waiting or self._quiet(state.lap))
+        return super().finished(state) or (idle and self.settled(state, self.tol))
 
     def check_memo(self, model: Model, state: State, n_rows: int) -> None:
         """Raise ValueError unless all batches seen, the start and the plan are there, and whole."""
@@ -241,22 +242,21 @@ class MemoizedVB(Variational):
     ) -> None:
         """Plan what the next lap shall find out.   Consumes: state."""
         lap, tally = state.lap + 1, state.tally
-        state.latents["pending"][0] = 0
-        if lap >= self.laps:
-            return
         alike = likeness(model, tally)
         free = np.ones(tally.K, dtype=bool)
         trials: list[Trial] = []
         targets: list[int] = []
-        # A birth in the last laps would not settle, nor would its rows be told of it.
-        quiet = lap > self.laps - 2 or lap >= (1 - QUIET) * self.laps
         if self.births and tally.K == model.max_clusters:
             warn_once(model, state)
-        if (self.births or self.deletes) and not quiet and lap % self.stride == 0:
-            search = Search(self.births, self.deletes, alike.near, free)
+        search = Search(self.births, self.deletes, alike.near, free)
+        if search.any and not self._quiet(lap) and lap % self.stride == 0:
             trials, targets = plan_trials(model, state, batches, search, rng)
         pairs = plan_merges(alike, free) if self.merges else NO_PLAN.pairs
         if trials or len(pairs):
             state.memo["plan"] = plans.to_record(Plan(pairs, tuple(trials)), targets, tally.ids)
-        waiting = 0 if quiet or not (self.births or self.deletes) else len(due(state))
-        state.latents["pending"][0] = len(pairs) + len(trials) + waiting
+        waiting = len(due(state)) if search.any else 0
+        state.latents["pending"][:] = len(pairs) + len(trials), waiting
+
+    def _quiet(self, lap: int) -> bool:
+        """Whether a lap is too late for births: they could not settle, nor tell their rows."""
+        return lap > self.laps - 2 or lap >= (1 - QUIET) * self.laps

@@ -4,7 +4,7 @@ from numbers import Integral, Real
 
 import numpy as np
 
-__all__ = ["check_number", "check_switch", "check_whole"]
+__all__ = ["check_number", "check_switch", "check_tolerance", "check_whole"]
 
 
 def check_whole(name: str, value: object, least: int = 1) -> None:
@@ -19,6 +19,13 @@ def check_number(name: str, value: object) -> None:
     """Raise TypeError unless a setting is a real number; it may be infinite."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a number, got {value!r}.")
+
+
+def check_tolerance(name: str, value: object) -> None:
+    """Raise TypeError or ValueError unless a setting is a number of nats, >= 0."""
+    check_number(name, value)
+    if not value >= 0:  # type: ignore[operator]
+        raise ValueError(f"{name} must be >= 0 nats, got {value}.")
 
 
 def check_switch(name: str, value: object) -> None:

@@ -56,7 +56,6 @@ class StochasticVB(Variational):
     kappa: float = 0.6
     truncation: int = 25
     start: str = "kmeans++"
-    tol: float = 0.0
     top: int | None = None
 
     def __post_init__(self) -> None:
@@ -125,10 +124,6 @@ class StochasticVB(Variational):
             lap=state.lap,
             scalars=scalars,
         )
-
-    def finished(self, state: State) -> bool:
-        """Whether all laps are done."""
-        return state.lap >= self.laps
 
     def check_memo(self, model: Model, state: State, n_rows: int) -> None:
         """Raise ValueError if anything is remembered of the data."""

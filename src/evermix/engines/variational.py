@@ -18,7 +18,7 @@ from evermix.engines.bound import lower_bound
 from evermix.engines.local import NO_PLAN, Plan, Summary, believe, summarise
 from evermix.engines.moves.sample import draw_rows
 from evermix.engines.seeding import seed
-from evermix.engines.settings import check_number, check_whole
+from evermix.engines.settings import check_whole
 from evermix.model import Model
 from evermix.priors.base import HasSticks
 from evermix.state import State
@@ -37,7 +37,6 @@ class Variational(Engine):
     laps: int
     truncation: int
     start: str
-    tol: float
     top: int | None
 
     needs: ClassVar = (HasSticks,)
@@ -45,11 +44,8 @@ class Variational(Engine):
     def __post_init__(self) -> None:
         check_whole("laps", self.laps)
         check_whole("truncation", self.truncation)
-        check_number("tol", self.tol)
         if self.top is not None:
             check_whole("top", self.top)
-        if not self.tol >= 0:
-            raise ValueError(f"tol must be >= 0 nats, got {self.tol}.")
         if not isinstance(self.start, str):
             raise TypeError(
                 f"start must be one of {', '.join(STARTS)} or the path of a saved model, got "
@@ -135,11 +131,13 @@ class Variational(Engine):
         return lower_bound(model, tally.mass, tally.stats, entropy, base)
 
     def finished(self, state: State) -> bool:
-        """Whether all laps are done, or the bound has settled."""
-        if state.lap >= self.laps:
-            return True
+        """Whether all laps are done."""
+        return state.lap >= self.laps
+
+    def settled(self, state: State, tol: float) -> bool:
+        """Whether the last lap has raised the bound by no more than ``tol`` nats."""
         now, before = state.latents["bound"]
-        return bool(state.lap > 1 and now - before <= self.tol)
+        return bool(state.lap > 1 and now - before <= tol)
 
     def check_memo(self, model: Model, state: State, n_rows: int) -> None:
         """Raise ValueError unless the numbers that all laps rely on can be."""

@@ -78,6 +78,11 @@ class Search:
     near: list[Array]
     free: Array
 
+    @property
+    def any(self) -> bool:
+        """Whether anything may be tried."""
+        return self.births or self.deletes
+
     def group(self, k: int, attempt: Attempt) -> Array | None:
         """Return the clusters that an attempt on k takes apart, k first; None if it cannot be."""
         allowed = self.births if attempt.fresh else self.deletes
