@@ -174,6 +174,7 @@ class MemoizedVB(Variational):
         bound = self.bound(model, state)
         state.latents["bound"][:] = bound, state.latents["bound"][0]
         self._plan(model, state, batches, rng)
+        state.latents["pending"][0] += len(verdict.trials)  # whose rows the next lap must tell
         return state, Info(
             rows=0,
             clock=state.clock,
