@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from cases import documents, model_for, text_model
 from scipy import sparse
-from variational_cases import PRIORS, WEIGHTS, cut, fit, joined, memoized, named
+from variational_cases import PRIORS, WEIGHTS, copied, cut, fit, joined, memoized, named
 
 import evermix as em
 from evermix import FullVB, MemoizedVB, StochasticVB
@@ -128,6 +128,22 @@ def _count(most, state, info):
     most.append(info.K)
 
 
+@pytest.mark.parametrize("name", ["Multinomial", "Gaussian"])
+@every_engine
+def test_what_is_remembered_is_whole_after_every_step(engine, name):
+    """As a file that was written then would be held to."""
+    model, batches = named(name, DP(1.5), weights=WEIGHTS)
+    made = ENGINES[engine](laps=5, start="kmeans++", truncation=9)
+    if engine != "FullVB":
+        made = replace(made, batch_size=40)
+
+    def watch(state, info):
+        seen = 120 if state.lap else 40 * state.at
+        made.check_memo(model, copied(state), seen)
+
+    fit(made, model, batches, observers=[watch])
+
+
 @every_engine
 def test_mass_that_was_dropped_comes_back_with_its_rows(engine):
     """A fit drops clusters that own no row; going on shares all rows again."""
@@ -164,3 +180,14 @@ def test_clusters_are_told_apart_at_last():
         with warnings.catch_warnings(action="ignore", category=CapacityWarning):
             state = fit(MemoizedVB(), Model(family, DP(1.0), cap), cut(X))
         assert state.tally.K == K
+
+
+@pytest.mark.parametrize("tol", [0.01, 1e6])
+def test_no_fit_ends_before_the_rows_of_newborn_clusters_are_told(tol, monkeypatch):
+    """However little a rise of the bound counts, and if nothing is left to be tried."""
+    monkeypatch.setattr(birth, "LEAST", 2e10)
+    X = np.repeat(100.0 * np.eye(6), 20, axis=0) + np.random.default_rng(0).normal(size=(120, 6))
+    engine = MemoizedVB(laps=10, batch_size=40, tol=tol)
+    mix = em.Mixture(FixedGaussian(1.0, 1e4, mean=0.0), DP(1.0), engine, random_state=0).fit(X)
+    assert mix.n_clusters_ == 6
+    assert mix.state_.latents["dropped"][0] == 0.0
