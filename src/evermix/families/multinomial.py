@@ -86,9 +86,16 @@ class Multinomial(Family):
         return np.column_stack([counts, counts.sum(axis=1)])
 
     def features(self, X: Array) -> Array:
-        """Counts and length of each row, (N, V + 1), CSR."""
-        counts: Array = sparse.csr_array(X)
-        return sparse.hstack([counts, counts.sum(axis=1)[:, None]], format="csr")
+        """Counts of each row, (N, V), CSR: their sum is no feature of its own."""
+        return sparse.csr_array(X)
+
+    def slopes(self, params: Array) -> Array:
+        """Coefficients (K, V) of the counts; each count also adds to the length."""
+        return params[:, :-1] + params[:, -1:]
+
+    def from_features(self, sums: Array) -> Array:
+        """Return statistics (K, V + 1) from sums of counts (K, V)."""
+        return np.column_stack([sums, sums.sum(axis=1)])
 
     def log_base(self, X: Array) -> Array:
         """Log multinomial coefficient of each row, (N,)."""
