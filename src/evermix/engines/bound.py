@@ -28,6 +28,8 @@ __all__ = [
     "sorted_sticks",
 ]
 
+NUMBERS = 2**20  # masses after a fusion that are looked at at a time, to bound memory
+
 
 def log_evidence(model: Model, mass: Array, stats: Array) -> Array:
     """Log marginal likelihood (K,) of clusters with soft counts (K,) and statistics (K, S)."""
@@ -58,11 +60,15 @@ def sorted_sticks(model: Model, mass: Array) -> Array:
 
 def fused_sticks(model: Model, mass: Array, pairs: Array) -> Array:
     """What fusing each pair (P, 2) of clusters adds to the log evidence of the sticks, (P,)."""
-    after = np.repeat(mass[None, :], len(pairs), axis=0)
-    rows = np.arange(len(pairs))
-    after[rows, pairs[:, 0]] += mass[pairs[:, 1]]
-    after[rows, pairs[:, 1]] = 0.0  # an empty cluster at the end of the stick changes nothing
-    return sorted_sticks(model, after) - sorted_sticks(model, mass)
+    gains, size = np.empty(len(pairs)), max(NUMBERS // len(mass), 1)
+    for start in range(0, len(pairs), size):
+        some = slice(start, start + size)
+        a, b = pairs[some].T
+        after, rows = np.tile(mass, (len(a), 1)), np.arange(len(a))
+        after[rows, a] += mass[b]
+        after[rows, b] = 0.0  # an empty cluster at the end of the stick changes nothing
+        gains[some] = sorted_sticks(model, after)
+    return gains - sorted_sticks(model, mass)
 
 
 def divergence(model: Model, mass: Array, stats: Array) -> float:

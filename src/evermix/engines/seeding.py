@@ -61,9 +61,11 @@ def seed(sample: Sample, K: int, rng: np.random.Generator, spread: bool = True) 
     some = sample
     if len(sample) > SEED_ROWS and K * 10 < SEED_ROWS:
         some = sample.take(np.sort(rng.choice(len(sample), SEED_ROWS, replace=False)))
-    chosen = _spread(some, K, rng) if spread else _drawn(some, K, rng)
-    scores = sample.features @ chosen[0].T + chosen[1]
-    return np.argmax(scores, axis=1)
+    slopes, intercepts = _spread(some, K, rng) if spread else _drawn(some, K, rng)
+    nearest = np.empty(len(sample), dtype=np.int64)
+    for rows in sample.family.chunks(sample.X, K):
+        nearest[rows] = np.argmax(sample.features[rows] @ slopes.T + intercepts, axis=1)
+    return nearest
 
 
 def _drawn(sample: Sample, K: int, rng: np.random.Generator) -> tuple[Array, Array]:

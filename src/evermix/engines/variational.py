@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from scipy import sparse
 
 from evermix._xp import Array, host
 from evermix.engines.base import Batch, Engine, Info, RowResults, weights_of
@@ -84,13 +85,15 @@ class Variational(Engine):
         if self.start == "one":
             K = 1
         sample = draw_rows(family, batches, max(LEAST_ROWS, ROWS_PER_CLUSTER * K), rng)
-        nearest = seed(sample, K, rng, spread=self.start != "random") if K > 1 else None
-        r = np.zeros((len(sample), K))
-        r[np.arange(len(sample)), 0 if nearest is None else nearest] = 1.0
-        wr = r * (sample.weights * total / sample.weights.sum())[:, None]
+        nearest = np.zeros(len(sample), dtype=np.int64)
+        if K > 1:
+            nearest = seed(sample, K, rng, spread=self.start != "random")
+        weights = sample.weights * (total / sample.weights.sum())
+        owned = sparse.csr_array((weights, (nearest, np.arange(len(sample)))), (K, len(sample)))
+        sums = owned @ sample.features
         state.append(np.array([state.lineage.birth(0) for _ in range(K)]))
-        state.tally.mass[:] = wr.sum(axis=0)
-        state.tally.stats[:] = family.from_features(wr.T @ sample.features)
+        state.tally.mass[:] = owned.sum(axis=1)
+        state.tally.stats[:] = family.from_features(sums.toarray() if family.sparse else sums)
         state.take(np.argsort(-state.tally.mass, kind="stable"))
         return state
 

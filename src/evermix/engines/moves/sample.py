@@ -13,8 +13,10 @@ from evermix.state import State
 
 __all__ = ["Collected", "collect", "draw_rows"]
 
-NUMBERS = 2**24  # features that a sample may hold: 128 MB
-ROOM = 2**25  # numbers that rows of all clusters may hold: 256 MB
+NUMBERS = 2**24  # statistics that rows for a start may have: 128 MB
+ROOM = 2**25  # numbers that rows of all clusters, or features of a sample, may hold: 256 MB
+WORDS = 100  # numbers that a sparse row is taken to hold
+LEAST_ROWS = 100  # that there are room for, however wide they are
 FIRST_ROWS, LATER_ROWS, FEW = 10_000, 4000, 4  # rows drawn of each of few clusters, or of more
 
 
@@ -24,7 +26,8 @@ def draw_rows(
     """Draw up to ``most`` rows of positive weight, evenly from all batches."""
     counts = [int(np.count_nonzero(host(weights_of(batches, k)))) for k in range(len(batches))]
     total = sum(counts)
-    most = min(most, max(NUMBERS // family.n_stats, 100))
+    width = WORDS if family.sparse else family.n_stats
+    most = min(most, max(NUMBERS // width, LEAST_ROWS))
     chosen = np.arange(total)
     if total > most:
         chosen = np.sort(rng.choice(total, most, replace=False))
@@ -60,6 +63,8 @@ class Collected:
 
     def __init__(self, sample: Sample, owner: Array, rates: Array, total: int) -> None:
         self._sample, self._rates, self.total = sample, rates, total
+        family = sample.family
+        self._width = WORDS if family.sparse else family.features(sample.X[:1]).shape[1]
         order = np.argsort(owner, kind="stable")
         self._rows = np.split(order, np.searchsorted(owner[order], np.arange(1, len(rates))))
 
@@ -69,8 +74,9 @@ class Collected:
         rates = self._rates[group] / self._rates[group].min()
         rate = np.repeat(rates, [len(some) for some in rows])
         all_rows = np.concatenate(rows)
-        if len(all_rows) > FIRST_ROWS:
-            some = rng.choice(len(all_rows), FIRST_ROWS, replace=False)
+        most = min(FIRST_ROWS, max(ROOM // self._width, LEAST_ROWS))
+        if len(all_rows) > most:
+            some = rng.choice(len(all_rows), most, replace=False)
             all_rows, rate = all_rows[some], rate[some]
         sample = self._sample.take(all_rows)
         sample.weights *= rate
@@ -88,8 +94,8 @@ def collect(
         owners[key] = np.where(idle, K, owner)
     owner = np.concatenate(owners)
     assert family.n_features is not None
-    width = family.n_features if not family.sparse else 100
-    most = min(FIRST_ROWS if K < FEW else LATER_ROWS, max(ROOM // (width * K), 100))
+    width = family.n_features if not family.sparse else WORDS
+    most = min(FIRST_ROWS if K < FEW else LATER_ROWS, max(ROOM // (width * K), LEAST_ROWS))
     order = np.argsort(owner, kind="stable")
     each = np.split(order, np.searchsorted(owner[order], np.arange(1, K + 1)))[:K]
     drawn = [rng.choice(mine, most, replace=False) if len(mine) > most else mine for mine in each]
