@@ -95,7 +95,9 @@ class Multinomial(Family):
 
     def from_features(self, sums: Array) -> Array:
         """Return statistics (K, V + 1) from sums of counts (K, V)."""
-        return np.column_stack([sums, sums.sum(axis=1)])
+        # Word by word, so that rounding is the same however the sums lie in memory.
+        length = np.ascontiguousarray(sums.T).sum(axis=0)
+        return np.column_stack([sums, length])
 
     def log_base(self, X: Array) -> Array:
         """Log multinomial coefficient of each row, (N,)."""
