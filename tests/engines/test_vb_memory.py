@@ -70,6 +70,7 @@ def test_the_features_of_a_sample_are_bounded(monkeypatch):
 
 
 def test_sparse_rows_for_a_start_are_counted_by_their_entries():
-    X = sparse.random(3000, 50_000, 1e-4, format="csr", random_state=0)
+    words = np.random.default_rng(0).integers(50_000, size=3000)
+    X = sparse.csr_matrix((np.ones(3000), (np.arange(3000), words)), (3000, 50_000))
     family = Multinomial(0.1, n_features=50_000)
     assert len(draw_rows(family, cut(X, size=500), 2500, np.random.default_rng(0))) == 2500
