@@ -191,3 +191,15 @@ def test_no_fit_ends_before_the_rows_of_newborn_clusters_are_told(tol, monkeypat
     mix = em.Mixture(FixedGaussian(1.0, 1e4, mean=0.0), DP(1.0), engine, random_state=0).fit(X)
     assert mix.n_clusters_ == 6
     assert mix.state_.latents["dropped"][0] == 0.0
+
+
+def test_a_fit_ends_though_a_pair_loses_in_every_lap():
+    """Where clusters overlap, one would have the higher evidence but for the entropy of two."""
+    rng = np.random.default_rng(1)
+    X = rng.permutation(np.repeat([0.0, 2.0], 300)[:, None] + rng.normal(size=(600, 1)))
+    model = Model(FixedGaussian(1.0, 100.0, mean=0.0).candidates(X)[0], DP(1.0))
+    engine = memoized(merges=True, truncation=2, laps=50, tol=0.01)
+    state = fit(engine, model, cut(X, size=100))
+    assert len(state.memo["plan"]["pairs"])
+    assert state.tally.K == 2
+    assert state.lap < 20

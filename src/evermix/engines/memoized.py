@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from evermix._xp import host
+from evermix._xp import Array, host
 from evermix.engines.base import Batch, Info
 from evermix.engines.batch_memo import (
     FLOAT,
@@ -28,7 +28,7 @@ from evermix.engines.moves import plan as plans
 from evermix.engines.moves.birth import Search, due, plan_trials
 from evermix.engines.moves.change import Change, decide
 from evermix.engines.moves.judge import judge
-from evermix.engines.moves.merge import likeness, plan_merges
+from evermix.engines.moves.merge import likeness, n_others, plan_merges
 from evermix.engines.settings import check_switch, check_tolerance, check_whole
 from evermix.engines.spill import Spill
 from evermix.engines.summaries import aligned, to_record, totals
@@ -170,10 +170,12 @@ class MemoizedVB(Variational):
         verdict = judge(model, plan, sums)
         state.columns["stage"][np.delete(targets, verdict.trials)] += 1  # what has failed
         change = decide(plan, verdict, sums, state.tally.ids, state.lineage, state.clock)
+        # Pairs that have lost will lose again at rest, so no fit need wait for them.
+        lost = NO_PLAN.pairs if verdict.gains else state.tally.ids[plan.pairs]
         self._make(model, state, change, keys)
         bound = self.bound(model, state)
         state.latents["bound"][:] = bound, state.latents["bound"][0]
-        self._plan(model, state, batches, rng)
+        self._plan(model, state, batches, rng, lost)
         state.latents["pending"][0] += len(verdict.trials)  # whose rows the next lap must tell
         return state, Info(
             rows=0,
@@ -239,9 +241,17 @@ class MemoizedVB(Variational):
         state.latents["base"][:], state.latents["dropped"][:] = sums["base"], 0.0
 
     def _plan(
-        self, model: Model, state: State, batches: Sequence[Batch], rng: np.random.Generator
+        self,
+        model: Model,
+        state: State,
+        batches: Sequence[Batch],
+        rng: np.random.Generator,
+        lost: Array,
     ) -> None:
-        """Plan what the next lap shall find out.   Consumes: state."""
+        """Plan what the next lap shall find out, given pairs (P, 2) of ids that have just lost.
+
+        Consumes: state.
+        """
         lap, tally = state.lap + 1, state.tally
         alike = likeness(model, tally)
         free = np.ones(tally.K, dtype=bool)
@@ -256,7 +266,7 @@ class MemoizedVB(Variational):
         if trials or len(pairs):
             state.memo["plan"] = plans.to_record(Plan(pairs, tuple(trials)), targets, tally.ids)
         waiting = len(due(state)) if search.any else 0
-        state.latents["pending"][:] = len(pairs) + len(trials), waiting
+        state.latents["pending"][:] = n_others(tally.ids[pairs], lost) + len(trials), waiting
 
     def _quiet(self, lap: int) -> bool:
         """Whether a lap is too late for births: they could not settle, nor tell their rows."""

@@ -13,7 +13,7 @@ from evermix.engines.bound import fused_sticks
 from evermix.model import Model
 from evermix.tally import Tally
 
-__all__ = ["Likeness", "likeness", "plan_merges"]
+__all__ = ["Likeness", "likeness", "n_others", "plan_merges"]
 
 PARTNERS = 8  # of each cluster that are looked at
 PLANNED = 4  # and planned
@@ -60,3 +60,9 @@ def plan_merges(alike: Likeness, free: Array) -> Array:
             count[pair] += 1
             kept.append(pair)
     return np.array(kept, dtype=np.int64).reshape(-1, 2)
+
+
+def n_others(pairs: Array, known: Array) -> int:
+    """Return how many of some pairs (P, 2) are not among those known (Q, 2), in either order."""
+    ours, theirs = ({tuple(sorted(pair)) for pair in some.tolist()} for some in (pairs, known))
+    return len(ours - theirs)
