@@ -22,7 +22,8 @@ from evermix import FullVB, StochasticVB
 from evermix.engines.base import Batch
 from evermix.engines.bound import bound_of_rows, lower_bound
 from evermix.engines.local import believe, summarise
-from evermix.families import FAMILIES
+from evermix.families import FAMILIES, FixedGaussian
+from evermix.model import Model
 from evermix.priors import DP, PitmanYor
 from oracles import best_log_shares, elbo, log_evidence, sums_of
 
@@ -306,3 +307,15 @@ def test_stochastic_steps_come_near_the_bound_of_full_ones():
     full = fit(FullVB(30, 6), model, batches).latents["bound"][0]
     online = fit(StochasticVB(laps=20, truncation=6), model, batches).latents["bound"][0]
     assert full - 0.02 * abs(full) < online
+
+
+def test_stochastic_steps_count_rows_by_their_weight_wherever_they_are():
+    """Also where some batches hold light rows only."""
+    X = np.repeat([[0.0], [20.0]], 200, axis=0) + np.random.default_rng(0).normal(size=(400, 1))
+    model = Model(FixedGaussian(1.0, 1000.0, mean=0.0).candidates(X)[0], DP(1.0))
+    batches = cut(X, np.repeat([1.0, 0.01], 200), 20)
+    full, online = (
+        fit(engine, model, batches).tally.mass
+        for engine in (FullVB(truncation=2), StochasticVB(laps=20, truncation=2))
+    )
+    np.testing.assert_allclose(np.sort(online), np.sort(full), rtol=0.2)

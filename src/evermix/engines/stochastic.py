@@ -29,8 +29,9 @@ class StochasticVB(Variational):
     """Noisy ascent on the evidence lower bound: beliefs move after every batch.
 
     After batch t they move by the rate ``(t + delay) ** -kappa`` towards what the batch alone,
-    taken for all rows, would say. The bound is that of the last lap, computed when the fit ends.
-    Batches are rows as they come: shuffle data that are sorted.
+    taken for all rows, would say; further after a batch that weighs more than the average, and
+    less far after one that weighs less. The bound is that of the last lap, computed when the fit
+    ends. Batches are rows as they come: shuffle data that are sorted.
 
     Parameters
     ----------
@@ -76,6 +77,15 @@ class StochasticVB(Variational):
         """Return the state before any data."""
         state = super().initial(model, rng)
         state.latents["steps"] = np.zeros(1, dtype=np.int64)
+        state.latents["typical"] = np.zeros(1)  # weight of a batch, on average
+        return state
+
+    def begin(
+        self, model: Model, state: State, batches: Sequence[Batch], rng: np.random.Generator
+    ) -> State:
+        """Put the first clusters into a state."""
+        state = super().begin(model, state, batches, rng)
+        state.latents["typical"][:] = state.latents["weight"] / len(batches)
         return state
 
     def order(self, state: State, n: int) -> Array:
@@ -98,6 +108,8 @@ class StochasticVB(Variational):
         if weight > 0:
             state.latents["steps"] += 1
             rate = float((state.latents["steps"][0] + self.delay) ** -self.kappa)
+            # Batches count by their weight, else rows of light ones would count for more.
+            rate = min(rate * weight / float(state.latents["typical"][0]), 1.0)
             all_rows = float(state.latents["weight"][0]) / weight
             stats = model.family.from_features(summary.sums)
             tally.mass[:] += rate * (all_rows * summary.mass - tally.mass)
@@ -128,7 +140,9 @@ class StochasticVB(Variational):
     def check_memo(self, model: Model, state: State, n_rows: int) -> None:
         """Raise ValueError if anything is remembered of the data."""
         super().check_memo(model, state, n_rows)
-        check_numbers(state, (), ("steps",))
+        check_numbers(state, ("typical",), ("steps", "typical"))
+        if (state.latents["typical"][0] > 0) != (state.latents["weight"][0] > 0):
+            raise ValueError("batches must weigh something on average, as all rows do.")
         if state.memo:
             raise ValueError(f"StochasticVB remembers nothing, got {sorted(state.memo)}.")
 
