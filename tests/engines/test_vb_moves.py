@@ -352,6 +352,22 @@ def test_owners_of_rows_follow_the_moves(name):
         assert share.min() > 0.0
 
 
+def test_owners_of_rows_follow_merges():
+    """Whoever takes a cluster over owns its rows."""
+    merges = 0
+    for name in FAMILIES:
+        it = Judged(name, DP(1.5))
+        it.witness.prepare()
+        gone = [k for t in it.witness.verdict.trials for k in it.plan.trials[t].parents]
+        mine = ~np.isin(it.r.argmax(axis=1), gone)
+        it.witness.end_lap()
+        owner = np.concatenate([it.witness.state.memo[str(key)]["owner"] for key in range(3)])
+        share = np.concatenate(it.witness.r)[np.arange(120), owner]
+        assert np.all(share[mine] >= it.r.max(axis=1)[mine] - 1e-12)
+        merges += len(it.witness.verdict.merges)
+    assert merges > 3
+
+
 def test_plans_survive_being_written_as_arrays():
     witness = Witness(memoized(laps=1), *named("Gaussian", DP(1.0)))
     list(witness.lap())

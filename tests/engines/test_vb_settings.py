@@ -123,6 +123,21 @@ def test_there_are_never_more_clusters_than_allowed(engine, prior):
         assert [w.category for w in told] == [CapacityWarning] * (engine == "MemoizedVB")
 
 
+def test_births_in_one_lap_share_what_the_cap_leaves():
+    """Two clusters that would each become three, where there is room for two more in all."""
+    rng = np.random.default_rng(0)
+    centres = 1000 * np.repeat([[1, 0, 0], [-1, 0, 0]], 3, axis=0) + 30 * np.tile(np.eye(3), (2, 1))
+    X = np.repeat(centres, 20, axis=0) + rng.normal(size=(120, 3))
+    family = FixedGaussian(1.0, 1e6, mean=0.0).candidates(X)[0]
+    for cap in (4, 5, 7):
+        most = []
+        with warnings.catch_warnings(action="ignore", category=CapacityWarning):
+            engine, model = MemoizedVB(start="kmeans++", truncation=2), Model(family, DP(1.0), cap)
+            fit(engine, model, cut(X), observers=[partial(_count, most)])
+        assert most[0] == 2
+        assert max(most) == most[-1] == min(cap, 6)
+
+
 def _count(most, state, info):
     assert info.K == state.tally.K
     most.append(info.K)
