@@ -108,4 +108,4 @@ def take_rows(x: Array, rows: Array) -> Array:
     if sparse.issparse(x):
         matrix: Any = x
         return matrix[rows]
-    return namespace(x).take(x, rows, axis=0)
+    return namespace(x).take(x, alike(rows, x), axis=0)

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from cases import model_for
 from scipy import sparse
-from variational_cases import all_pairs, divided
+from variational_cases import all_pairs, cut, divided, fit
 
-from evermix import _xp
+from evermix import FullVB, MemoizedVB, StochasticVB, _xp
 from evermix.engines import local
 from evermix.engines.base import Batch
 from evermix.engines.local import FEW, NO_PLAN, Plan, Trial, believe, share, summarise
@@ -246,3 +246,14 @@ def test_many_clusters_and_few_for_each_row(name):
         scale = np.abs(want).max()
         np.testing.assert_allclose(got.sums, want, rtol=1e-9, atol=1e-12 * scale)
         np.testing.assert_allclose(got.mass, wr.sum(axis=0), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("engine", [FullVB, StochasticVB, MemoizedVB])
+def test_a_fit_of_strict_arrays_is_that_of_numpy_arrays(engine):
+    """Starts, laps and moves."""
+    model, X = model_for("Gaussian", DP(1.5))
+    ours = [Batch(strict.asarray(b.X), strict.asarray(b.weights), b.key) for b in cut(X)]
+    made = engine(laps=5, truncation=4, start="kmeans++")
+    states = [fit(made, model, batches) for batches in (ours, cut(X))]
+    np.testing.assert_allclose(*(state.tally.mass for state in states), rtol=1e-9)
+    np.testing.assert_allclose(*(state.latents["bound"] for state in states), rtol=1e-9)

@@ -52,17 +52,12 @@ class FullVB(Variational):
         """Sum up one batch; beliefs change when the lap ends.   Consumes: state."""
         began = time.perf_counter()
         summary = self.summarise(model, state.tally, batch)
+        base = host(model.family.log_base(batch.X)) @ host(batch.weights)
+        new = {"mass": summary.mass, "sums": summary.sums, "entropy": summary.entropy}
+        new["base"] = np.full(1, base)
         sums = state.memo.get("lap")
-        named = {"mass": summary.mass, "sums": summary.sums, "entropy": summary.entropy}
-        if sums is None:
-            base = host(model.family.log_base(batch.X)) @ host(batch.weights)
-            state.memo["lap"] = named | {"base": np.full(1, base)}
-        else:
-            base = host(model.family.log_base(batch.X)) @ host(batch.weights)
-            for name, values in named.items():
-                sums[name] = sums[name] + values
-            sums["base"] = sums["base"] + base
-        state.clock += int(np.count_nonzero(batch.weights))
+        state.memo["lap"] = new if sums is None else {name: sums[name] + new[name] for name in new}
+        state.clock += int(np.count_nonzero(host(batch.weights)))
         return state, self.told(model, state, batch, summary, began)
 
     def finished(self, state: State) -> bool:

@@ -153,7 +153,7 @@ class MemoizedVB(Variational):
         tally.stats[:] += stats
         tally.extras["entropy"][:] += summary.entropy - entropy
         state.memo[key] = self._stored(to_record(summary, tally.ids, base))
-        state.clock += int(np.count_nonzero(batch.weights))
+        state.clock += int(np.count_nonzero(host(batch.weights)))
 
     def end_lap(
         self, model: Model, state: State, batches: Sequence[Batch], rng: np.random.Generator

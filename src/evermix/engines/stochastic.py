@@ -64,8 +64,8 @@ class StochasticVB(Variational):
         check_whole("batch_size", self.batch_size)
         for name in ("delay", "kappa"):
             check_number(name, getattr(self, name))
-        if not self.delay >= 0:
-            raise ValueError(f"delay must be >= 0, got {self.delay}.")
+        if not 0 <= self.delay < np.inf:
+            raise ValueError(f"delay must be finite and >= 0, got {self.delay}.")
         if not 0.5 <= self.kappa <= 1:
             raise ValueError(f"kappa must lie in [0.5, 1], got {self.kappa}.")
 
@@ -115,7 +115,7 @@ class StochasticVB(Variational):
             tally.mass[:] += rate * (all_rows * summary.mass - tally.mass)
             tally.stats[:] += rate * (all_rows * stats - tally.stats)
             state.latents["dropped"] *= 1.0 - rate
-        state.clock += int(np.count_nonzero(batch.weights))
+        state.clock += int(np.count_nonzero(host(batch.weights)))
 
     def end_lap(
         self, model: Model, state: State, batches: Sequence[Batch], rng: np.random.Generator
