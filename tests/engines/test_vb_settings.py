@@ -1,7 +1,8 @@
 """Starts and settings of variational engines, and what they keep whatever these are."""
 
+import re
 import warnings
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 
 import numpy as np
@@ -65,6 +66,13 @@ def test_a_start_is_where_it_says(engine):
 
 
 # ---- settings --------------------------------------------------------------------------------
+
+
+@every_engine
+def test_settings_come_in_the_order_of_their_documentation(engine):
+    kind = ENGINES[engine]
+    named = re.findall(r"^    (\w+) : ", kind.__doc__, re.MULTILINE)
+    assert named == [field.name for field in fields(kind)]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ broken by its masses in its order. The entropy of the responsibilities is the ta
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -31,7 +30,6 @@ STARTS = ("one", "kmeans++", "random")
 ROWS_PER_CLUSTER, LEAST_ROWS = 100, 10_000  # rows that a start looks at
 
 
-@dataclass(frozen=True)
 class Variational(Engine):
     """An engine that raises a lower bound on the evidence (ELBO)."""
 
