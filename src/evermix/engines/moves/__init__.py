@@ -1,1 +1,1 @@
-"""Changes of the set of clusters, beyond births: dropping and joining."""
+"""Changes of the set of clusters: births and deletes, merges, dropping and joining."""
