@@ -8,7 +8,7 @@ import numpy as np
 
 from evermix._xp import host
 from evermix.engines.base import Batch, Info
-from evermix.engines.batch_memo import FLOAT, check_arrays, n_sums
+from evermix.engines.memo_checks import FLOAT, check_arrays, n_sums
 from evermix.engines.settings import check_tolerance
 from evermix.engines.variational import Variational
 from evermix.model import Model

@@ -14,7 +14,9 @@ import numpy as np
 
 from evermix._xp import Array, host
 from evermix.engines.base import Batch, Info
-from evermix.engines.batch_memo import (
+from evermix.engines.filter import warn_once
+from evermix.engines.local import NO_PLAN, Plan, Summary, Trial
+from evermix.engines.memo_checks import (
     FLOAT,
     check_arrays,
     check_batches,
@@ -22,8 +24,6 @@ from evermix.engines.batch_memo import (
     check_plan,
     n_sums,
 )
-from evermix.engines.filter import warn_once
-from evermix.engines.local import NO_PLAN, Plan, Summary, Trial
 from evermix.engines.moves import plan as plans
 from evermix.engines.moves.birth import Search, due, plan_trials
 from evermix.engines.moves.change import Change, decide

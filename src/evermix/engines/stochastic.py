@@ -13,9 +13,9 @@ import numpy as np
 
 from evermix._xp import Array, host
 from evermix.engines.base import Batch, Info
-from evermix.engines.batch_memo import check_numbers
 from evermix.engines.bound import bound_of_rows
 from evermix.engines.local import Summary
+from evermix.engines.memo_checks import check_numbers
 from evermix.engines.settings import check_number, check_whole
 from evermix.engines.variational import Variational
 from evermix.model import Model

@@ -13,9 +13,9 @@ from scipy import sparse
 
 from evermix._xp import Array, host
 from evermix.engines.base import Batch, Engine, Info, RowResults, weights_of
-from evermix.engines.batch_memo import check_numbers
 from evermix.engines.bound import lower_bound
 from evermix.engines.local import NO_PLAN, Plan, Summary, believe, summarise
+from evermix.engines.memo_checks import check_numbers
 from evermix.engines.moves.sample import draw_rows
 from evermix.engines.seeding import seed
 from evermix.engines.settings import check_whole
