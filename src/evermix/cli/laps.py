@@ -28,7 +28,7 @@ def renewed(engine: Engine, asked: Engine) -> Engine:
     if isinstance(engine, MemoizedVB) and isinstance(asked, MemoizedVB):
         engine = replace(engine, spill=asked.spill)
     if isinstance(engine, EP | Variational) and isinstance(asked, EP | Variational):
-        engine = replace(engine, laps=asked.laps)
+        return type(engine).from_spec(engine.to_spec() | {"laps": asked.laps})
     return engine
 
 

@@ -232,7 +232,8 @@ class MemoizedVB(Variational):
     def _make(self, model: Model, state: State, change: Change, keys: list[str]) -> None:
         """Make moves in every record, and sum all records anew: no drift.   Consumes: state."""
         for key in keys:
-            state.memo[key] = self._stored(change.record(state.memo[key]))
+            after = change.record(state.memo[key])
+            state.memo[key] = after if change.still else self._stored(after)
         sums = totals(state.memo[key] for key in keys)
         stats, extras = model.family.from_features(sums["sums"]), {"entropy": sums["entropy"]}
         state.tally = Tally.of(change.ids, sums["mass"], stats, extras, state.tally.layout)

@@ -317,7 +317,11 @@ class Mixture(ClusterMixin, DensityMixin, Learner):  # type: ignore[misc]
 
     @property
     def lower_bound_(self) -> float:
-        """Lower bound (ELBO) on the log evidence of the rows, of a variational engine."""
+        """Lower bound (ELBO) on the log evidence of the rows, of a variational engine.
+
+        It is that of the last whole lap, before clusters that own no row were dropped; of
+        ``StochasticVB`` it is known when the fit has ended.
+        """
         self._settle()
         if not isinstance(self._taught, Variational):
             raise AttributeError(

@@ -53,8 +53,16 @@ class Change:
     fused: list[tuple[int, int]]
     dropped: list[int]
 
+    @property
+    def still(self) -> bool:
+        """Whether all clusters are as and where they were."""
+        moved = self.merges or self.replaced or len(self.order) != self.K
+        return not moved and bool(np.all(self.order == np.arange(self.K)))
+
     def record(self, old: Record) -> Record:
         """Return the record of a batch after the moves."""
+        if self.still:
+            return old | unplanned(len(old["owner"]), old["sums"].shape[1])
         mass, sums, entropy = (old[name].copy() for name in ("mass", "sums", "entropy"))
         heir = np.arange(self.K)
         for stays, goes, pair in self.merges:
