@@ -126,7 +126,8 @@ def test_a_fit_finds_the_same_however_its_rows_are_kept(folder, monkeypatch, eng
     """Bit for bit: the model, the lines and what a resumed fit goes on to."""
     if name.endswith(".parquet"):
         pytest.importorskip("pyarrow")
-    options = ["--engine", engine, "--tol", "0", "--quiet", "--truncation", "4"]
+    options = ["--engine", engine, "--quiet", "--truncation", "4"]
+    options += [] if engine == "stochasticvb" else ["--tol", "0"]
     options += [] if engine == "fullvb" else ["--batch-size", "40"]
     mapped = rows._mapped
     for most, out in ((2**28, "held"), (100, "again")):
