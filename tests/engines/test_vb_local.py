@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from cases import model_for
 from scipy import sparse
+from threadpoolctl import threadpool_limits
 from variational_cases import all_pairs, cut, divided, fit
 
 from evermix import FullVB, MemoizedVB, StochasticVB, _xp
@@ -18,6 +19,7 @@ from evermix.families import (
     _wishart,
     base,
 )
+from evermix.kernels.shares import LEAST
 from evermix.priors import DP
 from oracles import best_log_shares, sums_of
 
@@ -150,6 +152,21 @@ def test_parts_add_up_to_the_whole(name, top, monkeypatch):
 
 
 @every_family
+def test_threads_change_no_bit(name, monkeypatch):
+    monkeypatch.setattr(base, "CHUNK", 1)
+    monkeypatch.setattr(local, "BLOCK", 1)
+    case = Case(name)
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            beliefs = believe(case.model, case.mass, case.stats)
+            found = [*beliefs, *case.summary()]
+        if threads == 1:
+            want = found
+        for ours, theirs in zip(found, want, strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+
+
+@every_family
 def test_a_batch_without_rows_says_nothing(name):
     case = Case(name)
     got = case.summary(Batch(case.X[:0], WEIGHTS[:0]))
@@ -212,18 +229,37 @@ def _fetched(x):
 # ---- the top few -------------------------------------------------------------------------------
 
 
-def test_shares_are_kept_for_the_largest_and_sum_to_one():
+@pytest.mark.parametrize("xp", [np, strict])
+@pytest.mark.parametrize("top", [None, 1, 2, 6, 7, 100])
+def test_shares_are_kept_for_the_largest_and_sum_to_one(xp, top):
+    """By the compiled loop and by array maths."""
     scores = np.random.default_rng(0).normal(scale=20.0, size=(50, 7))
-    for top in (None, 1, 2, 6, 7, 100):
-        log_r, log_norm = share(scores, top)
-        np.testing.assert_allclose(np.exp(log_r).sum(axis=1), 1.0)
-        kept = np.sort(np.argsort(-scores, axis=1)[:, :top], axis=1)
-        want = -np.inf * np.ones((50, 7))
-        some = np.take_along_axis(scores, kept, axis=1)
-        total = np.logaddexp.reduce(some, axis=1, keepdims=True)
-        np.put_along_axis(want, kept, some - total, axis=1)
-        np.testing.assert_allclose(log_r, want, rtol=1e-12, atol=1e-12)
-        np.testing.assert_allclose(log_norm, total)
+    weights = np.linspace(0.0, 2.0, 50)
+    got = share(xp.asarray(scores.copy()), xp.asarray(weights), top)
+    kept = np.sort(np.argsort(-scores, axis=1)[:, :top], axis=1)
+    logs = np.full((50, 7), -np.inf)
+    some = np.take_along_axis(scores, kept, axis=1)
+    total = np.logaddexp.reduce(some, axis=1, keepdims=True)
+    np.put_along_axis(logs, kept, some - total, axis=1)
+    logs[scores - scores.max(axis=1, keepdims=True) < LEAST] = -np.inf
+    r = np.exp(logs)
+    entropy = weights @ (-r * np.where(r > 0, logs, 0.0))
+    assert top is None or np.all(np.sum(np.asarray(got.shares) > 0, axis=1) <= top)
+    np.testing.assert_allclose(np.sum(np.asarray(got.shares), axis=1), 1.0)
+    np.testing.assert_allclose(np.asarray(got.shares), r, rtol=1e-12)
+    np.testing.assert_allclose(np.asarray(got.mass), weights @ r, rtol=1e-12)
+    np.testing.assert_allclose(np.asarray(got.entropy), entropy, rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(np.asarray(got.log_norm), total[:, 0], rtol=1e-12)
+    np.testing.assert_allclose(np.asarray(got.best), r.max(axis=1), rtol=1e-12)
+    np.testing.assert_array_equal(np.asarray(got.owner), r.argmax(axis=1))
+
+
+@pytest.mark.parametrize("xp", [np, strict])
+def test_what_is_not_a_number_stays_so(xp):
+    scores = np.array([[0.0, np.nan, -1.0], [0.0, -1.0, -2.0]])
+    got = share(xp.asarray(scores), xp.asarray(np.ones(2)))
+    assert np.isnan(np.asarray(got.shares)[0]).any()
+    assert np.isfinite(np.asarray(got.shares)[1]).all()
 
 
 @every_family

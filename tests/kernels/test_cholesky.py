@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evermix.kernels.cholesky import factor, invert
+from evermix.kernels.cholesky import factor, gram, invert
 
 
 def factors(B):
@@ -34,6 +34,17 @@ def test_inverses_undo_the_factors(B):
     invert(W)
     np.testing.assert_array_equal(W, np.tril(W))
     np.testing.assert_allclose(W @ L, np.broadcast_to(np.eye(B.shape[1]), B.shape), atol=1e-11)
+
+
+def test_grams_are_products_of_factors(B):
+    W, _ = factors(B)
+    scale, got = np.linspace(-1.0, 2.0, len(W)), np.full(W.shape, np.nan)
+    gram(W, scale, got)
+    size = np.sqrt(np.diagonal(B, axis1=1, axis2=2))
+    units = size[:, :, None] * size[:, None, :]
+    want = scale[:, None, None] * (W.transpose(0, 2, 1) @ W)
+    np.testing.assert_array_equal(got, got.transpose(0, 2, 1))
+    np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-13 * units.max())
 
 
 def test_only_the_lower_triangles_are_read(B):

@@ -13,7 +13,16 @@ from evermix.model import Model
 from evermix.priors.base import Prior
 from evermix.state import State
 
-__all__ = ["Batch", "Batches", "CapacityWarning", "Engine", "Info", "RowResults", "weights_of"]
+__all__ = [
+    "ROWS",
+    "Batch",
+    "Batches",
+    "CapacityWarning",
+    "Engine",
+    "Info",
+    "RowResults",
+    "weights_of",
+]
 
 
 ROWS = 4096  # in a batch: few enough for progress, enough to cost nothing

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from evermix._xp import host
-from evermix.engines.base import Batch, Info
-from evermix.engines.memo_checks import FLOAT, check_arrays, n_sums
+from evermix.engines.base import ROWS, Batch, Info
+from evermix.engines.memo_checks import FLOAT, check_arrays
 from evermix.engines.settings import check_tolerance
 from evermix.engines.variational import Variational
 from evermix.model import Model
@@ -45,6 +45,10 @@ class FullVB(Variational):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_tolerance("tol", self.tol)
+
+    def batch_rows(self, n: int) -> int:
+        """Return how many of n rows a batch shall have: each batch works the beliefs out anew."""
+        return min(4 * ROWS, n)
 
     def step(
         self, model: Model, state: State, batch: Batch, rng: np.random.Generator
@@ -97,7 +101,7 @@ class FullVB(Variational):
         if set(state.memo) != ({"lap"} if state.at else set()):
             raise ValueError(f"wanted the sums of a lap that was begun, got {sorted(state.memo)}.")
         if state.at:
-            K, F = state.tally.K, n_sums(model, state)
+            K, F = state.tally.K, model.family.n_slopes
             shapes = {"mass": (K,), "sums": (K, F), "entropy": (K,), "base": (1,)}
             wanted = {name: (shape, FLOAT) for name, shape in shapes.items()}
             check_arrays("a lap", state.memo["lap"], wanted)

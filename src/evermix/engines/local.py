@@ -15,17 +15,30 @@ at a state, so that it may run anywhere.
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
 
-from evermix._xp import Array, alike, host, namespace, nth_largest, take_rows
+from evermix._threads import cuts, side_by_side
+from evermix._xp import Array, alike, host, is_numpy, namespace, nth_largest, take_rows
 from evermix.engines.base import Batch
 from evermix.families.base import finite
+from evermix.kernels.rows import plain
+from evermix.kernels.shares import LEAST, add_rows, share_rows
 from evermix.model import Model
 from evermix.priors.base import HasSticks
 
-__all__ = ["NO_PLAN", "Beliefs", "Plan", "Summary", "Trial", "believe", "share", "summarise"]
+__all__ = [
+    "NO_PLAN",
+    "Beliefs",
+    "Plan",
+    "Shares",
+    "Summary",
+    "Trial",
+    "believe",
+    "share",
+    "summarise",
+]
 
-FEW = 8  # clusters for each of the ``top``, from which on sums skip the others
+BLOCK = 2**17  # statistics of clusters taken at a time: 1 MB, to stay in fast memory
+FEW = 8  # if only one in so many shares is not zero, sums skip the others
 HELD = 1e-3  # share of a row above which a trial asks how its children divide it
 
 
@@ -34,6 +47,18 @@ class Beliefs(NamedTuple):
 
     slopes: Array  # (K, F)
     intercepts: Array  # (K,)
+
+
+class Shares(NamedTuple):
+    """How rows are shared among clusters, and sums over the shares."""
+
+    shares: Array  # (N, K), sum to 1
+    mass: Array  # (K,)
+    entropy: Array  # (K,)
+    owner: Array  # (N,) the cluster with the largest share
+    best: Array  # (N,) that share
+    log_norm: Array  # (N,) log of the sum over clusters of exp(score)
+    few: bool  # whether most shares are zero
 
 
 class Trial(NamedTuple):
@@ -77,32 +102,57 @@ def believe(model: Model, mass: Array, stats: Array) -> Beliefs:
     """Return what is believed of clusters with this mass (K,) and these statistics (K, S)."""
     family, prior = model.family, model.prior
     assert isinstance(prior, HasSticks)  # the engine's `needs` says so
-    params = finite(family.mean_params(family.posterior(stats, mass)))
-    counts = np.sum(params[:, family.n_stats :], axis=1)
-    return Beliefs(family.slopes(params), counts + prior.expected_log_weights(mass))
+    K, S = stats.shape
+
+    def some(rows: slice) -> Beliefs:
+        params = finite(family.mean_params(family.posterior(stats[rows], mass[rows])))
+        return Beliefs(family.slopes(params), np.sum(params[:, family.n_stats :], axis=1))
+
+    slopes, counts = zip(*side_by_side(some, cuts(K, BLOCK // S)), strict=True)
+    log_weights = prior.expected_log_weights(mass)
+    return Beliefs(np.concatenate(slopes), np.concatenate(counts) + log_weights)
 
 
-def share(scores: Array, top: int | None = None) -> tuple[Array, Array]:
-    """Return log shares (N, K) of scores (N, K), and the log of their sum (N, 1).
+def share(scores: Array, weights: Array, top: int | None = None) -> Shares:
+    """Share rows with weights (N,) in proportion to the exponentials of scores (N, K).
 
-    With ``top``, only the largest that many of each row get a share.
+    With ``top``, only the largest that many of each row get a share.   Consumes: scores.
     """
-    xp = namespace(scores)
-    if top is not None and top < scores.shape[1]:
+    xp, (N, K) = namespace(scores), scores.shape
+    if top is not None and top < K:
         scores = xp.where(scores >= nth_largest(scores, top), scores, -xp.inf)
+    if is_numpy(scores):
+        owner = np.empty(N, dtype=np.int64)
+        rest = np.zeros(K), np.zeros(K), owner, np.empty(N), np.empty(N)
+        scores = plain(scores)
+        count = share_rows(scores, plain(weights), *rest)
+        return Shares(scores, *rest, few=count * FEW <= N * K)
     peak = xp.max(scores, axis=1, keepdims=True)
-    log_norm = peak + xp.log(xp.sum(xp.exp(scores - peak), axis=1, keepdims=True))
-    return scores - log_norm, log_norm
+    logs = scores - peak
+    shares = xp.where(logs < LEAST, 0.0, xp.exp(logs))
+    total = xp.sum(shares, axis=1, keepdims=True)
+    shares, logs = shares / total, logs - xp.log(total)
+    held = weights[:, None] * shares
+    return Shares(
+        shares=shares,
+        mass=xp.sum(held, axis=0),
+        entropy=-xp.sum(held * xp.where(shares > 0, logs, 0.0), axis=0),
+        owner=xp.argmax(shares, axis=1),
+        best=xp.max(shares, axis=1),
+        log_norm=(peak + xp.log(total))[:, 0],
+        few=False,
+    )
 
 
 def summarise(
     model: Model, beliefs: Beliefs, batch: Batch, plan: Plan = NO_PLAN, top: int | None = None
 ) -> Summary:
     """Share the rows of a batch among the clusters, and sum up."""
-    parts = [
-        _part(model, beliefs, Batch(batch.X[rows, :], batch.weights[rows]), plan, top)
-        for rows in model.family.chunks(batch.X, len(beliefs.intercepts))
-    ]
+
+    def part(rows: slice) -> tuple[Array, ...]:
+        return _part(model, beliefs, Batch(batch.X[rows, :], batch.weights[rows]), plan, top)
+
+    parts = side_by_side(part, model.family.chunks(batch.X, len(beliefs.intercepts)))
     columns = list(zip(*parts, strict=True))
     totals = [host(sum(values[1:], values[0])) for values in columns[:7]]
     lists = [np.concatenate([host(part) for part in values]) for values in columns[7:]]
@@ -115,14 +165,14 @@ def _part(
     """Return the entries of a summary of a few rows."""
     F = model.family.features(batch.X)
     xp, w = namespace(batch.weights), batch.weights[:, None]
-    log_r, log_norm = share(F @ alike(beliefs.slopes.T, w) + alike(beliefs.intercepts, w), top)
-    r = xp.exp(log_r)
-    wr = w * r
-    mass, sums = xp.sum(wr, axis=0), _weighted(wr, F, top)
-    entropy = -xp.sum(wr * xp.where(r > 0, log_r, 0.0), axis=0)
+    scores = F @ alike(beliefs.slopes.T, w)
+    scores += alike(beliefs.intercepts, w)
+    shared = share(scores, batch.weights, top)
+    r, mass = shared.shares, shared.mass
+    sums = _weighted(shared, batch.weights, F)
     a, b = (xp.take(r, alike(plan.pairs[:, side], w), axis=1) for side in (0, 1))
     pairs = xp.sum(w * _entropy(a + b), axis=0)
-    slots = _slots(plan, log_r, top)
+    slots = _slots(plan, r, top)
     children = [
         _children(trial, F, r, w, mass, sums, most)
         for trial, most in zip(plan.trials, slots, strict=True)
@@ -133,20 +183,20 @@ def _part(
         child_owner = xp.where(found[3] >= 0, found[3] + int(first), child_owner)
     joined = [xp.concat(column, axis=0) for column in list(zip(*children, strict=True))[:3]]
     empty = [alike(np.zeros(shape), w) for shape in (0, (0, beliefs.slopes.shape[1]), 0)]
-    owner = xp.argmax(r, axis=1)
-    best = xp.max(r, axis=1)
-    return mass, sums, entropy, pairs, *(joined or empty), owner, child_owner, best, log_norm[:, 0]
+    summed = mass, sums, shared.entropy, pairs, *(joined or empty)
+    return *summed, shared.owner, child_owner, shared.best, shared.log_norm
 
 
-def _weighted(wr: Array, F: Array, top: int | None) -> Array:
-    """Return sums (K, F) of features with weights wr (N, K); few per row, if ``top`` is small."""
-    few = top is not None and top * FEW <= wr.shape[1]
-    if few and isinstance(wr, np.ndarray) and isinstance(F, np.ndarray):
-        return sparse.csr_array(wr).T @ F
-    return wr.T @ F
+def _weighted(shared: Shares, weights: Array, F: Array) -> Array:
+    """Return sums (K, F) of features F (N, F) of rows with weights (N,)."""
+    if shared.few and isinstance(F, np.ndarray):
+        sums = np.zeros((shared.shares.shape[1], F.shape[1]))
+        add_rows(shared.shares, plain(weights), plain(F), sums)
+        return sums
+    return (weights[:, None] * shared.shares).T @ F
 
 
-def _slots(plan: Plan, log_r: Array, top: int | None) -> list[Array | None]:
+def _slots(plan: Plan, r: Array, top: int | None) -> list[Array | None]:
     """Return for each trial how many children may share each row, (N,); None for all.
 
     As many as there were parents, and its part of what ``top`` leaves free: so that no row is
@@ -154,10 +204,10 @@ def _slots(plan: Plan, log_r: Array, top: int | None) -> list[Array | None]:
     """
     if top is None:
         return [None] * len(plan.trials)
-    xp = namespace(log_r)
-    shared = xp.astype(log_r > -xp.inf, xp.int64)
-    spare = max(top - log_r.shape[1], 0) // max(len(plan.trials), 1)
-    groups = (alike(trial.parents, log_r) for trial in plan.trials)
+    xp = namespace(r)
+    shared = xp.astype(r > 0, xp.int64)
+    spare = max(top - r.shape[1], 0) // max(len(plan.trials), 1)
+    groups = (alike(trial.parents, r) for trial in plan.trials)
     return [spare + xp.sum(xp.take(shared, group, axis=1), axis=1) for group in groups]
 
 
@@ -186,8 +236,7 @@ def _children(
     scores = part @ alike(trial.children.slopes.T, r) + alike(trial.children.intercepts, r)
     if slots is not None:
         scores = _largest(scores, xp.take(slots, rows))
-    log_rho, _ = share(scores)
-    rc = held * xp.exp(log_rho)
+    rc = held * share(scores, weight[:, 0]).shares
     first = alike(np.eye(1, rc.shape[1])[0], r)
     child_mass, child_sums = xp.sum(weight * rc, axis=0), (weight * rc).T @ part
     left_mass = xp.sum(xp.take(mass, parents)) - xp.sum(child_mass)

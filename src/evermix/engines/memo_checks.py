@@ -9,18 +9,11 @@ from collections.abc import Mapping
 import numpy as np
 
 from evermix._xp import Array
-from evermix.engines.local import believe
-from evermix.model import Model
 from evermix.state import DROPPED, Record, State
 
-__all__ = ["FLOAT", "check_arrays", "check_batches", "check_numbers", "check_plan", "n_sums"]
+__all__ = ["FLOAT", "check_arrays", "check_batches", "check_numbers", "check_plan"]
 
 FLOAT, WHOLE, SHORT = "f8", "i8", "i4"
-
-
-def n_sums(model: Model, state: State) -> int:
-    """Return the number of features, F, that a batch sums up for every cluster."""
-    return int(believe(model, state.tally.mass[:1], state.tally.stats[:1]).slopes.shape[1])
 
 
 def check_numbers(state: State, finite: tuple[str, ...], counts: tuple[str, ...]) -> None:

@@ -22,7 +22,6 @@ from evermix.engines.memo_checks import (
     check_batches,
     check_numbers,
     check_plan,
-    n_sums,
 )
 from evermix.engines.moves import plan as plans
 from evermix.engines.moves.birth import Search, due, plan_trials
@@ -204,7 +203,7 @@ class MemoizedVB(Variational):
         """Raise ValueError unless all batches seen, the start and the plan are there, and whole."""
         super().check_memo(model, state, n_rows)
         check_numbers(state, (), ("pending",))
-        (K, S), F = state.tally.stats.shape, n_sums(model, state)
+        (K, S), F = state.tally.stats.shape, model.family.n_slopes
         if np.any(state.columns["stage"][:K] < 0):
             raise ValueError("stages of clusters must be at least 0.")
         first = state.lap == 0 and state.latents["weight"][0] > 0
@@ -254,6 +253,9 @@ class MemoizedVB(Variational):
         Consumes: state.
         """
         lap, tally = state.lap + 1, state.tally
+        state.latents["pending"][:] = 0
+        if not (self.births or self.merges or self.deletes):
+            return
         alike = likeness(model, tally)
         free = np.ones(tally.K, dtype=bool)
         trials: list[Trial] = []

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from evermix._xp import Array, alike, host, is_numpy, multidigamma, multigammaln, namespace
-from evermix.kernels.cholesky import factor, invert
+from evermix.kernels.cholesky import factor, gram, invert
 from evermix.kernels.rows import plain
 
 __all__ = [
@@ -82,8 +82,11 @@ def expected_log_det(nu: float, B: Array) -> float:
 def mean_params(nu: Array, B: Array) -> tuple[Array, Array]:
     """E[-Lambda / 2] (K, D, D) and E[log|Lambda| / 2] (K,) of B (K, D, D), one factor for both."""
     W = whiteners(B)
-    half = namespace(W).matrix_transpose(W) @ W
-    half *= (-0.5 * nu)[:, None, None]
+    if is_numpy(W):
+        half = np.empty(W.shape)
+        gram(W, -0.5 * nu, half)
+    else:
+        half = (-0.5 * nu)[:, None, None] * (namespace(W).matrix_transpose(W) @ W)
     return half, 0.5 * _expected_log_dets(nu, -2 * _log_diagonal(W), B.shape[-1])
 
 

@@ -18,13 +18,14 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from evermix._threads import cuts
 from evermix._xp import Array, alike, namespace
 from evermix.tally import Layout, Tally
 
 __all__ = ["Family", "finite"]
 
 PAIRS = 64  # pairs of clusters fused at a time, to bound memory
-CHUNK = 2**20  # statistics and scores computed at a time: at most 8 MB, to stay in fast memory
+CHUNK = 2**20  # features and scores computed at a time: at most 8 MB, to stay in fast memory
 INFINITE = 1e250  # stands in for an infinite parameter: times a statistic of zero it is zero
 
 
@@ -117,6 +118,11 @@ class Family(ABC):
 
     # ---- derived ---------------------------------------------------------------------------
 
+    @property
+    def n_slopes(self) -> int:
+        """Number of features, F."""
+        return self.n_stats
+
     def features(self, X: Array) -> Array:
         """What the log likelihood of each row is linear in, (N, F).
 
@@ -144,9 +150,8 @@ class Family(ABC):
         There is at least one part.
         """
         n = X.shape[0]
-        width = X.nnz // max(n, 1) if self.sparse else self.n_stats
-        size = max(CHUNK // (width + K), 64)
-        return [slice(start, min(start + size, n)) for start in range(0, max(n, 1), size)]
+        width = X.nnz // max(n, 1) if self.sparse else self.n_slopes
+        return cuts(n, max(CHUNK // (width + K), 64))
 
     def posterior(self, stats: Array, mass: Array) -> Array:
         """Natural parameters (K, E) of clusters with statistics (K, S) and mass (K,)."""

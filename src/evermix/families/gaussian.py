@@ -111,6 +111,12 @@ class Gaussian(Family):
         D = self._D
         return D + D * D
 
+    @property
+    def n_slopes(self) -> int:
+        """D + D (D + 1) / 2."""
+        D = self._D
+        return D + D * (D + 1) // 2
+
     @cached_property
     def eta0(self) -> Array:
         """Prior [kappa m, B + kappa m m^T, kappa, nu] about the origin, (D + D D + 2,)."""

@@ -74,6 +74,11 @@ class Multinomial(Family):
         """V + 1: the words, and the length."""
         return self._V + 1
 
+    @property
+    def n_slopes(self) -> int:
+        """V."""
+        return self._V
+
     @cached_property
     def eta0(self) -> Array:
         """The Dirichlet parameters and their sum, (V + 1,)."""

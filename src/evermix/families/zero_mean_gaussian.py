@@ -9,7 +9,7 @@ import numpy as np
 
 from evermix._xp import Array, alike, gammaln, namespace
 from evermix.families._hyper import as_given, covariance, degrees
-from evermix.families._products import folded, unfolded, with_products
+from evermix.families._products import folded, products, unfolded
 from evermix.families._scale import expected_variances
 from evermix.families._wishart import (
     draw_covariance_factor,
@@ -77,6 +77,11 @@ class ZeroMeanGaussian(Family):
         """D D."""
         return self._D * self._D
 
+    @property
+    def n_slopes(self) -> int:
+        """D (D + 1) / 2."""
+        return self._D * (self._D + 1) // 2
+
     @cached_property
     def eta0(self) -> Array:
         """Prior [B, nu], (D D + 1,)."""
@@ -90,7 +95,7 @@ class ZeroMeanGaussian(Family):
 
     def features(self, X: Array) -> Array:
         """Products x_d x_e with d <= e, (N, D (D + 1) / 2)."""
-        return with_products(X)[:, self._D :]
+        return products(X)
 
     def slopes(self, params: Array) -> Array:
         """Coefficients (K, D (D + 1) / 2) of the features."""

@@ -12,7 +12,7 @@ from evermix._xp import Array
 from evermix.kernels.base import kernel
 from evermix.kernels.whitening import dot
 
-__all__ = ["factor", "invert"]
+__all__ = ["factor", "gram", "invert"]
 
 
 @kernel
@@ -87,3 +87,39 @@ def _invert(L: Array, row: Array) -> None:
         for m in range(i):
             out[m] *= scale
         out[i] = scale
+
+
+@kernel
+def gram(W: Array, scale: Array, out: Array) -> None:
+    """Write scale W^T W into out (K, D, D), for lower triangular W (K, D, D) and scale (K,).
+
+    Consumes: out.
+    """
+    for k in range(W.shape[0]):
+        _gram(W[k], scale[k], out[k])
+
+
+@kernel
+def _gram(W: Array, scale: float, out: Array) -> None:
+    """Row i of the lower triangle is made of the rows of W from i on; then it is mirrored."""
+    D = W.shape[0]
+    for i in range(D):
+        total = out[i]
+        for j in range(i + 1):
+            total[j] = 0.0
+        m = i
+        while m + 4 <= D:
+            row0, row1, row2, row3 = W[m], W[m + 1], W[m + 2], W[m + 3]
+            a0, a1, a2, a3 = row0[i], row1[i], row2[i], row3[i]
+            for j in range(i + 1):
+                total[j] += (a0 * row0[j] + a1 * row1[j]) + (a2 * row2[j] + a3 * row3[j])
+            m += 4
+        while m < D:
+            row = W[m]
+            a = row[i]
+            for j in range(i + 1):
+                total[j] += a * row[j]
+            m += 1
+        for j in range(i + 1):
+            total[j] *= scale
+            out[j, i] = total[j]

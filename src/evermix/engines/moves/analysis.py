@@ -60,9 +60,9 @@ def _settled(model: Model, sample: Sample, found: Clusters) -> tuple[Clusters, A
     """Make a few laps of full variational inference; return also the shares (N, K)."""
     for _ in range(LAPS):
         beliefs = found.beliefs(model)
-        log_r, _ = share(sample.features @ beliefs.slopes.T + beliefs.intercepts)
+        scores = sample.features @ beliefs.slopes.T + beliefs.intercepts
         before = found.value
-        found, r = valued(model, sample, np.exp(log_r))
+        found, r = valued(model, sample, share(scores, sample.weights).shares)
         if found.value - before < 1e-5 * len(sample):
             break
     return found, r

@@ -168,13 +168,13 @@ class Creation:
             return None
         slopes, intercepts = self._beliefs.slopes[group], self._beliefs.intercepts[group]
         scores = sample.features @ slopes.T + intercepts
-        now, _ = valued(self._model, sample, np.exp(share(scores)[0]))
+        now, _ = valued(self._model, sample, share(scores.copy(), sample.weights).shares)
         if len(group) > 1:
             now = refine(self._model, sample, now, merge=False)
         if attempt.fresh:
             new = self._analysed(sample, len(group), alone)
         else:
-            rest = np.exp(share(scores[:, 1:])[0])
+            rest = share(scores[:, 1:], sample.weights).shares
             new = refine(self._model, sample, valued(self._model, sample, rest)[0])
         if new is None or not new.value > now.value + MARGIN:
             return None

@@ -1,0 +1,70 @@
+"""Rows shared among clusters, and what is summed over the shares."""
+
+import math
+
+import numpy as np
+
+from evermix._xp import Array
+from evermix.kernels.base import kernel
+
+__all__ = ["LEAST", "add_rows", "share_rows"]
+
+LEAST = -46.0  # log of a share, relative to the largest, below which it is nothing: 1e-20
+
+
+@kernel
+def share_rows(
+    scores: Array,
+    weights: Array,
+    mass: Array,
+    entropy: Array,
+    owner: Array,
+    best: Array,
+    log_norm: Array,
+) -> int:
+    """Replace scores (N, K) by shares, in proportion to their exponentials.
+
+    Adds to mass (K,) and entropy (K,), weighted by rows; writes for each row the cluster with the
+    largest share, that share, and the log of the sum of exponentials. Returns the number of shares
+    that are not zero.   Consumes: scores, mass, entropy, owner, best, log_norm.
+    """
+    K, count = scores.shape[1], 0
+    kept, below = np.empty(K, dtype=np.int64), np.empty(K)
+    for n in range(scores.shape[0]):
+        row = scores[n]
+        peak, first = row[0], 0
+        for k in range(1, K):
+            if row[k] > peak:
+                peak, first = row[k], k
+        few = 0
+        for k in range(K):  # a list first: the compiler takes exp for cheap enough to do for all
+            kept[few], below[few] = k, row[k] - peak
+            few += not below[few] < LEAST  # nan is kept
+            row[k] = 0.0
+        total = 0.0
+        for i in range(few):
+            row[kept[i]] = math.exp(below[i])
+            total += row[kept[i]]
+        log_total, each, w = math.log(total), 1.0 / total, weights[n]
+        for i in range(few):
+            k = kept[i]
+            row[k] *= each
+            mass[k] += w * row[k]
+            entropy[k] -= w * row[k] * (below[i] - log_total)
+        owner[n], best[n], log_norm[n] = first, each, peak + log_total
+        count += few
+    return count
+
+
+@kernel
+def add_rows(shares: Array, weights: Array, rows: Array, sums: Array) -> None:
+    """Add rows (N, F), weighted and shared (N, K), to sums (K, F): for shares that are mostly zero.
+
+    Consumes: sums.
+    """
+    for n in range(shares.shape[0]):
+        for k in range(shares.shape[1]):
+            if shares[n, k] != 0.0:
+                factor, row, total = weights[n] * shares[n, k], rows[n], sums[k]
+                for f in range(rows.shape[1]):
+                    total[f] += factor * row[f]
