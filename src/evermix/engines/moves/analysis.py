@@ -4,6 +4,7 @@ Full variational inference on a few thousand rows, each standing for many, from 
 other, with merges wherever they raise the bound.
 """
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ __all__ = ["Clusters", "analyse", "refine", "valued"]
 
 ROUNDS = 12  # of merges
 LAPS = 4  # between merges
+STARTS = 24  # of the search for the best pairs
 LEAST = 1e-2  # rows below which a cluster of a sample is dropped
 
 
@@ -95,17 +97,61 @@ def _merged(model: Model, sample: Sample, found: Clusters, r: Array) -> Clusters
     a, b = np.triu_indices(K, 1)
     alone = log_evidence(model, found.mass, found.stats)
     fused = log_evidence(model, found.mass[a] + found.mass[b], found.stats[a] + found.stats[b])
-    gain = fused - alone[a] - alone[b] + fused_sticks(model, found.mass, np.stack([a, b], axis=1))
-    taken: set[int] = set()
-    for p in np.argsort(-gain):
-        i, j = int(a[p]), int(b[p])
-        if not gain[p] > 0:
-            break
-        if i in taken or j in taken:
-            continue
+    gain = np.zeros((K, K))
+    gain[a, b] = fused - alone[a] - alone[b]
+    gain[a, b] += fused_sticks(model, found.mass, np.stack([a, b], axis=1))
+    any_merged = False
+    for i, j in _matching(np.maximum(gain, gain.T)):
         both = r[:, i] + r[:, j]
         left = sample.weights @ (-both * np.log(np.where(both > 0, both, 1.0)))
-        if gain[p] + left - found.entropy[i] - found.entropy[j] > 0:
-            taken |= {i, j}
+        if gain[min(i, j), max(i, j)] + left - found.entropy[i] - found.entropy[j] > 0:
+            any_merged = True
             r[:, i], r[:, j] = both, 0.0
-    return valued(model, sample, r)[0] if taken else None
+    return valued(model, sample, r)[0] if any_merged else None
+
+
+def _matching(gain: Array) -> list[tuple[int, int]]:
+    """Return disjoint pairs with positive gains, of a symmetric matrix (K, K), that sum to much.
+
+    The best pair that is left first, by more and more distorted gains; then two pairs exchange
+    partners as long as that is better. The best of several is nearly always the best of all.
+    """
+    worth = np.maximum(np.nan_to_num(gain), 0.0)
+    (some,) = np.nonzero(worth.any(axis=1))
+    K = len(some) + len(some) % 2  # the last may be alone
+    worth = np.pad(worth[np.ix_(some, some)], (0, K - len(some)))
+    found = [_greedy(worth)]
+    if np.count_nonzero(worth) > K:  # else no cluster has two that it could go with
+        rng = np.random.default_rng(0)
+        for power in range(STARTS):
+            noise = rng.random((K, K))
+            found.append(_exchanged(worth, _greedy(worth * (noise + noise.T) ** power)))
+    pairs = max(found, key=lambda pairs: sum(worth[a, b] for a, b in pairs))
+    return [(int(some[a]), int(some[b])) for a, b in pairs if worth[a, b] > 0]
+
+
+def _greedy(worth: Array) -> list[tuple[int, int]]:
+    """Return disjoint pairs of all, the best of what is left first."""
+    left = worth - np.diag(np.full(len(worth), np.inf))
+    pairs = []
+    for _ in range(len(worth) // 2):
+        i, j = np.unravel_index(np.argmax(left), left.shape)
+        pairs.append((int(i), int(j)))
+        left[[i, j], :] = left[:, [i, j]] = -np.inf
+    return pairs
+
+
+def _exchanged(worth: Array, pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return pairs after exchanges of partners, as long as they are worth more."""
+    table = worth.tolist()
+    better = True
+    while better:
+        better = False
+        for p, q in itertools.combinations(range(len(pairs)), 2):
+            (a, b), (c, d) = pairs[p], pairs[q]
+            now = table[a][b] + table[c][d]
+            for e, f in ((c, d), (d, c)):
+                if table[a][e] + table[b][f] > now * (1 + 1e-12):
+                    now = table[a][e] + table[b][f]
+                    pairs[p], pairs[q], better = (a, e), (b, f), True
+    return pairs
