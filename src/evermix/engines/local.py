@@ -98,6 +98,18 @@ class Summary(NamedTuple):
     log_norm: Array  # (N,) log of the sum over clusters of exp(expected log joint)
 
 
+EACH_ROW = ("owner", "child_owner", "share", "log_norm")  # entries that are no sums
+
+
+class Children(NamedTuple):
+    """What the children of trials hold, and which is nearest to each row; -1 outside trials."""
+
+    mass: Array  # (C,)
+    sums: Array  # (C, F)
+    entropy: Array  # (C,)
+    owner: Array  # (N,)
+
+
 def believe(model: Model, mass: Array, stats: Array) -> Beliefs:
     """Return what is believed of clusters with this mass (K,) and these statistics (K, S)."""
     family, prior = model.family, model.prior
@@ -149,42 +161,48 @@ def summarise(
 ) -> Summary:
     """Share the rows of a batch among the clusters, and sum up."""
 
-    def part(rows: slice) -> tuple[Array, ...]:
+    def part(rows: slice) -> Summary:
         return _part(model, beliefs, Batch(batch.X[rows, :], batch.weights[rows]), plan, top)
 
-    parts = side_by_side(part, model.family.chunks(batch.X, len(beliefs.intercepts)))
-    columns = list(zip(*parts, strict=True))
-    totals = [host(sum(values[1:], values[0])) for values in columns[:7]]
-    lists = [np.concatenate([host(part) for part in values]) for values in columns[7:]]
-    return Summary(*totals, *lists)
+    return _joined(side_by_side(part, model.family.chunks(batch.X, len(beliefs.intercepts))))
 
 
-def _part(
-    model: Model, beliefs: Beliefs, batch: Batch, plan: Plan, top: int | None
-) -> tuple[Array, ...]:
-    """Return the entries of a summary of a few rows."""
+def _joined(parts: list[Summary]) -> Summary:
+    """Return the summary of all parts, in the memory of the host."""
+    columns = zip(Summary._fields, zip(*parts, strict=True), strict=True)
+    return Summary(
+        **{
+            name: np.concatenate([host(part) for part in column])
+            if name in EACH_ROW
+            else host(sum(column[1:], column[0]))
+            for name, column in columns
+        }
+    )
+
+
+def _part(model: Model, beliefs: Beliefs, batch: Batch, plan: Plan, top: int | None) -> Summary:
+    """Return the summary of a few rows."""
     F = model.family.features(batch.X)
     xp, w = namespace(batch.weights), batch.weights[:, None]
     scores = F @ alike(beliefs.slopes.T, w)
     scores += alike(beliefs.intercepts, w)
     shared = share(scores, batch.weights, top)
-    r, mass = shared.shares, shared.mass
     sums = _weighted(shared, batch.weights, F)
-    a, b = (xp.take(r, alike(plan.pairs[:, side], w), axis=1) for side in (0, 1))
-    pairs = xp.sum(w * _entropy(a + b), axis=0)
-    slots = _slots(plan, r, top)
-    children = [
-        _children(trial, F, r, w, mass, sums, most)
-        for trial, most in zip(plan.trials, slots, strict=True)
-    ]
-    offsets = np.cumsum([0] + [len(trial.children.intercepts) for trial in plan.trials])
-    child_owner = alike(np.full(F.shape[0], -1), w)
-    for first, found in zip(offsets, children, strict=False):
-        child_owner = xp.where(found[3] >= 0, found[3] + int(first), child_owner)
-    joined = [xp.concat(column, axis=0) for column in list(zip(*children, strict=True))[:3]]
-    empty = [alike(np.zeros(shape), w) for shape in (0, (0, beliefs.slopes.shape[1]), 0)]
-    summed = mass, sums, shared.entropy, pairs, *(joined or empty)
-    return *summed, shared.owner, child_owner, shared.best, shared.log_norm
+    a, b = (xp.take(shared.shares, alike(plan.pairs[:, side], w), axis=1) for side in (0, 1))
+    young = _young(plan, F, shared, w, sums, top)
+    return Summary(
+        mass=shared.mass,
+        sums=sums,
+        entropy=shared.entropy,
+        pairs=xp.sum(w * _entropy(a + b), axis=0),
+        child_mass=young.mass,
+        child_sums=young.sums,
+        child_entropy=young.entropy,
+        owner=shared.owner,
+        child_owner=young.owner,
+        share=shared.best,
+        log_norm=shared.log_norm,
+    )
 
 
 def _weighted(shared: Shares, weights: Array, F: Array) -> Array:
@@ -219,14 +237,38 @@ def _largest(scores: Array, most: Array) -> Array:
     return xp.where(scores >= least, scores, -xp.inf)
 
 
+def _young(
+    plan: Plan, F: Array, shared: Shares, w: Array, sums: Array, top: int | None
+) -> Children:
+    """Return the children of all trials of a plan, one trial after another."""
+    xp = namespace(w)
+    owner = alike(np.full(F.shape[0], -1), w)
+    if not plan.trials:
+        return Children(alike(np.zeros(0), w), sums[:0, :], alike(np.zeros(0), w), owner)
+    slots = _slots(plan, shared.shares, top)
+    found = [
+        _children(trial, F, shared, w, sums, most)
+        for trial, most in zip(plan.trials, slots, strict=True)
+    ]
+    first = 0
+    for some in found:
+        owner = xp.where(some.owner >= 0, some.owner + first, owner)
+        first += some.mass.shape[0]
+    joined = [
+        xp.concat(column, axis=0) for column in zip(*(some[:3] for some in found), strict=True)
+    ]
+    return Children(*joined, owner)
+
+
 def _children(
-    trial: Trial, F: Array, r: Array, w: Array, mass: Array, sums: Array, slots: Array | None
-) -> tuple[Array, Array, Array, Array]:
-    """Return mass, sums and entropy of the children of a trial, and each row's nearest child.
+    trial: Trial, F: Array, shared: Shares, w: Array, sums: Array, slots: Array | None
+) -> Children:
+    """Return the children of a trial.
 
     Rows of which the parents hold next to nothing go to the first child, the largest. Others are
     shared among all children, or among the nearest ``slots`` (N,) of them.
     """
+    r = shared.shares
     xp = namespace(r)
     parents = alike(trial.parents, r)
     whole = xp.sum(xp.take(r, parents, axis=1), axis=1)
@@ -239,17 +281,16 @@ def _children(
     rc = held * share(scores, weight[:, 0]).shares
     first = alike(np.eye(1, rc.shape[1])[0], r)
     child_mass, child_sums = xp.sum(weight * rc, axis=0), (weight * rc).T @ part
-    left_mass = xp.sum(xp.take(mass, parents)) - xp.sum(child_mass)
+    left_mass = xp.sum(xp.take(shared.mass, parents)) - xp.sum(child_mass)
     left_sums = xp.sum(xp.take(sums, parents, axis=0), axis=0) - xp.sum(child_sums, axis=0)
     rest = xp.sum(xp.where(whole > HELD, 0.0, w[:, 0] * _entropy(whole)))
-    entropy = xp.sum(weight * _entropy(rc), axis=0) + first * rest
     nearest = np.full(r.shape[0], -1)
     nearest[host(rows)] = host(xp.argmax(rc, axis=1))
-    return (
-        child_mass + first * left_mass,
-        child_sums + first[:, None] * left_sums,
-        entropy,
-        xp.where(whole > 0.5, alike(nearest, r), -1),
+    return Children(
+        mass=child_mass + first * left_mass,
+        sums=child_sums + first[:, None] * left_sums,
+        entropy=xp.sum(weight * _entropy(rc), axis=0) + first * rest,
+        owner=xp.where(whole > 0.5, alike(nearest, r), -1),
     )
 
 
