@@ -254,10 +254,8 @@ def _young(
     for some in found:
         owner = xp.where(some.owner >= 0, some.owner + first, owner)
         first += some.mass.shape[0]
-    joined = [
-        xp.concat(column, axis=0) for column in zip(*(some[:3] for some in found), strict=True)
-    ]
-    return Children(*joined, owner)
+    masses, totals, entropies, _ = zip(*found, strict=True)
+    return Children(xp.concat(masses), xp.concat(totals), xp.concat(entropies), owner)
 
 
 def _children(
