@@ -39,7 +39,7 @@ class Size(NamedTuple):
     batches: int = 100
     laps: int = 200  # with births and merges
     fixed_laps: int = 60  # with clusters that stay
-    births: int = 3
+    births: int = 2
     memoized: int = 2
     full: int = 10
     stochastic: tuple[int, int, int] = (4, 3, 3)  # at the rates a, b and c

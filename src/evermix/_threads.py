@@ -9,10 +9,10 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cache
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from threadpoolctl import ThreadpoolController
 
@@ -21,14 +21,14 @@ __all__ = ["cuts", "side_by_side"]
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-
 AT_ONCE = 2  # parts that threads may work on at the same time, at least
 
 
 def cuts(n: int, size: int) -> list[slice]:
-    """Cut n rows into parts of at most ``size``: one, or a multiple of ``AT_ONCE`` of them.
+    """Cut n rows into parts of about the same length, at most ``size`` or 1.
 
-    They do not depend on the number of threads, nor does what is summed over them.
+    There is one part, or ``AT_ONCE`` of them for every so many parts of that size. They do not
+    depend on the number of threads, nor does what is summed over them.
     """
     parts = 1 if n <= size else -(-n // (AT_ONCE * max(size, 1))) * AT_ONCE
     parts = min(parts, max(n, 1))
@@ -39,31 +39,77 @@ def side_by_side(function: Callable[[Item], Result], items: Iterable[Item]) -> l
     """Return what a function makes of each item, in their order.
 
     As many threads as the BLAS would use go through the items, so ``threadpool_limits`` and
-    OPENBLAS_NUM_THREADS and the like hold for them as well.
+    OPENBLAS_NUM_THREADS and the like hold for them as well. One call at a time has them; others,
+    and calls from within parts, go through their items alone.
     """
     items = list(items)
     todo = deque(range(len(items)))
     results: dict[int, Result] = {}
 
     def work() -> None:
-        while todo:
+        while True:
             try:
                 place = todo.popleft()
-            except IndexError:  # another thread took the last one
+            except IndexError:
                 return
-            results[place] = function(items[place])
+            try:
+                results[place] = function(items[place])
+            except BaseException:
+                todo.clear()  # nobody need go on
+                raise
 
-    with _BLAS.alone() as threads:
-        helpers = min(threads, len(items)) - 1
-        futures = [_pool().submit(work) for _ in range(helpers)]
+    with _blas_alone() as threads:
+        helpers = _help(work, min(threads, len(items)) - 1)
         try:
             work()
         finally:
-            todo.clear()  # all taken, unless there was an error
-            for future in futures:
-                if not future.cancel():  # those that are busy elsewhere are not waited for
-                    future.result()
+            todo.clear()
+            busy = [helper for helper in helpers if not helper.cancel()]
+            wait(busy)
+        for helper in busy:
+            helper.result()
     return [results[place] for place in range(len(items))]
+
+
+def _help(work: Callable[[], None], count: int) -> list[Future[None]]:
+    """Let some threads do work as well, each with the BLAS on one thread."""
+
+    def limited() -> None:
+        with _blas().limit(limits=1):  # some libraries have a limit of their own in each thread
+            work()
+
+    helpers: list[Future[None]] = []
+    try:
+        for _ in range(count):
+            helpers.append(_pool().submit(limited))
+    except RuntimeError:  # the interpreter is about to end, or the system has no more threads
+        pass
+    return helpers
+
+
+@contextmanager
+def _blas_alone() -> Iterator[int]:
+    """Keep the BLAS on one thread; gives the number of threads that may work instead."""
+    if not _BUSY.acquire(blocking=False):
+        yield 1
+        return
+    try:
+        threads = _blas_threads()
+        with _blas().limit(limits=1):
+            # Another thread of the program may be the one whose limits count.
+            yield threads if _blas_threads() == 1 else 1
+    finally:
+        _BUSY.release()
+
+
+def _blas_threads() -> int:
+    return max((library.num_threads or 1 for library in _blas().lib_controllers), default=1)
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    """Return what sets the threads of the BLAS; to find its libraries takes milliseconds."""
+    return ThreadpoolController().select(user_api="blas")
 
 
 @cache
@@ -72,43 +118,15 @@ def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(os.cpu_count(), "evermix")
 
 
+_BUSY = threading.Lock()
+
+
+def _renew() -> None:
+    """A child process has none of its parent's threads, and nobody is busy in it."""
+    global _BUSY
+    _BUSY = threading.Lock()
+    _pool.cache_clear()
+
+
 if hasattr(os, "register_at_fork"):  # not on Windows
-    os.register_at_fork(after_in_child=_pool.cache_clear)  # a child process has none of them
-
-
-class _Blas:
-    """Keeps the BLAS on one thread as long as anyone wants it; its setting is the process's."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._users = 0
-        self._threads = 1
-        self._limits: Any = None
-
-    @contextmanager
-    def alone(self) -> Iterator[int]:
-        """Keep the BLAS on one thread; gives the number that it would have used."""
-        with self._lock:
-            if self._users == 0:
-                blas = _blas()
-                found = [library.num_threads for library in blas.lib_controllers]
-                self._threads = max(found, default=1)
-                self._limits = blas.limit(limits=1) if self._threads > 1 else None
-            self._users += 1
-            threads = self._threads
-        try:
-            yield threads
-        finally:
-            with self._lock:
-                self._users -= 1
-                if self._users == 0 and self._limits is not None:
-                    self._limits.restore_original_limits()
-
-
-_BLAS = _Blas()
-
-
-@cache
-def _blas() -> ThreadpoolController:
-    """Return what sets the threads of the BLAS; to find its libraries takes milliseconds."""
-    return ThreadpoolController().select(user_api="blas")
+    os.register_at_fork(after_in_child=_renew)

@@ -1,7 +1,9 @@
 """Parts side by side: in order, whatever the threads, and the BLAS is left as it was."""
 
 import multiprocessing
+import os
 import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -16,6 +18,11 @@ def blas_threads():
     ]
 
 
+def need_two():
+    if min(blas_threads(), default=1) < 2:
+        pytest.skip("the BLAS has one thread")
+
+
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_results_come_in_the_order_of_the_items(threads):
     with threadpool_limits(threads):
@@ -24,50 +31,105 @@ def test_results_come_in_the_order_of_the_items(threads):
         assert side_by_side(abs, []) == []
 
 
-def test_threads_share_the_items_and_the_blas_has_one_meanwhile():
+def meeting():
+    """Return a part that only ends when two threads are in it at once, and tells of itself."""
     meet = threading.Barrier(2, timeout=30)
 
     def part(_):
-        meet.wait()  # unless both are at work at once, this fails
+        meet.wait()
         return threading.get_ident(), max(blas_threads())
 
+    return part
+
+
+def test_threads_share_the_items_and_the_blas_has_one_meanwhile():
     with threadpool_limits(2):
-        if max(blas_threads(), default=1) < 2:
-            pytest.skip("the BLAS has one thread")
-        found = side_by_side(part, range(2))
+        need_two()
+        found = side_by_side(meeting(), range(2))
         assert set(blas_threads()) == {2}
     assert len({ident for ident, _ in found}) == 2
     assert {count for _, count in found} == {1}
 
 
-def test_many_callers_at_once_leave_the_blas_as_it_was():
+def test_callers_that_overlap_leave_the_blas_as_it_was():
+    """One enters first and leaves first; the other is served without the threads."""
+    need_two()
+    before, inside, leave = blas_threads(), threading.Event(), threading.Event()
+    left, end = threading.Event(), threading.Event()
+
+    def wait_inside(_):
+        inside.set()
+        assert leave.wait(30)
+        return max(blas_threads())
+
+    def first():
+        counts.extend(side_by_side(wait_inside, [0]))
+        left.set()
+        end.wait(30)
+
+    counts = []
+    caller = threading.Thread(target=first)
+    caller.start()
+    assert inside.wait(30)
+
+    def second(_):
+        leave.set()
+        assert left.wait(30)
+        return True
+
+    assert side_by_side(second, [0]) == [True]
+    assert counts == [1]
+    assert blas_threads() == before  # while the other caller is still there
+    end.set()
+    caller.join()
+    with threadpool_limits(1):
+        assert set(blas_threads()) == {1}
+    assert blas_threads() == before
+
+
+def test_where_another_thread_sets_the_limits_parts_go_one_by_one():
+    """threadpoolctl heeds the thread that came first; a part must never meet a busy BLAS."""
+    need_two()
+    found = []
+
+    def other():
+        idents = side_by_side(lambda _: (threading.get_ident(), max(blas_threads())), range(4))
+        found.extend(idents)
+
     with threadpool_limits(2):
-        before = blas_threads()
-        callers = [
-            threading.Thread(
-                target=lambda: [side_by_side(np.sum, [np.ones(9)] * 4) for _ in range(50)]
-            )
-            for _ in range(4)
-        ]
-        for caller in callers:
-            caller.start()
-        for caller in callers:
-            caller.join()
-        assert blas_threads() == before
+        caller = threading.Thread(target=other)
+        caller.start()
+        caller.join()
+        assert set(blas_threads()) == {2}
+    counts = {count for _, count in found}
+    assert counts == {1} or len({ident for ident, _ in found}) == 1
 
 
 def test_an_error_is_raised_and_nothing_is_left_behind():
+    done = []
+
     def part(x):
         if x == 3:
             raise ValueError("three")
+        done.append(x)
         return x
 
     with threadpool_limits(2):
         before = blas_threads()
         with pytest.raises(ValueError, match="three"):
-            side_by_side(part, range(8))
+            side_by_side(part, range(1000))
         assert blas_threads() == before
+        assert len(done) < 1000  # the others stop too
         assert side_by_side(part, [1, 2]) == [1, 2]
+
+
+@pytest.mark.parametrize("error", [IndexError, KeyboardInterrupt, StopIteration])
+def test_errors_of_any_kind_are_raised(error):
+    def part(x):
+        raise error
+
+    with pytest.raises(error):
+        side_by_side(part, range(4))
 
 
 def test_parts_may_have_parts():
@@ -78,18 +140,35 @@ def test_parts_may_have_parts():
 
 def _child(answer):
     with threadpool_limits(2):
-        answer.put(side_by_side(abs, [-1, -2, -3]))
+        answer.put(len({ident for ident, _ in side_by_side(meeting(), range(2))}))
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_a_forked_process_has_threads_of_its_own():
+    """Also one that was forked while another thread was at work."""
     with threadpool_limits(2):
-        side_by_side(abs, range(4))
+        need_two()
+        side_by_side(meeting(), range(2))
+    inside, leave = threading.Event(), threading.Event()
+
+    def wait_inside(_):
+        inside.set()
+        leave.wait(60)
+
+    caller = threading.Thread(target=side_by_side, args=(wait_inside, [0]))
+    caller.start()
+    assert inside.wait(30)
     context = multiprocessing.get_context("fork")
     answer = context.Queue()
-    child = context.Process(target=_child, args=(answer,))
-    child.start()
-    assert answer.get(timeout=60) == [1, 2, 3]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Python 3.12 warns of forks with threads
+        child = context.Process(target=_child, args=(answer,))
+        child.start()
+    threads = answer.get(timeout=60)
     child.join()
+    leave.set()
+    caller.join()
+    assert threads == 2
 
 
 @pytest.mark.parametrize("n", [0, 1, 7, 100, 101])

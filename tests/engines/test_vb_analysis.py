@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 
-from evermix.engines.moves.analysis import _greedy, _matching
+from evermix.engines.moves import analysis
+from evermix.engines.moves.analysis import _greedy, _matching, valued
+from evermix.engines.seeding import Sample
+from evermix.families import Gaussian
+from evermix.model import Model
+from evermix.priors import DP
 
 
 def best_total(gain, left=None):
@@ -44,6 +49,23 @@ def test_the_best_pair_is_not_always_part_of_the_best_pairs():
         gain[a, b] = gain[b, a] = value
     assert total(gain, _matching(gain)) == 6474 + 3970 + 3032 + 1293
     assert total(np.maximum(gain, 0), _greedy(np.maximum(gain, 0.0))) == 6474 + 4090 + 3970
+
+
+def test_a_pair_that_is_no_gain_after_all_does_not_block_the_next_best(monkeypatch):
+    """Three clusters of the same kind; the two that are most alike must not become one."""
+    X = np.random.default_rng(0).normal(size=(150, 2))
+    model = Model(Gaussian(scale=np.eye(2)).candidates(X)[0], DP(1.0))
+    sample = Sample(model.family, X, np.ones(150))
+    r = np.zeros((150, 3))
+    r[:120, :2], r[120:, 2] = 0.5, 1.0
+    found, shares = valued(model, sample, r)
+
+    def lost(sample, found, r, i, j):
+        return np.inf if {i, j} == {0, 1} else 0.0
+
+    monkeypatch.setattr(analysis, "_entropy_lost", lost)
+    fewer = analysis._merged(model, sample, found, shares)
+    np.testing.assert_allclose(np.sort(fewer.mass), [60.0, 90.0])
 
 
 def test_what_is_not_a_number_is_no_gain():

@@ -16,10 +16,12 @@ from evermix.engines.base import Batch
 from evermix.engines.local import FEW, NO_PLAN, Plan, Trial, believe, share, summarise
 from evermix.families import (
     FAMILIES,
+    Gaussian,
     _wishart,
     base,
 )
 from evermix.kernels.shares import LEAST
+from evermix.model import Model
 from evermix.priors import DP
 from oracles import best_log_shares, sums_of
 
@@ -151,19 +153,23 @@ def test_parts_add_up_to_the_whole(name, top, monkeypatch):
     assert_close(case.summary(top=top), whole)
 
 
-@every_family
-def test_threads_change_no_bit(name, monkeypatch):
-    monkeypatch.setattr(base, "CHUNK", 1)
-    monkeypatch.setattr(local, "BLOCK", 1)
-    case = Case(name)
-    for threads in (1, 2):
-        with threadpool_limits(threads):
-            beliefs = believe(case.model, case.mass, case.stats)
-            found = [*beliefs, *case.summary()]
-        if threads == 1:
-            want = found
-        for ours, theirs in zip(found, want, strict=True):
-            np.testing.assert_array_equal(ours, theirs)
+def test_threads_change_no_bit(monkeypatch):
+    """In products large enough for a BLAS to share them out; whole, and cut."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 12))
+    model = Model(Gaussian(scale=np.eye(12)).candidates(X)[0], DP(1.0))
+    r = rng.dirichlet(np.ones(24), size=3000)
+    mass, stats = r.sum(axis=0), model.family.accumulate(X, r)
+    for chunk in (2**20, 1):
+        monkeypatch.setattr(base, "CHUNK", chunk)
+        monkeypatch.setattr(local, "BLOCK", chunk)
+        found = []
+        for threads in (1, 2):
+            with threadpool_limits(threads):
+                beliefs = believe(model, mass, stats)
+                found.append([*beliefs, *summarise(model, beliefs, Batch(X, np.ones(3000)))])
+        for one, two in zip(*found, strict=True):
+            np.testing.assert_array_equal(one, two)
 
 
 @every_family

@@ -149,7 +149,7 @@ def share(scores: Array, weights: Array, top: int | None = None) -> Shares:
         shares=shares,
         mass=xp.sum(held, axis=0),
         entropy=-xp.sum(held * xp.where(shares > 0, logs, 0.0), axis=0),
-        owner=xp.argmax(shares, axis=1),
+        owner=xp.argmax(scores, axis=1),
         best=xp.max(shares, axis=1),
         log_norm=(peak + xp.log(total))[:, 0],
         few=False,
@@ -164,7 +164,9 @@ def summarise(
     def part(rows: slice) -> Summary:
         return _part(model, beliefs, Batch(batch.X[rows, :], batch.weights[rows]), plan, top)
 
-    return _joined(side_by_side(part, model.family.chunks(batch.X, len(beliefs.intercepts))))
+    chunks = model.family.chunks(batch.X, len(beliefs.intercepts))
+    here = is_numpy(batch.weights)  # elsewhere, what a thread may use is not what its caller may
+    return _joined(side_by_side(part, chunks) if here else [part(rows) for rows in chunks])
 
 
 def _joined(parts: list[Summary]) -> Summary:

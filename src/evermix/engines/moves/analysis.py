@@ -100,14 +100,23 @@ def _merged(model: Model, sample: Sample, found: Clusters, r: Array) -> Clusters
     gain = np.zeros((K, K))
     gain[a, b] = fused - alone[a] - alone[b]
     gain[a, b] += fused_sticks(model, found.mass, np.stack([a, b], axis=1))
-    any_merged = False
-    for i, j in _matching(np.maximum(gain, gain.T)):
-        both = r[:, i] + r[:, j]
-        left = sample.weights @ (-both * np.log(np.where(both > 0, both, 1.0)))
-        if gain[min(i, j), max(i, j)] + left - found.entropy[i] - found.entropy[j] > 0:
-            any_merged = True
-            r[:, i], r[:, j] = both, 0.0
-    return valued(model, sample, r)[0] if any_merged else None
+    gain += gain.T
+    while pairs := _matching(gain):
+        kept = [pair for pair in pairs if gain[pair] > _entropy_lost(sample, found, r, *pair)]
+        for i, j in kept:
+            r[:, i], r[:, j] = r[:, i] + r[:, j], 0.0
+        if kept:
+            return valued(model, sample, r)[0]
+        for i, j in pairs:
+            gain[i, j] = gain[j, i] = 0.0
+    return None
+
+
+def _entropy_lost(sample: Sample, found: Clusters, r: Array, i: int, j: int) -> float:
+    """Return by how much the entropy of two clusters is more than that of their union."""
+    both = r[:, i] + r[:, j]
+    left = sample.weights @ (-both * np.log(np.where(both > 0, both, 1.0)))
+    return float(found.entropy[i] + found.entropy[j] - left)
 
 
 def _matching(gain: Array) -> list[tuple[int, int]]:
@@ -116,12 +125,12 @@ def _matching(gain: Array) -> list[tuple[int, int]]:
     The best pair that is left first, by more and more distorted gains; then two pairs exchange
     partners as long as that is better. The best of several is nearly always the best of all.
     """
-    worth = np.maximum(np.nan_to_num(gain), 0.0)
+    worth = np.maximum(np.nan_to_num(gain, posinf=0.0), 0.0)
     (some,) = np.nonzero(worth.any(axis=1))
     K = len(some) + len(some) % 2  # the last may be alone
     worth = np.pad(worth[np.ix_(some, some)], (0, K - len(some)))
     found = [_greedy(worth)]
-    if np.count_nonzero(worth) > K:  # else no cluster has two that it could go with
+    if np.count_nonzero(worth) > K:  # else the best of what is left is the best of all
         rng = np.random.default_rng(0)
         for power in range(STARTS):
             noise = rng.random((K, K))
