@@ -35,6 +35,7 @@ __all__ = [
     "believe",
     "share",
     "summarise",
+    "weighted",
 ]
 
 BLOCK = 2**17  # statistics of clusters taken at a time: 1 MB, to stay in fast memory
@@ -189,7 +190,7 @@ def _part(model: Model, beliefs: Beliefs, batch: Batch, plan: Plan, top: int | N
     scores = F @ alike(beliefs.slopes.T, w)
     scores += alike(beliefs.intercepts, w)
     shared = share(scores, batch.weights, top)
-    sums = _weighted(shared, batch.weights, F)
+    sums = weighted(shared, batch.weights, F)
     a, b = (xp.take(shared.shares, alike(plan.pairs[:, side], w), axis=1) for side in (0, 1))
     young = _young(plan, F, shared, w, sums, top)
     return Summary(
@@ -207,7 +208,7 @@ def _part(model: Model, beliefs: Beliefs, batch: Batch, plan: Plan, top: int | N
     )
 
 
-def _weighted(shared: Shares, weights: Array, F: Array) -> Array:
+def weighted(shared: Shares, weights: Array, F: Array) -> Array:
     """Return sums (K, F) of features F (N, F) of rows with weights (N,)."""
     if shared.few and isinstance(F, np.ndarray):
         sums = np.zeros((shared.shares.shape[1], F.shape[1]))

@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from evermix._threads import side_by_side
 from evermix._xp import Array
 from evermix.engines.bound import fused_sticks, log_evidence
-from evermix.engines.local import Beliefs, believe, share
+from evermix.engines.local import Beliefs, believe, share, weighted
 from evermix.engines.seeding import Sample, seed
 from evermix.model import Model
 from evermix.priors.base import HasSticks
@@ -61,25 +62,43 @@ def refine(model: Model, sample: Sample, found: Clusters, merge: bool = True) ->
 def _settled(model: Model, sample: Sample, found: Clusters) -> tuple[Clusters, Array]:
     """Make a few laps of full variational inference; return also the shares (N, K)."""
     for _ in range(LAPS):
-        beliefs = found.beliefs(model)
-        scores = sample.features @ beliefs.slopes.T + beliefs.intercepts
         before = found.value
-        found, r = valued(model, sample, share(scores, sample.weights).shares)
+        found, r = _improved(model, sample, found.beliefs(model))
         if found.value - before < 1e-5 * len(sample):
             break
     return found, r
 
 
+def _improved(model: Model, sample: Sample, beliefs: Beliefs) -> tuple[Clusters, Array]:
+    """Share the rows of a sample once, and return the clusters and their shares (N, K)."""
+
+    def part(rows: slice) -> tuple[Array, Array, Array, Array]:
+        features, weights = sample.features[rows], sample.weights[rows]
+        scores = features @ beliefs.slopes.T
+        scores += beliefs.intercepts
+        shared = share(scores, weights)
+        return shared.shares, shared.mass, shared.entropy, weighted(shared, weights, features)
+
+    chunks = model.family.chunks(sample.X, len(beliefs.intercepts))
+    r, mass, entropy, sums = zip(*side_by_side(part, chunks), strict=True)
+    return _ordered(model, sample, np.concatenate(r), sum(mass), sum(sums), sum(entropy))
+
+
 def valued(model: Model, sample: Sample, r: Array) -> tuple[Clusters, Array]:
     """Return the clusters that shares r (N, K) make, the largest first, and their shares."""
-    mass = sample.weights @ r
+    wr = sample.weights[:, None] * r
+    entropy = -np.sum(wr * np.log(np.where(r > 0, r, 1.0)), axis=0)
+    return _ordered(model, sample, r, wr.sum(axis=0), wr.T @ sample.features, entropy)
+
+
+def _ordered(
+    model: Model, sample: Sample, r: Array, mass: Array, sums: Array, entropy: Array
+) -> tuple[Clusters, Array]:
+    """Return clusters and shares, the largest first, without those that hold next to nothing."""
     order = np.argsort(-mass, kind="stable")
     order = order[mass[order] > LEAST * sample.weights.min()]
-    r, mass = r[:, order], mass[order]
-    wr = sample.weights[:, None] * r
-    stats = model.family.from_features(wr.T @ sample.features)
-    entropy = -np.sum(wr * np.log(np.where(r > 0, r, 1.0)), axis=0)
-    return _with_value(model, mass, stats, entropy), r
+    stats = model.family.from_features(sums[order])
+    return _with_value(model, mass[order], stats, entropy[order]), r[:, order]
 
 
 def _with_value(model: Model, mass: Array, stats: Array, entropy: Array) -> Clusters:
