@@ -4,8 +4,8 @@ Everything above writes ``xp = namespace(x)`` and then the array API standard, s
 maths runs on any array library.
 """
 
+import importlib
 import math
-from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import array_api_compat
@@ -16,6 +16,7 @@ __all__ = [
     "Array",
     "alike",
     "digamma",
+    "doubled",
     "gammaln",
     "host",
     "is_numpy",
@@ -49,20 +50,34 @@ def host(x: Array) -> Array:
 
 
 def alike(values: Array, x: Array) -> Array:
-    """Return a NumPy array as one of the library of ``x``, where ``x`` is."""
+    """Return a NumPy array as one of the library of ``x``, where ``x`` is.
+
+    Real numbers get the precision of ``x``, if that has real numbers too.
+    """
     if is_numpy(x):
         return values
-    return namespace(x).asarray(values, device=array_api_compat.device(x))
+    xp = namespace(x)
+    real = values.dtype.kind == "f" and xp.isdtype(x.dtype, "real floating")
+    dtype = x.dtype if real else None
+    return xp.asarray(values, dtype=dtype, device=array_api_compat.device(x))
+
+
+def doubled(x: Array) -> Array:
+    """Return an array in double precision."""
+    if is_numpy(x):
+        return x.astype(np.float64, copy=False)
+    xp = namespace(x)
+    return xp.astype(x, xp.float64, copy=False)
 
 
 def gammaln(x: Array) -> Array:
     """Log of the gamma function."""
-    return _by_scipy(special.gammaln, x)
+    return _special("gammaln", x)
 
 
 def digamma(x: Array) -> Array:
     """Derivative of the log gamma function."""
-    return _by_scipy(special.digamma, x)
+    return _special("digamma", x)
 
 
 def multigammaln(x: Array, dim: int) -> Array:
@@ -83,11 +98,16 @@ def logsumexp(x: Array, axis: int | None = None) -> Array:
     return special.logsumexp(x, axis=axis)
 
 
-def _by_scipy(function: Callable[[Array], Array], x: Array) -> Array:
-    """Apply a special function to a number or an array; other libraries' arrays go there and back.
+def _special(name: str, x: Array) -> Array:
+    """Apply a special function to a number or an array, where that is.
 
-    They hold hyperparameters of clusters, not data: there are few of them.
+    Arrays of libraries that have no such function go to the host and back.
     """
+    if array_api_compat.is_torch_array(x):
+        return getattr(importlib.import_module("torch.special"), name)(x)
+    if array_api_compat.is_cupy_array(x):
+        return getattr(importlib.import_module("cupyx.scipy.special"), name)(x)
+    function = getattr(special, name)
     if is_numpy(x) or isinstance(x, float):
         return function(x)
     return alike(function(host(x)), x)

@@ -138,17 +138,30 @@ def test_parts_may_have_parts():
     assert got == [[x, x] for x in range(16)]
 
 
-def _child(answer):
-    with threadpool_limits(2):
-        answer.put(len({ident for ident, _ in side_by_side(meeting(), range(2))}))
+def in_child(function):
+    """Return what a function returns in a forked process."""
+    context = multiprocessing.get_context("fork")
+    answer = context.Queue()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Python 3.12 warns of forks with threads
+        child = context.Process(target=lambda: answer.put(function()))
+        child.start()
+    found = answer.get(timeout=60)
+    child.join()
+    return found
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_a_forked_process_has_threads_of_its_own():
-    """Also one that was forked while another thread was at work."""
     with threadpool_limits(2):
         need_two()
-        side_by_side(meeting(), range(2))
+        side_by_side(meeting(), range(2))  # the threads of this process are there
+        found = in_child(lambda: side_by_side(meeting(), range(2)))
+    assert len({ident for ident, _ in found}) == 2
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_process_forked_in_the_middle_of_work_is_not_stuck():
     inside, leave = threading.Event(), threading.Event()
 
     def wait_inside(_):
@@ -158,17 +171,10 @@ def test_a_forked_process_has_threads_of_its_own():
     caller = threading.Thread(target=side_by_side, args=(wait_inside, [0]))
     caller.start()
     assert inside.wait(30)
-    context = multiprocessing.get_context("fork")
-    answer = context.Queue()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Python 3.12 warns of forks with threads
-        child = context.Process(target=_child, args=(answer,))
-        child.start()
-    threads = answer.get(timeout=60)
-    child.join()
+    found = in_child(lambda: side_by_side(abs, [-1, -2, -3]))
     leave.set()
     caller.join()
-    assert threads == 2
+    assert found == [1, 2, 3]
 
 
 @pytest.mark.parametrize("n", [0, 1, 7, 100, 101])

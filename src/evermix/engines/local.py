@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from evermix._threads import cuts, side_by_side
-from evermix._xp import Array, alike, host, is_numpy, namespace, nth_largest, take_rows
+from evermix._xp import Array, alike, doubled, host, is_numpy, namespace, nth_largest, take_rows
 from evermix.engines.base import Batch
 from evermix.families.base import finite
 from evermix.kernels.rows import plain
@@ -171,16 +171,19 @@ def summarise(
 
 
 def _joined(parts: list[Summary]) -> Summary:
-    """Return the summary of all parts, in the memory of the host."""
-    columns = zip(Summary._fields, zip(*parts, strict=True), strict=True)
-    return Summary(
-        **{
-            name: np.concatenate([host(part) for part in column])
-            if name in EACH_ROW
-            else host(sum(column[1:], column[0]))
-            for name, column in columns
-        }
-    )
+    """Return the summary of all parts, in the memory of the host and in double precision.
+
+    Within a part, sums have the precision of the rows.
+    """
+    xp = namespace(parts[0].mass)
+    joined = {}
+    for name, column in zip(Summary._fields, zip(*parts, strict=True), strict=True):
+        if name in EACH_ROW:
+            joined[name] = host(xp.concat(column))
+        else:
+            first, *others = (doubled(part) for part in column)
+            joined[name] = host(sum(others, first))
+    return Summary(**joined)
 
 
 def _part(model: Model, beliefs: Beliefs, batch: Batch, plan: Plan, top: int | None) -> Summary:

@@ -19,13 +19,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from evermix._threads import cuts
-from evermix._xp import Array, alike, namespace
+from evermix._xp import Array, alike, is_numpy, namespace
 from evermix.tally import Layout, Tally
 
 __all__ = ["Family", "finite"]
 
 PAIRS = 64  # pairs of clusters fused at a time, to bound memory
 CHUNK = 2**20  # features and scores computed at a time: at most 8 MB, to stay in fast memory
+DEVICE_CHUNK = 2**27  # the same on a device that does much at once; 2,000 features of 65,000 rows
 INFINITE = 1e250  # stands in for an infinite parameter: times a statistic of zero it is zero
 
 
@@ -151,7 +152,8 @@ class Family(ABC):
         """
         n = X.shape[0]
         width = X.nnz // max(n, 1) if self.sparse else self.n_slopes
-        return cuts(n, max(CHUNK // (width + K), 64))
+        numbers = CHUNK if self.sparse or is_numpy(X) else DEVICE_CHUNK
+        return cuts(n, max(numbers // (width + K), 64))
 
     def posterior(self, stats: Array, mass: Array) -> Array:
         """Natural parameters (K, E) of clusters with statistics (K, S) and mass (K,)."""
