@@ -18,13 +18,17 @@ __all__ = [
     "digamma",
     "doubled",
     "gammaln",
+    "filled",
     "host",
+    "is_foreign",
     "is_numpy",
     "logsumexp",
     "multidigamma",
+    "multiply_into",
     "multigammaln",
     "namespace",
     "nth_largest",
+    "real",
     "take_rows",
 ]
 
@@ -42,6 +46,24 @@ def is_numpy(x: Array) -> bool:
     return isinstance(x, np.ndarray | np.generic)
 
 
+def is_foreign(x: Any) -> bool:
+    """Whether this is an array of another library that follows the standard: PyTorch, CuPy.
+
+    Those that cannot be changed in place (JAX), or are not there yet (Dask), are not meant.
+    """
+    if not array_api_compat.is_array_api_obj(x) or is_numpy(x) or sparse.issparse(x):
+        return False
+    return not (array_api_compat.is_jax_array(x) or array_api_compat.is_dask_array(x))
+
+
+def multiply_into(a: Array, b: Array, out: Array) -> None:
+    """Write a b into a part of an array.   Consumes: out."""
+    if array_api_compat.is_torch_array(out) or array_api_compat.is_cupy_array(out):
+        namespace(out).multiply(a, b, out=out)  # no copy
+    else:
+        out[...] = a * b
+
+
 def host(x: Array) -> Array:
     """Return an array of any library as a NumPy array."""
     if array_api_compat.is_torch_array(x) or array_api_compat.is_cupy_array(x):
@@ -52,14 +74,28 @@ def host(x: Array) -> Array:
 def alike(values: Array, x: Array) -> Array:
     """Return a NumPy array as one of the library of ``x``, where ``x`` is.
 
-    Real numbers get the precision of ``x``, if that has real numbers too.
+    Real numbers get the precision of ``x``, if that has real numbers too. What is there already
+    stays as it is.
     """
-    if is_numpy(x):
+    if is_numpy(x) or not is_numpy(values):
         return values
     xp = namespace(x)
     real = values.dtype.kind == "f" and xp.isdtype(x.dtype, "real floating")
     dtype = x.dtype if real else None
     return xp.asarray(values, dtype=dtype, device=array_api_compat.device(x))
+
+
+def real(x: Array) -> Array:
+    """Return an array of real numbers: as precise as they are, whole ones in double precision."""
+    return x if namespace(x).isdtype(x.dtype, "real floating") else doubled(x)
+
+
+def filled(value: float, x: Array, n: int) -> Array:
+    """Return n times the same number, (n,), where ``x`` is, and as precise if it is no integer."""
+    xp = namespace(x)
+    precise = x.dtype if xp.isdtype(x.dtype, "real floating") else xp.float64
+    dtype = xp.int64 if isinstance(value, int) else precise
+    return xp.full((n,), value, dtype=dtype, device=array_api_compat.device(x))
 
 
 def doubled(x: Array) -> Array:

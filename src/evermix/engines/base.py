@@ -150,6 +150,9 @@ class Engine(ABC):
     whole: ClassVar[bool] = False
     """Whether a batch must hold all rows."""
 
+    foreign: ClassVar[bool] = False
+    """Whether it learns rows of other array libraries where they are."""
+
     def check(self, model: Model) -> None:
         """Raise TypeError or ValueError if this engine cannot work with the model."""
         for capability in self.needs:

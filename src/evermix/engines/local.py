@@ -17,7 +17,17 @@ from typing import NamedTuple
 import numpy as np
 
 from evermix._threads import cuts, side_by_side
-from evermix._xp import Array, alike, doubled, host, is_numpy, namespace, nth_largest, take_rows
+from evermix._xp import (
+    Array,
+    alike,
+    doubled,
+    filled,
+    host,
+    is_numpy,
+    namespace,
+    nth_largest,
+    take_rows,
+)
 from evermix.engines.base import Batch
 from evermix.families.base import finite
 from evermix.kernels.rows import plain
@@ -161,13 +171,25 @@ def summarise(
     model: Model, beliefs: Beliefs, batch: Batch, plan: Plan = NO_PLAN, top: int | None = None
 ) -> Summary:
     """Share the rows of a batch among the clusters, and sum up."""
+    beliefs, plan = _beside(beliefs, batch.weights), _plan_beside(plan, batch.weights)
 
     def part(rows: slice) -> Summary:
         return _part(model, beliefs, Batch(batch.X[rows, :], batch.weights[rows]), plan, top)
 
-    chunks = model.family.chunks(batch.X, len(beliefs.intercepts))
+    chunks = model.family.chunks(batch.X, beliefs.slopes.shape[0])
     here = is_numpy(batch.weights)  # elsewhere, what a thread may use is not what its caller may
     return _joined(side_by_side(part, chunks) if here else [part(rows) for rows in chunks])
+
+
+def _beside(beliefs: Beliefs, x: Array) -> Beliefs:
+    """Return beliefs where an array is."""
+    return Beliefs(alike(beliefs.slopes, x), alike(beliefs.intercepts, x))
+
+
+def _plan_beside(plan: Plan, x: Array) -> Plan:
+    """Return a plan where an array is."""
+    trials = (Trial(alike(t.parents, x), _beside(t.children, x)) for t in plan.trials)
+    return Plan(alike(plan.pairs, x), tuple(trials))
 
 
 def _joined(parts: list[Summary]) -> Summary:
@@ -190,11 +212,11 @@ def _part(model: Model, beliefs: Beliefs, batch: Batch, plan: Plan, top: int | N
     """Return the summary of a few rows."""
     F = model.family.features(batch.X)
     xp, w = namespace(batch.weights), batch.weights[:, None]
-    scores = F @ alike(beliefs.slopes.T, w)
-    scores += alike(beliefs.intercepts, w)
+    scores = F @ beliefs.slopes.T
+    scores += beliefs.intercepts
     shared = share(scores, batch.weights, top)
     sums = weighted(shared, batch.weights, F)
-    a, b = (xp.take(shared.shares, alike(plan.pairs[:, side], w), axis=1) for side in (0, 1))
+    a, b = (xp.take(shared.shares, plan.pairs[:, side], axis=1) for side in (0, 1))
     young = _young(plan, F, shared, w, sums, top)
     return Summary(
         mass=shared.mass,
@@ -231,8 +253,8 @@ def _slots(plan: Plan, r: Array, top: int | None) -> list[Array | None]:
     xp = namespace(r)
     shared = xp.astype(r > 0, xp.int64)
     spare = max(top - r.shape[1], 0) // max(len(plan.trials), 1)
-    groups = (alike(trial.parents, r) for trial in plan.trials)
-    return [spare + xp.sum(xp.take(shared, group, axis=1), axis=1) for group in groups]
+    groups = (xp.take(shared, trial.parents, axis=1) for trial in plan.trials)
+    return [spare + xp.sum(group, axis=1) for group in groups]
 
 
 def _largest(scores: Array, most: Array) -> Array:
@@ -248,9 +270,9 @@ def _young(
 ) -> Children:
     """Return the children of all trials of a plan, one trial after another."""
     xp = namespace(w)
-    owner = alike(np.full(F.shape[0], -1), w)
+    owner = filled(-1, w, F.shape[0])
     if not plan.trials:
-        return Children(alike(np.zeros(0), w), sums[:0, :], alike(np.zeros(0), w), owner)
+        return Children(filled(0.0, w, 0), sums[:0, :], filled(0.0, w, 0), owner)
     slots = _slots(plan, shared.shares, top)
     found = [
         _children(trial, F, shared, w, sums, most)
@@ -272,14 +294,13 @@ def _children(
     Rows of which the parents hold next to nothing go to the first child, the largest. Others are
     shared among all children, or among the nearest ``slots`` (N,) of them.
     """
-    r = shared.shares
+    r, parents = shared.shares, trial.parents
     xp = namespace(r)
-    parents = alike(trial.parents, r)
     whole = xp.sum(xp.take(r, parents, axis=1), axis=1)
     (rows,) = xp.nonzero(whole > HELD)
     held, weight = xp.take(whole, rows)[:, None], xp.take(w, rows, axis=0)
     part = take_rows(F, rows)
-    scores = part @ alike(trial.children.slopes.T, r) + alike(trial.children.intercepts, r)
+    scores = part @ trial.children.slopes.T + trial.children.intercepts
     if slots is not None:
         scores = _largest(scores, xp.take(slots, rows))
     rc = held * share(scores, weight[:, 0]).shares
@@ -288,13 +309,15 @@ def _children(
     left_mass = xp.sum(xp.take(shared.mass, parents)) - xp.sum(child_mass)
     left_sums = xp.sum(xp.take(sums, parents, axis=0), axis=0) - xp.sum(child_sums, axis=0)
     rest = xp.sum(xp.where(whole > HELD, 0.0, w[:, 0] * _entropy(whole)))
-    nearest = np.full(r.shape[0], -1)
-    nearest[host(rows)] = host(xp.argmax(rc, axis=1))
+    nearest = filled(-1, w, r.shape[0])
+    if rows.shape[0]:
+        place = xp.cumulative_sum(xp.astype(whole > HELD, xp.int64)) - 1
+        nearest = xp.take(xp.argmax(rc, axis=1), xp.clip(place, 0, None))
     return Children(
         mass=child_mass + first * left_mass,
         sums=child_sums + first[:, None] * left_sums,
         entropy=xp.sum(weight * _entropy(rc), axis=0) + first * rest,
-        owner=xp.where(whole > 0.5, alike(nearest, r), -1),
+        owner=xp.where(whole > 0.5, nearest, -1),
     )
 
 

@@ -39,6 +39,7 @@ class Variational(Engine):
     top: int | None
 
     needs: ClassVar = (HasSticks,)
+    foreign: ClassVar = True
 
     def __post_init__(self) -> None:
         check_whole("laps", self.laps)

@@ -12,14 +12,16 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import _num_samples
 
-from evermix._xp import Array
+from evermix._xp import Array, host, namespace, take_rows
 from evermix.engines.base import ROWS
 from evermix.estimators.fingerprint import MARK, RowHash, one_pass_digest
 from evermix.estimators.rows import LazyRows, Rows, automatic_family, prepare_rows, stack
 from evermix.families.base import Family
 from evermix.io.chunks import Chunks
 
-__all__ = ["ChunkedRows", "MappedRows", "check_readable", "fingerprint", "same_rows"]
+__all__ = ["ChunkedRows", "ForeignRows", "MappedRows", "check_readable", "fingerprint", "same_rows"]
+
+SURVEYED = 2**16  # rows that are brought to the host at a time, to look at them once
 
 
 class MappedRows(LazyRows):
@@ -120,6 +122,45 @@ class ChunkedRows(LazyRows):
         end = self._at + self._part.shape[0]
         if end > n or next(self._parts, None) is not None:
             raise ValueError(_changed(max(end, n + 1), n, "at least "))
+
+
+class ForeignRows(LazyRows):
+    """Rows of an array of another library, which stay where they are, and as precise as they are.
+
+    Parameters
+    ----------
+    family : Family or None
+        None: what suits the first rows.
+    X : array (N, D)
+    validate : callable
+        Called as ``validate(some, first)``; returns an array (N, D) of finite numbers.
+    """
+
+    def __init__(
+        self, family: Family | None, X: Array, validate: Callable[[Any, bool], Array]
+    ) -> None:
+        if X.ndim != 2 or not X.shape[0]:
+            raise ValueError(f"wanted rows (N, D), at least one, got an array of {tuple(X.shape)}.")
+        xp = namespace(X)
+        self._X = X if xp.isdtype(X.dtype, "real floating") else xp.astype(X, xp.float64)
+        first = validate(host(X[: min(ROWS, X.shape[0]), :]), True)
+        self.family = automatic_family(first) if family is None else family
+        if self.family.sparse:
+            raise TypeError(f"{type(self.family).__name__} wants counts as a NumPy or CSR array.")
+        self._survey(self._prepared(validate))
+
+    def __getitem__(self, some: Any) -> Array:
+        """Return rows where they are for a slice, on the host for ascending numbers (M,)."""
+        if isinstance(some, slice):
+            start, stop, _ = some.indices(self._X.shape[0])  # the standard has none beyond the end
+            return self._X[start:stop, :]
+        return prepare_rows(self.family, host(take_rows(self._X, some)))
+
+    def _prepared(self, validate: Callable[[Any, bool], Array]) -> Iterator[Array]:
+        for start in range(0, self._X.shape[0], SURVEYED):
+            with _named_place(start):
+                part = validate(host(self[start : start + SURVEYED]), False)
+                yield prepare_rows(self.family, part)
 
 
 def check_readable(X: Any, lazy: bool) -> None:

@@ -11,12 +11,12 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from evermix._random import generator
-from evermix._xp import Array, logsumexp
+from evermix._xp import Array, host, is_foreign, logsumexp
 from evermix.engines.adf import ADF
 from evermix.engines.base import ROWS, Batch, Engine, Info, RowResults
 from evermix.engines.moves.prune import drop
 from evermix.engines.run import interrupts_wait, run, run_laps
-from evermix.estimators.lazy import ChunkedRows, MappedRows, check_readable
+from evermix.estimators.lazy import ChunkedRows, ForeignRows, MappedRows, check_readable
 from evermix.estimators.resolve import WARMUP, check_cap, resolve
 from evermix.estimators.rows import (
     Cuts,
@@ -130,6 +130,11 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         if isinstance(X, Chunks):
             rows = ChunkedRows(spec, X, lambda some, first: validate(some, reset and first))
             return rows.family, rows, prepare_weights(sample_weight, rows)
+        if is_foreign(X):
+            if lazy and self._engine().foreign:
+                rows = ForeignRows(spec, X, lambda some, first: validate(some, reset and first))
+                return rows.family, rows, prepare_weights(sample_weight, rows)
+            X = host(X)
         mapped = isinstance(X, np.memmap)  # which validation takes for an array
         X = validate(X, reset)
         family = automatic_family(X) if spec is None else spec
@@ -331,6 +336,8 @@ class Learner(BaseEstimator):  # type: ignore[misc]
             )
         check_readable(X, lazy=False)
         accept = "csr" if self._family.sparse else False
+        if is_foreign(X):
+            X = host(X)
         X = validate_data(self, X, reset=False, accept_sparse=accept, dtype="numeric")
         return prepare_rows(self._family, X)
 

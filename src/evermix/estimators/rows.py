@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import _check_sample_weight
 
-from evermix._xp import Array
+from evermix._xp import Array, alike, is_foreign
 from evermix.engines.base import ROWS, Batch, Batches
 from evermix.estimators.fingerprint import RowHash
 from evermix.families import Bernoulli, DiagonalGaussian, Gaussian, Multinomial
@@ -156,7 +156,8 @@ class Cuts(Batches):
             raise IndexError(key)
         if len(self) == 1 and not isinstance(self._X, LazyRows):
             return Batch(self._X, self._weights)
-        return Batch(self._X[self._some(key)], self.weights_of(key), key)
+        X, weights = self._X[self._some(key)], self.weights_of(key)
+        return Batch(X, alike(weights, X) if is_foreign(X) else weights, key)
 
     def weights_of(self, key: int) -> Array:
         """Return the weights (N,) of a batch."""

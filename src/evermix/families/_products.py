@@ -3,9 +3,10 @@
 import math
 from functools import cache
 
+import array_api_compat
 import numpy as np
 
-from evermix._xp import Array, alike, is_numpy, namespace
+from evermix._xp import Array, alike, is_numpy, multiply_into, namespace
 from evermix.kernels.products import write_products
 from evermix.kernels.rows import plain
 
@@ -14,23 +15,28 @@ __all__ = ["folded", "products", "unfolded", "with_products"]
 
 def products(x: Array) -> Array:
     """Return products x_d x_e, d <= e, of rows x (N, D), (N, D (D + 1) / 2)."""
-    D = x.shape[1]
-    if not is_numpy(x):
-        parts = [x[:, d : d + 1] * x[:, d:] for d in range(D)]
-        return namespace(x).concat(parts, axis=1)
-    out = np.empty((x.shape[0], D * (D + 1) // 2))
-    write_products(plain(x), out)
-    return out
+    return _lead_by(x, 0)
 
 
 def with_products(x: Array) -> Array:
     """Return rows x (N, D) and their products x_d x_e, d <= e, (N, D + D (D + 1) / 2)."""
-    D = x.shape[1]
-    if not is_numpy(x):
-        return namespace(x).concat([x, products(x)], axis=1)
-    out = np.empty((x.shape[0], D + D * (D + 1) // 2))
-    out[:, :D] = x
-    write_products(plain(x), out)
+    out = _lead_by(x, x.shape[1])
+    out[:, : x.shape[1]] = x
+    return out
+
+
+def _lead_by(x: Array, lead: int) -> Array:
+    """Return products of rows after so many columns, (N, lead + D (D + 1) / 2)."""
+    N, D = x.shape
+    shape = N, lead + D * (D + 1) // 2
+    if is_numpy(x):
+        out = np.empty(shape)
+        write_products(plain(x), out)
+        return out
+    out = namespace(x).empty(shape, dtype=x.dtype, device=array_api_compat.device(x))
+    for d in range(D):
+        multiply_into(x[:, d : d + 1], x[:, d:], out[:, lead : lead + D - d])
+        lead += D - d
     return out
 
 

@@ -6,7 +6,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from evermix._xp import Array, alike, digamma, gammaln, namespace
+from evermix._xp import Array, digamma, filled, gammaln, namespace, real
 from evermix.families._gamma import draw_log_gamma
 from evermix.families._hyper import positive_as_given, positive_columns
 from evermix.families.base import Family
@@ -74,12 +74,11 @@ class Bernoulli(Family):
 
     def statistic(self, X: Array) -> Array:
         """The rows themselves, (N, D)."""
-        xp = namespace(X)
-        return xp.asarray(X, dtype=xp.float64)
+        return real(X)
 
     def log_base(self, X: Array) -> Array:
         """Zero for each row, (N,)."""
-        return alike(np.zeros(X.shape[0]), X)
+        return filled(0.0, X, X.shape[0])
 
     def log_partition(self, eta: Array) -> Array:
         """Log normaliser of D Beta distributions, (K,)."""

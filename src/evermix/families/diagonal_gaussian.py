@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from evermix._xp import Array, alike, digamma, gammaln, namespace
+from evermix._xp import Array, alike, digamma, filled, gammaln, namespace
 from evermix.families._gamma import draw_log_gamma
 from evermix.families._hyper import column, positive, positive_columns
 from evermix.families._scale import column_variances, expected_variances, share_of_spread
@@ -120,7 +120,7 @@ class DiagonalGaussian(Family):
 
     def log_base(self, X: Array) -> Array:
         """-(D / 2) log 2 pi for each row, (N,)."""
-        return alike(np.full(X.shape[0], -0.5 * self._D * math.log(2 * math.pi)), X)
+        return filled(-0.5 * self._D * math.log(2 * math.pi), X, X.shape[0])
 
     def log_partition(self, eta: Array) -> Array:
         """Log normaliser of D Normal-Gamma distributions, (K,)."""

@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from evermix._xp import Array, alike, gammaln, namespace
+from evermix._xp import Array, alike, filled, gammaln, namespace
 from evermix.families._hyper import as_given, column, covariance, degrees, positive
 from evermix.families._products import folded, unfolded, with_products
 from evermix.families._scale import column_variances, expected_variances, share_of_spread
@@ -147,7 +147,7 @@ class Gaussian(Family):
 
     def log_base(self, X: Array) -> Array:
         """-(D / 2) log 2 pi for each row, (N,)."""
-        return alike(np.full(X.shape[0], -0.5 * self._D * math.log(2 * math.pi)), X)
+        return filled(-0.5 * self._D * math.log(2 * math.pi), X, X.shape[0])
 
     def log_partition(self, eta: Array) -> Array:
         """Log normaliser of the Normal-Wishart distribution, (K,)."""

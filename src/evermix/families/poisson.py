@@ -6,7 +6,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from evermix._xp import Array, digamma, gammaln, namespace
+from evermix._xp import Array, digamma, doubled, gammaln, namespace, real
 from evermix.families._gamma import draw_log_gamma
 from evermix.families._hyper import positive_as_given, positive_columns
 from evermix.families.base import Family
@@ -79,11 +79,11 @@ class Poisson(Family):
 
     def statistic(self, X: Array) -> Array:
         """The rows themselves, (N, D)."""
-        xp = namespace(X)
-        return xp.asarray(X, dtype=xp.float64)
+        return real(X)
 
     def log_base(self, X: Array) -> Array:
         """-sum log x! of each row, (N,)."""
+        X = doubled(X)  # large terms of all rows, which the rest of a bound nearly cancels
         return -namespace(X).sum(gammaln(X + 1.0), axis=1)
 
     def log_partition(self, eta: Array) -> Array:

@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from evermix._xp import Array, alike, gammaln, namespace
+from evermix._xp import Array, filled, gammaln, namespace, real
 from evermix.families._hyper import as_given, covariance, degrees
 from evermix.families._products import folded, products, unfolded
 from evermix.families._scale import expected_variances
@@ -89,8 +89,7 @@ class ZeroMeanGaussian(Family):
 
     def statistic(self, X: Array) -> Array:
         """Products x x^T of each row, (N, D D)."""
-        xp = namespace(X)
-        x = xp.asarray(X, dtype=xp.float64)
+        xp, x = namespace(X), real(X)
         return xp.reshape(x[:, :, None] * x[:, None, :], (x.shape[0], -1))
 
     def features(self, X: Array) -> Array:
@@ -107,7 +106,7 @@ class ZeroMeanGaussian(Family):
 
     def log_base(self, X: Array) -> Array:
         """-(D / 2) log 2 pi for each row, (N,)."""
-        return alike(np.full(X.shape[0], -0.5 * self._D * math.log(2 * math.pi)), X)
+        return filled(-0.5 * self._D * math.log(2 * math.pi), X, X.shape[0])
 
     def log_partition(self, eta: Array) -> Array:
         """Log normaliser of the Wishart distribution, (K,)."""
