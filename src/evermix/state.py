@@ -95,6 +95,8 @@ class State:
     memo : dict of records
         What an engine remembers of the data themselves, by a key: the assignments of each batch,
         the draws of a chain. Engines that see data once have none.
+    derived : dict
+        What follows from the rest and takes time to compute. It is not saved.
     """
 
     tally: Tally
@@ -105,6 +107,7 @@ class State:
     lap: int = 0
     at: int = 0
     memo: dict[str, Record] = field(default_factory=dict)
+    derived: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def reserve(self, capacity: int) -> None:
         """Make room for ``capacity`` clusters."""
@@ -183,5 +186,5 @@ class State:
             key, name = path.split(".", 1)
             memo.setdefault(key, {})[name] = values
         # Files of format 1 know neither laps nor memos.
-        counters = {name: int(header.get(name, 0)) for name in ("clock", "lap", "at")}
-        return cls(tally, columns, latents, lineage, **counters, memo=memo)
+        clock, lap, at = (int(header.get(name, 0)) for name in ("clock", "lap", "at"))
+        return cls(tally, columns, latents, lineage, clock, lap, at, memo)

@@ -184,8 +184,9 @@ class Engine(ABC):
     ) -> tuple[State, Info]:
         """Learn one batch.   Consumes: state."""
 
-    def batch_rows(self, n: int) -> int:
+    def batch_rows(self, n: int, n_features: int) -> int:
         """Return how many of n rows a batch shall have."""
+        del n_features
         return n if self.whole else ROWS
 
     def order(self, state: State, n: int) -> Array:

@@ -8,6 +8,7 @@ import numpy as np
 
 from evermix._xp import host
 from evermix.engines.base import ROWS, Batch, Info
+from evermix.engines.local import believe, summarise
 from evermix.engines.memo_checks import FLOAT, check_arrays
 from evermix.engines.settings import check_tolerance
 from evermix.engines.variational import Variational
@@ -15,6 +16,8 @@ from evermix.model import Model
 from evermix.state import Record, State
 
 __all__ = ["FullVB"]
+
+NUMBERS = 2**24  # in the rows of a batch: 128 MB
 
 
 @dataclass(frozen=True)
@@ -46,16 +49,18 @@ class FullVB(Variational):
         super().__post_init__()
         check_tolerance("tol", self.tol)
 
-    def batch_rows(self, n: int) -> int:
-        """Return how many of n rows a batch shall have: each batch works the beliefs out anew."""
-        return min(4 * ROWS, n)
+    def batch_rows(self, n: int, n_features: int) -> int:
+        """Return how many of n rows a batch shall have: it matters for memory alone."""
+        return min(max(NUMBERS // max(n_features, 1), ROWS), n)
 
     def step(
         self, model: Model, state: State, batch: Batch, rng: np.random.Generator
     ) -> tuple[State, Info]:
         """Sum up one batch; beliefs change when the lap ends.   Consumes: state."""
-        began = time.perf_counter()
-        summary = self.summarise(model, state.tally, batch)
+        began, tally = time.perf_counter(), state.tally
+        if "beliefs" not in state.derived:
+            state.derived["beliefs"] = believe(model, tally.mass, tally.stats)
+        summary = summarise(model, state.derived["beliefs"], batch, top=self.top)
         base = host(model.family.log_base(batch.X)) @ host(batch.weights)
         new = {"mass": summary.mass, "sums": summary.sums, "entropy": summary.entropy}
         new["base"] = np.full(1, base)
@@ -78,6 +83,7 @@ class FullVB(Variational):
         del batches, rng
         began = time.perf_counter()
         sums: Record = state.memo.pop("lap")
+        state.derived.clear()
         tally = state.tally
         tally.mass[:], tally.extras["entropy"][:] = sums["mass"], sums["entropy"]
         tally.stats[:] = model.family.from_features(sums["sums"])

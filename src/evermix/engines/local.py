@@ -49,6 +49,7 @@ __all__ = [
 ]
 
 BLOCK = 2**17  # statistics of clusters taken at a time: 1 MB, to stay in fast memory
+BLOCK_ROWS = 2048  # rows that single precision sums up at a time
 FEW = 8  # if only one in so many shares is not zero, sums skip the others
 HELD = 1e-3  # share of a row above which a trial asks how its children divide it
 
@@ -158,8 +159,8 @@ def share(scores: Array, weights: Array, top: int | None = None) -> Shares:
     held = weights[:, None] * shares
     return Shares(
         shares=shares,
-        mass=xp.sum(held, axis=0),
-        entropy=-xp.sum(held * xp.where(shares > 0, logs, 0.0), axis=0),
+        mass=_total(held),
+        entropy=-_total(held * xp.where(shares > 0, logs, 0.0)),
         owner=xp.argmax(scores, axis=1),
         best=xp.max(shares, axis=1),
         log_norm=(peak + xp.log(total))[:, 0],
@@ -222,7 +223,7 @@ def _part(model: Model, beliefs: Beliefs, batch: Batch, plan: Plan, top: int | N
         mass=shared.mass,
         sums=sums,
         entropy=shared.entropy,
-        pairs=xp.sum(w * _entropy(a + b), axis=0),
+        pairs=_total(w * _entropy(a + b)),
         child_mass=young.mass,
         child_sums=young.sums,
         child_entropy=young.entropy,
@@ -239,7 +240,31 @@ def weighted(shared: Shares, weights: Array, F: Array) -> Array:
         sums = np.zeros((shared.shares.shape[1], F.shape[1]))
         add_rows(shared.shares, plain(weights), plain(F), sums)
         return sums
-    return (weights[:, None] * shared.shares).T @ F
+    held = weights[:, None] * shared.shares
+    return held.T @ F if is_numpy(held) else _summed(held, F)
+
+
+def _total(x: Array) -> Array:
+    """Return the sums of columns, in double precision."""
+    xp = namespace(x)
+    return xp.sum(x, axis=0, dtype=xp.float64)
+
+
+def _summed(held: Array, F: Array) -> Array:
+    """Return sums (K, F) of features F (N, F) with weights (N, K), in double precision.
+
+    Products of single precision add up few rows at a time: a variance is a small difference of
+    large sums.
+    """
+    xp, N = namespace(F), held.shape[0]
+    if F.dtype == xp.float64:
+        return held.T @ F
+    whole = N - N % BLOCK_ROWS
+    sums = doubled(held[whole:, :].T @ F[whole:, :])
+    if whole:
+        left, right = (xp.reshape(x[:whole, :], (-1, BLOCK_ROWS, x.shape[1])) for x in (held, F))
+        sums = sums + xp.sum(doubled(xp.matrix_transpose(left) @ right), axis=0)
+    return sums
 
 
 def _slots(plan: Plan, r: Array, top: int | None) -> list[Array | None]:
@@ -304,11 +329,12 @@ def _children(
     if slots is not None:
         scores = _largest(scores, xp.take(slots, rows))
     rc = held * share(scores, weight[:, 0]).shares
-    first = alike(np.eye(1, rc.shape[1])[0], r)
-    child_mass, child_sums = xp.sum(weight * rc, axis=0), (weight * rc).T @ part
+    child_mass = _total(weight * rc)
+    first = alike(np.eye(1, rc.shape[1])[0], child_mass)
+    child_sums = (weight * rc).T @ part if is_numpy(r) else _summed(weight * rc, part)
     left_mass = xp.sum(xp.take(shared.mass, parents)) - xp.sum(child_mass)
     left_sums = xp.sum(xp.take(sums, parents, axis=0), axis=0) - xp.sum(child_sums, axis=0)
-    rest = xp.sum(xp.where(whole > HELD, 0.0, w[:, 0] * _entropy(whole)))
+    rest = _total(xp.where(whole > HELD, 0.0, w[:, 0] * _entropy(whole)))
     nearest = filled(-1, w, r.shape[0])
     if rows.shape[0]:
         place = xp.cumulative_sum(xp.astype(whole > HELD, xp.int64)) - 1
@@ -316,7 +342,7 @@ def _children(
     return Children(
         mass=child_mass + first * left_mass,
         sums=child_sums + first[:, None] * left_sums,
-        entropy=xp.sum(weight * _entropy(rc), axis=0) + first * rest,
+        entropy=_total(weight * _entropy(rc)) + first * rest,
         owner=xp.where(whole > 0.5, nearest, -1),
     )
 

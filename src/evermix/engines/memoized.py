@@ -98,8 +98,9 @@ class MemoizedVB(Variational):
         for name in ("births", "merges", "deletes"):
             check_switch(name, getattr(self, name))
 
-    def batch_rows(self, n: int) -> int:
+    def batch_rows(self, n: int, n_features: int) -> int:
         """Return how many of n rows a batch shall have."""
+        del n_features
         return min(self.batch_size, n)
 
     def initial(self, model: Model, rng: np.random.Generator) -> State:

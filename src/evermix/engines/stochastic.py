@@ -69,8 +69,9 @@ class StochasticVB(Variational):
         if not 0.5 <= self.kappa <= 1:
             raise ValueError(f"kappa must lie in [0.5, 1], got {self.kappa}.")
 
-    def batch_rows(self, n: int) -> int:
+    def batch_rows(self, n: int, n_features: int) -> int:
         """Return how many of n rows a batch shall have."""
+        del n_features
         return min(self.batch_size, n)
 
     def initial(self, model: Model, rng: np.random.Generator) -> State:

@@ -198,8 +198,8 @@ class Learner(BaseEstimator):  # type: ignore[misc]
                 f"the model was begun with the engine {type(before).__name__}, got {engine!r}. "
                 "Set the engine back, or call fit."
             )
-        rows = before.batch_rows(n_rows)
-        if engine.batch_rows(n_rows) != rows:
+        rows = before.batch_rows(n_rows, self.n_features_in_)
+        if engine.batch_rows(n_rows, self.n_features_in_) != rows:
             raise ValueError(
                 f"the fit was begun with batches of {rows} rows, and {engine!r} cuts others. Set "
                 "the engine back, or call fit."
@@ -250,7 +250,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         """Learn the rows of a fit, lap after lap, from where the state stands."""
         engine, model, n = self._taught, self._model, len(weights)
         assert model is not None
-        batches = Cuts(X, weights, engine.batch_rows(n))
+        batches = Cuts(X, weights, engine.batch_rows(n, X.shape[1]))
         self._batch = Batch(X, weights) if engine.whole else None
         results, known = RowResults.empty(n), len(self._results.labels)
         for values, before in zip(results, self._results, strict=True):
