@@ -49,7 +49,7 @@ __all__ = [
 ]
 
 BLOCK = 2**17  # statistics of clusters taken at a time: 1 MB, to stay in fast memory
-BLOCK_ROWS = 2048  # rows that single precision sums up at a time
+BLOCK_ROWS = 256  # rows that single precision sums up at a time
 FEW = 8  # if only one in so many shares is not zero, sums skip the others
 HELD = 1e-3  # share of a row above which a trial asks how its children divide it
 
@@ -161,7 +161,7 @@ def share(scores: Array, weights: Array, top: int | None = None) -> Shares:
         shares=shares,
         mass=_total(held),
         entropy=-_total(held * xp.where(shares > 0, logs, 0.0)),
-        owner=xp.argmax(scores, axis=1),
+        owner=xp.astype(xp.argmax(scores, axis=1), xp.int32),  # they travel to the host
         best=xp.max(shares, axis=1),
         log_norm=(peak + xp.log(total))[:, 0],
         few=False,
@@ -179,7 +179,10 @@ def summarise(
 
     chunks = model.family.chunks(batch.X, beliefs.slopes.shape[0])
     here = is_numpy(batch.weights)  # elsewhere, what a thread may use is not what its caller may
-    return _joined(side_by_side(part, chunks) if here else [part(rows) for rows in chunks])
+    summary = _joined(side_by_side(part, chunks) if here else [part(rows) for rows in chunks])
+    if plan.trials:
+        return summary
+    return summary._replace(child_owner=np.full(len(summary.owner), -1))
 
 
 def _beside(beliefs: Beliefs, x: Array) -> Beliefs:
@@ -245,7 +248,7 @@ def weighted(shared: Shares, weights: Array, F: Array) -> Array:
 
 
 def _total(x: Array) -> Array:
-    """Return the sums of columns, in double precision."""
+    """Return sums along the first axis, in double precision."""
     xp = namespace(x)
     return xp.sum(x, axis=0, dtype=xp.float64)
 
@@ -263,7 +266,7 @@ def _summed(held: Array, F: Array) -> Array:
     sums = doubled(held[whole:, :].T @ F[whole:, :])
     if whole:
         left, right = (xp.reshape(x[:whole, :], (-1, BLOCK_ROWS, x.shape[1])) for x in (held, F))
-        sums = sums + xp.sum(doubled(xp.matrix_transpose(left) @ right), axis=0)
+        sums = sums + _total(xp.matrix_transpose(left) @ right)
     return sums
 
 
@@ -295,9 +298,10 @@ def _young(
 ) -> Children:
     """Return the children of all trials of a plan, one trial after another."""
     xp = namespace(w)
-    owner = filled(-1, w, F.shape[0])
     if not plan.trials:
-        return Children(filled(0.0, w, 0), sums[:0, :], filled(0.0, w, 0), owner)
+        none = filled(0.0, w, 0)
+        return Children(none, sums[:0, :], none, filled(-1, w, 0))
+    owner = filled(-1, w, F.shape[0])
     slots = _slots(plan, shared.shares, top)
     found = [
         _children(trial, F, shared, w, sums, most)
