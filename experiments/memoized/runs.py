@@ -144,7 +144,7 @@ def _learn(problem: Problem, engine: Any, seed: int) -> dict[str, Any]:
     unit = yardstick()
     mix = _mixture(problem, engine, seed)
     with threadpool_limits(1):
-        _mixture(problem, replace(engine, laps=1), seed).fit(problem.X[:WARM])
+        _mixture(problem, replace(engine, laps=3), seed).fit(problem.X[:WARM])  # compiles moves too
         watch = _Watch(problem)
         mix.fit(problem.X, observers=[watch])
         seconds = watch.seconds()

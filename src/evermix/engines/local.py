@@ -300,7 +300,8 @@ def _young(
     xp = namespace(w)
     if not plan.trials:
         none = filled(0.0, w, 0)
-        return Children(none, sums[:0, :], none, filled(-1, w, 0))
+        nothing = xp.zeros_like(sums[:0, :])  # a view would keep all sums
+        return Children(none, nothing, none, filled(-1, w, 0))
     owner = filled(-1, w, F.shape[0])
     slots = _slots(plan, shared.shares, top)
     found = [
