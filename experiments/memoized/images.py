@@ -67,7 +67,7 @@ def methods(size: Size) -> list[Method]:
         for (rate, (delay, kappa)), runs in zip(RATES.items(), size.stochastic, strict=True)
     }
     smart = {"memoized": (many, size.memoized), "full": (full, size.full), **rated}
-    return [
+    compared = [
         Method(BIRTHS, alone, size.births),
         *(Method(f"{name}, smart", engine, runs) for name, (engine, runs) in smart.items()),
         *(
@@ -76,6 +76,7 @@ def methods(size: Size) -> list[Method]:
             if name in ("memoized", "full", "stochastic a")
         ),
     ]
+    return [method for method in compared if method.seeds]
 
 
 def show_images(title: str, compared: list[Method], found: Runs) -> None:
