@@ -24,9 +24,12 @@ QUICK = Size(3_000, 20, 10, 8, 8, 1, 1, 1, (1, 1, 1), 1)
 SIDE = 28
 
 
-def main(processes: int = 1, quick: bool = False) -> None:
-    """Reproduce Figure 3; --quick has 3,000 images, 20 clusters, and single runs of 8 laps."""
-    size = QUICK if quick else SIZE
+def main(processes: int = 1, quick: bool = False, fixed_laps: int = SIZE.fixed_laps) -> None:
+    """Reproduce Figure 3; --quick has 3,000 images, 20 clusters, and single runs of 8 laps.
+
+    --fixed-laps says how many laps methods get whose number of clusters is fixed.
+    """
+    size = QUICK if quick else SIZE._replace(fixed_laps=fixed_laps)
     images, compared = mnist().first(size.rows), methods(size)
     task = problem("mnist", images, SHARE)._replace(look=means)
     found = study(task, compared, processes)
