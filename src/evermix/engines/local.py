@@ -243,8 +243,7 @@ def weighted(shared: Shares, weights: Array, F: Array) -> Array:
         sums = np.zeros((shared.shares.shape[1], F.shape[1]))
         add_rows(shared.shares, plain(weights), plain(F), sums)
         return sums
-    held = weights[:, None] * shared.shares
-    return held.T @ F if is_numpy(held) else _summed(held, F)
+    return _summed(weights[:, None] * shared.shares, F)
 
 
 def _total(x: Array) -> Array:
@@ -259,8 +258,8 @@ def _summed(held: Array, F: Array) -> Array:
     Products of single precision add up few rows at a time: a variance is a small difference of
     large sums.
     """
-    xp, N = namespace(F), held.shape[0]
-    if F.dtype == xp.float64:
+    xp, N = namespace(held), held.shape[0]
+    if held.dtype == xp.float64:
         return held.T @ F
     whole = N - N % BLOCK_ROWS
     sums = doubled(held[whole:, :].T @ F[whole:, :])
@@ -336,7 +335,7 @@ def _children(
     rc = held * share(scores, weight[:, 0]).shares
     child_mass = _total(weight * rc)
     first = alike(np.eye(1, rc.shape[1])[0], child_mass)
-    child_sums = (weight * rc).T @ part if is_numpy(r) else _summed(weight * rc, part)
+    child_sums = _summed(weight * rc, part)
     left_mass = xp.sum(xp.take(shared.mass, parents)) - xp.sum(child_mass)
     left_sums = xp.sum(xp.take(sums, parents, axis=0), axis=0) - xp.sum(child_sums, axis=0)
     rest = _total(xp.where(whole > HELD, 0.0, w[:, 0] * _entropy(whole)))
