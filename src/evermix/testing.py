@@ -20,6 +20,7 @@ from evermix._random import restore
 from evermix._xp import Array, logsumexp
 from evermix.engines.base import Batch, Engine, Info, RowResults
 from evermix.engines.run import run, run_laps
+from evermix.engines.shards import Shard, Tell
 from evermix.families.base import Family
 from evermix.kernels.base import add, kernel
 from evermix.kernels.scoring import score_rows
@@ -258,20 +259,25 @@ def _laps(engine: Engine, model: Model, X: Array, resume: bool = False) -> tuple
     state = engine.initial(model, rng)
     bounds: list[float] = []
 
+    def put(key: int, told: RowResults) -> None:
+        for values, part in zip(results, told, strict=True):
+            values[starts[key] : starts[key] + size] = part
+
     def watch(after: State, info: Info) -> None:
         nonlocal state
         state = after
         bounds.extend(value for name, value in info.scalars.items() if name == "elbo")
         if info.results is not None:
-            first = starts[int(engine.order(after, len(batches))[after.at - 1])]
-            for values, part in zip(results, info.results, strict=True):
-                values[first : first + info.rows] = part
+            put(int(engine.order(after, len(batches))[after.at - 1]), info.results)
         if resume:
             raise _Stopped
 
     while state.at or not engine.finished(state):
+        shard = Shard(batches, state.memo)
         with suppress(_Stopped):
-            run_laps(engine, model, state, batches, rng, [watch])
+            run_laps(engine, model, state, shard, rng, [watch])
+        for key, told in shard.do(Tell(), range(len(shard))).items():
+            put(key, told)
         state = State.from_arrays(*state.to_arrays())
         rng = restore(dict(rng.bit_generator.state))
     for before, now in pairwise(bounds):

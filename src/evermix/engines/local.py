@@ -182,7 +182,8 @@ def summarise(
     summary = _joined(side_by_side(part, chunks) if here else [part(rows) for rows in chunks])
     if plan.trials:
         return summary
-    return summary._replace(child_owner=np.full(len(summary.owner), -1))
+    nobody = filled(-1, batch.weights, summary.owner.shape[0])
+    return summary._replace(child_owner=nobody)
 
 
 def _beside(beliefs: Beliefs, x: Array) -> Beliefs:
@@ -197,15 +198,15 @@ def _plan_beside(plan: Plan, x: Array) -> Plan:
 
 
 def _joined(parts: list[Summary]) -> Summary:
-    """Return the summary of all parts, in the memory of the host and in double precision.
+    """Return the summary of all parts, sums in the memory of the host and in double precision.
 
-    Within a part, sums have the precision of the rows.
+    Within a part, sums have the precision of the rows. What is said of each row stays where it is.
     """
     xp = namespace(parts[0].mass)
     joined = {}
     for name, column in zip(Summary._fields, zip(*parts, strict=True), strict=True):
         if name in EACH_ROW:
-            joined[name] = host(xp.concat(column))
+            joined[name] = xp.concat(column)
         else:
             first, *others = (doubled(part) for part in column)
             joined[name] = host(sum(others, first))

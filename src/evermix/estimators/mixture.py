@@ -14,7 +14,8 @@ from evermix._xp import Array, logsumexp
 from evermix.engines.base import Batch, Engine, Info
 from evermix.engines.sampler import Sampler
 from evermix.engines.variational import Variational
-from evermix.estimators.lazy import fingerprint, same_rows
+from evermix.estimators.fingerprint import same_rows
+from evermix.estimators.lazy import fingerprint
 from evermix.estimators.learner import Learner, Watch, watches
 from evermix.estimators.resolve import WARMUP
 from evermix.estimators.starts import saved_clusters
@@ -170,7 +171,7 @@ class Mixture(ClusterMixin, DensityMixin, Learner):  # type: ignore[misc]
         if self._rows_seen is None:
             raise ValueError("there is no fit to go on with: this model was taught by partial_fit.")
         _, X, weights = self._validated(X, sample_weight, False, lazy=not self._taught.whole)
-        if not same_rows(self._rows_seen, X, weights):
+        if not same_rows(self._rows_seen, X, weights, fingerprint(X, weights)):
             raise ValueError(
                 "these are not the rows, or not the weights, that the fit was begun with. Give the "
                 "same X and sample_weight again, or call fit."

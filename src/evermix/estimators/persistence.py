@@ -11,6 +11,8 @@ from evermix._random import restore
 from evermix._xp import Array
 from evermix.engines import ENGINES
 from evermix.engines.base import Batch, Engine, RowResults
+from evermix.engines.ep import EP
+from evermix.engines.memoized import MemoizedVB
 from evermix.estimators.integrity import check_learnt, check_waiting
 from evermix.estimators.mixture import Mixture
 from evermix.estimators.resolve import check_cap
@@ -48,6 +50,7 @@ def save(mix: Mixture, path: str | Path, extra: Mapping[str, Any] | None = None)
     if mix._model is None:
         _put_waiting(mix._waiting, arrays)
     else:
+        last = mix._results._asdict().items()  # what is elsewhere comes home
         state_arrays, header["state"] = mix._state.to_arrays(copy=False)
         header["model"] = {
             "family": _named(mix._model.family),
@@ -57,7 +60,6 @@ def save(mix: Mixture, path: str | Path, extra: Mapping[str, Any] | None = None)
         header["rng"] = mix._rng.bit_generator.state
         header["fit"] = {"rows": mix._rows_seen}
         arrays |= {f"state.{name}": values for name, values in state_arrays.items()}
-        last = mix._results._asdict().items()
         arrays |= {f"results.{name}": np.asarray(values) for name, values in last}
         if mix._batch is not None:
             arrays |= _packed(mix._batch)
@@ -128,6 +130,8 @@ def _restored(
         )
         mix._rng = restore(header["rng"])
         mix._state = State.from_arrays(_group(arrays, "state."), header["state"])
+        if header["format"] < 3 and isinstance(mix._taught, EP | MemoizedVB):
+            mix._state.latents["stride"] = np.ones(1, dtype=np.int64)  # there was no other
         mix._results = RowResults(**_group(arrays, "results."))
         # Files of format 1 hold models that were taught in one pass.
         mix._rows_seen = header["fit"]["rows"] if "fit" in header else None
