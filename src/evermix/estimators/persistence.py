@@ -11,7 +11,7 @@ from evermix._random import restore
 from evermix._xp import Array
 from evermix.engines import ENGINES
 from evermix.engines.base import Batch, Engine, RowResults
-from evermix.estimators.integrity import check_learnt, check_waiting
+from evermix.estimators.integrity import check_learnt, check_maps, check_waiting
 from evermix.estimators.mixture import Mixture
 from evermix.estimators.resolve import check_cap
 from evermix.estimators.rows import check_csr, prepare_rows
@@ -59,6 +59,7 @@ def save(mix: Mixture, path: str | Path, extra: Mapping[str, Any] | None = None)
         arrays |= {f"state.{name}": values for name, values in state_arrays.items()}
         last = mix._results._asdict().items()
         arrays |= {f"results.{name}": np.asarray(values) for name, values in last}
+        arrays |= {f"label_maps.{i}": names for i, names in enumerate(mix._label_maps)}
         if mix._batch is not None:
             arrays |= _packed(mix._batch)
     checkpoint.write(path, arrays, _plain(header))
@@ -129,6 +130,8 @@ def _restored(
         mix._rng = restore(header["rng"])
         mix._state = State.from_arrays(_group(arrays, "state."), header["state"])
         mix._results = RowResults(**_group(arrays, "results."))
+        maps = _group(arrays, "label_maps.")
+        mix._label_maps = [maps[str(i)] for i in range(len(maps))]
         # Files of format 1 hold models that were taught in one pass.
         mix._rows_seen = header["fit"]["rows"] if "fit" in header else None
         if mix._taught.whole:
@@ -137,6 +140,7 @@ def _restored(
                 raise ValueError("there are not as many rows and weights as labels.")
         check_cap(mix.max_clusters)
         check_cap(mix._model.max_clusters)
+        check_maps(mix._label_maps, mix._state)
         check_learnt(mix._taught, mix._model, mix._state, mix._results, mix.n_features_in_)
     else:
         if not mix._taught.streams:
