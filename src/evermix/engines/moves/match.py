@@ -22,6 +22,7 @@ import numpy as np
 from evermix._xp import Array
 from evermix.engines.bound import fused_sticks
 from evermix.engines.moves.join import YOUNGEST
+from evermix.families.base import finite
 from evermix.model import Model
 from evermix.priors.base import HasPartition, occupancy
 from evermix.tally import Tally
@@ -29,7 +30,7 @@ from evermix.tally import Tally
 __all__ = ["BOUND", "ODDS", "Rule", "match"]
 
 PARTNERS = 5  # of each cluster in each other model that are looked at
-NUMBERS = 2**22  # of bounds on odds that are computed at a time, to bound memory
+NUMBERS = 2**22  # of expected log likelihoods computed at a time, to bound memory
 
 
 class Rule(NamedTuple):
@@ -95,25 +96,22 @@ def match(model: Model, tally: Tally, owner: Array, rule: Rule, threshold: float
 
 
 def _candidates(model: Model, tally: Tally, owner: Array, least: float) -> Array:
-    """Pairs (P, 2) of clusters of different models worth judging: the most promising ones."""
-    able = tally.mass >= least
-    found, K = [np.empty((0, 2), dtype=np.int64)], tally.K
-    step = max(NUMBERS // max(K, 1), 1)
-    for rows in np.split(np.flatnonzero(able), range(step, int(able.sum()), step)):
-        bound = np.nan_to_num(model.family.fusion_bound(tally, rows), nan=-np.inf, neginf=-np.inf)
-        for other in np.unique(owner):
-            theirs, ours = (
-                np.flatnonzero(able & (owner == other)),
-                np.flatnonzero(owner[rows] != other),
-            )
-            count = min(PARTNERS, len(theirs))
-            if not count or not len(ours):
-                continue
-            some = bound[np.ix_(ours, theirs)]
-            best = np.argpartition(-some, count - 1, axis=1)[:, :count]
-            pairs = np.stack([np.repeat(rows[ours], count), theirs[best].ravel()], axis=1)
-            found.append(pairs[np.take_along_axis(some, best, axis=1).ravel() > -np.inf])
-    return np.unique(np.sort(np.concatenate(found), axis=1), axis=0)
+    """Pairs (P, 2) of clusters of different models worth judging.
+
+    For each cluster, those of each other model that explain its data best.
+    """
+    family, able = model.family, np.flatnonzero(tally.mass >= least)
+    eta = family.posterior(tally.stats[able], tally.mass[able])
+    seen, mean, owner = eta - family.eta0, finite(family.mean_params(eta)), owner[able]
+    found = [np.empty((0, 2), dtype=np.int64)]
+    for other in np.unique(owner):
+        ours, theirs = np.flatnonzero(owner != other), np.flatnonzero(owner == other)
+        count, step = min(PARTNERS, len(theirs)), max(NUMBERS // len(theirs), 1)
+        for some in np.split(ours, range(step, len(ours), step)):
+            fit = np.nan_to_num(seen[some] @ mean[theirs].T, nan=-np.inf)
+            best = np.argpartition(-fit, count - 1, axis=1)[:, :count]
+            found.append(np.stack([np.repeat(some, count), theirs[best].ravel()], axis=1))
+    return able[np.unique(np.sort(np.concatenate(found), axis=1), axis=0)]
 
 
 def _gains(model: Model, tally: Tally, pairs: Array, age: float) -> Array:
