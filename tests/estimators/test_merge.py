@@ -1,6 +1,7 @@
 """Models that were taught apart become one, as if one had seen all rows."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 import evermix as em
 from evermix.families.base import Family
+from evermix.io import checkpoint
 
 CENTRES = 2.0 * np.array([[0, 0, 0], [25, 0, 5], [0, 30, -5], [-28, -20, 0]])
 GAUSSIAN = em.Gaussian(mean=0.0, kappa=0.01, nu=30.0, scale=1.0)
@@ -116,6 +118,18 @@ def test_the_whole_and_the_merged_model_say_the_same():
 
 
 @pytest.mark.parametrize("family", FAMILIES)
+def test_an_offset_of_the_data_costs_no_digits(family):
+    """Far from zero, statistics are still moved between origins that are near each other."""
+    X, _ = blobs(240, seed=3)
+    there = replace(FAMILIES[family], mean=1e6)
+    near, far = (
+        em.merge([mixture(family=f).fit(part) for part in (Z[:100], Z[100:])])
+        for f, Z in [(FAMILIES[family], X), (there, X + 1e6)]
+    )
+    np.testing.assert_allclose(far.score_samples(X + 1e6), near.score_samples(X), rtol=1e-7)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
 def test_the_bound_of_a_merged_model_is_that_of_all_rows(family):
     """Rows share nothing across models, so their entropies and the evidence are known exactly."""
     X, _ = blobs(240, seed=3)
@@ -156,6 +170,22 @@ def test_the_order_of_models_does_not_matter(engine):
         assert renamed == partition(merged)
         X = posts(30, range(5), 9)[0]
         np.testing.assert_allclose(other.score_samples(X), merged.score_samples(X), rtol=1e-9)
+
+
+def test_one_model_of_documents_stays_as_it_is():
+    X = posts(40, range(5), 0)[0]
+    mix = mixture(family=em.Multinomial(0.1)).fit(X)
+    np.testing.assert_array_equal(em.merge([mix]).score_samples(X), mix.score_samples(X))
+
+
+def test_a_merged_model_is_a_start_for_a_fit_of_all_rows(tmp_path):
+    """So engines that come back to their rows can go on, where the rows are at hand."""
+    X, names = blobs(240, seed=3)
+    path = str(tmp_path / "m.evermix")
+    em.merge([mixture("memoized").fit(part) for part in (X[:100], X[100:])]).save(path)
+    engine = em.MemoizedVB(laps=3, batch_size=40, start=path, births=False)
+    whole = em.Mixture(GAUSSIAN, engine=engine, random_state=0).fit(X)
+    assert len(set(zip(whole.labels_.tolist(), names.tolist(), strict=True))) == 4
 
 
 def test_merging_in_two_steps_is_merging_at_once():
@@ -262,6 +292,17 @@ def test_a_merged_model_survives_a_file(tmp_path, engine):
         again = [model.partial_fit(X).score_samples(X) for model in (merged, loaded)]
         np.testing.assert_array_equal(*again)
     assert em.merge([loaded, mixture(engine).fit(X + 1)]).n_clusters_ >= 4
+
+
+@pytest.mark.parametrize("bad", [[0, 1, 2, 9, -1], [0, 1, 2, 3], [0.0, -1.0], [[-1]], [0, -2, -1]])
+def test_edited_maps_are_refused(tmp_path, bad):
+    """They would name clusters that never were, or take -1 for one."""
+    em.merge([mixture().fit(blobs(40)[0])]).save(tmp_path / "m.evermix")
+    arrays, header = checkpoint.read(tmp_path / "m.evermix")
+    arrays["label_maps.0"] = np.array(bad)
+    checkpoint.write(tmp_path / "m.evermix", arrays, header)
+    with pytest.raises(em.CheckpointError, match="a map of labels"):
+        em.load(tmp_path / "m.evermix")
 
 
 def test_an_interrupted_fit_can_be_merged_and_saved(tmp_path):
