@@ -39,13 +39,14 @@ METHODS = {
 LOSS = 0.5  # per cent of the held-out log likelihood that merging may cost
 
 
-def main(shards: int = 4, orders: int = 0, quick: bool = False) -> None:
+def main(shards: int = 4, orders: int = 0, only: str = "", quick: bool = False) -> None:
     """Compare merged models with one of all posts.
 
-    --orders sets how many orders of the posts each engine sees; --quick makes it 2 for ADF alone.
+    --orders sets how many orders of the posts each engine sees, --only names the one engine to run;
+    --quick is ADF in two orders.
     """
-    methods = {"ADF": METHODS["ADF"]} if quick else METHODS
-    orders = 2 if quick else orders
+    only, orders = ("ADF", 2) if quick else (only, orders)
+    methods = {name: method for name, method in METHODS.items() if only in ("", name)}
     posts, found = split(), {}
     for name, method in methods.items():
         found[name] = [
@@ -55,7 +56,7 @@ def main(shards: int = 4, orders: int = 0, quick: bool = False) -> None:
     _show_scores(found, shards)
     _show_clusters(found, shards)
     _show_losses(found)
-    save("scale/shards", _figure(found), found)
+    save(f"scale/shards-{shards}", _figure(found), found)
 
 
 def _learn(
