@@ -1,4 +1,1 @@
-"""What happens past one machine, one script per question.
-
-Each prints a table, and saves its figure and its numbers in ``results/scale``.
-"""
+"""Past one core: GPUs and clusters."""

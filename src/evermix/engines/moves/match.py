@@ -11,7 +11,12 @@ logs, neither of which holds within a model.
 Clusters of few rows look alike for want of data, as in :mod:`evermix.engines.moves.join`. There,
 one that has seen less than a quarter of the numbers that it has statistics is not judged, since it
 will grow. Here nothing grows, and one topic of four models should not stay four: such clusters are
-judged as if the younger one had reached that age.
+judged as if the younger one had reached that age. (With plain odds there are fewer clusters, and
+held-out documents are predicted less well.)
+
+Each cluster is judged with the few of each other model that explain its data best. The bound that
+finds partners for :mod:`~evermix.engines.moves.join` would not do here: where clusters are young, it
+is highest for the smallest partners, whatever they are.
 """
 
 from collections.abc import Callable
