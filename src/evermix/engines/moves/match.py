@@ -14,9 +14,9 @@ will grow. Here nothing grows, and one topic of four models should not stay four
 judged as if the younger one had reached that age. (With plain odds there are fewer clusters, and
 held-out documents are predicted less well.)
 
-Each cluster is judged with the few of each other model that explain its data best. The bound that
-finds partners for :mod:`~evermix.engines.moves.join` would not do here: where clusters are young, it
-is highest for the smallest partners, whatever they are.
+Each cluster is judged with the few of each other model that explain its data best. The bound by
+which :mod:`evermix.engines.moves.join` finds partners would not do here: where clusters are young,
+it is highest for the smallest partners, whatever they are.
 """
 
 from collections.abc import Callable
