@@ -197,6 +197,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         self._history: deque[Info] = deque(maxlen=HISTORY)
         self._rows_seen = None
         self._batch = None
+        self._label_maps: list[Array] = []
         self._unsee()
 
     @property
