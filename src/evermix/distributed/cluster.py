@@ -1,8 +1,7 @@
 """Batches on a cluster: holders, what is asked of them, and what happens if one is lost."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
@@ -16,7 +15,7 @@ from evermix.engines.moves.sample import TakeRows
 from evermix.engines.shards import Shard, Shards, Task, blocks
 from evermix.state import Record
 
-__all__ = ["ClusterShards", "Remembered", "Spent", "lengths_of", "telling_of_memory"]
+__all__ = ["ClusterShards", "Remembered", "Spent", "lengths_of", "result_of"]
 
 Value = TypeVar("Value")
 
@@ -26,7 +25,7 @@ ADVICE = (
     "that into files (spill)."
 )
 LOSSES = 3  # of the same holder in a row, after which it is no accident
-PATIENCE = 60  # seconds to wait for a worker
+PATIENCE, POLL = 60.0, 5.0  # seconds to wait for a worker, and between two looks
 
 
 @dataclass
@@ -100,20 +99,31 @@ class Remembered(Task[dict[str, Record]]):
 def lengths_of(client: Any, parts: Sequence[Partition]) -> list[int]:
     """Return the number of rows of each partition; those that do not say it are computed."""
     unknown = client.compute([part.rows for part in parts if part.length is None])
-    with telling_of_memory():
-        counted = iter(client.gather(client.map(_length, unknown)))
-    return [next(counted) if part.length is None else part.length for part in parts]
+    counted = client.map(_length, unknown)
+    found = iter([result_of(client, count) for count in counted])
+    return [next(found) if part.length is None else part.length for part in parts]
 
 
-@contextmanager
-def telling_of_memory() -> Iterator[None]:
-    """Say what to do if a partition is more than a worker can hold."""
+def result_of(client: Any, future: Any) -> Any:
+    """Return what a future computes; say what to do if that is more than workers can hold."""
     from distributed import KilledWorker
 
-    try:
-        yield
-    except (MemoryError, KilledWorker) as error:
-        raise MemoryError(f"a worker could not compute a partition: {error}. {ADVICE}") from error
+    paused = 0.0
+    while True:
+        try:
+            return future.result(timeout=POLL)
+        except TimeoutError:
+            # Workers that are short of memory begin nothing new, and wait for better times.
+            paused = paused + POLL if client.run_on_scheduler(_all_paused) else 0.0
+            if paused >= PATIENCE:
+                raise MemoryError(f"the workers are short of memory. {ADVICE}") from None
+        except (MemoryError, KilledWorker) as error:
+            raise MemoryError(f"a worker could not go on: {error} {ADVICE}") from error
+
+
+def _all_paused(dask_scheduler: Any) -> bool:
+    states = [worker.status.name for worker in dask_scheduler.workers.values()]
+    return bool(states) and all(state == "paused" for state in states)
 
 
 def _length(part: Any) -> int:
@@ -259,7 +269,7 @@ class ClusterShards(Shards):
         """Wait until a holder is there, and knows what the one before it knew."""
         while held.actor is None:
             try:
-                actor = held.future.result()
+                actor = result_of(self._client, held.future)
                 for done in self._log:
                     mine = sorted(done.keys.intersection(held.load.keys))
                     if mine:
@@ -317,8 +327,8 @@ def _workers(client: Any) -> list[str]:
         client.wait_for_workers(1, timeout=PATIENCE)
     except TimeoutError:
         raise RuntimeError(
-            f"the cluster at {client.scheduler.address} has had no worker for {PATIENCE} seconds. "
-            "Start some: dask worker tcp://..."
+            f"the cluster at {client.scheduler.address} has had no worker for {PATIENCE:g} "
+            "seconds. Start some: dask worker tcp://..."
         ) from None
     return sorted(client.nthreads())
 
