@@ -68,7 +68,7 @@ def main() -> None:
             results[name] = found = fits(*data, family, prior, orders)
             ratio = [run["two"] / run["one"] - 1 for run in found]
             columns = ("one", "two", "K one", "K two")
-            each = [with_error(*mean_and_error([run[c] for run in found])) for c in columns]
+            each = [with_error(mean_and_error([run[c] for run in found])) for c in columns]
             table.append([name, *each, f"{-100 * np.mean(ratio):+.3f}%"])
     show(
         f"EP in one place and on two workers, {orders} orders",
