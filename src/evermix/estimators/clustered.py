@@ -9,8 +9,9 @@ from sklearn.utils.validation import check_array
 
 from evermix._xp import Array
 from evermix.distributed.client import current_client
-from evermix.distributed.cluster import ClusterShards, lengths_of, result_of
+from evermix.distributed.cluster import ClusterShards
 from evermix.distributed.collections import partitions, stacked
+from evermix.distributed.workers import lengths_of, result_of
 from evermix.engines.base import ROWS
 from evermix.engines.shards import Shard, Task
 from evermix.estimators.fingerprint import RowHash
