@@ -10,7 +10,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from evermix._random import generator
-from evermix._xp import Array, logsumexp
+from evermix._xp import Array, alike, doubled, logsumexp, namespace
 from evermix.engines.base import Batch, Engine, Info
 from evermix.engines.sampler import Sampler
 from evermix.engines.variational import Variational
@@ -214,13 +214,26 @@ class Mixture(ClusterMixin, DensityMixin, Learner):  # type: ignore[misc]
     # ---- asking ----------------------------------------------------------------------------
 
     def predict(self, X: Any) -> Array:
-        """Return the id of the most probable cluster of each row, (N,)."""
-        return self.cluster_ids_[np.argmax(self._log_joint(X)[:, :-1], axis=1)]
+        """Return the id of the most probable cluster of each row, (N,).
+
+        Rows of PyTorch or CuPy are answered in kind, where they are; so it is with all questions.
+        """
+        ids = self.cluster_ids_
+
+        def ask(joint: Array) -> Array:
+            xp = namespace(joint)
+            return xp.take(alike(ids, joint), xp.argmax(joint[:, :-1], axis=1))
+
+        return self._asked(X, ask)
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each cluster (N, K); column j is ``cluster_ids_[j]``."""
-        old = self._log_joint(X)[:, :-1]
-        return np.exp(old - logsumexp(old, axis=1)[:, None])
+
+        def ask(joint: Array) -> Array:
+            old = joint[:, :-1]
+            return namespace(joint).exp(old - logsumexp(old, axis=1)[:, None])
+
+        return self._asked(X, ask)
 
     def score_samples(self, X: Any) -> Array:
         """Return the log predictive density of each row (N,), base measure included."""
@@ -229,7 +242,8 @@ class Mixture(ClusterMixin, DensityMixin, Learner):  # type: ignore[misc]
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean log predictive density of the rows."""
-        return float(self.score_samples(X).mean())
+        each = doubled(self.score_samples(X))
+        return float(namespace(each).mean(each))
 
     def sample(self, n_samples: int = 1) -> tuple[Array, Array]:
         """Draw new rows from the predictive distribution.

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from evermix._threads import cuts
-from evermix._xp import Array, alike, is_numpy, namespace
+from evermix._xp import Array, alike, is_foreign, namespace
 from evermix.tally import Layout, Tally
 
 __all__ = ["Family", "finite"]
@@ -56,6 +56,11 @@ class Family(ABC):
     def check(self, X: Array) -> None:
         """Raise ValueError if finite rows ``X`` (N, D) are outside the family's support."""
         del X  # the real vectors have no bounds
+
+    def supports(self, X: Array) -> bool:
+        """Whether finite rows ``X`` (N, D) of any library lie in the family's support."""
+        del X
+        return True
 
     @property
     def resolved(self) -> bool:
@@ -152,7 +157,7 @@ class Family(ABC):
         """
         n = X.shape[0]
         width = X.nnz // max(n, 1) if self.sparse else self.n_slopes
-        numbers = CHUNK if self.sparse or is_numpy(X) else DEVICE_CHUNK
+        numbers = DEVICE_CHUNK if is_foreign(X) else CHUNK
         return cuts(n, max(numbers // (width + K), 64))
 
     def posterior(self, stats: Array, mass: Array) -> Array:
@@ -171,10 +176,15 @@ class Family(ABC):
         return self.log_marginal(tally.stats, tally.mass)
 
     def log_predictive(self, X: Array, eta: Array) -> Array:
-        """Log predictive density (N, K) of rows X under clusters eta, base measure left out."""
-        step, now = self._step(X), self.log_partition(eta)
+        """Log predictive density (N, K) of rows X under clusters eta, base measure left out.
+
+        Rows of other libraries are scored where they are, and as precisely as they are; eta may be
+        a NumPy array nevertheless.
+        """
+        step = self._step(X)
+        eta = alike(eta, step)
         after = [self.log_partition(eta[k, :] + step) for k in range(eta.shape[0])]
-        return namespace(eta).stack(after, axis=1) - now
+        return namespace(eta).stack(after, axis=1) - self.log_partition(eta)
 
     def log_likelihood(self, X: Array, params: Array) -> Array:
         """Log p(x | phi) (N, K) of rows X under parameters [phi; -A(phi)] (K, E).

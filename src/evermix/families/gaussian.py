@@ -167,12 +167,14 @@ class Gaussian(Family):
 
     def log_predictive(self, X: Array, eta: Array) -> Array:
         """Log Student-t density (N, K), base measure left out."""
-        xp, D = namespace(eta), self._D
+        x, D = self._centred(X), self._D
         mean, kappa, nu, B = self._standard(eta)
         gammas = gammaln((nu + 1) / 2) - gammaln((nu + 1 - D) / 2)
         shrink = kappa / (kappa + 1)
-        scale = 0.5 * (D * xp.log(2 * shrink) - log_det(B))
-        return gammas + scale - 0.5 * (nu + 1) * xp.log1p(shrink * self._distances(X, mean, B))
+        scale = 0.5 * (D * namespace(eta).log(2 * shrink) - log_det(B))
+        constant, power = alike(gammas + scale, x), alike(0.5 * (nu + 1), x)
+        distance = alike(shrink, x) * _distances(x, alike(mean, x), B)
+        return constant - power * namespace(x).log1p(distance)
 
     def self_log_likelihood(self, X: Array) -> Array:
         """E log p(x | phi) of each row (N,) when its cluster has learnt that row alone."""
@@ -261,8 +263,8 @@ class Gaussian(Family):
         second = xp.reshape(eta[:, D:-2], (-1, D, D))
         return mean, kappa, nu, second - eta[:, :D, None] * mean[:, None, :]
 
-    def _distances(self, X: Array, mean: Array, B: Array) -> Array:
-        """(x - m)^T B^-1 (x - m) for every row and cluster, (N, K)."""
-        x = self._centred(X)
-        each = [squares(x - mean[k, :], B[k, :, :]) for k in range(mean.shape[0])]
-        return namespace(x).stack(each, axis=1)
+
+def _distances(x: Array, mean: Array, B: Array) -> Array:
+    """(x - m)^T B^-1 (x - m) for every row and cluster, (N, K)."""
+    each = [squares(x - mean[k, :], B[k, :, :]) for k in range(mean.shape[0])]
+    return namespace(x).stack(each, axis=1)

@@ -1,0 +1,142 @@
+"""Compiled loops of a lap on CUDA tensors, written for Triton, which PyTorch brings along.
+
+They are what the kernels of products and of shares are for NumPy arrays: each number is read and
+written once, where array maths would go through memory for every operation. Where Triton is not at
+hand, array maths does the same.
+"""
+
+from __future__ import annotations  # Triton reads the annotations of kernels as they are written
+
+from functools import cache
+from typing import Any, TypeAlias
+
+import array_api_compat
+import numpy as np
+
+from evermix._xp import Array, alike, namespace
+from evermix.kernels.shares import LEAST
+
+try:
+    import triton
+    import triton.language as tl
+except ImportError:
+    triton = None
+
+__all__ = ["can_share", "can_write_products", "share_rows", "write_products"]
+
+constexpr: TypeAlias = Any  # what is compiled into a kernel
+
+ROWS, COLUMNS = 16, 256  # of products that a program writes at a time
+NUMBERS = 4096  # scores that a program holds at a time
+PROGRAMS = 1024  # that share rows side by side: several for each processor of a device
+MOST = 2048  # clusters whose scores of a row a program can hold
+
+
+def can_write_products(x: Array) -> bool:
+    """Whether :func:`write_products` takes this array."""
+    return triton is not None and array_api_compat.is_torch_array(x) and x.is_cuda
+
+
+def can_share(scores: Array) -> bool:
+    """Whether :func:`share_rows` takes these scores (N, K)."""
+    return can_write_products(scores) and 0 < scores.shape[0] and scores.shape[1] <= MOST
+
+
+def write_products(x: Array, out: Array) -> None:
+    """Write products x_d x_e, d <= e, of rows x (N, D) into the last columns of ``out``.
+
+    Consumes: out.
+    """
+    (N, D), width = x.shape, out.shape[1]
+    F = D * (D + 1) // 2
+    left, right = (alike(columns, x) for columns in _pairs(D))
+    grid = triton.cdiv(N, ROWS), triton.cdiv(F, COLUMNS)
+    _kernel(_products)[grid](
+        x.contiguous(), left, right, out, N, D, F, width, width - F, ROWS=ROWS, COLUMNS=COLUMNS
+    )
+
+
+@cache
+def _pairs(D: int) -> tuple[Array, Array]:
+    left, right = np.triu_indices(D)
+    return left.astype(np.int32), right.astype(np.int32)
+
+
+def share_rows(scores: Array, weights: Array) -> tuple[Array, ...]:
+    """Share rows with weights (N,) in proportion to the exponentials of scores (N, K).
+
+    Returns shares (N, K), the same times weights (N, K), mass (K,), entropy (K,), owners (N,),
+    their shares (N,), and the logs of the sums of exponentials (N,).   Consumes: scores.
+    """
+    xp, (N, K) = namespace(scores), scores.shape
+    here = {"device": scores.device}
+    scores = scores.contiguous()
+    held, width = xp.empty_like(scores), triton.next_power_of_2(K)
+    rows = max(NUMBERS // width, 1)
+    programs = min(PROGRAMS, triton.cdiv(N, rows))
+    sums = xp.zeros((2, programs, K), dtype=xp.float64, **here)
+    owner = xp.empty((N,), dtype=xp.int32, **here)
+    best, log_norm = (xp.empty((N,), dtype=scores.dtype, **here) for _ in range(2))
+    _kernel(_share)[(programs,)](
+        scores, weights.contiguous(), held, sums, owner, best, log_norm, N, K,
+        triton.cdiv(triton.cdiv(N, programs), rows) * rows, programs * K,
+        LEAST=LEAST, ROWS=rows, WIDTH=width,
+    )  # fmt: skip
+    mass, entropy = xp.sum(sums, axis=1)
+    return scores, held, mass, entropy, owner, best, log_norm
+
+
+@cache
+def _kernel(function: Any) -> Any:
+    return triton.jit(function)
+
+
+def _products(
+    x: Any, left: Any, right: Any, out: Any, N: Any, D: Any, F: Any, width: Any, lead: Any,
+    ROWS: constexpr, COLUMNS: constexpr,
+) -> None:  # fmt: skip
+    row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
+    column = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
+    here = (row < N)[:, None] & (column < F)[None, :]
+    d = tl.load(left + column, mask=column < F, other=0)
+    e = tl.load(right + column, mask=column < F, other=0)
+    a = tl.load(x + row[:, None] * D + d[None, :], mask=here)
+    b = tl.load(x + row[:, None] * D + e[None, :], mask=here)
+    tl.store(out + row[:, None] * width + lead + column[None, :], a * b, mask=here)
+
+
+def _share(
+    scores: Any, weights: Any, held: Any, sums: Any, owner: Any, best: Any, log_norm: Any,
+    N: Any, K: Any, each: Any, apart: Any,
+    LEAST: constexpr, ROWS: constexpr, WIDTH: constexpr,
+) -> None:  # fmt: skip
+    # Every program goes through rows of its own, and keeps the sums over them.
+    program = tl.program_id(0).to(tl.int64)
+    k = tl.arange(0, WIDTH)
+    mass = tl.zeros([WIDTH], dtype=tl.float64)
+    entropy = tl.zeros([WIDTH], dtype=tl.float64)
+    last = tl.minimum((program + 1) * each, N)
+    for first in range(program * each, last, ROWS):
+        row = first + tl.arange(0, ROWS)
+        at = row[:, None] * K + k[None, :]
+        here = (row < last)[:, None] & (k < K)[None, :]
+        score = tl.load(scores + at, mask=here, other=0.0)
+        score = tl.where((k < K)[None, :], score, float("-inf"))
+        weight = tl.load(weights + row, mask=row < last, other=0.0)
+        peak = tl.max(score, axis=1)
+        below = score - peak[:, None]
+        share = tl.where(below < LEAST, 0.0, tl.exp(below))
+        total = tl.sum(share, axis=1)
+        log_total = tl.log(total)
+        share = share / total[:, None]
+        part = weight[:, None] * share
+        gain = tl.where(share > 0, part * (log_total[:, None] - below), 0.0)
+        mass += tl.sum(part.to(tl.float64), axis=0)
+        entropy += tl.sum(gain.to(tl.float64), axis=0)
+        tl.store(scores + at, share, mask=here)
+        tl.store(held + at, part, mask=here)
+        tl.store(owner + row, tl.argmax(score, axis=1), mask=row < last)
+        tl.store(best + row, 1.0 / total, mask=row < last)
+        tl.store(log_norm + row, peak + log_total, mask=row < last)
+    tl.store(sums + program * K + k, mass, mask=k < K)
+    tl.store(sums + apart + program * K + k, entropy, mask=k < K)
