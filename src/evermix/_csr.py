@@ -52,10 +52,11 @@ class DeviceCSR:
         """
         if not is_foreign_csr(x):
             return cls._of_dense(x)
-        parts = x.indptr, x.indices, x.data
         if array_api_compat.is_torch_array(x):
-            parts = x.crow_indices(), x.col_indices(), x.values()
-        found = cls(_host(parts[0]).astype(np.int64), parts[1], parts[2], int(x.shape[1]))
+            indptr, indices, data = x.crow_indices(), x.col_indices(), x.values()
+        else:
+            indptr, indices, data = x.indptr, x.indices, x.data
+        found = cls(_host(indptr).astype(np.int64), indices, data, int(x.shape[1]))
         found._check()
         return found if found._canonical() else found._summed()
 
@@ -137,7 +138,10 @@ class DeviceCSR:
         return DeviceCSR(indptr, indices, data, self.shape[1])
 
     def _times(self, other: Array, transposed: bool) -> Array:
-        if array_api_compat.is_torch_array(self.data) or array_api_compat.is_cupy_array(self.data):
+        if array_api_compat.is_torch_array(self.data):
+            matrix = self._native()
+            return (matrix.transpose(0, 1) if transposed else matrix) @ other
+        if array_api_compat.is_cupy_array(self.data):
             matrix = self._native()
             return (matrix.T if transposed else matrix) @ other
         matrix = self.host()

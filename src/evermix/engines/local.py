@@ -74,8 +74,8 @@ class Shares(NamedTuple):
     owner: Array  # (N,) the cluster with the largest share
     best: Array  # (N,) that share
     log_norm: Array  # (N,) log of the sum over clusters of exp(score)
+    held: Array | None = None  # (N, K) shares times weights, where they are known already
     few: bool = False  # whether most shares are zero
-    held: Array | None = None  # (N, K), shares times weights, where they are known already
 
 
 class Trial(NamedTuple):
@@ -157,8 +157,7 @@ def share(scores: Array, weights: Array, top: int | None = None) -> Shares:
         count = share_rows(scores, plain(weights), *rest)
         return Shares(scores, *rest, few=count * FEW <= N * K)
     if device.can_share(scores):
-        shares, held, *sums = device.share_rows(scores, weights)
-        return Shares(shares, *sums, held=held)
+        return Shares(*device.share_rows(scores, weights))
     peak = xp.max(scores, axis=1, keepdims=True)
     logs = scores - peak
     shares = xp.where(logs < LEAST, 0.0, xp.exp(logs))

@@ -65,8 +65,8 @@ def _pairs(D: int) -> tuple[Array, Array]:
 def share_rows(scores: Array, weights: Array) -> tuple[Array, ...]:
     """Share rows with weights (N,) in proportion to the exponentials of scores (N, K).
 
-    Returns shares (N, K), the same times weights (N, K), mass (K,), entropy (K,), owners (N,),
-    their shares (N,), and the logs of the sums of exponentials (N,).   Consumes: scores.
+    Returns shares (N, K), mass (K,), entropy (K,), owners (N,), their shares (N,), the logs of the
+    sums of exponentials (N,), and shares times weights (N, K).   Consumes: scores.
     """
     xp, (N, K) = namespace(scores), scores.shape
     here = {"device": scores.device}
@@ -83,7 +83,7 @@ def share_rows(scores: Array, weights: Array) -> tuple[Array, ...]:
         LEAST=LEAST, ROWS=rows, WIDTH=width,
     )  # fmt: skip
     mass, entropy = xp.sum(sums, axis=1)
-    return scores, held, mass, entropy, owner, best, log_norm
+    return scores, mass, entropy, owner, best, log_norm, held
 
 
 @cache

@@ -1,0 +1,1 @@
+"""Past one core: GPUs and clusters."""
