@@ -5,29 +5,27 @@ written once, where array maths would go through memory for every operation. Whe
 hand, array maths does the same.
 """
 
-from __future__ import annotations  # Triton reads the annotations of kernels as they are written
-
+import importlib
 from functools import cache
-from typing import Any, TypeAlias
+from types import SimpleNamespace
+from typing import Any
 
 import array_api_compat
 import numpy as np
 
-from evermix._xp import Array, alike, namespace
+from evermix._xp import Array, namespace
 from evermix.kernels.shares import LEAST
 
 try:
     import triton
     import triton.language as tl
 except ImportError:
-    triton = None
+    triton, tl = None, SimpleNamespace(constexpr=Any)
 
 __all__ = ["can_share", "can_write_products", "share_rows", "write_products"]
 
-constexpr: TypeAlias = Any  # what is compiled into a kernel
-
 ROWS, COLUMNS = 16, 256  # of products that a program writes at a time
-NUMBERS = 4096  # scores that a program holds at a time
+NUMBERS, TALL = 2048, 64  # scores, and rows, that a program holds at a time, at most
 PROGRAMS = 1024  # that share rows side by side: several for each processor of a device
 MOST = 2048  # clusters whose scores of a row a program can hold
 
@@ -49,7 +47,7 @@ def write_products(x: Array, out: Array) -> None:
     """
     (N, D), width = x.shape, out.shape[1]
     F = D * (D + 1) // 2
-    left, right = (alike(columns, x) for columns in _pairs(D))
+    left, right = _pairs(D, x.device)
     grid = triton.cdiv(N, ROWS), triton.cdiv(F, COLUMNS)
     _kernel(_products)[grid](
         x.contiguous(), left, right, out, N, D, F, width, width - F, ROWS=ROWS, COLUMNS=COLUMNS
@@ -57,9 +55,10 @@ def write_products(x: Array, out: Array) -> None:
 
 
 @cache
-def _pairs(D: int) -> tuple[Array, Array]:
-    left, right = np.triu_indices(D)
-    return left.astype(np.int32), right.astype(np.int32)
+def _pairs(D: int, device: Any) -> Array:
+    """Return the columns d and e of each product, (2, D (D + 1) / 2), on a device."""
+    torch: Any = importlib.import_module("torch")
+    return torch.as_tensor(np.array(np.triu_indices(D)), dtype=torch.int32, device=device)
 
 
 def share_rows(scores: Array, weights: Array) -> tuple[Array, ...]:
@@ -72,7 +71,7 @@ def share_rows(scores: Array, weights: Array) -> tuple[Array, ...]:
     here = {"device": scores.device}
     scores = scores.contiguous()
     held, width = xp.empty_like(scores), triton.next_power_of_2(K)
-    rows = max(NUMBERS // width, 1)
+    rows = min(max(NUMBERS // width, 1), TALL)
     programs = min(PROGRAMS, triton.cdiv(N, rows))
     sums = xp.zeros((2, programs, K), dtype=xp.float64, **here)
     owner = xp.empty((N,), dtype=xp.int32, **here)
@@ -92,8 +91,9 @@ def _kernel(function: Any) -> Any:
 
 
 def _products(
-    x: Any, left: Any, right: Any, out: Any, N: Any, D: Any, F: Any, width: Any, lead: Any,
-    ROWS: constexpr, COLUMNS: constexpr,
+    x: "Any", left: "Any", right: "Any", out: "Any",
+    N: "Any", D: "Any", F: "Any", width: "Any", lead: "Any",
+    ROWS: tl.constexpr, COLUMNS: tl.constexpr,
 ) -> None:  # fmt: skip
     row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
     column = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
@@ -106,9 +106,10 @@ def _products(
 
 
 def _share(
-    scores: Any, weights: Any, held: Any, sums: Any, owner: Any, best: Any, log_norm: Any,
-    N: Any, K: Any, each: Any, apart: Any,
-    LEAST: constexpr, ROWS: constexpr, WIDTH: constexpr,
+    scores: "Any", weights: "Any", held: "Any", sums: "Any",
+    owner: "Any", best: "Any", log_norm: "Any",
+    N: "Any", K: "Any", each: "Any", apart: "Any",
+    LEAST: tl.constexpr, ROWS: tl.constexpr, WIDTH: tl.constexpr,
 ) -> None:  # fmt: skip
     # Every program goes through rows of its own, and keeps the sums over them.
     program = tl.program_id(0).to(tl.int64)
