@@ -142,12 +142,20 @@ def believe(model: Model, mass: Array, stats: Array) -> Beliefs:
     return Beliefs(np.concatenate(slopes), np.concatenate(counts) + log_weights)
 
 
-def share(scores: Array, weights: Array, top: int | None = None) -> Shares:
+def share(
+    scores: Array, weights: Array, top: int | None = None, plus: Array | None = None
+) -> Shares:
     """Share rows with weights (N,) in proportion to the exponentials of scores (N, K).
 
-    With ``top``, only the largest that many of each row get a share.   Consumes: scores.
+    With ``plus`` (K,), that is added to the scores of each row. With ``top``, only the largest that
+    many of each row get a share.   Consumes: scores.
     """
     xp, (N, K) = namespace(scores), scores.shape
+    if device.can_share(scores) and (top is None or top >= K):
+        zeros = xp.zeros_like(scores[0, :])
+        return Shares(*device.share_rows(scores, weights, zeros if plus is None else plus))
+    if plus is not None:
+        scores += plus
     if top is not None and top < K:
         scores = xp.where(scores >= nth_largest(scores, top), scores, -xp.inf)
     if is_numpy(scores):
@@ -156,8 +164,7 @@ def share(scores: Array, weights: Array, top: int | None = None) -> Shares:
         scores = plain(scores)
         count = share_rows(scores, plain(weights), *rest)
         return Shares(scores, *rest, few=count * FEW <= N * K)
-    if device.can_share(scores):
-        return Shares(*device.share_rows(scores, weights))
+    weights = alike(weights, scores)
     peak = xp.max(scores, axis=1, keepdims=True)
     logs = scores - peak
     shares = xp.where(logs < LEAST, 0.0, xp.exp(logs))
@@ -180,9 +187,9 @@ def summarise(
 ) -> Summary:
     """Share the rows of a batch among the clusters, and sum up.
 
-    On a device that multiplies doubles as fast as singles, rows of single precision are shared and
-    summed in double precision: no digit of a sum is lost. Elsewhere their scores and shares are of
-    single precision, and sums over them of few rows at a time.
+    On a device that multiplies doubles as fast as singles, rows of single precision are scored and
+    summed in double precision: no digit of a sum is lost. Elsewhere their scores are of single
+    precision, and so are sums over few of them at a time. Shares have the precision of weights.
     """
     here = is_numpy(batch.weights)  # elsewhere, what a thread may use is not what its caller may
     like = batch.weights if here else precise(batch.X[:0, :])
@@ -190,18 +197,14 @@ def summarise(
 
     def part(rows: slice) -> Summary:
         X, weights = batch.X[rows, :], batch.weights[rows]
-        if here:
-            return _part(model, beliefs, Batch(X, weights), plan, top)
-        X = precise(X)
-        found = _part(model, beliefs, Batch(X, alike(weights, X)), plan, top)
-        best, log_norm = alike(found.share, weights), alike(found.log_norm, weights)
-        return found._replace(share=best, log_norm=log_norm)
+        return _part(model, beliefs, Batch(X if here else precise(X), weights), plan, top)
 
     chunks = model.family.chunks(batch.X, beliefs.slopes.shape[0])
     summary = _joined(side_by_side(part, chunks) if here else [part(rows) for rows in chunks])
     if plan.trials:
         return summary
-    return summary._replace(child_owner=np.full(len(summary.owner), -1))
+    nobody = filled(-1, batch.weights, summary.owner.shape[0])
+    return summary._replace(child_owner=nobody)
 
 
 def _beside(beliefs: Beliefs, x: Array) -> Beliefs:
@@ -216,15 +219,15 @@ def _plan_beside(plan: Plan, x: Array) -> Plan:
 
 
 def _joined(parts: list[Summary]) -> Summary:
-    """Return the summary of all parts, in the memory of the host and in double precision.
+    """Return the summary of all parts, sums in the memory of the host and in double precision.
 
-    Within a part, sums have the precision of the rows.
+    Within a part, sums have the precision of the rows. What is said of each row stays where it is.
     """
     xp = namespace(parts[0].mass)
     joined = {}
     for name, column in zip(Summary._fields, zip(*parts, strict=True), strict=True):
         if name in EACH_ROW:
-            joined[name] = host(xp.concat(column))
+            joined[name] = xp.concat(column)
         else:
             first, *others = (doubled(part) for part in column)
             joined[name] = host(sum(others, first))
@@ -234,10 +237,9 @@ def _joined(parts: list[Summary]) -> Summary:
 def _part(model: Model, beliefs: Beliefs, batch: Batch, plan: Plan, top: int | None) -> Summary:
     """Return the summary of a few rows."""
     F = model.family.features(batch.X)
-    xp, w = namespace(batch.weights), batch.weights[:, None]
     scores = F @ beliefs.slopes.T
-    scores += beliefs.intercepts
-    shared = share(scores, batch.weights, top)
+    xp, w = namespace(scores), alike(batch.weights, scores)[:, None]
+    shared = share(scores, batch.weights, top, beliefs.intercepts)
     sums = weighted(shared, batch.weights, F)
     a, b = (xp.take(shared.shares, plan.pairs[:, side], axis=1) for side in (0, 1))
     young = _young(plan, F, shared, w, sums, top)
@@ -251,8 +253,8 @@ def _part(model: Model, beliefs: Beliefs, batch: Batch, plan: Plan, top: int | N
         child_entropy=young.entropy,
         owner=shared.owner,
         child_owner=young.owner,
-        share=shared.best,
-        log_norm=shared.log_norm,
+        share=alike(shared.best, batch.weights),
+        log_norm=alike(shared.log_norm, batch.weights),
     )
 
 

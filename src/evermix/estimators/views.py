@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from evermix._xp import Array, alike, is_foreign, logsumexp, namespace, precise
+from evermix._xp import Array, alike, doubled, is_foreign, logsumexp, namespace, precise
 from evermix.engines.base import Batch, Engine
 from evermix.engines.sampler import Sampler
 from evermix.engines.variational import Variational
@@ -101,7 +101,8 @@ def answered(model: Model, K: int, X: Array, ask: Callable[[Array], Array], axis
     """
     if not is_foreign(X):
         return ask(X)
-    parts = [ask(precise(X[rows, :])) for rows in model.family.chunks(X, K)]
+    chunks = model.family.chunks(X, 2 * K, width=4 * X.shape[1])
+    parts = [ask(precise(X[rows, :])) for rows in chunks]
     return alike(namespace(parts[0]).concat(parts, axis=axis), X)
 
 
@@ -110,7 +111,8 @@ def log_joint(engine: Engine, model: Model, state: State, X: Array) -> Array:
     family, tally, log_weights = model.family, state.tally, engine.log_weights(model, state)
     if is_foreign(X):
         stats = np.vstack([tally.stats, np.zeros(tally.size)])
-        joint = family.log_predictive(X, family.posterior(stats, np.append(tally.mass, 0.0)))
+        eta = family.posterior(stats, np.append(tally.mass, 0.0))
+        joint = family.log_predictive(X, alike(eta, doubled(X[:0, :])))
         return joint + alike(log_weights, joint)
     joint = np.empty((X.shape[0], tally.K + 1))
     score_rows(family.workspace(tally, state.columns), family.rows(X), tally.K + 1, joint)

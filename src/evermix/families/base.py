@@ -26,7 +26,7 @@ __all__ = ["Family", "finite"]
 
 PAIRS = 64  # pairs of clusters fused at a time, to bound memory
 CHUNK = 2**20  # features and scores computed at a time: at most 8 MB, to stay in fast memory
-DEVICE_CHUNK = 2**27  # the same on a device that does much at once; 2,000 features of 65,000 rows
+DEVICE_CHUNK = 2**28  # the same on a device that does much at once: 2 GB
 INFINITE = 1e250  # stands in for an infinite parameter: times a statistic of zero it is zero
 
 
@@ -150,13 +150,17 @@ class Family(ABC):
         parts = [r[rows, :].T @ self.features(X[rows, :]) for rows in chunks]
         return self.from_features(sum(parts[1:], parts[0]))
 
-    def chunks(self, X: Array, K: int = 100) -> list[slice]:
+    def chunks(self, X: Array, K: int = 100, width: int | None = None) -> list[slice]:
         """Cut rows X (N, D) so that a part, scored by K clusters, stays in fast memory.
 
-        There is at least one part.
+        A row takes ``width`` numbers beside its scores: as many as it has features, if None. There
+        is at least one part.
         """
         n = X.shape[0]
-        width = X.nnz // max(n, 1) if self.sparse else self.n_slopes
+        if self.sparse:
+            width = X.nnz // max(n, 1)
+        elif width is None:
+            width = self.n_slopes
         numbers = DEVICE_CHUNK if is_foreign(X) else CHUNK
         return cuts(n, max(numbers // (width + K), 64))
 

@@ -24,9 +24,9 @@ except ImportError:
 
 __all__ = ["can_share", "can_write_products", "share_rows", "write_products"]
 
-ROWS, COLUMNS = 16, 256  # of products that a program writes at a time
-NUMBERS, TALL = 2048, 64  # scores, and rows, that a program holds at a time, at most
-PROGRAMS = 1024  # that share rows side by side: several for each processor of a device
+ROWS, COLUMNS = 32, 512  # of products that a program writes
+NUMBERS, TALL = 512, 16  # scores, and rows, that a program holds at a time, at most
+PROGRAMS = 4096  # that share rows side by side: several for each processor of a device
 MOST = 2048  # clusters whose scores of a row a program can hold
 
 
@@ -50,7 +50,7 @@ def write_products(x: Array, out: Array) -> None:
     left, right = _pairs(D, x.device)
     grid = triton.cdiv(N, ROWS), triton.cdiv(F, COLUMNS)
     _kernel(_products)[grid](
-        x.contiguous(), left, right, out, N, D, F, width, width - F, ROWS=ROWS, COLUMNS=COLUMNS
+        x.contiguous(), left, right, out, N, D, F, width, ROWS=ROWS, COLUMNS=COLUMNS
     )
 
 
@@ -61,25 +61,26 @@ def _pairs(D: int, device: Any) -> Array:
     return torch.as_tensor(np.array(np.triu_indices(D)), dtype=torch.int32, device=device)
 
 
-def share_rows(scores: Array, weights: Array) -> tuple[Array, ...]:
-    """Share rows with weights (N,) in proportion to the exponentials of scores (N, K).
+def share_rows(scores: Array, weights: Array, plus: Array) -> tuple[Array, ...]:
+    """Share rows with weights (N,) in proportion to the exponentials of scores (N, K) plus (K,).
 
     Returns shares (N, K), mass (K,), entropy (K,), owners (N,), their shares (N,), the logs of the
-    sums of exponentials (N,), and shares times weights (N, K).   Consumes: scores.
+    sums of exponentials (N,), and shares times weights (N, K). Shares are as precise as weights,
+    sums over rows are in double precision.   Consumes: scores.
     """
     xp, (N, K) = namespace(scores), scores.shape
     here = {"device": scores.device}
     scores = scores.contiguous()
     held, width = xp.empty_like(scores), triton.next_power_of_2(K)
     rows = min(max(NUMBERS // width, 1), TALL)
-    programs = min(PROGRAMS, triton.cdiv(N, rows))
-    sums = xp.zeros((2, programs, K), dtype=xp.float64, **here)
+    each = triton.cdiv(triton.cdiv(N, PROGRAMS), rows) * rows
+    programs = triton.cdiv(N, each)
+    sums = xp.empty((2, programs, K), dtype=xp.float64, **here)
     owner = xp.empty((N,), dtype=xp.int32, **here)
-    best, log_norm = (xp.empty((N,), dtype=scores.dtype, **here) for _ in range(2))
+    best, log_norm = (xp.empty((N,), dtype=weights.dtype, **here) for _ in range(2))
     _kernel(_share)[(programs,)](
-        scores, weights.contiguous(), held, sums, owner, best, log_norm, N, K,
-        triton.cdiv(triton.cdiv(N, programs), rows) * rows, programs * K,
-        LEAST=LEAST, ROWS=rows, WIDTH=width,
+        scores, plus, weights.contiguous(), held, sums, owner, best, log_norm,
+        N, K, each, programs * K, LEAST=LEAST, ROWS=rows, WIDTH=width,
     )  # fmt: skip
     mass, entropy = xp.sum(sums, axis=1)
     return scores, mass, entropy, owner, best, log_norm, held
@@ -91,53 +92,64 @@ def _kernel(function: Any) -> Any:
 
 
 def _products(
-    x: "Any", left: "Any", right: "Any", out: "Any",
-    N: "Any", D: "Any", F: "Any", width: "Any", lead: "Any",
+    x: "Any", left: "Any", right: "Any", out: "Any", N: "Any",
+    D: tl.constexpr, F: tl.constexpr, WIDTH: tl.constexpr,
     ROWS: tl.constexpr, COLUMNS: tl.constexpr,
 ) -> None:  # fmt: skip
-    row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
     column = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
-    here = (row < N)[:, None] & (column < F)[None, :]
-    d = tl.load(left + column, mask=column < F, other=0)
-    e = tl.load(right + column, mask=column < F, other=0)
-    a = tl.load(x + row[:, None] * D + d[None, :], mask=here)
-    b = tl.load(x + row[:, None] * D + e[None, :], mask=here)
-    tl.store(out + row[:, None] * width + lead + column[None, :], a * b, mask=here)
+    here = column < F
+    d = tl.load(left + column, mask=here, other=0)
+    e = tl.load(right + column, mask=here, other=0)
+    first = tl.program_id(0).to(tl.int64) * ROWS
+    x += first * D
+    out += first * WIDTH + WIDTH - F
+    for row in range(0, tl.minimum(ROWS, N - first).to(tl.int32)):
+        a = tl.load(x + row * D + d, mask=here)
+        b = tl.load(x + row * D + e, mask=here)
+        tl.store(out + row * WIDTH + column, a * b, mask=here)
 
 
 def _share(
-    scores: "Any", weights: "Any", held: "Any", sums: "Any",
+    scores: "Any", plus: "Any", weights: "Any", held: "Any", sums: "Any",
     owner: "Any", best: "Any", log_norm: "Any",
     N: "Any", K: "Any", each: "Any", apart: "Any",
     LEAST: tl.constexpr, ROWS: tl.constexpr, WIDTH: tl.constexpr,
 ) -> None:  # fmt: skip
     # Every program goes through rows of its own, and keeps the sums over them.
     program = tl.program_id(0).to(tl.int64)
+    begin = program * each
+    scores += begin * K
+    held += begin * K
+    weights += begin
+    owner += begin
+    best += begin
+    log_norm += begin
+    count = tl.minimum(each, N - begin).to(tl.int32)
     k = tl.arange(0, WIDTH)
+    inside = k < K
+    offset = tl.load(plus + k, mask=inside, other=float("-inf"))
     mass = tl.zeros([WIDTH], dtype=tl.float64)
     entropy = tl.zeros([WIDTH], dtype=tl.float64)
-    last = tl.minimum((program + 1) * each, N)
-    for first in range(program * each, last, ROWS):
+    for first in range(0, count, ROWS):
         row = first + tl.arange(0, ROWS)
         at = row[:, None] * K + k[None, :]
-        here = (row < last)[:, None] & (k < K)[None, :]
-        score = tl.load(scores + at, mask=here, other=0.0)
-        score = tl.where((k < K)[None, :], score, float("-inf"))
-        weight = tl.load(weights + row, mask=row < last, other=0.0)
+        here = (row < count)[:, None] & inside[None, :]
+        score = tl.load(scores + at, mask=here, other=0.0) + offset[None, :]
+        weight = tl.load(weights + row, mask=row < count, other=0.0)
         peak = tl.max(score, axis=1)
-        below = score - peak[:, None]
+        below = (score - peak[:, None]).to(weight.dtype)
         share = tl.where(below < LEAST, 0.0, tl.exp(below))
         total = tl.sum(share, axis=1)
-        log_total = tl.log(total)
-        share = share / total[:, None]
+        log_total, largest = tl.log(total), 1.0 / total
+        share = share * largest[:, None]
         part = weight[:, None] * share
         gain = tl.where(share > 0, part * (log_total[:, None] - below), 0.0)
         mass += tl.sum(part.to(tl.float64), axis=0)
         entropy += tl.sum(gain.to(tl.float64), axis=0)
-        tl.store(scores + at, share, mask=here)
-        tl.store(held + at, part, mask=here)
-        tl.store(owner + row, tl.argmax(score, axis=1), mask=row < last)
-        tl.store(best + row, 1.0 / total, mask=row < last)
-        tl.store(log_norm + row, peak + log_total, mask=row < last)
-    tl.store(sums + program * K + k, mass, mask=k < K)
-    tl.store(sums + apart + program * K + k, entropy, mask=k < K)
+        tl.store(scores + at, share.to(score.dtype), mask=here)
+        tl.store(held + at, part.to(score.dtype), mask=here)
+        tl.store(owner + row, tl.argmax(score, axis=1), mask=row < count)
+        tl.store(best + row, largest, mask=row < count)
+        tl.store(log_norm + row, (peak + log_total).to(weight.dtype), mask=row < count)
+    tl.store(sums + program * K + k, mass, mask=inside)
+    tl.store(sums + apart + program * K + k, entropy, mask=inside)
