@@ -26,10 +26,10 @@ demo: $(VENV)/.demo        ## cluster the docstrings of Python's standard librar
 	$(BIN)/evermix demo
 
 test: $(VENV)/.test        ## the fast tests, warnings are errors
-	$(BIN)/python -m pytest -q -n 2
+	$(BIN)/python -m pytest -q -n 2 --dist loadgroup
 
 test-all: $(VENV)/.test    ## also the slow statistical tests
-	$(BIN)/python -m pytest -q -n 2 -m ''
+	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m ''
 
 lint: $(VENV)/.test        ## style, types, import contracts
 	$(BIN)/ruff check .

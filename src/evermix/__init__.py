@@ -20,7 +20,7 @@ from evermix.engines import (
     Slice,
     StochasticVB,
 )
-from evermix.estimators import Mixture, PriorScore, load, score_priors, select_prior
+from evermix.estimators import Mixture, PriorScore, load, merge, score_priors, select_prior
 from evermix.families import (
     Bernoulli,
     DiagonalGaussian,
@@ -67,6 +67,7 @@ __all__ = [
     "StochasticVB",
     "ZeroMeanGaussian",
     "load",
+    "merge",
     "score_priors",
     "select_prior",
 ]

@@ -11,7 +11,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import pairwise
 
 import numpy as np
@@ -20,6 +20,7 @@ from evermix._random import restore
 from evermix._xp import Array, logsumexp
 from evermix.engines.base import Batch, Engine, Info, RowResults
 from evermix.engines.run import run, run_laps
+from evermix.engines.shards import Shard, Tell
 from evermix.families.base import Family
 from evermix.kernels.base import add, kernel
 from evermix.kernels.scoring import score_rows
@@ -96,6 +97,7 @@ def check_family(family: Family, X: Array) -> None:
     _check_chain_rule(family, X)
     _check_marginals(family, stats, mass)
     _check_tunable(family, X, stats, mass)
+    _check_moved(family, X, r)
     _check_kernels(family, X, r)
     again = type(family).from_spec(json.loads(json.dumps(family.to_spec())))
     _require(again == family, "a family survives the way through JSON")
@@ -158,6 +160,18 @@ def _check_marginals(family: Family, stats: Array, mass: Array) -> None:
     tally = Tally.of(np.arange(len(mass)), mass, stats, {}, family.layout)
     want = family.log_marginal(stats, mass)
     _close(family.log_marginals(tally), want, 1e-8, "log_marginals is log_marginal of the tally")
+
+
+def _check_moved(family: Family, X: Array, r: Array) -> None:
+    """Statistics about one origin tell those about another."""
+    if "origin" not in (f.name for f in fields(family)):
+        return
+    other = replace(family, origin=np.asarray(X[-1]) + 1.0)  # type: ignore[call-arg]
+    stats, mass = family.accumulate(X, r), r.sum(axis=0)
+    scale = r.T @ np.abs(family.statistic(X)) + r.T @ np.abs(other.statistic(X))
+    got, want = family.moved(stats, mass, other), other.accumulate(X, r)
+    _close(got / scale, want / scale, 1e-10, "statistics can be moved to another origin")
+    _close(other.moved(got, mass, family) / scale, stats / scale, 1e-10, "and back")
 
 
 def _check_tunable(family: Family, X: Array, stats: Array, mass: Array) -> None:
@@ -258,20 +272,25 @@ def _laps(engine: Engine, model: Model, X: Array, resume: bool = False) -> tuple
     state = engine.initial(model, rng)
     bounds: list[float] = []
 
+    def put(key: int, told: RowResults) -> None:
+        for values, part in zip(results, told, strict=True):
+            values[starts[key] : starts[key] + size] = part
+
     def watch(after: State, info: Info) -> None:
         nonlocal state
         state = after
         bounds.extend(value for name, value in info.scalars.items() if name == "elbo")
         if info.results is not None:
-            first = starts[int(engine.order(after, len(batches))[after.at - 1])]
-            for values, part in zip(results, info.results, strict=True):
-                values[first : first + info.rows] = part
+            put(int(engine.order(after, len(batches))[after.at - 1]), info.results)
         if resume:
             raise _Stopped
 
     while state.at or not engine.finished(state):
+        shard = Shard(batches, state.memo)
         with suppress(_Stopped):
-            run_laps(engine, model, state, batches, rng, [watch])
+            run_laps(engine, model, state, shard, rng, [watch])
+        for key, told in shard.do(Tell(), range(len(shard))).items():
+            put(key, told)
         state = State.from_arrays(*state.to_arrays())
         rng = restore(dict(rng.bit_generator.state))
     for before, now in pairwise(bounds):

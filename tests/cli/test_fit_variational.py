@@ -142,12 +142,11 @@ def test_what_is_spilled_is_found_all_the_same(points, tmp_path):
     assert rows("held.jsonl") == rows("spilled.jsonl")
 
 
-@pytest.mark.parametrize("options", [["--laps", "3", "--tol", "0"], MEMOIZED])
+@pytest.mark.parametrize("options", [["--laps", "3", "--tol", "0", "--batch-size", "40"], MEMOIZED])
 def test_a_crash_within_a_lap_falls_back_to_a_checkpoint_of_that_lap(points, monkeypatch, options):
     """Unless --every says otherwise, checkpoints are also written between two batches."""
     monkeypatch.setattr("evermix.cli.fitting.PAUSE", 0.0)
     monkeypatch.setattr("evermix.cli.fitting.SHARE", 0.0)
-    monkeypatch.setattr("evermix.engines.base.ROWS", 40)
     evermix("fit", "points.npy", *options, "--checkpoint", "whole.evermix", "--out", "whole.jsonl")
     add, told = LapLog.add, []
 

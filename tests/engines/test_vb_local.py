@@ -13,7 +13,16 @@ from variational_cases import all_pairs, cut, divided, fit
 from evermix import FullVB, MemoizedVB, StochasticVB, _xp
 from evermix.engines import local
 from evermix.engines.base import Batch
-from evermix.engines.local import FEW, NO_PLAN, Plan, Trial, believe, share, summarise
+from evermix.engines.local import (
+    FEW,
+    NO_PLAN,
+    Plan,
+    Summary,
+    Trial,
+    believe,
+    share,
+    summarise,
+)
 from evermix.families import (
     FAMILIES,
     Gaussian,
@@ -213,8 +222,9 @@ def test_strict_arrays_say_the_same_as_numpy_arrays(name, top):
     batch = Batch(strict.asarray(case.X), strict.asarray(WEIGHTS))
     for plan in (NO_PLAN, case.plan, Plan(case.plan.pairs), Plan(NO_PLAN.pairs, case.plan.trials)):
         got = case.summary(batch, plan, top)
-        assert all(isinstance(values, np.ndarray) for values in got)
-        assert_close(got, case.summary(plan=plan, top=top))
+        here = {name for name in got._fields if isinstance(getattr(got, name), np.ndarray)}
+        assert here == set(got._fields) - set(local.EACH_ROW)  # sums come back, rows stay
+        assert_close(Summary(*map(_fetched, got)), case.summary(plan=plan, top=top))
 
 
 @every_top
@@ -225,7 +235,9 @@ def test_rows_on_a_device_stay_there(name, top, monkeypatch):
         monkeypatch.setattr(module, "host", _fetched)
     case = Case(name)
     rows, weights = (strict.asarray(values, device=DEVICE) for values in (case.X, WEIGHTS))
-    assert_close(case.summary(Batch(rows, weights), top=top), case.summary(top=top))
+    got = case.summary(Batch(rows, weights), top=top)
+    assert all(getattr(got, name).device == DEVICE for name in local.EACH_ROW)
+    assert_close(Summary(*map(_fetched, got)), case.summary(top=top))
 
 
 def _fetched(x):

@@ -13,6 +13,7 @@ from evermix.engines.bound import fused_sticks
 from evermix.engines.moves import sample
 from evermix.engines.moves.sample import collect, draw_rows
 from evermix.engines.seeding import seed
+from evermix.engines.shards import Shard
 from evermix.families import FixedGaussian, Gaussian, Multinomial, base
 from evermix.model import Model
 from evermix.priors import DP
@@ -65,7 +66,8 @@ def test_the_features_of_a_sample_are_bounded(monkeypatch):
     state = engine.begin(model, engine.initial(model, rng), batches, rng)
     for batch in batches:
         state, _ = engine.step(model, state, batch, rng)
-    found = collect(model.family, state, batches, rng).of(np.array([0]), rng)
+    shard = Shard(batches, state.memo)
+    found = collect(model.family, state.tally.K, shard, rng).of(np.array([0]), rng)
     assert len(found) == 20
 
 
@@ -73,4 +75,5 @@ def test_sparse_rows_for_a_start_are_counted_by_their_entries():
     words = np.random.default_rng(0).integers(50_000, size=3000)
     X = sparse.csr_matrix((np.ones(3000), (np.arange(3000), words)), (3000, 50_000))
     family = Multinomial(0.1, n_features=50_000)
-    assert len(draw_rows(family, cut(X, size=500), 2500, np.random.default_rng(0))) == 2500
+    shard = Shard(cut(X, size=500))
+    assert len(draw_rows(family, shard, 2500, np.random.default_rng(0))) == 2500

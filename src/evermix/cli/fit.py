@@ -137,9 +137,9 @@ def _described(info: "Info", lap: "Info | None") -> str:
         return ", ".join(told + [f"{len(ids):,} {move}" for move, ids in moves if ids])
     if "log_joint" in info.scalars:
         return f"log joint {info.scalars['log_joint']:,.1f}"
-    if info.results is None:
+    if not info.rows:
         return ""
-    return f"log predictive {info.results.log_predictive.mean():.3f} per row"
+    return f"log predictive {info.log_predictive / info.rows:.3f} per row"
 
 
 def _summary(fitting: "Fitting", seconds: float) -> str:

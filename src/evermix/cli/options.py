@@ -230,7 +230,9 @@ Top = Annotated[
 ]
 BatchSize = Annotated[
     int | None,
-    _open("Of memoizedvb, stochasticvb: rows (default 1000).", panel=_VARIATIONAL, min=1),
+    _open(
+        "Of memoizedvb, stochasticvb: rows (default 1000); of ep (4096).", panel=_VARIATIONAL, min=1
+    ),
 ]
 Births = Annotated[
     bool | None,
@@ -259,7 +261,7 @@ Deletes = Annotated[
 Stride = Annotated[
     int | None,
     _open(
-        "Of memoizedvb: births and deletes in every N-th lap (default 1).",
+        "Of memoizedvb, ep: visit N batches from the same state (default: as many as workers).",
         panel=_VARIATIONAL,
         min=1,
         metavar="N",

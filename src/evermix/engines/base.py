@@ -4,14 +4,17 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from evermix._xp import Array
 from evermix.model import Model
 from evermix.priors.base import Prior
-from evermix.state import State
+from evermix.state import Record, State
+
+if TYPE_CHECKING:
+    from evermix.engines.shards import Shards
 
 __all__ = [
     "ROWS",
@@ -109,9 +112,11 @@ class Info:
     seconds : float
         Wall time of the step.
     results : RowResults or None
-        What was said of each row.
+        What was said of each row, where the step tells it at once.
     lap : int
         Laps that were finished before the step.
+    batches : int
+        Batches of the step.
     scalars : dict of float
         Further numbers by name: how far assignments moved, the state of a chain.
     """
@@ -126,6 +131,7 @@ class Info:
     seconds: float = 0.0
     results: RowResults | None = None
     lap: int = 0
+    batches: int = 1
     scalars: dict[str, float] = field(default_factory=dict)
 
     def summary(self) -> "Info":
@@ -152,6 +158,8 @@ class Engine(ABC):
 
     foreign: ClassVar[bool] = False
     """Whether it learns rows of other array libraries where they are."""
+    divides: ClassVar[bool] = False
+    """Whether it learns batches where they are, on the workers of a cluster."""
 
     def check(self, model: Model) -> None:
         """Raise TypeError or ValueError if this engine cannot work with the model."""
@@ -184,6 +192,23 @@ class Engine(ABC):
     ) -> tuple[State, Info]:
         """Learn one batch.   Consumes: state."""
 
+    def together(self, state: State, shards: "Shards") -> int:
+        """Return how many batches a step of a lap takes from the same state."""
+        del state, shards
+        return 1
+
+    def visit(
+        self,
+        model: Model,
+        state: State,
+        shards: "Shards",
+        keys: Sequence[int],
+        rng: np.random.Generator,
+    ) -> tuple[State, Info]:
+        """Learn the batches with these keys, in a lap.   Consumes: state."""
+        (key,) = keys
+        return self.step(model, state, shards[key], rng)
+
     def batch_rows(self, n: int, n_features: int) -> int:
         """Return how many of n rows a batch shall have."""
         del n_features
@@ -207,6 +232,11 @@ class Engine(ABC):
     def finished(self, state: State) -> bool:
         """Whether there is nothing more to do; asked between two laps."""
         return state.lap >= 1
+
+    def records(self, state: State) -> dict[str, Record]:
+        """Return what is remembered of batches where they are."""
+        del state
+        return {}
 
     def check_memo(self, model: Model, state: State, n_rows: int) -> None:
         """Raise ValueError if what a state remembers of data cannot be of ``n_rows`` rows."""

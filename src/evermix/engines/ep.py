@@ -12,15 +12,17 @@ Tank, Foti, Fox (2015). Streaming variational inference for Bayesian nonparametr
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from evermix._xp import Array
-from evermix.engines.base import Batch, Info, RowResults
-from evermix.engines.filter import Filter, warn_once
+from evermix.engines.base import ROWS, Batch, Info, RowResults
+from evermix.engines.filter import CHECK_EVERY, Filter, warn_once
 from evermix.engines.moves.prune import drop, prune
+from evermix.engines.rounds import SumSites, Visit, commit, snapshot
 from evermix.engines.settings import check_number, check_switch, check_whole
+from evermix.engines.shards import Shard, Shards, interleaved, placed
 from evermix.engines.sites import (
     check_sites,
     close_holes,
@@ -29,7 +31,6 @@ from evermix.engines.sites import (
     no_sites,
     packed,
     places,
-    sum_again,
     to_record,
     to_sites,
 )
@@ -42,6 +43,7 @@ from evermix.tally import Layout
 __all__ = ["EP"]
 
 IDLE = 10  # observations per cluster without a visit, after which the first lap drops dust
+UNDAMPED = 10  # batches visited together up to which assignments move all the way
 ENTRIES = 4  # entries of sites per row for which room is made at first
 
 
@@ -71,6 +73,15 @@ class EP(Filter):
         stop when their log predictive density has not risen for ``patience`` laps.
     patience : int
         See ``validation``.
+    batch_size : int
+        Rows in a batch. It matters if several batches are visited together, and for memory.
+    stride : int or None
+        Batches that are visited from the same snapshot of the clusters: as many as places that
+        shall work at the same time. None: as many as a Dask collection has workers, and 1 for all
+        other rows.
+    damping : float or None
+        How far assignments move, in (0, 1], if batches are visited together. None: 1, or 0.5 if
+        there are more than ten.
     """
 
     laps: int = 50
@@ -81,6 +92,11 @@ class EP(Filter):
     shuffle: bool = False
     validation: float = 0.0
     patience: int = 5
+    batch_size: int = ROWS
+    stride: int | None = None
+    damping: float | None = None
+
+    divides: ClassVar = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -89,6 +105,13 @@ class EP(Filter):
         for name in ("tol", "validation"):
             check_number(name, getattr(self, name))
         check_switch("shuffle", self.shuffle)
+        check_whole("batch_size", self.batch_size)
+        if self.stride is not None:
+            check_whole("stride", self.stride)
+        if self.damping is not None:
+            check_number("damping", self.damping)
+            if not 0 < self.damping <= 1:
+                raise ValueError(f"damping must lie in (0, 1], got {self.damping}.")
         if not self.tol >= 0:
             raise ValueError(f"tol must be >= 0, got {self.tol}.")
         if not 0 <= self.validation < 1:
@@ -103,12 +126,26 @@ class EP(Filter):
         state.latents["progress"] = np.zeros(4)
         # Of the last lap: the largest change; of the best one: its held-out score and its number.
         state.latents["settled"] = np.array([np.inf, -np.inf, 0.0])
+        state.latents["stride"] = np.ones(1, dtype=np.int64)
         return state
+
+    def begin(
+        self, model: Model, state: State, batches: Sequence[Batch], rng: np.random.Generator
+    ) -> State:
+        """Find out how many batches are visited together.   Consumes: state."""
+        width = placed(batches, state.memo).width
+        state.latents["stride"][0] = width if self.stride is None else self.stride
+        return state
+
+    def batch_rows(self, n: int, n_features: int) -> int:
+        """Return how many of n rows a batch shall have."""
+        del n_features
+        return min(self.batch_size, n)
 
     def order(self, state: State, n: int) -> Array:
         """Return the order (n,) in which this lap visits the n batches."""
         if not self.shuffle or state.lap == 0:
-            return np.arange(n)
+            return interleaved(n, int(state.latents["stride"][0]))
         return np.random.default_rng([state.latents["seed"][0], state.lap]).permutation(n)
 
     def finished(self, state: State) -> bool:
@@ -118,6 +155,54 @@ class EP(Filter):
         change, _, best = state.latents["settled"]
         idle = self.validation > 0 and state.lap - best >= self.patience
         return bool(state.lap > 1 and (change <= self.tol or idle))
+
+    def together(self, state: State, shards: Shards) -> int:
+        """Return how many batches are visited together; the very first is alone.
+
+        Else each of them would open all clusters anew.
+        """
+        del shards
+        return int(state.latents["stride"][0]) if state.tally.K else 1
+
+    def visit(
+        self,
+        model: Model,
+        state: State,
+        shards: Shards,
+        keys: Sequence[int],
+        rng: np.random.Generator,
+    ) -> tuple[State, Info]:
+        """Visit batches, from the same snapshot if they are several.   Consumes: state."""
+        if isinstance(shards, Shard) and state.latents["stride"][0] == 1:
+            return super().visit(model, state, shards, keys, rng)
+        began = time.perf_counter()
+        records = {key: state.memo[str(key)] for key in keys if str(key) in state.memo}
+        eta = self.damping
+        if eta is None:
+            eta = 1.0 if state.latents["stride"][0] <= UNDAMPED else 0.5
+        visits = shards.do(Visit(self, model, snapshot(state), records, eta), keys)
+        rounds = state.clock // CHECK_EVERY
+        told = commit(state, [(key, visits[key]) for key in keys])
+        told.dropped += drop(state, state.tally.mass < ep.crumbs(1.0))
+        merges: list[tuple[int, int]] = []
+        if state.lap == 0 and state.clock // CHECK_EVERY > rounds:
+            told.dropped += prune(state, IDLE)
+            merges = self._join(model, state)
+        state.columns |= model.family.columns(state.tally)
+        return state, Info(
+            rows=len(told.results.labels),
+            clock=state.clock,
+            K=state.tally.K,
+            births=told.births,
+            dropped=told.dropped,
+            merges=merges,
+            log_predictive=told.learnt,
+            seconds=time.perf_counter() - began,
+            results=told.results,
+            lap=state.lap,
+            batches=len(keys),
+            scalars={"change": told.change, "moved": told.moved},
+        )
 
     def step(
         self, model: Model, state: State, batch: Batch, rng: np.random.Generator
@@ -172,10 +257,15 @@ class EP(Filter):
         """Drop dust, join, and sum the sites anew against drift.   Consumes: state."""
         del rng
         began = time.perf_counter()
-        dust = state.tally.mass < self.birth * _lightest(batches)
+        shards = placed(batches, state.memo)
+        dust = state.tally.mass < self.birth * _lightest(shards)
         dropped = [] if dust.all() else drop(state, dust)
         merges = self._join(model, state)
-        sum_again(model, state, batches)
+        records = {key: state.memo[str(key)] for key in range(len(shards))}
+        task = SumSites(model, state.tally, state.lineage, records)
+        state.tally, state.latents["dropped"][0] = shards.do(task, range(len(shards)))
+        state.reserve(state.tally.capacity)
+        state.columns |= model.family.columns(state.tally)
         change, moved, learnt, held = state.latents["progress"]
         settled = state.latents["settled"]
         settled[0] = change
@@ -360,6 +450,7 @@ def _held_out(rng: np.random.Generator, weights: Array, share: float) -> Array:
     return held
 
 
-def _lightest(batches: Sequence[Batch]) -> float:
+def _lightest(shards: Shards) -> float:
     """Return the smallest positive weight of a row."""
-    return min(float(w[w > 0].min(initial=np.inf)) for w in (b.weights for b in batches))
+    each = (shards.weights_of(key) for key in range(len(shards)))
+    return min(float(w[w > 0].min(initial=np.inf)) for w in each)

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evermix._xp import host
 from evermix.engines.base import ROWS, Batch, Info
-from evermix.engines.local import believe, summarise
+from evermix.engines.local import believe
 from evermix.engines.memo_checks import FLOAT, check_arrays
 from evermix.engines.settings import check_tolerance
-from evermix.engines.variational import Variational
+from evermix.engines.shards import Shards
+from evermix.engines.variational import SumUp, Variational
 from evermix.model import Model
 from evermix.state import Record, State
 
@@ -53,21 +53,29 @@ class FullVB(Variational):
         """Return how many of n rows a batch shall have: it matters for memory alone."""
         return min(max(NUMBERS // max(n_features, 1), ROWS), n)
 
-    def step(
-        self, model: Model, state: State, batch: Batch, rng: np.random.Generator
+    def together(self, state: State, shards: Shards) -> int:
+        """Return how many batches a step takes: all, if several places work at the same time."""
+        return len(shards) if shards.width > 1 else 1
+
+    def visit(
+        self,
+        model: Model,
+        state: State,
+        shards: Shards,
+        keys: Sequence[int],
+        rng: np.random.Generator,
     ) -> tuple[State, Info]:
-        """Sum up one batch; beliefs change when the lap ends.   Consumes: state."""
+        """Sum up batches; beliefs change when the lap ends.   Consumes: state."""
         began, tally = time.perf_counter(), state.tally
         if "beliefs" not in state.derived:
             state.derived["beliefs"] = believe(model, tally.mass, tally.stats)
-        summary = summarise(model, state.derived["beliefs"], batch, top=self.top)
-        base = host(model.family.log_base(batch.X)) @ host(batch.weights)
-        new = {"mass": summary.mass, "sums": summary.sums, "entropy": summary.entropy}
-        new["base"] = np.full(1, base)
-        sums = state.memo.get("lap")
-        state.memo["lap"] = new if sums is None else {name: sums[name] + new[name] for name in new}
-        state.clock += int(np.count_nonzero(host(batch.weights)))
-        return state, self.told(model, state, batch, summary, began)
+        task = SumUp(model, tally.ids.copy(), state.derived["beliefs"], self.top)
+        sums = shards.do(task, keys)
+        new, before = sums.record(), state.memo.get("lap")
+        if before is not None:
+            new = {name: before[name] + new[name] for name in new}
+        state.memo["lap"] = new
+        return state, self.told(state, shards, keys, sums, began)
 
     def finished(self, state: State) -> bool:
         """Whether all laps are done, or the bound has settled."""

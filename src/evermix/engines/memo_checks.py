@@ -70,8 +70,10 @@ def check_plan(state: State, F: int) -> tuple[int, int]:
     return (P, C) if followed else (0, 0)
 
 
-def check_batches(state: State, F: int, size: int, n_rows: int, planned: tuple[int, int]) -> None:
-    """Raise ValueError unless there are records of all batches that ``n_rows`` rows make.
+def check_batches(
+    state: State, F: int, size: int, n_rows: int, order: Array, planned: tuple[int, int]
+) -> None:
+    """Raise ValueError unless there are records of all batches that were visited.
 
     Parameters
     ----------
@@ -81,18 +83,21 @@ def check_batches(state: State, F: int, size: int, n_rows: int, planned: tuple[i
     size : int
         Rows in a batch.
     n_rows : int
-        Rows seen so far.
+        Rows whose labels are known; where the first lap does not go in their order, all.
+    order : int array (n,)
+        In which a lap visits the batches that these rows make.
     planned : (int, int)
         Pairs and children that this lap looks at.
     """
-    n_batches = -(-n_rows // size)
+    if state.at > len(order):
+        raise ValueError(f"{state.at} batches of a lap are done, but there are {len(order)}.")
+    done = set(order[: state.at].tolist())
+    known = sorted(done) if state.lap == 0 else range(len(order))
     keys = [key for key in state.memo if key not in ("start", "plan")]
-    if sorted(keys) != sorted(map(str, range(n_batches))):
-        raise ValueError(f"wanted records of {n_batches} batches, got {sorted(keys)}.")
-    if state.at > n_batches or (state.lap == 0 and state.at != n_batches):
-        raise ValueError(f"{state.at} batches of a lap are done, but {n_batches} are known.")
-    for b in range(n_batches):
-        record, visited = state.memo[str(b)], b < state.at
+    if sorted(keys) != sorted(map(str, known)):
+        raise ValueError(f"wanted records of {len(known)} batches, got {sorted(keys)}.")
+    for b in known:
+        record, visited = state.memo[str(b)], b in done
         rows = min(size, n_rows - b * size)
         _check_batch(f"batch {b}", record, F, rows, state.lineage.next_id)
         if visited and not np.array_equal(record["ids"], state.tally.ids):

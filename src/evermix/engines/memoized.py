@@ -8,14 +8,13 @@ Hughes, Sudderth (2013). Memoized online variational inference for Dirichlet pro
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
-from evermix._xp import Array, host
+from evermix._xp import Array
 from evermix.engines.base import Batch, Info
 from evermix.engines.filter import warn_once
-from evermix.engines.local import NO_PLAN, Plan, Summary, Trial
+from evermix.engines.local import NO_PLAN, Plan, Trial, believe
 from evermix.engines.memo_checks import (
     FLOAT,
     check_arrays,
@@ -29,9 +28,9 @@ from evermix.engines.moves.change import Change, decide
 from evermix.engines.moves.judge import judge
 from evermix.engines.moves.merge import likeness, n_others, plan_merges
 from evermix.engines.settings import check_switch, check_tolerance, check_whole
-from evermix.engines.spill import Spill
-from evermix.engines.summaries import aligned, to_record, totals
+from evermix.engines.shards import Shards, interleaved, placed
 from evermix.engines.variational import Variational
+from evermix.engines.visits import Make, News, Revisit, Totals
 from evermix.model import Model
 from evermix.state import Record, State
 from evermix.tally import Tally
@@ -61,8 +60,10 @@ class MemoizedVB(Variational):
         Fuse pairs of clusters where that is better.
     deletes : bool
         Give clusters up where their neighbours can take their rows.
-    stride : int
-        Laps between two rounds of births and deletes.
+    stride : int or None
+        Batches that are visited, given the same beliefs, before these change: as many as places
+        that shall work at the same time. The bound still rises with every step. None: as many as
+        a Dask collection has workers, and 1 for all other rows.
     top : int or None
         Share each row among at most so many clusters; None for all.
     start : {"one", "kmeans++", "random"} or str
@@ -81,7 +82,7 @@ class MemoizedVB(Variational):
     births: bool = True
     merges: bool = True
     deletes: bool = True
-    stride: int = 1
+    stride: int | None = None
     top: int | None = None
     start: str = "one"
     truncation: int = 25
@@ -93,8 +94,9 @@ class MemoizedVB(Variational):
         check_tolerance("tol", self.tol)
         if not isinstance(self.spill, str | None):
             raise TypeError(f"spill must be the path of a folder or None, got {self.spill!r}.")
-        for name in ("batch_size", "stride"):
-            check_whole(name, getattr(self, name))
+        check_whole("batch_size", self.batch_size)
+        if self.stride is not None:
+            check_whole("stride", self.stride)
         for name in ("births", "merges", "deletes"):
             check_switch(name, getattr(self, name))
 
@@ -112,6 +114,7 @@ class MemoizedVB(Variational):
             "stage": np.zeros(capacity, dtype=np.int64),
         }
         state.latents["pending"] = np.zeros(2, dtype=np.int64)  # planned, and waiting to be
+        state.latents["stride"] = np.ones(1, dtype=np.int64)
         return state
 
     def begin(
@@ -119,41 +122,51 @@ class MemoizedVB(Variational):
     ) -> State:
         """Put the first clusters into a state."""
         state = super().begin(model, state, batches, rng)
-        tally = state.tally
+        tally, width = state.tally, placed(batches, state.memo).width
+        state.latents["stride"][0] = width if self.stride is None else self.stride
         state.memo["start"] = {"mass": tally.mass.copy(), "stats": tally.stats.copy()}
         return state
 
-    def step(
-        self, model: Model, state: State, batch: Batch, rng: np.random.Generator
-    ) -> tuple[State, Info]:
-        """Visit one batch.   Consumes: state."""
-        del rng
-        began = time.perf_counter()
-        plan, _ = plans.from_record(state.memo.get("plan"), state.tally.ids)
-        summary = self.summarise(model, state.tally, batch, plan)
-        self.commit(model, state, batch, summary)
-        return state, self.told(model, state, batch, summary, began)
+    def order(self, state: State, n: int) -> Array:
+        """Return the order (n,) in which a lap visits the n batches: a step, one of each run."""
+        return interleaved(n, int(state.latents["stride"][0]))
 
-    def commit(self, model: Model, state: State, batch: Batch, summary: Summary) -> None:
-        """Put what a batch says now in the place of what it said before."""
-        tally, key = state.tally, str(batch.key)
-        if key in state.memo:
-            old = aligned(state.memo[key], tally.ids, state.lineage)
-            state.latents["dropped"] -= state.memo[key]["mass"].sum() - old["mass"].sum()
-            stats = model.family.from_features(summary.sums - old["sums"])
-            mass, entropy, base = old["mass"], old["entropy"], float(old["base"][0])
-        else:  # until a batch is visited, its share of the start stands for it
-            start, weights = state.memo["start"], host(batch.weights)
-            share = float(weights.sum() / state.latents["weight"][0])
-            stats = model.family.from_features(summary.sums) - share * start["stats"]
-            mass, entropy = share * start["mass"], np.zeros(tally.K)
-            base = float(host(model.family.log_base(batch.X)) @ weights)
-            state.latents["base"] += base
-        tally.mass[:] = np.maximum(tally.mass + (summary.mass - mass), 0.0)
+    def together(self, state: State, shards: Shards) -> int:
+        """Return how many batches a step takes from the same state."""
+        del shards
+        return int(state.latents["stride"][0])
+
+    def visit(
+        self,
+        model: Model,
+        state: State,
+        shards: Shards,
+        keys: Sequence[int],
+        rng: np.random.Generator,
+    ) -> tuple[State, Info]:
+        """Visit batches, given the same beliefs.   Consumes: state."""
+        del rng
+        began, tally = time.perf_counter(), state.tally
+        plan, _ = plans.from_record(state.memo.get("plan"), tally.ids)
+        beliefs = believe(model, tally.mass, tally.stats)
+        task = Revisit(model, tally.ids.copy(), beliefs, self.top, plan, state.lineage, self.spill)
+        news = shards.do(task, keys)
+        self.commit(model, state, news)
+        return state, self.told(state, shards, keys, news.sums, began)
+
+    def commit(self, model: Model, state: State, news: News) -> None:
+        """Put what batches say now in the place of what they said before."""
+        tally, sums = state.tally, news.sums
+        mass, stats = sums.mass, model.family.from_features(sums.sums)
+        if news.first > 0:  # until a batch is visited, its share of the start stands for it
+            start = state.memo["start"]
+            share = news.first / float(state.latents["weight"][0])
+            mass, stats = mass - share * start["mass"], stats - share * start["stats"]
+        tally.mass[:] = np.maximum(tally.mass + mass, 0.0)
         tally.stats[:] += stats
-        tally.extras["entropy"][:] += summary.entropy - entropy
-        state.memo[key] = self._stored(to_record(summary, tally.ids, base))
-        state.clock += int(np.count_nonzero(host(batch.weights)))
+        tally.extras["entropy"][:] += sums.entropy
+        state.latents["base"] += news.first_base
+        state.latents["dropped"] -= news.restored
 
     def end_lap(
         self, model: Model, state: State, batches: Sequence[Batch], rng: np.random.Generator
@@ -162,20 +175,19 @@ class MemoizedVB(Variational):
 
         Consumes: state.
         """
-        began = time.perf_counter()
+        began, shards = time.perf_counter(), placed(batches, state.memo)
         state.memo.pop("start", None)
         plan, targets = plans.from_record(state.memo.pop("plan", None), state.tally.ids)
-        keys = [str(key) for key in range(len(batches))]
-        sums = totals(state.memo[key] for key in keys)
+        sums = shards.do(Totals(), range(len(shards)))
         verdict = judge(model, plan, sums)
         state.columns["stage"][np.delete(targets, verdict.trials)] += 1  # what has failed
         change = decide(plan, verdict, sums, state.tally.ids, state.lineage, state.clock)
         # Pairs that have lost will lose again at rest, so no fit need wait for them.
         lost = NO_PLAN.pairs if verdict.gains else state.tally.ids[plan.pairs]
-        self._make(model, state, change, keys)
+        self._make(model, state, change, shards)
         bound = self.bound(model, state)
         state.latents["bound"][:] = bound, state.latents["bound"][0]
-        self._plan(model, state, batches, rng, lost)
+        self._plan(model, state, shards, rng, lost)
         state.latents["pending"][0] += len(verdict.trials)  # whose rows the next lap must tell
         return state, Info(
             rows=0,
@@ -200,10 +212,16 @@ class MemoizedVB(Variational):
         idle = not planned and (not waiting or self._quiet(state.lap))
         return super().finished(state) or (idle and self.settled(state, self.tol))
 
+    def records(self, state: State) -> dict[str, Record]:
+        """Return what is remembered of batches where they are."""
+        return {key: record for key, record in state.memo.items() if key.isdigit()}
+
     def check_memo(self, model: Model, state: State, n_rows: int) -> None:
         """Raise ValueError unless all batches seen, the start and the plan are there, and whole."""
         super().check_memo(model, state, n_rows)
         check_numbers(state, (), ("pending",))
+        if state.latents["stride"][0] < 1:
+            raise ValueError(f"stride must be at least 1, got {state.latents['stride'][0]}.")
         (K, S), F = state.tally.stats.shape, model.family.n_slopes
         if np.any(state.columns["stage"][:K] < 0):
             raise ValueError("stages of clusters must be at least 0.")
@@ -214,27 +232,14 @@ class MemoizedVB(Variational):
             wanted = {"mass": ((K,), FLOAT), "stats": ((K, S), FLOAT)}
             check_arrays("the start", state.memo["start"], wanted)
         planned = check_plan(state, F) if "plan" in state.memo else (0, 0)
-        check_batches(state, F, self.batch_size, n_rows, planned)
-
-    def _stored(self, record: Record) -> Record:
-        """Return the record of a batch, what is large of it in a file if there is a folder."""
-        if self.spill is None:
-            return record
-        return record | {name: self._files.put(record[name]) for name in ("sums", "child_sums")}
-
-    @cached_property
-    def _files(self) -> Spill:
-        assert self.spill is not None
-        return Spill(self.spill)
+        order = self.order(state, -(-n_rows // self.batch_size))
+        check_batches(state, F, self.batch_size, n_rows, order, planned)
 
     # ---- moves -----------------------------------------------------------------------------
 
-    def _make(self, model: Model, state: State, change: Change, keys: list[str]) -> None:
+    def _make(self, model: Model, state: State, change: Change, shards: Shards) -> None:
         """Make moves in every record, and sum all records anew: no drift.   Consumes: state."""
-        for key in keys:
-            after = change.record(state.memo[key])
-            state.memo[key] = after if change.still else self._stored(after)
-        sums = totals(state.memo[key] for key in keys)
+        sums = shards.do(Make(change, self.spill), range(len(shards)))
         stats, extras = model.family.from_features(sums["sums"]), {"entropy": sums["entropy"]}
         state.tally = Tally.of(change.ids, sums["mass"], stats, extras, state.tally.layout)
         for name, column in state.columns.items():
@@ -245,7 +250,7 @@ class MemoizedVB(Variational):
         self,
         model: Model,
         state: State,
-        batches: Sequence[Batch],
+        shards: Shards,
         rng: np.random.Generator,
         lost: Array,
     ) -> None:
@@ -264,8 +269,8 @@ class MemoizedVB(Variational):
         if self.births and tally.K == model.max_clusters:
             warn_once(model, state)
         search = Search(self.births, self.deletes, alike.near, free)
-        if search.any and not self._quiet(lap) and lap % self.stride == 0:
-            trials, targets = plan_trials(model, state, batches, search, rng)
+        if search.any and not self._quiet(lap):
+            trials, targets = plan_trials(model, state, shards, search, rng)
         pairs = plan_merges(alike, free) if self.merges else NO_PLAN.pairs
         if trials or len(pairs):
             state.memo["plan"] = plans.to_record(Plan(pairs, tuple(trials)), targets, tally.ids)

@@ -14,6 +14,7 @@ from typing import TypeAlias
 import numpy as np
 
 from evermix.engines.base import Batch, Engine, Info
+from evermix.engines.shards import placed
 from evermix.model import Model
 from evermix.state import State
 
@@ -54,21 +55,21 @@ def run_laps(
     Observers are told after every step and after every lap (then ``info.rows`` is 0).
     Consumes: state.
     """
-    observers = tuple(observers)
+    observers, shards = tuple(observers), placed(batches, state.memo)
     if state.lap == state.at == 0:
         with interrupts_wait():
-            state = engine.begin(model, state, batches, rng)
+            state = engine.begin(model, state, shards, rng)
     while state.at or not engine.finished(state):  # a lap that was begun is ended
-        order = engine.order(state, len(batches))
-        while state.at < len(batches):
+        order = engine.order(state, len(shards)).tolist()
+        while state.at < len(shards):
+            keys = order[state.at : state.at + engine.together(state, shards)]
             with interrupts_wait():
-                batch = batches[int(order[state.at])]
-                state, info = engine.step(model, state, batch, rng)
-                state.at += 1
+                state, info = engine.visit(model, state, shards, keys, rng)
+                state.at += len(keys)
                 for observe in observers:
                     observe(state, info)
         with interrupts_wait():
-            state, info = engine.end_lap(model, state, batches, rng)
+            state, info = engine.end_lap(model, state, shards, rng)
             state.lap, state.at = state.lap + 1, 0
             for observe in observers:
                 observe(state, info)

@@ -4,7 +4,7 @@ A record of the state's memo holds the sites of one batch: ``begin`` and ``end``
 entries of ``ids`` and ``q`` are a row's responsibilities.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from evermix.engines.base import Batch
 from evermix.kernels.adf import Clusters
 from evermix.kernels.ep import Sites, Slots, sum_sites
 from evermix.model import Model
-from evermix.state import ALIVE, Record, State
+from evermix.state import ALIVE, Lineage, Record, State
 from evermix.tally import Tally
 
 __all__ = [
@@ -25,7 +25,7 @@ __all__ = [
     "packed",
     "places",
     "slot_of",
-    "sum_again",
+    "summed",
     "to_record",
     "to_sites",
 ]
@@ -98,31 +98,30 @@ def close_holes(state: State, holes: Array, candidates: set[int]) -> list[int]:
     return gone
 
 
-def sum_again(model: Model, state: State, batches: Sequence[Batch]) -> None:
-    """Compute the tally anew from the sites, in the order of the rows; rebuild all caches.
+def summed(
+    model: Model, like: Tally, lineage: Lineage, visited: Iterable[tuple[Batch, Record]]
+) -> tuple[Tally, float]:
+    """Sum the sites of batches, in the order of the rows.
 
-    Mass that sites give to clusters that have gone is counted as dropped: it comes back when the
-    rows are visited next.
+    Returns a tally of the same clusters as another, and the mass that sites give to clusters that
+    have gone: it comes back when the rows are visited next.
     """
-    family, old = model.family, state.tally
-    tally = Tally.empty(old.size, old.extra_buffers, old.layout)
-    tally.append(old.ids)
-    state.tally = tally
-    state.columns |= family.columns(tally)
-    state.reserve(tally.capacity)
+    family = model.family
+    tally = Tally.empty(like.size, like.extra_buffers, like.layout)
+    tally.append(like.ids)
+    seen = {"last_seen": np.zeros(tally.capacity, dtype=np.int64)}
+    state = State(tally, seen | family.columns(tally), {}, lineage)
     work, slots = family.workspace(tally, state.columns), places(state)
     clusters = Clusters(
         tally.mass_buffer, **tally.extra_buffers, last_seen=state.columns["last_seen"]
     )
     orphaned = 0.0
-    for batch in batches:
-        record = state.memo[str(batch.key)]
+    for batch, record in visited:
         weights = np.where(record["held"], 0.0, batch.weights)
         orphaned += sum_sites(
             work, family.rows(batch.X), weights, to_sites(record), clusters, slots
         )
-    state.latents["dropped"][0] = orphaned
-    state.columns |= family.columns(tally)
+    return tally, orphaned
 
 
 def gathered(state: State, sites: Sites, i: int) -> dict[int, float]:

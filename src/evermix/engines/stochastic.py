@@ -14,10 +14,11 @@ import numpy as np
 from evermix._xp import Array, host
 from evermix.engines.base import Batch, Info
 from evermix.engines.bound import bound_of_rows
-from evermix.engines.local import Summary
+from evermix.engines.local import believe
 from evermix.engines.memo_checks import check_numbers
 from evermix.engines.settings import check_number, check_whole
-from evermix.engines.variational import Variational
+from evermix.engines.shards import Shards, placed
+from evermix.engines.variational import Glance, SumUp, Variational
 from evermix.model import Model
 from evermix.state import State
 
@@ -93,30 +94,31 @@ class StochasticVB(Variational):
         """Return the order (n,) in which this lap visits the n batches: a new one in each."""
         return np.random.default_rng([state.latents["seed"][0], state.lap]).permutation(n)
 
-    def step(
-        self, model: Model, state: State, batch: Batch, rng: np.random.Generator
+    def visit(
+        self,
+        model: Model,
+        state: State,
+        shards: Shards,
+        keys: Sequence[int],
+        rng: np.random.Generator,
     ) -> tuple[State, Info]:
-        """Move along the natural gradient of one batch.   Consumes: state."""
+        """Move along the natural gradient of batches.   Consumes: state."""
         del rng
-        began = time.perf_counter()
-        summary = self.summarise(model, state.tally, batch)
-        self.commit(model, state, batch, summary)
-        return state, self.told(model, state, batch, summary, began)
-
-    def commit(self, model: Model, state: State, batch: Batch, summary: Summary) -> None:
-        """Move towards what a batch says."""
-        tally, weight = state.tally, float(host(batch.weights).sum())
+        began, tally = time.perf_counter(), state.tally
+        beliefs = believe(model, tally.mass, tally.stats)
+        sums = shards.do(Glance(model, tally.ids.copy(), beliefs, self.top), keys)
+        weight = sum(float(host(shards.weights_of(key)).sum()) for key in keys)
         if weight > 0:
             state.latents["steps"] += 1
             rate = float((state.latents["steps"][0] + self.delay) ** -self.kappa)
             # Batches count by their weight, else rows of light ones would count for more.
             rate = min(rate * weight / float(state.latents["typical"][0]), 1.0)
             all_rows = float(state.latents["weight"][0]) / weight
-            stats = model.family.from_features(summary.sums)
-            tally.mass[:] += rate * (all_rows * summary.mass - tally.mass)
+            stats = model.family.from_features(sums.sums)
+            tally.mass[:] += rate * (all_rows * sums.mass - tally.mass)
             tally.stats[:] += rate * (all_rows * stats - tally.stats)
             state.latents["dropped"] *= 1.0 - rate
-        state.clock += int(np.count_nonzero(host(batch.weights)))
+        return state, self.told(state, shards, keys, sums, began)
 
     def end_lap(
         self, model: Model, state: State, batches: Sequence[Batch], rng: np.random.Generator
@@ -149,10 +151,8 @@ class StochasticVB(Variational):
 
     def _bound(self, model: Model, state: State, batches: Sequence[Batch]) -> float:
         """Return the bound of the beliefs as they are, from all rows."""
-        tally, base, log_norm = state.tally, 0.0, 0.0
-        for key in range(len(batches)):
-            batch = batches[key]
-            summary, weights = self.summarise(model, tally, batch), host(batch.weights)
-            base += float(weights @ host(model.family.log_base(batch.X)))
-            log_norm += float(weights @ summary.log_norm)
-        return bound_of_rows(model, tally.mass, tally.stats, log_norm, base)
+        shards, tally = placed(batches, state.memo), state.tally
+        beliefs = believe(model, tally.mass, tally.stats)
+        task = SumUp(model, tally.ids.copy(), beliefs, self.top)
+        sums = shards.do(task, range(len(shards)))
+        return bound_of_rows(model, tally.mass, tally.stats, sums.log_norm, sums.base)

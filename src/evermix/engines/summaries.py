@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from evermix._xp import Array
+from evermix._xp import Array, host
 from evermix.engines.local import Summary
 from evermix.state import Lineage, Record
 
@@ -23,8 +23,8 @@ def to_record(summary: Summary, ids: Array, base: float) -> Record:
     record = {name: getattr(summary, name) for name in SUMMED[:-1]}
     return record | {
         "ids": ids.copy(),
-        "owner": summary.owner.astype(np.int32),
-        "child_owner": summary.child_owner.astype(np.int32),
+        "owner": host(summary.owner).astype(np.int32),
+        "child_owner": host(summary.child_owner).astype(np.int32),
         "base": np.full(1, base),
     }
 

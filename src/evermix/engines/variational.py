@@ -5,26 +5,29 @@ broken by its masses in its order. The entropy of the responsibilities is the ta
 """
 
 import time
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from evermix._xp import Array, host
-from evermix.engines.base import Batch, Engine, Info, RowResults, weights_of
+from evermix._xp import Array, doubled, host
+from evermix.engines.base import Batch, Engine, Info, weights_of
 from evermix.engines.bound import lower_bound
-from evermix.engines.local import NO_PLAN, Plan, Summary, believe, summarise
+from evermix.engines.local import Beliefs, Summary, summarise
 from evermix.engines.memo_checks import check_numbers
 from evermix.engines.moves.sample import draw_rows
 from evermix.engines.seeding import seed
 from evermix.engines.settings import check_whole
+from evermix.engines.shards import Only, Said, Shard, Shards, Task, placed
 from evermix.model import Model
 from evermix.priors.base import HasSticks
-from evermix.state import State
+from evermix.state import Record, State
 from evermix.tally import Tally
 
-__all__ = ["STARTS", "Variational"]
+__all__ = ["STARTS", "Glance", "Sums", "SumUp", "Variational", "noted"]
 
 STARTS = ("one", "kmeans++", "random")
 ROWS_PER_CLUSTER, LEAST_ROWS = 100, 10_000  # rows that a start looks at
@@ -40,6 +43,7 @@ class Variational(Engine):
 
     needs: ClassVar = (HasSticks,)
     foreign: ClassVar = True
+    divides: ClassVar = True
 
     def __post_init__(self) -> None:
         check_whole("laps", self.laps)
@@ -83,7 +87,8 @@ class Variational(Engine):
             return state
         if self.start == "one":
             K = 1
-        sample = draw_rows(family, batches, max(LEAST_ROWS, ROWS_PER_CLUSTER * K), rng)
+        shards = placed(batches, state.memo)
+        sample = draw_rows(family, shards, max(LEAST_ROWS, ROWS_PER_CLUSTER * K), rng)
         nearest = np.zeros(len(sample), dtype=np.int64)
         if K > 1:
             nearest = seed(sample, K, rng, spread=self.start != "random")
@@ -96,29 +101,28 @@ class Variational(Engine):
         state.take(np.argsort(-state.tally.mass, kind="stable"))
         return state
 
-    # ---- a batch ---------------------------------------------------------------------------
+    # ---- batches ---------------------------------------------------------------------------
 
-    def summarise(self, model: Model, tally: Tally, batch: Batch, plan: Plan = NO_PLAN) -> Summary:
-        """Return what a batch says, given the clusters of a tally; changes nothing."""
-        return summarise(model, believe(model, tally.mass, tally.stats), batch, plan, self.top)
+    def step(
+        self, model: Model, state: State, batch: Batch, rng: np.random.Generator
+    ) -> tuple[State, Info]:
+        """Visit one batch, which is here.   Consumes: state."""
+        return self.visit(model, state, Shard(Only(batch), state.memo), [batch.key], rng)
 
     def told(
-        self, model: Model, state: State, batch: Batch, summary: Summary, began: float
+        self, state: State, shards: Shards, keys: Sequence[int], sums: "Sums", began: float
     ) -> Info:
-        """Return what a step brought."""
-        log_norm = summary.log_norm + host(model.family.log_base(batch.X))
-        n = len(summary.owner)
-        results = RowResults(
-            state.tally.ids[summary.owner], summary.share, log_norm, np.zeros(n, dtype=bool)
-        )
+        """Return what a step brought.   Consumes: state."""
+        weights = [host(shards.weights_of(key)) for key in keys]
+        state.clock += sum(int(np.count_nonzero(some)) for some in weights)
         return Info(
-            rows=n,
+            rows=sum(len(some) for some in weights),
             clock=state.clock,
             K=state.tally.K,
-            log_predictive=float(host(batch.weights) @ log_norm),
+            log_predictive=sums.log_predictive,
             seconds=time.perf_counter() - began,
-            results=results,
             lap=state.lap,
+            batches=len(keys),
         )
 
     # ---- the bound -------------------------------------------------------------------------
@@ -150,3 +154,82 @@ class Variational(Engine):
         """Log predictive probabilities (K + 1,) of the clusters and, last, of a new one."""
         assert isinstance(model.prior, HasSticks)  # `needs` says so
         return model.prior.log_stick_weights(state.tally.mass)
+
+
+class Sums(NamedTuple):
+    """What batches say in all, and how long it took to find out where they are."""
+
+    mass: Array  # (K,)
+    sums: Array  # (K, F) of features
+    entropy: Array  # (K,)
+    base: float  # sum of the log base measure
+    log_norm: float  # sum of the log normalisers
+    seconds: float
+
+    @property
+    def log_predictive(self) -> float:
+        """Sum of the log predictive densities."""
+        return self.base + self.log_norm
+
+    @classmethod
+    def added(cls, several: Iterable["Sums"]) -> "Sums":
+        """Return the sums of sums."""
+        return reduce(lambda a, b: cls(*(x + y for x, y in zip(a, b, strict=True))), several)
+
+    def record(self) -> Record:
+        """Return the sums over rows as named arrays."""
+        base = np.full(1, self.base)
+        return {"mass": self.mass, "sums": self.sums, "entropy": self.entropy, "base": base}
+
+
+@dataclass(frozen=True)
+class SumUp(Task[Sums]):
+    """Share the rows of batches among clusters, and sum up.
+
+    Attributes
+    ----------
+    model : Model
+    ids : int64 array (K,)
+        The clusters.
+    beliefs : Beliefs
+        What is believed of them.
+    top : int or None
+        Share each row among at most so many.
+    """
+
+    writes: ClassVar = True  # what it says of rows
+    anew: ClassVar = True
+
+    model: Model
+    ids: Array
+    beliefs: Beliefs
+    top: int | None = None
+
+    def of(self, shard: Shard, key: int) -> Sums:
+        """Sum up one batch."""
+        began, batch = time.perf_counter(), shard[key]
+        summary = summarise(self.model, self.beliefs, batch, top=self.top)
+        base, log_norm = noted(shard, self.model, self.ids, batch, summary)
+        seconds = time.perf_counter() - began
+        return Sums(summary.mass, summary.sums, summary.entropy, base, log_norm, seconds)
+
+    def joined(self, answers: Iterable[Sums]) -> Sums:
+        """Return the sums of sums."""
+        return Sums.added(answers)
+
+
+@dataclass(frozen=True)
+class Glance(SumUp):
+    """Sum up batches that will be looked at again before anybody asks about their rows."""
+
+    writes: ClassVar = False
+
+
+def noted(
+    shard: Shard, model: Model, ids: Array, batch: Batch, summary: Summary
+) -> tuple[float, float]:
+    """Note what a summary says of each row; return the sums of base measures and normalisers."""
+    shard.said[batch.key] = Said(ids, summary.owner, summary.share, summary.log_norm)
+    weights, base = batch.weights, shard.base(model, batch)
+    weights = doubled(weights)  # sums over all rows
+    return float(weights @ doubled(base)), float(weights @ doubled(summary.log_norm))

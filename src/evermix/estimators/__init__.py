@@ -1,7 +1,8 @@
 """Estimators with the interface of scikit-learn."""
 
+from evermix.estimators.merge import merge
 from evermix.estimators.mixture import Mixture
 from evermix.estimators.persistence import load
 from evermix.estimators.select import PriorScore, score_priors, select_prior
 
-__all__ = ["Mixture", "PriorScore", "load", "score_priors", "select_prior"]
+__all__ = ["Mixture", "PriorScore", "load", "merge", "score_priors", "select_prior"]

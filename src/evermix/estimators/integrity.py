@@ -8,7 +8,7 @@ from evermix.engines.base import Batch, Engine, RowResults
 from evermix.model import Model
 from evermix.state import State
 
-__all__ = ["check_learnt", "check_waiting"]
+__all__ = ["check_learnt", "check_maps", "check_waiting"]
 
 
 def check_learnt(
@@ -47,6 +47,15 @@ def check_waiting(waiting: list[Batch], n_features: int) -> None:
             raise ValueError(f"rows {X.shape} and weights {weights.shape} do not fit together.")
         if not (np.all(np.isfinite(X)) and np.all(weights >= 0)):
             raise ValueError("waiting rows hold values that are no numbers.")
+
+
+def check_maps(maps: list[Array], state: State) -> None:
+    """Raise ValueError unless every map names clusters there have been, or none."""
+    for names in maps:
+        if names.ndim != 1 or names.dtype != np.int64 or not len(names) or names[-1] != -1:
+            raise ValueError("a map of labels must hold whole numbers, the last of them -1.")
+        if np.any((names < -1) | (names >= state.lineage.next_id)):
+            raise ValueError("a map of labels names clusters that never were.")
 
 
 def _alike(kind: str, fresh: dict[str, Array], loaded: dict[str, Array], rows: slice) -> None:

@@ -15,7 +15,7 @@ from sklearn.utils.validation import _num_samples
 from evermix._csr import DeviceCSR, is_foreign_csr
 from evermix._xp import Array, host, take_rows
 from evermix.engines.base import ROWS
-from evermix.estimators.fingerprint import MARK, RowHash, one_pass_digest
+from evermix.estimators.fingerprint import RowHash
 from evermix.estimators.rows import (
     LazyRows,
     Rows,
@@ -27,7 +27,7 @@ from evermix.estimators.rows import (
 from evermix.families.base import Family
 from evermix.io.chunks import Chunks
 
-__all__ = ["ChunkedRows", "ForeignRows", "MappedRows", "check_readable", "fingerprint", "same_rows"]
+__all__ = ["ChunkedRows", "ForeignRows", "MappedRows", "check_readable", "fingerprint"]
 
 SURVEYED = 2**16  # rows that are brought to the host at a time, to look at them once
 
@@ -193,13 +193,6 @@ def fingerprint(X: Rows, weights: Array) -> str:
     digest = RowHash()
     digest.update(X)
     return digest.result(weights)
-
-
-def same_rows(seen: str, X: Rows, weights: Array) -> bool:
-    """Whether these are the rows and weights whose digest was ``seen``."""
-    if seen.startswith(MARK):
-        return fingerprint(X, weights) == seen
-    return not isinstance(X, LazyRows) and one_pass_digest(X, weights) == seen
 
 
 def _changed(now: int, before: int, about: str = "") -> str:

@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,10 +12,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from evermix._random import generator
 from evermix._xp import Array, host, is_foreign, logsumexp
+from evermix.distributed.collections import in_memory, is_collection, one_by_one
 from evermix.engines.adf import ADF
 from evermix.engines.base import ROWS, Batch, Engine, Info, RowResults
 from evermix.engines.moves.prune import drop
 from evermix.engines.run import interrupts_wait, run, run_laps
+from evermix.engines.shards import Shard, Shards, Tell
+from evermix.estimators.clustered import ClusterRows
 from evermix.estimators.lazy import ChunkedRows, ForeignRows, MappedRows, check_readable
 from evermix.estimators.resolve import WARMUP, check_cap, resolve
 from evermix.estimators.rows import (
@@ -67,7 +70,8 @@ class Learner(BaseEstimator):  # type: ignore[misc]
 
     _taught: Engine  # the engine that the state is of, whatever set_params says since
     _state: State
-    _results: RowResults
+    _told: RowResults  # what was said of the rows of the last call, as far as it was asked for
+    _telling: Callable[[], None] | None  # adds what was said since
     _rows_seen: str | None  # a fit knows its rows again by their fingerprint
     _batch: Batch | None  # all rows of a fit, for engines that want them whole
     # What labels are predicted from, and what densities are averaged over, once they were asked for
@@ -78,12 +82,33 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     def __sklearn_is_fitted__(self) -> bool:
         return "_waiting" in vars(self)
 
+    def __getstate__(self) -> dict[str, Any]:
+        if "_told" in vars(self):
+            self._hear()
+        return super().__getstate__()
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         if "_state" in state:  # memory-mapped pickles come read-only, but streams go on writing
             self._state = State.from_arrays(*self._state.to_arrays())
             self._results = RowResults(*(np.array(values) for values in self._results))
             self._unsee()
+
+    @property
+    def _results(self) -> RowResults:
+        """What was said of each row of the last call."""
+        self._hear()
+        return self._told
+
+    @_results.setter
+    def _results(self, results: RowResults) -> None:
+        self._told, self._telling = results, None
+
+    def _hear(self) -> None:
+        """Bring what was said of rows elsewhere, and what is remembered there, to this place."""
+        if self._telling is not None:
+            tell, self._telling = self._telling, None
+            tell()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -128,6 +153,14 @@ class Learner(BaseEstimator):  # type: ignore[misc]
             return validate_data(self, some, reset=first, accept_sparse=accept, dtype="numeric")
 
         rows: Rows
+        if is_collection(X):
+            if lazy and self._engine().divides:
+                rows = ClusterRows(spec, X, lambda some, first: validate(some, reset and first))
+                weights = prepare_weights(sample_weight, rows)
+                known = {} if reset else self._engine().records(self._state)
+                rows.place(weights, self._engine().batch_rows(*rows.shape), known)
+                return rows.family, rows, weights
+            X = one_by_one(X) if lazy else in_memory(X)
         if isinstance(X, Chunks):
             rows = ChunkedRows(spec, X, lambda some, first: validate(some, reset and first))
             return rows.family, rows, prepare_weights(sample_weight, rows)
@@ -165,6 +198,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         self._history: deque[Info] = deque(maxlen=HISTORY)
         self._rows_seen = None
         self._batch = None
+        self._label_maps: list[Array] = []
         self._unsee()
 
     @property
@@ -251,30 +285,56 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         """Learn the rows of a fit, lap after lap, from where the state stands."""
         engine, model, n = self._taught, self._model, len(weights)
         assert model is not None
-        batches = Cuts(X, weights, engine.batch_rows(n, X.shape[1]))
+        size = max(engine.batch_rows(n, X.shape[1]), 1)
         self._batch = Batch(X, weights) if engine.whole else None
+        shards: Shards = Shard(Cuts(X, weights, size), self._state.memo)
+        if isinstance(X, ClusterRows):
+            shards = X.shards
         results, known = RowResults.empty(n), len(self._results.labels)
         for values, before in zip(results, self._results, strict=True):
             values[:known] = before
 
+        def put(key: int, told: RowResults) -> None:
+            some = slice(key * size, (key + 1) * size)
+            for values, part in zip(results, told, strict=True):
+                values[some] = part
+
+        def tell() -> None:
+            for key, told in shards.do(Tell(), range(len(shards))).items():
+                put(key, told)
+            shards.bring_home(self._state.memo)
+
         def remember(state: State, info: Info) -> None:
-            order = engine.order(state, len(batches))
+            order = engine.order(state, len(shards))
             if info.results is not None:
-                first = int(order[state.at - 1]) * batches.size
-                for values, part in zip(results, info.results, strict=True):
-                    values[first : first + info.rows] = part
+                first = 0
+                for key in order[state.at - info.batches : state.at].tolist():
+                    some = slice(first, first + len(shards.weights_of(key)))
+                    put(key, RowResults(*(values[some] for values in info.results)))
+                    first = some.stop
             # A first lap in another order meets rows here and there.
-            in_order = state.lap == 0 and np.array_equal(order, np.arange(len(batches)))
-            done = min(state.at * batches.size, n) if in_order else n
+            in_order = state.lap == 0 and np.array_equal(order, np.arange(len(shards)))
+            done = min(state.at * size, n) if in_order else n
             self._results = RowResults(*(values[:done] for values in results))
+            self._telling = tell
+            if not isinstance(X, ClusterRows | ForeignRows):
+                self._hear()
             self._keep(state, info)
             for observe in observers:
                 observe(self, info)
 
-        run_laps(engine, model, self._state, batches, self._rng, [remember])
-        if not engine.whole:
-            with interrupts_wait():
-                self._compact(X, weights)
+        try:
+            run_laps(engine, model, self._state, shards, self._rng, [remember])
+            if not engine.whole:
+                with interrupts_wait():
+                    self._hear()
+                    self._compact(X, weights)
+        except BaseException:
+            with suppress(Exception):  # the error may be that nobody answers any more
+                self._hear()
+            raise
+        finally:
+            shards.release()
 
     def _keep(self, state: State, info: Info) -> None:
         self._state = state
@@ -336,6 +396,8 @@ class Learner(BaseEstimator):  # type: ignore[misc]
                 "call fit."
             )
         check_readable(X, lazy=False)
+        if is_collection(X):
+            X = in_memory(X)
         accept = "csr" if self._family.sparse else False
 
         def validate(some: Any) -> Array:

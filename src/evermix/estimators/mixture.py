@@ -14,7 +14,8 @@ from evermix._xp import Array, alike, doubled, logsumexp, namespace
 from evermix.engines.base import Batch, Engine, Info
 from evermix.engines.sampler import Sampler
 from evermix.engines.variational import Variational
-from evermix.estimators.lazy import fingerprint, same_rows
+from evermix.estimators.fingerprint import same_rows
+from evermix.estimators.lazy import fingerprint
 from evermix.estimators.learner import Learner, Watch, watches
 from evermix.estimators.resolve import WARMUP
 from evermix.estimators.starts import saved_clusters
@@ -78,6 +79,9 @@ class Mixture(ClusterMixin, DensityMixin, Learner):  # type: ignore[misc]
         cluster.
     lineage_ : Lineage
         Birth, end and heir of every id.
+    label_maps_ : list of int64 arrays
+        Of a model made by :func:`evermix.merge`: cluster k of the i-th model that it was made of is
+        ``label_maps_[i][k]`` here. -1 stands for what was dropped, and for no cluster.
     lower_bound_ : float
         Lower bound (ELBO) on the log evidence of the rows, of a variational engine.
     history_ : list of Info
@@ -168,9 +172,12 @@ class Mixture(ClusterMixin, DensityMixin, Learner):  # type: ignore[misc]
         check_is_fitted(self)
         watching = watches(observers)
         if self._rows_seen is None:
-            raise ValueError("there is no fit to go on with: this model was taught by partial_fit.")
+            raise ValueError(
+                "there is no fit to go on with: this model was taught by partial_fit, or merged "
+                "from others, and knows no rows. Call fit."
+            )
         _, X, weights = self._validated(X, sample_weight, False, lazy=not self._taught.whole)
-        if not same_rows(self._rows_seen, X, weights):
+        if not same_rows(self._rows_seen, X, weights, fingerprint(X, weights)):
             raise ValueError(
                 "these are not the rows, or not the weights, that the fit was begun with. Give the "
                 "same X and sample_weight again, or call fit."
@@ -322,6 +329,15 @@ class Mixture(ClusterMixin, DensityMixin, Learner):  # type: ignore[misc]
         """Birth, end and heir of every id."""
         self._settle()
         return self._state.lineage
+
+    @property
+    def label_maps_(self) -> list[Array]:
+        """For each model that this one was merged from: what its clusters are called here."""
+        check_is_fitted(self)
+        if not self._label_maps:
+            raise AttributeError("this model was not merged from others: see em.merge.")
+        current = self._state.lineage.current
+        return [np.maximum(current(names), -1) for names in self._label_maps]
 
     @property
     def history_(self) -> list[Info]:

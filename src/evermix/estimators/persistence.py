@@ -11,7 +11,9 @@ from evermix._random import restore
 from evermix._xp import Array
 from evermix.engines import ENGINES
 from evermix.engines.base import Batch, Engine, RowResults
-from evermix.estimators.integrity import check_learnt, check_waiting
+from evermix.engines.ep import EP
+from evermix.engines.memoized import MemoizedVB
+from evermix.estimators.integrity import check_learnt, check_maps, check_waiting
 from evermix.estimators.mixture import Mixture
 from evermix.estimators.resolve import check_cap
 from evermix.estimators.rows import check_csr, prepare_rows
@@ -48,6 +50,7 @@ def save(mix: Mixture, path: str | Path, extra: Mapping[str, Any] | None = None)
     if mix._model is None:
         _put_waiting(mix._waiting, arrays)
     else:
+        last = mix._results._asdict().items()  # what is elsewhere comes home
         state_arrays, header["state"] = mix._state.to_arrays(copy=False)
         header["model"] = {
             "family": _named(mix._model.family),
@@ -57,8 +60,8 @@ def save(mix: Mixture, path: str | Path, extra: Mapping[str, Any] | None = None)
         header["rng"] = mix._rng.bit_generator.state
         header["fit"] = {"rows": mix._rows_seen}
         arrays |= {f"state.{name}": values for name, values in state_arrays.items()}
-        last = mix._results._asdict().items()
         arrays |= {f"results.{name}": np.asarray(values) for name, values in last}
+        arrays |= {f"label_maps.{i}": names for i, names in enumerate(mix._label_maps)}
         if mix._batch is not None:
             arrays |= _packed(mix._batch)
     checkpoint.write(path, arrays, _plain(header))
@@ -128,7 +131,11 @@ def _restored(
         )
         mix._rng = restore(header["rng"])
         mix._state = State.from_arrays(_group(arrays, "state."), header["state"])
+        if header["format"] < 3 and isinstance(mix._taught, EP | MemoizedVB):
+            mix._state.latents["stride"] = np.ones(1, dtype=np.int64)  # there was no other
         mix._results = RowResults(**_group(arrays, "results."))
+        maps = _group(arrays, "label_maps.")
+        mix._label_maps = [maps[str(i)] for i in range(len(maps))]
         # Files of format 1 hold models that were taught in one pass.
         mix._rows_seen = header["fit"]["rows"] if "fit" in header else None
         if mix._taught.whole:
@@ -137,6 +144,7 @@ def _restored(
                 raise ValueError("there are not as many rows and weights as labels.")
         check_cap(mix.max_clusters)
         check_cap(mix._model.max_clusters)
+        check_maps(mix._label_maps, mix._state)
         check_learnt(mix._taught, mix._model, mix._state, mix._results, mix.n_features_in_)
     else:
         if not mix._taught.streams:

@@ -217,6 +217,14 @@ class Family(ABC):
         learnt = finite(self.mean_params(alike(self.eta0, step) + step))
         return namespace(step).sum(step * learnt, axis=1)
 
+    def moved(self, stats: Array, mass: Array, to: Self) -> Array:
+        """Return statistics (K, S) with mass (K,) as those of a family with another origin.
+
+        ``to`` is this family in all else. Families without an origin have nothing to do.
+        """
+        del mass, to
+        return stats
+
     def numbers_seen(self, tally: Tally) -> Array:
         """How many numbers each cluster was learnt from, (K,)."""
         assert self.n_features is not None

@@ -118,6 +118,13 @@ class DiagonalGaussian(Family):
         x = X - alike(self.origin, X)
         return namespace(x).concat([x, x * x], axis=1)
 
+    def moved(self, stats: Array, mass: Array, to: Self) -> Array:
+        """Return statistics (K, 2 D) about the origin of another family."""
+        assert self.origin is not None and to.origin is not None
+        D, shift = self._D, self.origin - to.origin
+        first = stats[:, :D] + mass[:, None] * shift
+        return np.column_stack([first, stats[:, D:] + shift * (stats[:, :D] + first)])
+
     def log_base(self, X: Array) -> Array:
         """-(D / 2) log 2 pi for each row, (N,)."""
         return filled(-0.5 * self._D * math.log(2 * math.pi), X, X.shape[0])

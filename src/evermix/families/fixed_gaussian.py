@@ -92,6 +92,11 @@ class FixedGaussian(Family):
         """Rows about the origin, (N, D)."""
         return X - alike(self.origin, X)
 
+    def moved(self, stats: Array, mass: Array, to: Self) -> Array:
+        """Return statistics (K, D) about the origin of another family."""
+        assert self.origin is not None and to.origin is not None
+        return stats + mass[:, None] * (self.origin - to.origin)
+
     def log_base(self, X: Array) -> Array:
         """Log density of each row under N(origin, variance), (N,)."""
         X = doubled(X)  # large terms of all rows, which the rest of a bound nearly cancels

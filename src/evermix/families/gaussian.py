@@ -145,6 +145,15 @@ class Gaussian(Family):
         D = self._D
         return namespace(sums).concat([sums[:, :D], unfolded(sums[:, D:], D)], axis=1)
 
+    def moved(self, stats: Array, mass: Array, to: Self) -> Array:
+        """Return statistics (K, D + D D) about the origin of another family."""
+        assert self.origin is not None and to.origin is not None
+        D, shift = self._D, self.origin - to.origin
+        first = stats[:, :D] + mass[:, None] * shift
+        # sum r (x + d)(x + d)^T = sum r x x^T + d (sum r x)^T + (sum r (x + d)) d^T
+        cross = shift[:, None] * stats[:, None, :D] + first[:, :, None] * shift
+        return np.column_stack([first, stats[:, D:] + cross.reshape(-1, D * D)])
+
     def log_base(self, X: Array) -> Array:
         """-(D / 2) log 2 pi for each row, (N,)."""
         return filled(-0.5 * self._D * math.log(2 * math.pi), X, X.shape[0])

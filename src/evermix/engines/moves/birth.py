@@ -11,18 +11,17 @@ that clusters that share rows in the wrong way are told apart anew. When all hav
 alone until its mass has changed. A cluster that is like no other is tried once.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from evermix._xp import Array
-from evermix.engines.base import Batch
 from evermix.engines.local import Trial, believe, share
 from evermix.engines.moves.analysis import Clusters, analyse, refine, valued
 from evermix.engines.moves.sample import collect
 from evermix.engines.seeding import Sample
+from evermix.engines.shards import Shards
 from evermix.model import Model
 from evermix.state import State
 
@@ -112,7 +111,7 @@ def due(state: State) -> Array:
 def plan_trials(
     model: Model,
     state: State,
-    batches: Sequence[Batch],
+    shards: Shards,
     search: Search,
     rng: np.random.Generator,
 ) -> tuple[list[Trial], list[int]]:
@@ -122,7 +121,7 @@ def plan_trials(
     chosen: list[int] = []
     if not len(targets):
         return trials, chosen
-    found = collect(model.family, state, batches, rng)
+    found = collect(model.family, state.tally.K, shards, rng)
     creation = Creation(model, state, found.total, rng)
     stage = state.columns["stage"]
     for k in targets:

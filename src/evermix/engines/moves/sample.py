@@ -1,15 +1,15 @@
 """Rows that stand for many: drawn from all batches, never more than memory allows."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
 
 from evermix._xp import Array, host, take_rows
-from evermix.engines.base import Batch, weights_of
 from evermix.engines.seeding import Sample
+from evermix.engines.shards import Shard, Shards, Task
 from evermix.families.base import Family
-from evermix.state import State
 
 __all__ = ["Collected", "collect", "draw_rows"]
 
@@ -20,11 +20,10 @@ LEAST_ROWS = 100  # that there are room for, however wide they are
 FIRST_ROWS, LATER_ROWS, FEW = 10_000, 4000, 4  # rows drawn of each of few clusters, or of more
 
 
-def draw_rows(
-    family: Family, batches: Sequence[Batch], most: int, rng: np.random.Generator
-) -> Sample:
+def draw_rows(family: Family, shards: Shards, most: int, rng: np.random.Generator) -> Sample:
     """Draw up to ``most`` rows of positive weight, evenly from all batches."""
-    counts = [int(np.count_nonzero(host(weights_of(batches, k)))) for k in range(len(batches))]
+    weights = [host(shards.weights_of(key)) for key in range(len(shards))]
+    counts = [int(np.count_nonzero(some)) for some in weights]
     total = sum(counts)
     width = WORDS if family.sparse else family.n_stats
     most = min(most, max(NUMBERS // width, LEAST_ROWS))
@@ -36,20 +35,49 @@ def draw_rows(
     rows = []
     for key, start in enumerate(starts[:-1]):
         mine = chosen[cuts[key] : cuts[key + 1]] - start
-        rows.append(np.flatnonzero(host(weights_of(batches, key)))[mine] if len(mine) else mine)
-    return gather(family, batches, rows)
+        rows.append(np.flatnonzero(weights[key])[mine] if len(mine) else mine)
+    return gather(family, shards, rows)
 
 
-def gather(family: Family, batches: Sequence[Batch], rows: Sequence[Array]) -> Sample:
+def gather(family: Family, shards: Shards, rows: Sequence[Array]) -> Sample:
     """Return the rows with these numbers, given for each batch, as a sample."""
-    parts, weights = [], []
-    for key, some in enumerate(rows):
-        if len(some):
-            batch = batches[key]
-            found = take_rows(batch.X, some)
-            parts.append(found if sparse.issparse(found) else host(found))
-            weights.append(host(batch.weights)[some])
-    return Sample(family, _stacked(parts), np.concatenate(weights))
+    wanted = {key: some for key, some in enumerate(rows) if len(some)}
+    found = shards.do(TakeRows(wanted), wanted)
+    weights = [host(shards.weights_of(key))[some] for key, some in wanted.items()]
+    return Sample(family, _stacked([found[key] for key in wanted]), np.concatenate(weights))
+
+
+@dataclass(frozen=True)
+class TakeRows(Task[dict[int, Array]]):
+    """Bring the rows with these numbers, given by batch, to the host."""
+
+    rows: dict[int, Array]
+
+    def part(self, keys: Sequence[int]) -> "TakeRows":
+        """Return the same task for these batches."""
+        return TakeRows({key: self.rows[key] for key in keys})
+
+    def of(self, shard: Shard, key: int) -> dict[int, Array]:
+        """Return rows (M, D) of one batch."""
+        found = take_rows(shard[key].X, self.rows[key])
+        return {key: found if sparse.issparse(found) else host(found)}
+
+    def joined(self, answers: Iterable[dict[int, Array]]) -> dict[int, Array]:
+        """Return the rows of all batches."""
+        return {key: rows for some in answers for key, rows in some.items()}
+
+
+@dataclass(frozen=True)
+class Owners(Task[dict[int, Array]]):
+    """Tell which cluster owns each row, as it is remembered."""
+
+    def of(self, shard: Shard, key: int) -> dict[int, Array]:
+        """Return positions (N,) for one batch."""
+        return {key: shard.memo[str(key)]["owner"]}
+
+    def joined(self, answers: Iterable[dict[int, Array]]) -> dict[int, Array]:
+        """Return the owners of all batches."""
+        return {key: owner for some in answers for key, owner in some.items()}
 
 
 class Collected:
@@ -83,15 +111,12 @@ class Collected:
         return sample
 
 
-def collect(
-    family: Family, state: State, batches: Sequence[Batch], rng: np.random.Generator
-) -> Collected:
-    """Draw rows of every cluster from all batches, by the clusters that own them."""
-    K = state.tally.K
-    owners = [state.memo[str(key)]["owner"] for key in range(len(batches))]
-    for key, owner in enumerate(owners):  # rows of weight zero teach nothing
-        idle = host(weights_of(batches, key)) == 0
-        owners[key] = np.where(idle, K, owner)
+def collect(family: Family, K: int, shards: Shards, rng: np.random.Generator) -> Collected:
+    """Draw rows of each of K clusters from all batches, by the clusters that own them."""
+    found = shards.do(Owners(), range(len(shards)))
+    owners = []
+    for key in range(len(shards)):  # rows of weight zero teach nothing
+        owners.append(np.where(host(shards.weights_of(key)) == 0, K, found[key]))
     owner = np.concatenate(owners)
     assert family.n_features is not None
     width = family.n_features if not family.sparse else WORDS
@@ -104,7 +129,7 @@ def collect(
     starts = np.cumsum([0, *(len(some) for some in owners)])
     cuts = np.searchsorted(rows, starts)
     parts = [rows[a:b] - start for a, b, start in zip(cuts, cuts[1:], starts, strict=False)]
-    return Collected(gather(family, batches, parts), owner[rows], rates, len(owner))
+    return Collected(gather(family, shards, parts), owner[rows], rates, len(owner))
 
 
 def _stacked(parts: list[Array]) -> Array:

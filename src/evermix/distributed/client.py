@@ -1,0 +1,50 @@
+"""The way to a Dask cluster, and what to say if there is none."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+__all__ = ["cluster_client", "current_client"]
+
+SECONDS = 10  # to wait for a scheduler, and for the first worker
+
+
+def current_client() -> Any:
+    """Return the client that the program has made, or raise RuntimeError."""
+    from distributed import get_client
+
+    try:
+        return get_client()
+    except ValueError:
+        raise RuntimeError(
+            "a Dask collection is learnt on a cluster, and this program is connected to none. "
+            "Make a client first: distributed.Client() for a cluster on this machine, or "
+            "distributed.Client('tcp://scheduler:8786'); or give the rows as an array."
+        ) from None
+
+
+@contextmanager
+def cluster_client(address: str | None) -> Iterator[Any]:
+    """Connect to the scheduler at an address, or start a cluster on this machine.
+
+    Raises
+    ------
+    ConnectionError
+        If no scheduler answers.
+    """
+    from distributed import Client, LocalCluster
+
+    if address is None:
+        with LocalCluster(threads_per_worker=1, dashboard_address=None) as cluster:
+            with Client(cluster) as client:
+                yield client
+        return
+    try:
+        client = Client(address, timeout=SECONDS)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise ConnectionError(
+            f"no Dask scheduler answers at {address} ({error}). Start one with `dask scheduler`, "
+            "look at its address, or leave the address out for a cluster on this machine."
+        ) from error
+    with client:
+        yield client

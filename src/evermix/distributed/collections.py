@@ -1,0 +1,118 @@
+"""Dask collections as partitions: arrays of rows that are not there yet."""
+
+import math
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from evermix._xp import Array
+from evermix.io.chunks import Chunks
+
+__all__ = [
+    "Partition",
+    "computed",
+    "in_memory",
+    "is_collection",
+    "joined",
+    "one_by_one",
+    "partitions",
+    "stacked",
+]
+
+AHEAD = 1  # partitions that are computed while another is learnt
+
+
+class Partition(NamedTuple):
+    """Some rows that are not there yet."""
+
+    rows: Any  # a Dask delayed object
+    length: int | None  # number of rows, if it is known
+
+
+def is_collection(X: Any) -> bool:
+    """Whether this is a Dask array, data frame, bag or delayed object, or a list of these last."""
+    if isinstance(X, list | tuple) and X:
+        return all(is_collection(part) for part in X)
+    return type(X).__module__.partition(".")[0] in ("dask", "dask_expr")
+
+
+def partitions(X: Any) -> list[Partition]:
+    """Return the partitions of a Dask collection, in the order of its rows.
+
+    Items of a bag, and what a delayed object makes, are batches: arrays of rows.
+    """
+    if isinstance(X, list | tuple):
+        return [part for some in X for part in partitions(some)]
+    kind = type(X).__module__.split(".")[1:2]
+    if kind == ["array"]:
+        return _of_array(X)
+    if kind == ["delayed"]:
+        return [Partition(X, None)]
+    try:
+        return [Partition(part, None) for part in X.to_delayed()]
+    except AttributeError:
+        raise TypeError(
+            f"wanted a Dask array, data frame, bag or delayed rows, got {type(X).__name__}."
+        ) from None
+
+
+def _of_array(X: Any) -> list[Partition]:
+    if X.ndim != 2:
+        raise ValueError(f"wanted rows (N, D), got a Dask array of {X.ndim} dimensions.")
+    if X.numblocks[1] > 1:
+        X = X.rechunk({1: -1})
+    lengths = [None if math.isnan(n) else int(n) for n in X.chunks[0]]
+    parts = X.to_delayed(optimize_graph=True).ravel().tolist()
+    return [Partition(*pair) for pair in zip(parts, lengths, strict=True)]
+
+
+def computed(parts: Sequence[Partition]) -> Iterator[Any]:
+    """Yield the rows of partitions one after another; the next is computed meanwhile."""
+    from dask.base import compute
+    from distributed import get_client
+
+    try:
+        client = get_client()
+    except ValueError:  # no cluster: they are computed in this process
+        for part in parts:
+            yield stacked(compute(part.rows)[0])
+        return
+    waiting: deque[Any] = deque()
+    for part in parts:
+        waiting.append(client.compute(part.rows))
+        if len(waiting) > AHEAD:
+            yield stacked(waiting.popleft().result())
+    while waiting:
+        yield stacked(waiting.popleft().result())
+
+
+def one_by_one(X: Any) -> Chunks:
+    """Return the rows of a collection as chunks, one partition at a time."""
+    parts = partitions(X)
+    return Chunks(lambda: computed(parts))
+
+
+def in_memory(X: Any) -> Any:
+    """Return all rows of a collection."""
+    parts = list(computed(partitions(X)))
+    return parts[0] if len(parts) == 1 else joined(parts)
+
+
+def stacked(part: Any) -> Any:
+    """Return the rows of a partition; a list of batches one below the other."""
+    if not isinstance(part, list | tuple) or not part:
+        return part
+    first: Any = part[0]
+    if isinstance(first, np.ndarray | sparse.csr_array | sparse.csr_matrix) and first.ndim == 2:
+        return joined(part)
+    return np.array(part)
+
+
+def joined(parts: Sequence[Array]) -> Array:
+    """Return arrays of rows one below the other, in memory of their own."""
+    if sparse.issparse(parts[0]):
+        return sparse.csr_matrix(sparse.vstack(parts))
+    return np.concatenate(parts)

@@ -1,0 +1,225 @@
+"""Dask collections, on a real cluster of two processes: the same results as here."""
+
+import os
+import signal
+import threading
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import evermix as em
+from evermix.distributed.client import cluster_client
+from evermix.distributed.cluster import ClusterShards
+
+pytest.importorskip("distributed")
+pytestmark = pytest.mark.xdist_group("dask")
+
+import dask.array as da  # noqa: E402
+import dask.bag as db  # noqa: E402
+from dask import delayed  # noqa: E402
+
+RNG = np.random.default_rng(0)
+CENTRES = RNG.normal(scale=4.0, size=(6, 3))
+X = CENTRES[RNG.integers(6, size=1190)] + RNG.normal(size=(1190, 3))
+COUNTS = sparse.csr_matrix(
+    RNG.poisson(RNG.gamma(0.2, 2.0, size=(5, 30))[RNG.integers(5, size=600)])
+)
+FAMILY = em.Gaussian(0.0, 0.05, 6.0, 1.0)
+
+
+@pytest.fixture(scope="module")
+def client():
+    with cluster_client(None) as client:
+        client.wait_for_workers(2)
+        yield client
+
+
+def mixture(engine, family=FAMILY, prior=None):
+    return em.Mixture(family, em.DP(1.0) if prior is None else prior, engine, random_state=0)
+
+
+def assert_same(ours, theirs, tolerance=1e-9):
+    assert ours.n_clusters_ == theirs.n_clusters_
+    np.testing.assert_array_equal(ours.labels_, theirs.labels_)
+    np.testing.assert_allclose(ours.probabilities_, theirs.probabilities_, atol=1e-8)
+    for name in ("mass", "stats"):
+        got, want = getattr(ours.tally_, name), getattr(theirs.tally_, name)
+        np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance * np.abs(want).max())
+    assert ours.state_.memo.keys() == theirs.state_.memo.keys()
+
+
+ENGINES = {
+    "memoized": em.MemoizedVB(laps=6, batch_size=100, stride=2),
+    "wide stride": em.MemoizedVB(laps=6, batch_size=100, stride=5, deletes=False),
+    "full": em.FullVB(laps=5, truncation=8),
+    "stochastic": em.StochasticVB(laps=3, batch_size=100, truncation=8),
+    "ep": em.EP(laps=4, batch_size=100, stride=2),
+    "damped ep": em.EP(laps=4, batch_size=100, stride=3, damping=0.5, validation=0.1),
+}
+every_engine = pytest.mark.parametrize("name", ENGINES)
+
+
+@every_engine
+def test_two_workers_equal_the_same_stride_here(client, name):
+    """Whatever the partitions are; rows of weight zero and odd batches included."""
+    engine = ENGINES[name]
+    prior = em.NGGP() if isinstance(engine, em.EP) else None
+    weights = RNG.integers(0, 3, size=len(X)).astype(float)
+    ours = mixture(engine, prior=prior)
+    ours.fit(da.from_array(X, chunks=((170, 500, 520), (2, 1))), sample_weight=weights)
+    theirs = mixture(engine, prior=prior).fit(X, sample_weight=weights)
+    assert_same(ours, theirs)
+    assert [info.K for info in ours.history_][-1] == [info.K for info in theirs.history_][-1]
+    if prior is None:
+        assert ours.lower_bound_ == pytest.approx(theirs.lower_bound_, rel=1e-9)
+
+
+def test_the_stride_is_the_number_of_workers_unless_it_is_given(client):
+    rows = da.from_array(X, chunks=(300, 3))
+    for make in (em.MemoizedVB, em.EP):
+        mix = mixture(make(laps=1, batch_size=100)).fit(rows)
+        assert mix.state_.latents["stride"][0] == 2
+
+
+@pytest.mark.parametrize("kind", ["bag", "delayed"])
+def test_batches_of_sparse_counts(client, kind):
+    parts = [COUNTS[:100], COUNTS[100:450], COUNTS[450:]]
+    rows = [delayed(part) for part in parts]
+    if kind == "bag":
+        rows = db.from_sequence(parts, npartitions=2)
+    engine = em.MemoizedVB(laps=4, batch_size=50, stride=2)
+    ours = mixture(engine, "auto").fit(rows)
+    assert_same(ours, mixture(engine, "auto").fit(COUNTS))
+
+
+def test_engines_that_do_not_divide_take_one_partition_at_a_time(client):
+    rows = da.from_array(X, chunks=(300, 3))
+    assert_same(mixture(em.ADF()).fit(rows), mixture(em.ADF()).fit(X))
+    gibbs = em.Gibbs(sweeps=3)
+    assert_same(mixture(gibbs).fit(rows), mixture(gibbs).fit(X))
+
+
+def test_questions_take_collections(client):
+    mix = mixture(em.FullVB(laps=3, truncation=6)).fit(X)
+    rows = da.from_array(X, chunks=(300, 3))
+    np.testing.assert_array_equal(mix.predict(rows), mix.predict(X))
+    np.testing.assert_array_equal(mix.score_samples(rows), mix.score_samples(X))
+
+
+# ---- what goes wrong -------------------------------------------------------------------------
+
+
+def killing(client, steps):
+    """An observer that kills a worker while the next step is under way, after these steps."""
+    seen = 0
+
+    def watch(mix, info):
+        nonlocal seen
+        seen += 1
+        if seen in steps:
+            pid = client.cluster.workers[seen % 2].pid
+            threading.Timer(0.003, os.kill, (pid, signal.SIGKILL)).start()
+
+    return watch
+
+
+@pytest.mark.parametrize("name", ["memoized", "full", "ep"])
+def test_a_worker_killed_in_the_middle_of_a_lap_changes_nothing(client, name):
+    engine = ENGINES[name]
+    prior = em.NGGP() if name == "ep" else None
+    steps = (2, 4) if name == "full" else (9, 17)
+    client.wait_for_workers(2)
+    ours = mixture(engine, prior=prior)
+    ours.fit(da.from_array(X, chunks=(300, 3)), observers=[killing(client, steps)])
+    assert_same(ours, mixture(engine, prior=prior).fit(X))
+    client.wait_for_workers(2)
+
+
+def test_a_saved_fit_goes_on_there_and_here(client, tmp_path):
+    class Stop(Exception):
+        pass
+
+    def stop(mix, info):
+        if mix.state_.lap == 2 and mix.state_.at == 4:
+            mix.save(tmp_path / "saved.evermix")
+            raise Stop
+
+    engine, rows = ENGINES["memoized"], da.from_array(X, chunks=(300, 3))
+    whole = mixture(engine).fit(X)
+    mix = mixture(engine)
+    with pytest.raises(Stop):
+        mix.fit(rows, observers=[stop])
+    for again in (mix, em.load(tmp_path / "saved.evermix")):
+        assert_same(again.resume(rows), whole)
+    assert_same(em.load(tmp_path / "saved.evermix").resume(X), whole)
+
+
+def test_little_is_kept_to_do_things_again(client, monkeypatch):
+    """Beliefs for every step of a lap, and the moves since."""
+    lengths = []
+    note = ClusterShards._note
+
+    def counted(self, task, keys):
+        note(self, task, keys)
+        lengths.append(len(self._log))
+
+    monkeypatch.setattr(ClusterShards, "_note", counted)
+    mixture(ENGINES["memoized"]).fit(da.from_array(X, chunks=(300, 3)))
+    assert max(lengths) <= -(-len(X) // 200) + 2
+
+
+def test_bad_rows_are_told(client):
+    bad = X.copy()
+    bad[700, 1] = np.nan
+    mix = mixture(em.FullVB(laps=2))
+    with pytest.raises(ValueError, match="NaN"):
+        mix.fit(da.from_array(bad, chunks=(300, 3)))
+    with pytest.raises(ValueError, match="2 features in one partition and 3 in the first"):
+        mix.fit([delayed(X[:100]), delayed(X[:100, :2])])
+    with pytest.raises(ValueError, match="at least one row"):
+        mix.fit([delayed(X[:0])])
+    with pytest.raises(ValueError, match="wanted rows"):
+        mix.fit(da.from_array(X[0], chunks=2))
+    assert not hasattr(mix, "n_features_in_")
+
+
+def _too_large():
+    return np.ones((2**46, 3))
+
+
+def test_a_worker_without_memory_is_told(client):
+    with pytest.raises(MemoryError, match="give workers more of it"):
+        mixture(em.FullVB(laps=2)).fit([delayed(X[:200]), delayed(_too_large)()])
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed_for_its_memory_again_and_again_is_told():
+    from distributed import Client, LocalCluster
+
+    def rows():
+        return np.ones((4_000_000, 20))
+
+    with LocalCluster(1, threads_per_worker=1, memory_limit="600MB", dashboard_address=None) as one:
+        with Client(one), pytest.raises(MemoryError, match="give workers more of it"):
+            mixture(em.FullVB(laps=2), "auto").fit(
+                [delayed(X[:10] @ np.ones((3, 20))), delayed(rows)()]
+            )
+
+
+def test_a_collection_without_a_client_is_told(monkeypatch):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("distributed.get_client", _no_client)
+        with pytest.raises(RuntimeError, match="Make a client first"):
+            mixture(em.FullVB()).fit(da.from_array(X, chunks=(300, 3)))
+
+
+def _no_client(*args, **kwargs):
+    raise ValueError("No global client found and no address provided")
+
+
+def test_a_scheduler_that_does_not_answer_is_told(monkeypatch):
+    monkeypatch.setattr("evermix.distributed.client.SECONDS", 1)
+    with pytest.raises(ConnectionError, match="no Dask scheduler answers at tcp://127.0.0.1:9"):
+        with cluster_client("tcp://127.0.0.1:9"):
+            pass
