@@ -7,6 +7,7 @@ hand, array maths does the same.
 
 import importlib
 from functools import cache
+from inspect import signature
 from types import SimpleNamespace
 from typing import Any
 
@@ -27,6 +28,7 @@ __all__ = ["can_share", "can_write_products", "share_rows", "write_products"]
 ROWS, COLUMNS = 32, 512  # of products that a program writes
 NUMBERS, TALL = 512, 16  # scores, and rows, that a program holds at a time, at most
 PROGRAMS = 4096  # that share rows side by side: several for each processor of a device
+COUNTS = {"N", "K", "each", "apart"}  # arguments of kernels that change all the time
 MOST = 2048  # clusters whose scores of a row a program can hold
 
 
@@ -88,7 +90,8 @@ def share_rows(scores: Array, weights: Array, plus: Array) -> tuple[Array, ...]:
 
 @cache
 def _kernel(function: Any) -> Any:
-    return triton.jit(function)
+    """Return a kernel, which is compiled once for all numbers of rows and clusters."""
+    return triton.jit(function, do_not_specialize=[*COUNTS & {*signature(function).parameters}])
 
 
 def _products(
