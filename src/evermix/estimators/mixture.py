@@ -9,8 +9,9 @@ from sklearn.base import ClusterMixin, DensityMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from evermix._csr import DeviceCSR, is_foreign_csr
 from evermix._random import generator
-from evermix._xp import Array, alike, doubled, logsumexp, namespace
+from evermix._xp import Array, alike, doubled, is_foreign, logsumexp, namespace
 from evermix.engines.base import Batch, Engine, Info
 from evermix.engines.sampler import Sampler
 from evermix.engines.variational import Variational
@@ -76,7 +77,7 @@ class Mixture(ClusterMixin, DensityMixin, Learner):  # type: ignore[misc]
         fit was interrupted, -1 for rows that were not met yet, or whose cluster was dropped since
         they were.
         For samplers they are those of the draw nearest to all others, each row counted in its
-        cluster.
+        cluster. They are NumPy arrays wherever the rows were: they are saved with the model.
     lineage_ : Lineage
         Birth, end and heir of every id.
     label_maps_ : list of int64 arrays
@@ -138,7 +139,8 @@ class Mixture(ClusterMixin, DensityMixin, Learner):  # type: ignore[misc]
         X : array, CSR matrix or :class:`Chunks` (N, D)
             Rows need not fit into memory, unless the engine is a sampler: a memory map of any real
             type (``np.load(path, mmap_mode="r")``) and chunks are read as they are needed, batch by
-            batch. Labels are kept in memory.
+            batch. Labels are kept in memory. Rows of PyTorch or CuPy, dense or CSR, are learnt
+            where they are by variational engines, and brought to the host by others.
         y : ignored
         sample_weight : array (N,) or None
             A row of weight w is met once and adds w to the mass of its clusters.
@@ -215,8 +217,11 @@ class Mixture(ClusterMixin, DensityMixin, Learner):  # type: ignore[misc]
         return self
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
-        """Fit and return ``labels_`` (N,)."""
-        return self.fit(X, sample_weight=sample_weight).labels_
+        """Fit and return ``labels_`` (N,), where the rows are."""
+        labels = self.fit(X, sample_weight=sample_weight).labels_
+        if not is_foreign(X):
+            return labels
+        return alike(labels, DeviceCSR.of(X) if is_foreign_csr(X) else X)
 
     # ---- asking ----------------------------------------------------------------------------
 
