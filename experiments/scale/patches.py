@@ -28,9 +28,7 @@ SHARE = 0.1  # of the covariance of all patches, that the prior expects in a clu
 GOAL = 300.0  # seconds
 
 
-def main(
-    per_image: int = PER_IMAGE, batch: int = BATCH, laps: int = 14, tol: float = 1e-4
-) -> None:
+def main(per_image: int = PER_IMAGE, batch: int = BATCH, laps: int = 14, tol: float = 1e-4) -> None:
     """Learn the patches; --tol is the gain of a lap at which it ends, in nats for each patch."""
     began = time.perf_counter()
     X = rows(per_image)
