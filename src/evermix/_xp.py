@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 DOUBLES = ((6, 0), (7, 0), (8, 0), (9, 0), (10, 0))
-"""CUDA devices (compute capability) that multiply doubles about as fast as singles."""
+"""CUDA devices, by compute capability, that are made for doubles: those of data centres."""
 
 Array: TypeAlias = Any
 """An array of any supported library; its shape stands in the docstring that uses it."""
@@ -118,9 +118,9 @@ def precise(x: Array) -> Array:
     """Return rows in double precision where that costs little, else as they are.
 
     A variance is a small difference of large sums, and a likelihood a small sum of large terms: in
-    single precision they keep few digits. The processors of data centres multiply doubles as fast
-    as singles; those for play are up to 64 times slower at it. For products of sparse rows, memory
-    is what counts, so they are always made in double precision.
+    single precision they keep few digits. Devices of data centres multiply doubles at least half as
+    fast as singles; those for play are up to 64 times slower at it. For products of sparse rows,
+    memory is what counts, so they are always made in double precision.
     """
     if array_api_compat.is_torch_array(x) and x.is_cuda:
         cuda = importlib.import_module("torch.cuda")
