@@ -148,8 +148,9 @@ class Fitting:
             self.mix.resume(self._X, observers=[watch])
         except ValueError as error:
             raise ValueError(
-                f"cannot go on from {self.checkpoint} with {self.settings.source}: {error} "
-                "On the command line: put the old file back, or begin anew with --overwrite."
+                f"cannot go on from {self.checkpoint} with {', '.join(self.settings.sources)}: "
+                f"{error} On the command line: put the old files back, or begin anew with "
+                "--overwrite."
             ) from error
 
     def save(self) -> None:

@@ -84,11 +84,12 @@ _VARIATIONAL = "Engines memoizedvb, fullvb and stochasticvb"
 _ROWS, _TEXT = "Rows", "Text"
 
 Source = Annotated[
-    str,
+    list[str],
     typer.Argument(
-        metavar="SOURCE",
+        metavar="SOURCE...",
         help="A .jsonl, .csv, .parquet, .npy, .npz, .svmlight or docword.*.txt file (text "
-        "formats also .gz), or - for JSON lines on standard input.",
+        "formats also .gz), or - for JSON lines on standard input. A folder, a 'pattern*', or "
+        "several files are read one after another.",
         show_default=False,
     ),
 ]
@@ -98,7 +99,11 @@ Out = Annotated[
 ]
 Checkpoint = Annotated[
     Path | None,
-    _open("Checkpoint (default: name of SOURCE + .evermix, here).", panel=_FILES, metavar="FILE"),
+    _open(
+        "Checkpoint (default: name of SOURCE, of several that of their folder, + .evermix, here).",
+        panel=_FILES,
+        metavar="FILE",
+    ),
 ]
 Resume = Annotated[
     bool, _option("Go on from the checkpoint, with its options.", "--resume", panel=_FILES)

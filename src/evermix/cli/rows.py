@@ -8,11 +8,12 @@ import numpy as np
 
 from evermix._xp import Array
 from evermix.cli.console import row_progress
-from evermix.cli.reading import ROWS, features, joined
+from evermix.cli.reading import ROWS, features
 from evermix.families.base import Family
 from evermix.io.chunks import Chunks
 from evermix.io.sources import Chunk, Source, SourceError
 from evermix.io.sources.arrays import DenseArray
+from evermix.io.sources.several import joined
 from evermix.io.text import TextCounter
 
 __all__ = ["Held", "Mapped", "Reread", "Rows", "read_rows"]
@@ -60,7 +61,7 @@ class Held(Rows):
     """Rows in memory."""
 
     def __init__(self, source: Source, chunks: list[Chunk]) -> None:
-        (self._all,) = joined(chunks)
+        self._all = joined(chunks)
         super().__init__(source, len(self._all.ids), self._all.offset)
 
     def chunks(self) -> Iterator[Chunk]:

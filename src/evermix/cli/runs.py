@@ -2,8 +2,8 @@
 
 import os
 import shlex
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from pathlib import Path, PurePath
 from typing import TypeVar
 
 import typer
@@ -16,11 +16,14 @@ __all__ = ["check_new", "default_checkpoint", "farewell", "given_options", "open
 Run = TypeVar("Run")
 
 
-def default_checkpoint(source: str) -> Path:
-    """Return the checkpoint of a source for which none was named."""
-    if source == "-":
-        return Path("stdin.evermix")
-    name = os.path.basename(os.path.abspath(source)).removesuffix(".gz")
+def default_checkpoint(sources: Sequence[str]) -> Path:
+    """Return the checkpoint of sources for which none was named."""
+    path = os.path.abspath(sources[0])
+    if sources[0] == "-":
+        path = "stdin"
+    elif len(sources) > 1 or (not os.path.exists(path) and set("*?[") & set(path)):
+        path = os.path.dirname(path)
+    name = os.path.basename(path).removesuffix(".gz")
     return Path(name or "rows").with_suffix(".evermix")
 
 
@@ -55,19 +58,32 @@ def open_run(
 
 def farewell(command: str, settings: Settings, path: Path, done: str) -> str:
     """Say how far a run came that ended early, and how to go on."""
-    source = os.path.relpath(settings.source) if settings.source != "-" else "-"
-    again = ["evermix", command, source, "--checkpoint", str(path), "--resume"]
+    sources = [os.path.relpath(source) if source != "-" else "-" for source in settings.sources]
+    again = ["evermix", command, *sources, "--checkpoint", str(path), "--resume"]
     return f"Stopped {done}. Go on with: {shlex.join(again)}"
 
 
 def _check_distinct(settings: Settings, path: Path) -> None:
     named = settings.files | {"--checkpoint": str(path.absolute())}
-    files = {option: name for option, name in named.items() if name not in (None, "-")}
+    files = {option: str(name) for option, name in named.items() if name not in (None, "-")}
     if len(set(files.values())) < len(files):
         raise ValueError(
-            f"{', '.join(files)} must be different files, got "
-            f"{', '.join(map(str, files.values()))}."
+            f"{', '.join(files)} must be different files, got {', '.join(files.values())}."
         )
+    for source in settings.sources:
+        for option, name in files.items():
+            if _is_part(name, source):
+                raise ValueError(
+                    f"SOURCE and {option} must be different files, and {name} is, or would be, "
+                    f"one of {source}. Choose another place."
+                )
+
+
+def _is_part(path: str, source: str) -> bool:
+    """Whether a file is a source, or one that a folder or a pattern stands for."""
+    if source == "-":
+        return False
+    return path == source or os.path.dirname(path) == source or PurePath(path).match(source)
 
 
 def _check_folders(settings: Settings, path: Path) -> None:

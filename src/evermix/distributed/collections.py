@@ -72,6 +72,7 @@ def _of_array(X: Any) -> list[Partition]:
 def computed(parts: Sequence[Partition]) -> Iterator[Any]:
     """Yield the rows of partitions one after another; the next is computed meanwhile."""
     from dask.base import compute
+
     from distributed import get_client
 
     try:

@@ -18,6 +18,7 @@ __all__ = [
     "BlockSource",
     "Chunk",
     "Kind",
+    "NoRows",
     "Options",
     "Record",
     "RecordSource",
@@ -33,6 +34,10 @@ _COMPLAINTS_KEPT = 5
 
 class SourceError(ValueError):
     """A source cannot be read; the message names the file and the line or row."""
+
+
+class NoRows(SourceError):
+    """A file holds no row at all."""
 
 
 class RowError(ValueError):
@@ -73,7 +78,7 @@ class Source(Protocol):
 
     @property
     def n_rows(self) -> int | None:
-        """Number of rows, bad and blank ones included; None if only a full read would tell."""
+        """Number of rows, bad and blank ones included; None until a full read has told."""
 
     @property
     def bad(self) -> int:
@@ -105,6 +110,10 @@ class _Checked:
     kind: Kind
     n_features: int | None = None
     n_rows: int | None = None
+    columns: list[str] | None = None
+    """Names of the features, where they have some."""
+    before: int = 0
+    """Rows of files that come before, which the numbers of rows count too."""
 
     def __init__(self, path: str, options: Options) -> None:
         self.path = path
@@ -115,6 +124,9 @@ class _Checked:
 
     def _error(self, message: str) -> SourceError:
         return SourceError(f"{self.path}: {message}")
+
+    def _empty(self, message: str) -> NoRows:
+        return NoRows(f"{self.path}: {message}")
 
     def _choose(self, default: Kind, allowed: tuple[Kind, ...]) -> Kind:
         """Return the kind that the user asked for, if the format can hold it."""
@@ -176,8 +188,22 @@ class RecordSource(_Checked, ABC):
             if len(ids) == size:
                 yield Chunk(ids, self._stack(values), first, offset)
                 first, ids, values = offset, [], []
+        self.n_rows = offset if self.n_rows is None else self.n_rows
         if ids:
             yield Chunk(ids, self._stack(values), first, offset)
+
+    def count(self) -> int:
+        """Return the number of rows, bad and blank ones included; reads them if need be."""
+        if self.n_rows is None:
+            n = 0
+            try:
+                for record in self._records(0):
+                    n = record.row + 1
+            except SourceError:
+                if not self.options.skip_bad:
+                    raise
+            self.n_rows = n
+        return self.n_rows
 
     def _parsed(self, start: int) -> Iterator[tuple[int, tuple[Any, Any] | None]]:
         """Yield the offset behind each record, and its id and value unless it is to be skipped."""
@@ -210,7 +236,7 @@ class RecordSource(_Checked, ABC):
             else:
                 if parsed is not None:
                     return parsed[1]
-        raise self._error("wanted at least one record, found none that can be read.")
+        raise self._empty("wanted at least one record, found none that can be read.")
 
 
 class Block(NamedTuple):
@@ -231,7 +257,16 @@ class Block(NamedTuple):
 
 
 class BlockSource(_Checked, ABC):
-    """A source whose rows come as blocks of an array."""
+    """A source whose rows come as blocks of an array. Copies of it elsewhere open the file anew."""
+
+    n_rows: int
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.path, self.options)
+
+    def count(self) -> int:
+        """Return the number of rows, bad and blank ones included."""
+        return self.n_rows
 
     @abstractmethod
     def _blocks(self, start: int, size: int) -> Iterator[Block]:
