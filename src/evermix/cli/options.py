@@ -19,6 +19,7 @@ __all__ = [
     "Chains",
     "Checkpoint",
     "Concentration",
+    "Dask",
     "Delay",
     "Deletes",
     "Discount",
@@ -159,6 +160,16 @@ Engine = Annotated[
         "posterior; memoizedvb, fullvb and stochasticvb raise a lower bound on the evidence "
         "(ELBO); adf passes once.",
         panel=_ENGINE,
+    ),
+]
+Dask = Annotated[
+    str | None,
+    _open(
+        "Learn on a Dask cluster (ep and the vb engines): tcp://host:8786 of its scheduler, or "
+        "local for this machine's cores. Workers read .npy, .parquet and several files themselves, "
+        "and must see them under the same paths; other rows are sent to them.",
+        panel=_ENGINE,
+        metavar="ADDRESS",
     ),
 ]
 Laps = Annotated[

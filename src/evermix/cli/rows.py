@@ -112,7 +112,9 @@ class Mapped(Reread):
         return self._X
 
 
-def read_rows(source: Source, quiet: bool, *, map_arrays: bool, most: float) -> Rows:
+def read_rows(
+    source: Source, quiet: bool, *, map_arrays: bool, most: float, hold: type[Held] = Held
+) -> Rows:
     """Read a source to its end.
 
     Parameters
@@ -124,6 +126,8 @@ def read_rows(source: Source, quiet: bool, *, map_arrays: bool, most: float) -> 
         Whether the rows of ``.npy`` files stay in the file.
     most : float
         Bytes of rows to hold; where there are more, they are to be read again.
+    hold : type of Held
+        What holds them.
     """
     mapped = _mapped(source) if map_arrays else None
     chunks: list[Chunk] = []
@@ -142,7 +146,7 @@ def read_rows(source: Source, quiet: bool, *, map_arrays: bool, most: float) -> 
     if not n:
         raise SourceError("the source has no rows that can be learnt.")
     if chunks:
-        return Held(source, chunks)
+        return hold(source, chunks)
     if mapped is not None and n == len(mapped):
         return Mapped(source, mapped)
     return Reread(source, n, offset)

@@ -35,7 +35,7 @@ def cluster_client(address: str | None) -> Iterator[Any]:
     from distributed import Client, LocalCluster
 
     if address is None:
-        with LocalCluster(threads_per_worker=1, dashboard_address=None) as cluster:
+        with LocalCluster(threads_per_worker=1, dashboard_address=":0") as cluster:
             with Client(cluster) as client:
                 yield client
         return

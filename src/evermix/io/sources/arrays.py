@@ -34,7 +34,7 @@ class DenseArray(BlockSource):
         self._set_features(X.shape[1])
 
     def _mapped(self) -> Any:
-        """Return the rows; each reading maps them anew, so that many files may be open."""
+        """Return all rows, in the file."""
         try:
             return np.load(self.path, mmap_mode="r", allow_pickle=False)
         except FileNotFoundError as error:
@@ -53,6 +53,8 @@ class DenseArray(BlockSource):
 class SparseMatrix(BlockSource):
     """A ``.npz`` file of ``scipy.sparse.save_npz``, loaded once; a row's id is its index from 0."""
 
+    _X: Any = None
+
     def __init__(self, path: str, options: Options) -> None:
         super().__init__(path, options)
         self.kind = self._choose("counts", ("counts", "vectors"))
@@ -63,6 +65,9 @@ class SparseMatrix(BlockSource):
         if self.n_rows == 0:
             raise self._empty("wanted at least one row, the matrix has none.")
         self._set_features(self._X.shape[1])
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"_X": None}
 
     def _load(self) -> Any:
         try:
@@ -78,6 +83,8 @@ class SparseMatrix(BlockSource):
             ) from error
 
     def _blocks(self, start: int, size: int) -> Iterator[Block]:
+        if self._X is None:
+            self._X = self._load()
         for first in range(start, self.n_rows, size):
             X = self._X[first : first + size].astype(np.float64)
             ids = list(range(self.before + first, self.before + first + X.shape[0]))

@@ -2,7 +2,8 @@
 
 A source either parses one record after another (:class:`RecordSource`) or slices blocks of an
 array (:class:`BlockSource`). Both count rows from 0 in the order of the file, blank and bad ones
-included, so that an offset means the same place whatever was skipped.
+included, so that an offset means the same place whatever was skipped. Sources keep no file open
+and travel as plain data: where one arrives, it reads the file of the same path.
 """
 
 from abc import ABC, abstractmethod
@@ -257,12 +258,9 @@ class Block(NamedTuple):
 
 
 class BlockSource(_Checked, ABC):
-    """A source whose rows come as blocks of an array. Copies of it elsewhere open the file anew."""
+    """A source whose rows come as blocks of an array."""
 
     n_rows: int
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.path, self.options)
 
     def count(self) -> int:
         """Return the number of rows, bad and blank ones included."""

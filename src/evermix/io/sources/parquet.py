@@ -25,7 +25,6 @@ class Parquet(BlockSource):
 
     def __init__(self, path: str, options: Options) -> None:
         super().__init__(path, options)
-        self._arrow = _import("pyarrow")
         file = self._open()
         names = file.schema_arrow.names
         self.n_rows = file.metadata.num_rows
@@ -46,16 +45,16 @@ class Parquet(BlockSource):
         self._set_features(self._list_width(file) if self._lists else len(self._columns))
 
     def _open(self) -> Any:
-        """Open the file; each reading does so anew, so that there may be many files."""
+        arrow = _import("pyarrow")
         try:
             return _import("pyarrow.parquet").ParquetFile(self.path)
         except FileNotFoundError as error:
             raise self._error("there is no such file.") from error
-        except (self._arrow.ArrowException, OSError) as error:
+        except (arrow.ArrowException, OSError) as error:
             raise self._error(f"wanted a whole Parquet file ({error}).") from error
 
     def _check_numeric(self, schema: Any) -> None:
-        types = self._arrow.types
+        types = _import("pyarrow.types")
         for name in self._columns:
             found = schema.field(name).type
             if self._lists and (types.is_list(found) or types.is_fixed_size_list(found)):
@@ -93,11 +92,11 @@ class Parquet(BlockSource):
 
         Row groups begin anywhere; blocks must lie where they would without a resume.
         """
-        held = None
+        arrow, held = _import("pyarrow"), None
         for batch in batches:
-            rows = self._arrow.Table.from_batches([batch.slice(min(lead, batch.num_rows))])
+            rows = arrow.Table.from_batches([batch.slice(min(lead, batch.num_rows))])
             lead -= batch.num_rows - rows.num_rows
-            held = rows if held is None else self._arrow.concat_tables([held, rows])
+            held = rows if held is None else arrow.concat_tables([held, rows])
             while held.num_rows >= size:
                 yield _one_batch(held.slice(0, size))
                 held = held.slice(size)
@@ -121,7 +120,7 @@ class Parquet(BlockSource):
         lengths = _lengths(column)
         right = lengths == self.n_features
         X = np.zeros((len(lengths), self.n_features))
-        lists = column.filter(self._arrow.array(right))
+        lists = column.filter(_import("pyarrow").array(right))
         X[right] = _floats(lists.flatten()).reshape(-1, self.n_features)
         faults = {
             int(i): f"wanted {self.n_features} numbers, got {max(lengths[i], 0)}."
