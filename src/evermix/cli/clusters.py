@@ -43,12 +43,9 @@ class Cluster:
             )
         self._connect()
         pieces = pieces_of(source)
-        if not pieces:
-            return read_rows(source, quiet, map_arrays=False, most=inf, hold=Sent)
-        try:
+        if pieces:
             return Spread(source, pieces)
-        except SourceError as error:
-            raise SourceError(f"{error} Mend the row, or give --skip-bad.") from error
+        return read_rows(source, quiet, map_arrays=False, most=inf, hold=Sent)
 
     def _connect(self) -> None:
         address = None if self._address == LOCAL else self._address

@@ -104,7 +104,7 @@ def fit(
                 with fitting:
                     _run(fitting, stop, every, quiet)
         except Stopped as stopped:
-            note(_farewell(fitting))
+            note(_farewell(fitting, dask))
             raise typer.Exit(stopped.status) from stopped
 
 
@@ -195,11 +195,12 @@ def _of_draws(fitting: "Fitting") -> Iterator[str]:
             yield f"{words}: {', '.join(known)}"
 
 
-def _farewell(fitting: "Fitting | None") -> str:
+def _farewell(fitting: "Fitting | None", dask: str | None) -> str:
     """Say how far a fit came that ended early, and how to go on."""
     if fitting is None or not fitting.learnt:
         return "Nothing was learnt yet."
-    return farewell("fit", fitting.settings, fitting.checkpoint, f"after {_laps(fitting)}")
+    more = [] if dask is None else ["--dask", dask]
+    return farewell("fit", fitting.settings, fitting.checkpoint, f"after {_laps(fitting)}", *more)
 
 
 def _laps(fitting: "Fitting") -> str:

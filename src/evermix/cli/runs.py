@@ -56,10 +56,10 @@ def open_run(
     return begin()
 
 
-def farewell(command: str, settings: Settings, path: Path, done: str) -> str:
-    """Say how far a run came that ended early, and how to go on."""
+def farewell(command: str, settings: Settings, path: Path, done: str, *more: str) -> str:
+    """Say how far a run came that ended early, and how to go on; ``more`` are other arguments."""
     sources = [os.path.relpath(source) if source != "-" else "-" for source in settings.sources]
-    again = ["evermix", command, *sources, "--checkpoint", str(path), "--resume"]
+    again = ["evermix", command, *sources, "--checkpoint", str(path), *more, "--resume"]
     return f"Stopped {done}. Go on with: {shlex.join(again)}"
 
 

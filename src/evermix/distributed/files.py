@@ -46,10 +46,13 @@ class Piece(NamedTuple):
                 f"{self.source.path}: a worker of the cluster sees no such file. All machines of "
                 "a cluster must see the files under the same paths."
             )
-        for chunk in self.source.chunks(self.start, ROWS):
-            if self.stop is not None and chunk.offset > self.stop:
-                return
-            yield chunk
+        try:
+            for chunk in self.source.chunks(self.start, ROWS):
+                if self.stop is not None and chunk.offset > self.stop:
+                    return
+                yield chunk
+        except SourceError as error:
+            raise SourceError(f"{error} Mend the row, or give skip_bad (--skip-bad).") from error
 
 
 class _Counted(NamedTuple):
