@@ -5,6 +5,7 @@ Sources travel to the workers, which read the files of the same paths: all machi
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from evermix._xp import Array
@@ -19,7 +20,7 @@ from evermix.io.sources.several import Several
 
 __all__ = ["Files", "Piece", "pieces_of", "sent"]
 
-ROWS = 4096  # read at a time; pieces of a file begin at multiples of it
+ROWS = 4096  # that a worker reads at a time
 ROOM = 2**26  # bytes of a piece, about
 SENT = 2**24  # bytes of rows that are sent together, about
 WIDTH = 1000  # bytes of a text, about
@@ -33,11 +34,14 @@ class Piece(NamedTuple):
     source : RecordSource or BlockSource
     start, stop : int
         The first row, and the first that is not its own; ``stop`` is None for the end of the file.
+    size : int
+        Rows to read at a time; pieces of one file begin at multiples of it.
     """
 
     source: RecordSource | BlockSource
     start: int = 0
     stop: int | None = None
+    size: int = ROWS
 
     def chunks(self) -> Iterator[Chunk]:
         """Yield the rows in order."""
@@ -47,7 +51,7 @@ class Piece(NamedTuple):
                 "a cluster must see the files under the same paths."
             )
         try:
-            for chunk in self.source.chunks(self.start, ROWS):
+            for chunk in self.source.chunks(self.start, self.size):
                 if self.stop is not None and chunk.offset > self.stop:
                     return
                 yield chunk
@@ -72,8 +76,8 @@ def pieces_of(source: Source) -> list[Piece]:
     width = WIDTH if source.n_features is None else 8 * source.n_features
     most = -(-source.n_rows // len(current_client().nthreads()))
     rows = -(-min(most, ROOM // width + 1) // ROWS) * ROWS
-    starts = range(0, source.n_rows, rows)
-    return [Piece(source, start, min(start + rows, source.n_rows)) for start in starts]
+    ends = [*range(0, source.n_rows, rows), source.n_rows]
+    return [Piece(source, start, stop, ROWS) for start, stop in pairwise(ends)]
 
 
 class Files:
