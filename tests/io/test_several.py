@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import os
+import pickle
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +13,7 @@ from scipy import sparse
 
 import evermix as em
 from evermix.io.sources import SourceError, open_source
+from evermix.io.sources.jsonl import JsonLines
 from evermix.io.sources.several import Several
 
 N, D = 29, 3
@@ -98,6 +101,41 @@ def test_any_chunk_resumes_exactly(case):
     every = read(open_source(case[1]), size=4)
     for number, chunk in enumerate(every):
         assert read(open_source(case[1]), chunk[3], size=4) == every[number + 1 :]
+
+
+def test_sources_travel_without_their_rows(case):
+    for source in (open_source(case[0]), *open_source(case[1]).sources):
+        packed = pickle.dumps(source)
+        assert len(packed) < 1000 and read(pickle.loads(packed)) == read(source)
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs Linux")
+def test_no_file_stays_open(case):
+    """So there may be more files than a process may open."""
+    before = len(os.listdir("/proc/self/fd"))
+    source = open_source(case[1])
+    read(source)
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_no_more_is_read_than_is_asked_for(tmp_path, monkeypatch):
+    """To find the place to go on, and to note it, no file is read to its end."""
+    for number in range(3):
+        texts(tmp_path / f"{number}.jsonl.gz", VECTORS)
+    source, read = open_source(tmp_path), []
+    records = JsonLines._records
+
+    def lines(self, start):
+        for record in records(self, start):
+            read.append((self.path, record.row))
+            yield record
+
+    monkeypatch.setattr(JsonLines, "_records", lines)
+    chunks = source.chunks(start=N + 3, size=5)
+    offset = next(chunks).offset
+    assert [mark.rows for mark in source.marks(offset)] == [N, None]
+    assert max(row for path, row in read if path.endswith("1.jsonl.gz")) == 7
+    assert not any(path.endswith("2.jsonl.gz") for path, _ in read)
 
 
 def test_folders_patterns_and_lists_name_the_same_files(tmp_path):

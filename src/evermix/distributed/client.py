@@ -1,5 +1,6 @@
 """The way to a Dask cluster, and what to say if there is none."""
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -36,6 +37,7 @@ def cluster_client(address: str | None) -> Iterator[Any]:
 
     from distributed import Client
 
+    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # errors are raised, too
     # Rows that are in memory here travel with the questions, on purpose.
     with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TiB"}):
         if address is None:

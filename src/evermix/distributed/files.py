@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from evermix._xp import Array
 from evermix.distributed.client import current_client
 from evermix.distributed.cluster import telling_of_memory
@@ -24,6 +26,7 @@ ROWS = 4096  # that a worker reads at a time
 ROOM = 2**26  # bytes of a piece, about
 SENT = 2**24  # bytes of rows that are sent together, about
 WIDTH = 1000  # bytes of a text, about
+TOLD = 5  # complaints
 
 
 class Piece(NamedTuple):
@@ -56,7 +59,7 @@ class Piece(NamedTuple):
                     return
                 yield chunk
         except SourceError as error:
-            raise SourceError(f"{error} Mend the row, or give skip_bad (--skip-bad).") from error
+            raise SourceError(f"{error} Mend it, or leave out bad rows (--skip-bad).") from error
 
 
 class _Counted(NamedTuple):
@@ -95,7 +98,7 @@ class Files:
     offset : int
         Number of all rows, bad and blank ones included.
     complaints : list of str
-        What was wrong with the first few bad rows of each piece.
+        What was wrong with the first few bad rows.
     """
 
     def __init__(self, pieces: Sequence[Piece]) -> None:
@@ -103,7 +106,7 @@ class Files:
         self._counted = self._count()
         self.n = sum(counted.n for counted in self._counted)
         self.offset = sum(counted.offset for counted in self._counted)
-        self.complaints = [told for counted in self._counted for told in counted.complaints]
+        self.complaints = [told for counted in self._counted for told in counted.complaints][:TOLD]
 
     def rows(self, form: Callable[[Any], Array]) -> list[Partition]:
         """Return the rows as a collection; ``form`` makes rows of numbers of the X of a chunk."""
@@ -121,14 +124,14 @@ class Files:
             if piece.stop is None:
                 before += counted.offset
         with telling_of_memory():
-            for future in self._client.map(_ids, *zip(*numbered, strict=True)):
+            for future in self._client.map(_ids, *zip(*numbered, strict=True), pure=False):
                 yield from future.result()
 
     def _count(self) -> list[_Counted]:
         """Return what is known of each piece; workers read those that do not say it."""
         unknown = [piece for piece in self._pieces if not _says(piece)]
         with telling_of_memory():
-            found = iter(self._client.gather(self._client.map(_count, unknown)))
+            found = iter(self._client.gather(self._client.map(_count, unknown, pure=False)))
         return [_said(piece) if _says(piece) else next(found) for piece in self._pieces]
 
 
@@ -136,7 +139,7 @@ def sent(X: Array) -> list[Partition]:
     """Return rows that are here as a collection, which sends them to the workers."""
     from dask.delayed import delayed
 
-    size = X.nbytes if X.__class__.__module__ == "numpy" else X.data.nbytes + X.indices.nbytes
+    size = X.nbytes if isinstance(X, np.ndarray) else X.data.nbytes + X.indices.nbytes
     count = max(len(current_client().nthreads()), -(-size // SENT))
     runs = [run for run in blocks(X.shape[0], min(count, X.shape[0])) if len(run)]
     parts = [X[int(run[0]) : int(run[-1]) + 1] for run in runs]

@@ -206,6 +206,12 @@ class RecordSource(_Checked, ABC):
             self.n_rows = n
         return self.n_rows
 
+    def reaches(self, row: int) -> bool:
+        """Whether there is a row of this number; reads no further than that."""
+        if self.n_rows is not None:
+            return row < self.n_rows
+        return next(self._records(row), None) is not None
+
     def _parsed(self, start: int) -> Iterator[tuple[int, tuple[Any, Any] | None]]:
         """Yield the offset behind each record, and its id and value unless it is to be skipped."""
         records = self._records(start)
@@ -265,6 +271,10 @@ class BlockSource(_Checked, ABC):
     def count(self) -> int:
         """Return the number of rows, bad and blank ones included."""
         return self.n_rows
+
+    def reaches(self, row: int) -> bool:
+        """Whether there is a row of this number."""
+        return row < self.n_rows
 
     @abstractmethod
     def _blocks(self, start: int, size: int) -> Iterator[Block]:

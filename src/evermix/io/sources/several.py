@@ -45,7 +45,9 @@ class Several:
         self.complaints: list[str] = []
         for source in sources:
             source.complaints = self.complaints  # the first few of all files
-        self._sizes: list[int | None] = [None] * len(sources)  # of files that were read to the end
+        # Where files begin that were read from, and the bytes of those that were read to the end.
+        self._starts: dict[int, int] = {}
+        self._sizes: dict[int, int] = {}
 
     @property
     def n_rows(self) -> int | None:
@@ -64,7 +66,7 @@ class Several:
         at, first, held = start - before, start, list[Chunk]()
         while number < len(self.sources):
             source = self.sources[number]
-            source.before = before
+            source.before = self._starts[number] = before
             room = size - sum(len(chunk.ids) for chunk in held)
             for chunk in source.chunks(at, room):
                 at = chunk.offset
@@ -82,14 +84,14 @@ class Several:
             yield joined(held)
 
     def marks(self, offset: int) -> list[Mark]:
-        """Return the files of the first ``offset`` rows, at least one, to be known again."""
-        number, _ = self._place(offset - 1)
+        """Return the files of the first ``offset`` rows, which were read, to be known again."""
+        last = max(number for number, start in self._starts.items() if start < offset)
         marks = []
-        for source, size in zip(self.sources[:number], self._sizes, strict=False):
+        for number, source in enumerate(self.sources[: last + 1]):
+            size = self._sizes.get(number) if number < last else None
             size = os.path.getsize(source.path) if size is None else size
-            marks.append(Mark(source.path, size, source.count()))
-        last = self.sources[number].path
-        return [*marks, Mark(last, os.path.getsize(last), None)]
+            marks.append(Mark(source.path, size, source.count() if number < last else None))
+        return marks
 
     def recall(self, marks: Sequence[Mark]) -> None:
         """Go on with files of which rows were read before, or raise SourceError if they changed.
@@ -117,7 +119,7 @@ class Several:
         """Return the number of the file that holds a row, and the rows of the files before it."""
         before = 0
         for number, source in enumerate(self.sources[:-1]):
-            if row < before + source.count():
+            if source.reaches(row - before):
                 return number, before
             before += source.count()
         return len(self.sources) - 1, before
