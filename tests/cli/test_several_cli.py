@@ -142,6 +142,9 @@ def test_files_that_are_written_are_not_read(folder):
     options = ["--checkpoint", "m.evermix", "--trace", "./a.jsonl"]
     assert "--trace must be different" in fails("stream", "*.jsonl", *options)
     assert "--checkpoint must be different" in fails("stream", ".")
+    written("stream", "points.npy", "--limit", 1000)  # as a shell would list all files, later
+    resumed = ["--checkpoint", "m.evermix", "--resume"]
+    assert "--out must be different" in fails("stream", "points.npy", "out.jsonl", *resumed)
 
 
 def test_the_usual_checkpoint_has_the_name_of_the_folder(folder):
@@ -153,3 +156,7 @@ def test_the_usual_checkpoint_has_the_name_of_the_folder(folder):
 
 def test_standard_input_stands_alone(folder):
     assert "cannot be one of several" in fails("stream", "points.npy", "-")
+    evermix("stream", "points.npy", "--out", "out.jsonl")
+    line = json.dumps({"vector": X[0].tolist()}) + "\n"
+    result = CliRunner().invoke(app, ["predict", "points.evermix", "-"], input=line)
+    assert len(result.stdout.splitlines()) == 1, result.output

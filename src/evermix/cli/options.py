@@ -87,7 +87,7 @@ _ROWS, _TEXT = "Rows", "Text"
 Source = Annotated[
     list[str],
     typer.Argument(
-        metavar="SOURCE...",
+        metavar="SOURCE",
         help="A .jsonl, .csv, .parquet, .npy, .npz, .svmlight or docword.*.txt file (text "
         "formats also .gz), or - for JSON lines on standard input. A folder, a 'pattern*', or "
         "several files are read one after another.",

@@ -11,7 +11,14 @@ import typer
 from evermix.cli.console import note
 from evermix.cli.settings import Settings
 
-__all__ = ["check_new", "default_checkpoint", "farewell", "given_options", "open_run"]
+__all__ = [
+    "check_distinct",
+    "check_new",
+    "default_checkpoint",
+    "farewell",
+    "given_options",
+    "open_run",
+]
 
 Run = TypeVar("Run")
 
@@ -45,7 +52,7 @@ def open_run(
     """Begin a run or go on with one, if its files allow it."""
     if resume and overwrite:
         raise typer.BadParameter("--resume and --overwrite exclude each other.")
-    _check_distinct(settings, path)
+    check_distinct(settings, path)
     _check_folders(settings, path)
     if resume and path.exists():
         return go_on()
@@ -63,7 +70,8 @@ def farewell(command: str, settings: Settings, path: Path, done: str, *more: str
     return f"Stopped {done}. Go on with: {shlex.join(again)}"
 
 
-def _check_distinct(settings: Settings, path: Path) -> None:
+def check_distinct(settings: Settings, path: Path) -> None:
+    """Refuse a file for two things at once; what is written may not be one of the sources."""
     named = settings.files | {"--checkpoint": str(path.absolute())}
     files = {option: str(name) for option, name in named.items() if name not in (None, "-")}
     if len(set(files.values())) < len(files):

@@ -14,6 +14,7 @@ from evermix.cli.building import make_adf, make_mixture, make_text_counter
 from evermix.cli.output import naming, open_lines
 from evermix.cli.reading import features, open_rows, take
 from evermix.cli.resuming import load_run, open_again
+from evermix.cli.runs import check_distinct
 from evermix.cli.settings import StreamSettings
 from evermix.engines.base import Info
 from evermix.estimators import Mixture
@@ -108,6 +109,7 @@ class Session:
         """Go on after the last row of a checkpoint; ``given`` names the options to compare."""
         saved = load_run(checkpoint, "stream")
         settings = settings.resumed(saved.notes["settings"], given)
+        check_distinct(settings, checkpoint)  # sources may be new
         source = open_again(settings, saved, checkpoint, skip_bad)
         totals = Totals(**saved.notes["totals"])
         if isinstance(source, Several):
