@@ -1,9 +1,12 @@
 """The way to a Dask cluster, and what to say if there is none."""
 
+import inspect
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+
+from evermix.distributed import steady
 
 __all__ = ["cluster_client", "current_client"]
 
@@ -60,5 +63,6 @@ def _local_cluster() -> Any:
     """Return a cluster of one worker for each core, which leaves signals to the program."""
     from distributed import LocalCluster
 
-    steady = "evermix.distributed.steady"
-    return LocalCluster(threads_per_worker=1, dashboard_address=":0", preload=steady)
+    # As a text: workers import the rest when they need it, and so start sooner.
+    preload = inspect.getsource(steady)
+    return LocalCluster(threads_per_worker=1, dashboard_address=":0", preload=preload)
