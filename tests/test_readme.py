@@ -14,9 +14,10 @@ def examples():
     return re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), flags=re.S)
 
 
+@pytest.mark.xdist_group("dask")
 def test_every_example_runs(examples, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    names = {}
+    names = {"__name__": "__main__"}
     for example in examples:
         exec(compile(example, "README.md", "exec"), names)
     assert names["mix"].n_clusters_ >= 4

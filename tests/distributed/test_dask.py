@@ -50,8 +50,8 @@ def assert_same(ours, theirs, tolerance=1e-9):
 
 
 ENGINES = {
-    "memoized": em.MemoizedVB(laps=6, batch_size=100, stride=2),
-    "wide stride": em.MemoizedVB(laps=6, batch_size=100, stride=5, deletes=False),
+    "memoized": em.MemoizedVB(laps=4, batch_size=100, stride=2),
+    "wide stride": em.MemoizedVB(laps=3, batch_size=100, stride=5, births=False, start="random"),
     "full": em.FullVB(laps=5, truncation=8),
     "stochastic": em.StochasticVB(laps=3, batch_size=100, truncation=8),
     "ep": em.EP(laps=4, batch_size=100, stride=2),
@@ -112,14 +112,14 @@ def test_questions_take_collections(client):
 
 def killing(client, steps):
     """An observer that kills a worker while the next step is under way, after these steps."""
-    seen = 0
+    seen, waiting = 0, list(steps)
 
     def watch(mix, info):
         nonlocal seen
         seen += 1
-        if seen in steps:
-            pid = client.cluster.workers[seen % 2].pid
-            threading.Timer(0.003, os.kill, (pid, signal.SIGKILL)).start()
+        pids = [worker.pid for worker in client.cluster.workers.values() if worker.pid]
+        if waiting and seen >= waiting[0] and len(pids) == 2:
+            threading.Timer(0.003, os.kill, (pids[waiting.pop(0) % 2], signal.SIGKILL)).start()
 
     return watch
 
@@ -223,3 +223,14 @@ def test_a_scheduler_that_does_not_answer_is_told(monkeypatch):
     with pytest.raises(ConnectionError, match="no Dask scheduler answers at tcp://127.0.0.1:9"):
         with cluster_client("tcp://127.0.0.1:9"):
             pass
+
+
+@pytest.mark.parametrize("name", ["memoized", "full", "ep"])
+def test_answers_are_joined_in_a_tree(client, name, monkeypatch):
+    """Here a chain: one holder asks the next; and a lost one is replaced below as well."""
+    monkeypatch.setattr("evermix.distributed.cluster.FAN", 1)
+    engine, prior = ENGINES[name], em.NGGP() if name == "ep" else None
+    client.wait_for_workers(2)
+    ours, steps = mixture(engine, prior=prior), (2,) if name == "full" else (9,)
+    ours.fit(da.from_array(X, chunks=(300, 3)), observers=[killing(client, steps)])
+    assert_same(ours, mixture(engine, prior=prior).fit(X))

@@ -1,32 +1,35 @@
 """Batches on a cluster: holders, what is asked of them, and what happens if one is lost."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from evermix._xp import Array
-from evermix.distributed.collections import Partition, stacked
-from evermix.distributed.holder import Answer, Holder, Load
+from evermix.distributed.collections import Partition
+from evermix.distributed.holder import Answer, Branch, Holder, Load
+from evermix.distributed.workers import (
+    ADVICE,
+    address_of,
+    is_loss,
+    reply_of,
+    result_of,
+    workers_of,
+)
 from evermix.engines.base import Batch
 from evermix.engines.moves.sample import TakeRows
 from evermix.engines.shards import Shard, Shards, Task, blocks
 from evermix.state import Record
 
-__all__ = ["ClusterShards", "Remembered", "Spent", "lengths_of", "telling_of_memory"]
+__all__ = ["ClusterShards", "Remembered", "Spent"]
 
 Value = TypeVar("Value")
 
-ADVICE = (
-    "If its log tells of memory: give workers more of it (memory_limit), use more workers, smaller "
-    "partitions, or larger batches (batch_size), of which less is remembered; MemoizedVB can put "
-    "that into files (spill)."
-)
+FAN = 8  # holders that one place asks; they ask others
 LOSSES = 3  # of the same holder in a row, after which it is no accident
-PATIENCE = 60  # seconds to wait for a worker
+GLITCHES, PAUSE = 50, 0.1  # times that a lost answer is asked for again, and seconds between
 
 
 @dataclass
@@ -50,40 +53,6 @@ class Spent:
     calls: int = 0
 
 
-@dataclass
-class _Held:
-    """A holder and what it takes to make it again."""
-
-    load: Load
-    parts: list[Any]  # partitions, which Dask knows how to compute
-    worker: str = ""
-    future: Any = None  # keeps the actor alive
-    actor: Any = None
-    losses: int = 0
-
-
-@dataclass
-class _Question:
-    """A task on its way to a holder."""
-
-    held: _Held
-    number: int
-    task: Task[Any]
-    keys: list[int]
-    reply: Any = None
-
-    def ask(self) -> None:
-        """Send it, once more if need be."""
-        self.reply = self.held.actor.do(self.number, self.task, self.keys)
-
-
-class _Done(NamedTuple):
-    """A task that was done, and the batches that still remember what it wrote."""
-
-    task: Task[Any]
-    keys: set[int]
-
-
 @dataclass(frozen=True)
 class Remembered(Task[dict[str, Record]]):
     """Bring home what is remembered of batches."""
@@ -97,27 +66,23 @@ class Remembered(Task[dict[str, Record]]):
         return {key: record for some in answers for key, record in some.items()}
 
 
-def lengths_of(client: Any, parts: Sequence[Partition]) -> list[int]:
-    """Return the number of rows of each partition; those that do not say it are computed."""
-    unknown = client.compute([part.rows for part in parts if part.length is None])
-    with telling_of_memory():
-        counted = iter(client.gather(client.map(_length, unknown)))
-    return [next(counted) if part.length is None else part.length for part in parts]
+@dataclass
+class _Held:
+    """A holder and what it takes to make it again."""
+
+    load: Load
+    parts: list[Any]  # partitions, which Dask knows how to compute
+    worker: str = ""
+    future: Any = None  # keeps the actor alive
+    actor: Any = None
+    losses: int = 0
 
 
-@contextmanager
-def telling_of_memory() -> Iterator[None]:
-    """Say what to do if a partition is more than a worker can hold."""
-    from distributed import KilledWorker
+class _Done(NamedTuple):
+    """A task that was done, and the batches that still remember what it wrote."""
 
-    try:
-        yield
-    except (MemoryError, KilledWorker) as error:
-        raise MemoryError(f"a worker could not compute a partition: {error}. {ADVICE}") from error
-
-
-def _length(part: Any) -> int:
-    return int(stacked(part).shape[0])
+    task: Task[Any]
+    keys: set[int]
 
 
 class ClusterShards(Shards):
@@ -160,7 +125,7 @@ class ClusterShards(Shards):
         self._client, self._weights, self.size = client, weights, max(size, 1)
         self._known, self._log, self._number = dict(records), list[_Done](), 0
         self.spent = Spent()
-        workers = _workers(client)
+        workers = workers_of(client)
         runs = [run for run in blocks(len(self), min(len(workers), len(self))) if len(run)]
         self.width = len(runs)
         ends = np.cumsum([0, *lengths])
@@ -195,17 +160,22 @@ class ClusterShards(Shards):
     def do(self, task: Task[Value], keys: Iterable[int]) -> Value:
         """Do something with these batches, where they are."""
         began, wanted = time.perf_counter(), [int(key) for key in keys]
-        number, asked = self._next(), []
+        self._number += 1
+        asked = []
         for held in self._held:
             mine = [key for key in wanted if key in held.load.keys]
             if mine:
-                asked.append(_Question(held, number, task.part(mine), mine))
-                asked[-1].ask()
-        answers = [self._answer(question) for question in asked]
+                asked.append((held, mine))
+        # Those after the first few are asked by others, and others join their answers.
+        each = [asked[root::FAN] for root in range(min(FAN, len(asked)))]
+        questions = [_Question(self._number, task, some) for some in each]
+        for question in questions:
+            question.ask()
+        answers = [self._answer(question) for question in questions]
         if task.writes:
             self._note(task, set(wanted))
         value = task.joined(answer.value for answer in answers)
-        seconds = [answer.seconds for answer in answers]
+        seconds = [some for answer in answers for some in answer.seconds]
         self.spent.wall += time.perf_counter() - began
         self.spent.compute += max(seconds)
         self.spent.mean += sum(seconds) / len(self._held)
@@ -259,46 +229,61 @@ class ClusterShards(Shards):
         """Wait until a holder is there, and knows what the one before it knew."""
         while held.actor is None:
             try:
-                actor = held.future.result()
-                for done in self._log:
+                actor = result_of(self._client, held.future)
+                held.worker = address_of(actor)
+                for number, done in enumerate(self._log):
                     mine = sorted(done.keys.intersection(held.load.keys))
                     if mine:
-                        actor.do(self._next(), done.task.part(mine), mine).result()
+                        branch = Branch(actor, held.worker, mine)
+                        reply = actor.do(-1 - number, branch, done.task.part(mine))
+                        reply_of(self._client, reply, [held.worker])
                 held.actor = actor
             except BaseException as error:
+                if not is_loss(error):
+                    raise
                 self._lose(held, error)
 
     def _answer(self, question: "_Question") -> Answer:
-        """Wait for an answer; if its holder is lost, ask the one that takes its place."""
+        """Wait for an answer; if a holder is lost, ask again, with another in its place."""
         while True:
             try:
-                answer: Answer = question.reply.result()
+                answer: Answer = question.wait(self._client)
             except BaseException as error:
-                self._lose(question.held, error)
-                self._arrive(question.held)
+                if isinstance(error, MemoryError):
+                    raise MemoryError(f"a worker has no memory left ({error}). {ADVICE}") from error
+                if not is_loss(error):
+                    raise
+                self._mend(question, error)
                 question.ask()
             else:
-                question.held.losses = 0
+                for held, _ in question.asked:
+                    held.losses = 0
                 return answer
 
-    def _next(self) -> int:
-        self._number += 1
-        return self._number
+    def _mend(self, question: "_Question", error: BaseException) -> None:
+        """Find out which holders are lost, and put others in their places."""
+        lost = [held for held, _ in question.asked if held.future.status != "finished"]
+        for held in lost:
+            self._lose(held, error)
+        for held in lost:
+            self._arrive(held)
+        if not lost:  # it takes a moment until this is known; or only the answer was lost
+            question.glitches += 1
+            if question.glitches > GLITCHES:
+                raise error
+            time.sleep(PAUSE)
 
     def _lose(self, held: _Held, error: BaseException) -> None:
-        """Send a holder to another worker if its own is gone; raise all other errors."""
+        """Send a holder to another worker."""
         held.losses += 1
-        if isinstance(error, MemoryError) or (_is_loss(error) and held.losses > LOSSES):
+        if held.losses > LOSSES:
             load = held.load
             raise MemoryError(
-                f"the worker {held.worker} was lost {held.losses} times, or had no memory left, "
-                f"with {len(load.weights):,} rows in {len(load.keys):,} batches to hold. {ADVICE}"
+                f"the worker {held.worker} was lost, the {held.losses}th in a row that should hold "
+                f"the same {len(load.weights):,} rows in {len(load.keys):,} batches. {ADVICE}"
             ) from error
-        if not _is_loss(error):
-            raise error
-        workers = _workers(self._client)
         busy = [other.worker for other in self._held if other is not held]
-        self._send(held, min(workers, key=busy.count))
+        self._send(held, min(workers_of(self._client), key=busy.count))
 
     def _note(self, task: Task[Any], keys: set[int]) -> None:
         """Keep a task until what it wrote has been written anew."""
@@ -311,27 +296,36 @@ class ClusterShards(Shards):
         self._log.append(_Done(task, keys))
 
 
-def _workers(client: Any) -> list[str]:
-    """Return the addresses of the workers, at least one."""
-    try:
-        client.wait_for_workers(1, timeout=PATIENCE)
-    except TimeoutError:
-        raise RuntimeError(
-            f"the cluster at {client.scheduler.address} has had no worker for {PATIENCE} seconds. "
-            "Start some: dask worker tcp://..."
-        ) from None
-    return sorted(client.nthreads())
+@dataclass
+class _Question:
+    """A task on its way to some holders: the first is asked, and asks the others."""
+
+    number: int
+    task: Task[Any]
+    asked: list[tuple[_Held, list[int]]]
+    reply: Any = None
+    failed: RuntimeError | None = None
+    glitches: int = 0
+
+    def ask(self) -> None:
+        """Send it, once more if need be."""
+        tree = _tree([Branch(held.actor, held.worker, keys) for held, keys in self.asked])
+        part, self.reply, self.failed = self.task.part(tree.every_key()), None, None
+        try:
+            self.reply = tree.actor.do(self.number, tree, part)
+        except RuntimeError as error:  # it is known to be lost
+            self.failed = error
+
+    def wait(self, client: Any) -> Answer:
+        """Return the answer, or raise what came in its place."""
+        if self.failed is not None:
+            raise self.failed
+        answer: Answer = reply_of(client, self.reply, [held.worker for held, _ in self.asked])
+        return answer
 
 
-def _is_loss(error: BaseException) -> bool:
-    """Whether an error says that a worker is gone."""
-    from distributed.comm.core import CommClosedError
-
-    from distributed import KilledWorker
-
-    if isinstance(error, KilledWorker | CommClosedError):
-        return True
-    told = str(error)
-    return (isinstance(error, OSError) and "Actor" in told) or (
-        isinstance(error, RuntimeError) and "holding Actor was lost" in told
-    )
+def _tree(branches: list[Branch]) -> Branch:
+    """Return branches below the first of them, each place with so many below it at most."""
+    first, *others = branches
+    each = [others[root::FAN] for root in range(min(FAN, len(others)))]
+    return first._replace(below=[_tree(some) for some in each])

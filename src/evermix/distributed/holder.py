@@ -12,11 +12,12 @@ from threadpoolctl import ThreadpoolController
 
 from evermix._xp import Array
 from evermix.distributed.collections import joined, stacked
+from evermix.distributed.workers import reply_of
 from evermix.engines.base import Batch, Batches
 from evermix.engines.shards import Shard, Task
 from evermix.state import Record
 
-__all__ = ["Answer", "Holder", "Load"]
+__all__ = ["Answer", "Branch", "Holder", "Load"]
 
 TRIM, MMAP, ROOM = -1, -3, 2**25  # of mallopt, and bytes: the most that it takes
 
@@ -46,10 +47,27 @@ class Load(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What came of a task on a worker, and the seconds that it took there."""
+    """What came of a task, and the seconds that it took on each worker."""
 
     value: Any
-    seconds: float
+    seconds: list[float]
+
+
+class Branch(NamedTuple):
+    """A holder, the keys of its batches that are meant, and the holders that it shall ask."""
+
+    actor: Any
+    address: str  # of its worker
+    keys: list[int]
+    below: "Sequence[Branch]" = ()
+
+    def every_key(self) -> list[int]:
+        """Return the keys that are meant here and below."""
+        return self.keys + [key for branch in self.below for key in branch.every_key()]
+
+    def every_address(self) -> list[str]:
+        """Return the addresses of the workers here and below."""
+        return [self.address, *(at for branch in self.below for at in branch.every_address())]
 
 
 class _Rows(Batches):
@@ -95,18 +113,40 @@ class Holder:
         self._shard = Shard(_Rows(joined(rows), load), memo)
         self._last: tuple[int, Answer | None] = -1, None
 
-    def do(self, number: int, task: Task[Any], keys: Sequence[int]) -> Answer:
-        """Do something with batches.
+    def do(self, number: int, tree: Branch, task: Task[Any]) -> Answer:
+        """Do something with batches here, let the holders below do it, and join the answers.
 
-        The same number twice gets the same answer: the question may come again when the answer was
+        The same number twice gets the same answer: the question may come again when an answer was
         lost.
         """
+        replies = []
+        for branch in tree.below:
+            reply = branch.actor.do(number, branch, task.part(branch.every_key()))
+            replies.append((reply, branch.every_address()))
+        mine = self._own(number, task.part(tree.keys), tree.keys)
+        if not replies:
+            return mine
+        from distributed import get_client
+
+        client = get_client()
+        answers = [mine, *(reply_of(client, *reply) for reply in replies)]
+        seconds = [some for answer in answers for some in answer.seconds]
+        return Answer(task.joined(answer.value for answer in answers), seconds)
+
+    def address(self) -> str:
+        """Return the address of the worker."""
+        from distributed import get_worker
+
+        return str(get_worker().address)
+
+    def _own(self, number: int, task: Task[Any], keys: Sequence[int]) -> Answer:
+        """Return the answer of the batches that are here."""
         last, answer = self._last
         if answer is None or number != last:
             began = time.perf_counter()
             with _blas().limit(limits=_threads()):
                 value = self._shard.do(task, keys)
-            answer = Answer(value, time.perf_counter() - began)
+            answer = Answer(value, [time.perf_counter() - began])
             self._last = number, answer
         return answer
 

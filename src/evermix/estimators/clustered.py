@@ -9,8 +9,9 @@ from sklearn.utils.validation import check_array
 
 from evermix._xp import Array
 from evermix.distributed.client import current_client
-from evermix.distributed.cluster import ClusterShards, lengths_of
+from evermix.distributed.cluster import ClusterShards
 from evermix.distributed.collections import partitions, stacked
+from evermix.distributed.workers import lengths_of, result_of
 from evermix.engines.base import ROWS
 from evermix.engines.shards import Shard, Task
 from evermix.estimators.fingerprint import RowHash
@@ -82,8 +83,8 @@ class ClusterRows(LazyRows):
         some = [part for part, n in zip(self._parts, self._lengths, strict=True) if n]
         if not some:
             raise ValueError("wanted at least one row, the Dask collection holds none.")
-        first = self._client.submit(_head, self._client.compute(some[0].rows)).result()
-        head = validate(first, True)
+        first = self._client.submit(_head, self._client.compute(some[0].rows))
+        head = validate(result_of(self._client, first), True)
         self.family = automatic_family(head) if family is None else family
         self.shape = sum(self._lengths), head.shape[1]
 

@@ -135,10 +135,13 @@ class Mixture(ClusterMixin, DensityMixin, Learner):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array, CSR matrix or :class:`Chunks` (N, D)
+        X : array, CSR matrix, :class:`Chunks` or Dask collection (N, D)
             Rows need not fit into memory, unless the engine is a sampler: a memory map of any real
             type (``np.load(path, mmap_mode="r")``) and chunks are read as they are needed, batch by
             batch. Labels are kept in memory.
+            Partitions of a Dask array, data frame, bag (of arrays of rows) or list of delayed
+            arrays stay on the workers of the cluster that the program is connected to; engines
+            that work in one place take one of them at a time, and samplers all.
         y : ignored
         sample_weight : array (N,) or None
             A row of weight w is met once and adds w to the mass of its clusters.

@@ -1,0 +1,181 @@
+"""Several batches from the same state: the laws that hold for one hold for many."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from variational_cases import best_log_shares, elbo, joined, named
+
+from evermix.engines.ep import EP
+from evermix.engines.memoized import MemoizedVB
+from evermix.engines.rounds import Visit, commit, damped, snapshot
+from evermix.engines.run import run_laps
+from evermix.engines.shards import Shard, Tell, blocks, interleaved
+from evermix.engines.sites import summed, to_sites
+from evermix.kernels.ep import Sites
+from evermix.priors import DP, NGGP
+from evermix.state import Lineage
+
+every_stride = pytest.mark.parametrize("stride", [1, 2, 3, 5])
+
+
+def laps(engine, model, batches, seed=0, observers=()):
+    rng = np.random.default_rng(seed)
+    shard = Shard(batches)
+    state = engine.initial(model, rng)
+    shard.memo = state.memo
+    return run_laps(engine, model, state, shard, rng, observers), shard
+
+
+@pytest.mark.parametrize("n, count", [(10, 3), (3, 5), (1, 1), (12, 4)])
+def test_a_lap_visits_every_batch_once_and_a_step_one_of_each_run(n, count):
+    order = interleaved(n, count)
+    assert sorted(order) == list(range(n))
+    runs = blocks(n, count)
+    for first in range(0, n, count):
+        together = order[first : first + count]
+        assert all(np.isin(together, run).sum() <= 1 for run in runs)
+
+
+# ---- memoized variational inference ------------------------------------------------------------
+
+
+@every_stride
+@pytest.mark.parametrize("name", ["Gaussian", "Multinomial"])
+def test_the_bound_never_falls(name, stride):
+    """From the second lap on, after every step: what was said before was best for older beliefs."""
+    model, batches = named(name, DP(1.0), size=20)
+    engine = MemoizedVB(laps=6, batch_size=20, stride=stride)
+    bounds = []
+
+    def watch(state, info):
+        if state.lap > 0:
+            bounds.append(engine.bound(model, state))
+
+    laps(engine, model, batches, observers=[watch])
+    assert np.all(np.diff(bounds) > -1e-9 * np.abs(bounds[0]))
+
+
+@every_stride
+def test_the_tracked_bound_is_that_of_all_rows(stride):
+    """Of the responsibilities that each batch had when it was visited, by brute force."""
+    model, batches = named("Gaussian", DP(1.0), size=20)
+    engine = MemoizedVB(laps=1, batch_size=20, stride=stride, start="kmeans++", truncation=4)
+    rng, shard = np.random.default_rng(0), Shard(batches)
+    state = engine.begin(model, engine.initial(model, rng), shard, rng)
+    r, order = [None] * len(batches), engine.order(state, len(batches)).tolist()
+    for first in range(0, len(batches), stride):
+        tally, keys = state.tally, order[first : first + stride]
+        for key in keys:
+            r[key] = np.exp(best_log_shares(model, tally.mass, tally.stats, batches[key].X, None))
+        state, _ = engine.visit(model, state, shard, keys, rng)
+    X, weights = joined(batches)
+    want = elbo(model, X, weights, np.concatenate(r))
+    assert engine.bound(model, state) == pytest.approx(want, rel=1e-10)
+
+
+def test_a_stride_of_all_batches_is_a_step_of_full_variational_inference():
+    model, batches = named("Gaussian", DP(1.0), size=20)
+    engine = MemoizedVB(
+        laps=5, batch_size=20, births=False, merges=False, deletes=False, start="kmeans++"
+    )
+    whole = [type(batches[0])(np.concatenate([b.X for b in batches]), np.ones(120))]
+    many, _ = laps(replace(engine, stride=len(batches)), model, batches)
+    one, _ = laps(replace(engine, batch_size=120), model, whole)
+    assert many.latents["bound"][0] == pytest.approx(one.latents["bound"][0], rel=1e-10)
+    np.testing.assert_allclose(many.tally.stats, one.tally.stats, rtol=1e-8, atol=1e-8)
+
+
+def test_what_is_said_of_rows_is_told_once():
+    model, batches = named("Gaussian", DP(1.0), size=20)
+    state, shard = laps(MemoizedVB(laps=2, batch_size=20, stride=2), model, batches)
+    told = shard.do(Tell(), range(len(shard)))
+    assert sorted(told) == list(range(len(batches)))
+    assert all(len(told[b.key].labels) == len(b.weights) for b in batches)
+    assert shard.do(Tell(), range(len(shard))) == {}
+
+
+# ---- expectation propagation -------------------------------------------------------------------
+
+
+@every_stride
+@pytest.mark.parametrize("damping", [1.0, 0.4])
+def test_mass_is_conserved_and_clusters_are_sums_of_sites(stride, damping):
+    model, batches = named("Gaussian", NGGP(), size=20, weights=np.linspace(0.0, 2.0, 120))
+    engine = EP(laps=4, batch_size=20, stride=stride, damping=damping)
+
+    def watch(state, info):
+        if info.rows:
+            known = [b for b in batches if str(b.key) in state.memo]
+            seen = sum(b.weights.sum() for b in known)
+            total = state.tally.mass.sum() + state.latents["dropped"][0]
+            assert total == pytest.approx(seen, rel=1e-9)
+            records = ((b, state.memo[str(b.key)]) for b in known)
+            tally, orphaned = summed(model, state.tally, state.lineage, records)
+            np.testing.assert_allclose(tally.mass, state.tally.mass, atol=1e-8)
+            np.testing.assert_allclose(tally.stats, state.tally.stats, atol=1e-6)
+            assert np.all(state.tally.mass >= 0)
+
+    state, _ = laps(engine, model, batches, observers=[watch])
+    assert state.tally.K >= 1
+
+
+def test_the_order_of_batches_in_a_round_is_irrelevant():
+    model, batches = named("Gaussian", NGGP(), size=20)
+    engine = EP(laps=1, batch_size=20, stride=3)
+    rng, found = np.random.default_rng(0), []
+    first, shard = engine.initial(model, rng), Shard(batches)
+    first, _ = engine.visit(model, engine.begin(model, first, shard, rng), shard, [0], rng)
+    for keys in ([1, 2, 3], [3, 1, 2]):
+        state = snapshot(first)
+        visits = shard.do(Visit(engine, model, snapshot(state), {}, 1.0), keys)
+        commit(state, [(key, visits[key]) for key in keys])
+        order = np.argsort(state.tally.mass)
+        found.append((state.tally.mass[order], state.tally.stats[order]))
+    np.testing.assert_allclose(found[0][0], found[1][0], rtol=1e-12)
+    np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("damping", [1.0, 0.5])
+def test_rounds_of_one_and_of_many_settle_at_the_same_point(damping):
+    """Where clusters are well apart."""
+    rng = np.random.default_rng(0)
+    model, batches = named("Gaussian", NGGP(), size=20)
+    X = np.concatenate([b.X for b in batches])
+    X = 0.1 * (X - X.mean(axis=0)) + 20.0 * rng.integers(3, size=(120, 1))
+    batches = [b._replace(X=X[20 * b.key : 20 * b.key + 20]) for b in batches]
+    engine = EP(laps=60, batch_size=20, tol=1e-10, merge=0.0)
+    one, _ = laps(engine, model, batches)
+    many, _ = laps(replace(engine, stride=3, damping=damping), model, batches)
+    assert one.tally.K == many.tally.K
+    a, b = (np.sort(state.tally.mass) for state in (one, many))
+    np.testing.assert_allclose(a, b, rtol=1e-4)
+
+
+def test_damped_sites_lie_between_the_old_and_the_new():
+    """Rows without old sites get the new ones; clusters that were fused count as one."""
+    lineage = Lineage()
+    for _ in range(4):
+        lineage.birth(0)
+    lineage.merge(3, 1, 0)
+    old = Sites(
+        np.array([0, 2]), np.array([2, 2]), np.array([0, 3], dtype=np.int32), np.array([0.75, 0.25])
+    )
+    new = Sites(
+        np.array([0, 1]), np.array([1, 2]), np.array([1, 2], dtype=np.int32), np.array([1.0, 1.0])
+    )
+    got = damped(old, new, lineage, 0.5)
+    rows = [
+        dict(zip(got.ids[a:b].tolist(), got.q[a:b].tolist(), strict=True))
+        for a, b in zip(got.begin, got.end, strict=True)
+    ]
+    assert rows == [{0: 0.375, 1: 0.625}, {2: 1.0}]
+
+
+def test_sites_of_a_round_name_clusters_that_live():
+    model, batches = named("Gaussian", NGGP(), size=20)
+    state, _ = laps(EP(laps=3, batch_size=20, stride=4), model, batches)
+    for batch in batches:
+        ids = to_sites(state.memo[str(batch.key)]).ids
+        assert np.all(ids < state.lineage.next_id)
+        assert np.all(ids >= 0)
