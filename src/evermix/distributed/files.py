@@ -12,8 +12,8 @@ import numpy as np
 
 from evermix._xp import Array
 from evermix.distributed.client import current_client
-from evermix.distributed.cluster import telling_of_memory
 from evermix.distributed.collections import Partition, joined
+from evermix.distributed.workers import result_of, workers_of
 from evermix.engines.shards import blocks
 from evermix.io.sources.arrays import DenseArray
 from evermix.io.sources.base import BlockSource, Chunk, RecordSource, Source, SourceError
@@ -77,7 +77,7 @@ def pieces_of(source: Source) -> list[Piece]:
     if not isinstance(source, DenseArray | Parquet):
         return []
     width = WIDTH if source.n_features is None else 8 * source.n_features
-    most = -(-source.n_rows // len(current_client().nthreads()))
+    most = -(-source.n_rows // len(workers_of(current_client())))
     rows = -(-min(most, ROOM // width + 1) // ROWS) * ROWS
     ends = [*range(0, source.n_rows, rows), source.n_rows]
     return [Piece(source, start, stop, ROWS) for start, stop in pairwise(ends)]
@@ -123,15 +123,14 @@ class Files:
             numbered.append((piece, before))
             if piece.stop is None:
                 before += counted.offset
-        with telling_of_memory():
-            for future in self._client.map(_ids, *zip(*numbered, strict=True), pure=False):
-                yield from future.result()
+        for future in self._client.map(_ids, *zip(*numbered, strict=True), pure=False):
+            yield from result_of(self._client, future)
 
     def _count(self) -> list[_Counted]:
         """Return what is known of each piece; workers read those that do not say it."""
         unknown = [piece for piece in self._pieces if not _says(piece)]
-        with telling_of_memory():
-            found = iter(self._client.gather(self._client.map(_count, unknown, pure=False)))
+        futures = self._client.map(_count, unknown, pure=False)
+        found = iter([result_of(self._client, future) for future in futures])
         return [_said(piece) if _says(piece) else next(found) for piece in self._pieces]
 
 
@@ -140,7 +139,7 @@ def sent(X: Array) -> list[Partition]:
     from dask.delayed import delayed
 
     size = X.nbytes if isinstance(X, np.ndarray) else X.data.nbytes + X.indices.nbytes
-    count = max(len(current_client().nthreads()), -(-size // SENT))
+    count = max(len(workers_of(current_client())), -(-size // SENT))
     runs = [run for run in blocks(X.shape[0], min(count, X.shape[0])) if len(run)]
     parts = [X[int(run[0]) : int(run[-1]) + 1] for run in runs]
     return [Partition(delayed(part, traverse=False), part.shape[0]) for part in parts]
