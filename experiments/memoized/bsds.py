@@ -22,6 +22,7 @@ from experiments.common import RESULTS, find
 
 __all__ = [
     "SIDE",
+    "TRAIN",
     "basis",
     "noisy",
     "patches",

@@ -1,4 +1,4 @@
-"""The array namespace and the special functions: the only file that knows where arrays live.
+"""The array namespace and the special functions: the file that knows where arrays live.
 
 Everything above writes ``xp = namespace(x)`` and then the array API standard, so that the same
 maths runs on any array library.
@@ -11,6 +11,8 @@ from typing import Any, TypeAlias
 import array_api_compat
 import numpy as np
 from scipy import sparse, special
+
+from evermix._csr import DeviceCSR, is_foreign_csr
 
 __all__ = [
     "Array",
@@ -28,9 +30,15 @@ __all__ = [
     "multigammaln",
     "namespace",
     "nth_largest",
+    "precise",
     "real",
+    "summed_by",
     "take_rows",
+    "xlogy",
 ]
+
+DOUBLES = ((6, 0), (7, 0), (8, 0), (9, 0), (10, 0))
+"""CUDA devices, by compute capability, that are made for doubles: those of data centres."""
 
 Array: TypeAlias = Any
 """An array of any supported library; its shape stands in the docstring that uses it."""
@@ -49,8 +57,11 @@ def is_numpy(x: Array) -> bool:
 def is_foreign(x: Any) -> bool:
     """Whether this is an array of another library that follows the standard: PyTorch, CuPy.
 
-    Those that cannot be changed in place (JAX), or are not there yet (Dask), are not meant.
+    Those that cannot be changed in place (JAX), or are not there yet (Dask), are not meant. Sparse
+    rows of these libraries are.
     """
+    if is_foreign_csr(x):
+        return True
     if not array_api_compat.is_array_api_obj(x) or is_numpy(x) or sparse.issparse(x):
         return False
     return not (array_api_compat.is_jax_array(x) or array_api_compat.is_dask_array(x))
@@ -65,29 +76,59 @@ def multiply_into(a: Array, b: Array, out: Array) -> None:
 
 
 def host(x: Array) -> Array:
-    """Return an array of any library as a NumPy array."""
+    """Return an array of any library as a NumPy array, sparse rows as SciPy's."""
+    if is_foreign_csr(x):
+        x = DeviceCSR.of(x)
+    if isinstance(x, DeviceCSR):
+        return x.host()
     if array_api_compat.is_torch_array(x) or array_api_compat.is_cupy_array(x):
         x = array_api_compat.to_device(x, "cpu")
     return np.asarray(x)
 
 
 def alike(values: Array, x: Array) -> Array:
-    """Return a NumPy array as one of the library of ``x``, where ``x`` is.
+    """Return an array as one of the library of ``x``, where ``x`` is.
 
-    Real numbers get the precision of ``x``, if that has real numbers too. What is there already
-    stays as it is.
+    Real numbers get the precision of ``x``, if that has real numbers too. What is of another
+    library than NumPy must be where ``x`` is already.
     """
-    if is_numpy(x) or not is_numpy(values):
+    if is_numpy(x):
         return values
     xp = namespace(x)
-    real = values.dtype.kind == "f" and xp.isdtype(x.dtype, "real floating")
-    dtype = x.dtype if real else None
-    return xp.asarray(values, dtype=dtype, device=array_api_compat.device(x))
+    if is_numpy(values):
+        real = values.dtype.kind == "f" and xp.isdtype(x.dtype, "real floating")
+        dtype = x.dtype if real else None
+        return xp.asarray(values, dtype=dtype, device=array_api_compat.device(x))
+    real = all(xp.isdtype(each.dtype, "real floating") for each in (values, x))
+    return xp.astype(values, x.dtype, copy=False) if real else values
 
 
 def real(x: Array) -> Array:
-    """Return an array of real numbers: as precise as they are, whole ones in double precision."""
-    return x if namespace(x).isdtype(x.dtype, "real floating") else doubled(x)
+    """Return an array of real numbers: as precise as they are, whole ones in double precision.
+
+    Those of half precision get single precision: sums of them would be of no use.
+    """
+    xp = namespace(x)
+    if not xp.isdtype(x.dtype, "real floating"):
+        return doubled(x)
+    return _cast(x, xp.float32) if xp.finfo(x.dtype).bits < 32 else x
+
+
+def precise(x: Array) -> Array:
+    """Return rows in double precision where that costs little, else as they are.
+
+    A variance is a small difference of large sums, and a likelihood a small sum of large terms: in
+    single precision they keep few digits. Devices of data centres multiply doubles at least half as
+    fast as singles; those for play are up to 64 times slower at it. For products of sparse rows,
+    memory is what counts, so they are always made in double precision.
+    """
+    if array_api_compat.is_torch_array(x) and x.is_cuda:
+        cuda = importlib.import_module("torch.cuda")
+        return doubled(x) if cuda.get_device_capability(x.device) in DOUBLES else x
+    if array_api_compat.is_cupy_array(x):
+        capability = int(x.device.compute_capability)
+        return doubled(x) if divmod(capability, 10) in DOUBLES else x
+    return doubled(x) if isinstance(x, DeviceCSR) else x
 
 
 def filled(value: float, x: Array, n: int) -> Array:
@@ -102,8 +143,13 @@ def doubled(x: Array) -> Array:
     """Return an array in double precision."""
     if is_numpy(x):
         return x.astype(np.float64, copy=False)
-    xp = namespace(x)
-    return xp.astype(x, xp.float64, copy=False)
+    return _cast(x, namespace(x).float64)
+
+
+def _cast(x: Array, dtype: Any) -> Array:
+    if isinstance(x, DeviceCSR):
+        return x.astype(dtype)
+    return namespace(x).astype(x, dtype, copy=False)
 
 
 def gammaln(x: Array) -> Array:
@@ -129,24 +175,46 @@ def multidigamma(x: Array, dim: int) -> Array:
     return namespace(x).sum(digamma(shifted), axis=-1)
 
 
+def xlogy(x: Array, y: Array) -> Array:
+    """Return x log y of numbers >= 0, elementwise; zero where x is zero."""
+    if array_api_compat.is_torch_array(x) or array_api_compat.is_cupy_array(x):
+        return _special("xlogy", x, y)
+    xp = namespace(x)
+    return x * xp.log(xp.where(x > 0, y, 1.0))
+
+
 def logsumexp(x: Array, axis: int | None = None) -> Array:
     """Log of the sum of exponentials along ``axis``."""
-    return special.logsumexp(x, axis=axis)
+    if is_numpy(x):
+        return special.logsumexp(x, axis=axis)
+    xp = namespace(x)
+    peak = xp.max(x, axis=axis, keepdims=True)
+    peak = xp.where(xp.isfinite(peak), peak, 0.0)
+    total = xp.log(xp.sum(xp.exp(x - peak), axis=axis, keepdims=True))
+    return xp.squeeze(total + peak, axis=tuple(range(x.ndim)) if axis is None else axis)
 
 
-def _special(name: str, x: Array) -> Array:
-    """Apply a special function to a number or an array, where that is.
+def _special(name: str, *given: Array) -> Array:
+    """Apply a special function to numbers or arrays, where they are.
 
     Arrays of libraries that have no such function go to the host and back.
     """
+    x = given[0]
     if array_api_compat.is_torch_array(x):
-        return getattr(importlib.import_module("torch.special"), name)(x)
+        return getattr(importlib.import_module("torch.special"), name)(*given)
     if array_api_compat.is_cupy_array(x):
-        return getattr(importlib.import_module("cupyx.scipy.special"), name)(x)
+        return getattr(importlib.import_module("cupyx.scipy.special"), name)(*given)
     function = getattr(special, name)
     if is_numpy(x) or isinstance(x, float):
-        return function(x)
-    return alike(function(host(x)), x)
+        return function(*given)
+    return alike(function(*(host(each) for each in given)), x)
+
+
+def summed_by(places: Array, values: Array, n: int) -> Array:
+    """Sum up values (M,) that have the same place (M,) among n, (n,)."""
+    if array_api_compat.is_torch_array(values) or array_api_compat.is_cupy_array(values):
+        return namespace(values).bincount(places, values, minlength=n)
+    return alike(np.bincount(host(places), host(values), minlength=n), values)
 
 
 def nth_largest(x: Array, n: int) -> Array:
@@ -161,4 +229,6 @@ def take_rows(x: Array, rows: Array) -> Array:
     if sparse.issparse(x):
         matrix: Any = x
         return matrix[rows]
+    if isinstance(x, DeviceCSR):
+        return x.take(rows)
     return namespace(x).take(x, alike(rows, x), axis=0)

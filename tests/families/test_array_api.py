@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from family_cases import CASES
 
+from evermix._csr import DeviceCSR
 from evermix._xp import digamma, gammaln, host, multidigamma, multigammaln
 from evermix.families._wishart import log_det
 
@@ -54,6 +55,28 @@ def test_methods_on_strict_arrays_equal_those_on_numpy_arrays(case, method, take
     assert isinstance(got, type(strict.asarray(0.0)))
     assert got.dtype == strict.float64
     np.testing.assert_allclose(host(got), want, rtol=1e-10, atol=1e-10 * np.abs(want).max())
+
+
+@pytest.mark.parametrize("name", [name for name, (family, _) in CASES.items() if family.sparse])
+@pytest.mark.parametrize("method", ["log_base", "self_log_likelihood", "log_predictive"])
+def test_sparse_rows_of_other_libraries_are_asked_the_same(name, method):
+    family, X = CASES[name]
+    more = (family.eta0 + family.statistic(X[:3]).cumsum(axis=0)[:, : len(family.eta0)],)
+    more = more if method == "log_predictive" else ()
+    want = getattr(family, method)(X, *more)
+    got = getattr(family, method)(DeviceCSR.of(strict.asarray(X.toarray())), *more)
+    assert isinstance(got, type(strict.asarray(0.0)))
+    np.testing.assert_allclose(host(got), want, rtol=1e-10, atol=1e-10 * np.abs(want).max())
+
+
+@pytest.mark.parametrize("name", [name for name in DENSE if "offset" not in name])
+def test_rows_of_single_precision_are_scored_by_clusters_of_double(name):
+    family, X = CASES[name]
+    eta = family.eta0[None] + np.stack([family._step(X[:5]).sum(axis=0), 0 * family.eta0])
+    got = family.log_predictive(strict.asarray(X, dtype=strict.float32), eta)
+    want = family.log_predictive(X.astype(np.float32).astype(np.float64), eta)
+    assert got.dtype == strict.float32
+    np.testing.assert_allclose(host(got), want, rtol=1e-4, atol=1e-4 * np.abs(want).max())
 
 
 def test_a_ridge_makes_up_for_cancelled_digits_in_any_library():

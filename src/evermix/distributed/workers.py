@@ -1,5 +1,6 @@
 """Workers: which there are, waiting for them, and what to say when they are gone."""
 
+import time
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -13,19 +14,24 @@ ADVICE = (
     "that into files (spill)."
 )
 PATIENCE, POLL, LOOK = 60.0, 5.0, 1.0  # seconds to wait for a worker, and between two looks
+PAUSE = 0.1  # seconds between two looks for workers
 LOST = "Unable to contact Actor's worker"  # as Dask says
 
 
-def workers_of(client: Any) -> list[str]:
-    """Return the addresses of the workers, at least one."""
-    try:
-        client.wait_for_workers(1, timeout=PATIENCE)
-    except TimeoutError:
-        raise RuntimeError(
-            f"the cluster at {client.scheduler.address} has had no worker for {PATIENCE:g} "
-            "seconds. Start some: dask worker tcp://..."
-        ) from None
-    return sorted(client.nthreads())
+def workers_of(client: Any, least: int = 1) -> list[str]:
+    """Return the addresses of the workers, as soon as there are so many.
+
+    (A client's own ``wait_for_workers`` may overlook workers that have come back.)
+    """
+    until = time.monotonic() + PATIENCE
+    while len(found := client.nthreads()) < least:
+        if time.monotonic() > until:
+            raise RuntimeError(
+                f"the cluster at {client.scheduler.address} has had {len(found)} workers for "
+                f"{PATIENCE:g} seconds, and {least} are needed. Start more: dask worker tcp://..."
+            )
+        time.sleep(PAUSE)
+    return sorted(found)
 
 
 def lengths_of(client: Any, parts: Sequence[Partition]) -> list[int]:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from evermix._csr import DeviceCSR
 from evermix._threads import cuts, side_by_side
 from evermix._xp import (
     Array,
@@ -26,10 +27,13 @@ from evermix._xp import (
     is_numpy,
     namespace,
     nth_largest,
+    precise,
     take_rows,
+    xlogy,
 )
 from evermix.engines.base import Batch
 from evermix.families.base import finite
+from evermix.kernels import device
 from evermix.kernels.rows import plain
 from evermix.kernels.shares import LEAST, add_rows, share_rows
 from evermix.model import Model
@@ -70,7 +74,8 @@ class Shares(NamedTuple):
     owner: Array  # (N,) the cluster with the largest share
     best: Array  # (N,) that share
     log_norm: Array  # (N,) log of the sum over clusters of exp(score)
-    few: bool  # whether most shares are zero
+    held: Array | None = None  # (N, K) shares times weights, where they are known already
+    few: bool = False  # whether most shares are zero
 
 
 class Trial(NamedTuple):
@@ -137,12 +142,20 @@ def believe(model: Model, mass: Array, stats: Array) -> Beliefs:
     return Beliefs(np.concatenate(slopes), np.concatenate(counts) + log_weights)
 
 
-def share(scores: Array, weights: Array, top: int | None = None) -> Shares:
+def share(
+    scores: Array, weights: Array, top: int | None = None, plus: Array | None = None
+) -> Shares:
     """Share rows with weights (N,) in proportion to the exponentials of scores (N, K).
 
-    With ``top``, only the largest that many of each row get a share.   Consumes: scores.
+    With ``plus`` (K,), that is added to the scores of each row. With ``top``, only the largest that
+    many of each row get a share.   Consumes: scores.
     """
     xp, (N, K) = namespace(scores), scores.shape
+    if device.can_share(scores) and (top is None or top >= K):
+        zeros = xp.zeros_like(scores[0, :])
+        return Shares(*device.share_rows(scores, weights, zeros if plus is None else plus))
+    if plus is not None:
+        scores += plus
     if top is not None and top < K:
         scores = xp.where(scores >= nth_largest(scores, top), scores, -xp.inf)
     if is_numpy(scores):
@@ -151,34 +164,42 @@ def share(scores: Array, weights: Array, top: int | None = None) -> Shares:
         scores = plain(scores)
         count = share_rows(scores, plain(weights), *rest)
         return Shares(scores, *rest, few=count * FEW <= N * K)
+    weights = alike(weights, scores)
     peak = xp.max(scores, axis=1, keepdims=True)
     logs = scores - peak
     shares = xp.where(logs < LEAST, 0.0, xp.exp(logs))
     total = xp.sum(shares, axis=1, keepdims=True)
-    shares, logs = shares / total, logs - xp.log(total)
+    shares /= total
     held = weights[:, None] * shares
     return Shares(
         shares=shares,
         mass=_total(held),
-        entropy=-_total(held * xp.where(shares > 0, logs, 0.0)),
+        entropy=-_total(xlogy(held, shares)),
         owner=xp.astype(xp.argmax(scores, axis=1), xp.int32),  # they travel to the host
-        best=xp.max(shares, axis=1),
+        best=(1.0 / total)[:, 0],
         log_norm=(peak + xp.log(total))[:, 0],
-        few=False,
+        held=held,
     )
 
 
 def summarise(
     model: Model, beliefs: Beliefs, batch: Batch, plan: Plan = NO_PLAN, top: int | None = None
 ) -> Summary:
-    """Share the rows of a batch among the clusters, and sum up."""
-    beliefs, plan = _beside(beliefs, batch.weights), _plan_beside(plan, batch.weights)
+    """Share the rows of a batch among the clusters, and sum up.
+
+    On a device that multiplies doubles as fast as singles, rows of single precision are scored and
+    summed in double precision: no digit of a sum is lost. Elsewhere their scores are of single
+    precision, and so are sums over few of them at a time. Shares have the precision of weights.
+    """
+    here = is_numpy(batch.weights)  # elsewhere, what a thread may use is not what its caller may
+    like = batch.weights if here else precise(batch.X[:0, :])
+    beliefs, plan = _beside(beliefs, like), _plan_beside(plan, like)
 
     def part(rows: slice) -> Summary:
-        return _part(model, beliefs, Batch(batch.X[rows, :], batch.weights[rows]), plan, top)
+        X, weights = batch.X[rows, :], batch.weights[rows]
+        return _part(model, beliefs, Batch(X if here else precise(X), weights), plan, top)
 
     chunks = model.family.chunks(batch.X, beliefs.slopes.shape[0])
-    here = is_numpy(batch.weights)  # elsewhere, what a thread may use is not what its caller may
     summary = _joined(side_by_side(part, chunks) if here else [part(rows) for rows in chunks])
     if plan.trials:
         return summary
@@ -216,10 +237,9 @@ def _joined(parts: list[Summary]) -> Summary:
 def _part(model: Model, beliefs: Beliefs, batch: Batch, plan: Plan, top: int | None) -> Summary:
     """Return the summary of a few rows."""
     F = model.family.features(batch.X)
-    xp, w = namespace(batch.weights), batch.weights[:, None]
     scores = F @ beliefs.slopes.T
-    scores += beliefs.intercepts
-    shared = share(scores, batch.weights, top)
+    xp, w = namespace(scores), alike(batch.weights, scores)[:, None]
+    shared = share(scores, batch.weights, top, beliefs.intercepts)
     sums = weighted(shared, batch.weights, F)
     a, b = (xp.take(shared.shares, plan.pairs[:, side], axis=1) for side in (0, 1))
     young = _young(plan, F, shared, w, sums, top)
@@ -227,14 +247,14 @@ def _part(model: Model, beliefs: Beliefs, batch: Batch, plan: Plan, top: int | N
         mass=shared.mass,
         sums=sums,
         entropy=shared.entropy,
-        pairs=_total(w * _entropy(a + b)),
+        pairs=_total(_entropy(a + b, w)),
         child_mass=young.mass,
         child_sums=young.sums,
         child_entropy=young.entropy,
         owner=shared.owner,
         child_owner=young.owner,
-        share=shared.best,
-        log_norm=shared.log_norm,
+        share=alike(shared.best, batch.weights),
+        log_norm=alike(shared.log_norm, batch.weights),
     )
 
 
@@ -244,7 +264,8 @@ def weighted(shared: Shares, weights: Array, F: Array) -> Array:
         sums = np.zeros((shared.shares.shape[1], F.shape[1]))
         add_rows(shared.shares, plain(weights), plain(F), sums)
         return sums
-    return _summed(weights[:, None] * shared.shares, F)
+    held = weights[:, None] * shared.shares if shared.held is None else shared.held
+    return _summed(held, F)
 
 
 def _total(x: Array) -> Array:
@@ -259,6 +280,8 @@ def _summed(held: Array, F: Array) -> Array:
     Products of single precision add up few rows at a time: a variance is a small difference of
     large sums.
     """
+    if isinstance(F, DeviceCSR):
+        return F.weighted(held)
     xp, N = namespace(held), held.shape[0]
     if held.dtype == xp.float64:
         return held.T @ F
@@ -339,7 +362,7 @@ def _children(
     child_sums = _summed(weight * rc, part)
     left_mass = xp.sum(xp.take(shared.mass, parents)) - xp.sum(child_mass)
     left_sums = xp.sum(xp.take(sums, parents, axis=0), axis=0) - xp.sum(child_sums, axis=0)
-    rest = _total(xp.where(whole > HELD, 0.0, w[:, 0] * _entropy(whole)))
+    rest = _total(xp.where(whole > HELD, 0.0, _entropy(whole, w[:, 0])))
     nearest = filled(-1, w, r.shape[0])
     if rows.shape[0]:
         place = xp.cumulative_sum(xp.astype(whole > HELD, xp.int64)) - 1
@@ -347,12 +370,11 @@ def _children(
     return Children(
         mass=child_mass + first * left_mass,
         sums=child_sums + first[:, None] * left_sums,
-        entropy=_total(weight * _entropy(rc)) + first * rest,
+        entropy=_total(_entropy(rc, weight)) + first * rest,
         owner=xp.where(whole > 0.5, nearest, -1),
     )
 
 
-def _entropy(r: Array) -> Array:
-    """-r log r, 0 at 0."""
-    xp = namespace(r)
-    return -r * xp.log(xp.where(r > 0, r, 1.0))
+def _entropy(r: Array, w: Array) -> Array:
+    """-w r log r, 0 at 0."""
+    return -xlogy(w * r, r)

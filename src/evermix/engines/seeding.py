@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy import sparse
 
-from evermix._xp import Array, take_rows
+from evermix._xp import Array, alike, host, namespace, take_rows
 from evermix.families.base import Family, finite
 
 __all__ = ["Sample", "seed"]
@@ -32,8 +33,9 @@ class Sample:
     ----------
     family : Family
     X : array (N, D)
+        Of any library.
     weights : array (N,)
-        How many rows each one stands for.
+        How many rows each one stands for; a NumPy array.
     """
 
     family: Family
@@ -44,6 +46,21 @@ class Sample:
     def features(self) -> Array:
         """Features of the rows, (N, F)."""
         return self.family.features(self.X)
+
+    @cached_property
+    def weights_there(self) -> Array:
+        """The weights, where the rows are."""
+        return self.beside(self.weights)
+
+    def scores(self, slopes: Array, intercepts: Array, rows: slice = slice(None)) -> Array:
+        """Return what is linear in the features of some rows, (N, K), where they are."""
+        out = self.features[rows, :] @ self.beside(slopes).T
+        out += self.beside(intercepts)
+        return out
+
+    def beside(self, values: Array) -> Array:
+        """Return an array where the rows are."""
+        return values if sparse.issparse(self.X) else alike(values, self.X)
 
     def __len__(self) -> int:
         return len(self.weights)
@@ -64,7 +81,8 @@ def seed(sample: Sample, K: int, rng: np.random.Generator, spread: bool = True) 
     slopes, intercepts = _spread(some, K, rng) if spread else _drawn(some, K, rng)
     nearest = np.empty(len(sample), dtype=np.int64)
     for rows in sample.family.chunks(sample.X, K):
-        nearest[rows] = np.argmax(sample.features[rows] @ slopes.T + intercepts, axis=1)
+        scores = sample.scores(slopes, intercepts, rows)
+        nearest[rows] = host(namespace(scores).argmax(scores, axis=1))
     return nearest
 
 
@@ -77,7 +95,7 @@ def _drawn(sample: Sample, K: int, rng: np.random.Generator) -> tuple[Array, Arr
 
 def _spread(sample: Sample, K: int, rng: np.random.Generator) -> tuple[Array, Array]:
     """Draw seeds far from each other; return their slopes (K, F) and intercepts (K,)."""
-    alone = sample.family.self_log_likelihood(sample.X)
+    alone = host(sample.family.self_log_likelihood(sample.X))
     gap, best = np.ones(len(sample)), np.full(len(sample), -np.inf)
     slopes, intercepts = [], []
     for _ in range(K):
@@ -87,7 +105,7 @@ def _spread(sample: Sample, K: int, rng: np.random.Generator) -> tuple[Array, Ar
         slope, intercept = _learnt(sample, rng.choice(len(sample), 1, p=p / p.sum()))
         slopes.append(slope)
         intercepts.append(intercept)
-        best = np.maximum(best, (sample.features @ slope.T + intercept)[:, 0])
+        best = np.maximum(best, host(sample.scores(slope, intercept))[:, 0])
         gap = np.maximum(alone - best, 0.0)
     return np.concatenate(slopes), np.concatenate(intercepts)
 
@@ -95,6 +113,6 @@ def _spread(sample: Sample, K: int, rng: np.random.Generator) -> tuple[Array, Ar
 def _learnt(sample: Sample, rows: Array) -> tuple[Array, Array]:
     """Return slopes and intercepts of clusters that have learnt one row each."""
     family = sample.family
-    stats = family.statistic(sample.X[rows, :])
+    stats = host(family.statistic(take_rows(sample.X, rows)))
     params = finite(family.mean_params(family.posterior(stats, np.ones(len(rows)))))
     return family.slopes(params), np.sum(params[:, family.n_stats :], axis=1)

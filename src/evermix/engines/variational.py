@@ -13,7 +13,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from evermix._xp import Array, host
+from evermix._xp import Array, doubled, host
 from evermix.engines.base import Batch, Engine, Info, weights_of
 from evermix.engines.bound import lower_bound
 from evermix.engines.local import Beliefs, Summary, summarise
@@ -231,4 +231,5 @@ def noted(
     """Note what a summary says of each row; return the sums of base measures and normalisers."""
     shard.said[batch.key] = Said(ids, summary.owner, summary.share, summary.log_norm)
     weights, base = batch.weights, shard.base(model, batch)
-    return float(host(weights @ base)), float(host(weights @ summary.log_norm))
+    weights = doubled(weights)  # sums over all rows
+    return float(weights @ doubled(base)), float(weights @ doubled(summary.log_norm))

@@ -12,10 +12,18 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import _num_samples
 
-from evermix._xp import Array, host, namespace, take_rows
+from evermix._csr import DeviceCSR, is_foreign_csr
+from evermix._xp import Array, host, take_rows
 from evermix.engines.base import ROWS
 from evermix.estimators.fingerprint import RowHash
-from evermix.estimators.rows import LazyRows, Rows, automatic_family, prepare_rows, stack
+from evermix.estimators.rows import (
+    LazyRows,
+    Rows,
+    automatic_family,
+    device_rows,
+    prepare_rows,
+    stack,
+)
 from evermix.families.base import Family
 from evermix.io.chunks import Chunks
 
@@ -141,12 +149,12 @@ class ForeignRows(LazyRows):
     ) -> None:
         if X.ndim != 2 or not X.shape[0]:
             raise ValueError(f"wanted rows (N, D), at least one, got an array of {tuple(X.shape)}.")
-        xp = namespace(X)
-        self._X = X if xp.isdtype(X.dtype, "real floating") else xp.astype(X, xp.float64)
-        first = validate(host(X[: min(ROWS, X.shape[0]), :]), True)
-        self.family = automatic_family(first) if family is None else family
-        if self.family.sparse:
-            raise TypeError(f"{type(self.family).__name__} wants counts as a NumPy or CSR array.")
+        if family is None:
+            sparse = is_foreign_csr(X)
+            first = host(DeviceCSR.of(X)[:ROWS] if sparse else X[: min(ROWS, X.shape[0]), :])
+            family = automatic_family(validate(first, True))
+        self.family = family
+        self._X = device_rows(X, family.sparse)
         self._survey(self._prepared(validate))
 
     def __getitem__(self, some: Any) -> Array:
@@ -159,7 +167,7 @@ class ForeignRows(LazyRows):
     def _prepared(self, validate: Callable[[Any, bool], Array]) -> Iterator[Array]:
         for start in range(0, self._X.shape[0], SURVEYED):
             with _named_place(start):
-                part = validate(host(self[start : start + SURVEYED]), False)
+                part = validate(host(self[start : start + SURVEYED]), start == 0)
                 yield prepare_rows(self.family, part)
 
 

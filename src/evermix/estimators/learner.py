@@ -25,12 +25,13 @@ from evermix.estimators.rows import (
     Cuts,
     Rows,
     automatic_family,
+    prepare_foreign,
     prepare_rows,
     prepare_weights,
     stack,
 )
 from evermix.estimators.starts import Clusters
-from evermix.estimators.views import Draws, View, log_joint, point
+from evermix.estimators.views import Draws, View, answered, log_joint, point
 from evermix.families.base import Family
 from evermix.io.chunks import Chunks
 from evermix.model import Model
@@ -398,14 +399,19 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         if is_collection(X):
             X = in_memory(X)
         accept = "csr" if self._family.sparse else False
-        if is_foreign(X):
-            X = host(X)
-        X = validate_data(self, X, reset=False, accept_sparse=accept, dtype="numeric")
-        return prepare_rows(self._family, X)
 
-    def _log_joint(self, X: Any) -> Array:
-        """Log weight plus log predictive (N, K + 1), the last for a new cluster."""
-        return self._joint(self._prepared(X))
+        def validate(some: Any) -> Array:
+            return validate_data(self, some, reset=False, accept_sparse=accept, dtype="numeric")
+
+        if is_foreign(X):
+            return prepare_foreign(self._family, X, validate)
+        return prepare_rows(self._family, validate(X))
+
+    def _asked(self, X: Any, ask: Callable[[Array], Array]) -> Array:
+        """Return what ``ask`` makes of the log joint (N, K + 1) of rows, the last a new cluster."""
+        X = self._prepared(X)
+        model, state, _ = self._point()
+        return answered(model, state.tally.K, X, lambda some: ask(self._joint(some)))
 
     def _joint(self, X: Array) -> Array:
         return log_joint(self._taught, *self._point()[:2], X)

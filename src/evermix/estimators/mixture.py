@@ -9,8 +9,9 @@ from sklearn.base import ClusterMixin, DensityMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from evermix._csr import DeviceCSR, is_foreign_csr
 from evermix._random import generator
-from evermix._xp import Array, logsumexp
+from evermix._xp import Array, alike, doubled, is_foreign, logsumexp, namespace
 from evermix.engines.base import Batch, Engine, Info
 from evermix.engines.sampler import Sampler
 from evermix.engines.variational import Variational
@@ -76,7 +77,7 @@ class Mixture(ClusterMixin, DensityMixin, Learner):  # type: ignore[misc]
         fit was interrupted, -1 for rows that were not met yet, or whose cluster was dropped since
         they were.
         For samplers they are those of the draw nearest to all others, each row counted in its
-        cluster.
+        cluster. They are NumPy arrays wherever the rows were: they are saved with the model.
     lineage_ : Lineage
         Birth, end and heir of every id.
     label_maps_ : list of int64 arrays
@@ -139,6 +140,8 @@ class Mixture(ClusterMixin, DensityMixin, Learner):  # type: ignore[misc]
             Rows need not fit into memory, unless the engine is a sampler: a memory map of any real
             type (``np.load(path, mmap_mode="r")``) and chunks are read as they are needed, batch by
             batch. Labels are kept in memory.
+            Rows of PyTorch or CuPy, dense or CSR, are learnt where they are by variational engines,
+            and brought to the host by others.
             Partitions of a Dask array, data frame, bag (of arrays of rows) or list of delayed
             arrays stay on the workers of the cluster that the program is connected to; engines
             that work in one place take one of them at a time, and samplers all.
@@ -218,19 +221,35 @@ class Mixture(ClusterMixin, DensityMixin, Learner):  # type: ignore[misc]
         return self
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
-        """Fit and return ``labels_`` (N,)."""
-        return self.fit(X, sample_weight=sample_weight).labels_
+        """Fit and return ``labels_`` (N,), where the rows are."""
+        labels = self.fit(X, sample_weight=sample_weight).labels_
+        if not is_foreign(X):
+            return labels
+        return alike(labels, DeviceCSR.of(X) if is_foreign_csr(X) else X)
 
     # ---- asking ----------------------------------------------------------------------------
 
     def predict(self, X: Any) -> Array:
-        """Return the id of the most probable cluster of each row, (N,)."""
-        return self.cluster_ids_[np.argmax(self._log_joint(X)[:, :-1], axis=1)]
+        """Return the id of the most probable cluster of each row, (N,).
+
+        Rows of PyTorch or CuPy are answered in kind, where they are; so it is with all questions.
+        """
+        ids = self.cluster_ids_
+
+        def ask(joint: Array) -> Array:
+            xp = namespace(joint)
+            return xp.take(alike(ids, joint), xp.argmax(joint[:, :-1], axis=1))
+
+        return self._asked(X, ask)
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each cluster (N, K); column j is ``cluster_ids_[j]``."""
-        old = self._log_joint(X)[:, :-1]
-        return np.exp(old - logsumexp(old, axis=1)[:, None])
+
+        def ask(joint: Array) -> Array:
+            old = joint[:, :-1]
+            return namespace(joint).exp(old - logsumexp(old, axis=1)[:, None])
+
+        return self._asked(X, ask)
 
     def score_samples(self, X: Any) -> Array:
         """Return the log predictive density of each row (N,), base measure included."""
@@ -239,7 +258,8 @@ class Mixture(ClusterMixin, DensityMixin, Learner):  # type: ignore[misc]
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean log predictive density of the rows."""
-        return float(self.score_samples(X).mean())
+        each = doubled(self.score_samples(X))
+        return float(namespace(each).mean(each))
 
     def sample(self, n_samples: int = 1) -> tuple[Array, Array]:
         """Draw new rows from the predictive distribution.

@@ -1,14 +1,15 @@
 """From what the user gave to rows that nothing inside need doubt."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import _check_sample_weight
 
-from evermix._xp import Array, alike, is_foreign
+from evermix._csr import DeviceCSR, is_foreign_csr
+from evermix._xp import Array, alike, host, is_foreign, namespace, real
 from evermix.engines.base import ROWS, Batch, Batches
 from evermix.estimators.fingerprint import RowHash
 from evermix.families import Bernoulli, DiagonalGaussian, Gaussian, Multinomial
@@ -20,6 +21,8 @@ __all__ = [
     "Rows",
     "automatic_family",
     "check_csr",
+    "device_rows",
+    "prepare_foreign",
     "prepare_rows",
     "prepare_weights",
     "stack",
@@ -96,6 +99,34 @@ def prepare_rows(family: Family, X: Array) -> Array:
     return X
 
 
+def prepare_foreign(family: Family, X: Array, validate: Callable[[Any], Array]) -> Array:
+    """Return rows of another library as the family wants them, where they are, or raise ValueError.
+
+    They are looked at there. Where something is amiss, ``validate`` and the family say what it is,
+    of the rows in the memory of the host.
+    """
+    if X.ndim != 2 or not X.shape[0]:
+        validate(host(X))
+    rows = device_rows(X, family.sparse)
+    validate(host(rows[: min(1, rows.shape[0]), :]))
+    values = rows.data if family.sparse else rows
+    xp, largest = namespace(values), 0.0
+    if values.shape[0]:
+        largest = float(xp.max(xp.abs(values)))  # not a number if any is not
+    if not largest <= family.largest or not family.supports(rows):
+        prepare_rows(family, validate(host(X)))
+    return rows
+
+
+def device_rows(X: Array, counts: bool) -> Array:
+    """Return rows (N, D) of another library as real numbers where they are; counts as sparse."""
+    if counts:
+        X = DeviceCSR.of(X)
+    elif is_foreign_csr(X):
+        raise TypeError("sparse rows are counts: use em.Multinomial(), or give a dense array.")
+    return real(X)
+
+
 def check_csr(data: Array, indices: Array, indptr: Array, shape: tuple[int, int]) -> None:
     """Raise ValueError unless these are the parts of a CSR matrix, which SciPy takes on trust."""
     n, n_features = shape
@@ -112,6 +143,8 @@ def check_csr(data: Array, indices: Array, indptr: Array, shape: tuple[int, int]
 
 def prepare_weights(sample_weight: Any, X: Rows) -> Array:
     """Return one weight per row of X, (N,) float64, or raise ValueError."""
+    if is_foreign(sample_weight):
+        sample_weight = host(sample_weight)
     weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     if not weights.any():
         raise ValueError("sample_weight is zero for every row; at least one must be positive.")

@@ -1,12 +1,13 @@
 """What a fitted engine says: one state, or many draws."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from evermix._xp import Array, logsumexp
+from evermix._xp import Array, alike, doubled, is_foreign, logsumexp, namespace, precise
 from evermix.engines.base import Batch, Engine
 from evermix.engines.sampler import Sampler
 from evermix.engines.variational import Variational
@@ -15,7 +16,16 @@ from evermix.model import Model
 from evermix.report.posterior import Posterior
 from evermix.state import State
 
-__all__ = ["Draws", "View", "log_densities", "log_density", "log_joint", "point", "posterior"]
+__all__ = [
+    "Draws",
+    "View",
+    "answered",
+    "log_densities",
+    "log_density",
+    "log_joint",
+    "point",
+    "posterior",
+]
 
 ROOM = 2**25  # numbers that kept states of draws may hold: 256 MB
 
@@ -83,21 +93,43 @@ class Draws(Sequence[View]):
         return view
 
 
+def answered(model: Model, K: int, X: Array, ask: Callable[[Array], Array], axis: int = 0) -> Array:
+    """Return what ``ask`` says of prepared rows X (N, D), given K clusters.
+
+    Rows of other libraries are asked about in parts, where they are, and the answers have their
+    precision; so a device need not hold N x K numbers. They are joined along the axis of rows.
+    """
+    if not is_foreign(X):
+        return ask(X)
+    chunks = model.family.chunks(X, 2 * K, width=4 * X.shape[1])
+    parts = [ask(precise(X[rows, :])) for rows in chunks]
+    return alike(namespace(parts[0]).concat(parts, axis=axis), X)
+
+
 def log_joint(engine: Engine, model: Model, state: State, X: Array) -> Array:
     """Log weight plus log predictive of prepared rows, (N, K + 1), base measure left out."""
-    family, slots = model.family, state.tally.K + 1
-    joint = np.empty((X.shape[0], slots))
-    score_rows(family.workspace(state.tally, state.columns), family.rows(X), slots, joint)
-    return joint + engine.log_weights(model, state)
+    family, tally, log_weights = model.family, state.tally, engine.log_weights(model, state)
+    if is_foreign(X):
+        stats = np.vstack([tally.stats, np.zeros(tally.size)])
+        eta = family.posterior(stats, np.append(tally.mass, 0.0))
+        joint = family.log_predictive(X, alike(eta, doubled(X[:0, :])))
+        return joint + alike(log_weights, joint)
+    joint = np.empty((X.shape[0], tally.K + 1))
+    score_rows(family.workspace(tally, state.columns), family.rows(X), tally.K + 1, joint)
+    return joint + log_weights
 
 
 def log_densities(engine: Engine, views: Sequence[View], X: Array) -> Array:
     """Log predictive density of prepared rows under each view, (M, N), base measure included."""
-    each = [logsumexp(log_joint(engine, v.model, v.state, X), axis=1) for v in views]
-    return np.stack(each) + views[0].model.family.log_base(X)
+
+    def ask(X: Array) -> Array:
+        each = [logsumexp(log_joint(engine, v.model, v.state, X), axis=1) for v in views]
+        return namespace(each[0]).stack(each) + views[0].model.family.log_base(X)
+
+    return answered(views[0].model, views[0].state.tally.K, X, ask, axis=1)
 
 
 def log_density(engine: Engine, views: Sequence[View], X: Array) -> Array:
     """Log of the predictive density of prepared rows averaged over views, (N,)."""
     each = log_densities(engine, views, X)
-    return logsumexp(each, axis=0) - np.log(len(each))
+    return logsumexp(each, axis=0) - math.log(each.shape[0])

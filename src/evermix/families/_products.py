@@ -7,6 +7,7 @@ import array_api_compat
 import numpy as np
 
 from evermix._xp import Array, alike, is_numpy, multiply_into, namespace
+from evermix.kernels import device
 from evermix.kernels.products import write_products
 from evermix.kernels.rows import plain
 
@@ -34,6 +35,9 @@ def _lead_by(x: Array, lead: int) -> Array:
         write_products(plain(x), out)
         return out
     out = namespace(x).empty(shape, dtype=x.dtype, device=array_api_compat.device(x))
+    if device.can_write_products(x):
+        device.write_products(x, out)
+        return out
     for d in range(D):
         multiply_into(x[:, d : d + 1], x[:, d:], out[:, lead : lead + D - d])
         lead += D - d

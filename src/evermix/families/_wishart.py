@@ -16,6 +16,8 @@ __all__ = [
     "log_normaliser",
     "mean_params",
     "squares",
+    "whitened_squares",
+    "whitener_log_det",
     "whiteners",
 ]
 
@@ -87,7 +89,7 @@ def mean_params(nu: Array, B: Array) -> tuple[Array, Array]:
         gram(W, -0.5 * nu, half)
     else:
         half = (-0.5 * nu)[:, None, None] * (namespace(W).matrix_transpose(W) @ W)
-    return half, 0.5 * _expected_log_dets(nu, -2 * _log_diagonal(W), B.shape[-1])
+    return half, 0.5 * _expected_log_dets(nu, whitener_log_det(W), B.shape[-1])
 
 
 def _expected_log_dets(nu: Array, log_dets: Array, D: int) -> Array:
@@ -106,7 +108,17 @@ def whiteners(B: Array) -> Array:
 
 def squares(x: Array, B: Array) -> Array:
     """Return x^T B^-1 x of every row of x (N, D) for one matrix B (D, D), (N,)."""
-    return namespace(x).sum((x @ alike(whiteners(B).T, x)) ** 2, axis=1)
+    return whitened_squares(x, alike(whiteners(B), x))
+
+
+def whitened_squares(x: Array, W: Array) -> Array:
+    """Return the squared lengths of W x (N,) for every row of x (N, D) and one matrix W (D, D)."""
+    return namespace(x).sum((x @ W.T) ** 2, axis=1)
+
+
+def whitener_log_det(W: Array) -> Array:
+    """Log determinant (K,) of the matrices B whose whiteners are W (K, D, D)."""
+    return -2 * _log_diagonal(W)
 
 
 def draw_covariance_factor(nu: float, B: Array, rng: np.random.Generator) -> Array:

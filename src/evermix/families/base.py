@@ -19,14 +19,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from evermix._threads import cuts
-from evermix._xp import Array, alike, is_numpy, namespace
+from evermix._xp import Array, alike, is_foreign, namespace
 from evermix.tally import Layout, Tally
 
 __all__ = ["Family", "finite"]
 
 PAIRS = 64  # pairs of clusters fused at a time, to bound memory
 CHUNK = 2**20  # features and scores computed at a time: at most 8 MB, to stay in fast memory
-DEVICE_CHUNK = 2**27  # the same on a device that does much at once; 2,000 features of 65,000 rows
+DEVICE_CHUNK = 2**28  # the same on a device that does much at once: 2 GB
 INFINITE = 1e250  # stands in for an infinite parameter: times a statistic of zero it is zero
 
 
@@ -56,6 +56,11 @@ class Family(ABC):
     def check(self, X: Array) -> None:
         """Raise ValueError if finite rows ``X`` (N, D) are outside the family's support."""
         del X  # the real vectors have no bounds
+
+    def supports(self, X: Array) -> bool:
+        """Whether finite rows ``X`` (N, D) of any library lie in the family's support."""
+        del X
+        return True
 
     @property
     def resolved(self) -> bool:
@@ -145,14 +150,18 @@ class Family(ABC):
         parts = [r[rows, :].T @ self.features(X[rows, :]) for rows in chunks]
         return self.from_features(sum(parts[1:], parts[0]))
 
-    def chunks(self, X: Array, K: int = 100) -> list[slice]:
+    def chunks(self, X: Array, K: int = 100, width: int | None = None) -> list[slice]:
         """Cut rows X (N, D) so that a part, scored by K clusters, stays in fast memory.
 
-        There is at least one part.
+        A row takes ``width`` numbers beside its scores: as many as it has features, if None. There
+        is at least one part.
         """
         n = X.shape[0]
-        width = X.nnz // max(n, 1) if self.sparse else self.n_slopes
-        numbers = CHUNK if self.sparse or is_numpy(X) else DEVICE_CHUNK
+        if self.sparse:
+            width = X.nnz // max(n, 1)
+        elif width is None:
+            width = self.n_slopes
+        numbers = DEVICE_CHUNK if is_foreign(X) else CHUNK
         return cuts(n, max(numbers // (width + K), 64))
 
     def posterior(self, stats: Array, mass: Array) -> Array:
@@ -171,10 +180,15 @@ class Family(ABC):
         return self.log_marginal(tally.stats, tally.mass)
 
     def log_predictive(self, X: Array, eta: Array) -> Array:
-        """Log predictive density (N, K) of rows X under clusters eta, base measure left out."""
-        step, now = self._step(X), self.log_partition(eta)
+        """Log predictive density (N, K) of rows X under clusters eta, base measure left out.
+
+        Rows of other libraries are scored where they are, and as precisely as they are; eta may be
+        a NumPy array nevertheless.
+        """
+        step = self._step(X)
+        eta = alike(eta, step)
         after = [self.log_partition(eta[k, :] + step) for k in range(eta.shape[0])]
-        return namespace(eta).stack(after, axis=1) - now
+        return namespace(eta).stack(after, axis=1) - self.log_partition(eta)
 
     def log_likelihood(self, X: Array, params: Array) -> Array:
         """Log p(x | phi) (N, K) of rows X under parameters [phi; -A(phi)] (K, E).

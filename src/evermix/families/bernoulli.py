@@ -6,7 +6,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from evermix._xp import Array, digamma, filled, gammaln, namespace, real
+from evermix._xp import Array, alike, digamma, filled, gammaln, namespace, real
 from evermix.families._gamma import draw_log_gamma
 from evermix.families._hyper import positive_as_given, positive_columns
 from evermix.families.base import Family
@@ -55,6 +55,10 @@ class Bernoulli(Family):
                 "Threshold the data, or use another family."
             )
 
+    def supports(self, X: Array) -> bool:
+        """Whether all values are 0 or 1."""
+        return bool(namespace(X).all((X == 0) | (X == 1)))
+
     def candidates(self, X: Array) -> list[Self]:
         """Return this family for the columns of ``X`` (N, D)."""
         D = int(X.shape[1])
@@ -94,10 +98,11 @@ class Bernoulli(Family):
 
     def log_predictive(self, X: Array, eta: Array) -> Array:
         """Log probability (N, K) of zeros and ones."""
-        xp = namespace(eta)
+        xp, x = namespace(eta), self.statistic(X)
         ones, total = eta[:, : self._D], eta[:, self._D :]
         log_odds = xp.log(ones / (total - ones))
-        return self.statistic(X) @ log_odds.T + xp.sum(xp.log((total - ones) / total), axis=1)
+        zeros = xp.sum(xp.log((total - ones) / total), axis=1)
+        return x @ alike(log_odds, x).T + alike(zeros, x)
 
     def draw_params(self, eta: Array, rng: np.random.Generator) -> Array:
         """Draw [log odds, log(1 - p)], (K, 2 D)."""

@@ -153,13 +153,14 @@ class DiagonalGaussian(Family):
         mean, kappa, shape, rate = self._standard(eta)
         shrink = kappa / (kappa + 1)
         each = gammaln(shape + 0.5) - gammaln(shape) + 0.5 * xp.log(shrink)
-        constant = self._D * each - 0.5 * xp.sum(xp.log(rate), axis=1)
-        weight = 0.5 * shrink[:, None] / rate
+        constant = alike(self._D * each - 0.5 * xp.sum(xp.log(rate), axis=1), x)
+        weight, mean = alike(0.5 * shrink[:, None] / rate, x), alike(mean, x)
+        xp = namespace(x)
         growth = [
             xp.sum(xp.log1p(weight[k, :] * (x - mean[k, :]) ** 2), axis=1)
             for k in range(eta.shape[0])
         ]
-        return constant - (shape + 0.5) * xp.stack(growth, axis=1)
+        return constant - alike(shape + 0.5, x) * xp.stack(growth, axis=1)
 
     def draw_params(self, eta: Array, rng: np.random.Generator) -> Array:
         """Draw [lambda mu, -lambda / 2, -sum lambda mu^2 / 2, sum log lambda / 2], (K, E)."""

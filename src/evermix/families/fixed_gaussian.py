@@ -119,10 +119,10 @@ class FixedGaussian(Family):
 
     def log_predictive(self, X: Array, eta: Array) -> Array:
         """Log Gaussian density (N, K), base measure left out."""
-        xp, x, v = namespace(eta), self.statistic(X), alike(self._variance, eta)
-        kappa = eta[:, self._D :]
-        mean, shrink = eta[:, : self._D] / kappa, kappa / (kappa + 1)
-        constant = 0.5 * xp.sum(xp.log(shrink), axis=1)
+        xp, x, kappa = namespace(eta), self.statistic(X), eta[:, self._D :]
+        mean, shrink = alike(eta[:, : self._D] / kappa, x), kappa / (kappa + 1)
+        constant = alike(0.5 * xp.sum(xp.log(shrink), axis=1), x)
+        xp, shrink, v = namespace(x), alike(shrink, x), alike(self._variance, x)
         distance = [
             xp.sum((x * x - shrink[k, :] * (x - mean[k, :]) ** 2) / v, axis=1)
             for k in range(eta.shape[0])

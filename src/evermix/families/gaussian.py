@@ -15,10 +15,11 @@ from evermix.families._wishart import (
     draw_covariance_factor,
     draw_precision_factors,
     expected_log_det,
-    log_det,
     log_normaliser,
     mean_params,
     squares,
+    whitened_squares,
+    whitener_log_det,
     whiteners,
 )
 from evermix.families.base import Family
@@ -176,12 +177,14 @@ class Gaussian(Family):
 
     def log_predictive(self, X: Array, eta: Array) -> Array:
         """Log Student-t density (N, K), base measure left out."""
-        xp, D = namespace(eta), self._D
+        x, D = self._centred(X), self._D
         mean, kappa, nu, B = self._standard(eta)
+        W, shrink = whiteners(B), kappa / (kappa + 1)
         gammas = gammaln((nu + 1) / 2) - gammaln((nu + 1 - D) / 2)
-        shrink = kappa / (kappa + 1)
-        scale = 0.5 * (D * xp.log(2 * shrink) - log_det(B))
-        return gammas + scale - 0.5 * (nu + 1) * xp.log1p(shrink * self._distances(X, mean, B))
+        scale = 0.5 * (D * namespace(eta).log(2 * shrink) - whitener_log_det(W))
+        constant, power = alike(gammas + scale, x), alike(0.5 * (nu + 1), x)
+        distance = alike(shrink, x) * _squares(x, alike(mean, x), alike(W, x))
+        return constant - power * namespace(x).log1p(distance)
 
     def self_log_likelihood(self, X: Array) -> Array:
         """E log p(x | phi) of each row (N,) when its cluster has learnt that row alone."""
@@ -270,8 +273,8 @@ class Gaussian(Family):
         second = xp.reshape(eta[:, D:-2], (-1, D, D))
         return mean, kappa, nu, second - eta[:, :D, None] * mean[:, None, :]
 
-    def _distances(self, X: Array, mean: Array, B: Array) -> Array:
-        """(x - m)^T B^-1 (x - m) for every row and cluster, (N, K)."""
-        x = self._centred(X)
-        each = [squares(x - mean[k, :], B[k, :, :]) for k in range(mean.shape[0])]
-        return namespace(x).stack(each, axis=1)
+
+def _squares(x: Array, mean: Array, W: Array) -> Array:
+    """Squared lengths of W (x - mean) for every row and cluster, (N, K)."""
+    each = [whitened_squares(x - mean[k, :], W[k, :, :]) for k in range(mean.shape[0])]
+    return namespace(x).stack(each, axis=1)

@@ -7,7 +7,17 @@ from typing import ClassVar, Self
 import numpy as np
 from scipy import sparse
 
-from evermix._xp import Array, digamma, gammaln, logsumexp
+from evermix._csr import DeviceCSR
+from evermix._xp import (
+    Array,
+    alike,
+    digamma,
+    doubled,
+    gammaln,
+    logsumexp,
+    namespace,
+    summed_by,
+)
 from evermix.families._gamma import draw_log_gamma
 from evermix.families._hyper import positive_as_given, positive_columns
 from evermix.families.base import Family
@@ -64,6 +74,10 @@ class Multinomial(Family):
                 "Use a Gaussian family for signed data."
             )
 
+    def supports(self, X: Array) -> bool:
+        """Whether no count is negative."""
+        return not X.nnz or bool(namespace(X.data).min(X.data) >= 0)
+
     def candidates(self, X: Array) -> list[Self]:
         """Return this family for the words of ``X`` (N, V)."""
         V = int(X.shape[1])
@@ -92,7 +106,7 @@ class Multinomial(Family):
 
     def features(self, X: Array) -> Array:
         """Counts of each row, (N, V), CSR: their sum is no feature of its own."""
-        return sparse.csr_array(X)
+        return X if isinstance(X, DeviceCSR) else sparse.csr_array(X)
 
     def slopes(self, params: Array) -> Array:
         """Coefficients (K, V) of the counts; each count also adds to the length."""
@@ -106,9 +120,8 @@ class Multinomial(Family):
 
     def log_base(self, X: Array) -> Array:
         """Log multinomial coefficient of each row, (N,)."""
-        counts = sparse.csr_array(X)
-        parts = np.bincount(_row_of(counts), gammaln(counts.data + 1), minlength=counts.shape[0])
-        return gammaln(counts.sum(axis=1) + 1) - parts
+        row, _, count, length = _entries(X)
+        return gammaln(length + 1) - summed_by(row, gammaln(count + 1), X.shape[0])
 
     def log_partition(self, eta: Array) -> Array:
         """Log normaliser of the Dirichlet distribution, (K,)."""
@@ -122,23 +135,24 @@ class Multinomial(Family):
 
     def log_predictive(self, X: Array, eta: Array) -> Array:
         """Log Dirichlet-multinomial probability (N, K), coefficient left out."""
-        counts = sparse.csr_array(X)
-        length, row = counts.sum(axis=1), _row_of(counts)
-        out = np.empty((counts.shape[0], eta.shape[0]))
-        for k, total in enumerate(eta[:, -1]):
-            now = eta[k, counts.indices]
-            rising = gammaln(now + counts.data) - gammaln(now)
-            out[:, k] = np.bincount(row, rising, minlength=counts.shape[0])
-            out[:, k] -= gammaln(total + length) - gammaln(total)
-        return out
+        row, word, count, length = _entries(X)
+        xp, eta = namespace(count), alike(eta, count)
+        before = gammaln(eta)
+        parts = []
+        for k in range(eta.shape[0]):
+            rising = gammaln(xp.take(eta[k, :], word) + count) - xp.take(before[k, :], word)
+            total = gammaln(eta[k, -1] + length) - before[k, -1]
+            parts.append(summed_by(row, rising, X.shape[0]) - total)
+        out = xp.stack(parts, axis=1)
+        return alike(out, X) if isinstance(X, DeviceCSR) else out
 
     def self_log_likelihood(self, X: Array) -> Array:
         """E log p(x | word probabilities) of each row (N,) when its cluster has learnt it alone."""
-        counts, alpha = sparse.csr_array(X), self._alpha
-        length = counts.sum(axis=1)
-        words = counts.data * digamma(alpha[counts.indices] + counts.data)
-        fit = np.bincount(_row_of(counts), words, minlength=counts.shape[0])
-        return fit - length * digamma(alpha.sum() + length)
+        row, word, count, length = _entries(X)
+        alpha = alike(self._alpha, count)
+        words = count * digamma(namespace(count).take(alpha, word) + count)
+        fit = summed_by(row, words, X.shape[0])
+        return fit - length * digamma(float(self._alpha.sum()) + length)
 
     def numbers_seen(self, tally: Tally) -> Array:
         """How many words each cluster was learnt from, (K,)."""
@@ -216,5 +230,14 @@ class Multinomial(Family):
         return positive_columns("alpha", self.alpha, self._V)
 
 
-def _row_of(counts: Array) -> Array:
-    return np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+def _entries(X: Array) -> tuple[Array, Array, Array, Array]:
+    """Row, word and count (nnz,) of each entry, and the length (N,) of each row.
+
+    Counts are doubles: the logarithms of rising factorials are small differences of large numbers.
+    """
+    if isinstance(X, DeviceCSR):
+        row, count = X.row, doubled(X.data)
+        return row, X.indices, count, summed_by(row, count, X.shape[0])
+    counts = sparse.csr_array(X)
+    row = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+    return row, counts.indices, counts.data, counts.sum(axis=1)

@@ -6,7 +6,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from evermix._xp import Array, digamma, doubled, gammaln, namespace, real
+from evermix._xp import Array, alike, digamma, doubled, gammaln, namespace, real
 from evermix.families._gamma import draw_log_gamma
 from evermix.families._hyper import positive_as_given, positive_columns
 from evermix.families.base import Family
@@ -60,6 +60,10 @@ class Poisson(Family):
                 "Use a Gaussian family for signed data."
             )
 
+    def supports(self, X: Array) -> bool:
+        """Whether no count is negative."""
+        return bool(namespace(X).min(X) >= 0)
+
     def candidates(self, X: Array) -> list[Self]:
         """Return this family with the expected counts of ``X`` (N, D), if rate is open."""
         D = int(X.shape[1])
@@ -100,14 +104,15 @@ class Poisson(Family):
 
     def log_predictive(self, X: Array, eta: Array) -> Array:
         """Log negative binomial probability (N, K), base measure left out."""
-        xp, x = namespace(eta), self.statistic(X)
-        shape, rate = eta[:, : self._D], eta[:, self._D :]
+        x = doubled(X)  # small differences of large logarithms
+        eta = alike(eta, x)
+        xp, shape, rate = namespace(x), eta[:, : self._D], eta[:, self._D :]
         constant = -xp.sum(shape * xp.log1p(1 / rate), axis=1)
         rising = [
             xp.sum(gammaln(shape[k, :] + x) - gammaln(shape[k, :]), axis=1)
             for k in range(eta.shape[0])
         ]
-        return constant - x @ xp.log1p(rate).T + xp.stack(rising, axis=1)
+        return alike(constant - x @ xp.log1p(rate).T + xp.stack(rising, axis=1), real(X))
 
     def draw_params(self, eta: Array, rng: np.random.Generator) -> Array:
         """Draw [log lambda, -lambda], (K, 2 D)."""

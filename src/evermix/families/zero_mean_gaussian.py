@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from evermix._xp import Array, filled, gammaln, namespace, real
+from evermix._xp import Array, alike, filled, gammaln, namespace, real
 from evermix.families._hyper import as_given, covariance, degrees
 from evermix.families._products import folded, products, unfolded
 from evermix.families._scale import expected_variances
@@ -15,10 +15,11 @@ from evermix.families._wishart import (
     draw_covariance_factor,
     draw_precision_factors,
     expected_log_det,
-    log_det,
     log_normaliser,
     mean_params,
     squares,
+    whitened_squares,
+    whitener_log_det,
     whiteners,
 )
 from evermix.families.base import Family
@@ -120,11 +121,13 @@ class ZeroMeanGaussian(Family):
 
     def log_predictive(self, X: Array, eta: Array) -> Array:
         """Log Student-t density (N, K), base measure left out."""
-        xp, D = namespace(eta), self._D
+        x, D = real(X), self._D
         nu, B = self._standard(eta)
+        W = whiteners(B)
         gammas = gammaln((nu + 1) / 2) - gammaln((nu + 1 - D) / 2)
-        scale = 0.5 * (D * math.log(2) - log_det(B))
-        return gammas + scale - 0.5 * (nu + 1) * xp.log1p(_squares(X, B))
+        scale = 0.5 * (D * math.log(2) - whitener_log_det(W))
+        constant, power = alike(gammas + scale, x), alike(0.5 * (nu + 1), x)
+        return constant - power * namespace(x).log1p(_squares(x, alike(W, x)))
 
     def self_log_likelihood(self, X: Array) -> Array:
         """E log p(x | phi) of each row (N,) when its cluster has learnt that row alone."""
@@ -189,6 +192,6 @@ class ZeroMeanGaussian(Family):
         return eta[:, -1], namespace(eta).reshape(eta[:, :-1], (-1, self._D, self._D))
 
 
-def _squares(X: Array, B: Array) -> Array:
-    """x^T B^-1 x for every row and cluster, (N, K)."""
-    return namespace(X).stack([squares(X, B[k, :, :]) for k in range(B.shape[0])], axis=1)
+def _squares(x: Array, W: Array) -> Array:
+    """Squared lengths of W x for every row and cluster, (N, K)."""
+    return namespace(x).stack([whitened_squares(x, W[k, :, :]) for k in range(W.shape[0])], axis=1)

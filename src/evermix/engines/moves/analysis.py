@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from evermix._threads import side_by_side
-from evermix._xp import Array
+from evermix._xp import Array, alike, host, is_numpy, namespace, xlogy
 from evermix.engines.bound import fused_sticks, log_evidence
 from evermix.engines.local import Beliefs, believe, share, weighted
 from evermix.engines.seeding import Sample, seed
@@ -45,7 +45,7 @@ def analyse(
     nearest = seed(sample, K, rng)
     r = np.zeros((len(sample), K))
     r[np.arange(len(sample)), nearest] = 1.0
-    return refine(model, sample, valued(model, sample, r)[0], merge)
+    return refine(model, sample, valued(model, sample, sample.beside(r))[0], merge)
 
 
 def refine(model: Model, sample: Sample, found: Clusters, merge: bool = True) -> Clusters:
@@ -73,22 +73,25 @@ def _improved(model: Model, sample: Sample, beliefs: Beliefs) -> tuple[Clusters,
     """Share the rows of a sample once, and return the clusters and their shares (N, K)."""
 
     def part(rows: slice) -> tuple[Array, Array, Array, Array]:
-        features, weights = sample.features[rows], sample.weights[rows]
-        scores = features @ beliefs.slopes.T
-        scores += beliefs.intercepts
-        shared = share(scores, weights)
-        return shared.shares, shared.mass, shared.entropy, weighted(shared, weights, features)
+        features, weights = sample.features[rows, :], sample.weights_there[rows]
+        shared = share(sample.scores(*beliefs, rows), weights)
+        sums = weighted(shared, weights, features)
+        return shared.shares, host(shared.mass), host(shared.entropy), host(sums)
 
     chunks = model.family.chunks(sample.X, len(beliefs.intercepts))
-    r, mass, entropy, sums = zip(*side_by_side(part, chunks), strict=True)
-    return _ordered(model, sample, np.concatenate(r), sum(mass), sum(sums), sum(entropy))
+    here = is_numpy(sample.weights_there)
+    parts = side_by_side(part, chunks) if here else [part(rows) for rows in chunks]
+    r, mass, entropy, sums = zip(*parts, strict=True)
+    every = namespace(r[0]).concat(r)
+    return _ordered(model, sample, every, sum(mass), sum(sums), sum(entropy))
 
 
 def valued(model: Model, sample: Sample, r: Array) -> tuple[Clusters, Array]:
     """Return the clusters that shares r (N, K) make, the largest first, and their shares."""
-    wr = sample.weights[:, None] * r
-    entropy = -np.sum(wr * np.log(np.where(r > 0, r, 1.0)), axis=0)
-    return _ordered(model, sample, r, wr.sum(axis=0), wr.T @ sample.features, entropy)
+    xp, wr = namespace(r), sample.weights_there[:, None] * r
+    entropy = -xp.sum(xlogy(wr, r), axis=0)
+    found = xp.sum(wr, axis=0), wr.T @ sample.features, entropy
+    return _ordered(model, sample, r, *(host(values) for values in found))
 
 
 def _ordered(
@@ -98,7 +101,8 @@ def _ordered(
     order = np.argsort(-mass, kind="stable")
     order = order[mass[order] > LEAST * sample.weights.min()]
     stats = model.family.from_features(sums[order])
-    return _with_value(model, mass[order], stats, entropy[order]), r[:, order]
+    some = r[:, order] if is_numpy(r) else namespace(r).take(r, alike(order, r), axis=1)
+    return _with_value(model, mass[order], stats, entropy[order]), some
 
 
 def _with_value(model: Model, mass: Array, stats: Array, entropy: Array) -> Clusters:
@@ -134,7 +138,7 @@ def _merged(model: Model, sample: Sample, found: Clusters, r: Array) -> Clusters
 def _entropy_lost(sample: Sample, found: Clusters, r: Array, i: int, j: int) -> float:
     """Return by how much the entropy of two clusters is more than that of their union."""
     both = r[:, i] + r[:, j]
-    left = sample.weights @ (-both * np.log(np.where(both > 0, both, 1.0)))
+    left = -float(sample.weights_there @ xlogy(both, both))
     return float(found.entropy[i] + found.entropy[j] - left)
 
 

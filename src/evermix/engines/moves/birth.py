@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evermix._xp import Array
+from evermix._xp import Array, namespace
 from evermix.engines.local import Trial, believe, share
 from evermix.engines.moves.analysis import Clusters, analyse, refine, valued
 from evermix.engines.moves.sample import collect
@@ -166,14 +166,15 @@ class Creation:
         if len(sample) < 2:
             return None
         slopes, intercepts = self._beliefs.slopes[group], self._beliefs.intercepts[group]
-        scores = sample.features @ slopes.T + intercepts
-        now, _ = valued(self._model, sample, share(scores.copy(), sample.weights).shares)
+        scores, weights = sample.scores(slopes, intercepts), sample.weights_there
+        copy = namespace(scores).asarray(scores, copy=True)
+        now, _ = valued(self._model, sample, share(copy, weights).shares)
         if len(group) > 1:
             now = refine(self._model, sample, now, merge=False)
         if attempt.fresh:
             new = self._analysed(sample, len(group), alone)
         else:
-            rest = share(scores[:, 1:], sample.weights).shares
+            rest = share(scores[:, 1:], weights).shares
             new = refine(self._model, sample, valued(self._model, sample, rest)[0])
         if new is None or not new.value > now.value + MARGIN:
             return None

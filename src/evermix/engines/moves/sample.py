@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from evermix._xp import Array, host, take_rows
+from evermix._csr import DeviceCSR
+from evermix._xp import Array, doubled, host, namespace, take_rows
 from evermix.engines.seeding import Sample
 from evermix.engines.shards import Shard, Shards, Task
 from evermix.families.base import Family
@@ -39,28 +40,39 @@ def draw_rows(family: Family, shards: Shards, most: int, rng: np.random.Generato
     return gather(family, shards, rows)
 
 
-def gather(family: Family, shards: Shards, rows: Sequence[Array]) -> Sample:
-    """Return the rows with these numbers, given for each batch, as a sample."""
+def gather(family: Family, shards: Shards, rows: Sequence[Array], stay: bool = False) -> Sample:
+    """Return the rows with these numbers, given for each batch, as a sample.
+
+    Dense rows on a device come to the host, unless they shall ``stay``.
+    """
     wanted = {key: some for key, some in enumerate(rows) if len(some)}
-    found = shards.do(TakeRows(wanted), wanted)
+    found = shards.do(TakeRows(wanted, stay), wanted)
     weights = [host(shards.weights_of(key))[some] for key, some in wanted.items()]
     return Sample(family, _stacked([found[key] for key in wanted]), np.concatenate(weights))
 
 
 @dataclass(frozen=True)
 class TakeRows(Task[dict[int, Array]]):
-    """Bring the rows with these numbers, given by batch, to the host."""
+    """Take the rows with these numbers, given by batch; bring them to the host, or let them stay.
+
+    They are few, so they are doubles from here on.
+    """
 
     rows: dict[int, Array]
+    stay: bool = False
 
     def part(self, keys: Sequence[int]) -> "TakeRows":
         """Return the same task for these batches."""
-        return TakeRows({key: self.rows[key] for key in keys})
+        return TakeRows({key: self.rows[key] for key in keys}, self.stay)
 
     def of(self, shard: Shard, key: int) -> dict[int, Array]:
         """Return rows (M, D) of one batch."""
         found = take_rows(shard[key].X, self.rows[key])
-        return {key: found if sparse.issparse(found) else host(found)}
+        if not sparse.issparse(found):
+            found = doubled(found)
+            here = isinstance(found, DeviceCSR) or not self.stay
+            found = host(found) if here else found
+        return {key: found}
 
     def joined(self, answers: Iterable[dict[int, Array]]) -> dict[int, Array]:
         """Return the rows of all batches."""
@@ -92,7 +104,7 @@ class Collected:
     def __init__(self, sample: Sample, owner: Array, rates: Array, total: int) -> None:
         self._sample, self._rates, self.total = sample, rates, total
         family = sample.family
-        self._width = WORDS if family.sparse else family.features(sample.X[:1]).shape[1]
+        self._width = WORDS if family.sparse else family.n_slopes
         order = np.argsort(owner, kind="stable")
         self._rows = np.split(order, np.searchsorted(owner[order], np.arange(1, len(rates))))
 
@@ -129,10 +141,10 @@ def collect(family: Family, K: int, shards: Shards, rng: np.random.Generator) ->
     starts = np.cumsum([0, *(len(some) for some in owners)])
     cuts = np.searchsorted(rows, starts)
     parts = [rows[a:b] - start for a, b, start in zip(cuts, cuts[1:], starts, strict=False)]
-    return Collected(gather(family, shards, parts), owner[rows], rates, len(owner))
+    return Collected(gather(family, shards, parts, stay=True), owner[rows], rates, len(owner))
 
 
 def _stacked(parts: list[Array]) -> Array:
     if sparse.issparse(parts[0]):
         return sparse.csr_matrix(sparse.vstack(parts))
-    return np.concatenate(parts)
+    return namespace(parts[0]).concat(parts)

@@ -1,0 +1,1 @@
+"""A lap on a GPU."""
