@@ -64,6 +64,7 @@ def fit(
     delay: options.Delay = None,
     kappa: options.Kappa = None,
     spill: options.Spill = None,
+    dask: options.Dask = None,
     kind: options.Kind = None,
     text_field: options.TextField = "text",
     vector_field: options.VectorField = "vector",
@@ -78,28 +79,32 @@ def fit(
     Writes one JSON line per row at the end: id, cluster and its probability.
 
     For sources larger than memory: --engine memoizedvb or fullvb (of .npy also stochasticvb).
+    With --dask ADDRESS the rows are shared among the workers of a cluster.
     """
     prior = usual_prior(engine) if prior is None else prior
     settings = FitSettings.of(locals())
     path = default_checkpoint(source) if checkpoint is None else checkpoint
     fitting = None
     with plain_errors(), Stop() as stop:
+        given = given_options(context)
         try:
             with stop.allowed():
+                from evermix.cli.clusters import cluster
                 from evermix.cli.fitting import Fitting
-
-                fitting = open_run(
-                    lambda: Fitting.begin(settings, path, quiet),
-                    lambda: Fitting.resume(settings, given_options(context), path, quiet),
-                    settings,
-                    path,
-                    resume=resume,
-                    overwrite=overwrite,
-                )
-            with fitting:
-                _run(fitting, stop, every, quiet)
+            with cluster(dask) as place:
+                with stop.allowed():
+                    fitting = open_run(
+                        lambda: Fitting.begin(settings, path, quiet, place),
+                        lambda: Fitting.resume(settings, given, path, quiet, place),
+                        settings,
+                        path,
+                        resume=resume,
+                        overwrite=overwrite,
+                    )
+                with fitting:
+                    _run(fitting, stop, every, quiet)
         except Stopped as stopped:
-            note(_farewell(fitting))
+            note(_farewell(fitting, dask))
             raise typer.Exit(stopped.status) from stopped
 
 
@@ -190,11 +195,12 @@ def _of_draws(fitting: "Fitting") -> Iterator[str]:
             yield f"{words}: {', '.join(known)}"
 
 
-def _farewell(fitting: "Fitting | None") -> str:
+def _farewell(fitting: "Fitting | None", dask: str | None) -> str:
     """Say how far a fit came that ended early, and how to go on."""
     if fitting is None or not fitting.learnt:
         return "Nothing was learnt yet."
-    return farewell("fit", fitting.settings, fitting.checkpoint, f"after {_laps(fitting)}")
+    more = [] if dask is None else ["--dask", dask]
+    return farewell("fit", fitting.settings, fitting.checkpoint, f"after {_laps(fitting)}", *more)
 
 
 def _laps(fitting: "Fitting") -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from evermix.cli.building import make_engine, make_mixture, make_text_counter
+from evermix.cli.clusters import Cluster
 from evermix.cli.laps import LapLog, renewed
 from evermix.cli.output import naming, open_lines
 from evermix.cli.reading import open_rows
@@ -70,11 +71,13 @@ class Fitting:
         self._trace = None if trace is None else TraceWriter(trace, at=positions.get("trace", 0))
 
     @classmethod
-    def begin(cls, settings: FitSettings, checkpoint: Path, quiet: bool) -> Self:
+    def begin(
+        cls, settings: FitSettings, checkpoint: Path, quiet: bool, cluster: Cluster | None
+    ) -> Self:
         """Read the source and start anew; a checkpoint that is there is removed."""
         source = open_rows(settings, settings.skip_bad, None)
         mix = make_mixture(settings, source.kind, make_engine(settings))
-        rows = _read(source, settings, mix.engine, quiet)
+        rows = _read(source, settings, mix.engine, quiet, cluster)
         text = None
         if source.kind == "text":
             text = make_text_counter(settings, rows.texts(), "--hash")
@@ -82,7 +85,14 @@ class Fitting:
         return cls(settings, checkpoint, source, rows, mix, text=text, positions={})
 
     @classmethod
-    def resume(cls, settings: FitSettings, given: set[str], checkpoint: Path, quiet: bool) -> Self:
+    def resume(
+        cls,
+        settings: FitSettings,
+        given: set[str],
+        checkpoint: Path,
+        quiet: bool,
+        cluster: Cluster | None,
+    ) -> Self:
         """Read the source again and go on; ``given`` names the options to compare."""
         saved = load_run(checkpoint, "fit")
         settings = settings.resumed(saved.notes["settings"], given)
@@ -95,7 +105,7 @@ class Fitting:
             settings,
             checkpoint,
             source,
-            _read(source, settings, saved.mix.engine, quiet),
+            _read(source, settings, saved.mix.engine, quiet, cluster),
             saved.mix,
             text=saved.text,
             log=LapLog.from_spec(saved.notes["log"]),
@@ -148,8 +158,9 @@ class Fitting:
             self.mix.resume(self._X, observers=[watch])
         except ValueError as error:
             raise ValueError(
-                f"cannot go on from {self.checkpoint} with {self.settings.source}: {error} "
-                "On the command line: put the old file back, or begin anew with --overwrite."
+                f"cannot go on from {self.checkpoint} with {', '.join(self.settings.sources)}: "
+                f"{error} On the command line: put the old files back, or begin anew with "
+                "--overwrite."
             ) from error
 
     def save(self) -> None:
@@ -185,8 +196,17 @@ class Fitting:
         return time.monotonic() - self._saved_at >= max(PAUSE, SHARE * self._save_seconds)
 
 
-def _read(source: Source, settings: FitSettings, engine: Engine | None, quiet: bool) -> Rows:
+def _read(
+    source: Source,
+    settings: FitSettings,
+    engine: Engine | None,
+    quiet: bool,
+    cluster: Cluster | None,
+) -> Rows:
     """Read the rows of a fit; those that can be read again, and are many, are not held."""
+    assert engine is not None
+    if cluster is not None:
+        return cluster.rows(source, engine, quiet)
     again = isinstance(engine, Variational) and settings.source != "-"
     # Visiting batches at random means to begin anew again and again, where rows are no array.
     forward = again and not isinstance(engine, StochasticVB)

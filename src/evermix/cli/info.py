@@ -129,6 +129,8 @@ def _show(described: dict[str, Any]) -> None:
     facts = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     clusters = described.pop("clusters")
     described["bytes"] = f"{described['bytes']:,}"
+    if isinstance(described["source"], list):
+        described["source"] = ", ".join(described["source"])
     described["observations"] = f"{described['observations']:,}"
     if described.get("elbo") is not None:
         described["elbo"] = f"{described['elbo']:,.2f}"

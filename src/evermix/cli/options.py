@@ -19,6 +19,7 @@ __all__ = [
     "Chains",
     "Checkpoint",
     "Concentration",
+    "Dask",
     "Delay",
     "Deletes",
     "Discount",
@@ -84,11 +85,12 @@ _VARIATIONAL = "Engines memoizedvb, fullvb and stochasticvb"
 _ROWS, _TEXT = "Rows", "Text"
 
 Source = Annotated[
-    str,
+    list[str],
     typer.Argument(
         metavar="SOURCE",
         help="A .jsonl, .csv, .parquet, .npy, .npz, .svmlight or docword.*.txt file (text "
-        "formats also .gz), or - for JSON lines on standard input.",
+        "formats also .gz), or - for JSON lines on standard input. A folder, a 'pattern*', or "
+        "several files are read one after another.",
         show_default=False,
     ),
 ]
@@ -98,7 +100,11 @@ Out = Annotated[
 ]
 Checkpoint = Annotated[
     Path | None,
-    _open("Checkpoint (default: name of SOURCE + .evermix, here).", panel=_FILES, metavar="FILE"),
+    _open(
+        "Checkpoint (default: name of SOURCE, of several that of their folder, + .evermix, here).",
+        panel=_FILES,
+        metavar="FILE",
+    ),
 ]
 Resume = Annotated[
     bool, _option("Go on from the checkpoint, with its options.", "--resume", panel=_FILES)
@@ -154,6 +160,16 @@ Engine = Annotated[
         "posterior; memoizedvb, fullvb and stochasticvb raise a lower bound on the evidence "
         "(ELBO); adf passes once.",
         panel=_ENGINE,
+    ),
+]
+Dask = Annotated[
+    str | None,
+    _open(
+        "Learn on a Dask cluster (ep and the vb engines): tcp://host:8786 of its scheduler, or "
+        "local for this machine's cores. Workers read .npy, .parquet and several files themselves, "
+        "and must see them under the same paths; other rows are sent to them.",
+        panel=_ENGINE,
+        metavar="ADDRESS",
     ),
 ]
 Laps = Annotated[

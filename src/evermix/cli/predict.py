@@ -37,7 +37,7 @@ def predict(
         mix, extra = load_with_extra(model)
         text = from_spec(extra["text"]) if extra.get("text") else None
         rows = open_source(
-            source,
+            source[0] if len(source) == 1 else source,
             kind=None if kind is None else kind.value,
             text_field=text_field,
             vector_field=vector_field,

@@ -4,14 +4,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from evermix.cli.settings import Settings
 from evermix.families.base import Family
 from evermix.io.sources import Chunk, Source, SourceError, open_source
 from evermix.io.text import TextCounter
 
-__all__ = ["ROWS", "features", "joined", "open_rows", "take"]
+__all__ = ["ROWS", "features", "open_rows", "take"]
 
 ROWS = 4096  # read at a time where all are wanted
 
@@ -55,16 +54,3 @@ def take(chunks: Iterator[Chunk], rows: int) -> list[Chunk]:
             f"{error} Nothing was learnt yet. Mend the row, or leave out bad rows with --skip-bad."
         ) from error
     return taken
-
-
-def joined(chunks: list[Chunk]) -> list[Chunk]:
-    """Return consecutive chunks as one."""
-    if not chunks:
-        return []
-    ids = [name for chunk in chunks for name in chunk.ids]
-    parts = [chunk.X for chunk in chunks]
-    if isinstance(parts[0], list):
-        X: Any = [text for part in parts for text in part]
-    else:
-        X = np.vstack(parts) if isinstance(parts[0], np.ndarray) else sparse.vstack(parts, "csr")
-    return [Chunk(ids, X, chunks[0].first, chunks[-1].offset)]

@@ -40,8 +40,8 @@ def open_again(settings: Settings, saved: Saved, checkpoint: Path, skip_bad: boo
     source = open_rows(settings, skip_bad, None if saved.text else saved.mix.n_features_in_)
     if source.kind != saved.notes["kind"]:
         raise ValueError(
-            f"{settings.source} held {saved.notes['kind']} when the checkpoint {checkpoint} was "
-            f"made, now it holds {source.kind}. Put the old file back, or begin anew with "
-            "--overwrite."
+            f"{', '.join(settings.sources)} held {saved.notes['kind']} when the checkpoint "
+            f"{checkpoint} was made, now it holds {source.kind}. Put the old files back, or begin "
+            "anew with --overwrite."
         )
     return source

@@ -8,11 +8,12 @@ import numpy as np
 
 from evermix._xp import Array
 from evermix.cli.console import row_progress
-from evermix.cli.reading import ROWS, features, joined
+from evermix.cli.reading import ROWS, features
 from evermix.families.base import Family
 from evermix.io.chunks import Chunks
 from evermix.io.sources import Chunk, Source, SourceError
 from evermix.io.sources.arrays import DenseArray
+from evermix.io.sources.several import joined
 from evermix.io.text import TextCounter
 
 __all__ = ["Held", "Mapped", "Reread", "Rows", "read_rows"]
@@ -60,7 +61,7 @@ class Held(Rows):
     """Rows in memory."""
 
     def __init__(self, source: Source, chunks: list[Chunk]) -> None:
-        (self._all,) = joined(chunks)
+        self._all = joined(chunks)
         super().__init__(source, len(self._all.ids), self._all.offset)
 
     def chunks(self) -> Iterator[Chunk]:
@@ -111,7 +112,9 @@ class Mapped(Reread):
         return self._X
 
 
-def read_rows(source: Source, quiet: bool, *, map_arrays: bool, most: float) -> Rows:
+def read_rows(
+    source: Source, quiet: bool, *, map_arrays: bool, most: float, hold: type[Held] = Held
+) -> Rows:
     """Read a source to its end.
 
     Parameters
@@ -123,6 +126,8 @@ def read_rows(source: Source, quiet: bool, *, map_arrays: bool, most: float) -> 
         Whether the rows of ``.npy`` files stay in the file.
     most : float
         Bytes of rows to hold; where there are more, they are to be read again.
+    hold : type of Held
+        What holds them.
     """
     mapped = _mapped(source) if map_arrays else None
     chunks: list[Chunk] = []
@@ -141,7 +146,7 @@ def read_rows(source: Source, quiet: bool, *, map_arrays: bool, most: float) -> 
     if not n:
         raise SourceError("the source has no rows that can be learnt.")
     if chunks:
-        return Held(source, chunks)
+        return hold(source, chunks)
     if mapped is not None and n == len(mapped):
         return Mapped(source, mapped)
     return Reread(source, n, offset)

@@ -2,8 +2,8 @@
 
 import os
 import shlex
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from pathlib import Path, PurePath
 from typing import TypeVar
 
 import typer
@@ -11,16 +11,26 @@ import typer
 from evermix.cli.console import note
 from evermix.cli.settings import Settings
 
-__all__ = ["check_new", "default_checkpoint", "farewell", "given_options", "open_run"]
+__all__ = [
+    "check_distinct",
+    "check_new",
+    "default_checkpoint",
+    "farewell",
+    "given_options",
+    "open_run",
+]
 
 Run = TypeVar("Run")
 
 
-def default_checkpoint(source: str) -> Path:
-    """Return the checkpoint of a source for which none was named."""
-    if source == "-":
-        return Path("stdin.evermix")
-    name = os.path.basename(os.path.abspath(source)).removesuffix(".gz")
+def default_checkpoint(sources: Sequence[str]) -> Path:
+    """Return the checkpoint of sources for which none was named."""
+    path = os.path.abspath(sources[0])
+    if sources[0] == "-":
+        path = "stdin"
+    elif len(sources) > 1 or (not os.path.exists(path) and set("*?[") & set(path)):
+        path = os.path.dirname(path)
+    name = os.path.basename(path).removesuffix(".gz")
     return Path(name or "rows").with_suffix(".evermix")
 
 
@@ -42,7 +52,7 @@ def open_run(
     """Begin a run or go on with one, if its files allow it."""
     if resume and overwrite:
         raise typer.BadParameter("--resume and --overwrite exclude each other.")
-    _check_distinct(settings, path)
+    check_distinct(settings, path)
     _check_folders(settings, path)
     if resume and path.exists():
         return go_on()
@@ -53,21 +63,35 @@ def open_run(
     return begin()
 
 
-def farewell(command: str, settings: Settings, path: Path, done: str) -> str:
-    """Say how far a run came that ended early, and how to go on."""
-    source = os.path.relpath(settings.source) if settings.source != "-" else "-"
-    again = ["evermix", command, source, "--checkpoint", str(path), "--resume"]
+def farewell(command: str, settings: Settings, path: Path, done: str, *more: str) -> str:
+    """Say how far a run came that ended early, and how to go on; ``more`` are other arguments."""
+    sources = [os.path.relpath(source) if source != "-" else "-" for source in settings.sources]
+    again = ["evermix", command, *sources, "--checkpoint", str(path), *more, "--resume"]
     return f"Stopped {done}. Go on with: {shlex.join(again)}"
 
 
-def _check_distinct(settings: Settings, path: Path) -> None:
+def check_distinct(settings: Settings, path: Path) -> None:
+    """Refuse a file for two things at once; what is written may not be one of the sources."""
     named = settings.files | {"--checkpoint": str(path.absolute())}
-    files = {option: name for option, name in named.items() if name not in (None, "-")}
+    files = {option: str(name) for option, name in named.items() if name not in (None, "-")}
     if len(set(files.values())) < len(files):
         raise ValueError(
-            f"{', '.join(files)} must be different files, got "
-            f"{', '.join(map(str, files.values()))}."
+            f"{', '.join(files)} must be different files, got {', '.join(files.values())}."
         )
+    for source in settings.sources:
+        for option, name in files.items():
+            if _is_part(name, source):
+                raise ValueError(
+                    f"SOURCE and {option} must be different files, and {name} is, or would be, "
+                    f"one of {source}. Choose another place."
+                )
+
+
+def _is_part(path: str, source: str) -> bool:
+    """Whether a file is a source, or one that a folder or a pattern stands for."""
+    if source == "-":
+        return False
+    return path == source or os.path.dirname(path) == source or PurePath(path).match(source)
 
 
 def _check_folders(settings: Settings, path: Path) -> None:

@@ -8,17 +8,19 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from itertools import chain, takewhile
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from evermix.cli.building import make_adf, make_mixture, make_text_counter
 from evermix.cli.output import naming, open_lines
-from evermix.cli.reading import features, joined, open_rows, take
+from evermix.cli.reading import features, open_rows, take
 from evermix.cli.resuming import load_run, open_again
+from evermix.cli.runs import check_distinct
 from evermix.cli.settings import StreamSettings
 from evermix.engines.base import Info
 from evermix.estimators import Mixture
 from evermix.estimators.persistence import save
 from evermix.io.sources import Chunk, Source
+from evermix.io.sources.several import Mark, Several, joined
 from evermix.io.text import TextCounter
 from evermix.io.trace import TraceWriter
 
@@ -85,7 +87,8 @@ class Session:
             known = [text for chunk in head for text in chunk.X]
             text = make_text_counter(settings, known, "a larger --warmup, or --hash")
         else:
-            head = joined(take(chunks, FIRST_ROWS))
+            head = take(chunks, FIRST_ROWS)
+            head = [joined(head)] if head else []
         # From here on an old checkpoint would not fit the output files.
         checkpoint.unlink(missing_ok=True)
         return cls(
@@ -106,8 +109,11 @@ class Session:
         """Go on after the last row of a checkpoint; ``given`` names the options to compare."""
         saved = load_run(checkpoint, "stream")
         settings = settings.resumed(saved.notes["settings"], given)
+        check_distinct(settings, checkpoint)  # sources may be new
         source = open_again(settings, saved, checkpoint, skip_bad)
         totals = Totals(**saved.notes["totals"])
+        if isinstance(source, Several):
+            source.recall([Mark(*mark) for mark in saved.notes.get("files", [])])
         return cls(
             settings,
             checkpoint,
@@ -167,12 +173,14 @@ class Session:
         positions = {"out": self._out.position()}
         if self._trace is not None:
             positions["trace"] = self._trace.position()
-        stream = {
+        stream: dict[str, Any] = {
             "settings": self.settings.to_spec(),
             "kind": self.source.kind,
             "totals": asdict(self.totals),
             "positions": positions,
         }
+        if isinstance(self.source, Several):
+            stream["files"] = [list(mark) for mark in self.source.marks(self.totals.offset)]
         text = None if self.text is None else self.text.to_spec()
         save(self.mix, self.checkpoint, {"stream": stream, "text": text})
         self._saved_rows = self.totals.rows

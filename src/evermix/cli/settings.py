@@ -69,7 +69,7 @@ class Settings:
 
     PATHS: ClassVar[tuple[str, ...]] = ("source", "out", "trace")
 
-    source: str
+    source: str | list[str]
     out: str
     trace: str | None
     kind: str | None
@@ -96,8 +96,9 @@ class Settings:
         """Return the settings among the parameters of a command, which have the same names."""
         chosen = {field.name: parameters[field.name] for field in fields(cls)}
         for name in cls.PATHS:
-            if chosen[name] not in (None, "-"):  # a path that means the same from everywhere
-                chosen[name] = os.path.abspath(chosen[name])
+            chosen[name] = _everywhere(chosen[name])
+        if len(chosen["source"]) == 1:
+            (chosen["source"],) = chosen["source"]
         plain: dict[str, Any] = {
             name: value.value if isinstance(value, StrEnum) else value
             for name, value in chosen.items()
@@ -105,9 +106,14 @@ class Settings:
         return cls(**plain)
 
     @property
+    def sources(self) -> list[str]:
+        """The paths that were given as SOURCE."""
+        return [self.source] if isinstance(self.source, str) else self.source
+
+    @property
     def files(self) -> dict[str, str | None]:
-        """The files of the run beside its checkpoint, by what they are called."""
-        return {"SOURCE": self.source, "--out": self.out, "--trace": self.trace}
+        """The files that the run reads once or writes, but its checkpoint, by their options."""
+        return {"--out": self.out, "--trace": self.trace}
 
     def to_spec(self) -> dict[str, Any]:
         """Return the settings as a JSON-ready dict."""
@@ -143,6 +149,12 @@ class StreamSettings(Settings):
 
     batch: int
     warmup: int
+
+    def resumed(self, saved: dict[str, Any], given: Iterable[str]) -> Self:
+        """Return the saved settings; sources may have been added behind the last one."""
+        known = type(self)(**saved).sources
+        free = {"source"} if self.sources[: len(known)] == known else set[str]()
+        return replace(super().resumed(saved, set(given) - free), source=self.source)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,6 +201,13 @@ class FitSettings(Settings):
         before = super().resumed(saved, set(given) - free)
         changes: dict[str, Any] = {name: getattr(self, name) for name in free}
         return replace(before, **changes)
+
+
+def _everywhere(path: Any) -> Any:
+    """Return a path, or each of a list, as one that means the same from everywhere."""
+    if isinstance(path, list):
+        return [_everywhere(some) for some in path]
+    return path if path in (None, "-") else os.path.abspath(path)
 
 
 def usual_prior(engine: EngineName) -> PriorName:

@@ -1,8 +1,12 @@
 """The way to a Dask cluster, and what to say if there is none."""
 
+import inspect
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+
+from evermix.distributed import steady
 
 __all__ = ["cluster_client", "current_client"]
 
@@ -32,19 +36,33 @@ def cluster_client(address: str | None) -> Iterator[Any]:
     ConnectionError
         If no scheduler answers.
     """
-    from distributed import Client, LocalCluster
+    import dask.config
 
-    if address is None:
-        with LocalCluster(threads_per_worker=1, dashboard_address=None) as cluster:
-            with Client(cluster) as client:
+    from distributed import Client
+
+    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # errors are raised, too
+    # Rows that are in memory here travel with the questions, on purpose.
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TiB"}):
+        if address is None:
+            with _local_cluster() as cluster, Client(cluster) as client:
                 yield client
-        return
-    try:
-        client = Client(address, timeout=SECONDS)
-    except (OSError, ValueError, TimeoutError) as error:
-        raise ConnectionError(
-            f"no Dask scheduler answers at {address} ({error}). Start one with `dask scheduler`, "
-            "look at its address, or leave the address out for a cluster on this machine."
-        ) from error
-    with client:
-        yield client
+            return
+        try:
+            client = Client(address, timeout=SECONDS)
+        except (OSError, ValueError, TimeoutError) as error:
+            raise ConnectionError(
+                f"no Dask scheduler answers at {address} ({error}). Start one with `dask "
+                "scheduler`, look at its address, or take a cluster on this machine (on the "
+                "command line: --dask local)."
+            ) from error
+        with client:
+            yield client
+
+
+def _local_cluster() -> Any:
+    """Return a cluster of one worker for each core, which leaves signals to the program."""
+    from distributed import LocalCluster
+
+    # As a text: workers import the rest when they need it, and so start sooner.
+    preload = inspect.getsource(steady)
+    return LocalCluster(threads_per_worker=1, dashboard_address=":0", preload=preload)

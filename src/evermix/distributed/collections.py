@@ -34,6 +34,8 @@ class Partition(NamedTuple):
 
 def is_collection(X: Any) -> bool:
     """Whether this is a Dask array, data frame, bag or delayed object, or a list of these last."""
+    if isinstance(X, Partition):
+        return True
     if isinstance(X, list | tuple) and X:
         return all(is_collection(part) for part in X)
     return type(X).__module__.partition(".")[0] in ("dask", "dask_expr")
@@ -44,6 +46,8 @@ def partitions(X: Any) -> list[Partition]:
 
     Items of a bag, and what a delayed object makes, are batches: arrays of rows.
     """
+    if isinstance(X, Partition):
+        return [X]
     if isinstance(X, list | tuple):
         return [part for some in X for part in partitions(some)]
     kind = type(X).__module__.split(".")[1:2]
@@ -72,6 +76,7 @@ def _of_array(X: Any) -> list[Partition]:
 def computed(parts: Sequence[Partition]) -> Iterator[Any]:
     """Yield the rows of partitions one after another; the next is computed meanwhile."""
     from dask.base import compute
+
     from distributed import get_client
 
     try:

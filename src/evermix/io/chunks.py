@@ -4,10 +4,12 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from evermix.io.sources.base import BlockSource, RecordSource, Source
+from evermix.io.sources.several import Several
 
 __all__ = ["Chunks"]
 
 ROWS = 4096  # that a source reads at a time
+_Open = RecordSource | BlockSource | Several
 
 
 class Chunks:
@@ -45,13 +47,13 @@ class Chunks:
                 f"rows must come anew in every lap, and {source!r} can be read only once. Give "
                 "the function that makes it: em.Chunks(make), not em.Chunks(make())."
             )
-        known = isinstance(source, Iterable | RecordSource | BlockSource) or callable(source)
+        known = isinstance(source, Iterable | _Open) or callable(source)
         if not known:
             raise TypeError(
                 "wanted a function that returns an iterator over chunks, an iterable of chunks or "
                 f"an open source, got {source!r}."
             )
-        if isinstance(source, RecordSource | BlockSource) and source.kind == "text":
+        if isinstance(source, _Open) and source.kind == "text":
             raise TypeError(
                 "the source holds texts; wanted rows of numbers. Turn the texts into counts first."
             )
@@ -59,6 +61,6 @@ class Chunks:
 
     def __iter__(self) -> Iterator[Any]:
         source = self._source
-        if isinstance(source, RecordSource | BlockSource):
+        if isinstance(source, _Open):
             return (chunk.X for chunk in source.chunks(start=0, size=ROWS))
         return iter(source if isinstance(source, Iterable) else source())

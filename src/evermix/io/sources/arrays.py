@@ -18,39 +18,42 @@ class DenseArray(BlockSource):
     Whole numbers (an integer dtype) are counts unless the kind says otherwise.
     """
 
-    n_rows: int
-
     def __init__(self, path: str, options: Options) -> None:
         super().__init__(path, options)
+        X = self._mapped()
+        if X.ndim != 2 or X.dtype.kind not in "biuf":
+            raise self._error(
+                "wanted a two-dimensional array of numbers (rows, features), "
+                f"got shape {X.shape} and dtype {X.dtype}."
+            )
+        default: Kind = "vectors" if X.dtype.kind == "f" else "counts"
+        self.kind = self._choose(default, ("vectors", "counts"))
+        self.n_rows = X.shape[0]
+        if self.n_rows == 0:
+            raise self._empty("wanted at least one row, the array has none.")
+        self._set_features(X.shape[1])
+
+    def _mapped(self) -> Any:
+        """Return all rows, in the file."""
         try:
-            self._X = np.load(path, mmap_mode="r", allow_pickle=False)
+            return np.load(self.path, mmap_mode="r", allow_pickle=False)
         except FileNotFoundError as error:
             raise self._error("there is no such file.") from error
         except (OSError, EOFError, ValueError) as error:
             raise self._error(f"wanted a whole .npy file of numbers ({error}).") from error
-        if self._X.ndim != 2 or self._X.dtype.kind not in "biuf":
-            raise self._error(
-                "wanted a two-dimensional array of numbers (rows, features), "
-                f"got shape {self._X.shape} and dtype {self._X.dtype}."
-            )
-        default: Kind = "vectors" if self._X.dtype.kind == "f" else "counts"
-        self.kind = self._choose(default, ("vectors", "counts"))
-        self.n_rows = self._X.shape[0]
-        if self.n_rows == 0:
-            raise self._error("wanted at least one row, the array has none.")
-        self._set_features(self._X.shape[1])
 
     def _blocks(self, start: int, size: int) -> Iterator[Block]:
+        mapped = self._mapped()
         for first in range(start, self.n_rows, size):
-            X = np.array(self._X[first : first + size], dtype=np.float64)
-            ids = list(range(first, first + len(X)))
+            X = np.array(mapped[first : first + size], dtype=np.float64)
+            ids = list(range(self.before + first, self.before + first + len(X)))
             yield Block(first, ids, sparse.csr_matrix(X) if self.kind == "counts" else X, {})
 
 
 class SparseMatrix(BlockSource):
     """A ``.npz`` file of ``scipy.sparse.save_npz``, loaded once; a row's id is its index from 0."""
 
-    n_rows: int
+    _X: Any = None
 
     def __init__(self, path: str, options: Options) -> None:
         super().__init__(path, options)
@@ -60,8 +63,11 @@ class SparseMatrix(BlockSource):
             raise self._error(f"wanted a matrix of numbers, got dtype {self._X.dtype}.")
         self.n_rows = self._X.shape[0]
         if self.n_rows == 0:
-            raise self._error("wanted at least one row, the matrix has none.")
+            raise self._empty("wanted at least one row, the matrix has none.")
         self._set_features(self._X.shape[1])
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"_X": None}
 
     def _load(self) -> Any:
         try:
@@ -77,7 +83,9 @@ class SparseMatrix(BlockSource):
             ) from error
 
     def _blocks(self, start: int, size: int) -> Iterator[Block]:
+        if self._X is None:
+            self._X = self._load()
         for first in range(start, self.n_rows, size):
             X = self._X[first : first + size].astype(np.float64)
-            ids = list(range(first, first + X.shape[0]))
+            ids = list(range(self.before + first, self.before + first + X.shape[0]))
             yield Block(first, ids, X if self.kind == "counts" else X.toarray(), {})

@@ -46,7 +46,7 @@ class BagOfWords(RecordSource):
                 f"got {[_shown(fields) for fields in header]}."
             ) from error
         if rows < 1:
-            raise self._error(f"wanted at least one document, the header says {rows}.")
+            raise self._empty(f"wanted at least one document, the header says {rows}.")
         self._set_features(features)
         self.n_rows, self._n_entries = rows, entries
 
@@ -120,7 +120,7 @@ class BagOfWords(RecordSource):
         if isinstance(record.data, RowError):
             raise record.data
         entries = np.array(record.data, dtype=np.int64).reshape(-1, 2)
-        return record.row + 1, (entries[:, 0], entries[:, 1])
+        return self.before + record.row + 1, (entries[:, 0], entries[:, 1])
 
     def _stack(self, values: list[Any]) -> Any:
         return stack_sparse(values, self.n_features, self.kind)

@@ -2,7 +2,8 @@
 
 A source either parses one record after another (:class:`RecordSource`) or slices blocks of an
 array (:class:`BlockSource`). Both count rows from 0 in the order of the file, blank and bad ones
-included, so that an offset means the same place whatever was skipped.
+included, so that an offset means the same place whatever was skipped. Sources keep no file open
+and travel as plain data: where one arrives, it reads the file of the same path.
 """
 
 from abc import ABC, abstractmethod
@@ -18,6 +19,7 @@ __all__ = [
     "BlockSource",
     "Chunk",
     "Kind",
+    "NoRows",
     "Options",
     "Record",
     "RecordSource",
@@ -33,6 +35,10 @@ _COMPLAINTS_KEPT = 5
 
 class SourceError(ValueError):
     """A source cannot be read; the message names the file and the line or row."""
+
+
+class NoRows(SourceError):
+    """A file holds no row at all."""
 
 
 class RowError(ValueError):
@@ -73,7 +79,7 @@ class Source(Protocol):
 
     @property
     def n_rows(self) -> int | None:
-        """Number of rows, bad and blank ones included; None if only a full read would tell."""
+        """Number of rows, bad and blank ones included; None until a full read has told."""
 
     @property
     def bad(self) -> int:
@@ -105,6 +111,10 @@ class _Checked:
     kind: Kind
     n_features: int | None = None
     n_rows: int | None = None
+    columns: list[str] | None = None
+    """Names of the features, where they have some."""
+    before: int = 0
+    """Rows of files that come before, which the numbers of rows count too."""
 
     def __init__(self, path: str, options: Options) -> None:
         self.path = path
@@ -115,6 +125,9 @@ class _Checked:
 
     def _error(self, message: str) -> SourceError:
         return SourceError(f"{self.path}: {message}")
+
+    def _empty(self, message: str) -> NoRows:
+        return NoRows(f"{self.path}: {message}")
 
     def _choose(self, default: Kind, allowed: tuple[Kind, ...]) -> Kind:
         """Return the kind that the user asked for, if the format can hold it."""
@@ -176,8 +189,28 @@ class RecordSource(_Checked, ABC):
             if len(ids) == size:
                 yield Chunk(ids, self._stack(values), first, offset)
                 first, ids, values = offset, [], []
+        self.n_rows = offset if self.n_rows is None else self.n_rows
         if ids:
             yield Chunk(ids, self._stack(values), first, offset)
+
+    def count(self) -> int:
+        """Return the number of rows, bad and blank ones included; reads them if need be."""
+        if self.n_rows is None:
+            n = 0
+            try:
+                for record in self._records(0):
+                    n = record.row + 1
+            except SourceError:
+                if not self.options.skip_bad:
+                    raise
+            self.n_rows = n
+        return self.n_rows
+
+    def reaches(self, row: int) -> bool:
+        """Whether there is a row of this number; reads no further than that."""
+        if self.n_rows is not None:
+            return row < self.n_rows
+        return next(self._records(row), None) is not None
 
     def _parsed(self, start: int) -> Iterator[tuple[int, tuple[Any, Any] | None]]:
         """Yield the offset behind each record, and its id and value unless it is to be skipped."""
@@ -210,7 +243,7 @@ class RecordSource(_Checked, ABC):
             else:
                 if parsed is not None:
                     return parsed[1]
-        raise self._error("wanted at least one record, found none that can be read.")
+        raise self._empty("wanted at least one record, found none that can be read.")
 
 
 class Block(NamedTuple):
@@ -232,6 +265,16 @@ class Block(NamedTuple):
 
 class BlockSource(_Checked, ABC):
     """A source whose rows come as blocks of an array."""
+
+    n_rows: int
+
+    def count(self) -> int:
+        """Return the number of rows, bad and blank ones included."""
+        return self.n_rows
+
+    def reaches(self, row: int) -> bool:
+        """Whether there is a row of this number."""
+        return row < self.n_rows
 
     @abstractmethod
     def _blocks(self, start: int, size: int) -> Iterator[Block]:

@@ -37,6 +37,7 @@ class Delimited(RecordSource):
             features = [j for j in range(len(cells)) if j != self._id_column]
             self._set_features(len(features))
             self._columns = features
+            self.columns = [self._names[j] for j in features] if self._header else None
         self._width = len(cells)
         self._first_parsed(self._records(0))
 
@@ -50,7 +51,7 @@ class Delimited(RecordSource):
             if isinstance(cells, csv.Error):
                 raise self._error(f"line 1: wanted comma-separated values ({cells}).")
             return cells
-        raise self._error("wanted rows of numbers or text, the file is empty.")
+        raise self._empty("wanted rows of numbers or text, the file is empty.")
 
     def _rows(self) -> Iterator[tuple[int, list[str] | csv.Error]]:
         """Yield the last line and the cells of each row of the file, or why it cannot be read."""
@@ -83,7 +84,8 @@ class Delimited(RecordSource):
         if len(cells) != self._width:
             raise RowError(f"wanted {self._width} columns, got {len(cells)}.")
         value = _text(cells[self._columns[0]]) if self.kind == "text" else self._vector(cells)
-        return record.row if self._id_column is None else cells[self._id_column], value
+        number = self.before + record.row
+        return number if self._id_column is None else cells[self._id_column], value
 
     def _vector(self, cells: list[str]) -> Array:
         try:

@@ -65,7 +65,7 @@ class JsonLines(RecordSource):
             )
         value = fields[name]
         parsed = _text(value, name) if self.kind == "text" else self._vector(value, name)
-        return fields.get(self.options.id_field, record.line), parsed
+        return fields.get(self.options.id_field, self.before + record.line), parsed
 
     def _vector(self, value: Any, name: str) -> Array:
         vector = _numbers(value, name)

@@ -21,17 +21,15 @@ class Parquet(BlockSource):
     row's id is its index from 0.
     """
 
-    n_rows: int
     n_features: int
 
     def __init__(self, path: str, options: Options) -> None:
         super().__init__(path, options)
-        self._arrow = _import("pyarrow")
-        self._file = self._open()
-        names = self._file.schema_arrow.names
-        self.n_rows = self._file.metadata.num_rows
+        file = self._open()
+        names = file.schema_arrow.names
+        self.n_rows = file.metadata.num_rows
         if self.n_rows == 0:
-            raise self._error("wanted at least one row, the file has none.")
+            raise self._empty("wanted at least one row, the file has none.")
         self._id = [options.id_field] if options.id_field in names else []
         if options.text_field in names:
             self.kind = self._choose("text", ("text",))
@@ -42,21 +40,23 @@ class Parquet(BlockSource):
         self._columns = (
             [options.vector_field] if self._lists else [n for n in names if n not in self._id]
         )
-        self._check_numeric()
-        self._set_features(self._list_width() if self._lists else len(self._columns))
+        self.columns = None if self._lists else self._columns
+        self._check_numeric(file.schema_arrow)
+        self._set_features(self._list_width(file) if self._lists else len(self._columns))
 
     def _open(self) -> Any:
+        arrow = _import("pyarrow")
         try:
             return _import("pyarrow.parquet").ParquetFile(self.path)
         except FileNotFoundError as error:
             raise self._error("there is no such file.") from error
-        except (self._arrow.ArrowException, OSError) as error:
+        except (arrow.ArrowException, OSError) as error:
             raise self._error(f"wanted a whole Parquet file ({error}).") from error
 
-    def _check_numeric(self) -> None:
-        types = self._arrow.types
+    def _check_numeric(self, schema: Any) -> None:
+        types = _import("pyarrow.types")
         for name in self._columns:
-            found = self._file.schema_arrow.field(name).type
+            found = schema.field(name).type
             if self._lists and (types.is_list(found) or types.is_fixed_size_list(found)):
                 found = found.value_type
             elif self._lists:
@@ -64,22 +64,23 @@ class Parquet(BlockSource):
             if not (types.is_integer(found) or types.is_floating(found)):
                 raise self._error(f"wanted numbers in column {name!r}, got {found}.")
 
-    def _list_width(self) -> int:
+    def _list_width(self, file: Any) -> int:
         """Return the length of the first list that is there."""
-        for batch in self._file.iter_batches(batch_size=256, columns=self._columns):
+        for batch in file.iter_batches(batch_size=256, columns=self._columns):
             for length in _lengths(batch.column(0)):
                 if length >= 0:
                     return int(length)
         raise self._error(f"wanted vectors in column {self._columns[0]!r}, all are null.")
 
     def _blocks(self, start: int, size: int) -> Iterator[Block]:
-        groups = [self._file.metadata.row_group(g) for g in range(self._file.num_row_groups)]
+        file = self._open()
+        groups = [file.metadata.row_group(g) for g in range(file.num_row_groups)]
         ends = np.cumsum([group.num_rows for group in groups])
         kept = np.flatnonzero(ends > start)  # whole row groups are skipped unread
         if kept.size == 0:
             return
         first = int(ends[kept[0]]) - groups[kept[0]].num_rows
-        batches = self._file.iter_batches(
+        batches = file.iter_batches(
             batch_size=size, row_groups=kept.tolist(), columns=[*self._columns, *self._id]
         )
         for rows in self._aligned(batches, start - first, size):
@@ -91,11 +92,11 @@ class Parquet(BlockSource):
 
         Row groups begin anywhere; blocks must lie where they would without a resume.
         """
-        held = None
+        arrow, held = _import("pyarrow"), None
         for batch in batches:
-            rows = self._arrow.Table.from_batches([batch.slice(min(lead, batch.num_rows))])
+            rows = arrow.Table.from_batches([batch.slice(min(lead, batch.num_rows))])
             lead -= batch.num_rows - rows.num_rows
-            held = rows if held is None else self._arrow.concat_tables([held, rows])
+            held = rows if held is None else arrow.concat_tables([held, rows])
             while held.num_rows >= size:
                 yield _one_batch(held.slice(0, size))
                 held = held.slice(size)
@@ -103,7 +104,7 @@ class Parquet(BlockSource):
             yield _one_batch(held)
 
     def _block(self, first: int, batch: Any) -> Block:
-        ids = list(range(first, first + batch.num_rows))
+        ids = list(range(self.before + first, self.before + first + batch.num_rows))
         if self._id:
             ids = batch.column(self._id[0]).to_pylist()
         if self.kind == "text":
@@ -119,7 +120,7 @@ class Parquet(BlockSource):
         lengths = _lengths(column)
         right = lengths == self.n_features
         X = np.zeros((len(lengths), self.n_features))
-        lists = column.filter(self._arrow.array(right))
+        lists = column.filter(_import("pyarrow").array(right))
         X[right] = _floats(lists.flatten()).reshape(-1, self.n_features)
         faults = {
             int(i): f"wanted {self.n_features} numbers, got {max(lengths[i], 0)}."

@@ -1,6 +1,6 @@
 """The svmlight / libsvm format: a label, then pairs "index:value"."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -29,9 +29,19 @@ class SvmLight(RecordSource):
         self._lines = FileLines(path)
         self.n_rows, lowest, highest = self._scan()
         if highest < 0:
-            raise self._error('wanted lines "label index:value ...", found no features.')
+            refuse = self._error if self.n_rows else self._empty
+            raise refuse('wanted lines "label index:value ...", found no features.')
         self._base = min(lowest, 1)
         self.n_features = options.n_features or highest + 1 - self._base
+
+    @staticmethod
+    def align(sources: Sequence["SvmLight"]) -> None:
+        """Let parts of the same rows, each of which names few indices, mean the same columns."""
+        base = min(source._base for source in sources)
+        highest = max(source.n_features + source._base for source in sources)
+        for source in sources:
+            source._base = base
+            source.n_features = source.options.n_features or highest - base
 
     def _scan(self) -> tuple[int, int, int]:
         """Return the number of lines, the lowest and the highest index; bad lines come later."""
@@ -65,7 +75,7 @@ class SvmLight(RecordSource):
                 f"wanted indices up to {self.n_features - 1 + self._base}, "
                 f"got {columns[outside][0] + self._base}."
             )
-        return record.line, (columns, self._checked(columns, np.array(values)))
+        return self.before + record.line, (columns, self._checked(columns, np.array(values)))
 
     def _checked(self, columns: Array, values: Array) -> Array:
         complaint = fault(values, columns + self._base, self.kind)

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from evermix._xp import Array
 
-__all__ = ["fault", "faulty_rows", "kept_rows", "stack_dense", "stack_sparse"]
+__all__ = ["fault", "faulty_rows", "kept_rows", "stack", "stack_dense", "stack_sparse"]
 
 
 def fault(values: Array, columns: Sequence[Any] | Array, kind: str) -> str | None:
@@ -30,6 +30,13 @@ def faulty_rows(X: Any, kind: str) -> dict[int, str]:
 def kept_rows(X: Any, rows: list[int]) -> Any:
     """Return these rows of X, whatever it is."""
     return [X[i] for i in rows] if isinstance(X, list) else X[rows]
+
+
+def stack(parts: Sequence[Any]) -> Any:
+    """Return the X of several chunks as one."""
+    if isinstance(parts[0], list):
+        return [text for part in parts for text in part]
+    return np.vstack(parts) if isinstance(parts[0], np.ndarray) else sparse.vstack(parts, "csr")
 
 
 def stack_dense(rows: list[Array], kind: str) -> Any:

@@ -1,0 +1,193 @@
+"""Several files as one source: which they are, and their rows one after another."""
+
+import glob
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from evermix.io.sources.base import BlockSource, Chunk, Kind, RecordSource, SourceError
+from evermix.io.sources.svmlight import SvmLight
+from evermix.io.sources.values import stack
+
+__all__ = ["Mark", "Several", "joined", "listed", "names_several"]
+
+
+class Mark(NamedTuple):
+    """A file of which rows were read: its path, its bytes, and its rows if all were read."""
+
+    path: str
+    size: int
+    rows: int | None
+
+
+class Several:
+    """Files of the same kind and with the same columns, read one after another as one source.
+
+    Offsets, and the numbers of rows without an id, count through all files. Chunks are cut as if
+    the rows stood in one file.
+
+    Parameters
+    ----------
+    sources : sequence of sources
+        One for each file, at least one.
+    """
+
+    def __init__(self, sources: Sequence[RecordSource | BlockSource]) -> None:
+        of_svmlight = [source for source in sources if isinstance(source, SvmLight)]
+        if of_svmlight:
+            SvmLight.align(of_svmlight)
+        first = sources[0]
+        for source in sources:
+            _check_alike(first, source)
+        self.sources = list(sources)
+        self.kind: Kind = first.kind
+        self.n_features = first.n_features
+        self.complaints: list[str] = []
+        for source in sources:
+            source.complaints = self.complaints  # the first few of all files
+        # Where files begin that were read from, and the bytes of those that were read to the end.
+        self._starts: dict[int, int] = {}
+        self._sizes: dict[int, int] = {}
+
+    @property
+    def n_rows(self) -> int | None:
+        """Number of rows, bad and blank ones included; None until a full read has told."""
+        known = [source.n_rows for source in self.sources if source.n_rows is not None]
+        return sum(known) if len(known) == len(self.sources) else None
+
+    @property
+    def bad(self) -> int:
+        """Number of rows that were bad and skipped so far."""
+        return sum(source.bad for source in self.sources)
+
+    def chunks(self, start: int, size: int) -> Iterator[Chunk]:
+        """Yield the rows from ``start`` on, at most ``size`` at a time; no chunk is empty."""
+        number, before = self._place(start)
+        at, first, held = start - before, start, list[Chunk]()
+        while number < len(self.sources):
+            source = self.sources[number]
+            source.before = self._starts[number] = before
+            room = size - sum(len(chunk.ids) for chunk in held)
+            for chunk in source.chunks(at, room):
+                at = chunk.offset
+                held.append(chunk._replace(first=first, offset=before + at))
+                if len(chunk.ids) < room and at >= source.count():
+                    continue  # the next file fills it up
+                yield joined(held)
+                first, held = before + at, []
+                if room < size:
+                    break
+            else:
+                self._sizes[number] = os.path.getsize(source.path)
+                number, before, at = number + 1, before + source.count(), 0
+        if held:
+            yield joined(held)
+
+    def marks(self, offset: int) -> list[Mark]:
+        """Return the files of the first ``offset`` rows, which were read, to be known again."""
+        last = max(number for number, start in self._starts.items() if start < offset)
+        marks = []
+        for number, source in enumerate(self.sources[: last + 1]):
+            size = self._sizes.get(number) if number < last else None
+            size = os.path.getsize(source.path) if size is None else size
+            marks.append(Mark(source.path, size, source.count() if number < last else None))
+        return marks
+
+    def recall(self, marks: Sequence[Mark]) -> None:
+        """Go on with files of which rows were read before, or raise SourceError if they changed.
+
+        The last of them may have grown.
+        """
+        for number, mark in enumerate(marks):
+            source = self.sources[number] if number < len(self.sources) else None
+            if source is None or source.path != mark.path:
+                found = "nothing" if source is None else source.path
+                raise SourceError(
+                    f"rows of {mark.path} were read already, in its place there is now {found}. "
+                    f"Files may be added behind the last one only. {_REMEDY}"
+                )
+            size = os.path.getsize(mark.path)
+            if size < mark.size or (size > mark.size and mark is not marks[-1]):
+                raise SourceError(
+                    f"{mark.path}: its rows were read already, when it had {mark.size:,} bytes; "
+                    f"now it has {size:,}. {_REMEDY}"
+                )
+            if mark.rows is not None:
+                source.n_rows, self._sizes[number] = mark.rows, mark.size
+
+    def _place(self, row: int) -> tuple[int, int]:
+        """Return the number of the file that holds a row, and the rows of the files before it."""
+        before = 0
+        for number, source in enumerate(self.sources[:-1]):
+            if source.reaches(row - before):
+                return number, before
+            before += source.count()
+        return len(self.sources) - 1, before
+
+
+_REMEDY = "Put the old files back, or begin anew (on the command line: --overwrite)."
+
+
+def joined(chunks: Sequence[Chunk]) -> Chunk:
+    """Return consecutive chunks, at least one, as one."""
+    if len(chunks) == 1:
+        return chunks[0]
+    ids = [name for chunk in chunks for name in chunk.ids]
+    return Chunk(ids, stack([chunk.X for chunk in chunks]), chunks[0].first, chunks[-1].offset)
+
+
+def names_several(path: str) -> bool:
+    """Whether a path stands for files rather than for one: a folder, or a pattern."""
+    return os.path.isdir(path) or (_is_pattern(path) and not os.path.exists(path))
+
+
+def listed(paths: Iterable[str]) -> list[str]:
+    """Return the files that paths stand for; those of a folder or a pattern sorted by name."""
+    files: list[str] = []
+    for path in paths:
+        if path == "-":
+            raise SourceError("standard input (-) cannot be one of several sources.")
+        if os.path.isdir(path):
+            files += _in_folder(path)
+        elif names_several(path):
+            matches = sorted(filter(os.path.isfile, glob.glob(path, recursive=True)))
+            if not matches:
+                raise SourceError(f"{path}: no file matches this pattern.")
+            files += matches
+        else:
+            files.append(path)
+    return files
+
+
+def _is_pattern(path: str) -> bool:
+    return any(sign in path for sign in "*?[")
+
+
+def _in_folder(folder: str) -> list[str]:
+    """Return the files of a folder; names that begin with . or _ are notes of other programs."""
+    names = [name for name in sorted(os.listdir(folder)) if not name.startswith((".", "_"))]
+    files = [os.path.join(folder, name) for name in names]
+    if not files:
+        raise SourceError(f"{folder}: wanted files in this folder, it holds none.")
+    for path in filter(os.path.isdir, files):
+        raise SourceError(
+            f"{folder}: wanted files in this folder, {os.path.basename(path)} is a folder too. "
+            f"Name them by a pattern, such as '{os.path.join(folder, '**', '*.parquet')}'."
+        )
+    return files
+
+
+def _check_alike(first: RecordSource | BlockSource, other: RecordSource | BlockSource) -> None:
+    """Raise SourceError unless the rows of two files can follow each other."""
+
+    def refuse(wanted: object, got: object) -> None:
+        if wanted != got:
+            raise SourceError(
+                f"{other.path}: wanted {wanted} as in {first.path}, got {got}. All files of a "
+                "source must hold rows of the same kind with the same columns."
+            )
+
+    refuse(first.kind, other.kind)
+    refuse(f"{first.n_features} features", f"{other.n_features} features")
+    if first.columns is not None and other.columns is not None:
+        refuse(f"the columns {first.columns}", f"the columns {other.columns}")

@@ -1,0 +1,162 @@
+"""Commands over several files: as over one, and a stream goes on where it was killed."""
+
+import json
+import os
+import shutil
+import signal
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+from typer.testing import CliRunner
+
+from evermix.cli import app
+
+if os.name == "posix":
+    import children
+
+ROWS = 1500
+FILES = ["--out", "out.jsonl", "--checkpoint", "model.evermix", "--trace", "trace.jsonl"]
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(ROWS, 2)) + RNG.choice([-9.0, 9.0], size=(ROWS, 1))
+
+
+def evermix(*arguments, status=0):
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert result.exit_code == status, result.output
+    return result
+
+
+def fails(*arguments):
+    said = evermix(*arguments, status=1).stderr.strip()
+    assert said.startswith("evermix: error: ") and len(said.splitlines()) == 1
+    return said
+
+
+def save(path, rows):
+    parquet.write_table(pa.table({"x": rows[:, 0], "y": rows[:, 1]}), path)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A working directory with points in one file, and in three."""
+    np.save(tmp_path / "points.npy", X)
+    (tmp_path / "parts").mkdir()
+    for number, rows in enumerate(np.split(X, [600, 1100])):
+        save(tmp_path / "parts" / f"{number}.parquet", rows)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def written(*arguments):
+    evermix(*arguments, "--out", "out.jsonl", "--overwrite", "--checkpoint", "m.evermix")
+    return Path("out.jsonl").read_text()
+
+
+@pytest.mark.parametrize("command", [["stream", "--batch", 70], ["fit", "--laps", 2]])
+def test_folders_patterns_and_lists_give_what_the_whole_gives(folder, command):
+    name, *options = command
+    whole = written(name, "points.npy", *options)
+    files = [f"parts/{number}.parquet" for number in range(3)]
+    for sources in (["parts"], ["parts/*.parquet"], files):
+        assert written(name, *sources, *options) == whole
+    shown = evermix("info", "m.evermix").stdout
+    assert "0.parquet, " in shown and json.loads(whole.splitlines()[-1])["id"] == ROWS - 1
+    predicted = [evermix("predict", "m.evermix", source).stdout for source in ("parts", *files)]
+    assert predicted[0].splitlines()[:600] == predicted[1].splitlines()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
+@pytest.mark.parametrize("kind", ["parquet", "texts"])
+def test_kills_change_nothing(tmp_path, kind):
+    """A stream over parts, killed at random moments and resumed each time."""
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    if kind == "parquet":
+        for number, rows in enumerate(np.split(X, [600, 640, 1000])):
+            save(parts / f"{number}.parquet", rows)
+    else:
+        children.write_texts(tmp_path / "texts.jsonl", ROWS)
+        lines = (tmp_path / "texts.jsonl").read_text().splitlines(keepends=True)
+        for number in range(3):
+            (parts / f"{number}.jsonl").write_text("".join(lines[500 * number :][:500]))
+    arguments = ["stream", str(parts), "--batch", "30", "--every", "90", "--warmup", "300", *FILES]
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    whole.mkdir()
+    broken.mkdir()
+    assert children.run(whole, *arguments) == 0
+    length = (whole / "out.jsonl").stat().st_size
+    statuses = [
+        children.run(broken, *arguments, "--resume", kill=children.Kill(broken / "out.jsonl", size))
+        for size in (int(0.3 * length), int(0.5 * length), int(0.8 * length))
+    ]
+    assert statuses.count(-signal.SIGKILL) >= 2
+    assert children.run(broken, *arguments, "--resume") == 0
+    children.assert_same_run(whole, broken)
+    assert len(children.lines(broken / "out.jsonl")) == ROWS
+
+
+def test_files_behind_the_last_are_more_rows_of_the_stream(folder):
+    """In a folder, and among arguments, as a shell lists them."""
+    whole = written("stream", "parts")
+    shutil.move("parts/2.parquet", "later.parquet")
+    for sources in (["parts"], ["parts/0.parquet", "parts/1.parquet"]):
+        written("stream", *sources)
+        shutil.copy("later.parquet", "parts/2.parquet")
+        more = sources if sources == ["parts"] else [*sources, "parts/2.parquet"]
+        evermix("stream", *more, "--checkpoint", "m.evermix", "--resume")
+        assert Path("out.jsonl").read_text() == whole
+        assert "nothing new" in (
+            evermix("stream", *more, "--checkpoint", "m.evermix", "--resume").stderr
+        )
+        os.remove("parts/2.parquet")
+
+
+def test_files_that_changed_before_the_place_to_go_on_are_told(folder):
+    resumed = ["stream", "parts", "--checkpoint", "m.evermix", "--resume"]
+    written("stream", "parts", "--limit", 1050)
+    before = Path("out.jsonl").read_text()
+    shutil.copy("parts/1.parquet", "parts/0a.parquet")
+    assert "in its place there is now" in fails(*resumed)
+    os.remove("parts/0a.parquet")
+    save("parts/0.parquet", X[:500])
+    assert "0.parquet: its rows were read already, when it had" in fails(*resumed)
+    assert "SOURCE cannot change" in fails(
+        "stream", "parts/1.parquet", "parts", "--checkpoint", "m.evermix", "--resume"
+    )
+    assert Path("out.jsonl").read_text() == before
+
+
+def test_a_fit_knows_its_rows_again(folder):
+    written("fit", "parts", "--laps", 1)
+    save("parts/3.parquet", X[:5])
+    said = fails("fit", "parts", "--checkpoint", "m.evermix", "--resume", "--laps", 2)
+    assert "these are not the rows" in said and "parts: " in said
+
+
+def test_files_that_are_written_are_not_read(folder):
+    """Nothing that a run writes may be one of its sources when it goes on."""
+    assert "--out must be different" in fails("stream", "parts", "--out", "parts/out.parquet")
+    options = ["--checkpoint", "m.evermix", "--trace", "./a.jsonl"]
+    assert "--trace must be different" in fails("stream", "*.jsonl", *options)
+    assert "--checkpoint must be different" in fails("stream", ".")
+    written("stream", "points.npy", "--limit", 1000)  # as a shell would list all files, later
+    resumed = ["--checkpoint", "m.evermix", "--resume"]
+    assert "--out must be different" in fails("stream", "points.npy", "out.jsonl", *resumed)
+
+
+def test_the_usual_checkpoint_has_the_name_of_the_folder(folder):
+    for sources in (["parts/"], ["parts/*.parquet"], ["parts/0.parquet", "parts/1.parquet"]):
+        evermix("stream", *sources, "--out", "out.jsonl")
+        os.remove("parts.evermix")
+        os.remove("out.jsonl")
+
+
+def test_standard_input_stands_alone(folder):
+    assert "cannot be one of several" in fails("stream", "points.npy", "-")
+    evermix("stream", "points.npy", "--out", "out.jsonl")
+    line = json.dumps({"vector": X[0].tolist()}) + "\n"
+    result = CliRunner().invoke(app, ["predict", "points.evermix", "-"], input=line)
+    assert len(result.stdout.splitlines()) == 1, result.output
