@@ -2,9 +2,9 @@
 
 ``python -m experiments.scale.patches`` takes 43,200 patches of 8 x 8 from each of 200 photographs
 (BSDS500), without their means, as single-precision numbers on the device, and learns them by
-memoized inference: with births and merges in the first laps, then with merges alone until the bound
-has settled. The model and its prior are those of ``experiments.memoized.patches``. What was seen after every lap, and where the time
-went, goes to ``results/scale/patches.json``.
+memoized inference: with births and merges in the first laps, then with merges alone until the
+bound has settled. The model and its prior are those of ``experiments.memoized.patches``. What was
+seen after every lap, and where the time went, goes to ``results/scale/patches.json``.
 """
 
 import json

@@ -88,7 +88,7 @@ def laps(workers: int, n: int) -> list[dict[str, float]]:
     )
     family = em.Gaussian(0.0, 0.01, D + 2.0, 1.0).candidates(rows(0, 1000))[0]
     model, rng = Model(family, em.DP(1.0)), np.random.default_rng(0)
-    options = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": None}
+    options = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": ":0"}
     with LocalCluster(**options) as cluster, Client(cluster):
         parts = [delayed(rows)(seed, SIZE) for seed in range(n // SIZE)]
         found = ClusterRows(family, parts, lambda some, first: np.asarray(some))

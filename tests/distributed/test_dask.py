@@ -201,7 +201,7 @@ def test_a_worker_that_is_killed_for_its_memory_again_and_again_is_told():
     def rows():
         return np.ones((4_000_000, 20))
 
-    with LocalCluster(1, threads_per_worker=1, memory_limit="600MB", dashboard_address=None) as one:
+    with LocalCluster(1, threads_per_worker=1, memory_limit="600MB", dashboard_address=":0") as one:
         with Client(one), pytest.raises(MemoryError, match="give workers more of it"):
             mixture(em.FullVB(laps=2), "auto").fit(
                 [delayed(X[:10] @ np.ones((3, 20))), delayed(rows)()]
