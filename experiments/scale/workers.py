@@ -12,12 +12,14 @@ the same work. Its seconds are those of
 
 and *waiting* is how long workers are idle on average while the busiest one works.
 
-On paper, a lap of B batches on W workers has B / (W m) steps, each of m batches on every worker:
+On paper, a lap of B batches on W workers has B / (W m) steps, each of m batches on every worker.
+Questions and answers are K F numbers each, whatever an answer sums up; they go through a tree in
+which one place asks at most eight others. So a lap takes
 
-    B / W batches of work + B / (W m) (server + round trip) + 2 B / m times K F numbers to travel,
+    B / W batches of work + B / (W m) {server + levels (round trip + 2 min(W, 8) K F numbers)}.
 
-since every answer is K F numbers, whatever it sums up. Work, server and round trip are measured on
-one worker; the price of a byte is that which explains its transfer. Two workers check the model.
+Work and server are measured on one worker; the price of a byte is that which explains its transfer.
+Two workers check the model.
 """
 
 import argparse
@@ -28,6 +30,7 @@ from typing import Any
 import numpy as np
 
 import evermix as em
+from evermix.distributed.cluster import FAN
 from evermix.engines.run import run_laps
 from evermix.estimators.clustered import ClusterRows
 from evermix.model import Model
@@ -101,15 +104,17 @@ def laps(workers: int, n: int) -> list[dict[str, float]]:
 
 def on_paper(one: dict[str, float], batches: int, workers: int, each: int) -> dict[str, float]:
     """Return what a lap would take on so many workers that visit ``each`` batches in a step."""
-    steps = batches / (workers * each)
-    price = max(one["transfer"] - batches * ROUND_TRIP, 0.0) / (2 * batches * ANSWER)
+    steps, fan, levels = batches / (workers * each), min(workers, FAN), 1
+    while sum(FAN**level for level in range(1, levels + 1)) < workers:
+        levels += 1
+    price = max(one["transfer"] / batches - ROUND_TRIP, 0.0) / (2 * ANSWER)
     split = {
         "workers": workers,
         "batches per step": each,
         "compute": one["compute"] / workers,
-        "transfer": steps * ROUND_TRIP + 2 * batches / each * ANSWER * price,
+        "transfer": steps * levels * (ROUND_TRIP + 2 * fan * ANSWER * price),
         "server": steps * one["server"] / batches,
-        "GB": 2 * batches / each * ANSWER / 1e9,
+        "GB here": 2 * steps * fan * ANSWER / 1e9,
     }
     total = split["compute"] + split["transfer"] + split["server"]
     return split | {"lap": total, "speed-up": one["lap"] / total}
