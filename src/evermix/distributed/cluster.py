@@ -304,7 +304,7 @@ class _Question:
     task: Task[Any]
     asked: list[tuple[_Held, list[int]]]
     reply: Any = None
-    failed: RuntimeError | None = None
+    failed: Exception | None = None
     glitches: int = 0
 
     def ask(self) -> None:
@@ -313,7 +313,7 @@ class _Question:
         part, self.reply, self.failed = self.task.part(tree.every_key()), None, None
         try:
             self.reply = tree.actor.do(self.number, tree, part)
-        except RuntimeError as error:  # it is known to be lost
+        except (RuntimeError, ValueError) as error:  # it is known to be lost
             self.failed = error
 
     def wait(self, client: Any) -> Answer:

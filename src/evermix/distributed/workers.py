@@ -99,5 +99,5 @@ def is_loss(error: BaseException) -> bool:
     return (
         isinstance(error, CommClosedError)
         or (isinstance(error, OSError) and LOST in told)
-        or (isinstance(error, RuntimeError) and "holding Actor was lost" in told)
+        or (isinstance(error, RuntimeError | ValueError) and "holding Actor was lost" in told)
     )
