@@ -36,6 +36,14 @@ def client():
         yield client
 
 
+@pytest.fixture
+def mortals():
+    """A client of workers that may be killed: they do not always come back."""
+    with cluster_client(None) as client:
+        workers_of(client, 2)
+        yield client
+
+
 def mixture(engine, family=FAMILY, prior=None):
     return em.Mixture(family, em.DP(1.0) if prior is None else prior, engine, random_state=0)
 
@@ -126,15 +134,13 @@ def killing(client, steps):
 
 
 @pytest.mark.parametrize("name", ["memoized", "full", "ep"])
-def test_a_worker_killed_in_the_middle_of_a_lap_changes_nothing(client, name):
+def test_a_worker_killed_in_the_middle_of_a_lap_changes_nothing(mortals, name):
     engine = ENGINES[name]
     prior = em.NGGP() if name == "ep" else None
     steps = (2,) if name == "full" else (9,)
-    workers_of(client, 2)
     ours = mixture(engine, prior=prior)
-    ours.fit(da.from_array(X, chunks=(300, 3)), observers=[killing(client, steps)])
+    ours.fit(da.from_array(X, chunks=(300, 3)), observers=[killing(mortals, steps)])
     assert_same(ours, mixture(engine, prior=prior).fit(X))
-    workers_of(client, 2)
 
 
 def test_a_saved_fit_goes_on_there_and_here(client, tmp_path):
@@ -227,11 +233,10 @@ def test_a_scheduler_that_does_not_answer_is_told(monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["memoized", "full", "ep"])
-def test_answers_are_joined_in_a_tree(client, name, monkeypatch):
+def test_answers_are_joined_in_a_tree(mortals, name, monkeypatch):
     """Here a chain: one holder asks the next; and a lost one is replaced below as well."""
     monkeypatch.setattr("evermix.distributed.cluster.FAN", 1)
     engine, prior = ENGINES[name], em.NGGP() if name == "ep" else None
-    workers_of(client, 2)
     ours, steps = mixture(engine, prior=prior), (2,) if name == "full" else (9,)
-    ours.fit(da.from_array(X, chunks=(300, 3)), observers=[killing(client, steps)])
+    ours.fit(da.from_array(X, chunks=(300, 3)), observers=[killing(mortals, steps)])
     assert_same(ours, mixture(engine, prior=prior).fit(X))
