@@ -7,6 +7,7 @@ runs where the batch is, and join the answers. So the same engine runs on one ma
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -161,14 +162,17 @@ def blocks(n: int, count: int) -> list[Array]:
     return np.array_split(np.arange(n), count)
 
 
+@lru_cache(maxsize=16)
 def interleaved(n: int, count: int) -> Array:
     """Return the numbers 0..n-1, one of each of so many runs, then the next of each, and so on.
 
-    So batches that are visited together can be in different places.
+    So batches that are visited together can be in different places. The array is only to be read.
     """
     runs = blocks(n, count)
-    order = [run[at] for at in range(len(runs[0])) for run in runs if at < len(run)]
-    return np.array(order, dtype=np.int64)
+    place = np.concatenate([np.arange(len(run)) for run in runs])
+    order = np.lexsort((np.arange(n), place))
+    order.flags.writeable = False
+    return order
 
 
 @dataclass(frozen=True)

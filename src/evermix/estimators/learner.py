@@ -299,16 +299,21 @@ class Learner(BaseEstimator):  # type: ignore[misc]
             for values, part in zip(results, told, strict=True):
                 values[some] = part
 
+        visited: set[int] = set()  # since it was last told
+
         def tell() -> None:
-            for key, told in shards.do(Tell(), range(len(shards))).items():
+            for key, told in shards.do(Tell(), sorted(visited)).items():
                 put(key, told)
+            visited.clear()
             shards.bring_home(self._state.memo)
 
         def remember(state: State, info: Info) -> None:
             order = engine.order(state, len(shards))
+            keys = order[state.at - info.batches : state.at].tolist()
+            visited.update(keys if info.rows else range(len(shards)))  # laps may end with a look
             if info.results is not None:
                 first = 0
-                for key in order[state.at - info.batches : state.at].tolist():
+                for key in keys:
                     some = slice(first, first + len(shards.weights_of(key)))
                     put(key, RowResults(*(values[some] for values in info.results)))
                     first = some.stop
