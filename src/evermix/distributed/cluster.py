@@ -2,7 +2,8 @@
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -12,6 +13,7 @@ from evermix.distributed.collections import Partition
 from evermix.distributed.holder import Answer, Branch, Holder, Load
 from evermix.distributed.workers import (
     ADVICE,
+    LOOK,
     address_of,
     is_loss,
     reply_of,
@@ -168,10 +170,14 @@ class ClusterShards(Shards):
                 asked.append((held, mine))
         # Those after the first few are asked by others, and others join their answers.
         each = [asked[root::FAN] for root in range(min(FAN, len(asked)))]
-        questions = [_Question(self._number, task, some) for some in each]
-        for question in questions:
-            question.ask()
-        answers = [self._answer(question) for question in questions]
+        if len({held.worker for held, _ in asked}) < len(asked):  # see _Question.ask
+            each = [[one] for one in asked]
+        try:
+            answers = self._answers([_Question(self._number, task, some) for some in each])
+        except BaseException:
+            if task.writes:  # all, or nothing
+                self._undo(asked)
+            raise
         if task.writes:
             self._note(task, set(wanted))
         value = task.joined(answer.value for answer in answers)
@@ -184,8 +190,9 @@ class ClusterShards(Shards):
 
     def bring_home(self, memo: dict[str, Record]) -> None:
         """Put what is remembered of batches into a memo.   Consumes: memo."""
-        records = self.do(Remembered(), range(len(self)))
-        memo |= records
+        for held in self._held:
+            records = self.do(Remembered(), held.load.keys)
+            memo |= records
 
     def release(self) -> None:
         """Let the workers forget everything."""
@@ -230,7 +237,7 @@ class ClusterShards(Shards):
         while held.actor is None:
             try:
                 actor = result_of(self._client, held.future)
-                held.worker = address_of(actor)
+                held.worker = address_of(self._client, held.future)
                 for number, done in enumerate(self._log):
                     mine = sorted(done.keys.intersection(held.load.keys))
                     if mine:
@@ -243,6 +250,17 @@ class ClusterShards(Shards):
                     raise
                 self._lose(held, error)
 
+    def _answers(self, questions: "list[_Question]") -> list[Answer]:
+        for question in questions:
+            question.ask()
+        return [self._answer(question) for question in questions]
+
+    def _undo(self, asked: list[tuple[_Held, list[int]]]) -> None:
+        """Let holders forget what the last task wrote, those that can be reached."""
+        for held, _ in asked:
+            with suppress(Exception):
+                held.actor.undo(self._number).result(timeout=LOOK)
+
     def _answer(self, question: "_Question") -> Answer:
         """Wait for an answer; if a holder is lost, ask again, with another in its place."""
         while True:
@@ -254,7 +272,7 @@ class ClusterShards(Shards):
                 if not is_loss(error):
                     raise
                 self._mend(question, error)
-                question.ask()
+                question.ask(directly=True)
             else:
                 for held, _ in question.asked:
                     held.losses = 0
@@ -303,16 +321,23 @@ class _Question:
     number: int
     task: Task[Any]
     asked: list[tuple[_Held, list[int]]]
-    reply: Any = None
+    replies: list[tuple[Any, list[str]]] = field(default_factory=list)
     failed: Exception | None = None
     glitches: int = 0
 
-    def ask(self) -> None:
-        """Send it, once more if need be."""
-        tree = _tree([Branch(held.actor, held.worker, keys) for held, keys in self.asked])
-        part, self.reply, self.failed = self.task.part(tree.every_key()), None, None
+    def ask(self, directly: bool = False) -> None:
+        """Send it; directly to every holder, once one of them has been lost.
+
+        A worker does one thing at a time. Of two holders on the same one, the first could wait for
+        ever for what is below it, if that waits for the second.
+        """
+        branches = [Branch(held.actor, held.worker, keys) for held, keys in self.asked]
+        self.replies, self.failed = [], None
         try:
-            self.reply = tree.actor.do(self.number, tree, part)
+            for branch in branches if directly else [_tree(branches)]:
+                part = self.task.part(branch.every_key())
+                reply = branch.actor.do(self.number, branch, part)
+                self.replies.append((reply, branch.every_address()))
         except (RuntimeError, ValueError) as error:  # it is known to be lost
             self.failed = error
 
@@ -320,8 +345,9 @@ class _Question:
         """Return the answer, or raise what came in its place."""
         if self.failed is not None:
             raise self.failed
-        answer: Answer = reply_of(client, self.reply, [held.worker for held, _ in self.asked])
-        return answer
+        answers = [reply_of(client, *reply) for reply in self.replies]
+        seconds = [some for answer in answers for some in answer.seconds]
+        return Answer(self.task.joined(answer.value for answer in answers), seconds)
 
 
 def _tree(branches: list[Branch]) -> Branch:

@@ -102,7 +102,9 @@ def one_by_one(X: Any) -> Chunks:
 
 def in_memory(X: Any) -> Any:
     """Return all rows of a collection."""
-    parts = list(computed(partitions(X)))
+    parts = [part for part in computed(partitions(X)) if not isinstance(part, list | tuple)]
+    if not parts:
+        raise ValueError("wanted at least one row, the Dask collection holds none.")
     return parts[0] if len(parts) == 1 else joined(parts)
 
 

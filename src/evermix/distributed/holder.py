@@ -111,7 +111,8 @@ class Holder:
         load = load._replace(weights=np.require(load.weights, requirements=["A", "W"]))
         memo = {key: dict(record) for key, record in records.items()}
         self._shard = Shard(_Rows(joined(rows), load), memo)
-        self._last: tuple[int, Answer | None] = -1, None
+        self._last: tuple[int, Answer | None] = 0, None
+        self._before: tuple[int, dict[str, Record | None]] = 0, {}
 
     def do(self, number: int, tree: Branch, task: Task[Any]) -> Answer:
         """Do something with batches here, let the holders below do it, and join the answers.
@@ -133,17 +134,19 @@ class Holder:
         seconds = [some for answer in answers for some in answer.seconds]
         return Answer(task.joined(answer.value for answer in answers), seconds)
 
-    def address(self) -> str:
-        """Return the address of the worker."""
-        from distributed import get_worker
-
-        return str(get_worker().address)
+    def undo(self, number: int) -> None:
+        """Remember what was remembered before the task with this number."""
+        last, before = self._before
+        if number == last:
+            self._shard.put_back(before)
 
     def _own(self, number: int, task: Task[Any], keys: Sequence[int]) -> Answer:
         """Return the answer of the batches that are here."""
         last, answer = self._last
         if answer is None or number != last:
             began = time.perf_counter()
+            if task.writes:
+                self._before = number, self._shard.records(keys)
             with _blas().limit(limits=_threads()):
                 value = self._shard.do(task, keys)
             answer = Answer(value, [time.perf_counter() - began])

@@ -43,7 +43,8 @@ def lengths_of(client: Any, parts: Sequence[Partition]) -> list[int]:
 
 
 def _length(part: Any) -> int:
-    return int(stacked(part).shape[0])
+    rows = stacked(part)
+    return 0 if isinstance(rows, list | tuple) else int(rows.shape[0])
 
 
 def result_of(client: Any, future: Any) -> Any:
@@ -55,6 +56,8 @@ def result_of(client: Any, future: Any) -> Any:
         try:
             return future.result(timeout=POLL)
         except TimeoutError:
+            if future.status == "error":  # it is the error of the task itself
+                raise
             # Workers that are short of memory begin nothing new, and wait for better times.
             paused = paused + POLL if client.run_on_scheduler(_all_paused) else 0.0
             if paused >= PATIENCE:
@@ -68,12 +71,12 @@ def _all_paused(dask_scheduler: Any) -> bool:
     return bool(states) and all(state == "paused" for state in states)
 
 
-def address_of(actor: Any) -> str:
-    """Return where an actor is; raise OSError if it does not answer."""
-    try:
-        return str(actor.address().result(timeout=PATIENCE))
-    except TimeoutError:
-        raise OSError(LOST) from None
+def address_of(client: Any, future: Any) -> str:
+    """Return where an actor is, as the scheduler knows; raise OSError if it is nowhere."""
+    places = client.who_has([future]).get(future.key)
+    if not places:
+        raise OSError(LOST)
+    return str(next(iter(places)))
 
 
 def reply_of(client: Any, reply: Any, addresses: Iterable[str]) -> Any:
@@ -86,6 +89,8 @@ def reply_of(client: Any, reply: Any, addresses: Iterable[str]) -> Any:
         try:
             return reply.result(timeout=LOOK)
         except TimeoutError:
+            if reply.done():  # it is the error of the task itself
+                raise
             gone = needed - set(client.nthreads())
             if gone:
                 raise OSError(f"{LOST}: {', '.join(sorted(gone))}") from None

@@ -182,8 +182,14 @@ class EP(Filter):
             eta = 1.0 if state.latents["stride"][0] <= UNDAMPED else 0.5
         visits = shards.do(Visit(self, model, snapshot(state), records, eta), keys)
         rounds = state.clock // CHECK_EVERY
-        told = commit(state, [(key, visits[key]) for key in keys])
-        told.dropped += drop(state, state.tally.mass < ep.crumbs(1.0))
+        cap = np.inf if model.max_clusters is None else model.max_clusters
+        told = commit(state, [(key, visits[key]) for key in keys], cap)
+        if any(visits[key].capped for key in keys):
+            warn_once(model, state)
+        if "lightest" not in state.derived:
+            state.derived["lightest"] = _lightest(shards)
+        empty = state.tally.mass < ep.crumbs(state.derived["lightest"])
+        told.dropped += [] if empty.all() else drop(state, empty)
         merges: list[tuple[int, int]] = []
         if state.lap == 0 and state.clock // CHECK_EVERY > rounds:
             told.dropped += prune(state, IDLE)

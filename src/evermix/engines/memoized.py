@@ -7,6 +7,7 @@ Hughes, Sudderth (2013). Memoized online variational inference for Dirichlet pro
 
 import time
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 
 import numpy as np
@@ -176,15 +177,19 @@ class MemoizedVB(Variational):
         Consumes: state.
         """
         began, shards = time.perf_counter(), placed(batches, state.memo)
-        state.memo.pop("start", None)
-        plan, targets = plans.from_record(state.memo.pop("plan", None), state.tally.ids)
+        plan, targets = plans.from_record(state.memo.get("plan"), state.tally.ids)
         sums = shards.do(Totals(), range(len(shards)))
         verdict = judge(model, plan, sums)
-        state.columns["stage"][np.delete(targets, verdict.trials)] += 1  # what has failed
-        change = decide(plan, verdict, sums, state.tally.ids, state.lineage, state.clock)
+        lineage = deepcopy(state.lineage)
+        change = decide(plan, verdict, sums, state.tally.ids, lineage, state.clock)
         # Pairs that have lost will lose again at rest, so no fit need wait for them.
         lost = NO_PLAN.pairs if verdict.gains else state.tally.ids[plan.pairs]
-        self._make(model, state, change, shards)
+        after = shards.do(Make(change, self.spill), range(len(shards)))
+        state.lineage = lineage  # nothing was changed here before all batches had changed
+        state.columns["stage"][np.delete(targets, verdict.trials)] += 1  # what has failed
+        for name in ("start", "plan"):
+            state.memo.pop(name, None)
+        self._make(model, state, change, after)
         bound = self.bound(model, state)
         state.latents["bound"][:] = bound, state.latents["bound"][0]
         self._plan(model, state, shards, rng, lost)
@@ -237,9 +242,8 @@ class MemoizedVB(Variational):
 
     # ---- moves -----------------------------------------------------------------------------
 
-    def _make(self, model: Model, state: State, change: Change, shards: Shards) -> None:
-        """Make moves in every record, and sum all records anew: no drift.   Consumes: state."""
-        sums = shards.do(Make(change, self.spill), range(len(shards)))
+    def _make(self, model: Model, state: State, change: Change, sums: Record) -> None:
+        """Put the sums of all records after moves into the state: no drift.   Consumes: state."""
         stats, extras = model.family.from_features(sums["sums"]), {"entropy": sums["entropy"]}
         state.tally = Tally.of(change.ids, sums["mass"], stats, extras, state.tally.layout)
         for name, column in state.columns.items():

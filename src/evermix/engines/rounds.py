@@ -5,10 +5,11 @@ gives back is by how much the sums of its sites have changed. Sites are sums tha
 negative, so these changes can be added up whichever batches they come from; and where nothing
 changes any more, rounds of one batch and of many agree.
 
-Clusters that several batches open for the same rows are fused when the round is over. Hyper
-weights (omega, the expected number of clusters) follow from the sums, wherever they are needed.
+Clusters that several batches open for the same rows are joined as all others are. Hyper weights
+(omega, the expected number of clusters) follow from the sums, wherever they are needed.
 """
 
+import warnings
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -18,10 +19,10 @@ import numpy as np
 from scipy import sparse
 
 from evermix._xp import Array
-from evermix.engines.base import Batch, RowResults
+from evermix.engines.base import Batch, CapacityWarning, RowResults
 from evermix.engines.shards import Shard, Task
-from evermix.engines.sites import no_sites, summed, to_record, to_sites
-from evermix.kernels.ep import Sites
+from evermix.engines.sites import summed, to_record, to_sites
+from evermix.kernels.ep import RESIDUE, Sites
 from evermix.model import Model
 from evermix.state import ALIVE, Lineage, Record, State
 from evermix.tally import Tally
@@ -48,6 +49,8 @@ class Visited(NamedTuple):
         As the latent of that name.
     ticks : int
         Rows of positive weight that it learnt.
+    capped : bool
+        Whether it wanted more clusters than there may be.
     """
 
     record: Record
@@ -56,6 +59,7 @@ class Visited(NamedTuple):
     results: RowResults
     progress: Array
     ticks: int
+    capped: bool
 
 
 def snapshot(state: State) -> State:
@@ -103,7 +107,9 @@ class Visit(Task[dict[int, Visited]]):
         if old is not None:
             state.memo[str(key)] = dict(old)
         rng = np.random.default_rng([state.latents["seed"][0], state.lap, key])
-        state, info = engine.step(self.model, state, batch, rng)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CapacityWarning)  # told where the clusters are counted
+            state, info = engine.step(self.model, state, batch, rng)
         record, results = state.memo[str(key)], info.results
         assert results is not None
         name = self._names(state)
@@ -114,8 +120,8 @@ class Visit(Task[dict[int, Visited]]):
         record |= to_record(sites)
         change, orphaned = self._change(batch, old, record, int(name.max(initial=-1)) + 1)
         results, ticks = results._replace(labels=labels), state.clock - self.state.clock
-        progress = state.latents["progress"]
-        return {key: Visited(record, change, orphaned, results, progress, ticks)}
+        progress, capped = state.latents["progress"], bool(state.latents["capped"][0])
+        return {key: Visited(record, change, orphaned, results, progress, ticks, capped)}
 
     def joined(self, answers: Iterable[dict[int, Visited]]) -> dict[int, Visited]:
         """Return what all batches give back."""
@@ -164,17 +170,24 @@ class Told:
     learnt: float  # log predictive density of the rows that are learnt
 
 
-def commit(state: State, visits: Sequence[tuple[int, Visited]]) -> Told:
-    """Add what batches, by key, have given back to the clusters.   Consumes: state."""
+def commit(state: State, visits: Sequence[tuple[int, Visited]], cap: float = np.inf) -> Told:
+    """Add what batches, by key, have given back to the clusters.   Consumes: state.
+
+    Clusters beyond the cap are not opened: what belongs to them comes back with the next visit.
+    """
     known, births, results = state.lineage.next_id, [], []
     progress, before = state.latents["progress"], state.latents["progress"].copy()
     largest = 0.0
     for key, visited in visits:
         change, told = visited.change, visited.results
         count = int(np.count_nonzero(change.ids >= known))
-        names = [state.lineage.birth(state.clock) for _ in range(count)]
-        name = np.append(np.arange(known), names + [-1]).astype(np.int64)
+        room = int(max(min(count, cap - state.tally.K), 0))
+        names = [state.lineage.birth(state.clock) for _ in range(room)]
+        name = np.append(np.arange(known), names + [-1] * (count - room + 1)).astype(np.int64)
         change.ids[:] = name[change.ids]
+        refused = change.ids < 0
+        state.latents["dropped"] += change.mass[refused].sum()
+        change = change.take(~refused)
         results.append(told._replace(labels=name[told.labels]))
         record = visited.record
         record["ids"] = name[record["ids"]].astype(np.int32)
@@ -200,7 +213,8 @@ def _add(state: State, change: Tally) -> None:
     tally.mass[rows] = np.maximum(tally.mass[rows] + change.mass, 0.0)
     tally.stats[rows] += change.stats
     hard, log_empty = tally.extras["hard"], tally.extras["log_empty"]
-    hard[rows] = np.maximum(hard[rows] + change.extras["hard"], 0.0)
+    hard[rows] += change.extras["hard"]
+    hard[hard < RESIDUE] = 0.0
     log_empty[rows] = np.minimum(log_empty[rows] + change.extras["log_empty"], 0.0)
     state.columns["last_seen"][rows] = state.clock
 
@@ -248,7 +262,7 @@ class SumSites(Task[tuple[Tally, float]]):
 
 def damped(old: Sites, new: Sites, lineage: Lineage, damping: float) -> Sites:
     """Return sites between the old and the new ones; rows that had none get the new ones."""
-    ids = max(int(some.ids.max(initial=-1)) for some in (old, new)) + 1
+    ids = max(lineage.next_id, int(new.ids.max(initial=-1)) + 1)
     before, after = (_matrix(some, lineage, ids) for some in (old, new))
     share = np.where(old.end > old.begin, damping, 1.0)
     mixed = sparse.csr_array(
@@ -273,16 +287,5 @@ def _matrix(sites: Sites, lineage: Lineage, n_ids: int) -> sparse.csr_array:
 
 
 def _renamed(sites: Sites, name: Array) -> Sites:
-    """Return sites by other ids; entries of clusters without one are left out."""
-    ids = name[sites.ids]
-    if not np.any(ids < 0):
-        return Sites(sites.begin, sites.end, ids.astype(np.int32), sites.q)
-    found = no_sites(len(sites.begin), len(sites.q))
-    used = 0
-    for i, (begin, end) in enumerate(zip(sites.begin, sites.end, strict=True)):
-        kept = begin + np.flatnonzero(ids[begin:end] >= 0)
-        found.begin[i], found.end[i] = used, used + len(kept)
-        some = slice(used, used + len(kept))
-        found.ids[some], found.q[some] = ids[kept], sites.q[kept]
-        used += len(kept)
-    return found
+    """Return sites by other ids; what belongs to nobody (-1) comes back with the next visit."""
+    return Sites(sites.begin, sites.end, name[sites.ids].astype(np.int32), sites.q)

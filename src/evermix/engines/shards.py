@@ -45,7 +45,7 @@ class Task(ABC, Generic[Answer]):
 
     @abstractmethod
     def joined(self, answers: Iterable[Answer]) -> Answer:
-        """Join the answers of several batches, in the order of their keys."""
+        """Join the answers of several batches, or of several places."""
 
     def over(self, shard: "Shard", keys: Iterable[int]) -> Answer:
         """Do it with several batches of a shard."""
@@ -117,8 +117,28 @@ class Shard(Shards):
         return weights_of(self.batches, key)
 
     def do(self, task: Task[Answer], keys: Iterable[int]) -> Answer:
-        """Do something with these batches."""
-        return task.over(self, keys)
+        """Do something with these batches; if it fails, it is as if it had not been tried."""
+        if not task.writes:
+            return task.over(self, keys)
+        keys = list(keys)
+        before = self.records(keys)
+        try:
+            return task.over(self, keys)
+        except BaseException:
+            self.put_back(before)
+            raise
+
+    def records(self, keys: Iterable[int]) -> dict[str, Record | None]:
+        """Return what is remembered of these batches, or None; records are never changed."""
+        return {str(key): self.memo.get(str(key)) for key in keys}
+
+    def put_back(self, records: dict[str, Record | None]) -> None:
+        """Remember these records, and nothing of batches that have none."""
+        for key, record in records.items():
+            if record is None:
+                self.memo.pop(key, None)
+            else:
+                self.memo[key] = record
 
     def base(self, model: Model, batch: Batch) -> Array:
         """Return the log base measure (N,) of the rows of a batch, where they are."""

@@ -81,9 +81,9 @@ class Variational(Engine):
         if model.max_clusters is not None:
             K = min(K, model.max_clusters)
         total = sum(float(host(weights_of(batches, k)).sum()) for k in range(len(batches)))
-        state.latents["weight"][0] = total
         if state.tally.K:
             state.tally = state.tally.scaled(total / state.tally.mass.sum())
+            state.latents["weight"][0] = total
             return state
         if self.start == "one":
             K = 1
@@ -99,6 +99,7 @@ class Variational(Engine):
         state.tally.mass[:] = owned.sum(axis=1)
         state.tally.stats[:] = family.from_features(sums.toarray() if family.sparse else sums)
         state.take(np.argsort(-state.tally.mass, kind="stable"))
+        state.latents["weight"][0] = total  # last: what fails before this can begin anew
         return state
 
     # ---- batches ---------------------------------------------------------------------------
@@ -157,14 +158,13 @@ class Variational(Engine):
 
 
 class Sums(NamedTuple):
-    """What batches say in all, and how long it took to find out where they are."""
+    """What batches say in all."""
 
     mass: Array  # (K,)
     sums: Array  # (K, F) of features
     entropy: Array  # (K,)
     base: float  # sum of the log base measure
     log_norm: float  # sum of the log normalisers
-    seconds: float
 
     @property
     def log_predictive(self) -> float:
@@ -207,11 +207,10 @@ class SumUp(Task[Sums]):
 
     def of(self, shard: Shard, key: int) -> Sums:
         """Sum up one batch."""
-        began, batch = time.perf_counter(), shard[key]
+        batch = shard[key]
         summary = summarise(self.model, self.beliefs, batch, top=self.top)
         base, log_norm = noted(shard, self.model, self.ids, batch, summary)
-        seconds = time.perf_counter() - began
-        return Sums(summary.mass, summary.sums, summary.entropy, base, log_norm, seconds)
+        return Sums(summary.mass, summary.sums, summary.entropy, base, log_norm)
 
     def joined(self, answers: Iterable[Sums]) -> Sums:
         """Return the sums of sums."""

@@ -1,6 +1,5 @@
 """What memoized inference asks of batches where they are, and of what is remembered of them."""
 
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
@@ -66,7 +65,7 @@ class Revisit(Task[News]):
 
     def of(self, shard: Shard, key: int) -> News:
         """Visit one batch."""
-        began, batch = time.perf_counter(), shard[key]
+        batch = shard[key]
         summary = summarise(self.model, self.beliefs, batch, self.plan, self.top)
         base, log_norm = noted(shard, self.model, self.ids, batch, summary)
         mass, sums, entropy = summary.mass, summary.sums, summary.entropy
@@ -79,8 +78,7 @@ class Revisit(Task[News]):
             restored = float(before["mass"].sum() - old["mass"].sum())
             mass, sums, entropy = mass - old["mass"], sums - old["sums"], entropy - old["entropy"]
         shard.keep(key, to_record(summary, self.ids, base), self.spill)
-        seconds = time.perf_counter() - began
-        said = Sums(mass, sums, entropy, base, log_norm, seconds)
+        said = Sums(mass, sums, entropy, base, log_norm)
         return News(said, first, first_base, restored)
 
     def joined(self, answers: Iterable[News]) -> News:

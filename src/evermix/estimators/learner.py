@@ -107,8 +107,8 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     def _hear(self) -> None:
         """Bring what was said of rows elsewhere, and what is remembered there, to this place."""
         if self._telling is not None:
-            tell, self._telling = self._telling, None
-            tell()
+            self._telling()
+            self._telling = None  # not before: it may fail, and be asked again
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -157,6 +157,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
             if lazy and self._engine().divides:
                 rows = ClusterRows(spec, X, lambda some, first: validate(some, reset and first))
                 weights = prepare_weights(sample_weight, rows)
+                self._engine().check(Model(rows.family, self._prior()))  # before rows are loaded
                 known = {} if reset else self._engine().records(self._state)
                 rows.place(weights, self._engine().batch_rows(*rows.shape), known)
                 return rows.family, rows, weights
@@ -249,6 +250,17 @@ class Learner(BaseEstimator):  # type: ignore[misc]
                 )
         self._taught = engine
 
+    def _check_remembered(self) -> None:
+        """Raise ValueError if what a fit remembers of its rows was lost, with a cluster."""
+        assert self._model is not None
+        try:
+            self._taught.check_memo(self._model, self._state, len(self._results.labels))
+        except ValueError as error:
+            raise ValueError(
+                "what the fit remembers of its rows is not whole, since the cluster that held it "
+                f"is gone ({error}). Load the last checkpoint, or call fit."
+            ) from error
+
     def _settle(self) -> None:
         """Learn the rows that wait for the scale of the data, if any."""
         check_is_fitted(self)
@@ -335,8 +347,9 @@ class Learner(BaseEstimator):  # type: ignore[misc]
                     self._hear()
                     self._compact(X, weights)
         except BaseException:
-            with suppress(Exception):  # the error may be that nobody answers any more
+            with suppress(Exception), interrupts_wait():  # perhaps nobody answers any more
                 self._hear()
+            self._telling = None
             raise
         finally:
             shards.release()

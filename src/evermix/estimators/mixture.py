@@ -189,6 +189,7 @@ class Mixture(ClusterMixin, DensityMixin, Learner):  # type: ignore[misc]
                 "same X and sample_weight again, or call fit."
             )
         self._take_up(len(weights))
+        self._check_remembered()
         self._go_round(X, weights, watching)
         return self
 

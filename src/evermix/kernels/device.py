@@ -6,7 +6,7 @@ hand, array maths does the same.
 """
 
 import importlib
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import array_api_compat
@@ -49,7 +49,7 @@ def write_products(x: Array, out: Array) -> None:
         )
 
 
-@cache
+@lru_cache(maxsize=16)
 def _pairs(D: int, device: Any) -> Array:
     """Return the columns d and e of each product, (2, D (D + 1) / 2), on a device."""
     torch = _torch("torch")
