@@ -240,3 +240,38 @@ def test_answers_are_joined_in_a_tree(mortals, name, monkeypatch):
     ours, steps = mixture(engine, prior=prior), (2,) if name == "full" else (9,)
     ours.fit(da.from_array(X, chunks=(300, 3)), observers=[killing(mortals, steps)])
     assert_same(ours, mixture(engine, prior=prior).fit(X))
+
+
+def test_a_tree_goes_on_if_two_holders_are_on_one_worker(monkeypatch):
+    """A chain of three; the lost one moves in with another, which must not wait for itself."""
+    from distributed import Client, LocalCluster
+
+    monkeypatch.setattr("evermix.distributed.cluster.FAN", 1)
+    options = {"n_workers": 3, "threads_per_worker": 1, "dashboard_address": ":0"}
+    engine = em.FullVB(laps=6, truncation=6, tol=0.0)
+    with LocalCluster(**options) as cluster, Client(cluster) as client:
+        workers_of(client, 3)
+        steps = 0
+
+        def kill(mix, info):
+            nonlocal steps
+            steps += 1
+            if steps == 3:
+                threading.Timer(0.003, os.kill, (cluster.workers[1].pid, signal.SIGKILL)).start()
+
+        rows = [delayed(X[i : i + 100]) for i in range(0, 1100, 100)]
+        ours = mixture(engine).fit(rows, observers=[kill])
+    assert_same(ours, mixture(engine).fit(X[:1100]))
+
+
+def _late():
+    raise TimeoutError("the store does not answer")
+
+
+def test_errors_of_partitions_and_empty_ones(client):
+    mix = mixture(em.FullVB(laps=2, truncation=3))
+    with pytest.raises(TimeoutError, match="the store does not answer"):
+        mix.fit([delayed(X[:100]), delayed(_late)()])
+    bag = db.from_delayed([delayed([X[:100]]), delayed([]), delayed([X[100:200]])])
+    assert_same(mix.fit(bag), mixture(em.FullVB(laps=2, truncation=3)).fit(X[:200]))
+    np.testing.assert_array_equal(mix.predict(bag), mix.predict(X[:200]))

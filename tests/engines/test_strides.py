@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from variational_cases import best_log_shares, elbo, joined, named
 
+from evermix.engines.base import Batches, CapacityWarning
 from evermix.engines.ep import EP
 from evermix.engines.memoized import MemoizedVB
 from evermix.engines.rounds import Visit, commit, damped, snapshot
@@ -179,3 +180,82 @@ def test_sites_of_a_round_name_clusters_that_live():
         ids = to_sites(state.memo[str(batch.key)]).ids
         assert np.all(ids < state.lineage.next_id)
         assert np.all(ids >= 0)
+
+
+def test_rounds_keep_the_cap_and_warn_once():
+    rng = np.random.default_rng(0)
+    model, batches = named("Gaussian", NGGP(), size=20)
+    model = replace(model, max_clusters=4)
+    X = rng.normal(scale=30.0, size=(120, batches[0].X.shape[1]))
+    batches = [b._replace(X=X[20 * b.key : 20 * b.key + 20]) for b in batches]
+    most = []
+    with pytest.warns(CapacityWarning) as told:
+        laps(
+            EP(laps=3, batch_size=20, stride=3),
+            model,
+            batches,
+            observers=[lambda state, info: most.append(state.tally.K)],
+        )
+    assert max(most) == 4
+    assert len(told) == 1
+
+
+def test_rows_of_little_weight_are_learnt_in_rounds():
+    model, batches = named("Gaussian", NGGP(), size=20, weights=np.full(120, 1e-9))
+    state, _ = laps(EP(laps=3, batch_size=20, stride=2), model, batches)
+    assert state.tally.K >= 1
+    assert state.tally.mass.sum() == pytest.approx(120e-9, rel=1e-6)
+
+
+def test_damped_sites_follow_a_merge_into_a_younger_cluster():
+    lineage = Lineage()
+    for _ in range(6):
+        lineage.birth(0)
+    lineage.merge(0, 5, 0)
+    one, ones = np.array([0]), np.array([1])
+    old = Sites(one, ones, np.array([0], dtype=np.int32), np.array([1.0]))
+    new = Sites(one, ones, np.array([1], dtype=np.int32), np.array([1.0]))
+    got = damped(old, new, lineage, 0.5)
+    assert dict(zip(got.ids.tolist(), got.q.tolist(), strict=True)) == {1: 0.5, 5: 0.5}
+
+
+# ---- errors ------------------------------------------------------------------------------------
+
+
+class Broken(Batches):
+    """Batches of which one cannot be read, once; their weights are known."""
+
+    def __init__(self, batches, countdown):
+        self.batches, self.countdown = batches, countdown
+
+    def __len__(self):
+        return len(self.batches)
+
+    def weights_of(self, key):
+        return self.batches[key].weights
+
+    def __getitem__(self, key):
+        self.countdown -= 1
+        if self.countdown == 0:
+            raise OSError("the disk is gone")
+        return self.batches[key]
+
+
+@pytest.mark.parametrize("countdown", [1, 3, 7, 11, 14, 17, 20, 23, 26])
+def test_a_step_that_fails_can_be_made_again_as_if_it_had_not_been(countdown):
+    """Whenever rows cannot be read: before the first lap, within a step, or for births."""
+    model, batches = named("Gaussian", DP(1.0), size=20)
+    engine = MemoizedVB(laps=3, batch_size=20, stride=3, deletes=False)
+    rng, broken = np.random.default_rng(0), Broken(batches, countdown)
+    state = engine.initial(model, rng)
+    with pytest.raises(OSError, match="the disk is gone"):
+        run_laps(engine, model, state, Shard(broken, state.memo), rng)
+    seen = [batches[key] for key in engine.order(state, len(batches))[: state.at]]
+    engine.check_memo(model, state, 120 if state.lap or seen else 0)
+    for key in (b.key for b in seen):
+        assert str(key) in state.memo
+    state = run_laps(engine, model, state, Shard(broken, state.memo), rng)
+    assert state.lap == 3
+    assert state.tally.mass.sum() == pytest.approx(120.0)
+    records = [state.memo[str(b.key)] for b in batches]
+    np.testing.assert_allclose(sum(r["mass"] for r in records), state.tally.mass, atol=1e-9)

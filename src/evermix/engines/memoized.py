@@ -187,12 +187,12 @@ class MemoizedVB(Variational):
         after = shards.do(Make(change, self.spill), range(len(shards)))
         state.lineage = lineage  # nothing was changed here before all batches had changed
         state.columns["stage"][np.delete(targets, verdict.trials)] += 1  # what has failed
-        for name in ("start", "plan"):
-            state.memo.pop(name, None)
+        state.memo.pop("plan", None)
         self._make(model, state, change, after)
         bound = self.bound(model, state)
         state.latents["bound"][:] = bound, state.latents["bound"][0]
         self._plan(model, state, shards, rng, lost)
+        state.memo.pop("start", None)  # last: rows for births may be out of reach, and asked again
         state.latents["pending"][0] += len(verdict.trials)  # whose rows the next lap must tell
         return state, Info(
             rows=0,
