@@ -275,3 +275,30 @@ def test_errors_of_partitions_and_empty_ones(client):
     bag = db.from_delayed([delayed([X[:100]]), delayed([]), delayed([X[100:200]])])
     assert_same(mix.fit(bag), mixture(em.FullVB(laps=2, truncation=3)).fit(X[:200]))
     np.testing.assert_array_equal(mix.predict(bag), mix.predict(X[:200]))
+
+
+def test_columns_of_data_frames_must_agree(client):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(X[:200], columns=["a", "b", "c"])
+    other = frame[["c", "b", "a"]]
+    mix = mixture(em.FullVB(laps=2, truncation=3))
+    with pytest.raises(ValueError, match="in rows from 200 on: the columns of one partition"):
+        mix.fit([delayed(frame), delayed(other)])
+    mix.fit([delayed(frame), delayed(frame)])
+    assert list(mix.feature_names_in_) == ["a", "b", "c"]
+    np.testing.assert_array_equal(
+        mix.predict([delayed(frame), delayed(frame)]), mix.predict(pd.concat([frame, frame]))
+    )
+    with pytest.raises(ValueError, match="feature names should match"):
+        mix.predict([delayed(other), delayed(other)])
+
+
+def test_partitions_that_are_no_rows_are_told(client):
+    mix = mixture(em.FullVB(laps=2, truncation=3))
+    with pytest.raises(TypeError, match="a partition is NoneType"):
+        mix.fit([delayed(X[:10]), delayed(None)])
+    with pytest.raises(TypeError, match="some, and others"):
+        mix.fit([delayed(X[:10]), X])
+    counts = [delayed(COUNTS[:300].tocoo()), delayed(COUNTS[300:].tocsc())]
+    engine = em.FullVB(laps=2, truncation=3)
+    assert_same(mixture(engine, "auto").fit(counts), mixture(engine, "auto").fit(COUNTS))

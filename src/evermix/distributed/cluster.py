@@ -207,13 +207,14 @@ class ClusterShards(Shards):
         """Return what a holder of a run of batches shall hold, and the partitions it is in."""
         keys = range(int(run[0]), int(run[-1]) + 1)
         first, last = keys.start * self.size, min(keys.stop * self.size, len(self._weights))
-        cuts, mine = [], []
+        cuts, mine, lengths = [], [], []
         for part, start, end in zip(parts, ends, ends[1:], strict=False):
             a, b = max(first - start, 0), min(last, end) - start
             if a < b:
                 cuts.append(slice(int(a), int(b)))
                 mine.append(part.rows)
-        return Load(keys, self.size, self._weights[first:last], cuts, prepare), mine
+                lengths.append(int(end - start))
+        return Load(keys, self.size, self._weights[first:last], cuts, lengths, prepare), mine
 
     def _send(self, held: _Held, worker: str) -> None:
         """Let a worker make a holder."""

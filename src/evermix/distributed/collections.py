@@ -1,5 +1,6 @@
 """Dask collections as partitions: arrays of rows that are not there yet."""
 
+import importlib
 import math
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -37,7 +38,11 @@ def is_collection(X: Any) -> bool:
     if isinstance(X, Partition):
         return True
     if isinstance(X, list | tuple) and X:
-        return all(is_collection(part) for part in X)
+        if not is_collection(X[0]):
+            return False
+        if not all(is_collection(part) for part in X):
+            raise TypeError("wanted Dask objects, or none: the list holds some, and others.")
+        return True
     return type(X).__module__.partition(".")[0] in ("dask", "dask_expr")
 
 
@@ -110,16 +115,32 @@ def in_memory(X: Any) -> Any:
 
 def stacked(part: Any) -> Any:
     """Return the rows of a partition; a list of batches one below the other."""
-    if not isinstance(part, list | tuple) or not part:
-        return part
-    first: Any = part[0]
-    if isinstance(first, np.ndarray | sparse.csr_array | sparse.csr_matrix) and first.ndim == 2:
-        return joined(part)
-    return np.array(part)
+    if isinstance(part, list | tuple):
+        if not part:
+            return part
+        first: Any = part[0]
+        flat = isinstance(first, np.ndarray) and first.ndim != 2
+        part = joined(part) if _is_rows(first) and not flat else np.array(part)
+    if not _is_rows(part):
+        raise TypeError(f"wanted an array of rows, a partition is {type(part).__name__}.")
+    found: Any = part
+    if isinstance(found, np.ndarray) or _is_frame(found):
+        return found
+    return sparse.csr_matrix(found)
+
+
+def _is_rows(part: Any) -> bool:
+    return _is_frame(part) or isinstance(part, np.ndarray) or bool(sparse.issparse(part))
+
+
+def _is_frame(part: Any) -> bool:
+    return type(part).__module__.startswith("pandas")
 
 
 def joined(parts: Sequence[Array]) -> Array:
     """Return arrays of rows one below the other, in memory of their own."""
     if sparse.issparse(parts[0]):
         return sparse.csr_matrix(sparse.vstack(parts))
+    if type(parts[0]).__module__.startswith("pandas"):
+        return importlib.import_module("pandas").concat(parts)  # columns keep their names
     return np.concatenate(parts)

@@ -35,6 +35,8 @@ class Load(NamedTuple):
         Of all its rows.
     cuts : list of slices
         The rows of each partition that are its own.
+    lengths : list of int
+        The number of rows of each partition.
     prepare : callable
         Called as ``prepare(rows)``; returns rows as the family wants them, or raises.
     """
@@ -43,6 +45,7 @@ class Load(NamedTuple):
     size: int
     weights: Array
     cuts: list[slice]
+    lengths: list[int]
     prepare: Callable[[Any], Array]
 
 
@@ -107,7 +110,13 @@ class Holder:
     def __init__(self, parts: Sequence[Any], load: Load, records: dict[str, Record]) -> None:
         _keep_memory()
         # One copy of its own: what has travelled lies anywhere, and arithmetic would copy it.
-        rows = [load.prepare(_cut(p, c)) for p, c in zip(parts, load.cuts, strict=True)]
+        rows, first = [], load.keys.start * load.size
+        for part, cut, length in zip(parts, load.cuts, load.lengths, strict=True):
+            try:
+                rows.append(load.prepare(_cut(part, cut, length)))
+            except ValueError as error:
+                raise ValueError(f"in rows from {first} on: {error}") from error
+            first += cut.stop - cut.start
         load = load._replace(weights=np.require(load.weights, requirements=["A", "W"]))
         memo = {key: dict(record) for key, record in records.items()}
         self._shard = Shard(_Rows(joined(rows), load), memo)
@@ -154,8 +163,13 @@ class Holder:
         return answer
 
 
-def _cut(part: Any, some: slice) -> Any:
+def _cut(part: Any, some: slice, length: int) -> Any:
     rows = stacked(part)
+    if rows.shape[0] != length:
+        raise ValueError(
+            f"a partition had {length} rows when it was first computed, and now it has "
+            f"{rows.shape[0]}. Partitions must be the same each time."
+        )
     return rows.iloc[some] if type(rows).__module__.startswith("pandas") else rows[some]
 
 

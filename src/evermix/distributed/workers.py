@@ -24,7 +24,7 @@ def workers_of(client: Any, least: int = 1) -> list[str]:
     (A client's own ``wait_for_workers`` may overlook workers that have come back.)
     """
     until = time.monotonic() + PATIENCE
-    while len(found := client.nthreads()) < least:
+    while len(found := _present(client)) < least:
         if time.monotonic() > until:
             raise RuntimeError(
                 f"the cluster at {client.scheduler.address} has had {len(found)} workers for "
@@ -32,6 +32,17 @@ def workers_of(client: Any, least: int = 1) -> list[str]:
             )
         time.sleep(PAUSE)
     return sorted(found)
+
+
+def _present(client: Any) -> set[str]:
+    """Return the addresses of workers; raise RuntimeError if the scheduler is gone."""
+    try:
+        return set(client.nthreads())
+    except (OSError, AttributeError, RuntimeError) as error:
+        raise RuntimeError(
+            f"the connection to the Dask scheduler was lost ({error}). What was learnt up to the "
+            "last checkpoint can go on, with a cluster or without."
+        ) from error
 
 
 def lengths_of(client: Any, parts: Sequence[Partition]) -> list[int]:
@@ -91,7 +102,7 @@ def reply_of(client: Any, reply: Any, addresses: Iterable[str]) -> Any:
         except TimeoutError:
             if reply.done():  # it is the error of the task itself
                 raise
-            gone = needed - set(client.nthreads())
+            gone = needed - _present(client)
             if gone:
                 raise OSError(f"{LOST}: {', '.join(sorted(gone))}") from None
 

@@ -28,9 +28,16 @@ class Prepare:
 
     family: Family
     n_features: int
+    names: tuple[Any, ...] | None = None  # of columns, where the first partition has them
 
     def __call__(self, rows: Any) -> Array:
         """Return prepared rows (N, D), or raise ValueError."""
+        names = _names(rows)
+        if self.names is not None and names is not None and names != self.names:
+            raise ValueError(
+                f"the columns of one partition are {list(names)}, and those of the first "
+                f"{list(self.names)}. All must have the same, in the same order."
+            )
         accept = "csr" if self.family.sparse else False
         X = check_array(rows, accept_sparse=accept, dtype="numeric", ensure_min_samples=0)
         if X.shape[1] != self.n_features:
@@ -84,13 +91,14 @@ class ClusterRows(LazyRows):
         if not some:
             raise ValueError("wanted at least one row, the Dask collection holds none.")
         first = self._client.submit(_head, self._client.compute(some[0].rows))
-        head = validate(result_of(self._client, first), True)
+        found = result_of(self._client, first)
+        self._names, head = _names(found), validate(found, True)
         self.family = automatic_family(head) if family is None else family
         self.shape = sum(self._lengths), head.shape[1]
 
     def place(self, weights: Array, size: int, records: dict[str, Record]) -> None:
         """Cut the rows into batches of this size, and let the workers hold and look at them."""
-        prepare = Prepare(self.family, self.shape[1])
+        prepare = Prepare(self.family, self.shape[1], self._names)
         self.shards = ClusterShards(
             self._client, self._parts, self._lengths, weights, size, prepare, records
         )
@@ -101,6 +109,11 @@ class ClusterRows(LazyRows):
             some = np.arange(*some.indices(self.shape[0]))
         found = self.shards.rows(some)
         return stack([found[key] for key in sorted(found)])
+
+
+def _names(rows: Any) -> tuple[Any, ...] | None:
+    """Return the names of the columns of a data frame."""
+    return tuple(rows.columns) if type(rows).__module__.startswith("pandas") else None
 
 
 def _head(part: Any) -> Any:

@@ -89,6 +89,11 @@ def _checked(models: Iterable[Mixture]) -> list[Mixture]:
             raise TypeError(f"wanted fitted models, and model {number} is {mix!r}.")
         if not mix.state_.tally.K:
             raise ValueError(f"model {number} has learnt no row yet: its fit was interrupted.")
+        if isinstance(mix._taught, Variational) and mix._rows_seen and not mix.state_.lap:
+            raise ValueError(
+                f"the first lap of model {number} was interrupted, so part of what it holds is "
+                "only its start. Go on with resume first."
+            )
     if len({id(mix) for mix in chosen}) < len(chosen):
         raise ValueError(
             "the same model was given twice, and its rows would count twice. Give models of "

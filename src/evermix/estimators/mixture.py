@@ -360,7 +360,7 @@ class Mixture(ClusterMixin, DensityMixin, Learner):  # type: ignore[misc]
         """Lower bound (ELBO) on the log evidence of the rows, of a variational engine.
 
         It is that of the last whole lap, before clusters that own no row were dropped; of
-        ``StochasticVB`` it is known when the fit has ended.
+        ``StochasticVB`` it is known when the fit has ended, and not of merged models (-inf).
         """
         self._settle()
         if not isinstance(self._taught, Variational):

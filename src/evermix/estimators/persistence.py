@@ -51,6 +51,8 @@ def save(mix: Mixture, path: str | Path, extra: Mapping[str, Any] | None = None)
         _put_waiting(mix._waiting, arrays)
     else:
         last = mix._results._asdict().items()  # what is elsewhere comes home
+        if mix._rows_seen is not None:
+            mix._check_remembered()
         state_arrays, header["state"] = mix._state.to_arrays(copy=False)
         header["model"] = {
             "family": _named(mix._model.family),

@@ -134,6 +134,8 @@ def _open_file(path: str, options: Options) -> RecordSource | BlockSource:
         return BagOfWords(path, options)
     reader = _BY_SUFFIX.get(Path(plain).suffix)
     if reader is None or (plain != name and reader not in _PACKABLE):
+        if not Path(path).exists():
+            raise SourceError(f"{path}: there is no such file or folder.")
         raise SourceError(
             f"{path}: wanted a file named docword.*.txt or with one of the suffixes "
             f"{', '.join(_BY_SUFFIX)} (text formats also with .gz), or - for standard input."
