@@ -11,7 +11,6 @@ from evermix.engines import ENGINES
 from evermix.families import FAMILIES, FixedGaussian, Multinomial
 from evermix.model import Model
 from evermix.priors import PRIORS
-from evermix.priors.base import HasSticks
 from evermix.testing import check_engine, check_family, check_prior, set_partitions
 
 SETTINGS = {
@@ -38,7 +37,7 @@ def test_families(name):
 @pytest.mark.parametrize("name", ENGINES)
 def test_engines(name):
     X = sparse.csr_matrix(np.random.default_rng(0).integers(0, 4, size=(60, 5)).astype(float))
-    prior = DP() if HasSticks in ENGINES[name].needs else NGGP()
+    prior = ENGINES[name].default_prior()
     check_engine(ENGINES[name](), Model(Multinomial(0.5, n_features=5), prior), X)
 
 
