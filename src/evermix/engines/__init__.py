@@ -6,6 +6,7 @@ from evermix.engines.ep import EP
 from evermix.engines.full import FullVB
 from evermix.engines.gibbs import Gibbs
 from evermix.engines.memoized import MemoizedVB
+from evermix.engines.online.dp_means import DPMeans
 from evermix.engines.slice import Slice
 from evermix.engines.stochastic import StochasticVB
 
@@ -15,6 +16,7 @@ __all__ = [
     "EP",
     "Batch",
     "CapacityWarning",
+    "DPMeans",
     "Engine",
     "FullVB",
     "Gibbs",
@@ -26,5 +28,5 @@ __all__ = [
 ]
 
 ENGINES: dict[str, type[Engine]] = {
-    cls.__name__: cls for cls in (ADF, EP, FullVB, StochasticVB, MemoizedVB, Gibbs, Slice)
+    cls.__name__: cls for cls in (ADF, DPMeans, EP, FullVB, StochasticVB, MemoizedVB, Gibbs, Slice)
 }
