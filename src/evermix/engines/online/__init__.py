@@ -1,1 +1,1 @@
-"""Engines of one pass with hard assignments: the baselines that people compare with."""
+"""Online baselines: one pass, every row in one cluster."""
