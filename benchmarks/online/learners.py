@@ -12,6 +12,7 @@ from scipy.stats import chi2
 from sklearn.cluster import Birch, MiniBatchKMeans
 
 import evermix as em
+from evermix.engines import ENGINES, Engine
 
 __all__ = ["CLUSTERS", "MEAN_VARIANCE", "Learner", "learners"]
 
@@ -38,15 +39,14 @@ def learners(D: int) -> dict[str, Learner]:
 
 
 def _ours(D: int) -> dict[str, Learner]:
+    """Every engine that streams; all but DPMeans with their defaults."""
+    settings = {"DPMeans": {"penalty": float(chi2.isf(RARE, D))}}
     engines = {
-        "ADF": em.ADF(),
-        "SUGS": em.SUGS(),
-        "OnlineCRP": em.OnlineCRP(),
-        "DPMeans": em.DPMeans(penalty=float(chi2.isf(RARE, D))),
+        name: kind(**settings.get(name, {})) for name, kind in ENGINES.items() if kind.streams
     }
     family = em.FixedGaussian(variance=1.0, mean_variance=MEAN_VARIANCE)
 
-    def start(engine: Any) -> Callable[[], em.Mixture]:
+    def start(engine: Engine) -> Callable[[], em.Mixture]:
         return lambda: em.Mixture(family, em.DP(alpha=1.0), engine, random_state=0)
 
     return {name: Learner(start(engine), ours=True) for name, engine in engines.items()}
