@@ -12,6 +12,7 @@ from importlib.metadata import version
 from evermix.engines import (
     ADF,
     EP,
+    RCRP,
     CapacityWarning,
     FullVB,
     Gibbs,
@@ -44,6 +45,7 @@ __all__ = [
     "EP",
     "NGGP",
     "NRM",
+    "RCRP",
     "Bernoulli",
     "Beta",
     "CapacityWarning",

@@ -6,6 +6,7 @@ from evermix.engines.ep import EP
 from evermix.engines.full import FullVB
 from evermix.engines.gibbs import Gibbs
 from evermix.engines.memoized import MemoizedVB
+from evermix.engines.rcrp import RCRP
 from evermix.engines.slice import Slice
 from evermix.engines.stochastic import StochasticVB
 
@@ -13,6 +14,7 @@ __all__ = [
     "ADF",
     "ENGINES",
     "EP",
+    "RCRP",
     "Batch",
     "CapacityWarning",
     "Engine",
@@ -26,5 +28,5 @@ __all__ = [
 ]
 
 ENGINES: dict[str, type[Engine]] = {
-    cls.__name__: cls for cls in (ADF, EP, FullVB, StochasticVB, MemoizedVB, Gibbs, Slice)
+    cls.__name__: cls for cls in (ADF, EP, FullVB, StochasticVB, MemoizedVB, Gibbs, Slice, RCRP)
 }
