@@ -6,6 +6,8 @@ from evermix.engines.ep import EP
 from evermix.engines.full import FullVB
 from evermix.engines.gibbs import Gibbs
 from evermix.engines.memoized import MemoizedVB
+from evermix.engines.online.online_crp import OnlineCRP
+from evermix.engines.online.sugs import SUGS
 from evermix.engines.rcrp import RCRP
 from evermix.engines.slice import Slice
 from evermix.engines.stochastic import StochasticVB
@@ -15,6 +17,7 @@ __all__ = [
     "ENGINES",
     "EP",
     "RCRP",
+    "SUGS",
     "Batch",
     "CapacityWarning",
     "Engine",
@@ -22,11 +25,13 @@ __all__ = [
     "Gibbs",
     "Info",
     "MemoizedVB",
+    "OnlineCRP",
     "RowResults",
     "Slice",
     "StochasticVB",
 ]
 
 ENGINES: dict[str, type[Engine]] = {
-    cls.__name__: cls for cls in (ADF, EP, FullVB, StochasticVB, MemoizedVB, Gibbs, Slice, RCRP)
+    cls.__name__: cls
+    for cls in (ADF, EP, FullVB, StochasticVB, MemoizedVB, Gibbs, Slice, RCRP, SUGS, OnlineCRP)
 }
