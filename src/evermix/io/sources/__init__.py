@@ -45,6 +45,7 @@ def open_source(
     text_field: str = "text",
     vector_field: str = "vector",
     id_field: str = "id",
+    time_field: str | None = None,
     n_features: int | None = None,
     skip_bad: bool = False,
 ) -> Source:
@@ -67,6 +68,9 @@ def open_source(
         counts as CSR matrices and vectors as dense arrays.
     text_field, vector_field, id_field : str
         Names of the fields or columns that hold a row's text, vector and id.
+    time_field : str, optional
+        Name of the field or column that holds a row's time: a number, or a date in ISO 8601, in UTC
+        unless it says otherwise. All rows have one, and all are of the same kind.
     n_features : int, optional
         Number of features that the rows must have, as known from an earlier part of the stream.
     skip_bad : bool
@@ -92,7 +96,7 @@ def open_source(
     ...     [(chunk.ids, chunk.offset) for chunk in source.chunks(start=0, size=2)]
     [([0, 1], 2), ([2], 3)]
     """
-    options = Options(kind, text_field, vector_field, id_field, n_features, skip_bad)
+    options = Options(kind, text_field, vector_field, id_field, time_field, n_features, skip_bad)
     if not isinstance(path, str | os.PathLike):
         return _open_all(listed([os.fspath(some) for some in path]), options)
     path = os.fspath(path)

@@ -9,9 +9,12 @@ and travel as plain data: where one arrives, it reads the file of the same path.
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
 
 from evermix._xp import Array
+from evermix.io.sources.times import Time, read_time
 from evermix.io.sources.values import faulty_rows, kept_rows
 
 __all__ = [
@@ -23,6 +26,7 @@ __all__ = [
     "Options",
     "Record",
     "RecordSource",
+    "Row",
     "RowError",
     "Source",
     "SourceError",
@@ -58,12 +62,18 @@ class Chunk(NamedTuple):
         Index of the first row that this chunk accounts for.
     offset : int
         Rows consumed after this chunk, bad and blank ones included: where to resume.
+    rows : int64 array (n,)
+        Index of each row.
+    times : array (n,) or None
+        When each was seen: float64, or datetime64[us] in UTC; None if no field holds times.
     """
 
     ids: list[Any]
     X: Any
     first: int
     offset: int
+    rows: Array
+    times: Array | None = None
 
 
 class Source(Protocol):
@@ -82,6 +92,10 @@ class Source(Protocol):
         """Number of rows, bad and blank ones included; None until a full read has told."""
 
     @property
+    def dated(self) -> bool | None:
+        """Whether the times of rows are dates; None if they have none."""
+
+    @property
     def bad(self) -> int:
         """Number of rows that were bad and skipped so far."""
 
@@ -92,6 +106,9 @@ class Source(Protocol):
     def chunks(self, start: int, size: int) -> Iterator[Chunk]:
         """Yield the rows from ``start`` on, at most ``size`` at a time; no chunk is empty."""
 
+    def place(self, row: int) -> str:
+        """Say where the row of this index stands, for people: the file, and the line or row."""
+
 
 @dataclass(frozen=True)
 class Options:
@@ -101,6 +118,7 @@ class Options:
     text_field: str = "text"
     vector_field: str = "vector"
     id_field: str = "id"
+    time_field: str | None = None
     n_features: int | None = None
     skip_bad: bool = False
 
@@ -115,6 +133,10 @@ class _Checked:
     """Names of the features, where they have some."""
     before: int = 0
     """Rows of files that come before, which the numbers of rows count too."""
+    dated: bool | None = None
+    """Whether times are dates, as the first one says; None if there are no times."""
+    named: ClassVar[bool] = False
+    """Whether rows have fields or columns with names."""
 
     def __init__(self, path: str, options: Options) -> None:
         self.path = path
@@ -122,6 +144,12 @@ class _Checked:
         self.n_features = options.n_features
         self.bad = 0
         self.complaints: list[str] = []
+        if options.time_field is not None and not self.named:
+            raise self._error(
+                f"wanted times in {options.time_field!r}, but rows of this format have no fields "
+                "with names. Give JSON lines, CSV or Parquet, or no time_field (on the command "
+                "line: --time-field)."
+            )
 
     def _error(self, message: str) -> SourceError:
         return SourceError(f"{self.path}: {message}")
@@ -146,6 +174,22 @@ class _Checked:
             raise self._error(f"wanted {wanted} features, the file has {found}.")
         self.n_features = found
 
+    def _time(self, value: Any) -> Time:
+        """Return what stands in the time field of a row. RowError: it is no time."""
+        try:
+            time = read_time(value)
+        except ValueError as error:
+            raise RowError(f"{error} in {self.options.time_field!r}.") from error
+        dated = isinstance(time, np.datetime64)
+        self.dated = dated if self.dated is None else self.dated
+        if dated != self.dated:
+            wanted = "a date" if self.dated else "a number"
+            raise RowError(
+                f"wanted {wanted} in {self.options.time_field!r} as in the first row, got "
+                f"{value!r:.60}."
+            )
+        return time
+
     def _complain(self, error: SourceError) -> None:
         """Raise, or count the complaint where bad rows are to be skipped."""
         if not self.options.skip_bad:
@@ -163,6 +207,14 @@ class Record(NamedTuple):
     data: Any
 
 
+class Row(NamedTuple):
+    """What a record says: its id, its value, and its time if that was asked for."""
+
+    id: Any
+    value: Any
+    time: Time | None = None
+
+
 class RecordSource(_Checked, ABC):
     """A source whose records are parsed one at a time."""
 
@@ -171,8 +223,8 @@ class RecordSource(_Checked, ABC):
         """Yield raw records from row ``start`` on. A SourceError ends the source."""
 
     @abstractmethod
-    def _parse(self, record: Record) -> tuple[Any, Any] | None:
-        """Return the id and the value of a record, None if it is blank. RowError: it is bad."""
+    def _parse(self, record: Record) -> Row | None:
+        """Return what a record says, None if it is blank. RowError: it is bad."""
 
     @abstractmethod
     def _stack(self, values: list[Any]) -> Any:
@@ -180,18 +232,21 @@ class RecordSource(_Checked, ABC):
 
     def chunks(self, start: int, size: int) -> Iterator[Chunk]:
         """Yield the rows from ``start`` on, at most ``size`` at a time; no chunk is empty."""
-        first, offset, ids, values = start, start, [], []
+        first, offset, held = start, start, list[tuple[int, Row]]()
         for offset, parsed in self._parsed(start):
             if parsed is None:
                 continue
-            ids.append(parsed[0])
-            values.append(parsed[1])
-            if len(ids) == size:
-                yield Chunk(ids, self._stack(values), first, offset)
-                first, ids, values = offset, [], []
+            held.append((offset - 1, parsed))
+            if len(held) == size:
+                yield self._chunk(held, first, offset)
+                first, held = offset, []
         self.n_rows = offset if self.n_rows is None else self.n_rows
-        if ids:
-            yield Chunk(ids, self._stack(values), first, offset)
+        if held:
+            yield self._chunk(held, first, offset)
+
+    def place(self, row: int) -> str:
+        """Say where the row of this index stands."""
+        return f"{self.path}: line {next(self._records(row)).line}"
 
     def count(self) -> int:
         """Return the number of rows, bad and blank ones included; reads them if need be."""
@@ -212,8 +267,16 @@ class RecordSource(_Checked, ABC):
             return row < self.n_rows
         return next(self._records(row), None) is not None
 
-    def _parsed(self, start: int) -> Iterator[tuple[int, tuple[Any, Any] | None]]:
-        """Yield the offset behind each record, and its id and value unless it is to be skipped."""
+    def _chunk(self, held: list[tuple[int, Row]], first: int, offset: int) -> Chunk:
+        """Return rows, with their indices, as a chunk."""
+        rows = np.array([index for index, _ in held])
+        ids = [row.id for _, row in held]
+        X = self._stack([row.value for _, row in held])
+        times = None if self.dated is None else np.array([row.time for _, row in held])
+        return Chunk(ids, X, first, offset, rows, times)
+
+    def _parsed(self, start: int) -> Iterator[tuple[int, Row | None]]:
+        """Yield the offset behind each record, and what it says unless it is to be skipped."""
         records = self._records(start)
         while True:
             try:
@@ -225,7 +288,7 @@ class RecordSource(_Checked, ABC):
                 return
             yield record.row + 1, self._accept(record)
 
-    def _accept(self, record: Record) -> tuple[Any, Any] | None:
+    def _accept(self, record: Record) -> Row | None:
         try:
             return self._parse(record)
         except RowError as error:
@@ -242,7 +305,7 @@ class RecordSource(_Checked, ABC):
                     raise self._error(f"line {record.line}: {error}") from error
             else:
                 if parsed is not None:
-                    return parsed[1]
+                    return parsed.value
         raise self._empty("wanted at least one record, found none that can be read.")
 
 
@@ -255,12 +318,15 @@ class Block(NamedTuple):
     X : list of str, CSR matrix (n, D) or array (n, D)
     faults : mapping of int to str
         Position in the block, and complaint, of rows that could not be put into X.
+    times : list of length n, or None
+        As in a chunk; anything where there are faults.
     """
 
     first: int
     ids: list[Any]
     X: Any
     faults: Mapping[int, str]
+    times: list[Time] | None = None
 
 
 class BlockSource(_Checked, ABC):
@@ -284,17 +350,26 @@ class BlockSource(_Checked, ABC):
         """Yield the rows from ``start`` on, at most ``size`` at a time; no chunk is empty."""
         first = start
         for block in self._blocks(start, size):
-            ids, X = self._good_rows(block)
+            rows, ids, X, times = self._good_rows(block)
             if ids:
                 offset = block.first + len(block.ids)
-                yield Chunk(ids, X, first, offset)
+                stamps = None if times is None else np.array(times)
+                yield Chunk(ids, X, first, offset, block.first + rows, stamps)
                 first = offset
 
-    def _good_rows(self, block: Block) -> tuple[list[Any], Array]:
+    def place(self, row: int) -> str:
+        """Say where the row of this index stands."""
+        return f"{self.path}: row {row}"
+
+    def _good_rows(self, block: Block) -> tuple[Array, list[Any], Any, list[Time] | None]:
+        """Return the positions, ids, X and times of the rows of a block that are good."""
         faults = {**faulty_rows(block.X, self.kind), **block.faults}
         for row in sorted(faults):
             self._complain(self._error(f"row {block.first + row}: {faults[row]}"))
+        rows = np.arange(len(block.ids))
         if not faults:
-            return block.ids, block.X
-        kept = [row for row in range(len(block.ids)) if row not in faults]
-        return [block.ids[row] for row in kept], kept_rows(block.X, kept)
+            return rows, block.ids, block.X, block.times
+        rows = np.delete(rows, sorted(faults))
+        kept = rows.tolist()
+        times = None if block.times is None else kept_rows(block.times, kept)
+        return rows, kept_rows(block.ids, kept), kept_rows(block.X, kept), times
