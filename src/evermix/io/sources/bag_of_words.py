@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from evermix.io.sources.base import Options, Record, RecordSource, Row, RowError
+from evermix.io.sources.base import Options, RowError
 from evermix.io.sources.lines import FileLines
+from evermix.io.sources.records import Record, RecordSource, Row
 from evermix.io.sources.values import stack_sparse
 
 __all__ = ["BagOfWords"]

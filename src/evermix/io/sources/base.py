@@ -1,13 +1,12 @@
 """What every source is: rows in chunks of bounded size, checked once, with an offset to resume at.
 
-A source either parses one record after another (:class:`RecordSource`) or slices blocks of an
-array (:class:`BlockSource`). Both count rows from 0 in the order of the file, blank and bad ones
+A source either parses one record after another (``records.py``) or slices blocks of an array
+(``blocks.py``). Both count rows from 0 in the order of the file, blank and bad ones
 included, so that an offset means the same place whatever was skipped. Sources keep no file open
 and travel as plain data: where one arrives, it reads the file of the same path.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
 
@@ -15,18 +14,13 @@ import numpy as np
 
 from evermix._xp import Array
 from evermix.io.sources.times import Time, read_time
-from evermix.io.sources.values import faulty_rows, kept_rows
 
 __all__ = [
-    "Block",
-    "BlockSource",
+    "Checked",
     "Chunk",
     "Kind",
     "NoRows",
     "Options",
-    "Record",
-    "RecordSource",
-    "Row",
     "RowError",
     "Source",
     "SourceError",
@@ -123,7 +117,7 @@ class Options:
     skip_bad: bool = False
 
 
-class _Checked:
+class Checked:
     """The part that all sources share: what they are, and what to do with bad rows."""
 
     kind: Kind
@@ -197,179 +191,3 @@ class _Checked:
         self.bad += 1
         if len(self.complaints) < _COMPLAINTS_KEPT:
             self.complaints.append(str(error))
-
-
-class Record(NamedTuple):
-    """One raw record: its row from 0, its line in the file from 1, and what stands there."""
-
-    row: int
-    line: int
-    data: Any
-
-
-class Row(NamedTuple):
-    """What a record says: its id, its value, and its time if that was asked for."""
-
-    id: Any
-    value: Any
-    time: Time | None = None
-
-
-class RecordSource(_Checked, ABC):
-    """A source whose records are parsed one at a time."""
-
-    @abstractmethod
-    def _records(self, start: int) -> Iterator[Record]:
-        """Yield raw records from row ``start`` on. A SourceError ends the source."""
-
-    @abstractmethod
-    def _parse(self, record: Record) -> Row | None:
-        """Return what a record says, None if it is blank. RowError: it is bad."""
-
-    @abstractmethod
-    def _stack(self, values: list[Any]) -> Any:
-        """Return parsed values as the X of a chunk."""
-
-    def chunks(self, start: int, size: int) -> Iterator[Chunk]:
-        """Yield the rows from ``start`` on, at most ``size`` at a time; no chunk is empty."""
-        first, offset, held = start, start, list[tuple[int, Row]]()
-        for offset, parsed in self._parsed(start):
-            if parsed is None:
-                continue
-            held.append((offset - 1, parsed))
-            if len(held) == size:
-                yield self._chunk(held, first, offset)
-                first, held = offset, []
-        self.n_rows = offset if self.n_rows is None else self.n_rows
-        if held:
-            yield self._chunk(held, first, offset)
-
-    def place(self, row: int) -> str:
-        """Say where the row of this index stands."""
-        return f"{self.path}: line {next(self._records(row)).line}"
-
-    def count(self) -> int:
-        """Return the number of rows, bad and blank ones included; reads them if need be."""
-        if self.n_rows is None:
-            n = 0
-            try:
-                for record in self._records(0):
-                    n = record.row + 1
-            except SourceError:
-                if not self.options.skip_bad:
-                    raise
-            self.n_rows = n
-        return self.n_rows
-
-    def reaches(self, row: int) -> bool:
-        """Whether there is a row of this number; reads no further than that."""
-        if self.n_rows is not None:
-            return row < self.n_rows
-        return next(self._records(row), None) is not None
-
-    def _chunk(self, held: list[tuple[int, Row]], first: int, offset: int) -> Chunk:
-        """Return rows, with their indices, as a chunk."""
-        rows = np.array([index for index, _ in held])
-        ids = [row.id for _, row in held]
-        X = self._stack([row.value for _, row in held])
-        times = None if self.dated is None else np.array([row.time for _, row in held])
-        return Chunk(ids, X, first, offset, rows, times)
-
-    def _parsed(self, start: int) -> Iterator[tuple[int, Row | None]]:
-        """Yield the offset behind each record, and what it says unless it is to be skipped."""
-        records = self._records(start)
-        while True:
-            try:
-                record = next(records, None)
-            except SourceError as error:  # the file broke off: nothing can follow
-                self._complain(error)
-                return
-            if record is None:
-                return
-            yield record.row + 1, self._accept(record)
-
-    def _accept(self, record: Record) -> Row | None:
-        try:
-            return self._parse(record)
-        except RowError as error:
-            self._complain(self._error(f"line {record.line}: {error}"))
-            return None
-
-    def _first_parsed(self, records: Iterator[Record]) -> Any:
-        """Return the value of the first good record, to learn from it what the source is."""
-        for record in records:
-            try:
-                parsed = self._parse(record)
-            except RowError as error:
-                if not self.options.skip_bad:
-                    raise self._error(f"line {record.line}: {error}") from error
-            else:
-                if parsed is not None:
-                    return parsed.value
-        raise self._empty("wanted at least one record, found none that can be read.")
-
-
-class Block(NamedTuple):
-    """Rows ``first`` to ``first + n`` of an array, with what is already known to be wrong.
-
-    Attributes
-    ----------
-    ids : list of length n
-    X : list of str, CSR matrix (n, D) or array (n, D)
-    faults : mapping of int to str
-        Position in the block, and complaint, of rows that could not be put into X.
-    times : list of length n, or None
-        As in a chunk; anything where there are faults.
-    """
-
-    first: int
-    ids: list[Any]
-    X: Any
-    faults: Mapping[int, str]
-    times: list[Time] | None = None
-
-
-class BlockSource(_Checked, ABC):
-    """A source whose rows come as blocks of an array."""
-
-    n_rows: int
-
-    def count(self) -> int:
-        """Return the number of rows, bad and blank ones included."""
-        return self.n_rows
-
-    def reaches(self, row: int) -> bool:
-        """Whether there is a row of this number."""
-        return row < self.n_rows
-
-    @abstractmethod
-    def _blocks(self, start: int, size: int) -> Iterator[Block]:
-        """Yield the rows from ``start`` on in blocks of 1 to ``size`` rows, values unchecked."""
-
-    def chunks(self, start: int, size: int) -> Iterator[Chunk]:
-        """Yield the rows from ``start`` on, at most ``size`` at a time; no chunk is empty."""
-        first = start
-        for block in self._blocks(start, size):
-            rows, ids, X, times = self._good_rows(block)
-            if ids:
-                offset = block.first + len(block.ids)
-                stamps = None if times is None else np.array(times)
-                yield Chunk(ids, X, first, offset, block.first + rows, stamps)
-                first = offset
-
-    def place(self, row: int) -> str:
-        """Say where the row of this index stands."""
-        return f"{self.path}: row {row}"
-
-    def _good_rows(self, block: Block) -> tuple[Array, list[Any], Any, list[Time] | None]:
-        """Return the positions, ids, X and times of the rows of a block that are good."""
-        faults = {**faulty_rows(block.X, self.kind), **block.faults}
-        for row in sorted(faults):
-            self._complain(self._error(f"row {block.first + row}: {faults[row]}"))
-        rows = np.arange(len(block.ids))
-        if not faults:
-            return rows, block.ids, block.X, block.times
-        rows = np.delete(rows, sorted(faults))
-        kept = rows.tolist()
-        times = None if block.times is None else kept_rows(block.times, kept)
-        return rows, kept_rows(block.ids, kept), kept_rows(block.X, kept), times

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from evermix._xp import Array
-from evermix.io.sources.base import Options, Record, RecordSource, Row, RowError
+from evermix.io.sources.base import Options, RowError
 from evermix.io.sources.lines import FileLines
+from evermix.io.sources.records import Record, RecordSource, Row
 from evermix.io.sources.values import fault, stack_dense
 
 __all__ = ["Delimited"]

@@ -8,7 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from evermix._xp import Array
-from evermix.io.sources.base import Block, BlockSource, Options, RowError
+from evermix.io.sources.base import Options, RowError
+from evermix.io.sources.blocks import Block, BlockSource
 from evermix.io.sources.times import Time
 
 __all__ = ["Parquet"]
