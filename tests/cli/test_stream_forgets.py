@@ -273,7 +273,7 @@ def test_bad_times_are_bad_rows(folder):
 @pytest.mark.parametrize(
     ("changed", "complaint"),
     [
-        (["--half-life", "3d"], "--half-life cannot change on the way: .* with '2d', got '3d'"),
+        (["--half-life", "3d"], "the checkpoint was made with '2d', got '3d'"),
         (["--engine", "sugs"], "--engine cannot change on the way"),
         (["--time-field", "day"], "--time-field cannot change"),
         (["--penalty", "3"], "the checkpoint was made without it, got 3.0"),
@@ -283,8 +283,8 @@ def test_a_stream_goes_on_as_it_began(folder, changed, complaint):
     files = ["--out", "out.jsonl", "--checkpoint", "model.evermix"]
     options = ["--half-life", "2d", "--time-field", "when", "--batch", 250]
     evermix("stream", "points.jsonl", *options, *files, "--limit", 1000)
-    with pytest.raises(AssertionError, match=complaint):
-        raise AssertionError(fails("stream", "points.jsonl", *files, *changed, "--resume"))
+    said = fails("stream", "points.jsonl", *files, *changed, "--resume")
+    assert complaint in said
     evermix("stream", "points.jsonl", "--checkpoint", "model.evermix", "--resume")
     mix = em.Mixture(forgetting=em.Exponential(timedelta(days=2)), random_state=0)
     assert masses("model.evermix") == mix.partial_fit(X, times=DATES).state_.tally.mass.tolist()
