@@ -64,8 +64,7 @@ def _describe(path: Path, top: int) -> dict[str, Any]:
         **_forgetting(mix),
         **_progress(mix, engine),
         "features": mix.n_features_in_,
-        # The clock of engines that come back to their rows counts visits.
-        "observations": mix.state_.clock if engine.streams else len(mix.labels_),
+        "observations": mix.state_.clock if _met_once(mix, engine) else len(mix.labels_),
         "K": mix.n_clusters_,
         "clusters": _clusters(mix, extra, largest),
     }
@@ -83,13 +82,19 @@ def _forgetting(mix: "Mixture") -> dict[str, Any]:
     return {"forgetting": repr(plan), "faded": faded, "now": shown_time(now, plan.dated)}
 
 
+def _met_once(mix: "Mixture", engine: "Engine") -> bool:
+    """Whether no row was met again, so that the clock counts rows and not visits."""
+    state = mix.state_
+    return engine.streams and state.lap + (state.at > 0) <= 1
+
+
 def _progress(mix: "Mixture", engine: "Engine") -> dict[str, Any]:
     """Return how far an engine has come that comes back to its rows."""
     from evermix.engines.sampler import Sampler
     from evermix.engines.variational import Variational
 
     state = mix.state_
-    if engine.streams:
+    if _met_once(mix, engine):
         return {}
     done: dict[str, Any] = {
         "laps": state.lap,

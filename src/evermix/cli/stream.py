@@ -58,8 +58,8 @@ def stream(
     """Cluster a source in one pass; stop whenever you like and go on with --resume.
 
     Writes one JSON line per row: id, cluster, its probability, and whether the row opened it.
-    With --half-life what was learnt fades, and a line names the clusters that have faded since the
-    one before.
+
+    With --half-life old rows count for less, and lines also name the clusters that have faded.
     """
     prior = usual_prior(engine) if prior is None else prior
     settings = StreamSettings.of(locals())

@@ -1,9 +1,9 @@
 """What every source is: rows in chunks of bounded size, checked once, with an offset to resume at.
 
 A source either parses one record after another (``records.py``) or slices blocks of an array
-(``blocks.py``). Both count rows from 0 in the order of the file, blank and bad ones
-included, so that an offset means the same place whatever was skipped. Sources keep no file open
-and travel as plain data: where one arrives, it reads the file of the same path.
+(``blocks.py``). Both count rows from 0 in the order of the file, blank and bad ones included, so
+that an offset means the same place whatever was skipped. Sources keep no file open and travel as
+plain data: where one arrives, it reads the file of the same path.
 """
 
 from collections.abc import Iterator, Sequence
