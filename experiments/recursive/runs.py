@@ -1,0 +1,192 @@
+"""What the experiments compare: the algorithms, named once, and sweeps over their one parameter.
+
+It is called *strength* here: the concentration alpha of the Dirichlet process, and the threshold
+distance lambda of DP-means, over the same values as in the paper.
+"""
+
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from joblib import Parallel, delayed
+from matplotlib.figure import Figure
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import adjusted_mutual_info_score
+from sklearn.mixture import BayesianGaussianMixture
+from threadpoolctl import threadpool_limits
+
+import evermix as em
+from evermix.engines.base import Engine
+from experiments.common import new_figure, show
+from experiments.recursive.data import Data
+
+__all__ = [
+    "GAUSSIAN",
+    "ONLINE",
+    "TEXT",
+    "Algorithm",
+    "Sweep",
+    "Sweeps",
+    "draw_sweeps",
+    "plain",
+    "show_sweeps",
+    "sweep",
+]
+
+WARM = 20  # rows that are learnt before the clock runs, so that nothing is compiled on its time
+TRUNCATION, PINNED = 20, 1e3  # of scikit-learn's mixture: most clusters, and weight of the prior
+
+Learn: TypeAlias = Callable[[Data, float, int], np.ndarray]
+"""From data, strength and seed to the labels (N,) of the rows."""
+
+
+class Algorithm(NamedTuple):
+    """Something that clusters, and how its line is drawn."""
+
+    name: str
+    learn: Learn
+    style: str
+
+
+class Sweep(NamedTuple):
+    """What one algorithm found.
+
+    Attributes
+    ----------
+    ami : array (data sets, strengths)
+        Adjusted mutual information of its labels and the truth.
+    K : array (data sets, strengths)
+        Clusters that have rows.
+    seconds : array (data sets, strengths)
+        Wall time.
+    """
+
+    ami: np.ndarray
+    K: np.ndarray
+    seconds: np.ndarray
+
+
+Sweeps: TypeAlias = dict[str, Sweep]
+"""What algorithms found, by their name."""
+
+
+def by_engine(engine: Engine, data: Data, alpha: float, seed: int) -> np.ndarray:
+    """Return the labels (N,) that an engine gives to rows of a DP mixture."""
+    prior = em.DP(alpha=alpha)
+    mix = em.Mixture(family=data.family, prior=prior, engine=engine, random_state=seed)
+    return mix.fit(data.X).labels_
+
+
+def by_scikit_learn(data: Data, alpha: float, seed: int) -> np.ndarray:
+    """Return labels (N,) by scikit-learn's variational mixture, which is told the variance too."""
+    family = data.family.candidates(data.X)[0]
+    variance, spread = float(np.mean(family.variance)), float(np.mean(family.mean_variance))
+    mix = BayesianGaussianMixture(
+        n_components=TRUNCATION,
+        covariance_type="spherical",
+        covariance_prior=PINNED * variance,  # a sum of squares, over as many degrees of freedom
+        degrees_of_freedom_prior=PINNED,
+        mean_prior=family.mean,
+        mean_precision_prior=variance / spread,
+        weight_concentration_prior=alpha,
+        random_state=seed,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return mix.fit_predict(data.X)
+
+
+# Each sees a row once, in order; rows are dense or counts.
+TEXT = [
+    Algorithm("ADF", partial(by_engine, em.ADF()), "C0-"),
+]
+ONLINE = [*TEXT]
+GAUSSIAN = [*ONLINE, Algorithm("scikit-learn (VB)", by_scikit_learn, "C7--")]
+
+
+def sweep(
+    problems: Sequence[Data],
+    algorithms: Sequence[Algorithm],
+    strengths: Sequence[float],
+    processes: int = 1,
+) -> Sweeps:
+    """Return what every algorithm finds in every data set at every strength, by its name."""
+    found = {}
+    with Parallel(n_jobs=processes) as workers:
+        for algorithm in algorithms:
+            calls = [
+                delayed(_line)(algorithm, problem, strengths, seed)
+                for seed, problem in enumerate(problems)
+            ]
+            ami, K, seconds = np.moveaxis(np.array(workers(calls)), 2, 0)
+            found[algorithm.name] = Sweep(ami, K, seconds)
+            print(f"{algorithm.name}: AMI {ami.mean():.3f}, {seconds.sum():.1f} s", flush=True)
+    return found
+
+
+def _line(
+    algorithm: Algorithm, data: Data, strengths: Sequence[float], seed: int
+) -> list[tuple[float, float, float]]:
+    """Return AMI, K and seconds at every strength."""
+    with threadpool_limits(1):
+        first = data._replace(X=data.X[:WARM], labels=data.labels[:WARM])
+        algorithm.learn(first, strengths[0], seed)
+        return [_run(algorithm, data, strength, seed) for strength in strengths]
+
+
+def _run(
+    algorithm: Algorithm, data: Data, strength: float, seed: int
+) -> tuple[float, float, float]:
+    began = time.perf_counter()
+    labels = algorithm.learn(data, strength, seed)
+    seconds = time.perf_counter() - began
+    return adjusted_mutual_info_score(data.labels, labels), len(np.unique(labels)), seconds
+
+
+def show_sweeps(title: str, found: Sweeps, public: dict[str, float] | None = None) -> None:
+    """Print a line for every algorithm, beside the mean AMI of the paper's public code if known."""
+    columns = ["algorithm", "mean AMI", "AMI at one strength", "K: least to most", "ms per run"]
+    lines = []
+    for name, runs in found.items():
+        ami, K = runs.ami.mean(axis=0), runs.K.mean(axis=0)
+        lines.append(
+            [
+                name,
+                f"{ami.mean():.3f}",
+                f"{ami.min():.3f} to {ami.max():.3f}",
+                f"{K.min():.1f} to {K.max():.1f}",
+                f"{1e3 * np.median(runs.seconds):,.1f}",
+            ]
+            + ([] if public is None else [public.get(name)])
+        )
+    show(title, columns + ([] if public is None else ["public code"]), lines)
+
+
+def draw_sweeps(
+    found: Sweeps, algorithms: Sequence[Algorithm], strengths: Sequence[float], truth: int
+) -> Figure:
+    """Draw AMI, the number of clusters, and the time, against the strength."""
+    figure = new_figure(13)
+    panels = figure.subplots(1, 3)
+    for algorithm in algorithms:
+        runs = found[algorithm.name]
+        for axes, values in zip(panels, (runs.ami, runs.K, 1e3 * runs.seconds), strict=True):
+            axes.plot(strengths, values.mean(axis=0), algorithm.style, label=algorithm.name)
+    panels[1].axhline(truth, color="black", lw=0.8, ls=":")
+    for axes, what in zip(panels, ("AMI", "clusters", "ms per run"), strict=True):
+        axes.set(xlabel="alpha (lambda for DP-means)", ylabel=what)
+    for axes in panels[1:]:
+        axes.set_yscale("log")
+    panels[0].legend(fontsize=7)
+    return figure
+
+
+def plain(found: Sweeps) -> dict[str, dict[str, list[list[float]]]]:
+    """Return the same as lists, for JSON."""
+    return {
+        name: {field: values.tolist() for field, values in runs._asdict().items()}
+        for name, runs in found.items()
+    }
