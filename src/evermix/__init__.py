@@ -30,6 +30,7 @@ from evermix.families import (
     Poisson,
     ZeroMeanGaussian,
 )
+from evermix.forgetting import Exponential
 from evermix.io.checkpoint import CheckpointError
 from evermix.io.chunks import Chunks
 from evermix.model import Model
@@ -49,6 +50,7 @@ __all__ = [
     "CheckpointError",
     "Chunks",
     "DiagonalGaussian",
+    "Exponential",
     "FixedGaussian",
     "FullVB",
     "Gamma",

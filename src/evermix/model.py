@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from evermix.families.base import Family
+from evermix.forgetting import Exponential
 from evermix.priors.base import Prior
 
 __all__ = ["Model"]
@@ -20,8 +21,11 @@ class Model:
         The random partition.
     max_clusters : int or None
         A cap on the number of clusters; None for no cap.
+    forgetting : Exponential or None
+        How what was learnt fades; None to forget nothing.
     """
 
     family: Family
     prior: Prior
     max_clusters: int | None = None
+    forgetting: Exponential | None = None

@@ -11,7 +11,7 @@ from evermix.tally import Layout, Tally, _grown
 
 __all__ = ["ALIVE", "Lineage", "Record", "State"]
 
-ALIVE, DROPPED = -1, -2
+ALIVE, DROPPED, FADED = -1, -2, -3
 
 Record: TypeAlias = dict[str, Array]
 """Named arrays that belong together; an array called ``ids`` holds ids of clusters."""
@@ -30,12 +30,16 @@ class Lineage:
     ended : list of int
         Clock at the end, or -1 while the cluster lives.
     into : list of int
-        The id that took the cluster over, -1 while it lives, -2 if it was dropped.
+        The id that took the cluster over, -1 while it lives, -2 if it was dropped, -3 if it faded.
+    last : list of float
+        When the cluster was last seen, by the time stamps of the rows or else by the clock; empty
+        in models that forget nothing.
     """
 
     born: list[int] = field(default_factory=list)
     ended: list[int] = field(default_factory=list)
     into: list[int] = field(default_factory=list)
+    last: list[float] = field(default_factory=list)
 
     @property
     def next_id(self) -> int:
@@ -59,14 +63,21 @@ class Lineage:
         """Record that cluster ``gone`` was dropped."""
         self.ended[gone], self.into[gone] = clock, DROPPED
 
+    def fade(self, gone: int, clock: int) -> None:
+        """Record that cluster ``gone`` has faded."""
+        self.ended[gone], self.into[gone] = clock, FADED
+
     def current(self, ids: Array) -> Array:
-        """Return what these ids (n,) are called today; -2 for what was dropped, -1 stays -1."""
+        """Return what these ids (n,) are called today; -2 for what was dropped, -1 stays -1.
+
+        What has faded keeps its name.
+        """
         names, position = np.unique(np.asarray(ids, dtype=np.int64), return_inverse=True)
         today = np.array([self._follow(int(name)) for name in names], dtype=np.int64)
         return today[position]
 
     def _follow(self, name: int) -> int:
-        while name >= 0 and self.into[name] != ALIVE:
+        while name >= 0 and self.into[name] not in (ALIVE, FADED):
             name = self.into[name]
         return name
 
@@ -92,6 +103,8 @@ class State:
         Laps over the data that are finished.
     at : int
         Batches of the current lap that are done.
+    now, faded : float or None
+        In models that forget: when the last row was seen, and when all was last scaled.
     memo : dict of records
         What an engine remembers of the data themselves, by a key: the assignments of each batch,
         the draws of a chain. Engines that see data once have none.
@@ -106,6 +119,8 @@ class State:
     clock: int = 0
     lap: int = 0
     at: int = 0
+    now: float | None = None
+    faded: float | None = None
     memo: dict[str, Record] = field(default_factory=dict)
     derived: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
@@ -154,12 +169,14 @@ class State:
         for name in ("born", "ended", "into"):
             values = getattr(self.lineage, name)
             arrays[f"lineage.{name}"] = np.array(values, dtype=np.int64)
+        arrays["lineage.last"] = np.array(self.lineage.last, dtype=np.float64)
         for key, record in self.memo.items():
             arrays |= {f"memo.{key}.{name}": values for name, values in record.items()}
         if copy:
             arrays = {name: np.array(values, order="C") for name, values in arrays.items()}
         counters = {"clock": self.clock, "lap": self.lap, "at": self.at}
-        return arrays, {**counters, "layout": t.layout.value}
+        times = {"now": self.now, "faded": self.faded}
+        return arrays, {**counters, **times, "layout": t.layout.value}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Array], header: Mapping[str, Any]) -> "State":
@@ -185,6 +202,7 @@ class State:
         for path, values in group("memo.").items():
             key, name = path.split(".", 1)
             memo.setdefault(key, {})[name] = values
-        # Files of format 1 know neither laps nor memos.
+        # Files of format 1 know neither laps nor memos, those before format 4 no times.
         clock, lap, at = (int(header.get(name, 0)) for name in ("clock", "lap", "at"))
-        return cls(tally, columns, latents, lineage, clock, lap, at, memo)
+        now, faded = (header.get(name) for name in ("now", "faded"))
+        return cls(tally, columns, latents, lineage, clock, lap, at, now, faded, memo)

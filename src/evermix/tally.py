@@ -166,9 +166,15 @@ class Tally:
         return self._combined(other, -1.0)
 
     def scaled(self, factor: float) -> "Tally":
-        """Return the tally with mass, statistics and extras multiplied by ``factor``."""
-        extras = {name: factor * values for name, values in self.extras.items()}
-        return Tally.of(self.ids, factor * self.mass, factor * self.stats, extras, self.layout)
+        """Return a tally with mass, statistics and extras multiplied by ``factor``."""
+        result = self.copy()
+        result.scale(factor)
+        return result
+
+    def scale(self, factor: float) -> None:
+        """Multiply mass, statistics and extras by ``factor``, in place."""
+        for values in (self.mass, self.stats, *self.extras.values()):
+            values *= factor
 
     def _combined(self, other: "Tally", sign: float) -> "Tally":
         result = self.copy()

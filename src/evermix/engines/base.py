@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from evermix._xp import Array
+from evermix.engines.moves.prune import fade_out
+from evermix.families.base import Family
 from evermix.model import Model
+from evermix.priors import NGGP
 from evermix.priors.base import Prior
 from evermix.state import Record, State
 
@@ -45,11 +48,14 @@ class Batch(NamedTuple):
         Weight of each row; a row of weight zero is labelled but teaches nothing.
     key : int
         Number of the batch, by which engines that come back to the data know it again.
+    times : array (N,) or None
+        When the rows were seen, for models that forget by the clock on the wall.
     """
 
     X: Array
     weights: Array
     key: int = 0
+    times: Array | None = None
 
 
 class Batches(Sequence[Batch]):
@@ -160,9 +166,32 @@ class Engine(ABC):
     """Whether it learns rows of other array libraries where they are."""
     divides: ClassVar[bool] = False
     """Whether it learns batches where they are, on the workers of a cluster."""
+    families: ClassVar[tuple[type[Family], ...]] = ()
+    """Families that it can work with; any, if there are none. "auto" stands for the first."""
+    forgets: ClassVar[bool] = False
+    """Whether what it has learnt can fade.
+
+    Then it has a column ``last_seen``: the clock when each cluster was last in use.
+    """
+
+    @classmethod
+    def default_prior(cls) -> Prior:
+        """Return the prior where none is asked for."""
+        return NGGP()
 
     def check(self, model: Model) -> None:
         """Raise TypeError or ValueError if this engine cannot work with the model."""
+        if self.families and not isinstance(model.family, self.families):
+            raise TypeError(
+                f"{type(self).__name__} works with the family "
+                f"{' or '.join(family.__name__ for family in self.families)}, got "
+                f"{type(model.family).__name__}."
+            )
+        if model.forgetting is not None and not self.forgets:
+            raise TypeError(
+                f"{type(self).__name__} cannot forget: it comes back to its rows. Use "
+                "forgetting=None, or an engine that learns rows once: em.ADF()."
+            )
         for capability in self.needs:
             if not isinstance(model.prior, capability):
                 raise TypeError(
@@ -243,6 +272,20 @@ class Engine(ABC):
         del model, n_rows
         if state.memo:
             raise ValueError(f"{type(self).__name__} remembers nothing, got {sorted(state.memo)}.")
+
+    def fade(self, model: Model, state: State, factor: float) -> None:
+        """Scale all that was learnt by ``factor``, at most 1.   Consumes: state."""
+        state.tally.scale(factor)
+        state.latents["dropped"] *= factor
+        state.columns |= model.family.columns(state.tally)
+
+    def tidy(self, model: Model, state: State) -> tuple[list[int], list[tuple[int, int]]]:
+        """Drop what has faded and join what has become the same; return ids, and (gone, into).
+
+        Asked now and then of engines that forget.   Consumes: state.
+        """
+        del model
+        return fade_out(state), []
 
     @abstractmethod
     def log_weights(self, model: Model, state: State) -> Array:

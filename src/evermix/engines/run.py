@@ -14,6 +14,7 @@ from typing import TypeAlias
 import numpy as np
 
 from evermix.engines.base import Batch, Engine, Info
+from evermix.engines.fading import learn
 from evermix.engines.shards import placed
 from evermix.model import Model
 from evermix.state import State
@@ -36,7 +37,7 @@ def run(
     observers = tuple(observers)
     for batch in batches:
         with interrupts_wait():
-            state, info = engine.step(model, state, batch, rng)
+            state, info = learn(engine, model, state, batch, rng)
             for observe in observers:
                 observe(state, info)
     return state
@@ -64,7 +65,10 @@ def run_laps(
         while state.at < len(shards):
             keys = order[state.at : state.at + engine.together(state, shards)]
             with interrupts_wait():
-                state, info = engine.visit(model, state, shards, keys, rng)
+                if model.forgetting is None:
+                    state, info = engine.visit(model, state, shards, keys, rng)
+                else:  # by an engine that sees rows once
+                    state, info = learn(engine, model, state, shards[keys[0]], rng)
                 state.at += len(keys)
                 for observe in observers:
                     observe(state, info)

@@ -23,7 +23,8 @@ from evermix.engines.seeding import seed
 from evermix.engines.settings import check_whole
 from evermix.engines.shards import Only, Said, Shard, Shards, Task, placed
 from evermix.model import Model
-from evermix.priors.base import HasSticks
+from evermix.priors import DP
+from evermix.priors.base import HasSticks, Prior
 from evermix.state import Record, State
 from evermix.tally import Tally
 
@@ -44,6 +45,11 @@ class Variational(Engine):
     needs: ClassVar = (HasSticks,)
     foreign: ClassVar = True
     divides: ClassVar = True
+
+    @classmethod
+    def default_prior(cls) -> Prior:
+        """Return the prior where none is asked for: an NGGP has no sticks."""
+        return DP()
 
     def __post_init__(self) -> None:
         check_whole("laps", self.laps)

@@ -42,7 +42,7 @@ def check_learnt(
 
 def check_waiting(waiting: list[Batch], n_features: int) -> None:
     """Raise ValueError unless every waiting batch holds finite rows and their weights."""
-    for X, weights, _ in waiting:
+    for X, weights, *_ in waiting:
         if X.shape != (len(weights), n_features) or weights.ndim != 1 or not len(weights):
             raise ValueError(f"rows {X.shape} and weights {weights.shape} do not fit together.")
         if not (np.all(np.isfinite(X)) and np.all(weights >= 0)):

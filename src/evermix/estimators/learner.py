@@ -35,8 +35,7 @@ from evermix.estimators.views import Draws, View, answered, log_joint, point
 from evermix.families.base import Family
 from evermix.io.chunks import Chunks
 from evermix.model import Model
-from evermix.priors import DP, NGGP
-from evermix.priors.base import HasSticks, Prior
+from evermix.priors.base import Prior
 from evermix.state import State
 
 __all__ = ["Learner", "Watch", "watches"]
@@ -118,9 +117,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         return tags
 
     def _prior(self) -> Prior:
-        prior = self.prior
-        if prior is None:  # variational engines break sticks, which an NGGP does not have
-            prior = DP() if HasSticks in self._engine().needs else NGGP()
+        prior = self._engine().default_prior() if self.prior is None else self.prior
         if not isinstance(prior, Prior):
             raise TypeError(f"prior must be a Prior such as em.DP(1.0) or None, got {prior!r}.")
         return prior
@@ -144,8 +141,10 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         if not isinstance(self.family, str | Family):
             raise TypeError(f"family must be 'auto' or a Family, got {self.family!r}.")
         check_cap(self.max_clusters)
-        # A stream keeps the family that it began with, whatever set_params says since.
         asked = self.family if isinstance(self.family, Family) else None
+        if asked is None and self._engine().families:
+            asked = self._engine().families[0]()
+        # A stream keeps the family that it began with, whatever set_params says since.
         spec = asked if reset else self._family
         accept = "csr" if spec is None or spec.sparse else False
 

@@ -1,8 +1,9 @@
-"""Dropping dust: clusters that never took hold.
+"""Dropping clusters: dust that never took hold, and what has faded.
 
 Dust is what is more likely empty than occupied. (A mass below one is not enough: a rare cluster
 that one observation belongs to for nearly certain has such a mass, and dropping it costs
-predictions.)
+predictions.) In models that forget, a cluster of which less than half an observation is left has
+faded. Its name stays with the rows that it had.
 """
 
 import numpy as np
@@ -11,7 +12,9 @@ from evermix._xp import Array
 from evermix.priors.base import occupancy
 from evermix.state import State
 
-__all__ = ["drop", "prune"]
+__all__ = ["drop", "fade_out", "prune"]
+
+FAINT = 0.5  # mass below which a cluster has faded
 
 
 def prune(state: State, idle: float = 0.0) -> list[int]:
@@ -28,13 +31,28 @@ def prune(state: State, idle: float = 0.0) -> list[int]:
     return [] if dust.all() else drop(state, dust)
 
 
-def drop(state: State, dust: Array) -> list[int]:
-    """Drop the clusters of a mask (K,) and return their ids.   Consumes: state."""
-    if not dust.any():
+def fade_out(state: State) -> list[int]:
+    """Drop the clusters that have faded, but not the last one; return their ids.
+
+    Consumes: state.
+    """
+    faded = state.tally.mass < FAINT
+    if faded.all():
+        faded[state.tally.mass.argmax()] = False
+    return drop(state, faded, faded=True)
+
+
+def drop(state: State, some: Array, faded: bool = False) -> list[int]:
+    """Drop the clusters of a mask (K,), as dust or as faded; return their ids.
+
+    Consumes: state.
+    """
+    if not some.any():
         return []
-    gone = [int(k) for k in state.tally.ids[dust]]
-    state.latents["dropped"] += state.tally.mass[dust].sum()
+    gone = [int(k) for k in state.tally.ids[some]]
+    state.latents["dropped"] += state.tally.mass[some].sum()
+    end = state.lineage.fade if faded else state.lineage.drop
     for k in gone:
-        state.lineage.drop(k, state.clock)
-    state.take(np.flatnonzero(~dust))
+        end(k, state.clock)
+    state.take(np.flatnonzero(~some))
     return gone
