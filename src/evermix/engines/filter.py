@@ -25,11 +25,19 @@ NO_CAP = np.iinfo(np.int64).max
 class Filter(Engine):
     """An engine that learns rows one by one with soft assignments."""
 
-    birth: float
-    rule: str
     merge: float | None
 
     needs: ClassVar = (HasPredictive,)
+
+    @property
+    def birth(self) -> float:
+        """What the responsibility of a new cluster must exceed."""
+        return 0.0
+
+    @property
+    def rule(self) -> str:
+        """How clusters are weighed: "expected" is exact where sizes are whole numbers."""
+        return "expected"
 
     def __post_init__(self) -> None:
         check_number("birth", self.birth)
@@ -128,8 +136,7 @@ class Filter(Engine):
             tally.mass_buffer, **tally.extra_buffers, last_seen=state.columns["last_seen"]
         )
         scratch = kernels.Scratch(*np.empty((4, tally.capacity)))
-        for k in range(tally.K):
-            kernels.reweigh(k, scalars.sigma, self.paper, clusters, scratch)
+        kernels.reweigh_all(tally.K, scalars.sigma, self.paper, clusters, scratch)
         return clusters, scratch
 
     def _join(self, model: Model, state: State) -> list[tuple[int, int]]:
@@ -147,12 +154,13 @@ class Filter(Engine):
         i: int,
         results: RowResults,
         own: int | None = None,
+        uniform: float = 0.0,
     ) -> Array:
         """Learn row i with plain array maths: any prior, and the reference for the kernels.
 
         A newborn cluster takes the id ``own``, if that is given, and is one with the cluster that
-        has it already, if there is one. Returns the row's responsibilities (K,), none if it teaches
-        nothing.
+        has it already, if there is one. ``uniform`` is a number in [0, 1) for engines that draw.
+        Returns the row's responsibilities (K,), none if it teaches nothing.
         """
         cap, family = self._settings(model).cap, model.family
         tally, w = state.tally, weights[i]
@@ -160,19 +168,17 @@ class Filter(Engine):
         eta = family.posterior(stats, np.append(tally.mass, 0.0))
         rho = self.log_weights(model, state) + family.log_predictive(X[i : i + 1], eta)[0]
         results.log_predictive[i] = logsumexp(rho)
-        wanted = tally.K == 0 or np.exp(rho[-1] - logsumexp(rho)) > self.birth
-        if wanted and w > 0 and tally.K >= cap:
+        room = w > 0 and tally.K < cap
+        if not room and not tally.K:  # a row of weight zero before any cluster
+            return rho[:0]
+        q, probability, wanted = self._assigned(rho, room, uniform)
+        if wanted and w > 0 and not room:
             warn_once(model, state)
-        born = wanted and w > 0 and tally.K < cap
-        rho = rho if born else rho[:-1]
-        if not len(rho):
-            return rho
-        below = rho - rho.max()
-        q = np.where(below > kernels.NEGLIGIBLE, np.exp(below), 0.0)
-        q /= q.sum()
+        born = len(q) > tally.K
         if born:
             q = self._give_birth(state, q, own)
-        results.labels[i], results.probabilities[i] = tally.ids[q.argmax()], q.max()
+        results.labels[i] = tally.ids[q.argmax()]
+        results.probabilities[i] = q.max() if probability is None else probability
         results.born[i] = born and own is None
         if w == 0:
             return rho[:0]
@@ -184,6 +190,20 @@ class Filter(Engine):
         tally.extras["log_empty"][:] += w * np.log1p(-np.where(hard, 0.0, q))
         state.columns["last_seen"][: tally.K][q > kernels.SEEN] = state.clock
         return q
+
+    def _assigned(self, rho: Array, room: bool, uniform: float) -> tuple[Array, float | None, bool]:
+        """Return responsibilities from log weights rho (K + 1,), the last of a new cluster.
+
+        They are (K + 1,) if a cluster is born, which there may be no ``room`` for. Then the
+        probability of the best, where responsibilities do not say it, and whether a birth was
+        wanted.
+        """
+        del uniform
+        wanted = len(rho) == 1 or bool(np.exp(rho[-1] - logsumexp(rho)) > self.birth)
+        rho = rho if wanted and room else rho[:-1]
+        below = rho - rho.max()
+        q = np.where(below > kernels.NEGLIGIBLE, np.exp(below), 0.0)
+        return q / q.sum(), None, wanted
 
     @staticmethod
     def _give_birth(state: State, q: Array, own: int | None) -> Array:
@@ -197,14 +217,16 @@ class Filter(Engine):
         return q
 
 
-def warn_once(model: Model, state: State) -> None:
-    """Say that the cap was reached, unless it was said before."""
+def warn_once(
+    model: Model, state: State, remedy: str = "lower the prior's concentration"
+) -> None:
+    """Say that the cap was reached and what would help, unless it was said before."""
     if state.latents["capped"][0]:
         return
     state.latents["capped"][0] = 1.0
     warnings.warn(
         f"K reached max_clusters={model.max_clusters} at observation {state.clock}; later data "
-        "join existing clusters. Raise max_clusters, or lower the prior's concentration.",
+        f"join existing clusters. Raise max_clusters, or {remedy}.",
         CapacityWarning,
         stacklevel=2,
     )

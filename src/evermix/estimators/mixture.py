@@ -272,7 +272,7 @@ class Mixture(ClusterMixin, DensityMixin, Learner):  # type: ignore[misc]
             The id of the cluster that each row comes from; -1 for a cluster not seen before.
         """
         model, state, _ = self._point()
-        family, tally = model.family, state.tally
+        family, tally = model.family, self._taught.believed(state)
         rng = generator(self.random_state)
         weights = np.exp(self._taught.log_weights(model, state))
         rows = rng.choice(tally.K + 1, size=n_samples, p=weights / weights.sum())

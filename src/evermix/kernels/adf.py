@@ -22,7 +22,10 @@ __all__ = [
     "Settings",
     "adf_pass",
     "learn",
+    "log_sum",
+    "omega_of",
     "reweigh",
+    "reweigh_all",
 ]
 
 DONE, ROOM, CHECK = 0, 1, 2  # why a pass stopped: no rows left, buffers full, time to tidy up
@@ -81,7 +84,14 @@ def reweigh(k: int, sigma: float, paper: bool, clusters: Clusters, scratch: Scra
 
 
 @kernel
-def _new_weight(K: int, prior: Any, clusters: Clusters, scratch: Scratch, last: Array) -> float:
+def reweigh_all(K: int, sigma: float, paper: bool, clusters: Clusters, scratch: Scratch) -> None:
+    """Recompute occupancy and predictive weight of all clusters."""
+    for k in range(K):
+        reweigh(k, sigma, paper, clusters, scratch)
+
+
+@kernel
+def omega_of(K: int, prior: Any, clusters: Clusters, scratch: Scratch, last: Array) -> float:
     """Weight of a new cluster; ``last`` (3,) holds n, E[K'] and the weight when last computed."""
     n = 0.0
     expected = 0.0
@@ -115,7 +125,7 @@ def _normalise(slots: int, rho: Array) -> int:
 
 
 @kernel
-def _log_sum(slots: int, rho: Array) -> float:
+def log_sum(slots: int, rho: Array) -> float:
     """Log of the sum of the exponentials."""
     top = rho[0]
     for k in range(1, slots):
@@ -154,14 +164,14 @@ def learn(
     Returns the number of responsibilities, and whether the cap refused a birth.
     """
     rho = scratch.rho
-    omega = 1.0 if alive == 0 else _new_weight(K, prior, clusters, scratch, last)
+    omega = 1.0 if alive == 0 else omega_of(K, prior, clusters, scratch, last)
     score(work, rows, i, K + 1, rho)
     total = omega
     for k in range(K):
         total += scratch.weight[k]
         rho[k] += scratch.log_weight[k]
     rho[K] += log(omega)
-    evidence = _log_sum(K + 1, rho)
+    evidence = log_sum(K + 1, rho)
     out.log_predictive[i] = evidence - log(total)
 
     wanted = alive == 0 or exp(rho[K] - evidence) > settings.birth

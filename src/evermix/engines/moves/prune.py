@@ -17,18 +17,18 @@ __all__ = ["drop", "fade_out", "prune"]
 FAINT = 0.5  # mass below which a cluster has faded
 
 
-def prune(state: State, idle: float = 0.0) -> list[int]:
+def prune(state: State, idle: float = 0.0, faded: bool = False) -> list[int]:
     """Drop the dust that nothing has visited for a while; return its ids.
 
     A while is ``idle`` observations for every cluster that is not dust. (For every cluster it
     could grow faster than the stream.) The mass goes to the latent ``dropped``. At least one
-    cluster stays.   Consumes: state.
+    cluster stays. ``faded`` says that clusters may have been more than dust.   Consumes: state.
     """
     tally = state.tally
     dust = occupancy(tally.mass, tally.extras) < 0.5
     since = state.clock - state.columns["last_seen"][: tally.K]
     dust &= since >= idle * np.count_nonzero(~dust)
-    return [] if dust.all() else drop(state, dust)
+    return [] if dust.all() else drop(state, dust, faded)
 
 
 def fade_out(state: State) -> list[int]:

@@ -1,0 +1,1 @@
+"""Online baselines: one pass, every row in one cluster."""

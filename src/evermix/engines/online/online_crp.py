@@ -1,0 +1,36 @@
+"""Online clustering by the Chinese restaurant process: each row's cluster is drawn, for good."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from evermix._xp import Array
+from evermix.engines.online.hard import HardFilter
+
+__all__ = ["OnlineCRP"]
+
+
+@dataclass(frozen=True)
+class OnlineCRP(HardFilter):
+    """Sampled one-pass clustering: a row's cluster is drawn from its posterior given the past.
+
+    It is one particle of a particle filter: the first sweep of a Gibbs sampler, without the others.
+
+    Parameters
+    ----------
+    merge : float or None
+        Fuse two clusters when the log odds for it exceed this many nats, as :class:`ADF` does; None
+        for no merges, as published.
+    """
+
+    merge: float | None = None
+
+    def _uniforms(self, n: int, rng: np.random.Generator) -> Array:
+        """Return numbers in [0, 1) to draw with, one for each of n rows."""
+        return rng.random(n)
+
+    def _chosen(self, rho: Array, uniform: float) -> int:
+        """Return which of the log weights rho (M,) is drawn."""
+        weights = np.exp(rho - rho.max())
+        chosen = np.searchsorted(np.cumsum(weights), uniform * weights.sum(), side="right")
+        return int(min(chosen, len(rho) - 1))
