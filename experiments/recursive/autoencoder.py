@@ -44,7 +44,7 @@ def encode(images: np.ndarray, features: int, epochs: int, seed: int = 0) -> np.
             optimiser.zero_grad()
             (loss := (misfit + gap) / len(rows)).backward()
             optimiser.step()
-            total += float(loss) * len(rows)
+            total += loss.item() * len(rows)
         print(f"autoencoder, epoch {epoch + 1}: bound {-total / len(x):.1f} per image", flush=True)
     with torch.no_grad():
         return encoder(x)[:, :features].numpy().astype(np.float64)

@@ -1,8 +1,8 @@
 """A cluster that comes late: is it found by every algorithm that sees each row once?
 
-Some rows of A, then 40 of B; the plane, variance 1, means of variance 100, DP(1). The paper's public
-code gives the mass of a new cluster to a slot whose parameters come from an old row, and lets A take
-all of B at a distance of 8 standard deviations.
+Some rows of A, then 40 of B; the plane, variance 1, means of variance 100, DP(1). The paper's
+public code gives the mass of a new cluster to a slot whose parameters come from an old row, and
+lets A take all of B at a distance of 8 standard deviations.
 """
 
 from typing import NamedTuple

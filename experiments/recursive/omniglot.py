@@ -1,8 +1,8 @@
 """Handwritten characters (section 4.3, Figure 7): agreement with the characters, and K.
 
-The first 60 characters of Omniglot, 20 drawings each, in 3 random orders; concentrations from 0.1 to
-3 times the logarithm of the number of drawings. The paper does not say how many it took, its public
-code does. Features are 20 principal components, or the means of a small variational autoencoder
+The first 60 characters of Omniglot, 20 drawings each, in 3 random orders; concentrations from 0.1
+to 3 times the logarithm of the number of drawings. The paper does not say how many it took, its
+public code does. Features are 20 principal components, or the means of a small variational autoencoder
 where PyTorch is installed; both are learnt from all drawings, without labels.
 
 Algorithms are told one variance within clusters, which evermix chose from the first 1,000 drawings.
@@ -21,7 +21,7 @@ from experiments.recursive.runs import GAUSSIAN, draw_sweeps, plain, show_sweeps
 __all__ = ["main"]
 
 CHARACTERS, DRAWINGS = 60, 1_200
-FEATURES, EPOCHS = 20, 20
+FEATURES, EPOCHS = 20, 10
 STRENGTHS = np.linspace(0.1, 3.0, 11) * np.log(DRAWINGS)
 
 

@@ -1,7 +1,8 @@
 """What the experiments compare: the algorithms, named once, and sweeps over their one parameter.
 
-It is called *strength* here: the concentration alpha of the Dirichlet process, and the threshold
-distance lambda of DP-means, over the same values as in the paper.
+It is called *strength* here: the concentration alpha of the Dirichlet process. DP-means takes its
+penalty from alpha and the variances, or, where it is marked by lambda, has the strength itself as the
+distance at which a cluster is opened, as in the paper.
 """
 
 import time
@@ -37,7 +38,7 @@ __all__ = [
 ]
 
 WARM = 20  # rows that are learnt before the clock runs, so that nothing is compiled on its time
-TRUNCATION, PINNED = 20, 1e3  # of scikit-learn's mixture: most clusters, and weight of the prior
+MOST, PINNED = 100, 1e3  # of scikit-learn's mixture: clusters, and weight of the prior variance
 
 Learn: TypeAlias = Callable[[Data, float, int], np.ndarray]
 """From data, strength and seed to the labels (N,) of the rows."""
@@ -80,12 +81,17 @@ def by_engine(engine: Engine, data: Data, alpha: float, seed: int) -> np.ndarray
     return mix.fit(data.X).labels_
 
 
+def by_distance(laps: int | None, data: Data, distance: float, seed: int) -> np.ndarray:
+    """Return labels (N,) by DP-means, in which rows further from all centres open a cluster."""
+    return by_engine(em.DPMeans(penalty=distance**2, laps=laps), data, 1.0, seed)
+
+
 def by_scikit_learn(data: Data, alpha: float, seed: int) -> np.ndarray:
     """Return labels (N,) by scikit-learn's variational mixture, which is told the variance too."""
     family = data.family.candidates(data.X)[0]
     variance, spread = float(np.mean(family.variance)), float(np.mean(family.mean_variance))
     mix = BayesianGaussianMixture(
-        n_components=TRUNCATION,
+        n_components=min(len(data.labels) // 5, MOST),
         covariance_type="spherical",
         covariance_prior=PINNED * variance,  # a sum of squares, over as many degrees of freedom
         degrees_of_freedom_prior=PINNED,
@@ -99,12 +105,20 @@ def by_scikit_learn(data: Data, alpha: float, seed: int) -> np.ndarray:
         return mix.fit_predict(data.X)
 
 
-# Each sees a row once, in order; rows are dense or counts.
+# Each sees a row once, in order.
 TEXT = [
+    Algorithm("SUGS", partial(by_engine, em.SUGS()), "C1-"),
+    Algorithm("OnlineCRP", partial(by_engine, em.OnlineCRP()), "C2-"),
     Algorithm("ADF", partial(by_engine, em.ADF()), "C0-"),
 ]
-ONLINE = [*TEXT]
-GAUSSIAN = [*ONLINE, Algorithm("scikit-learn (VB)", by_scikit_learn, "C7--")]
+ONLINE = [*TEXT, Algorithm("DPMeans", partial(by_engine, em.DPMeans()), "C4-")]
+GAUSSIAN = [
+    *ONLINE,
+    Algorithm("DPMeans, lambda", partial(by_distance, 1), "C5-"),
+    Algorithm("DPMeans, laps", partial(by_engine, em.DPMeans(laps=None)), "C4--"),
+    Algorithm("DPMeans, laps, lambda", partial(by_distance, None), "C5--"),
+    Algorithm("scikit-learn VB", by_scikit_learn, "C7--"),
+]
 
 
 def sweep(
@@ -133,7 +147,7 @@ def _line(
     """Return AMI, K and seconds at every strength."""
     with threadpool_limits(1):
         first = data._replace(X=data.X[:WARM], labels=data.labels[:WARM])
-        algorithm.learn(first, strengths[0], seed)
+        algorithm.learn(first, strengths[-1], seed)
         return [_run(algorithm, data, strength, seed) for strength in strengths]
 
 
