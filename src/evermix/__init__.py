@@ -12,6 +12,7 @@ from importlib.metadata import version
 from evermix.engines import (
     ADF,
     EP,
+    RCRP,
     SUGS,
     CapacityWarning,
     DPMeans,
@@ -47,6 +48,7 @@ __all__ = [
     "EP",
     "NGGP",
     "NRM",
+    "RCRP",
     "SUGS",
     "Bernoulli",
     "Beta",

@@ -1,7 +1,7 @@
 """What an engine needs to go on, and nothing else: the content of a checkpoint."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -142,6 +142,12 @@ class State:
         self.tally = self.tally.take(index)
         for name, column in kept.items():
             self.columns[name] = _grown(column, self.tally.capacity, axis=0)
+
+    def part(self, index: Array) -> "State":
+        """Return a state with the clusters ``index`` only; this one stays as it is."""
+        part = replace(self, columns=dict(self.columns))
+        part.take(index)
+        return part
 
     def rename(self, ids: Array) -> None:
         """Give the clusters these ids (K,), a permutation of 0..K-1, and start a new lineage."""

@@ -9,6 +9,7 @@ from evermix.engines.memoized import MemoizedVB
 from evermix.engines.online.dp_means import DPMeans
 from evermix.engines.online.online_crp import OnlineCRP
 from evermix.engines.online.sugs import SUGS
+from evermix.engines.rcrp import RCRP
 from evermix.engines.slice import Slice
 from evermix.engines.stochastic import StochasticVB
 
@@ -16,6 +17,7 @@ __all__ = [
     "ADF",
     "ENGINES",
     "EP",
+    "RCRP",
     "SUGS",
     "Batch",
     "CapacityWarning",
@@ -33,5 +35,8 @@ __all__ = [
 
 ENGINES: dict[str, type[Engine]] = {
     cls.__name__: cls
-    for cls in (ADF, EP, FullVB, StochasticVB, MemoizedVB, Gibbs, Slice, SUGS, OnlineCRP, DPMeans)
+    for cls in (
+        *(ADF, EP, FullVB, StochasticVB, MemoizedVB, Gibbs, Slice),
+        *(RCRP, SUGS, OnlineCRP, DPMeans),
+    )
 }

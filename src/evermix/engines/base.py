@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from evermix._xp import Array
-from evermix.engines.moves.prune import fade_out
+from evermix.engines.moves.prune import drop, fade_out
 from evermix.families.base import Family
 from evermix.model import Model
 from evermix.priors import NGGP
@@ -291,6 +291,17 @@ class Engine(ABC):
     def believed(self, state: State) -> Tally:
         """Return the mass and statistics that rows are scored by: what was learnt, as a rule."""
         return state.tally
+
+    def shown(self, state: State) -> Array:
+        """Mask (K,) of the clusters that users see; others only count for densities."""
+        return np.ones(state.tally.K, dtype=bool)
+
+    def dismiss(self, state: State, some: Array) -> None:
+        """Show the clusters of a mask (K,) no more: drop them, if they can be spared.
+
+        Consumes: state.
+        """
+        drop(state, some)
 
     @abstractmethod
     def log_weights(self, model: Model, state: State) -> Array:

@@ -15,7 +15,6 @@ from evermix._xp import Array, host, is_foreign, logsumexp
 from evermix.distributed.collections import in_memory, is_collection, one_by_one
 from evermix.engines.adf import ADF
 from evermix.engines.base import ROWS, Batch, Engine, Info, RowResults
-from evermix.engines.moves.prune import drop
 from evermix.engines.run import interrupts_wait, run, run_laps
 from evermix.engines.shards import Shard, Shards, Tell
 from evermix.estimators.clustered import ClusterRows
@@ -366,25 +365,30 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         """Call the rows X of the last call by the names that their clusters have now."""
         results = self._results
         results.labels[:] = self._state.lineage.current(results.labels)
-        # Rows whose cluster was dropped as dust, or of weight zero at the start.
-        every = np.flatnonzero(results.labels < 0)
+        # Rows whose cluster was dropped as dust or is not shown, or of weight zero at the start.
+        hidden = self._state.tally.ids[~self._taught.shown(self._state)]
+        every = np.flatnonzero((results.labels < 0) | np.isin(results.labels, hidden))
         for lost in np.split(every, range(ROWS, len(every), ROWS)) if len(every) else ():
             joint = self._joint(X[lost])[:, :-1]
-            results.labels[lost] = self._state.tally.ids[joint.argmax(axis=1)]
+            results.labels[lost] = self._point().state.tally.ids[joint.argmax(axis=1)]
             results.probabilities[lost] = np.exp(joint.max(axis=1) - logsumexp(joint, axis=1))
 
     def _compact(self, X: Rows, weights: Array) -> None:
         """Drop clusters that own no row that counts, and name the others 0..K-1 as they appear.
 
-        Done twice it changes nothing more.
+        Those that the engine cannot spare are shown no more, and named last. Done twice it changes
+        nothing more.
         """
         self._follow(X)
         owners, first = np.unique(self._results.labels[weights > 0], return_index=True)
-        drop(self._state, ~np.isin(self._state.tally.ids, owners))
+        self._taught.dismiss(self._state, ~np.isin(self._state.tally.ids, owners))
         self._unsee()
         self._follow(X)
         name = np.empty(self._state.lineage.next_id, dtype=np.int64)
+        ids = self._state.tally.ids
+        others = ids[~np.isin(ids, owners)]
         name[owners[np.argsort(first)]] = np.arange(len(owners))
+        name[others] = len(owners) + np.arange(len(others))
         self._results.labels[:] = name[self._results.labels]
         self._state.rename(name[self._state.tally.ids])
 

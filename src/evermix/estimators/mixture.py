@@ -13,6 +13,7 @@ from evermix._csr import DeviceCSR, is_foreign_csr
 from evermix._random import generator
 from evermix._xp import Array, alike, doubled, is_foreign, logsumexp, namespace
 from evermix.engines.base import Batch, Engine, Info
+from evermix.engines.rcrp import RCRP
 from evermix.engines.sampler import Sampler
 from evermix.engines.variational import Variational
 from evermix.estimators.fingerprint import same_rows
@@ -85,6 +86,8 @@ class Mixture(ClusterMixin, DensityMixin, Learner):  # type: ignore[misc]
         ``label_maps_[i][k]`` here. -1 stands for what was dropped, and for no cluster.
     lower_bound_ : float
         Lower bound (ELBO) on the log evidence of the rows, of a variational engine.
+    n_clusters_posterior_ : array (L + 1,)
+        Probabilities that the data are of 0, 1, ... L clusters, of the engine ``RCRP``.
     history_ : list of Info
         What happened in the last steps.
     model_ : Model
@@ -369,6 +372,17 @@ class Mixture(ClusterMixin, DensityMixin, Learner):  # type: ignore[misc]
                 "em.MemoizedVB, em.FullVB or em.StochasticVB."
             )
         return float(self._state.latents["bound"][0])
+
+    @property
+    def n_clusters_posterior_(self) -> Array:
+        """Probabilities (L + 1,) that the data are of 0, 1, ... L clusters, of :class:`RCRP`."""
+        self._settle()
+        if not isinstance(self._taught, RCRP):
+            raise AttributeError(
+                f"{type(self._taught).__name__} does not follow the number of clusters. Use "
+                "em.RCRP, or the draws of a sampler: posterior_.n_clusters."
+            )
+        return self._taught.tables(self._state)
 
     # ---- draws -----------------------------------------------------------------------------
 
