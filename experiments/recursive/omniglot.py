@@ -2,8 +2,8 @@
 
 The first 60 characters of Omniglot, 20 drawings each, in 3 random orders; concentrations from 0.1
 to 3 times the logarithm of the number of drawings. The paper does not say how many it took, its
-public code does. Features are 20 principal components, or the means of a small variational autoencoder
-where PyTorch is installed; both are learnt from all drawings, without labels.
+public code does. Features are 20 principal components, or the means of a small variational
+autoencoder where PyTorch is installed; both are learnt from all drawings, without labels.
 
 Algorithms are told one variance within clusters, which evermix chose from the first 1,000 drawings.
 """

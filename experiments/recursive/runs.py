@@ -1,8 +1,8 @@
 """What the experiments compare: the algorithms, named once, and sweeps over their one parameter.
 
 It is called *strength* here: the concentration alpha of the Dirichlet process. DP-means takes its
-penalty from alpha and the variances, or, where it is marked by lambda, has the strength itself as the
-distance at which a cluster is opened, as in the paper.
+penalty from alpha and the variances, or, where it is marked by lambda, has the strength itself as
+the distance at which a cluster is opened, as in the paper.
 """
 
 import time
@@ -107,6 +107,7 @@ def by_scikit_learn(data: Data, alpha: float, seed: int) -> np.ndarray:
 
 # Each sees a row once, in order.
 TEXT = [
+    Algorithm("RCRP", partial(by_engine, em.RCRP()), "C3-"),
     Algorithm("SUGS", partial(by_engine, em.SUGS()), "C1-"),
     Algorithm("OnlineCRP", partial(by_engine, em.OnlineCRP()), "C2-"),
     Algorithm("ADF", partial(by_engine, em.ADF()), "C0-"),
