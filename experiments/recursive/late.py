@@ -9,12 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 import typer
+from matplotlib.figure import Figure
 from sklearn.metrics import adjusted_rand_score
 
 import evermix as em
 from experiments.common import new_figure, save, show
 from experiments.recursive.data import Data
-from experiments.recursive.runs import ONLINE, Algorithm
+from experiments.recursive.runs import ONLINE, Algorithm, labels_when_met
 
 __all__ = ["main"]
 
@@ -31,11 +32,14 @@ class Late(NamedTuple):
     apart : list of float
         Share of runs in which no B is in a cluster that holds an A.
     ari : list of float
-        Mean adjusted Rand index of A and B and the clusters.
+        Mean adjusted Rand index of A and B and the labels that rows got when they were met.
+    ari_after : list of float
+        The same for labels that the rows get when they are asked for again after the last one.
     """
 
     apart: list[float]
     ari: list[float]
+    ari_after: list[float]
 
 
 def one_after_another(before: int, distance: float, seed: int) -> Data:
@@ -49,16 +53,18 @@ def one_after_another(before: int, distance: float, seed: int) -> Data:
 
 def study(algorithm: Algorithm, distance: float, seeds: int) -> Late:
     """Return what an algorithm makes of B at this distance."""
-    found = Late([], [])
+    found = Late([], [], [])
     for before in BEFORE:
-        apart, ari = [], []
+        runs = []
         for seed in range(seeds):
             data = one_after_another(before, distance, seed)
-            labels = algorithm.learn(data, ALPHA, seed)
-            apart.append(not np.isin(labels[before:], labels[:before]).any())
-            ari.append(adjusted_rand_score(data.labels, labels))
-        found.apart.append(float(np.mean(apart)))
-        found.ari.append(float(np.mean(ari)))
+            fitted = algorithm.learn(data, ALPHA, seed)
+            labels = labels_when_met(fitted, data)
+            apart = not np.isin(labels[before:], labels[:before]).any()
+            both = (labels, fitted.predict(data.X))
+            runs.append([apart, *(adjusted_rand_score(data.labels, each) for each in both)])
+        for values, mean in zip(found, np.mean(runs, axis=0), strict=True):
+            values.append(float(mean))
     return found
 
 
@@ -69,16 +75,16 @@ def main(seeds: int = 20, quick: bool = False) -> None:
         algorithm.name: {distance: study(algorithm, distance, seeds) for distance in DISTANCES}
         for algorithm in ONLINE
     }
-    for title, what, worst in (
-        ("Share of runs in which no B is with an A", "apart", "least over rows of A"),
-        ("Adjusted Rand index", "ari", "mean over rows of A"),
+    for title, field, summary in (
+        ("Share of runs in which no B is with an A (least by rows of A)", "apart", min),
+        ("ARI of labels when met (mean by rows of A)", "ari", np.mean),
+        ("ARI of labels after the last row (mean by rows of A)", "ari_after", np.mean),
     ):
-        summary = min if what == "apart" else np.mean
         lines = [
-            [name, *(f"{summary(getattr(late[distance], what)):.3f}" for distance in DISTANCES)]
+            [name, *(f"{summary(getattr(late[distance], field)):.3f}" for distance in DISTANCES)]
             for name, late in found.items()
         ]
-        show(f"{title}, {worst}", ["algorithm", *(f"{d:g} s.d." for d in DISTANCES)], lines)
+        show(title, ["algorithm", *(f"{d:g} s.d." for d in DISTANCES)], lines)
     numbers = {
         name: {f"{distance:g}": late._asdict() for distance, late in by_distance.items()}
         for name, by_distance in found.items()
@@ -86,7 +92,7 @@ def main(seeds: int = 20, quick: bool = False) -> None:
     save("recursive/late", _figure(found), numbers)
 
 
-def _figure(found: dict[str, dict[float, Late]]):
+def _figure(found: dict[str, dict[float, Late]]) -> Figure:
     figure = new_figure(3.5 * len(DISTANCES))
     for axes, distance in zip(figure.subplots(1, len(DISTANCES)), DISTANCES, strict=True):
         for algorithm in ONLINE:

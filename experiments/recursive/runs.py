@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 
 import evermix as em
 from evermix.engines.base import Engine
-from experiments.common import new_figure, show
+from experiments.common import mean_and_error, new_figure, show, with_error
 from experiments.recursive.data import Data
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "Sweep",
     "Sweeps",
     "draw_sweeps",
+    "labels_when_met",
     "plain",
     "show_sweeps",
     "sweep",
@@ -40,8 +41,9 @@ __all__ = [
 WARM = 20  # rows that are learnt before the clock runs, so that nothing is compiled on its time
 MOST, PINNED = 100, 1e3  # of scikit-learn's mixture: clusters, and weight of the prior variance
 
-Learn: TypeAlias = Callable[[Data, float, int], np.ndarray]
-"""From data, strength and seed to the labels (N,) of the rows."""
+Fitted: TypeAlias = em.Mixture | BayesianGaussianMixture
+Learn: TypeAlias = Callable[[Data, float, int], Fitted]
+"""From data, strength and seed to a fitted mixture."""
 
 
 class Algorithm(NamedTuple):
@@ -58,15 +60,19 @@ class Sweep(NamedTuple):
     Attributes
     ----------
     ami : array (data sets, strengths)
-        Adjusted mutual information of its labels and the truth.
+        Adjusted mutual information of the truth and the labels that rows got when they were met.
     K : array (data sets, strengths)
-        Clusters that have rows.
+        Clusters that have rows, by these labels.
+    ami_after, K_after : arrays (data sets, strengths)
+        The same for labels that the rows get when they are asked for again after the last one.
     seconds : array (data sets, strengths)
         Wall time.
     """
 
     ami: np.ndarray
     K: np.ndarray
+    ami_after: np.ndarray
+    K_after: np.ndarray
     seconds: np.ndarray
 
 
@@ -74,20 +80,20 @@ Sweeps: TypeAlias = dict[str, Sweep]
 """What algorithms found, by their name."""
 
 
-def by_engine(engine: Engine, data: Data, alpha: float, seed: int) -> np.ndarray:
-    """Return the labels (N,) that an engine gives to rows of a DP mixture."""
+def by_engine(engine: Engine, data: Data, alpha: float, seed: int) -> Fitted:
+    """Return the DP mixture that an engine learns."""
     prior = em.DP(alpha=alpha)
     mix = em.Mixture(family=data.family, prior=prior, engine=engine, random_state=seed)
-    return mix.fit(data.X).labels_
+    return mix.fit(data.X)
 
 
-def by_distance(laps: int | None, data: Data, distance: float, seed: int) -> np.ndarray:
-    """Return labels (N,) by DP-means, in which rows further from all centres open a cluster."""
+def by_distance(laps: int | None, data: Data, distance: float, seed: int) -> Fitted:
+    """Return what DP-means learns, if rows further than this from all centres open a cluster."""
     return by_engine(em.DPMeans(penalty=distance**2, laps=laps), data, 1.0, seed)
 
 
-def by_scikit_learn(data: Data, alpha: float, seed: int) -> np.ndarray:
-    """Return labels (N,) by scikit-learn's variational mixture, which is told the variance too."""
+def by_scikit_learn(data: Data, alpha: float, seed: int) -> Fitted:
+    """Return scikit-learn's variational mixture, which is told the variances too."""
     family = data.family.candidates(data.X)[0]
     variance, spread = float(np.mean(family.variance)), float(np.mean(family.mean_variance))
     mix = BayesianGaussianMixture(
@@ -102,7 +108,12 @@ def by_scikit_learn(data: Data, alpha: float, seed: int) -> np.ndarray:
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return mix.fit_predict(data.X)
+        return mix.fit(data.X)
+
+
+def labels_when_met(fitted: Fitted, data: Data) -> np.ndarray:
+    """Return the labels (N,) that rows got when they were met, or at the end of many laps."""
+    return fitted.labels_ if isinstance(fitted, em.Mixture) else fitted.predict(data.X)
 
 
 # Each sees a row once, in order.
@@ -136,48 +147,72 @@ def sweep(
                 delayed(_line)(algorithm, problem, strengths, seed)
                 for seed, problem in enumerate(problems)
             ]
-            ami, K, seconds = np.moveaxis(np.array(workers(calls)), 2, 0)
-            found[algorithm.name] = Sweep(ami, K, seconds)
-            print(f"{algorithm.name}: AMI {ami.mean():.3f}, {seconds.sum():.1f} s", flush=True)
+            runs = Sweep(*np.moveaxis(np.array(workers(calls)), 2, 0))
+            found[algorithm.name] = runs
+            mean, seconds = runs.ami.mean(), runs.seconds.sum()
+            print(f"{algorithm.name}: AMI {mean:.3f}, {seconds:.1f} s", flush=True)
     return found
 
 
 def _line(
     algorithm: Algorithm, data: Data, strengths: Sequence[float], seed: int
-) -> list[tuple[float, float, float]]:
-    """Return AMI, K and seconds at every strength."""
+) -> list[tuple[float, ...]]:
+    """Return the numbers of a :class:`Sweep` at every strength."""
     with threadpool_limits(1):
         first = data._replace(X=data.X[:WARM], labels=data.labels[:WARM])
         algorithm.learn(first, strengths[-1], seed)
         return [_run(algorithm, data, strength, seed) for strength in strengths]
 
 
-def _run(
-    algorithm: Algorithm, data: Data, strength: float, seed: int
-) -> tuple[float, float, float]:
+def _run(algorithm: Algorithm, data: Data, strength: float, seed: int) -> tuple[float, ...]:
     began = time.perf_counter()
-    labels = algorithm.learn(data, strength, seed)
+    fitted = algorithm.learn(data, strength, seed)
     seconds = time.perf_counter() - began
-    return adjusted_mutual_info_score(data.labels, labels), len(np.unique(labels)), seconds
+    met, after = labels_when_met(fitted, data), fitted.predict(data.X)
+    return (
+        adjusted_mutual_info_score(data.labels, met),
+        len(np.unique(met)),
+        adjusted_mutual_info_score(data.labels, after),
+        len(np.unique(after)),
+        seconds,
+    )
 
 
 def show_sweeps(title: str, found: Sweeps, public: dict[str, float] | None = None) -> None:
-    """Print a line for every algorithm, beside the mean AMI of the paper's public code if known."""
-    columns = ["algorithm", "mean AMI", "AMI at one strength", "K: least to most", "ms per run"]
+    """Print a line for every algorithm, beside the mean AMI of the paper's public code if known.
+
+    AMI is the mean over strengths, and its standard error is that between data sets; then follows
+    the range over strengths of the mean over data sets.
+    """
+    columns = ["algorithm", "AMI when met", "by strength", "K", "AMI after", "K", "ms"]
     lines = []
     for name, runs in found.items():
-        ami, K = runs.ami.mean(axis=0), runs.K.mean(axis=0)
+        ami = runs.ami.mean(axis=0)
         lines.append(
             [
                 name,
-                f"{ami.mean():.3f}",
-                f"{ami.min():.3f} to {ami.max():.3f}",
-                f"{K.min():.1f} to {K.max():.1f}",
+                _mean(runs.ami),
+                f"{ami.min():.2f} to {ami.max():.2f}",
+                _span(runs.K),
+                _mean(runs.ami_after),
+                _span(runs.K_after),
                 f"{1e3 * np.median(runs.seconds):,.1f}",
             ]
             + ([] if public is None else [public.get(name)])
         )
     show(title, columns + ([] if public is None else ["public code"]), lines)
+
+
+def _mean(values: np.ndarray) -> str:
+    """Write the mean of values (data sets, strengths), and its error if there are several sets."""
+    by_set = values.mean(axis=1)
+    return (with_error(mean_and_error(by_set), 3) if len(by_set) > 1 else f"{by_set[0]:.3f}") or ""
+
+
+def _span(values: np.ndarray) -> str:
+    """Write the range over strengths of the mean over data sets."""
+    means = values.mean(axis=0)
+    return f"{means.min():.1f} to {means.max():.1f}"
 
 
 def draw_sweeps(
