@@ -33,7 +33,7 @@ def test_labels_parameters_and_names_survive(tmp_path):
 
     X, _ = texts()
     frame = pd.DataFrame(X.toarray(), columns=[f"w{j}" for j in range(40)])
-    mix = em.Mixture(em.Multinomial(0.3), em.PitmanYor(2.0, 0.1), em.ADF(birth=0.2), 50, 7)
+    mix = em.Mixture(em.Multinomial(0.3), em.PitmanYor(2.0, 0.1), em.ADF(birth=0.2), None, 50, 7)
     mix.fit(frame).save(tmp_path / "m.evermix")
     again = em.load(tmp_path / "m.evermix")
     assert again.get_params() == mix.get_params()

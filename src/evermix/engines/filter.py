@@ -217,9 +217,7 @@ class Filter(Engine):
         return q
 
 
-def warn_once(
-    model: Model, state: State, remedy: str = "lower the prior's concentration"
-) -> None:
+def warn_once(model: Model, state: State, remedy: str = "lower the prior's concentration") -> None:
     """Say that the cap was reached and what would help, unless it was said before."""
     if state.latents["capped"][0]:
         return

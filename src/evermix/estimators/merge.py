@@ -95,6 +95,11 @@ def _checked(models: Iterable[Mixture]) -> list[Mixture]:
                 f"the first lap of model {number} was interrupted, so part of what it holds is "
                 "only its start. Go on with resume first."
             )
+        if mix.model_.forgetting is not None:
+            raise ValueError(
+                f"model {number} forgets, and what it holds is of its own moment: models that "
+                "forget cannot be merged."
+            )
     if len({id(mix) for mix in chosen}) < len(chosen):
         raise ValueError(
             "the same model was given twice, and its rows would count twice. Give models of "

@@ -141,25 +141,22 @@ def _count_apart(slots: int, rule: int, labels: Labels, none: Array, share: Arra
 
     Returns the sum of the probabilities, which is not one where some pairs are left out.
     """
-    total, moved, below = 0.0, 0.0, 0.0  # below = p(z_t <= j)
-    for j in range(slots + 1):
-        p = none[0] if j == 0 else labels.tables[j - 1]
-        here = share[j] if j < slots else 0.0  # p(z_t = j + 1)
+    total, above, beyond = 0.0, 0.0, 0.0  # p(z_t > j), p(z_t > j + 1)
+    for j in range(slots, 0, -1):
+        tables, one_less = labels.tables[j - 1], none[0] if j == 1 else labels.tables[j - 2]
+        here = share[j - 1]  # p(z_t = j)
         if rule == PAPER:
-            stay, up = below, 1.0 - below
+            stays, moves = 1.0 - above, above + here
         elif rule == TEXT:
-            stay, up = below + here, 1.0 - below - here
+            stays, moves = 1.0 - beyond, above
         else:
-            stay, up = below, here
-        now = moved + p * stay
-        moved = p * max(up, 0.0)
-        below += here
-        total += now
-        if j == 0:
-            none[0] = now
-        else:
-            labels.tables[j - 1] = now
-    return total
+            stays, moves = 1.0 - above, here
+        labels.tables[j - 1] = tables * stays + one_less * moves
+        total += labels.tables[j - 1]
+        beyond = above
+        above += here
+    none[0] *= max(1.0 - (beyond if rule == TEXT else above), 0.0)
+    return total + none[0]
 
 
 @kernel
@@ -240,19 +237,19 @@ def _learn(
     out: Out,  # OUT
 ) -> tuple[int, bool]:
     """Learn row i of weight w, at time ``clock``; returns K, and whether the cap took much away."""
-    share = scratch.share
-    score(work, rows, i, K + 1, share)
-    fresh = share[K]
-    out.log_predictive[i] = _log_density(K, settings.alpha, labels, share)
-    if settings.own:
-        add(work, rows, i, K, 1.0, 1.0)
+    share, fresh = scratch.share, 0.0
+    for again in range(2 if settings.own else 1):  # one copy of the code that scores
+        if again == 1:
+            add(work, rows, i, K, 1.0, 1.0)
         score(work, rows, i, K + 1, share)
-    slots = K + 1 if K < settings.cap else K
-    top = share[K] if settings.own else fresh
+        if again == 0:
+            fresh = share[K]
+            out.log_predictive[i] = _log_density(K, settings.alpha, labels, share)
+    slots, newest = (K + 1 if K < settings.cap else K), share[K]
     old, evidence = _divide(slots, K, fresh, labels, none, scratch, settings)
     refused = False
     if slots == K and w > 0.0 and labels.tables[K - 1] > DEAD:
-        beyond = log(settings.alpha * labels.tables[K - 1]) + top
+        beyond = log(settings.alpha * labels.tables[K - 1]) + newest
         refused = exp(evidence - beyond) < 1.0 / REFUSED - 1.0
     opened = slots > K and w > 0.0 and share[K] >= NEGLIGIBLE
     if not opened:

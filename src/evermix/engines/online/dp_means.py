@@ -22,7 +22,13 @@ import numpy as np
 from evermix._xp import Array
 from evermix.engines.base import Batch, Engine, Info, RowResults
 from evermix.engines.filter import NO_CAP, warn_once
-from evermix.engines.moves.prune import drop
+from evermix.engines.online.centres import (
+    join_near,
+    leave_laps,
+    move_centres,
+    name_births,
+    slots_of,
+)
 from evermix.engines.settings import check_number, check_whole
 from evermix.engines.shards import Shards
 from evermix.families import FixedGaussian
@@ -142,7 +148,7 @@ class DPMeans(Engine):
         """Learn one batch of a stream.   Consumes: state."""
         del rng
         if state.memo:
-            _leave_laps(state)
+            leave_laps(state)
         return self._learn(model, state, batch, np.zeros(1))
 
     def visit(
@@ -161,7 +167,7 @@ class DPMeans(Engine):
         (key,) = keys
         batch, own = shards[key], None
         if state.lap:
-            own = _slots(state, state.memo[str(key)]["ids"])
+            own = slots_of(state, state.memo[str(key)]["ids"])
             if len(own) != len(batch.weights):
                 raise ValueError(
                     f"batch {key} had {len(own)} rows when it was first seen, now it has "
@@ -182,7 +188,7 @@ class DPMeans(Engine):
         state.latents["progress"][:] = 0.0
         dropped: list[int] = []
         if state.lap:
-            gained, dropped = _move_centres(state, rule.scale)
+            gained, dropped = move_centres(state, rule.scale)
             cost = max(cost - gained, 0.0)
         K = state.tally.K
         before, K_before, _ = state.latents["settled"]
@@ -223,7 +229,7 @@ class DPMeans(Engine):
         Consumes: state.
         """
         dropped, merges = super().tidy(model, state)
-        return dropped, merges + _join(state, self._rule(model))
+        return dropped, merges + join_near(state, self._rule(model))
 
     def log_weights(self, model: Model, state: State) -> Array:
         """Log predictive probabilities (K + 1,): all clusters alike, and no new one."""
@@ -271,11 +277,33 @@ class DPMeans(Engine):
 
         Consumes: state.
         """
-        began = time.perf_counter()
-        rule, values = self._rule(model), model.family.rows(batch.X).values
-        n, first_id, weights = len(batch.weights), state.lineage.next_id, batch.weights
-        results, fresh = RowResults.empty(n), not state.tally.K
-        at, refused, why, clock = 0, False, ROOM, state.clock
+        began, first_id = time.perf_counter(), state.lineage.next_id
+        n, unmet = len(batch.weights), 0
+        if not state.tally.K:  # rows up to the first that counts meet no cluster
+            unmet = int(np.append(np.flatnonzero(batch.weights), n - 1)[0]) + 1
+        results = self._assign(model, state, batch, progress, own)
+        family, first = model.family, batch.X[:unmet]
+        if unmet:
+            alone = family.log_predictive(first, family.eta0[None, :])[:, 0]
+            results.log_predictive[:unmet] = alone + family.log_base(first)
+        return state, Info(
+            rows=n,
+            clock=state.clock,
+            K=state.tally.K,
+            births=list(range(first_id, state.lineage.next_id)),
+            log_predictive=float(results.log_predictive.sum()),
+            seconds=time.perf_counter() - began,
+            results=results,
+            lap=state.lap,
+        )
+
+    def _assign(
+        self, model: Model, state: State, batch: Batch, progress: Array, own: Array | None
+    ) -> RowResults:
+        """Run the compiled loop over the rows of a batch.   Consumes: state."""
+        rule, values, weights = self._rule(model), model.family.rows(batch.X).values, batch.weights
+        results = RowResults.empty(len(weights))
+        at, clock, refused, why = 0, state.clock, False, ROOM
         while why == ROOM:
             state.reserve(state.tally.K + 2)
             tally, columns = state.tally, state.columns
@@ -291,94 +319,8 @@ class DPMeans(Engine):
                 told = kernels.lap_pass(values, weights, own, rule, clusters, *stands)
             at, tally.K, state.clock, capped, why = told
             refused |= capped
-        _name(state, results, clock, weights)
+        name_births(state, results, clock, weights)
         if refused:
             warn_once(model, state, remedy="raise the penalty")
-        constant = -0.5 * np.log(2 * np.pi * rule.spread / (2 * rule.scale)).sum()
-        results.log_predictive[:] += constant
-        if fresh:  # rows that met no cluster
-            met = slice(int(np.argmax(weights > 0)) + 1 if state.tally.K else n)
-            family = model.family
-            alone = family.log_predictive(batch.X[met], family.eta0[None, :])[:, 0]
-            results.log_predictive[met] = alone + family.log_base(batch.X[met])
-        return state, Info(
-            rows=n,
-            clock=state.clock,
-            K=state.tally.K,
-            births=list(range(first_id, state.lineage.next_id)),
-            log_predictive=float(results.log_predictive.sum()),
-            seconds=time.perf_counter() - began,
-            results=results,
-            lap=state.lap,
-        )
-
-
-def _slots(state: State, ids: Array) -> Array:
-    """Return where clusters with these ids (N,) are, -1 for those that have gone."""
-    slot_of = np.full(state.lineage.next_id + 1, -1)
-    slot_of[state.tally.ids] = np.arange(state.tally.K)
-    return slot_of[np.maximum(ids, -1)]
-
-
-def _name(state: State, results: RowResults, clock: int, weights: Array) -> None:
-    """Give the clusters born since a clock their ids, and turn slots into ids."""
-    born = (clock + np.cumsum(weights > 0))[results.born]
-    if len(born):
-        state.tally.ids[-len(born) :] = [state.lineage.birth(int(tick)) for tick in born]
-    known = results.labels >= 0
-    results.labels[known] = state.tally.ids[results.labels[known]]
-
-
-def _move_centres(state: State, scale: Array) -> tuple[float, list[int]]:
-    """Move centres to the means of the rows that a lap has assigned to them, drop empty ones.
-
-    Returns by how much that lowers the squared distances, and the ids of those dropped.
-    """
-    tally, columns = state.tally, state.columns
-    K = tally.K
-    tally.mass[:], tally.stats[:] = columns["next_mass"][:K], columns["next_sums"][:K]
-    columns["next_mass"][:], columns["next_sums"][:] = 0.0, 0.0
-    dropped = drop(state, tally.mass == 0)
-    tally, centres = state.tally, state.columns["centre"][: state.tally.K]
-    before = centres.copy()
-    centres[:] = tally.stats / tally.mass[:, None]
-    return float((tally.mass @ (scale * (centres - before) ** 2)).sum()), dropped
-
-
-def _leave_laps(state: State) -> None:
-    """Make a state of a fit, perhaps in the middle of a lap, one of a stream."""
-    drop(state, state.tally.mass == 0)  # born in this lap, and not learnt yet
-    for name in ("next_mass", "next_sums"):
-        state.columns[name][:] = 0.0
-    for name in ("progress", "settled"):
-        state.latents[name][:] = 0.0
-    state.memo.clear()
-    state.lap = state.at = 0
-
-
-def _join(state: State, rule: kernels.Rule) -> list[tuple[int, int]]:
-    """Fuse clusters in each other's reach where that lowers the objective; return (gone, into).
-
-    Each takes part in at most one fusion.
-    """
-    tally, centres = state.tally, state.columns["centre"]
-    a, b = np.triu_indices(tally.K, k=1)
-    distance = ((centres[a] - centres[b]) ** 2 * rule.scale).sum(axis=1)
-    mass = tally.mass[a] * tally.mass[b] / (tally.mass[a] + tally.mass[b])
-    cost = np.maximum(mass, 1.0) * distance
-    taken: set[int] = set()
-    merges = []
-    for p in np.argsort(cost, kind="stable")[: np.count_nonzero(cost < rule.penalty)]:
-        if taken & {int(a[p]), int(b[p])}:
-            continue
-        taken |= {int(a[p]), int(b[p])}
-        into, gone = (a[p], b[p]) if tally.mass[a[p]] >= tally.mass[b[p]] else (b[p], a[p])
-        tally.fuse(into, gone)
-        centres[into] = tally.stats[into] / tally.mass[into]
-        seen = state.columns["last_seen"]
-        seen[into] = max(seen[into], seen[gone])
-        merges.append((int(tally.ids[gone]), int(tally.ids[into])))
-        state.lineage.merge(*merges[-1], state.clock)
-    if merges:
-        state.take(~np.isin(tally.ids, [gone for gone, _ in merges]))
-    return merges
+        results.log_predictive[:] -= 0.5 * np.log(np.pi * rule.spread / rule.scale).sum()
+        return results
