@@ -6,6 +6,7 @@ from evermix.engines.ep import EP
 from evermix.engines.full import FullVB
 from evermix.engines.gibbs import Gibbs
 from evermix.engines.memoized import MemoizedVB
+from evermix.engines.online.dp_means import DPMeans
 from evermix.engines.online.online_crp import OnlineCRP
 from evermix.engines.online.sugs import SUGS
 from evermix.engines.rcrp import RCRP
@@ -20,6 +21,7 @@ __all__ = [
     "SUGS",
     "Batch",
     "CapacityWarning",
+    "DPMeans",
     "Engine",
     "FullVB",
     "Gibbs",
@@ -33,5 +35,8 @@ __all__ = [
 
 ENGINES: dict[str, type[Engine]] = {
     cls.__name__: cls
-    for cls in (ADF, EP, FullVB, StochasticVB, MemoizedVB, Gibbs, Slice, RCRP, SUGS, OnlineCRP)
+    for cls in (
+        *(ADF, EP, FullVB, StochasticVB, MemoizedVB, Gibbs, Slice),
+        *(RCRP, SUGS, OnlineCRP, DPMeans),
+    )
 }

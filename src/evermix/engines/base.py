@@ -15,6 +15,7 @@ from evermix.model import Model
 from evermix.priors import NGGP
 from evermix.priors.base import Prior
 from evermix.state import Record, State
+from evermix.tally import Tally
 
 if TYPE_CHECKING:
     from evermix.engines.shards import Shards
@@ -286,6 +287,10 @@ class Engine(ABC):
         """
         del model
         return fade_out(state), []
+
+    def believed(self, state: State) -> Tally:
+        """Return the mass and statistics that rows are scored by: what was learnt, as a rule."""
+        return state.tally
 
     def shown(self, state: State) -> Array:
         """Mask (K,) of the clusters that users see; others only count for densities."""

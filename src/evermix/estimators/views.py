@@ -117,7 +117,8 @@ def answered(model: Model, K: int, X: Array, ask: Callable[[Array], Array], axis
 
 def log_joint(engine: Engine, model: Model, state: State, X: Array) -> Array:
     """Log weight plus log predictive of prepared rows, (N, K + 1), base measure left out."""
-    family, tally, log_weights = model.family, state.tally, engine.log_weights(model, state)
+    family, tally = model.family, engine.believed(state)
+    log_weights = engine.log_weights(model, state)
     if is_foreign(X):
         stats = np.vstack([tally.stats, np.zeros(tally.size)])
         eta = family.posterior(stats, np.append(tally.mass, 0.0))
