@@ -73,14 +73,17 @@ class RCRP(Engine):
         starts with is part of its mass and statistics, and not of R. A row is then likely to be
         taken for a new table, or to be kept off it by the row at which the label has started.
     announce : float
-        A label is shown as a cluster as long as R is at least this.
+        A label is announced as a cluster with a row that is most probably its, if then its R, or
+        the probability that the row's table is new, is at least this.
 
     Notes
     -----
     Every row opens a label if its share is at least 1e-16, so there are more labels than clusters.
     ``state_`` holds all of them, and densities are those of all; ``n_clusters_``, ``predict`` and
     what else speaks of clusters know those that were announced. Labels are counted, so none is ever
-    merged or taken out.
+    merged or taken out. A row at a new table is given a label that was not announced before, even
+    if another one has a larger share: where K is uncertain, the same label stands for different
+    clusters.
 
     A row of weight w is met once: it adds w to R and to the statistics, and moves p(K_t) by one
     step, whatever its weight. With ``forgetting`` R and the statistics fade, and t - 1 is the sum

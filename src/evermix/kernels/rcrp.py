@@ -214,20 +214,28 @@ def _count(
 
 
 @kernel
-def _owner(slots: int, w: float, labels: Labels, scratch: Scratch) -> tuple[int, float]:
-    """Return the label that a row most probably has, and its probability; -1 if there is none.
+def _owner(
+    slots: int, w: float, old: float, announce: float, labels: Labels, scratch: Scratch
+) -> tuple[int, float]:
+    """Return the cluster that a row most probably is of, and its probability; -1 if there is none.
 
     A row at a new table is not of the cluster that others know by the same label, so the new part
-    counts for labels that were not announced. A row of no weight announces none.
+    counts for labels that were not announced. Such a label is announced with the row, if its R
+    reaches ``announce`` or the probability of a new table does, or if it is the first.
     """
-    best, most = -1, -1.0
+    known, most = -1, -1.0
+    other, more = -1, -1.0
     for k in range(slots):
-        known = labels.announced[k] > 0
-        if known or w > 0.0:
-            claim = scratch.old[k] if known else scratch.share[k]
-            if claim > most:
-                best, most = k, claim
-    return best, most
+        if labels.announced[k] > 0:
+            if scratch.old[k] > most:
+                known, most = k, scratch.old[k]
+        elif scratch.share[k] > more:
+            other, more = k, scratch.share[k]
+    if w > 0.0 and more > most:
+        R = labels.mass[other] - labels.start[other] + w * more
+        if known < 0 or R >= announce or 1.0 - old >= announce:
+            return other, more
+    return known, max(most, 0.0)
 
 
 @kernel
@@ -240,25 +248,18 @@ def _add(
     owner: int,
     labels: Labels,
     share: Array,
-    announce: float,
     clock: int,
 ) -> bool:
-    """Add row i to its labels; returns whether one was announced.
-
-    That happens to the owner of a row, and where R reaches ``announce``.
-    """
-    born = False
+    """Add row i to its labels; returns whether its owner was announced with it."""
     for k in range(slots):
-        before = labels.mass[k] - labels.start[k]
         if share[k] >= NEGLIGIBLE:
             labels.mass[k] += w * share[k]
             add(work, rows, i, k, w * share[k], labels.mass[k])
             if share[k] > SEEN:
                 labels.last_seen[k] = clock
-        reached = before < announce and labels.mass[k] - labels.start[k] >= announce
-        if labels.announced[k] == 0 and (k == owner or reached):
-            labels.announced[k] = clock
-            born = True
+    born = labels.announced[owner] == 0
+    if born:
+        labels.announced[owner] = clock
     return born
 
 
@@ -296,9 +297,8 @@ def _learn(
         slots = K
         if settings.own:
             clear(work, K, settings.statistic_major)
-    owner, probability = _owner(slots, w, labels, scratch)
+    owner, out.probability[i] = _owner(slots, w, old, settings.announce, labels, scratch)
     out.slot[i] = owner
-    out.probability[i] = max(probability, 0.0)
     if w == 0.0:
         return K, False
     if opened:
@@ -308,7 +308,7 @@ def _learn(
             labels.start[K] = 1.0
         refresh(work, K + 1, 0.0)
     _count(slots, K, old, labels, none, scratch, settings.rule)
-    out.born[i] = _add(work, rows, i, w, slots, owner, labels, share, settings.announce, clock)
+    out.born[i] = _add(work, rows, i, w, slots, owner, labels, share, clock)
     return slots, refused
 
 
