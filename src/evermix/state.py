@@ -203,8 +203,10 @@ class State:
                 raise ValueError(f"column {name} must have {tally.K} rows, got {len(column)}.")
             columns[name] = _grown(column, tally.capacity, axis=0)
         latents = {name: np.array(values) for name, values in group("latent.").items()}
-        names = ("born", "ended", "into", "last")
-        lineage = Lineage(*(arrays[f"lineage.{name}"].tolist() for name in names))
+        lives = [arrays[f"lineage.{name}"] for name in ("born", "ended", "into", "last")]
+        if any(values.ndim != 1 for values in lives):
+            raise ValueError("the lineage must hold a number for each cluster.")
+        lineage = Lineage(*(values.tolist() for values in lives))
         memo: dict[str, Record] = {}
         for path, values in group("memo.").items():
             key, name = path.split(".", 1)
