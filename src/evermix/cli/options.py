@@ -135,8 +135,8 @@ Prior = Annotated[PriorName, _option("How many clusters, and how big.", panel=_M
 EnginePrior = Annotated[
     PriorName | None,
     _open(
-        "How many clusters, and how big (default nggp; dp for the vb engines and dpmeans, which "
-        "take no nggp).",
+        "How many clusters, and how big (default nggp; dp for the vb engines, rcrp and dpmeans, "
+        "which take no nggp).",
         panel=_MODEL,
     ),
 ]
@@ -160,7 +160,7 @@ Engine = Annotated[
     _option(
         "How: ep revisits every row until nothing changes; gibbs and slice draw from the exact "
         "posterior; memoizedvb, fullvb and stochasticvb raise a lower bound on the evidence "
-        "(ELBO); adf passes once; dpmeans is k-means that opens clusters.",
+        "(ELBO); adf and rcrp pass once; dpmeans is k-means that opens clusters.",
         panel=_ENGINE,
     ),
 ]

@@ -50,6 +50,7 @@ class EngineName(StrEnum):
     FULL = "fullvb"
     STOCHASTIC = "stochasticvb"
     ADF = "adf"
+    RCRP = "rcrp"
     DP_MEANS = "dpmeans"
 
 
@@ -57,6 +58,7 @@ _WITH_DP = (
     EngineName.MEMOIZED,
     EngineName.FULL,
     EngineName.STOCHASTIC,
+    EngineName.RCRP,
     EngineName.DP_MEANS,
 )
 
