@@ -14,7 +14,7 @@ from experiments.recursive.runs import TEXT, draw_sweeps, plain, show_sweeps, sw
 
 __all__ = ["main", "posts"]
 
-WORDS, SHORTEST = 2_000, 5  # kept, and words that a post must have to be kept
+WORDS, SHORTEST = 5_000, 5  # kept, and words that a post must have to be kept
 BETA = 0.1
 STRENGTHS = np.array([0.01, 0.1, 1.0, 10.0, 100.0])
 GROUPS = 20
@@ -32,7 +32,7 @@ def posts(seed: int) -> Data:
     return Data(X[order], labels[order], em.Multinomial(alpha=BETA))
 
 
-def main(seeds: int = 3, processes: int = 1, quick: bool = False) -> None:
+def main(seeds: int = 2, processes: int = 1, quick: bool = False) -> None:
     """Learn the posts in several orders; --quick has 2,000 posts in one order."""
     problems = [posts(seed) for seed in range(1 if quick else seeds)]
     if quick:
