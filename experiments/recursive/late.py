@@ -5,6 +5,7 @@ public code gives the mass of a new cluster to a slot whose parameters come from
 lets A take all of B at a distance of 8 standard deviations.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -15,13 +16,15 @@ from sklearn.metrics import adjusted_rand_score
 import evermix as em
 from experiments.common import new_figure, save, show
 from experiments.recursive.data import Data
-from experiments.recursive.runs import ONLINE, Algorithm, labels_when_met
+from experiments.recursive.runs import ONLINE, Algorithm, by_engine, labels_when_met
 
 __all__ = ["main"]
 
 BEFORE, LATE = (5, 20, 50, 100, 200), 40  # rows of A, and of B
-DISTANCES = (4.0, 6.0, 8.0, 12.0)  # standard deviations between them
+DISTANCES = (4.0, 4 * 2**0.5, 6.0, 8.0, 12.0)  # standard deviations; the second: 4 on either axis
 ALPHA, MEAN_VARIANCE = 1.0, 100.0
+# The penalty that DP-means derives, 9.2, is one that 1 % of the rows of a cluster exceed.
+ALGORITHMS = [*ONLINE, Algorithm("DPMeans(12)", partial(by_engine, em.DPMeans(12.0)), "C4--")]
 
 
 class Late(NamedTuple):
@@ -73,7 +76,7 @@ def main(seeds: int = 20, quick: bool = False) -> None:
     seeds = 3 if quick else seeds
     found = {
         algorithm.name: {distance: study(algorithm, distance, seeds) for distance in DISTANCES}
-        for algorithm in ONLINE
+        for algorithm in ALGORITHMS
     }
     for title, field, summary in (
         ("Share of runs in which no B is with an A (least by rows of A)", "apart", min),
@@ -84,9 +87,9 @@ def main(seeds: int = 20, quick: bool = False) -> None:
             [name, *(f"{summary(getattr(late[distance], field)):.3f}" for distance in DISTANCES)]
             for name, late in found.items()
         ]
-        show(title, ["algorithm", *(f"{d:g} s.d." for d in DISTANCES)], lines)
+        show(title, ["algorithm", *(f"{d:.3g} s.d." for d in DISTANCES)], lines)
     numbers = {
-        name: {f"{distance:g}": late._asdict() for distance, late in by_distance.items()}
+        name: {f"{distance:.3g}": late._asdict() for distance, late in by_distance.items()}
         for name, by_distance in found.items()
     }
     save("recursive/late", _figure(found), numbers)
@@ -95,10 +98,10 @@ def main(seeds: int = 20, quick: bool = False) -> None:
 def _figure(found: dict[str, dict[float, Late]]) -> Figure:
     figure = new_figure(3.5 * len(DISTANCES))
     for axes, distance in zip(figure.subplots(1, len(DISTANCES)), DISTANCES, strict=True):
-        for algorithm in ONLINE:
+        for algorithm in ALGORITHMS:
             late = found[algorithm.name][distance]
             axes.plot(BEFORE, late.ari, algorithm.style, label=algorithm.name)
-        axes.set(xlabel="rows before", ylabel="ARI", title=f"{distance:g} s.d.", ylim=(0, 1.03))
+        axes.set(xlabel="rows before", ylabel="ARI", title=f"{distance:.3g} s.d.", ylim=(0, 1.03))
     axes.legend(fontsize=7)
     return figure
 

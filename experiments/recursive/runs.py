@@ -31,6 +31,7 @@ __all__ = [
     "Algorithm",
     "Sweep",
     "Sweeps",
+    "by_engine",
     "draw_sweeps",
     "labels_when_met",
     "plain",
