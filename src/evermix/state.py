@@ -203,12 +203,15 @@ class State:
                 raise ValueError(f"column {name} must have {tally.K} rows, got {len(column)}.")
             columns[name] = _grown(column, tally.capacity, axis=0)
         latents = {name: np.array(values) for name, values in group("latent.").items()}
-        lineage = Lineage(**{name: v.tolist() for name, v in group("lineage.").items()})
+        lives = [arrays[f"lineage.{name}"] for name in ("born", "ended", "into", "last")]
+        if any(values.ndim != 1 for values in lives):
+            raise ValueError("the lineage must hold a number for each cluster.")
+        lineage = Lineage(*(values.tolist() for values in lives))
         memo: dict[str, Record] = {}
         for path, values in group("memo.").items():
             key, name = path.split(".", 1)
             memo.setdefault(key, {})[name] = values
-        # Files of format 1 know neither laps nor memos, those before format 4 no times.
+        # Files of format 1 know neither laps nor memos, those before format 4 no now and faded.
         clock, lap, at = (int(header.get(name, 0)) for name in ("clock", "lap", "at"))
         now, faded = (header.get(name) for name in ("now", "faded"))
         return cls(tally, columns, latents, lineage, clock, lap, at, now, faded, memo)

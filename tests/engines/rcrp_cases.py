@@ -86,13 +86,32 @@ def by_arrays(engine, model, X, weights):
             old, new, q, seen, mass_, stats_ = (
                 values[:-1] for values in (old, new, q, seen, mass_, stats_)
             )
-        if engine.rule == "joint":
+        if engine.rule == "coupled":
+            tables = coupled(tables, R, old, new)[: len(q) + 1]
+        elif engine.rule == "joint":
             tables = np.append(0.0, new) + old.sum() * np.append(tables, 0.0)[: len(q) + 1]
         else:
             tables = moved(engine.rule, tables, q)[: len(q) + 1]
         R, mass = seen + w * q, mass_ + w * q
         stats = stats_ + family.accumulate(x, w * q[None, :])
     return Arrays(R, mass, stats, tables, np.array(density) + family.log_base(X))
+
+
+def coupled(tables, R, old, new):
+    """Return p(K_t) from the law of K_{t-1} given each table j in use, written out as a matrix."""
+    K = len(R)
+    if not R.sum():
+        return np.append(0.0, new)
+    left, law = R.sum() * tables[1:], np.zeros((K, K))
+    for j in range(K - 1, -1, -1):
+        room = left[j:].sum()
+        if room > 0:
+            law[j, j:] = left[j:] / room
+            left = left - law[j] * min(R[j], room)
+    stays = old[:K] @ law
+    after = np.append(0.0, np.pad(new, (0, K + 1 - len(new))))
+    after[1 : K + 1] += stays * old.sum() / stays.sum()
+    return after / after.sum()
 
 
 def moved(rule, tables, q):

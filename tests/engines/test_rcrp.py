@@ -18,7 +18,7 @@ from oracles import set_partitions
 
 ENGINES = [
     RCRP(rule, likelihood)
-    for rule in ("joint", "paper", "text", "code")
+    for rule in ("coupled", "joint", "paper", "text", "code")
     for likelihood in ("predictive", "paper")
 ]
 
@@ -146,7 +146,7 @@ def test_laws_hold_for_every_family(name):
     check_engine(RCRP(), *model_for(name, DP(2.0)))
 
 
-@pytest.mark.parametrize("engine", ENGINES[1:4:2], ids=repr)
+@pytest.mark.parametrize("engine", [RCRP(), RCRP("paper", "paper")], ids=repr)
 @pytest.mark.parametrize("name", FAMILIES)
 def test_batches_of_one_row_and_resumes_give_the_same_bits(name, engine, monkeypatch):
     """What is derived from the state is rebuilt at every cut, exactly as it was."""
@@ -176,25 +176,31 @@ def test_batches_of_one_row_and_resumes_give_the_same_bits(name, engine, monkeyp
 # ---- labels and clusters -------------------------------------------------------------------
 
 
-def test_the_owner_of_a_row_is_announced_and_so_is_what_reaches_the_threshold():
+def test_the_owners_of_rows_are_announced_and_no_others():
     X = vectors(200, D=2)
     state, info = stream(RCRP(), gaussian(X), X)
     shown = RCRP().shown(state)
     assert info.K == shown.sum() == len(info.births) < state.tally.K
     np.testing.assert_array_equal(np.sort(info.births), state.tally.ids[shown])
-    assert np.all(state.tally.mass[~shown] < 0.5)
-    assert set(info.results.labels) <= set(info.births)
-    assert info.results.born.sum() <= len(info.births)
+    assert set(info.results.labels) == set(info.births)
+    assert info.results.born.sum() == len(info.births)
+    np.testing.assert_array_equal(info.results.labels[info.results.born], info.births)
     announced = state.columns["announced"][: state.tally.K]
     assert [state.lineage.born[k] for k in state.tally.ids] == announced.tolist()
 
 
 def test_a_higher_threshold_shows_fewer_clusters_and_learns_the_same():
     X = vectors(200, D=2)
-    few, _ = stream(RCRP(announce=50.0), gaussian(X, 10.0), X)
-    many, _ = stream(RCRP(announce=0.01), gaussian(X, 10.0), X)
-    np.testing.assert_array_equal(few.tally.mass, many.tally.mass)
-    assert RCRP().shown(few).sum() < RCRP().shown(many).sum()
+    found = []
+    for announce in (0.01, 0.5, 5.0, 1e9):
+        state, info = stream(RCRP(announce=announce), gaussian(X, 10.0), X)
+        found.append((info.K, state.tally.mass))
+        assert info.K == len(set(info.results.labels))
+    numbers = [K for K, _ in found]
+    assert sorted(numbers, reverse=True) == numbers
+    assert numbers[1] > numbers[2] > numbers[3] == 1
+    for _, mass in found:
+        np.testing.assert_array_equal(mass, found[0][1])
 
 
 @pytest.mark.parametrize("distance", [8.0, 16.0])
@@ -210,6 +216,21 @@ def test_a_late_cluster_shares_no_label_with_the_first(n, distance):
         labels = info.results.labels
         shared += bool(np.isin(labels[n:], labels[:n]).any())
     assert shared <= 1
+
+
+def test_coupling_keeps_the_number_of_tables_in_touch_with_the_labels_in_use():
+    """Ten clusters, far apart: without it, rows of new clusters are smeared over many labels."""
+    rng = np.random.default_rng(0)
+    centres = rng.normal(scale=20.0, size=(10, 2))
+    found = {"coupled": [], "joint": []}
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        X = centres[rng.integers(10, size=500)] + rng.normal(size=(500, 2))
+        for rule, counts in found.items():
+            _, info = stream(RCRP(rule), gaussian(X, mean_variance=400.0), X)
+            counts.append(len(set(info.results.labels)))
+    assert np.mean(found["coupled"]) < 20
+    assert np.mean(found["joint"]) > 1.5 * np.mean(found["coupled"])
 
 
 def test_the_likelihood_of_the_paper_keeps_rows_off_labels_that_started_elsewhere():
@@ -341,7 +362,7 @@ def test_a_capped_state_in_which_all_has_faded_still_works():
 @pytest.mark.parametrize(
     ("settings", "error", "message"),
     [
-        ({"rule": "other"}, ValueError, "one of joint, paper, text, code, got 'other'"),
+        ({"rule": "other"}, ValueError, "one of coupled, joint, paper, text, code, got 'other'"),
         ({"likelihood": "own"}, ValueError, "'predictive' or 'paper', got 'own'"),
         ({"announce": 0.0}, ValueError, "announce must be finite and above 0, got 0.0"),
         ({"announce": np.inf}, ValueError, "announce must be finite"),

@@ -166,7 +166,7 @@ def turnover(n=400, seed=0):
     return np.c_[20.0 * z, 0.0 * z] + rng.normal(size=(3 * n, 2)), z
 
 
-@pytest.mark.parametrize("engine", [e for e in FORGETFUL if not isinstance(e, em.RCRP)], ids=repr)
+@pytest.mark.parametrize("engine", FORGETFUL, ids=repr)
 def test_what_is_not_seen_any_more_dies_and_keeps_its_name(engine):
     X, z = turnover()
     mix = mixture(engine, 20.0).partial_fit(X)

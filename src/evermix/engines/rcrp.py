@@ -30,6 +30,7 @@ CHECK_EVERY = 1000  # observations between two rebuildings of caches
 NOT_YET = 0  # birth of a label that was not announced
 
 RULES = {
+    "coupled": kernels.COUPLED,
     "joint": kernels.JOINT,
     "paper": kernels.PAPER,
     "text": kernels.TEXT,
@@ -53,13 +54,17 @@ class RCRP(Engine):
 
     Parameters
     ----------
-    rule : {"joint", "paper", "text", "code"}
-        How the number of tables K_t is followed. "joint" updates it together with whether the table
-        is new, which is exact without data. The others are the published forms, which take K_{t-1}
-        and z_t as if they were independent, and miss the prior even without data: "paper" counts
-        one more table if z_t > K_{t-1} (Eq. 8 as displayed), "text" if z_t > K_{t-1} + 1 (as the
-        text next to it says, so that there never is a second table), and "code" leaves out
-        z_t > K_{t-1} + 1.
+    rule : {"coupled", "joint", "paper", "text", "code"}
+        How the number of tables K_t is followed, given the table of row t. "coupled" and "joint"
+        ask whether that table is new, and are exact without data. If it is in use, "joint" learns
+        nothing of K; "coupled" knows that K_{t-1} >= z_t, and takes the two for as independent as
+        that and their margins allow. With data this keeps p(K_t) in touch with the labels in use:
+        else it spreads, the rows of every new cluster are smeared over many labels, and where there
+        are many clusters these may never take hold.
+        The others are the published forms, which take K_{t-1} and z_t as if they were independent,
+        and miss the prior even without data: "paper" counts one more table if z_t > K_{t-1} (Eq. 8
+        as displayed), "text" if z_t > K_{t-1} + 1 (as the text next to it says, so that there never
+        is a second table), and "code" leaves out z_t > K_{t-1} + 1.
     likelihood : {"predictive", "paper"}
         What a row says of a new table: its predictive under the prior, or, as published, under
         the label's own parameters, L_k in both parts. Then a label starts at the row for which it
@@ -68,14 +73,17 @@ class RCRP(Engine):
         starts with is part of its mass and statistics, and not of R. A row is then likely to be
         taken for a new table, or to be kept off it by the row at which the label has started.
     announce : float
-        A label is shown as a cluster as long as R is at least this.
+        A label is announced as a cluster with a row that is most probably its, if then its R, or
+        the probability that the row's table is new, is at least this.
 
     Notes
     -----
     Every row opens a label if its share is at least 1e-16, so there are more labels than clusters.
     ``state_`` holds all of them, and densities are those of all; ``n_clusters_``, ``predict`` and
     what else speaks of clusters know those that were announced. Labels are counted, so none is ever
-    merged or taken out.
+    merged or taken out. A row at a new table is given a label that was not announced before, even
+    if another one has a larger share: where K is uncertain, the same label stands for different
+    clusters.
 
     A row of weight w is met once: it adds w to R and to the statistics, and moves p(K_t) by one
     step, whatever its weight. With ``forgetting`` R and the statistics fade, and t - 1 is the sum
@@ -94,7 +102,7 @@ class RCRP(Engine):
     (3, 3)
     """
 
-    rule: str = "joint"
+    rule: str = "coupled"
     likelihood: str = "predictive"
     announce: float = 0.5
 
@@ -233,7 +241,7 @@ class RCRP(Engine):
             weights,
             kernels.Labels(tally.mass_buffer, tally.extra_buffers["start"], *columns),
             state.latents["no_table"],
-            kernels.Scratch(*np.empty((3, tally.capacity))),
+            kernels.Scratch(*np.empty((4, tally.capacity))),
             self._settings(model),
             K,
             state.clock,

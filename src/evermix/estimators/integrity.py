@@ -83,7 +83,8 @@ def _check_lineage(state: State) -> None:
         raise ValueError("clusters need ids of their own.")
     if not (np.all((mass >= 0) & np.isfinite(mass)) and mass.any()):
         raise ValueError("clusters need finite masses >= 0, and not all of them zero.")
-    if lineage.last and len(lineage.last) != lineage.next_id:
+    last = np.array(lineage.last)
+    if len(last) and (len(last) != lineage.next_id or not np.all(np.isfinite(last))):
         raise ValueError("the lineage does not say of each cluster when it was last seen.")
     into = np.array(lineage.into)
     alive = np.flatnonzero(into == -1)

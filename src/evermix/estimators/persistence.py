@@ -140,7 +140,10 @@ def _restored(
             _plan_of(saved.get("forgetting")),  # files before format 4 forget nothing
         )
         mix._rng = restore(header["rng"])
-        mix._state = State.from_arrays(_group(arrays, "state."), header["state"])
+        learnt = _group(arrays, "state.")
+        if header["format"] < 4:  # which knew no times
+            learnt["lineage.last"] = np.empty(0)
+        mix._state = State.from_arrays(learnt, header["state"])
         if header["format"] < 3 and isinstance(mix._taught, EP | MemoizedVB):
             mix._state.latents["stride"] = np.ones(1, dtype=np.int64)  # there was no other
         mix._results = RowResults(**_group(arrays, "results."))

@@ -13,6 +13,7 @@ from evermix.kernels.base import add, clear, kernel, refresh, score
 
 __all__ = [
     "CODE",
+    "COUPLED",
     "DEAD",
     "JOINT",
     "NEGLIGIBLE",
@@ -25,7 +26,7 @@ __all__ = [
     "rcrp_pass",
 ]
 
-JOINT, PAPER, TEXT, CODE = 0, 1, 2, 3  # how the number of tables is followed
+COUPLED, JOINT, PAPER, TEXT, CODE = 0, 1, 2, 3, 4  # how the number of tables is followed
 
 NEGLIGIBLE = 1e-16  # a smaller share of a row is lost in rounding, and opens no label
 DEAD = 1e-300  # least weight of a label: what has faded to nothing divides nothing by zero
@@ -43,11 +44,12 @@ class Labels(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Per-label scratch (capacity,): scores, then shares, and the two parts of a share."""
+    """Per-label scratch (capacity,): scores, then shares; the two parts of a share; room."""
 
     share: Array
     old: Array  # the table is in use
     new: Array  # the table is new
+    room: Array
 
 
 class Settings(NamedTuple):
@@ -125,23 +127,58 @@ def _divide(
 
 
 @kernel
-def _count_jointly(slots: int, old: float, labels: Labels, none: Array, new: Array) -> float:
-    """p(K_t = k) = p(z_t = k is new) + p(z_t is old) p(K_{t-1} = k); returns the sum."""
+def _count_jointly(slots: int, old: float, labels: Labels, none: Array, new: Array) -> None:
+    """p(K_t = k) = p(z_t = k is new) + p(z_t is old) p(K_{t-1} = k)."""
     none[0] *= old
-    total = none[0]
     for k in range(slots):
         labels.tables[k] = new[k] + old * labels.tables[k]
-        total += labels.tables[k]
-    return total
 
 
 @kernel
-def _count_apart(slots: int, rule: int, labels: Labels, none: Array, share: Array) -> float:
-    """Follow the number of tables as published: K_{t-1} and z_t as if independent.
+def _make_room(K: int, labels: Labels, room: Array) -> float:
+    """Write how much mass there is for each label where its table is in use; return the mass.
 
-    Returns the sum of the probabilities, which is not one where some pairs are left out.
+    Where k tables are in use lies the mass n p(k), of the labels 1..k. Labels take theirs out of it
+    from the last to the first, each in proportion to what is left: so n_j and K are as independent
+    as they can be, given that R and p(K) are their margins, and that k < j leaves no n_j.
     """
-    total, above, beyond = 0.0, 0.0, 0.0  # p(z_t > j), p(z_t > j + 1)
+    n = 0.0
+    for k in range(K):
+        n += max(labels.mass[k] - labels.start[k], 0.0)
+    left = 0.0
+    for k in range(K - 1, -1, -1):
+        seen = max(labels.mass[k] - labels.start[k], 0.0)
+        room[k] = left + n * labels.tables[k]
+        left = max(room[k] - seen, 0.0)  # data may ask for more than there is
+    return n
+
+
+@kernel
+def _count_coupled(
+    slots: int, K: int, old: float, labels: Labels, none: Array, scratch: Scratch
+) -> None:
+    """p(K_t = k) = p(z_t = k is new) + sum over j <= k of p(z_t = j is old) p(K_{t-1} = k | j)."""
+    new, room = scratch.new, scratch.room
+    n = _make_room(K, labels, room)
+    total, weight = 0.0, 0.0
+    for k in range(K):
+        if room[k] > DEAD:
+            left = max(room[k] - max(labels.mass[k] - labels.start[k], 0.0), 0.0)
+            weight = (weight * left + scratch.old[k]) / room[k]
+        room[k] = n * labels.tables[k] * weight
+        total += room[k]
+    if not total > DEAD:  # nothing was seen, or all has faded
+        _count_jointly(slots, old, labels, none, new)
+        return
+    none[0] = 0.0
+    for k in range(slots):
+        labels.tables[k] = new[k] + (old * room[k] / total if k < K else 0.0)
+
+
+@kernel
+def _count_apart(slots: int, rule: int, labels: Labels, none: Array, share: Array) -> None:
+    """Follow the number of tables as published: K_{t-1} and z_t as if independent."""
+    above, beyond = 0.0, 0.0  # p(z_t > j), p(z_t > j + 1)
     for j in range(slots, 0, -1):
         tables, one_less = labels.tables[j - 1], none[0] if j == 1 else labels.tables[j - 2]
         here = share[j - 1]  # p(z_t = j)
@@ -152,42 +189,53 @@ def _count_apart(slots: int, rule: int, labels: Labels, none: Array, share: Arra
         else:
             stays, moves = 1.0 - above, here
         labels.tables[j - 1] = tables * stays + one_less * moves
-        total += labels.tables[j - 1]
         beyond = above
         above += here
     none[0] *= max(1.0 - (beyond if rule == TEXT else above), 0.0)
-    return total + none[0]
 
 
 @kernel
 def _count(
-    slots: int, old: float, labels: Labels, none: Array, scratch: Scratch, rule: int
+    slots: int, K: int, old: float, labels: Labels, none: Array, scratch: Scratch, rule: int
 ) -> None:
     """Follow the number of tables, and keep the sum of its probabilities at one."""
-    if rule == JOINT:
-        total = _count_jointly(slots, old, labels, none, scratch.new)
+    if rule == COUPLED:
+        _count_coupled(slots, K, old, labels, none, scratch)
+    elif rule == JOINT:
+        _count_jointly(slots, old, labels, none, scratch.new)
     else:
-        total = _count_apart(slots, rule, labels, none, scratch.share)
+        _count_apart(slots, rule, labels, none, scratch.share)
+    total = none[0]
+    for k in range(slots):
+        total += labels.tables[k]
     none[0] /= total
     for k in range(slots):
         labels.tables[k] /= total
 
 
 @kernel
-def _owner(slots: int, w: float, labels: Labels, scratch: Scratch) -> tuple[int, float]:
-    """Return the label that a row most probably has, and its probability; -1 if there is none.
+def _owner(
+    slots: int, w: float, old: float, announce: float, labels: Labels, scratch: Scratch
+) -> tuple[int, float]:
+    """Return the cluster that a row most probably is of, and its probability; -1 if there is none.
 
     A row at a new table is not of the cluster that others know by the same label, so the new part
-    counts for labels that were not announced. A row of no weight announces none.
+    counts for labels that were not announced. Such a label is announced with the row, if its R
+    reaches ``announce`` or the probability of a new table does, or if it is the first.
     """
-    best, most = -1, -1.0
+    known, most = -1, -1.0
+    other, more = -1, -1.0
     for k in range(slots):
-        known = labels.announced[k] > 0
-        if known or w > 0.0:
-            claim = scratch.old[k] if known else scratch.share[k]
-            if claim > most:
-                best, most = k, claim
-    return best, most
+        if labels.announced[k] > 0:
+            if scratch.old[k] > most:
+                known, most = k, scratch.old[k]
+        elif scratch.share[k] > more:
+            other, more = k, scratch.share[k]
+    if w > 0.0 and more > most:
+        R = labels.mass[other] - labels.start[other] + w * more
+        if known < 0 or R >= announce or 1.0 - old >= announce:
+            return other, more
+    return known, max(most, 0.0)
 
 
 @kernel
@@ -200,25 +248,18 @@ def _add(
     owner: int,
     labels: Labels,
     share: Array,
-    announce: float,
     clock: int,
 ) -> bool:
-    """Add row i to its labels; returns whether one was announced.
-
-    That happens to the owner of a row, and where R reaches ``announce``.
-    """
-    born = False
+    """Add row i to its labels; returns whether its owner was announced with it."""
     for k in range(slots):
-        before = labels.mass[k] - labels.start[k]
         if share[k] >= NEGLIGIBLE:
             labels.mass[k] += w * share[k]
             add(work, rows, i, k, w * share[k], labels.mass[k])
             if share[k] > SEEN:
                 labels.last_seen[k] = clock
-        reached = before < announce and labels.mass[k] - labels.start[k] >= announce
-        if labels.announced[k] == 0 and (k == owner or reached):
-            labels.announced[k] = clock
-            born = True
+    born = labels.announced[owner] == 0
+    if born:
+        labels.announced[owner] = clock
     return born
 
 
@@ -256,9 +297,8 @@ def _learn(
         slots = K
         if settings.own:
             clear(work, K, settings.statistic_major)
-    owner, probability = _owner(slots, w, labels, scratch)
+    owner, out.probability[i] = _owner(slots, w, old, settings.announce, labels, scratch)
     out.slot[i] = owner
-    out.probability[i] = max(probability, 0.0)
     if w == 0.0:
         return K, False
     if opened:
@@ -267,8 +307,8 @@ def _learn(
             labels.mass[K] = 1.0
             labels.start[K] = 1.0
         refresh(work, K + 1, 0.0)
-    _count(slots, old, labels, none, scratch, settings.rule)
-    out.born[i] = _add(work, rows, i, w, slots, owner, labels, share, settings.announce, clock)
+    _count(slots, K, old, labels, none, scratch, settings.rule)
+    out.born[i] = _add(work, rows, i, w, slots, owner, labels, share, clock)
     return slots, refused
 
 
