@@ -105,7 +105,7 @@ class Exponential:
             at = end
 
     def _round(self, now: float) -> float:
-        return math.floor(ROUNDS * now / self.half_life)
+        return float(np.floor(ROUNDS * now / self.half_life))  # which may be infinite
 
     def to_spec(self) -> dict[str, Any]:
         """Return the settings as a JSON-ready dict."""

@@ -58,6 +58,8 @@ class Lineage:
         if gone == into:  # following it later would never end
             raise ValueError(f"cluster {gone} cannot be merged into itself.")
         self.ended[gone], self.into[gone] = clock, into
+        if self.last:
+            self.last[into] = max(self.last[into], self.last[gone])
 
     def drop(self, gone: int, clock: int) -> None:
         """Record that cluster ``gone`` was dropped."""

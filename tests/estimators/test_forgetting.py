@@ -1,9 +1,10 @@
 """Streams that change: what was learnt fades, clusters move and die, names stay."""
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.metrics import adjusted_mutual_info_score
@@ -299,3 +300,94 @@ def test_forgetting_is_a_parameter_like_any_other():
     assert em.Exponential.from_spec(plan.to_spec()) == plan
     assert replace(plan, half_life=10).half_life == 10.0
     assert clone(em.Mixture(forgetting=plan)).forgetting == plan
+
+
+# ---- far ends --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("engine", FORGETFUL, ids=repr)
+@pytest.mark.parametrize("cap", [None, 1, 2])
+@pytest.mark.parametrize("gap", [1060.0, 1e6, 1e305])
+@pytest.mark.filterwarnings("ignore::evermix.CapacityWarning")
+def test_what_has_faded_to_nothing_leaves_numbers(engine, cap, gap):
+    """Masses that are lost in rounding, or denormal, spoil neither weights nor statistics."""
+    X, _ = blobs(60)
+    mix = em.Mixture(FAMILY, None, engine, em.Exponential(1.0), cap, random_state=0)
+    mix.partial_fit(X, times=np.linspace(0, 1, 60)).partial_fit(X[:2], times=[gap, 2 * gap])
+    assert np.isfinite(mix.predict_proba(X)).all() and np.isfinite(mix.probabilities_).all()
+    assert mix.state_.tally.mass.sum() == pytest.approx(1.0)
+    assert np.isfinite(mix.sample(5)[0]).all()
+
+
+@pytest.mark.filterwarnings("ignore::evermix.CapacityWarning")
+def test_the_published_rule_forgets_under_a_cap():
+    """Clusters of mass below sigma have no weight, but a row must go somewhere."""
+    X, _ = blobs(200)
+    engine = em.ADF(birth=0.5, rule="paper")
+    mix = em.Mixture(FAMILY, em.NGGP(), engine, em.Exponential(1.0), max_clusters=1)
+    mix.partial_fit(X, times=5.0 * np.arange(200))
+    assert np.isfinite(mix.predict_proba(X)).all() and np.isfinite(mix.state_.tally.mass).all()
+
+
+@pytest.mark.parametrize("engine", [em.ADF(), em.SUGS(), em.DPMeans(20.0)], ids=repr)
+@pytest.mark.parametrize("half_life", [0.1, 1e-5, 1e-320])
+def test_half_lives_shorter_than_a_row_keep_few_clusters(engine, half_life):
+    """When all have faded, all but one are dropped; else there would be one for every row."""
+    X, _ = blobs(150)
+    mix = mixture(engine, half_life).partial_fit(X)
+    assert mix.n_clusters_ <= 2 or half_life < 1e-300  # where rounds cannot be counted
+    assert mix.state_.tally.mass.sum() == pytest.approx(1.0, abs=1e-2)
+
+
+@pytest.mark.parametrize("stamps", [None, np.arange(300.0)], ids=["counted", "timed"])
+@pytest.mark.parametrize("engine", [em.ADF(), em.RCRP(), em.SUGS(), em.DPMeans(20.0)], ids=repr)
+def test_rows_of_no_weight_at_the_start_move_no_moment_of_scaling(engine, stamps):
+    X, _ = blobs(300)
+    times = None if stamps is None else stamps[3:]
+    whole = mixture(engine, 20.0).partial_fit(X, sample_weight=np.arange(300) >= 3, times=stamps)
+    assert_same(whole, mixture(engine, 20.0).partial_fit(X[3:], times=times))
+
+
+@pytest.mark.parametrize("stamped", [False, True])
+@pytest.mark.parametrize("engine", [em.ADF(birth=0.01), em.SUGS(merge=5.0)], ids=repr)
+def test_cuts_do_not_change_when_clusters_were_last_seen(engine, stamped):
+    """Also of those that are joined or dropped between two moments of scaling."""
+    rng = np.random.default_rng(0)
+    z = np.arange(2500) // 200 + rng.integers(3, size=2500)
+    X = np.c_[4.0 * z, -3.0 * (z % 5)] + 1.3 * rng.normal(size=(2500, 2))
+    times = np.cumsum(rng.exponential(size=2500)) if stamped else None
+    whole = mixture(engine, 20_000.0).partial_fit(X, times=times)
+    assert any(into >= 0 for into in whole.lineage_.into)
+    mix = mixture(engine, 20_000.0)
+    for some in np.split(np.arange(2500), [1, 990, 999, 1000, 1001, 1700]):
+        mix.partial_fit(X[some], times=None if times is None else times[some])
+    assert_same(whole, mix)
+    lineage = mix.lineage_
+    for k in range(lineage.next_id if not stamped else 0):
+        assert lineage.last[k] <= (lineage.ended[k] if lineage.ended[k] >= 0 else 2500)
+
+
+def test_dates_may_have_time_zones():
+    """They are told by the same clock, and the caller's array stays as it is."""
+    X, _ = blobs(200)
+    hours = [datetime(2024, 1, 1, tzinfo=UTC) + timedelta(hours=h) for h in range(200)]
+    east = [when.astimezone(timezone(timedelta(hours=2))) for when in hours]
+    want = mixture(em.ADF(), timedelta(days=1)).partial_fit(
+        X, times=[when.replace(tzinfo=None) for when in hours]
+    )
+    given = np.array(east, dtype=object)
+    for times in (hours, east, given, pd.Series(east), pd.DatetimeIndex(hours)):
+        assert_same(mixture(em.ADF(), timedelta(days=1)).partial_fit(X, times=times), want)
+    assert given.tolist() == east and given[0].tzinfo is not None
+
+
+def test_rows_that_wait_keep_to_times_whatever_is_set():
+    """Else some of them would have a time and some not."""
+    X, _ = blobs(60)
+    mix = em.Mixture(forgetting=em.Exponential(10.0)).partial_fit(X[:20], times=np.arange(20))
+    mix.set_params(forgetting=None)
+    with pytest.raises(ValueError, match="all rows of a stream must come with times, or none"):
+        mix.partial_fit(X[20:40])
+    assert mix.n_clusters_ and mix.model_.forgetting is None  # it has settled
+    mix.partial_fit(X[20:])
+    assert mix.lineage_.last == []

@@ -141,3 +141,16 @@ def test_what_the_prior_alone_must_say_can_be_forgotten():
     assert mix.lineage_.into[mix.labels_[0]] == -3
     assert mix.labels_[0] not in mix.cluster_ids_
     assert mix.n_clusters_posterior_[2:].sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("likelihood", ["predictive", "paper"])
+@pytest.mark.parametrize("rule", ["coupled", "joint", "paper", "text", "code"])
+@pytest.mark.filterwarnings("ignore::evermix.CapacityWarning")
+def test_rows_far_from_all_labels_that_a_cap_allows_leave_probabilities(rule, likelihood):
+    """A new table would be more likely than can be told, but there is none left."""
+    X = np.repeat([[0.0, 0.0], [500.0, 500.0], [-500.0, 500.0]], 5, axis=0)
+    engine = em.RCRP(rule=rule, likelihood=likelihood)
+    for cap in (1, 2):
+        mix = em.Mixture(em.FixedGaussian(1.0, 1e4), engine=engine, max_clusters=cap).fit(X)
+        assert mix.n_clusters_posterior_.sum() == pytest.approx(1.0)
+        assert np.isfinite(mix.state_.tally.mass).all()

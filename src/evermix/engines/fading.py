@@ -9,7 +9,7 @@ from evermix.engines.base import Batch, Engine, Info, RowResults
 from evermix.model import Model
 from evermix.state import State
 
-__all__ = ["learn"]
+__all__ = ["learn", "note_times"]
 
 
 def learn(
@@ -21,7 +21,7 @@ def learn(
     counts = batch.weights > 0
     times = batch.times
     if times is None:
-        times = state.clock + np.cumsum(counts, dtype=np.float64)
+        times = np.maximum(state.clock + np.cumsum(counts, dtype=np.float64), 1.0)
     elif not counts.all():  # rows that teach nothing stop no clock either
         times = _held(times, counts, state.now)
     parts: list[Info] = []
@@ -33,9 +33,9 @@ def learn(
             if tidy:
                 dropped, merges = engine.tidy(model, state)
         state.faded, before = faded, state.clock
-        part = Batch(batch.X[rows], batch.weights[rows], batch.key)
+        part = Batch(batch.X[rows], batch.weights[rows], batch.key, times[rows])
         state, info = engine.step(model, state, part, rng)
-        _note_times(state, before, times[rows][counts[rows]])
+        note_times(state, before, part)
         parts.append(replace(info, dropped=dropped + info.dropped, merges=merges + info.merges))
     return state, _together(parts)
 
@@ -47,11 +47,15 @@ def _held(times: Array, counts: Array, now: float | None) -> Array:
     return np.where(last >= 0, times[last], first)
 
 
-def _note_times(state: State, before: int, times: Array) -> None:
-    """Remember when clusters were last seen; ``times`` are those of the rows since a clock."""
-    if not len(times):
+def note_times(state: State, before: int, batch: Batch) -> None:
+    """Remember when clusters were last seen, in a model that forgets.
+
+    ``before`` is the clock before the first row of the batch, of which some may be learnt so far.
+    """
+    if batch.times is None or state.clock == before:
         return
-    state.now = float(times[-1])
+    times = batch.times[batch.weights > 0]
+    state.now = float(times[state.clock - before - 1])
     lineage, seen = state.lineage, state.columns["last_seen"][: state.tally.K]
     lineage.last += [state.now] * (lineage.next_id - len(lineage.last))
     for k in np.flatnonzero(seen > before):

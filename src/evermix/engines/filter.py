@@ -110,7 +110,8 @@ class Filter(Engine):
         assert isinstance(prior, GibbsType)  # `check` says so
         kind, a, sigma, tau = self.scalars(prior)
         new = new_weight(kind, a, sigma, tau, mass.sum(), occupied.sum()) if len(mass) else 1.0
-        weights = np.append(np.maximum(mass - sigma, 0.0), new)
+        least = np.where(mass > 0, kernels.DEAD, 0.0)
+        weights = np.append(np.maximum(mass - sigma, least), new)
         with np.errstate(divide="ignore"):
             return np.log(weights / weights.sum())
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from evermix._xp import Array
 from evermix.engines.base import Batch, Info, RowResults
+from evermix.engines.fading import note_times
 from evermix.engines.filter import Filter, warn_once
 from evermix.engines.moves.prune import prune
 from evermix.kernels import adf as kernels
@@ -31,7 +32,7 @@ class OnePass(Filter):
         self, model: Model, state: State, batch: Batch, rng: np.random.Generator
     ) -> tuple[State, Info]:
         """Learn one batch.   Consumes: state."""
-        began = time.perf_counter()
+        began, before = time.perf_counter(), state.clock
         self.check_weights(model, batch.weights)
         n = len(batch.weights)
         results = RowResults.empty(n)
@@ -45,6 +46,7 @@ class OnePass(Filter):
         while at < n:
             at, why = advance(model, state, lot, at)
             if why == kernels.CHECK:
+                note_times(state, before, batch)  # clusters may end now
                 gone, fused = self.tidy(model, state)
                 dropped, merges = dropped + gone, merges + fused
         if not compiled:  # array maths needs no caches, but predictions do
@@ -83,6 +85,7 @@ class OnePass(Filter):
     def fade(self, model: Model, state: State, factor: float) -> None:
         """Scale all that was learnt by ``factor``, at most 1.   Consumes: state."""
         super().fade(model, state, factor)
+        np.maximum(state.tally.mass, kernels.DEAD, out=state.tally.mass)  # else no weight is left
         state.columns["judged"] *= factor  # so that clusters are judged again as they are renewed
 
     def _uniforms(self, n: int, rng: np.random.Generator) -> Array:

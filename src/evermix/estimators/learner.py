@@ -208,11 +208,8 @@ class Learner(BaseEstimator):  # type: ignore[misc]
             return prepare_times(times, n, self._forgetting())
         model = self._model
         forgetting = self._forgetting() if model is None else model.forgetting
-        if (
-            forgetting is not None
-            and self._timed is not None
-            and self._timed != (times is not None)
-        ):
+        bound = model is None or forgetting is not None  # while rows wait, it may be set anew
+        if bound and self._timed is not None and self._timed != (times is not None):
             raise ValueError(
                 "all rows of a stream must come with times, or none: it was begun "
                 f"{'with' if self._timed else 'without'} them."
@@ -302,7 +299,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         X = stack([batch.X for batch in self._waiting])
         weights = np.concatenate([batch.weights for batch in self._waiting])
         stamps = [batch.times for batch in self._waiting if batch.times is not None]
-        times = np.concatenate(stamps) if stamps else None
+        times = np.concatenate(stamps) if stamps and self._forgetting() is not None else None
         self._start(self._resolved(self._taught, self._family, X, weights))
         self._waiting = []
         self._learn(X, weights, times)

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -203,7 +204,7 @@ def _as_numbers(stamps: Array, dated: bool) -> Array:
     """Return times (n,) as float64, in seconds where they are dates, or raise TypeError."""
     if stamps.dtype.kind == "O":  # dates of the standard library, or of a data frame
         try:
-            stamps = stamps.astype("datetime64[us]") if dated else stamps.astype(np.float64)
+            stamps = _in_utc(stamps) if dated else stamps.astype(np.float64)
         except (TypeError, ValueError) as error:
             wanted = "dates" if dated else "numbers"
             raise TypeError(f"times must be {wanted}, got {stamps[0]!r}: {error}.") from error
@@ -219,6 +220,16 @@ def _as_numbers(stamps: Array, dated: bool) -> Array:
         return stamps.astype(np.float64)
     seconds = (stamps - np.datetime64(0, "s")) / np.timedelta64(1, "s")
     return np.asarray(seconds, dtype=np.float64)
+
+
+def _in_utc(dates: Array) -> Array:
+    """Return dates (n,), perhaps with time zones, as datetime64 of UTC."""
+
+    def plain(when: Any) -> Any:  # NumPy would warn that it keeps no zones
+        zoned = isinstance(when, datetime) and when.tzinfo is not None
+        return when.astimezone(UTC).replace(tzinfo=None) if zoned else when
+
+    return np.array([plain(when) for when in dates], dtype="datetime64[us]")
 
 
 def stack(parts: list[Array]) -> Array:

@@ -13,6 +13,7 @@ from evermix.kernels.weights import new_weight
 
 __all__ = [
     "CHECK",
+    "DEAD",
     "DONE",
     "HARD",
     "ROOM",
@@ -33,6 +34,7 @@ DONE, ROOM, CHECK = 0, 1, 2  # why a pass stopped: no rows left, buffers full, t
 HARD = 1.0 - 1e-12  # a responsibility from here on counts as certain
 NEGLIGIBLE = -36.8  # log of 1e-16: smaller responsibilities are lost in rounding anyway
 SEEN = 0.01  # a responsibility above this shows that a cluster is in use
+DEAD = 1e-300  # least mass or weight of a cluster: of what has faded to nothing, some is left
 FRESH = 1e-3  # relative change of n or E[K'] that asks for a new new-cluster weight
 
 
@@ -78,7 +80,9 @@ def reweigh(k: int, sigma: float, paper: bool, clusters: Clusters, scratch: Scra
     mass = clusters.mass[k]
     some = 1.0 if clusters.hard[k] > 0.0 else -expm1(clusters.log_empty[k])
     scratch.occupied[k] = min(mass, some)
-    weight = max(mass - sigma, 0.0) if paper else mass - sigma * scratch.occupied[k]
+    weight = mass - sigma * scratch.occupied[k]
+    if paper:
+        weight = max(mass - sigma, DEAD if mass > 0.0 else 0.0)
     scratch.weight[k] = weight
     scratch.log_weight[k] = log(weight) if weight > 0.0 else -inf
 

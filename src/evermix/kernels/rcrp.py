@@ -8,7 +8,7 @@ from math import exp, inf, log
 from typing import Any, NamedTuple
 
 from evermix._xp import Array
-from evermix.kernels.adf import CHECK, DONE, ROOM, SEEN, Out
+from evermix.kernels.adf import CHECK, DEAD, DONE, ROOM, SEEN, Out
 from evermix.kernels.base import add, clear, kernel, refresh, score
 
 __all__ = [
@@ -29,7 +29,6 @@ __all__ = [
 COUPLED, JOINT, PAPER, TEXT, CODE = 0, 1, 2, 3, 4  # how the number of tables is followed
 
 NEGLIGIBLE = 1e-16  # a smaller share of a row is lost in rounding, and opens no label
-DEAD = 1e-300  # least weight of a label: what has faded to nothing divides nothing by zero
 REFUSED = 0.05  # share of a row that the cap must take away to be worth a warning
 
 
@@ -113,7 +112,8 @@ def _divide(
     in_use, total = 0.0, 0.0
     for k in range(slots):
         likelihood = exp(share[k] - top)
-        new[k] *= likelihood if settings.own else unseen
+        if new[k] > 0.0:  # else the likelihood may be beyond all bounds
+            new[k] *= likelihood if settings.own else unseen
         old[k] = 0.0
         if k < K:
             old[k] = max(labels.mass[k] - labels.start[k], DEAD) * likelihood

@@ -28,7 +28,9 @@ def prune(state: State, idle: float = 0.0, faded: bool = False) -> list[int]:
     dust = occupancy(tally.mass, tally.extras) < 0.5
     since = state.clock - state.columns["last_seen"][: tally.K]
     dust &= since >= idle * np.count_nonzero(~dust)
-    return [] if dust.all() else drop(state, dust, faded)
+    if dust.all() and not faded:
+        return []
+    return drop(state, _but_one(dust, tally.mass), faded)
 
 
 def fade_out(state: State) -> list[int]:
@@ -36,10 +38,8 @@ def fade_out(state: State) -> list[int]:
 
     Consumes: state.
     """
-    faded = state.tally.mass < FAINT
-    if faded.all():
-        faded[state.tally.mass.argmax()] = False
-    return drop(state, faded, faded=True)
+    mass = state.tally.mass
+    return drop(state, _but_one(mass < FAINT, mass), faded=True)
 
 
 def drop(state: State, some: Array, faded: bool = False) -> list[int]:
@@ -56,3 +56,10 @@ def drop(state: State, some: Array, faded: bool = False) -> list[int]:
         end(k, state.clock)
     state.take(np.flatnonzero(~some))
     return gone
+
+
+def _but_one(some: Array, mass: Array) -> Array:
+    """Return a mask (K,) from which the heaviest cluster is taken out, if it holds all."""
+    if some.all():
+        some[mass.argmax()] = False
+    return some
