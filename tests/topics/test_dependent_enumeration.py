@@ -1,0 +1,57 @@
+"""The samplers of dependent mixtures draw from the posterior, held against enumeration.
+
+R = T = 2, five documents over two words, fixed hyperparameters. Three times the noise of
+independent draws is never met by chance.
+"""
+
+import numpy as np
+import pytest
+from dependent_oracles import (
+    EMPTY,
+    data,
+    laplace,
+    misfit,
+    mixed,
+    patterns,
+    posterior,
+    probability,
+    thinned,
+)
+
+from evermix.topics.measures.factors import Factors
+from evermix.topics.samplers import M1, M3, T1, T5
+
+MIXED, THINNED = (M1(), M3()), (T1(), T5())
+QUICK, LONG = 900, 8000
+
+
+def measure_for(sampler):
+    return mixed() if sampler in MIXED else thinned()
+
+
+@pytest.mark.parametrize("measure", [mixed(), thinned()], ids=["mixed", "thinned"])
+def test_the_joint_law_sums_to_one_over_partitions_and_regions(measure):
+    log_p = posterior(measure, data(EMPTY))
+    assert len(log_p) == 454
+    assert np.exp(np.logaddexp.reduce(list(log_p.values()))) == pytest.approx(1.0, abs=1e-10)
+
+
+@pytest.mark.parametrize("sampler", [*MIXED, *THINNED], ids=repr)
+def test_clusters_and_regions_have_the_posterior_of_the_enumeration(sampler):
+    assert misfit(sampler, measure_for(sampler), data(), QUICK) < 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sampler", [*MIXED, *THINNED], ids=repr)
+def test_for_long_clusters_and_regions_have_the_posterior_of_the_enumeration(sampler):
+    assert misfit(sampler, measure_for(sampler), data(), LONG) < 3
+
+
+@pytest.mark.parametrize("sigma", [0.0, 0.05, 0.4, 0.8, 0.97])
+@pytest.mark.parametrize(("T", "largest"), [(1, 3.0), (3, 1e-3), (6, 1.0), (10, 1e6)])
+def test_the_exponent_is_the_sum_over_all_patterns_of_times(T, largest, sigma):
+    """A single integral, on a grid of nodes, to rounding."""
+    rng = np.random.default_rng(T)
+    q, u = rng.random((2, T)), largest * rng.random(T)
+    want = [sum(probability(row, b) * laplace(1.0, sigma, b @ u) for b in patterns(T)) for row in q]
+    np.testing.assert_allclose(Factors.of(q, u).exponents(sigma), want, rtol=1e-10)
