@@ -1,0 +1,65 @@
+"""Words of documents, one by one."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from evermix._xp import Array
+
+__all__ = ["Corpus"]
+
+
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """Documents in times.
+
+    Attributes
+    ----------
+    word : int32 array (N,)
+        Every word, those of a document together and ascending.
+    start : int64 array (D + 1,)
+        Where documents begin.
+    time : int64 array (D,)
+        Their times, numbers 0..T-1.
+    size : int
+        Number V of words in the vocabulary.
+    n_times : int
+    """
+
+    word: Array
+    start: Array
+    time: Array
+    size: int
+    n_times: int
+
+    @classmethod
+    def of(cls, X: Array, time: Array, n_times: int) -> "Corpus":
+        """Return the words of a CSR matrix (D, V) of counts, with sorted columns."""
+        times = X.data.astype(np.int64)
+        ends = np.append(0, np.cumsum(times))[X.indptr]
+        word = np.repeat(X.indices.astype(np.int32), times)
+        return cls(word, ends, time.astype(np.int64), X.shape[1], n_times)
+
+    def __len__(self) -> int:
+        return len(self.word)
+
+    @property
+    def n_documents(self) -> int:
+        """Number of documents, D."""
+        return len(self.time)
+
+    @property
+    def lengths(self) -> Array:
+        """Number of words in each document, (D,)."""
+        return np.diff(self.start)
+
+    @cached_property
+    def document(self) -> Array:
+        """Document of each word, (N,)."""
+        return np.repeat(np.arange(self.n_documents), self.lengths)
+
+    @cached_property
+    def word_time(self) -> Array:
+        """Time of each word, (N,)."""
+        return self.time[self.document]

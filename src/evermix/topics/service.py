@@ -1,0 +1,174 @@
+"""Words and tables that choose dishes one after another, and the buffers that grow with them."""
+
+import numpy as np
+
+from evermix._xp import Array
+from evermix.kernels import franchise, indicators
+from evermix.kernels.menu import BORN, DONE, MORE_DISHES, MORE_TABLES, Menu, Novelties, Words
+from evermix.kernels.stirling import seat_ratios
+from evermix.topics.corpus import Corpus
+from evermix.topics.franchise import Franchise
+from evermix.topics.measures import Occupancy, Offers
+
+__all__ = ["IndicatorService", "SeatedService"]
+
+FEWEST = 8  # dishes, and tables of one dish in a document, that there is room for at first
+
+
+class _Service:
+    """Buffers of a sweep over all words.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    chain : Franchise
+    atoms : Occupancy
+        The dishes of the chain, with jumps where the offers say so.
+    offers : Offers
+    """
+
+    def __init__(self, corpus: Corpus, chain: Franchise, atoms: Occupancy, offers: Offers) -> None:
+        self.corpus, self.chain = corpus, chain
+        self.words = Words(corpus.word, corpus.start, corpus.time, corpus.size, chain.beta)
+        # One more table at time t: u_t, over the number of tables there, which the loops know.
+        self.log_u = np.log(chain.measure.u)[:, None]
+        new = np.exp(offers.new + self.log_u)
+        self.novelties = Novelties(new, new.sum(axis=1), np.exp(offers.newborn + self.log_u))
+        self.K, self.n_holes = chain.K, 0
+        self.on = atoms.on
+        T, V = corpus.n_times, corpus.size
+        empty = np.zeros(0, dtype=np.int64)
+        counts = chain.counts(corpus) if chain.started else np.zeros((V, 0), dtype=np.int64)
+        self.menu = Menu(
+            counts.astype(np.int32),
+            counts.sum(axis=0),
+            atoms.sizes.astype(np.int64),
+            np.exp(offers.atoms + self.log_u).reshape(T, self.K),
+            offers.kind.astype(np.int64),
+            empty,
+            atoms.n.astype(np.int64),
+            float(offers.discount),
+        )
+        self._grow()
+
+    @property
+    def hybrid(self) -> bool:
+        """Whether dishes have jumps."""
+        return self.menu.discount < 0.0
+
+    def _grow(self) -> None:
+        """Make room for more dishes."""
+        C, menu = max(2 * self.K, self.K + FEWEST), self.menu
+        T, V = self.corpus.n_times, self.corpus.size
+        self.menu = Menu(
+            _grown(menu.counts, (V, C)),
+            _grown(menu.totals, (C,)),
+            _grown(menu.tables, (C,)),
+            _grown(menu.share, (T, C)),
+            _grown(menu.kind, (C,)),
+            _grown(menu.holes, (C,)),
+            menu.open,
+            menu.discount,
+        )
+        self.on = _grown(self.on, (T, C))
+
+    def _bear(self, k: int, d: int, rng: np.random.Generator) -> None:
+        """Give a newborn dish of document d its jump."""
+        t = int(self.corpus.time[d])
+        born = self.chain.measure.newborn(int(self.menu.kind[k]), t, rng)
+        self.menu.share[:, k] = np.exp(born.log_weight + self.log_u[:, 0])
+        self.on[:, k] = born.on
+
+    def _settle(self) -> None:
+        """Leave the chain where the words are."""
+        kind, on = self.menu.kind[: self.K], self.on[:, : self.K]
+        if not self.hybrid:
+            region, on = self.chain.measure.unfold(kind)
+        else:
+            region = kind
+        self.chain.settle(region, on)
+
+
+class IndicatorService(_Service):
+    """Words without seats."""
+
+    def run(self, rng: np.random.Generator) -> None:
+        """Visit all words."""
+        chain, seating = self.chain, self.chain.seating
+        chain.table[:] = -1
+        ratios, card = self._ratios(FEWEST), self._card()
+        d, w, why = 0, 0, MORE_DISHES
+        while why != DONE:
+            d, w, self.K, self.n_holes, why = indicators.indicator_pass(
+                self.words, self.novelties, self.menu, card, ratios, seating.u, seating.a,
+                seating.sigma, d, w, self.K, self.n_holes, rng,
+            )  # fmt: skip
+            if why == MORE_DISHES:
+                self._grow()
+                card = self._card()
+            elif why == MORE_TABLES:
+                ratios = self._ratios(2 * ratios.shape[1])
+            elif why == BORN:
+                self._bear(int(chain.dish[w - 1]), d, rng)
+        self._settle()
+
+    def _ratios(self, t_max: int) -> Array:
+        """Ratios of Stirling numbers, for all tables that there are of a dish and some more."""
+        if self.chain.started:
+            t_max = max(t_max, 2 * int(self.chain.portions(self.corpus)[3].max()))
+        n_max = int(self.corpus.lengths.max())
+        ratios = np.empty((n_max + 1, min(t_max, n_max + 1) + 1, 2))
+        seat_ratios(self.chain.seating.sigma, ratios)
+        return ratios
+
+    def _card(self) -> indicators.Card:
+        C, chain = self.menu.totals.size, self.chain
+        n, t = np.empty((2, C), dtype=np.int64)
+        return indicators.Card(chain.dish, chain.opens, n, t, *np.empty((3, C)))
+
+
+class SeatedService(_Service):
+    """Words that sit at tables."""
+
+    def run(self, rng: np.random.Generator) -> None:
+        """Let all words choose tables, then all tables dishes."""
+        chain, seating = self.chain, self.chain.seating
+        tables, d, w, why = self._tables(), 0, 0, MORE_DISHES
+        while why != DONE:
+            d, w, self.K, self.n_holes, why = franchise.seat_pass(
+                self.words, self.novelties, self.menu, tables, seating.u, seating.a,
+                seating.sigma, d, w, self.K, self.n_holes, rng,
+            )  # fmt: skip
+            if why == MORE_DISHES:
+                self._grow()
+                tables = self._tables()
+            elif why == BORN:
+                self._bear(int(chain.dish[w - 1]), d, rng)
+        self._reorder(tables, rng)
+        self._settle()
+
+    def _reorder(self, tables: franchise.Tables, rng: np.random.Generator) -> None:
+        d, table, why = 0, 0, MORE_DISHES
+        while why != DONE:
+            d, table, self.K, self.n_holes, why, k = franchise.order_pass(
+                self.words, self.novelties, self.menu, tables, d, table, self.K, self.n_holes, rng
+            )
+            if why == MORE_DISHES:
+                self._grow()
+                tables = self._tables()
+            elif why == BORN:
+                self._bear(k, d, rng)
+
+    def _tables(self) -> franchise.Tables:
+        C, chain, L = self.menu.totals.size, self.chain, int(self.corpus.lengths.max())
+        n, order, block = np.empty((3, L), dtype=np.int64)
+        return franchise.Tables(
+            chain.dish, chain.table, chain.opens, n, order, np.empty(L), block, *np.empty((2, C))
+        )
+
+
+def _grown(x: Array, shape: tuple[int, ...]) -> Array:
+    """Return a copy of x in the first places of an array of zeros."""
+    grown: Array = np.zeros(shape, dtype=x.dtype)
+    grown[tuple(slice(0, n) for n in x.shape)] = x
+    return grown
