@@ -8,9 +8,10 @@ import numpy as np
 from evermix.topics.chain import Chain, Data
 from evermix.topics.measures import Measure, Thinned
 from evermix.topics.samplers.base import Sampler
+from evermix.topics.slices import slice_move
 from evermix.topics.walk import walk
 
-__all__ = ["T1", "T5"]
+__all__ = ["T1", "T2", "T5"]
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,15 @@ class T1(Sampler):
         atoms = chain.occupancy(data)
         chain.measure.draw_jumps(atoms, rng)
         walk(data, chain, atoms, chain.measure.hybrid(atoms), rng)
+
+
+@dataclass(frozen=True)
+class T2(T1):
+    """Slice sampling: rows move at once, among clusters that are drawn anew."""
+
+    def move(self, data: Data, chain: Chain, rng: np.random.Generator) -> None:
+        """Draw jumps and parameters, then move all rows at once."""
+        slice_move(data, chain, rng)
 
 
 @dataclass(frozen=True)
