@@ -212,11 +212,6 @@ class Thinned(Measure):
     @cached_property
     def _patterns(self) -> Array:
         """All sets of times but the empty one, (2^T - 1, T)."""
-        if self.n_times > MOST_TIMES:
-            raise ValueError(
-                f"integrating all jumps of a thinned measure out takes 2^T patterns, and is meant "
-                f"for at most {MOST_TIMES} times, got {self.n_times}. Use em.T1()."
-            )
         codes = np.arange(1, 2**self.n_times)
         return (codes[:, None] >> np.arange(self.n_times) & 1).astype(np.float64)
 

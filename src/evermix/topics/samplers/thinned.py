@@ -7,6 +7,7 @@ import numpy as np
 
 from evermix.topics.chain import Chain, Data
 from evermix.topics.measures import Measure, Thinned
+from evermix.topics.measures.thinned import MOST_TIMES
 from evermix.topics.samplers.base import Sampler
 from evermix.topics.slices import slice_move
 from evermix.topics.walk import walk
@@ -49,6 +50,15 @@ class T5(T1):
 
     Every region is taken apart into those of its atoms that are there at the same times.
     """
+
+    def check(self, measure: Measure) -> None:
+        """Raise if this sampler cannot move the measure."""
+        super().check(measure)
+        if measure.n_times > MOST_TIMES:
+            raise ValueError(
+                f"T5 visits all 2^T sets of times, and is meant for at most {MOST_TIMES} times, "
+                f"got {measure.n_times}. Use em.T1()."
+            )
 
     def move(self, data: Data, chain: Chain, rng: np.random.Generator) -> None:
         """Move the rows one after another."""
