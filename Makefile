@@ -41,6 +41,7 @@ bench: $(VENV)/.bench      ## evermix beside its peers; needs EVERMIX_DATA for r
 	$(BIN)/python -m benchmarks.streaming
 	$(BIN)/python -m benchmarks.batch
 	$(BIN)/python -m benchmarks.variational
+	$(BIN)/python -m benchmarks.online
 
 clean:
 	rm -rf $(VENV) demo_output results .pytest_cache .mypy_cache .ruff_cache

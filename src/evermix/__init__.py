@@ -12,8 +12,10 @@ from importlib.metadata import version
 from evermix.engines import (
     ADF,
     EP,
+    RCRP,
     SUGS,
     CapacityWarning,
+    DPMeans,
     FullVB,
     Gibbs,
     Info,
@@ -22,7 +24,15 @@ from evermix.engines import (
     Slice,
     StochasticVB,
 )
-from evermix.estimators import Mixture, PriorScore, load, merge, score_priors, select_prior
+from evermix.estimators import (
+    DependentMixture,
+    Mixture,
+    PriorScore,
+    load,
+    merge,
+    score_priors,
+    select_prior,
+)
 from evermix.families import (
     Bernoulli,
     DiagonalGaussian,
@@ -37,6 +47,8 @@ from evermix.io.checkpoint import CheckpointError
 from evermix.io.chunks import Chunks
 from evermix.model import Model
 from evermix.priors import DP, NGGP, NRM, Beta, Gamma, GeneralizedDirichlet, PitmanYor
+from evermix.topics.samplers import M1, M2, M3, T1, T2, T3, T4, T5
+from evermix.topics.specs import MNGG, SNGG, TNGG
 
 __version__ = version("evermix")
 
@@ -44,14 +56,28 @@ __all__ = [
     "ADF",
     "DP",
     "EP",
+    "M1",
+    "M2",
+    "M3",
+    "MNGG",
     "NGGP",
     "NRM",
+    "RCRP",
+    "SNGG",
     "SUGS",
+    "T1",
+    "T2",
+    "T3",
+    "T4",
+    "T5",
+    "TNGG",
     "Bernoulli",
     "Beta",
     "CapacityWarning",
     "CheckpointError",
     "Chunks",
+    "DPMeans",
+    "DependentMixture",
     "DiagonalGaussian",
     "Exponential",
     "FixedGaussian",

@@ -2,8 +2,8 @@
 
 Every observation counts for less the older it is. Scores read the statistics of every cluster, so
 nothing would be gained by scaling them only where a row arrives; instead all are scaled at once,
-now and then: whenever another 32nd of the half-life has passed. In between, weights are off by at
-most 2.2 %, and no cluster costs anything. The moments depend on the rows alone, not on how a stream
+now and then: whenever another 16th of the half-life has passed. In between, weights are off by at
+most 4.4 %, and no cluster costs anything. The moments depend on the rows alone, not on how a stream
 is cut into batches.
 """
 
@@ -19,7 +19,7 @@ from evermix._xp import Array
 
 __all__ = ["Exponential", "Stretch"]
 
-TICKS = 32  # times in a half-life that all is scaled
+TICKS = 16  # times in a half-life that all is scaled
 ROUNDS = 4  # times in a half-life that faded clusters are dropped, and equal ones joined
 
 
@@ -57,7 +57,7 @@ class Exponential:
 
     Notes
     -----
-    The mass and the statistics of all clusters are scaled 32 times in a half-life. Four times in a
+    The mass and the statistics of all clusters are scaled 16 times in a half-life. Four times in a
     half-life, clusters of which less than half an observation is left are dropped, and clusters
     that have become the same are joined, where the engine does such things.
 

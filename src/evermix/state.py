@@ -1,7 +1,7 @@
 """What an engine needs to go on, and nothing else: the content of a checkpoint."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -143,6 +143,12 @@ class State:
         for name, column in kept.items():
             self.columns[name] = _grown(column, self.tally.capacity, axis=0)
 
+    def part(self, index: Array) -> "State":
+        """Return a state with the clusters ``index`` only; this one stays as it is."""
+        part = replace(self, columns=dict(self.columns))
+        part.take(index)
+        return part
+
     def rename(self, ids: Array) -> None:
         """Give the clusters these ids (K,), a permutation of 0..K-1, and start a new lineage."""
         name = np.full(self.lineage.next_id + 1, DROPPED)  # the last is that of clusters gone
@@ -197,12 +203,15 @@ class State:
                 raise ValueError(f"column {name} must have {tally.K} rows, got {len(column)}.")
             columns[name] = _grown(column, tally.capacity, axis=0)
         latents = {name: np.array(values) for name, values in group("latent.").items()}
-        lineage = Lineage(**{name: v.tolist() for name, v in group("lineage.").items()})
+        lives = [arrays[f"lineage.{name}"] for name in ("born", "ended", "into", "last")]
+        if any(values.ndim != 1 for values in lives):
+            raise ValueError("the lineage must hold a number for each cluster.")
+        lineage = Lineage(*(values.tolist() for values in lives))
         memo: dict[str, Record] = {}
         for path, values in group("memo.").items():
             key, name = path.split(".", 1)
             memo.setdefault(key, {})[name] = values
-        # Files of format 1 know neither laps nor memos, those before format 4 no times.
+        # Files of format 1 know neither laps nor memos, those before format 4 no now and faded.
         clock, lap, at = (int(header.get(name, 0)) for name in ("clock", "lap", "at"))
         now, faded = (header.get(name) for name in ("now", "faded"))
         return cls(tally, columns, latents, lineage, clock, lap, at, now, faded, memo)

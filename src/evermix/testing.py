@@ -22,6 +22,7 @@ from evermix.engines.base import Batch, Engine, Info, RowResults
 from evermix.engines.run import run, run_laps
 from evermix.engines.shards import Shard, Tell
 from evermix.families.base import Family
+from evermix.forgetting import Exponential
 from evermix.kernels.base import add, kernel
 from evermix.kernels.scoring import score_rows
 from evermix.model import Model
@@ -238,11 +239,7 @@ def check_engine(engine: Engine, model: Model, X: Array) -> None:
     n = X.shape[0]
     engine.check(model)
     if engine.streams:
-        whole, results = _stream(engine, model, X, [0, n])
-        cuts = [0, 1, 2, n // 3, n // 3, n // 2, n]
-        for name, again in (("other batch cuts", False), ("a stop and a resume", True)):
-            other, _ = _stream(engine, model, X, cuts, resume=again)
-            _same_states(whole, other, f"{name} at every cut change nothing")
+        whole, results = _check_stream(engine, model, X)
     else:
         whole, results = _laps(engine, model, X)
         other, _ = _laps(engine, model, X, resume=True)
@@ -253,8 +250,34 @@ def check_engine(engine: Engine, model: Model, X: Array) -> None:
     _close(logsumexp(engine.log_weights(model, whole)), 0.0, 1e-9, "predictive weights sum to one")
     known = set(range(-2, whole.lineage.next_id))
     _require(set(results.labels.tolist()) <= known, "labels are ids that were given")
+    if engine.forgets and model.forgetting is None:
+        _check_forgetting(engine, model, X)
     twin = type(engine).from_spec(json.loads(json.dumps(engine.to_spec())))
     _require(twin == engine, "an engine survives the way through JSON")
+
+
+def _check_stream(engine: Engine, model: Model, X: Array) -> tuple[State, RowResults]:
+    """Check that nothing depends on how a stream is cut, and return what it comes to."""
+    n = X.shape[0]
+    whole, results = _stream(engine, model, X, [0, n])
+    cuts = [0, 1, 2, n // 3, n // 3, n // 2, n]
+    for name, again in (("other batch cuts", False), ("a stop and a resume", True)):
+        other, _ = _stream(engine, model, X, cuts, resume=again)
+        _same_states(whole, other, f"{name} at every cut change nothing")
+    return whole, results
+
+
+def _check_forgetting(engine: Engine, model: Model, X: Array) -> None:
+    """Check an engine that forgets: every row counts for what is left of it."""
+    n = X.shape[0]
+    plan = Exponential(half_life=n / 5)
+    state, _ = _check_stream(engine, replace(model, forgetting=plan), X)
+    left = 0.0
+    for stretch in plan.stretches(np.arange(1.0, n + 1), None):
+        left = left * stretch.factor + (stretch.rows.stop - stretch.rows.start)
+    mass = state.tally.mass.sum() + state.latents["dropped"].sum()
+    _close(mass, left, 1e-9, "mass plus dropped mass is what is left of the weights")
+    _require(len(state.lineage.last) == state.lineage.next_id, "all clusters were seen sometime")
 
 
 class _Stopped(Exception):

@@ -13,7 +13,7 @@ from evermix.cli.fitting import LapLog
 from evermix.cli.settings import EngineName, FitSettings, PriorName, usual_prior
 from evermix.engines import ENGINES
 from evermix.io import checkpoint
-from evermix.priors.base import HasSticks
+from evermix.priors import DP
 
 MEMOIZED = ["--engine", "memoizedvb", "--batch-size", "40"]
 NAMES = [name.value for name in EngineName if name.value.endswith("vb")]
@@ -47,7 +47,7 @@ def described(path):
 @pytest.mark.parametrize("name", EngineName)
 def test_the_usual_prior_of_every_engine_is_that_of_the_estimator(name):
     (engine,) = [engine for known, engine in ENGINES.items() if known.lower() == name]
-    assert (usual_prior(name) == PriorName.DP) == (HasSticks in engine.needs)
+    assert (usual_prior(name) == PriorName.DP) == (engine.default_prior() == DP())
 
 
 @pytest.mark.parametrize("name", NAMES)

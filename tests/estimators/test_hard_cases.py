@@ -84,7 +84,7 @@ def test_settings_may_be_numbers_of_numpy(tmp_path):
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
     path = tmp_path_factory.mktemp("whole") / "m.evermix"
-    em.Mixture(em.Gaussian(), em.NGGP(), em.ADF(), 50, 3).fit(blobs(100)[0]).save(path)
+    em.Mixture(em.Gaussian(), em.NGGP(), em.ADF(), None, 50, 3).fit(blobs(100)[0]).save(path)
     return checkpoint.read(path)
 
 

@@ -16,6 +16,7 @@ ENGINES = {
     "ep": em.EP(laps=3),
     "gibbs": em.Gibbs(sweeps=4, hyperpriors={"a": em.Gamma()}),
     "slice": em.Slice(sweeps=4),
+    "dpmeans": em.DPMeans(laps=3),
 }
 
 

@@ -36,6 +36,7 @@ def expected_failures(mix):
         em.Mixture(),
         em.Mixture(family=em.Multinomial()),
         em.Mixture(engine=em.EP(laps=4)),
+        em.Mixture(engine=em.RCRP()),
         em.Mixture(engine=em.Gibbs(sweeps=6), random_state=0),
         em.Mixture(engine=em.FullVB(laps=4, truncation=5), random_state=0),
         em.Mixture(engine=em.StochasticVB(laps=4, truncation=5, batch_size=20), random_state=0),

@@ -25,12 +25,16 @@ def main() -> None:
         "gibbs": (counts, em.Gibbs(sweeps=8, chains=2, augmented=True, hyperpriors=learnt)),
         "memoized": (real, em.MemoizedVB(laps=3, batch_size=25)),
         "stochastic": (counts, em.StochasticVB(laps=3, batch_size=15, truncation=3)),
+        "rcrp": (real, em.RCRP()),
+        "sugs": (counts, em.SUGS()),
+        "dpmeans": (real, em.DPMeans(penalty=20.0, laps=3)),
     }
     for name, (X, engine) in engines.items():
         stem = HERE / f"mixture-{name}-{FORMAT}"
         if stem.with_suffix(".evermix").exists():
             continue
-        mix = em.Mixture(engine=engine, random_state=0)
+        plan = em.Exponential(half_life=20.0) if name in ("gaussian", "sugs") else None
+        mix = em.Mixture(engine=engine, forgetting=plan, random_state=0)
         mix = mix.partial_fit(X) if engine is None else mix.fit(X)
         np.savez(stem, X=X, labels=mix.predict(X), scores=mix.score_samples(X))
         mix.save(stem.with_suffix(".evermix"))

@@ -11,7 +11,6 @@ from evermix.engines import ENGINES
 from evermix.families import FAMILIES, FixedGaussian, Multinomial
 from evermix.model import Model
 from evermix.priors import PRIORS
-from evermix.priors.base import HasSticks
 from evermix.testing import check_engine, check_family, check_prior, set_partitions
 
 SETTINGS = {
@@ -37,9 +36,12 @@ def test_families(name):
 
 @pytest.mark.parametrize("name", ENGINES)
 def test_engines(name):
-    X = sparse.csr_matrix(np.random.default_rng(0).integers(0, 4, size=(60, 5)).astype(float))
-    prior = DP() if HasSticks in ENGINES[name].needs else NGGP()
-    check_engine(ENGINES[name](), Model(Multinomial(0.5, n_features=5), prior), X)
+    X = np.random.default_rng(0).integers(0, 4, size=(60, 5)).astype(float)
+    family, engine = Multinomial(0.5, n_features=5), ENGINES[name]()
+    if engine.families:
+        family = engine.families[0]().candidates(X)[-1]
+    rows = sparse.csr_matrix(X) if family.sparse else X
+    check_engine(engine, Model(family, engine.default_prior()), rows)
 
 
 def test_there_are_as_many_partitions_as_bell_numbers():

@@ -19,10 +19,10 @@ from dependent_oracles import (
 )
 
 from evermix.topics.measures.factors import Factors
-from evermix.topics.samplers import M1, M3, T1, T5
+from evermix.topics.samplers import M1, M2, M3, T1, T2, T3, T4, T5
 
-MIXED, THINNED = (M1(), M3()), (T1(), T5())
-QUICK, LONG = 900, 8000
+MIXED, THINNED = (M1(), M2(), M3()), (T1(), T2(), T3(), T4(), T5())
+QUICK, LONG = 500, 8000
 
 
 def measure_for(sampler):

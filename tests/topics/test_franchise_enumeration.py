@@ -17,8 +17,7 @@ from franchise_oracles import corpus, misfit, one_measure, seating, walk_chain
 from scipy.special import gammaln
 
 from evermix.topics.measures import Mixed
-from evermix.topics.samplers import H1, H2
-from evermix.topics.samplers.hierarchy import WordSampler
+from evermix.topics.samplers.hierarchy import H1, H2, WordSampler
 
 ONE, TWO = corpus(np.array([[2, 1], [1, 2]]), (0, 0)), corpus()
 CASES = {
@@ -87,11 +86,10 @@ class Plain(WordSampler):
         object.__setattr__(self, "loop", loop)
         object.__setattr__(self, "factor", factor)
 
-    def move(self, corpus, chain, rng):
+    def move(self, corpus, chain, atoms, rng):
         if not chain.started:
-            H1().move(corpus, chain, rng)
+            H1().move(corpus, chain, atoms, rng)
             return
-        atoms = chain.occupancy(corpus)
         self.loop(corpus, chain, chain.measure.marginal(atoms), rng, self.factor)
 
 
@@ -136,7 +134,7 @@ def test_compiled_word_loops_equal_plain_ones(sampler, loop, sigma, monkeypatch)
         slow = deepcopy(chain)
         offers = slow.measure.marginal(slow.occupancy(words))
         loop(words, slow, offers, np.random.default_rng(seed))
-        sampler.move(words, chain, np.random.default_rng(seed))
+        sampler.move(words, chain, chain.occupancy(words), np.random.default_rng(seed))
         assert np.array_equal(slow.dish, chain.dish)
         assert np.array_equal(slow.opens, chain.opens)
         assert np.array_equal(slow.table, chain.table)

@@ -46,7 +46,7 @@ _ENGINE_OPTIONS = {
     for name in (
         "laps tol shuffle validation birth merge "
         "sweeps burn_in chains thin augmented hybrid "
-        "truncation start top batch_size births merges deletes stride delay kappa spill"
+        "truncation start top batch_size births merges deletes stride delay kappa spill penalty"
     ).split()
 } | {"learn": "hyperpriors"}
 

@@ -64,6 +64,7 @@ def fit(
     delay: options.Delay = None,
     kappa: options.Kappa = None,
     spill: options.Spill = None,
+    penalty: options.Penalty = None,
     dask: options.Dask = None,
     kind: options.Kind = None,
     text_field: options.TextField = "text",

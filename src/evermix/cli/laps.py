@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
-from evermix.engines import EP, Engine, MemoizedVB
+from evermix.engines import EP, DPMeans, Engine, MemoizedVB
 from evermix.engines.base import Info
 from evermix.engines.sampler import Sampler
 from evermix.engines.variational import Variational
@@ -20,16 +20,19 @@ def most_laps(engine: Engine) -> int:
     """Return how many passes over the rows an engine makes at most, those of all chains."""
     if isinstance(engine, Sampler):
         return engine.chains * engine.sweeps
-    return engine.laps if isinstance(engine, EP | Variational) else 1
+    if isinstance(engine, EP | Variational | DPMeans) and engine.laps is not None:
+        return engine.laps
+    return 1
 
 
 def renewed(engine: Engine, asked: Engine) -> Engine:
     """Return the engine of a checkpoint with what may change on the way: laps, and the spill."""
     if isinstance(engine, MemoizedVB) and isinstance(asked, MemoizedVB):
         engine = replace(engine, spill=asked.spill)
-    if isinstance(engine, EP | Variational) and isinstance(asked, EP | Variational):
-        return type(engine).from_spec(engine.to_spec() | {"laps": asked.laps})
-    return engine
+    if not isinstance(engine, EP | Variational | DPMeans):
+        return engine
+    assert isinstance(asked, EP | Variational | DPMeans)  # a checkpoint keeps its engine
+    return type(engine).from_spec(engine.to_spec() | {"laps": asked.laps})
 
 
 @dataclass

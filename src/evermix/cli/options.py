@@ -44,6 +44,7 @@ __all__ = [
     "Merges",
     "Out",
     "Overwrite",
+    "Penalty",
     "Prior",
     "Quiet",
     "Resume",
@@ -134,7 +135,8 @@ Prior = Annotated[PriorName, _option("How many clusters, and how big.", panel=_M
 EnginePrior = Annotated[
     PriorName | None,
     _open(
-        "How many clusters, and how big (default nggp; dp for the vb engines, which take no nggp).",
+        "How many clusters, and how big (default nggp; dp for the vb engines, rcrp and dpmeans, "
+        "which take no nggp).",
         panel=_MODEL,
     ),
 ]
@@ -158,7 +160,7 @@ Engine = Annotated[
     _option(
         "How: ep revisits every row until nothing changes; gibbs and slice draw from the exact "
         "posterior; memoizedvb, fullvb and stochasticvb raise a lower bound on the evidence "
-        "(ELBO); adf passes once.",
+        "(ELBO); adf and rcrp pass once; dpmeans is k-means that opens clusters.",
         panel=_ENGINE,
     ),
 ]
@@ -175,7 +177,8 @@ Dask = Annotated[
 Laps = Annotated[
     int | None,
     _open(
-        "Of ep and the vb engines: at most (default 50; fullvb 100, stochasticvb 20).",
+        "Of ep, the vb engines and dpmeans: at most (default 50; fullvb 100, stochasticvb 20, "
+        "dpmeans 1).",
         panel=_ENGINE,
         min=1,
     ),
@@ -299,6 +302,14 @@ Spill = Annotated[
         "Of memoizedvb: a folder for what is else kept of every batch in memory.",
         panel=_VARIATIONAL,
         metavar="FOLDER",
+    ),
+]
+
+Penalty = Annotated[
+    float | None,
+    _open(
+        "Of dpmeans: squared distance above which a row opens a cluster (default: from the model).",
+        panel=_ENGINE,
     ),
 ]
 

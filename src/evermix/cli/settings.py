@@ -50,9 +50,17 @@ class EngineName(StrEnum):
     FULL = "fullvb"
     STOCHASTIC = "stochasticvb"
     ADF = "adf"
+    RCRP = "rcrp"
+    DP_MEANS = "dpmeans"
 
 
-_WITH_STICKS = (EngineName.MEMOIZED, EngineName.FULL, EngineName.STOCHASTIC)
+_WITH_DP = (
+    EngineName.MEMOIZED,
+    EngineName.FULL,
+    EngineName.STOCHASTIC,
+    EngineName.RCRP,
+    EngineName.DP_MEANS,
+)
 
 
 class KindName(StrEnum):
@@ -188,6 +196,7 @@ class FitSettings(Settings):
     delay: float | None = None
     kappa: float | None = None
     spill: str | None = None
+    penalty: float | None = None
 
     @property
     def files(self) -> dict[str, str | None]:
@@ -211,8 +220,8 @@ def _everywhere(path: Any) -> Any:
 
 
 def usual_prior(engine: EngineName) -> PriorName:
-    """Return the prior of an engine for which none was asked: variational ones need sticks."""
-    return PriorName.DP if engine in _WITH_STICKS else PriorName.NGGP
+    """Return the prior of an engine for which none was asked: that of its class."""
+    return PriorName.DP if engine in _WITH_DP else PriorName.NGGP
 
 
 def option_name(name: str) -> str:

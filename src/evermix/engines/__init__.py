@@ -6,8 +6,10 @@ from evermix.engines.ep import EP
 from evermix.engines.full import FullVB
 from evermix.engines.gibbs import Gibbs
 from evermix.engines.memoized import MemoizedVB
+from evermix.engines.online.dp_means import DPMeans
 from evermix.engines.online.online_crp import OnlineCRP
 from evermix.engines.online.sugs import SUGS
+from evermix.engines.rcrp import RCRP
 from evermix.engines.slice import Slice
 from evermix.engines.stochastic import StochasticVB
 
@@ -15,9 +17,11 @@ __all__ = [
     "ADF",
     "ENGINES",
     "EP",
+    "RCRP",
     "SUGS",
     "Batch",
     "CapacityWarning",
+    "DPMeans",
     "Engine",
     "FullVB",
     "Gibbs",
@@ -31,5 +35,8 @@ __all__ = [
 
 ENGINES: dict[str, type[Engine]] = {
     cls.__name__: cls
-    for cls in (ADF, EP, FullVB, StochasticVB, MemoizedVB, Gibbs, Slice, SUGS, OnlineCRP)
+    for cls in (
+        *(ADF, EP, FullVB, StochasticVB, MemoizedVB, Gibbs, Slice),
+        *(RCRP, SUGS, OnlineCRP, DPMeans),
+    )
 }

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from evermix._xp import Array
-from evermix.engines.moves.prune import fade_out
+from evermix.engines.moves.prune import drop, fade_out
 from evermix.families.base import Family
 from evermix.model import Model
 from evermix.priors import NGGP
 from evermix.priors.base import Prior
 from evermix.state import Record, State
+from evermix.tally import Tally
 
 if TYPE_CHECKING:
     from evermix.engines.shards import Shards
@@ -286,6 +287,21 @@ class Engine(ABC):
         """
         del model
         return fade_out(state), []
+
+    def believed(self, state: State) -> Tally:
+        """Return the mass and statistics that rows are scored by: what was learnt, as a rule."""
+        return state.tally
+
+    def shown(self, state: State) -> Array:
+        """Mask (K,) of the clusters that users see; others only count for densities."""
+        return np.ones(state.tally.K, dtype=bool)
+
+    def dismiss(self, state: State, some: Array) -> None:
+        """Show the clusters of a mask (K,) no more: drop them, if they can be spared.
+
+        Consumes: state.
+        """
+        drop(state, some)
 
     @abstractmethod
     def log_weights(self, model: Model, state: State) -> Array:

@@ -16,7 +16,7 @@ def learn(
     engine: Engine, model: Model, state: State, batch: Batch, rng: np.random.Generator
 ) -> tuple[State, Info]:
     """Learn one batch, and scale what was learnt before whenever it is time.   Consumes: state."""
-    if model.forgetting is None:
+    if model.forgetting is None or not len(batch.weights):
         return engine.step(model, state, batch, rng)
     counts = batch.weights > 0
     times = batch.times
@@ -37,7 +37,7 @@ def learn(
         state, info = engine.step(model, state, part, rng)
         _note_times(state, before, times[rows][counts[rows]])
         parts.append(replace(info, dropped=dropped + info.dropped, merges=merges + info.merges))
-    return state, _together(parts, state)
+    return state, _together(parts)
 
 
 def _held(times: Array, counts: Array, now: float | None) -> Array:
@@ -58,7 +58,7 @@ def _note_times(state: State, before: int, times: Array) -> None:
         lineage.last[state.tally.ids[k]] = float(times[seen[k] - before - 1])
 
 
-def _together(parts: list[Info], state: State) -> Info:
+def _together(parts: list[Info]) -> Info:
     """Return what happened in all parts of a batch."""
     results = [info.results for info in parts if info.results is not None]
     return replace(

@@ -217,14 +217,14 @@ class Filter(Engine):
         return q
 
 
-def warn_once(model: Model, state: State) -> None:
-    """Say that the cap was reached, unless it was said before."""
+def warn_once(model: Model, state: State, remedy: str = "lower the prior's concentration") -> None:
+    """Say that the cap was reached and what would help, unless it was said before."""
     if state.latents["capped"][0]:
         return
     state.latents["capped"][0] = 1.0
     warnings.warn(
         f"K reached max_clusters={model.max_clusters} at observation {state.clock}; later data "
-        "join existing clusters. Raise max_clusters, or lower the prior's concentration.",
+        f"join existing clusters. Raise max_clusters, or {remedy}.",
         CapacityWarning,
         stacklevel=2,
     )

@@ -1,8 +1,17 @@
 """Estimators with the interface of scikit-learn."""
 
+from evermix.estimators.dependent import DependentMixture
 from evermix.estimators.merge import merge
 from evermix.estimators.mixture import Mixture
 from evermix.estimators.persistence import load
 from evermix.estimators.select import PriorScore, score_priors, select_prior
 
-__all__ = ["Mixture", "PriorScore", "load", "merge", "score_priors", "select_prior"]
+__all__ = [
+    "DependentMixture",
+    "Mixture",
+    "PriorScore",
+    "load",
+    "merge",
+    "score_priors",
+    "select_prior",
+]

@@ -37,16 +37,21 @@ def check_learnt(
     for name, count in (("clock", state.clock), ("laps", state.lap), ("batches", state.at)):
         if not 0 <= count < 2**62:
             raise ValueError(f"wanted a number of {name} >= 0, got {count}.")
+    for name, time in (("now", state.now), ("faded", state.faded)):
+        if time is not None and not np.isfinite(time):
+            raise ValueError(f"the time {name} must be finite, got {time}.")
     engine.check_memo(model, state, len(results.labels))
 
 
 def check_waiting(waiting: list[Batch], n_features: int) -> None:
     """Raise ValueError unless every waiting batch holds finite rows and their weights."""
-    for X, weights, *_ in waiting:
+    for X, weights, _, times in waiting:
         if X.shape != (len(weights), n_features) or weights.ndim != 1 or not len(weights):
             raise ValueError(f"rows {X.shape} and weights {weights.shape} do not fit together.")
         if not (np.all(np.isfinite(X)) and np.all(weights >= 0)):
             raise ValueError("waiting rows hold values that are no numbers.")
+        if times is not None and (times.shape != weights.shape or np.any(np.diff(times) < 0)):
+            raise ValueError("the times of waiting rows are not theirs.")
 
 
 def check_maps(maps: list[Array], state: State) -> None:
@@ -78,6 +83,9 @@ def _check_lineage(state: State) -> None:
         raise ValueError("clusters need ids of their own.")
     if not (np.all((mass >= 0) & np.isfinite(mass)) and mass.any()):
         raise ValueError("clusters need finite masses >= 0, and not all of them zero.")
+    last = np.array(lineage.last)
+    if len(last) and (len(last) != lineage.next_id or not np.all(np.isfinite(last))):
+        raise ValueError("the lineage does not say of each cluster when it was last seen.")
     into = np.array(lineage.into)
     alive = np.flatnonzero(into == -1)
     if not np.array_equal(np.sort(ids), alive) or np.any(into >= lineage.next_id):

@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,7 +16,6 @@ from evermix._xp import Array, host, is_foreign, logsumexp
 from evermix.distributed.collections import in_memory, is_collection, one_by_one
 from evermix.engines.adf import ADF
 from evermix.engines.base import ROWS, Batch, Engine, Info, RowResults
-from evermix.engines.moves.prune import drop
 from evermix.engines.run import interrupts_wait, run, run_laps
 from evermix.engines.shards import Shard, Shards, Tell
 from evermix.estimators.clustered import ClusterRows
@@ -27,12 +27,14 @@ from evermix.estimators.rows import (
     automatic_family,
     prepare_foreign,
     prepare_rows,
+    prepare_times,
     prepare_weights,
     stack,
 )
 from evermix.estimators.starts import Clusters
 from evermix.estimators.views import Draws, View, answered, log_joint, point
 from evermix.families.base import Family
+from evermix.forgetting import Exponential
 from evermix.io.chunks import Chunks
 from evermix.model import Model
 from evermix.priors.base import Prior
@@ -64,6 +66,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     family: str | Family
     prior: Prior | None
     engine: Engine | None
+    forgetting: Exponential | None
     max_clusters: int | None
     random_state: Any
 
@@ -72,6 +75,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     _told: RowResults  # what was said of the rows of the last call, as far as it was asked for
     _telling: Callable[[], None] | None  # adds what was said since
     _rows_seen: str | None  # a fit knows its rows again by their fingerprint
+    _timed: bool | None  # whether rows come with times; None while there were none
     _batch: Batch | None  # all rows of a fit, for engines that want them whole
     # What labels are predicted from, and what densities are averaged over, once they were asked for
     # (in lists, since asking must not set attributes).
@@ -121,6 +125,14 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         if not isinstance(prior, Prior):
             raise TypeError(f"prior must be a Prior such as em.DP(1.0) or None, got {prior!r}.")
         return prior
+
+    def _forgetting(self) -> Exponential | None:
+        forgetting = self.forgetting
+        if forgetting is not None and not isinstance(forgetting, Exponential):
+            raise TypeError(
+                f"forgetting must be em.Exponential(half_life=...) or None, got {forgetting!r}."
+            )
+        return forgetting
 
     def _engine(self) -> Engine:
         engine = ADF() if self.engine is None else self.engine
@@ -190,6 +202,25 @@ class Learner(BaseEstimator):  # type: ignore[misc]
             self.__dict__.update(before)
             raise
 
+    def _times(self, times: Any, n: int, first: bool) -> Array | None:
+        """Return the times of n rows, that come after those learnt unless they are the first."""
+        if first:
+            return prepare_times(times, n, self._forgetting())
+        model = self._model
+        forgetting = self._forgetting() if model is None else model.forgetting
+        if (
+            forgetting is not None
+            and self._timed is not None
+            and self._timed != (times is not None)
+        ):
+            raise ValueError(
+                "all rows of a stream must come with times, or none: it was begun "
+                f"{'with' if self._timed else 'without'} them."
+            )
+        since = self._state.now if model is not None else None
+        waiting = [batch.times for batch in self._waiting if batch.times is not None]
+        return prepare_times(times, n, forgetting, waiting[-1][-1] if waiting else since)
+
     def _begin(self, family: Family) -> None:
         self._family = family
         self._taught = self._engine()
@@ -197,6 +228,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         self._waiting: list[Batch] = []
         self._history: deque[Info] = deque(maxlen=HISTORY)
         self._rows_seen = None
+        self._timed = None
         self._batch = None
         self._label_maps: list[Array] = []
         self._unsee()
@@ -210,6 +242,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         """Return the model for the first rows that count, if the engine can work with it."""
         first = np.flatnonzero(weights)[:WARMUP]
         model = resolve(family, self._prior(), self.max_clusters, X[first])
+        model = replace(model, forgetting=self._forgetting())
         engine.check(model)
         engine.check_weights(model, weights)
         return model
@@ -268,12 +301,14 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         last = len(self._waiting[-1].weights)
         X = stack([batch.X for batch in self._waiting])
         weights = np.concatenate([batch.weights for batch in self._waiting])
+        stamps = [batch.times for batch in self._waiting if batch.times is not None]
+        times = np.concatenate(stamps) if stamps else None
         self._start(self._resolved(self._taught, self._family, X, weights))
         self._waiting = []
-        self._learn(X, weights)
+        self._learn(X, weights, times)
         self._results = RowResults(*(values[-last:] for values in self._results))
 
-    def _learn(self, X: Array, weights: Array) -> None:
+    def _learn(self, X: Array, weights: Array, times: Array | None) -> None:
         """Learn rows of a stream."""
         parts: list[RowResults] = []
         model = self._model
@@ -285,20 +320,23 @@ class Learner(BaseEstimator):  # type: ignore[misc]
             self._keep(state, info)
 
         try:
-            run(self._taught, model, self._state, Cuts(X, weights), self._rng, [remember])
+            cuts = Cuts(X, weights, times=times)
+            run(self._taught, model, self._state, cuts, self._rng, [remember])
         finally:  # an interrupt leaves the labels of the rows that were learnt
             if parts:
                 columns = zip(*parts, strict=True)
                 self._results = RowResults(*(np.concatenate(values) for values in columns))
                 self._follow(X[: len(self._results.labels)])
 
-    def _go_round(self, X: Rows, weights: Array, observers: tuple[Watch, ...]) -> None:
+    def _go_round(
+        self, X: Rows, weights: Array, times: Array | None, observers: tuple[Watch, ...]
+    ) -> None:
         """Learn the rows of a fit, lap after lap, from where the state stands."""
         engine, model, n = self._taught, self._model, len(weights)
         assert model is not None
         size = max(engine.batch_rows(n, X.shape[1]), 1)
         self._batch = Batch(X, weights) if engine.whole else None
-        shards: Shards = Shard(Cuts(X, weights, size), self._state.memo)
+        shards: Shards = Shard(Cuts(X, weights, size, times), self._state.memo)
         if isinstance(X, ClusterRows):
             shards = X.shards
         results, known = RowResults.empty(n), len(self._results.labels)
@@ -366,25 +404,34 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         """Call the rows X of the last call by the names that their clusters have now."""
         results = self._results
         results.labels[:] = self._state.lineage.current(results.labels)
-        # Rows whose cluster was dropped as dust, or of weight zero at the start.
-        every = np.flatnonzero(results.labels < 0)
+        # Rows whose cluster was dropped as dust or is not shown, or of weight zero at the start.
+        hidden = self._state.tally.ids[~self._taught.shown(self._state)]
+        every = np.flatnonzero((results.labels < 0) | np.isin(results.labels, hidden))
         for lost in np.split(every, range(ROWS, len(every), ROWS)) if len(every) else ():
             joint = self._joint(X[lost])[:, :-1]
-            results.labels[lost] = self._state.tally.ids[joint.argmax(axis=1)]
+            results.labels[lost] = self._point().state.tally.ids[joint.argmax(axis=1)]
             results.probabilities[lost] = np.exp(joint.max(axis=1) - logsumexp(joint, axis=1))
 
     def _compact(self, X: Rows, weights: Array) -> None:
         """Drop clusters that own no row that counts, and name the others 0..K-1 as they appear.
 
-        Done twice it changes nothing more.
+        Those that the engine cannot spare are shown no more, and named last. Done twice it changes
+        nothing more. Where clusters have faded, the rows that they had keep their names, and so do
+        all others.
         """
         self._follow(X)
+        assert self._model is not None
+        if self._model.forgetting is not None:
+            return
         owners, first = np.unique(self._results.labels[weights > 0], return_index=True)
-        drop(self._state, ~np.isin(self._state.tally.ids, owners))
+        self._taught.dismiss(self._state, ~np.isin(self._state.tally.ids, owners))
         self._unsee()
         self._follow(X)
         name = np.empty(self._state.lineage.next_id, dtype=np.int64)
+        ids = self._state.tally.ids
+        others = ids[~np.isin(ids, owners)]
         name[owners[np.argsort(first)]] = np.arange(len(owners))
+        name[others] = len(owners) + np.arange(len(others))
         self._results.labels[:] = name[self._results.labels]
         self._state.rename(name[self._state.tally.ids])
 

@@ -9,6 +9,7 @@ from evermix._random import generator
 from evermix._xp import Array
 from evermix.engines.base import CapacityWarning, Engine, RowResults
 from evermix.engines.filter import Filter
+from evermix.engines.sampler import Sampler
 from evermix.engines.settings import check_number
 from evermix.engines.union import United, moved, unite
 from evermix.engines.variational import Variational
@@ -94,15 +95,22 @@ def _checked(models: Iterable[Mixture]) -> list[Mixture]:
                 f"the first lap of model {number} was interrupted, so part of what it holds is "
                 "only its start. Go on with resume first."
             )
+        if mix.model_.forgetting is not None:
+            raise ValueError(
+                f"model {number} forgets, and what it holds is of its own moment: models that "
+                "forget cannot be merged."
+            )
     if len({id(mix) for mix in chosen}) < len(chosen):
         raise ValueError(
             "the same model was given twice, and its rows would count twice. Give models of "
             "different rows."
         )
     if not isinstance(chosen[0]._taught, Filter | Variational):
+        drawn = isinstance(chosen[0]._taught, Sampler)
+        reason = ": what a sampler learns is draws of whole partitions" if drawn else ""
         raise TypeError(
-            f"models of {type(chosen[0]._taught).__name__} cannot be merged: what a sampler learns "
-            "is draws of whole partitions. Use em.ADF, em.EP or a variational engine."
+            f"models of {type(chosen[0]._taught).__name__} cannot be merged{reason}. Use em.ADF, "
+            "em.EP or a variational engine."
         )
     for number, mix in enumerate(chosen[1:], start=1):
         check_alike(chosen[0], mix, number)

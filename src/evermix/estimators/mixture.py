@@ -13,15 +13,18 @@ from evermix._csr import DeviceCSR, is_foreign_csr
 from evermix._random import generator
 from evermix._xp import Array, alike, doubled, is_foreign, logsumexp, namespace
 from evermix.engines.base import Batch, Engine, Info
+from evermix.engines.rcrp import RCRP
 from evermix.engines.sampler import Sampler
 from evermix.engines.variational import Variational
 from evermix.estimators.fingerprint import same_rows
 from evermix.estimators.lazy import fingerprint
 from evermix.estimators.learner import Learner, Watch, watches
 from evermix.estimators.resolve import WARMUP
+from evermix.estimators.rows import prepare_times
 from evermix.estimators.starts import saved_clusters
 from evermix.estimators.views import log_densities, log_density, posterior
 from evermix.families.base import Family
+from evermix.forgetting import Exponential
 from evermix.model import Model
 from evermix.priors.base import Prior
 from evermix.report.posterior import Posterior
@@ -42,6 +45,11 @@ def _streams(mix: "Mixture") -> bool:
     return True
 
 
+def _numbers(weights: Array, times: Array | None) -> Array:
+    """Return what a fit was given beside its rows, to know it again."""
+    return weights if times is None else np.concatenate([weights, times])
+
+
 class Mixture(ClusterMixin, DensityMixin, Learner):  # type: ignore[misc]
     """Clusters data, in one pass or as they arrive, and finds how many clusters there are.
 
@@ -56,6 +64,9 @@ class Mixture(ClusterMixin, DensityMixin, Learner):  # type: ignore[misc]
         where the engine needs sticks.
     engine : Engine or None
         How the posterior is computed. None is ``ADF()``: one pass, streaming.
+    forgetting : Exponential or None
+        How what was learnt fades, for streams that change, with engines that learn rows once:
+        ``em.Exponential(half_life=1000)``. None forgets nothing.
     max_clusters : int or None
         A cap on the number of clusters; reaching it warns once.
     random_state : int, RandomState, Generator or None
@@ -75,7 +86,7 @@ class Mixture(ClusterMixin, DensityMixin, Learner):  # type: ignore[misc]
         Id of the most probable cluster, and its probability, for the rows of the last call of
         ``fit`` or ``partial_fit``, each as it was met (merges since then are followed). Where a
         fit was interrupted, -1 for rows that were not met yet, or whose cluster was dropped since
-        they were.
+        they were. Rows of clusters that have faded keep their names.
         For samplers they are those of the draw nearest to all others, each row counted in its
         cluster. They are NumPy arrays wherever the rows were: they are saved with the model.
     lineage_ : Lineage
@@ -85,6 +96,8 @@ class Mixture(ClusterMixin, DensityMixin, Learner):  # type: ignore[misc]
         ``label_maps_[i][k]`` here. -1 stands for what was dropped, and for no cluster.
     lower_bound_ : float
         Lower bound (ELBO) on the log evidence of the rows, of a variational engine.
+    n_clusters_posterior_ : array (L + 1,)
+        Probabilities that the data are of 0, 1, ... L clusters, of the engine ``RCRP``.
     history_ : list of Info
         What happened in the last steps.
     model_ : Model
@@ -116,19 +129,26 @@ class Mixture(ClusterMixin, DensityMixin, Learner):  # type: ignore[misc]
         family: str | Family = "auto",
         prior: Prior | None = None,
         engine: Engine | None = None,
+        forgetting: Exponential | None = None,
         max_clusters: int | None = None,
         random_state: Any = None,
     ) -> None:
         self.family = family
         self.prior = prior
         self.engine = engine
+        self.forgetting = forgetting
         self.max_clusters = max_clusters
         self.random_state = random_state
 
     # ---- learning --------------------------------------------------------------------------
 
     def fit(
-        self, X: Any, y: Any = None, sample_weight: Any = None, observers: Iterable[Watch] = ()
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        times: Any = None,
+        observers: Iterable[Watch] = (),
     ) -> Self:
         """Forget everything and learn these rows.
 
@@ -148,6 +168,9 @@ class Mixture(ClusterMixin, DensityMixin, Learner):  # type: ignore[misc]
         y : ignored
         sample_weight : array (N,) or None
             A row of weight w is met once and adds w to the mass of its clusters.
+        times : array (N,) or None
+            When each row was seen: numbers or dates that never go back, for models that forget.
+            Without them the rows themselves are counted.
         observers : iterable of callables
             Each is called as ``observer(mix, info)`` after every step and after every lap (then
             ``info.rows`` is 0); it may save the mixture.
@@ -157,18 +180,24 @@ class Mixture(ClusterMixin, DensityMixin, Learner):  # type: ignore[misc]
             engine = self._engine()
             start = saved_clusters(engine)
             family, X, weights = self._validated(X, sample_weight, True, lazy=not engine.whole)
+            stamps = self._times(times, len(weights), first=True)
             model = self._resolved(engine, family, X, weights)
             if start is not None:
                 model = start.fitted(model)
-            seen = fingerprint(X, weights)
+            seen = fingerprint(X, _numbers(weights, stamps))
         self._begin(family)
         self._start(model, start)
-        self._rows_seen = seen
-        self._go_round(X, weights, watching)
+        self._rows_seen, self._timed = seen, stamps is not None
+        self._go_round(X, weights, stamps, watching)
         return self
 
     def resume(
-        self, X: Any, y: Any = None, sample_weight: Any = None, observers: Iterable[Watch] = ()
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        times: Any = None,
+        observers: Iterable[Watch] = (),
     ) -> Self:
         """Go on with a fit that was interrupted, with the same rows, as if it had not been.
 
@@ -183,18 +212,23 @@ class Mixture(ClusterMixin, DensityMixin, Learner):  # type: ignore[misc]
                 "from others, and knows no rows. Call fit."
             )
         _, X, weights = self._validated(X, sample_weight, False, lazy=not self._taught.whole)
-        if not same_rows(self._rows_seen, X, weights, fingerprint(X, weights)):
+        assert self._model is not None
+        stamps = prepare_times(times, len(weights), self._model.forgetting)
+        seen = fingerprint(X, _numbers(weights, stamps))
+        if not same_rows(self._rows_seen, X, weights, seen):
             raise ValueError(
-                "these are not the rows, or not the weights, that the fit was begun with. Give the "
-                "same X and sample_weight again, or call fit."
+                "these are not the rows, or not the weights or times, that the fit was begun with. "
+                "Give the same X, sample_weight and times again, or call fit."
             )
         self._take_up(len(weights))
         self._check_remembered()
-        self._go_round(X, weights, watching)
+        self._go_round(X, weights, stamps, watching)
         return self
 
     @available_if(_streams)  # type: ignore[untyped-decorator]
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, times: Any = None
+    ) -> Self:
         """Learn these rows and go on from where the model is; nothing of the rows is kept.
 
         Parameters are those of :meth:`fit`.
@@ -203,27 +237,31 @@ class Mixture(ClusterMixin, DensityMixin, Learner):  # type: ignore[misc]
         with self._or_as_before():
             family, X, weights = self._validated(X, sample_weight, reset=first)
             engine, known = self._engine(), None if first else self._model
-            model = Model(family, self._prior()) if known is None else known
+            forgetting = self._forgetting()
+            model = Model(family, self._prior(), None, forgetting) if known is None else known
             engine.check(model)
             engine.check_weights(model, weights)
+            stamps = self._times(times, len(weights), first)
             if first:
                 family.candidates(X[:WARMUP])  # hyperparameters that cannot be are told at once
         if first:
             self._begin(family)
         else:
             self._take_up()
-        self._rows_seen = None
+        self._rows_seen, self._timed = None, stamps is not None
         if self._model is not None:
-            self._learn(X, weights)
+            self._learn(X, weights, stamps)
             return self
-        self._waiting.append(Batch(X, weights))
+        self._waiting.append(Batch(X, weights, times=stamps))
         if not family.open or self._n_waiting >= WARMUP:
             self._settle()
         return self
 
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
+    def fit_predict(
+        self, X: Any, y: Any = None, sample_weight: Any = None, times: Any = None
+    ) -> Array:
         """Fit and return ``labels_`` (N,), where the rows are."""
-        labels = self.fit(X, sample_weight=sample_weight).labels_
+        labels = self.fit(X, sample_weight=sample_weight, times=times).labels_
         if not is_foreign(X):
             return labels
         return alike(labels, DeviceCSR.of(X) if is_foreign_csr(X) else X)
@@ -272,7 +310,7 @@ class Mixture(ClusterMixin, DensityMixin, Learner):  # type: ignore[misc]
             The id of the cluster that each row comes from; -1 for a cluster not seen before.
         """
         model, state, _ = self._point()
-        family, tally = model.family, state.tally
+        family, tally = model.family, self._taught.believed(state)
         rng = generator(self.random_state)
         weights = np.exp(self._taught.log_weights(model, state))
         rows = rng.choice(tally.K + 1, size=n_samples, p=weights / weights.sum())
@@ -369,6 +407,17 @@ class Mixture(ClusterMixin, DensityMixin, Learner):  # type: ignore[misc]
                 "em.MemoizedVB, em.FullVB or em.StochasticVB."
             )
         return float(self._state.latents["bound"][0])
+
+    @property
+    def n_clusters_posterior_(self) -> Array:
+        """Probabilities (L + 1,) that the data are of 0, 1, ... L clusters, of :class:`RCRP`."""
+        self._settle()
+        if not isinstance(self._taught, RCRP):
+            raise AttributeError(
+                f"{type(self._taught).__name__} does not follow the number of clusters. Use "
+                "em.RCRP, or the draws of a sampler: posterior_.n_clusters."
+            )
+        return self._taught.tables(self._state)
 
     # ---- draws -----------------------------------------------------------------------------
 

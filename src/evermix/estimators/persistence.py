@@ -19,6 +19,7 @@ from evermix.estimators.resolve import check_cap
 from evermix.estimators.rows import check_csr, prepare_rows
 from evermix.families import FAMILIES
 from evermix.families.base import Family
+from evermix.forgetting import Exponential
 from evermix.io import checkpoint
 from evermix.model import Model
 from evermix.priors import PRIORS
@@ -47,6 +48,7 @@ def save(mix: Mixture, path: str | Path, extra: Mapping[str, Any] | None = None)
     }
     if "feature_names_in_" in vars(mix):
         header["feature_names_in"] = [str(name) for name in mix.feature_names_in_]
+    header["timed"] = mix._timed
     if mix._model is None:
         _put_waiting(mix._waiting, arrays)
     else:
@@ -58,6 +60,7 @@ def save(mix: Mixture, path: str | Path, extra: Mapping[str, Any] | None = None)
             "family": _named(mix._model.family),
             "prior": _named(mix._model.prior),
             "max_clusters": mix._model.max_clusters,
+            "forgetting": _plan(mix._model.forgetting),
         }
         header["rng"] = mix._rng.bit_generator.state
         header["fit"] = {"rows": mix._rows_seen}
@@ -117,22 +120,30 @@ def _restored(
         family="auto" if params["family"] is None else _built(params["family"], FAMILIES),
         prior=None if params["prior"] is None else _built(params["prior"], priors),
         engine=None if params["engine"] is None else _built(params["engine"], ENGINES),
+        forgetting=_plan_of(params.get("forgetting")),
         max_clusters=params["max_clusters"],
         random_state=params["random_state"],
     )
     mix._begin(_built(header["family"], FAMILIES))
     if "engine" in header:  # else it was not set anew since the model was taught
         mix._taught = _built(header["engine"], ENGINES)
+    mix._timed = header.get("timed")
     mix.n_features_in_ = header["n_features_in"]
     if "feature_names_in" in header:
         mix.feature_names_in_ = np.array(header["feature_names_in"], dtype=object)
     if "model" in header:
         saved = header["model"]
         mix._model = Model(
-            _built(saved["family"], FAMILIES), _built(saved["prior"], priors), saved["max_clusters"]
+            _built(saved["family"], FAMILIES),
+            _built(saved["prior"], priors),
+            saved["max_clusters"],
+            _plan_of(saved.get("forgetting")),  # files before format 4 forget nothing
         )
         mix._rng = restore(header["rng"])
-        mix._state = State.from_arrays(_group(arrays, "state."), header["state"])
+        learnt = _group(arrays, "state.")
+        if header["format"] < 4:  # which knew no times
+            learnt["lineage.last"] = np.empty(0)
+        mix._state = State.from_arrays(learnt, header["state"])
         if header["format"] < 3 and isinstance(mix._taught, EP | MemoizedVB):
             mix._state.latents["stride"] = np.ones(1, dtype=np.int64)  # there was no other
         mix._results = RowResults(**_group(arrays, "results."))
@@ -162,10 +173,19 @@ def _params(mix: Mixture) -> dict[str, Any]:
         "family": None if isinstance(mix.family, str) else _named(mix.family),
         "prior": None if mix.prior is None else _named(mix.prior),
         "engine": None if mix.engine is None else _named(mix.engine),
+        "forgetting": _plan(mix.forgetting),
         "max_clusters": mix.max_clusters,
         # A generator object cannot be a parameter of a plain file; its state is saved with the rng.
         "random_state": int(seed) if isinstance(seed, int | np.integer) else None,
     }
+
+
+def _plan(forgetting: Exponential | None) -> dict[str, Any] | None:
+    return None if forgetting is None else forgetting.to_spec()
+
+
+def _plan_of(spec: dict[str, Any] | None) -> Exponential | None:
+    return None if spec is None else Exponential.from_spec(spec)
 
 
 def _plain(value: Any) -> Any:
@@ -204,12 +224,21 @@ def _put_waiting(waiting: list[Batch], arrays: dict[str, Array]) -> None:
     arrays["waiting.X"] = np.vstack([batch.X for batch in waiting])
     arrays["waiting.weights"] = np.concatenate([batch.weights for batch in waiting])
     arrays["waiting.cuts"] = np.cumsum([len(batch.weights) for batch in waiting])[:-1]
+    times = [batch.times for batch in waiting if batch.times is not None]
+    if times:
+        arrays["waiting.times"] = np.concatenate(times)
 
 
 def _get_waiting(arrays: Mapping[str, Array]) -> list[Batch]:
     X, weights, cuts = (arrays[f"waiting.{name}"] for name in ("X", "weights", "cuts"))
-    parts = zip(np.split(X, cuts), np.split(weights, cuts), strict=True)
-    return [Batch(np.ascontiguousarray(x), np.ascontiguousarray(w)) for x, w in parts]
+    batches = [
+        Batch(np.ascontiguousarray(x), np.ascontiguousarray(w))
+        for x, w in zip(np.split(X, cuts), np.split(weights, cuts), strict=True)
+    ]
+    if "waiting.times" not in arrays:
+        return batches
+    stamps = np.split(arrays["waiting.times"], cuts)
+    return [batch._replace(times=t) for batch, t in zip(batches, stamps, strict=True)]
 
 
 def _packed(batch: Batch) -> dict[str, Array]:

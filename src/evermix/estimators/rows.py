@@ -14,6 +14,7 @@ from evermix.engines.base import ROWS, Batch, Batches
 from evermix.estimators.fingerprint import RowHash
 from evermix.families import Bernoulli, DiagonalGaussian, Gaussian, Multinomial
 from evermix.families.base import Family
+from evermix.forgetting import Exponential
 
 __all__ = [
     "Cuts",
@@ -24,6 +25,7 @@ __all__ = [
     "device_rows",
     "prepare_foreign",
     "prepare_rows",
+    "prepare_times",
     "prepare_weights",
     "stack",
 ]
@@ -162,6 +164,63 @@ def prepare_weights(sample_weight: Any, X: Rows) -> Array:
     return np.ascontiguousarray(weights)
 
 
+def prepare_times(
+    times: Any, n: int, forgetting: Exponential | None, since: float | None = None
+) -> Array | None:
+    """Return one time per row (n,) float64, dates as seconds, or raise TypeError or ValueError.
+
+    ``since`` is the time of the row before the first.
+    """
+    if forgetting is None and times is not None:
+        raise ValueError(
+            "times were given, but the model forgets nothing. Set "
+            "forgetting=em.Exponential(half_life=...), or leave times out."
+        )
+    if times is None:
+        if forgetting is not None and forgetting.dated:
+            raise ValueError("half_life is a timedelta, so every row needs a date: give times.")
+        return None
+    assert forgetting is not None
+    stamps = np.asarray(times)
+    if stamps.shape != (n,):
+        raise ValueError(f"times must have one entry per row, ({n},), got shape {stamps.shape}.")
+    stamps = _as_numbers(stamps, forgetting.dated)
+    if not np.all(np.isfinite(stamps)):
+        row = int(np.argmin(np.isfinite(stamps)))
+        raise ValueError(f"times must be finite, got {np.asarray(times)[row]} in row {row}.")
+    back = np.flatnonzero(np.diff(stamps, prepend=stamps[0] if since is None else since) < 0)
+    if len(back):
+        row = int(back[0])
+        before = f"row {row - 1}" if row else "the last row that was learnt"
+        raise ValueError(
+            f"times must not go back: row {row} ({np.asarray(times)[row]}) comes before {before}. "
+            "Sort the rows by time."
+        )
+    return np.ascontiguousarray(stamps)
+
+
+def _as_numbers(stamps: Array, dated: bool) -> Array:
+    """Return times (n,) as float64, in seconds where they are dates, or raise TypeError."""
+    if stamps.dtype.kind == "O":  # dates of the standard library, or of a data frame
+        try:
+            stamps = stamps.astype("datetime64[us]") if dated else stamps.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            wanted = "dates" if dated else "numbers"
+            raise TypeError(f"times must be {wanted}, got {stamps[0]!r}: {error}.") from error
+    if dated != (stamps.dtype.kind == "M"):
+        raise TypeError(
+            f"half_life is {'a timedelta' if dated else 'a number'}, so times must be "
+            f"{'dates' if dated else 'numbers'}, got {stamps.dtype}. For dates use "
+            "em.Exponential(half_life=timedelta(days=7))."
+        )
+    if not dated:
+        if stamps.dtype.kind not in "iuf":
+            raise TypeError(f"times must be numbers or dates, got {stamps.dtype}.")
+        return stamps.astype(np.float64)
+    seconds = (stamps - np.datetime64(0, "s")) / np.timedelta64(1, "s")
+    return np.asarray(seconds, dtype=np.float64)
+
+
 def stack(parts: list[Array]) -> Array:
     """Return prepared rows one below the other."""
     return sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.vstack(parts)
@@ -176,10 +235,13 @@ class Cuts(Batches):
     weights : array (N,)
     size : int
         Rows in a batch.
+    times : array (N,) or None
     """
 
-    def __init__(self, X: Rows, weights: Array, size: int = ROWS) -> None:
-        self._X, self._weights, self.size = X, weights, max(size, 1)
+    def __init__(
+        self, X: Rows, weights: Array, size: int = ROWS, times: Array | None = None
+    ) -> None:
+        self._X, self._weights, self.size, self._times = X, weights, max(size, 1), times
 
     def __len__(self) -> int:
         return -(-len(self._weights) // self.size)
@@ -188,9 +250,10 @@ class Cuts(Batches):
         if not 0 <= key < len(self):
             raise IndexError(key)
         if len(self) == 1 and not isinstance(self._X, LazyRows):
-            return Batch(self._X, self._weights)
+            return Batch(self._X, self._weights, times=self._times)
         X, weights = self._X[self._some(key)], self.weights_of(key)
-        return Batch(X, alike(weights, X) if is_foreign(X) else weights, key)
+        times = None if self._times is None else self._times[self._some(key)]
+        return Batch(X, alike(weights, X) if is_foreign(X) else weights, key, times)
 
     def weights_of(self, key: int) -> Array:
         """Return the weights (N,) of a batch."""

@@ -49,10 +49,10 @@ def point(engine: Engine, model: Model, state: State, batch: Batch | None) -> Vi
     For samplers this is the draw nearest to all others, or the chain as it is if nothing was kept
     yet; ``batch`` then holds all rows.
     """
-    if isinstance(engine, Variational):
-        return View(model, replace(state, columns=model.family.columns(state.tally)))
     if not isinstance(engine, Sampler):
-        return View(model, state)
+        state = _whole(engine, model, state)
+        shown = engine.shown(state)
+        return View(model, state if shown.all() else state.part(np.flatnonzero(shown)))
     if not engine.n_draws(state):
         return View(engine.current(model, state), state)
     assert batch is not None  # samplers keep their rows
@@ -61,8 +61,15 @@ def point(engine: Engine, model: Model, state: State, batch: Batch | None) -> Vi
     return View(*engine.draw(model, state, batch, best), draws.labels[best].astype(np.int64))
 
 
+def _whole(engine: Engine, model: Model, state: State) -> State:
+    """Return the state of an engine that makes no draws, with what scores need."""
+    if isinstance(engine, Variational):
+        return replace(state, columns=model.family.columns(state.tally))
+    return state
+
+
 class Draws(Sequence[View]):
-    """Every draw of a sampler, or else the one state there is.
+    """Every draw of a sampler, or else the one state there is, with clusters that are not shown.
 
     The states of draws are computed when they are asked for, and kept if they are small.
     """
@@ -82,7 +89,9 @@ class Draws(Sequence[View]):
         if m in self._known:
             return self._known[m]
         engine, model, state, batch = self._of
-        if not isinstance(engine, Sampler) or not engine.n_draws(state):
+        if not isinstance(engine, Sampler):
+            return View(model, _whole(engine, model, state))
+        if not engine.n_draws(state):
             return point(*self._of)
         assert batch is not None  # samplers keep their rows
         view = View(*engine.draw(model, state, batch, m))
@@ -108,7 +117,8 @@ def answered(model: Model, K: int, X: Array, ask: Callable[[Array], Array], axis
 
 def log_joint(engine: Engine, model: Model, state: State, X: Array) -> Array:
     """Log weight plus log predictive of prepared rows, (N, K + 1), base measure left out."""
-    family, tally, log_weights = model.family, state.tally, engine.log_weights(model, state)
+    family, tally = model.family, engine.believed(state)
+    log_weights = engine.log_weights(model, state)
     if is_foreign(X):
         stats = np.vstack([tally.stats, np.zeros(tally.size)])
         eta = family.posterior(stats, np.append(tally.mass, 0.0))

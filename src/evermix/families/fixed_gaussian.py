@@ -171,7 +171,7 @@ class FixedGaussian(Family):
         assert self.n_features is not None
         return self.n_features
 
-    @property
+    @cached_property
     def _variance(self) -> Array:
         return positive_columns("variance", self.variance, self._D)
 

@@ -23,7 +23,7 @@ from evermix._xp import Array
 
 __all__ = ["FORMAT", "CheckpointError", "read", "write"]
 
-FORMAT = 3
+FORMAT = 4
 """Number of the layout that this version writes; it reads this one and all before."""
 
 _KEY = "evermix"

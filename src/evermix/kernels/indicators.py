@@ -27,7 +27,9 @@ from evermix.kernels.menu import (
     popularity,
 )
 
-__all__ = ["Card", "indicator_pass"]
+__all__ = ["CHUNK", "Card", "count_portions", "indicator_pass"]
+
+CHUNK = 16  # dishes that are weighed together; capacities are multiples of it
 
 
 class Card(NamedTuple):
@@ -39,7 +41,7 @@ class Card(NamedTuple):
     t: Array  # (C,) int64 tables of the document
     old: Array  # (C,) weight of joining a table, over beta + count
     top: Array  # (C,) weight of opening one, over beta + count
-    weight: Array  # (C,)
+    chunk: Array  # (C / CHUNK,) sums of weights
 
 
 class Seats(NamedTuple):
@@ -60,8 +62,8 @@ def _refresh(words: Words, menu: Menu, card: Card, seats: Seats, t: int, k: int)
 
 
 @kernel
-def _enter(words: Words, menu: Menu, card: Card, seats: Seats, d: int, K: int) -> None:
-    """Count the words and tables of document d."""
+def _enter(words: Words, menu: Menu, card: Card, seats: Seats, d: int, K: int) -> int:
+    """Count the words and tables of document d; return the largest number of tables of a dish."""
     card.n[:K] = 0
     card.t[:K] = 0
     for w in range(words.start[d], words.start[d + 1]):
@@ -69,8 +71,13 @@ def _enter(words: Words, menu: Menu, card: Card, seats: Seats, d: int, K: int) -
         if k >= 0:
             card.n[k] += 1
             card.t[k] += card.opens[w]
+    most = 0
     for k in range(K):
-        _refresh(words, menu, card, seats, words.time[d], k)
+        most = max(most, card.t[k])
+    if most < seats.ratios.shape[1]:
+        for k in range(K):
+            _refresh(words, menu, card, seats, words.time[d], k)
+    return most
 
 
 @kernel
@@ -84,14 +91,43 @@ def _leave(words: Words, card: Card, d: int) -> None:
 
 
 @kernel
+def _weight(counts: Array, beta: float, scale: float, card: Card, k: int) -> float:
+    return (beta + counts[k]) * (card.old[k] + scale * card.top[k])
+
+
+@kernel
 def _weigh(counts: Array, beta: float, scale: float, card: Card, K: int) -> float:
-    """Write the weights of all dishes for a word, and return their sum."""
+    """Return the sum of the weights of all dishes for a word; write those of chunks.
+
+    Loops of fixed length that write nothing use vector units, and chunks make the search short.
+    """
     total = 0.0
-    for k in range(K):
-        weight = (beta + counts[k]) * (card.old[k] + scale * card.top[k])
-        card.weight[k] = weight
-        total += weight
+    for c in range((K + CHUNK - 1) // CHUNK):
+        part = 0.0
+        for i in range(CHUNK):
+            part += _weight(counts, beta, scale, card, c * CHUNK + i)
+        card.chunk[c] = part
+        total += part
     return total
+
+
+@kernel
+def _search(
+    counts: Array, beta: float, scale: float, card: Card, K: int, target: float
+) -> tuple[int, float]:
+    """Return the first dish whose weights up to it exceed the target, and what is left of that."""
+    c, last = 0, (K + CHUNK - 1) // CHUNK
+    while c < last and target >= card.chunk[c]:
+        target -= card.chunk[c]
+        c += 1
+    k = c * CHUNK
+    while k < K:
+        weight = _weight(counts, beta, scale, card, k)
+        if target < weight:
+            return k, target
+        target -= weight
+        k += 1
+    return K, target
 
 
 @kernel
@@ -124,7 +160,8 @@ def indicator_pass(
     while d < words.time.size:
         t = words.time[d]
         seats = Seats(ratios, 1.0 / (1.0 + u[d]), a * (1.0 + u[d]) ** (sigma - 1.0))
-        _enter(words, menu, card, seats, d, K)
+        if _enter(words, menu, card, seats, d, K) > t_max:
+            return d, w, K, n_holes, MORE_TABLES
         while w < words.start[d + 1] and why == DONE:
             if K == capacity and n_holes == 0:
                 why = MORE_DISHES
@@ -147,11 +184,8 @@ def indicator_pass(
             total = _weigh(menu.counts[x], words.beta, scale, card, K)
             novel = scale * seats.open * novelties.total[t] / words.size
             target = rng.random() * (total + novel)
-            k = 0
-            while k < K and target >= card.weight[k]:
-                target -= card.weight[k]
-                k += 1
-            while k == K and novel == 0.0 or (0 < k < K and card.weight[k] == 0.0):
+            k, target = _search(menu.counts[x], words.beta, scale, card, K, target)
+            while k == K and novel == 0.0 or 0 < k < K and card.top[k] == 0.0 == card.old[k]:
                 k -= 1  # rounding ran over the last one that has weight
             opened = True
             if k < K:
@@ -180,3 +214,31 @@ def indicator_pass(
             return d, w, K, n_holes, why
         d += 1
     return d, w, K, n_holes, why
+
+
+@kernel
+def count_portions(
+    words: Words,
+    dish: Array,  # IN (N,) int32
+    opens: Array,  # IN (N,) bool
+    n: Array,  # scratch (K,) int64, zeros
+    t: Array,  # scratch (K,) int64, zeros
+    out: Array,  # OUT (n_max + 1, t_max + 1) int64, zeros
+) -> int:
+    """Count how often documents have n words of a dish at t tables; return the largest t.
+
+    Where that is beyond ``out``, its values mean nothing.
+    """
+    most = 0
+    for d in range(words.time.size):
+        for w in range(words.start[d], words.start[d + 1]):
+            n[dish[w]] += 1
+            t[dish[w]] += opens[w]
+        for w in range(words.start[d], words.start[d + 1]):
+            k = dish[w]
+            if n[k] > 0:
+                most = max(most, t[k])
+                if t[k] < out.shape[1]:
+                    out[n[k], t[k]] += 1
+            n[k] = t[k] = 0
+    return most

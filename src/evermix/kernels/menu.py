@@ -20,6 +20,8 @@ __all__ = [
     "Menu",
     "Novelties",
     "Words",
+    "count_tables",
+    "count_words",
     "fresh_slot",
     "give_back",
     "popularity",
@@ -49,7 +51,7 @@ class Novelties(NamedTuple):
 class Menu(NamedTuple):
     """Dishes; empty slots have no tables.   # INOUT."""
 
-    counts: Array  # (V, C) int32, words of each dish
+    counts: Array  # (V, C) float32, or float64 for more than 2^24 words: words of each dish
     totals: Array  # (C,) int64, their sums
     tables: Array  # (C,) int64
     share: Array  # (T, C)
@@ -106,3 +108,31 @@ def fresh_slot(
     for s in range(menu.share.shape[0]):
         menu.share[s, k] = novelties.share[s, kind]
     return k, K, n_holes
+
+
+@kernel
+def count_tables(
+    words: Words,
+    dish: Array,  # IN (N,) int32
+    opens: Array,  # IN (N,) bool
+    by_time: Array,  # OUT (T, K) int64, zeros
+    by_document: Array,  # OUT (D,) int64, zeros
+) -> None:
+    """Count the tables of each dish at each time, and of each document."""
+    for d in range(words.time.size):
+        t = words.time[d]
+        for w in range(words.start[d], words.start[d + 1]):
+            if opens[w]:
+                by_time[t, dish[w]] += 1
+                by_document[d] += 1
+
+
+@kernel
+def count_words(
+    words: Words,
+    dish: Array,  # IN (N,) int32
+    out: Array,  # OUT (V, C), zeros
+) -> None:
+    """Count the words of each dish."""
+    for w in range(dish.size):
+        out[words.word[w], dish[w]] += 1

@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from evermix._xp import Array
+from evermix.kernels.menu import Words
 
 __all__ = ["Corpus"]
 
@@ -59,7 +60,6 @@ class Corpus:
         """Document of each word, (N,)."""
         return np.repeat(np.arange(self.n_documents), self.lengths)
 
-    @cached_property
-    def word_time(self) -> Array:
-        """Time of each word, (N,)."""
-        return self.time[self.document]
+    def words(self, beta: float) -> Words:
+        """Return the words as compiled loops take them, with the Dirichlet law of topics."""
+        return Words(self.word, self.start, self.time, self.size, beta)

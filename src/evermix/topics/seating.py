@@ -20,12 +20,13 @@ from evermix.engines.hyper import slice_sample
 from evermix.kernels.documents import move_document_u
 from evermix.topics.measures import Laws
 
-__all__ = ["Seating"]
+__all__ = ["Blocks", "Seating"]
 
 WIDTH = 1.5  # first guess of a slice's width, in log odds
 LEAST, MOST = 1e-12, 1.0 - 1e-9  # sigma is kept between these: beyond, gamma functions overflow
 
 Blocks = Callable[[float], float]
+"""Log of what the seats of all words are worth, for a sigma."""
 
 
 class Seating:
@@ -50,7 +51,9 @@ class Seating:
         """Mass of the processes."""
         return self.sigma * self.mass if self.laws.relative else self.mass
 
-    def update(self, n: Array, tables: Array, blocks: Blocks, rng: np.random.Generator) -> None:
+    def update(
+        self, n: Array, tables: Array, blocks: Callable[[], Blocks], rng: np.random.Generator
+    ) -> None:
         """Move u, sigma and the mass.
 
         Parameters
@@ -58,13 +61,15 @@ class Seating:
         n, tables : int64 arrays (D,)
             Words and tables of each document.
         blocks : callable
-            Log, for a sigma, of the product over tables above, or of its sum over seatings.
+            Returns the log, for a sigma, of the product over tables above, or of its sum over
+            seatings; called if sigma is learnt.
         rng : Generator
         """
         move_document_u(n, tables, self.a, self.sigma, self.u, rng)
         T, log_sum = int(tables.sum()), np.log1p(self.u[n > 0])
         tilt = float(tables[n > 0] @ log_sum)
-        self._move_sigma(T, log_sum, tilt, blocks, rng)
+        if self.laws.sigma is not None:
+            self._move_sigma(T, log_sum, tilt, blocks(), rng)
         law = self.laws.mass
         if law is not None:
             rate = law.rate + self._scale(self.sigma) * _exponent(self.sigma, log_sum)
@@ -78,8 +83,7 @@ class Seating:
     ) -> None:
         """Move sigma, with the mass integrated out if it has a law."""
         law = self.laws.sigma
-        if law is None:
-            return
+        assert law is not None
 
         def height(y: float) -> float:
             sigma = law.from_real(y)

@@ -4,7 +4,7 @@ import numpy as np
 
 from evermix._xp import Array
 from evermix.kernels import franchise, indicators
-from evermix.kernels.menu import BORN, DONE, MORE_DISHES, MORE_TABLES, Menu, Novelties, Words
+from evermix.kernels.menu import BORN, DONE, MORE_DISHES, MORE_TABLES, Menu, Novelties
 from evermix.kernels.stirling import seat_ratios
 from evermix.topics.corpus import Corpus
 from evermix.topics.franchise import Franchise
@@ -12,7 +12,7 @@ from evermix.topics.measures import Occupancy, Offers
 
 __all__ = ["IndicatorService", "SeatedService"]
 
-FEWEST = 8  # dishes, and tables of one dish in a document, that there is room for at first
+MOST_TABLES = 16  # tables of a dish in a document that there is room for at first
 
 
 class _Service:
@@ -29,23 +29,21 @@ class _Service:
 
     def __init__(self, corpus: Corpus, chain: Franchise, atoms: Occupancy, offers: Offers) -> None:
         self.corpus, self.chain = corpus, chain
-        self.words = Words(corpus.word, corpus.start, corpus.time, corpus.size, chain.beta)
+        self.words = corpus.words(chain.beta)
         # One more table at time t: u_t, over the number of tables there, which the loops know.
         self.log_u = np.log(chain.measure.u)[:, None]
         new = np.exp(offers.new + self.log_u)
         self.novelties = Novelties(new, new.sum(axis=1), np.exp(offers.newborn + self.log_u))
         self.K, self.n_holes = chain.K, 0
         self.on = atoms.on
-        T, V = corpus.n_times, corpus.size
-        empty = np.zeros(0, dtype=np.int64)
-        counts = chain.counts(corpus) if chain.started else np.zeros((V, 0), dtype=np.int64)
+        counts = chain.counts(corpus, _capacity(chain.K))
         self.menu = Menu(
-            counts.astype(np.int32),
-            counts.sum(axis=0),
+            counts,
+            counts.sum(axis=0, dtype=np.float64).astype(np.int64),
             atoms.sizes.astype(np.int64),
-            np.exp(offers.atoms + self.log_u).reshape(T, self.K),
+            np.exp(offers.atoms + self.log_u),
             offers.kind.astype(np.int64),
-            empty,
+            np.zeros(0, dtype=np.int64),
             atoms.n.astype(np.int64),
             float(offers.discount),
         )
@@ -58,7 +56,7 @@ class _Service:
 
     def _grow(self) -> None:
         """Make room for more dishes."""
-        C, menu = max(2 * self.K, self.K + FEWEST), self.menu
+        C, menu = _capacity(self.K), self.menu
         T, V = self.corpus.n_times, self.corpus.size
         self.menu = Menu(
             _grown(menu.counts, (V, C)),
@@ -96,7 +94,7 @@ class IndicatorService(_Service):
         """Visit all words."""
         chain, seating = self.chain, self.chain.seating
         chain.table[:] = -1
-        ratios, card = self._ratios(FEWEST), self._card()
+        ratios, card = self._ratios(MOST_TABLES), self._card()
         d, w, why = 0, 0, MORE_DISHES
         while why != DONE:
             d, w, self.K, self.n_holes, why = indicators.indicator_pass(
@@ -113,9 +111,7 @@ class IndicatorService(_Service):
         self._settle()
 
     def _ratios(self, t_max: int) -> Array:
-        """Ratios of Stirling numbers, for all tables that there are of a dish and some more."""
-        if self.chain.started:
-            t_max = max(t_max, 2 * int(self.chain.portions(self.corpus)[3].max()))
+        """Ratios of Stirling numbers, for up to t_max tables of a dish in a document."""
         n_max = int(self.corpus.lengths.max())
         ratios = np.empty((n_max + 1, min(t_max, n_max + 1) + 1, 2))
         seat_ratios(self.chain.seating.sigma, ratios)
@@ -124,7 +120,7 @@ class IndicatorService(_Service):
     def _card(self) -> indicators.Card:
         C, chain = self.menu.totals.size, self.chain
         n, t = np.empty((2, C), dtype=np.int64)
-        return indicators.Card(chain.dish, chain.opens, n, t, *np.empty((3, C)))
+        return indicators.Card(chain.dish, chain.opens, n, t, *np.zeros((2, C)), np.zeros(C // indicators.CHUNK))
 
 
 class SeatedService(_Service):
@@ -167,8 +163,15 @@ class SeatedService(_Service):
         )
 
 
+def _capacity(K: int) -> int:
+    """Number of slots for K dishes and some more, in whole chunks."""
+    return indicators.CHUNK * (3 * K // (2 * indicators.CHUNK) + 1)
+
+
 def _grown(x: Array, shape: tuple[int, ...]) -> Array:
-    """Return a copy of x in the first places of an array of zeros."""
+    """Return x in the first places of an array of zeros."""
+    if x.shape == shape:
+        return x
     grown: Array = np.zeros(shape, dtype=x.dtype)
     grown[tuple(slice(0, n) for n in x.shape)] = x
     return grown

@@ -184,8 +184,8 @@ class Measure(ABC):
         """Draw an atom of a region that an observation of time t has just chosen."""
 
     @abstractmethod
-    def fresh(self, log_level: float, rng: np.random.Generator) -> Occupancy:
-        """Draw all atoms without observations whose jumps lie above a level."""
+    def fresh(self, log_level: Array, rng: np.random.Generator) -> Occupancy:
+        """Draw all atoms without observations that lie above the level (R,) of their region."""
 
     @abstractmethod
     def log_presence(self, atoms: Occupancy) -> Array:
@@ -230,7 +230,7 @@ class Measure(ABC):
     def _log_decay(self, atoms: Occupancy) -> Array:
         """Log of 1 + U of each atom, (K,): its jump is Gamma(n - sigma, 1 + U)."""
 
-    def _move_sigma(self, atoms: Occupancy, rng: np.random.Generator) -> None:
+    def move_sigma(self, atoms: Occupancy, rng: np.random.Generator) -> None:
         """Move sigma, with the masses integrated out where they have a law."""
         law = self.laws.sigma
         if law is None:
@@ -243,21 +243,23 @@ class Measure(ABC):
                 return -math.inf
             blocks = gammaln(sizes - sigma) - math.lgamma(1.0 - sigma) + sigma * log_sum
             total = law.log_density(sigma) + law.log_jacobian(sigma) + float(blocks.sum())
-            return total + self._log_masses(K, sigma)
+            return total + self.log_masses(K, sigma, self._exponents(sigma))
 
         sigma = law.from_real(slice_sample(height, law.to_real(self.sigma), rng, WIDTH))
         self.sigma = float(sigma)
 
-    def _log_masses(self, K: Array, sigma: float) -> float:
-        """Log of prod_r a_r^K_r exp(-phi_r), with the masses integrated out if they have a law."""
-        law, exponents = self.laws.mass, self._exponents(sigma)
-        scale = sigma if self.laws.relative else 1.0
+    def log_masses(self, K: Array, sigma: float, exponents: Array) -> float:
+        """Log of prod_r a_r^K_r exp(-a_r phi_r) for exponents phi (R,).
+
+        Masses are integrated out if they have a law.
+        """
+        law, scale = self.laws.mass, sigma if self.laws.relative else 1.0
         total = float(K.sum()) * math.log(scale)
         if law is None:
             return total - scale * float(self.mass @ exponents)
         return total - float((law.shape + K) @ np.log(law.rate + scale * exponents))
 
-    def _move_mass(self, atoms: Occupancy, rng: np.random.Generator) -> None:
+    def move_mass(self, atoms: Occupancy, rng: np.random.Generator) -> None:
         """Draw the masses given all else."""
         law = self.laws.mass
         if law is None:

@@ -46,8 +46,8 @@ class Mixed(Measure):
         if self.laws.q is not None:
             self._move_q(atoms, rng)
             self._refresh_scale(rng)
-        self._move_sigma(atoms, rng)
-        self._move_mass(atoms, rng)
+        self.move_sigma(atoms, rng)
+        self.move_mass(atoms, rng)
 
     def switch_regions(self, atoms: Occupancy, rng: np.random.Generator) -> None:
         """Move whole atoms from region to region, which single observations hardly ever do."""
@@ -136,11 +136,11 @@ class Mixed(Measure):
             log_q = np.log(self.q[region])
         return Newborn(np.ones(self.n_times, dtype=bool), log_jump, log_q + log_jump)
 
-    def fresh(self, log_level: float, rng: np.random.Generator) -> Occupancy:
-        """Draw the atoms without observations above a level."""
+    def fresh(self, log_level: Array, rng: np.random.Generator) -> Occupancy:
+        """Draw the atoms without observations above the level of their region."""
         jumps = [
-            jumps_above(log_level, a, self.sigma, partial(np.multiply, -U), rng)
-            for a, U in zip(self.a, self._U, strict=True)
+            jumps_above(level, a, self.sigma, partial(np.multiply, -U), rng)
+            for level, a, U in zip(log_level, self.a, self._U, strict=True)
         ]
         region = np.repeat(np.arange(self.n_regions), [len(some) for some in jumps])
         atoms = Occupancy.of(np.zeros((self.n_times, len(region)), dtype=np.int64), region)

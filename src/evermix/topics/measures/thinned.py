@@ -32,7 +32,7 @@ from evermix.topics.measures.base import Measure, Newborn, Occupancy, Offers
 from evermix.topics.measures.factors import Factors
 from evermix.topics.measures.levels import jumps_above
 
-__all__ = ["MOST_TIMES", "Thinned"]
+__all__ = ["MOST_TIMES", "Thinned", "log_tilt"]
 
 U_STEPS = 2  # passes over u in an update
 ON_STEPS = 2  # how often jumps and times on are drawn in turn
@@ -47,22 +47,24 @@ class Thinned(Measure):
     def update(self, atoms: Occupancy, rng: np.random.Generator) -> None:
         """Move regions of atoms, u, q, sigma, masses and where atoms are on."""
         self.switch_regions(atoms, rng)
+        self.move_weights(atoms, rng)
+        self.move_sigma(atoms, rng)
+        self.move_mass(atoms, rng)
+        self.thin(atoms, rng)
+
+    def move_weights(self, atoms: Occupancy, rng: np.random.Generator) -> None:
+        """Move u and q, jumps integrated out."""
         factors = Factors.of(self.q, self.u)
         n, decay = atoms.n.astype(np.float64), atoms.sizes - self.sigma
-        weights = factors.weights(self.sigma)
+        grid = factors.w, factors.weights(self.sigma), factors.logs, factors.total
         for _ in range(U_STEPS):
-            thinned.move_u(n, self.a, self.q, self.u, atoms.on, decay, factors.w, weights,
-                           factors.logs, factors.total, rng)  # fmt: skip
+            thinned.move_u(n, self.a, self.q, self.u, atoms.on, decay, *grid, rng)
         law = self.laws.q
         if law is not None:
             assert isinstance(law, Beta)
-            on, off = self._switches(atoms)
-            thinned.move_q(law.a + on, law.b + off, self.a, self.q, self.u, factors.w, weights,
-                           factors.logs, factors.total, rng)  # fmt: skip
-        self._forget()
-        self._move_sigma(atoms, rng)
-        self._move_mass(atoms, rng)
-        self.thin(atoms, rng)
+            on, off = self.switches(atoms)
+            thinned.move_q(law.a + on, law.b + off, self.a, self.q, self.u, *grid, rng)
+        self.forget()
 
     def switch_regions(self, atoms: Occupancy, rng: np.random.Generator) -> None:
         """Move whole atoms from region to region, given where they are on."""
@@ -95,7 +97,7 @@ class Thinned(Measure):
         """Whether an atom has observations at each time, (T, K)."""
         return atoms.counts > 0
 
-    def _switches(self, atoms: Occupancy) -> tuple[Array, Array]:
+    def switches(self, atoms: Occupancy) -> tuple[Array, Array]:
         """How many atoms of each region are on at each time, and how many off, (R, T) each."""
         on = np.zeros(self.q.shape)
         np.add.at(on, atoms.region, atoms.on.T.astype(np.float64))
@@ -112,14 +114,14 @@ class Thinned(Measure):
         """The factors for q and u as they are."""
         return Factors.of(self.q, self.u)
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
         """Forget the factors of other q and u."""
         self.__dict__.pop("_factors", None)
 
     def assign(self, arrays: dict[str, Array]) -> None:
         """Set all that is learnt to what :meth:`arrays` returned."""
         super().assign(arrays)
-        self._forget()
+        self.forget()
 
     # ---- choices -----------------------------------------------------------------------------
 
@@ -165,15 +167,15 @@ class Thinned(Measure):
                 log_w = math.log(w)
             else:  # the leading term, whose log does not underflow
                 log_w = (math.log(p) + math.lgamma(shape + 1.0)) / shape - math.log(rate)
-            log_p = float(_log_tilt(self.q[region][others], self.u[others], np.array([w]))[0])
+            log_p = float(log_tilt(self.q[region][others], self.u[others], np.array([w]))[0])
             if log_p - log_left[cell] > -rng.standard_exponential():
                 return log_w
 
-    def fresh(self, log_level: float, rng: np.random.Generator) -> Occupancy:
-        """Draw the atoms without observations above a level."""
+    def fresh(self, log_level: Array, rng: np.random.Generator) -> Occupancy:
+        """Draw the atoms without observations above the level of their region."""
         jumps = [
-            jumps_above(log_level, a, self.sigma, partial(_log_tilt, q, self.u), rng)
-            for q, a in zip(self.q, self.a, strict=True)
+            jumps_above(level, a, self.sigma, partial(log_tilt, q, self.u), rng)
+            for level, a, q in zip(log_level, self.a, self.q, strict=True)
         ]
         region = np.repeat(np.arange(self.n_regions), [len(some) for some in jumps])
         atoms = Occupancy.of(np.zeros((self.n_times, len(region)), dtype=np.int64), region)
@@ -210,11 +212,6 @@ class Thinned(Measure):
     @cached_property
     def _patterns(self) -> Array:
         """All sets of times but the empty one, (2^T - 1, T)."""
-        if self.n_times > MOST_TIMES:
-            raise ValueError(
-                f"integrating all jumps of a thinned measure out takes 2^T patterns, and is meant "
-                f"for at most {MOST_TIMES} times, got {self.n_times}. Use em.T1()."
-            )
         codes = np.arange(1, 2**self.n_times)
         return (codes[:, None] >> np.arange(self.n_times) & 1).astype(np.float64)
 
@@ -243,7 +240,7 @@ def _log_switches(q: Array, on: Array) -> Array:
     return np.where(on, log_on, log_off).sum(axis=1)
 
 
-def _log_tilt(q: Array, u: Array, w: Array) -> Array:
+def log_tilt(q: Array, u: Array, w: Array) -> Array:
     """Log of the product of the factors of times (T,) at jumps (J,), (J,)."""
     logs = np.empty((1, len(u), len(w)))
     thinned.log_factors(q[None, :], u, w, logs)

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -20,17 +21,14 @@ class WordSampler(ABC):
 
     def sweep(self, corpus: Corpus, chain: Franchise, rng: np.random.Generator) -> None:
         """Move everything once.   Consumes: chain."""
+        by_time, by_document = chain.tables(corpus)
+        atoms = Occupancy.of(by_time, chain.region, chain.on)
         if chain.started:
-            self.learn(corpus, chain, rng)
-        self.move(corpus, chain, rng)
-
-    def learn(self, corpus: Corpus, chain: Franchise, rng: np.random.Generator) -> None:
-        """Move all but the words and tables."""
-        n, tables = corpus.lengths, chain.n_tables(corpus)
-        chain.seating.update(n, tables, chain.blocks(corpus), rng)
-        atoms = chain.occupancy(corpus)
-        chain.measure.update(atoms, rng)
-        chain.region, chain.on = atoms.region, atoms.on
+            blocks = partial(chain.blocks, corpus)
+            chain.seating.update(corpus.lengths, by_document, blocks, rng)
+            chain.measure.update(atoms, rng)
+            chain.region, chain.on = atoms.region, atoms.on
+        self.move(corpus, chain, atoms, rng)
 
     def offers(self, chain: Franchise, atoms: Occupancy, rng: np.random.Generator) -> Offers:
         """Return what tables may choose: jumps are integrated out where that is cheap."""
@@ -40,8 +38,10 @@ class WordSampler(ABC):
         return chain.measure.hybrid(atoms)
 
     @abstractmethod
-    def move(self, corpus: Corpus, chain: Franchise, rng: np.random.Generator) -> None:
-        """Move the words."""
+    def move(
+        self, corpus: Corpus, chain: Franchise, atoms: Occupancy, rng: np.random.Generator
+    ) -> None:
+        """Move the words.   Consumes: chain, atoms."""
 
     def to_spec(self) -> dict[str, Any]:
         """Return the settings as a JSON-ready dict."""
@@ -60,11 +60,12 @@ class H1(WordSampler):
     Whole tables move too, so that topics can be exchanged at once.
     """
 
-    def move(self, corpus: Corpus, chain: Franchise, rng: np.random.Generator) -> None:
+    def move(
+        self, corpus: Corpus, chain: Franchise, atoms: Occupancy, rng: np.random.Generator
+    ) -> None:
         """Move words, then tables."""
         if chain.started and not chain.seated:
             raise ValueError("this chain has no seats: it was moved by H2.")
-        atoms = chain.occupancy(corpus)
         SeatedService(corpus, chain, atoms, self.offers(chain, atoms, rng)).run(rng)
 
 
@@ -75,7 +76,8 @@ class H2(WordSampler):
     Faster than :class:`H1`, and words move more freely; tables do not move as a whole.
     """
 
-    def move(self, corpus: Corpus, chain: Franchise, rng: np.random.Generator) -> None:
+    def move(
+        self, corpus: Corpus, chain: Franchise, atoms: Occupancy, rng: np.random.Generator
+    ) -> None:
         """Move the words."""
-        atoms = chain.occupancy(corpus)
         IndicatorService(corpus, chain, atoms, self.offers(chain, atoms, rng)).run(rng)

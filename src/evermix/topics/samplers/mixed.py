@@ -8,9 +8,10 @@ import numpy as np
 from evermix.topics.chain import Chain, Data
 from evermix.topics.measures import Measure, Mixed
 from evermix.topics.samplers.base import Sampler
+from evermix.topics.slices import slice_move
 from evermix.topics.walk import walk
 
-__all__ = ["M1", "M3"]
+__all__ = ["M1", "M2", "M3"]
 
 
 @dataclass(frozen=True)
@@ -21,12 +22,21 @@ class M1(Sampler):
 
     def begin(self, data: Data, chain: Chain, rng: np.random.Generator) -> None:
         """Give every row a cluster, given those before it."""
-        self.move(data, chain, rng)
+        M1.move(self, data, chain, rng)
 
     def move(self, data: Data, chain: Chain, rng: np.random.Generator) -> None:
         """Move the rows."""
         atoms = chain.occupancy(data)
         walk(data, chain, atoms, chain.measure.marginal(atoms), rng)
+
+
+@dataclass(frozen=True)
+class M2(M1):
+    """Slice sampling: rows move at once, among clusters that are drawn anew."""
+
+    def move(self, data: Data, chain: Chain, rng: np.random.Generator) -> None:
+        """Draw jumps and parameters, then move all rows at once."""
+        slice_move(data, chain, rng)
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,12 @@ import numpy as np
 
 from evermix.topics.chain import Chain, Data
 from evermix.topics.measures import Measure, Thinned
+from evermix.topics.measures.thinned import MOST_TIMES
 from evermix.topics.samplers.base import Sampler
+from evermix.topics.slices import slice_move
 from evermix.topics.walk import walk
 
-__all__ = ["T1", "T5"]
+__all__ = ["T1", "T2", "T5"]
 
 
 @dataclass(frozen=True)
@@ -34,11 +36,29 @@ class T1(Sampler):
 
 
 @dataclass(frozen=True)
+class T2(T1):
+    """Slice sampling: rows move at once, among clusters that are drawn anew."""
+
+    def move(self, data: Data, chain: Chain, rng: np.random.Generator) -> None:
+        """Draw jumps and parameters, then move all rows at once."""
+        slice_move(data, chain, rng)
+
+
+@dataclass(frozen=True)
 class T5(T1):
     """Marginal Gibbs sampling, all jumps integrated out, for at most eight times.
 
     Every region is taken apart into those of its atoms that are there at the same times.
     """
+
+    def check(self, measure: Measure) -> None:
+        """Raise if this sampler cannot move the measure."""
+        super().check(measure)
+        if measure.n_times > MOST_TIMES:
+            raise ValueError(
+                f"T5 visits all 2^T sets of times, and is meant for at most {MOST_TIMES} times, "
+                f"got {measure.n_times}. Use em.T1()."
+            )
 
     def move(self, data: Data, chain: Chain, rng: np.random.Generator) -> None:
         """Move the rows one after another."""
