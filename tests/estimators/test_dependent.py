@@ -217,3 +217,82 @@ def test_specs_that_cannot_be_are_refused(make, error, message):
 @pytest.mark.parametrize("prior", PRIORS, ids=repr)
 def test_specs_are_plain_data(prior):
     assert type(prior).from_spec(prior.to_spec()) == prior
+
+
+# ---- files -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("prior", "sampler"),
+    [(None, None), (em.SNGG(), em.M2()), (em.TNGG(), None), (em.TNGG(), em.T3())],
+    ids=repr,
+)
+def test_what_a_file_holds_goes_on_bit_for_bit(prior, sampler, tmp_path):
+    X, times, _ = two_groups(10)
+    mix = quick(prior, sampler).fit(X, times)
+    mix.save(tmp_path / "m.evermix")
+    again = em.load(tmp_path / "m.evermix")
+    assert again.get_params() == mix.get_params()
+    np.testing.assert_array_equal(again.labels_, mix.labels_)
+    np.testing.assert_array_equal(again.score_samples(X, times), mix.score_samples(X, times))
+    np.testing.assert_array_equal(again.times_, mix.times_)
+    for one in (mix, again):
+        one.set_params(draws=8).resume(X, times)
+    np.testing.assert_array_equal(again.posterior_.labels, mix.posterior_.labels)
+    for name, values in mix.traces_.items():
+        np.testing.assert_array_equal(again.traces_[name], values)
+
+
+def test_files_keep_sparse_rows_names_and_dates(tmp_path):
+    pd = pytest.importorskip("pandas")
+    X, codes = counts()
+    days = np.array(["2020-01-01", "2020-02-01", "2020-03-01"], dtype="datetime64[D]")[codes]
+    frame = pd.DataFrame(X.astype(int), columns=["yes", "no"])
+    mix = quick().fit(frame, days)
+    mix.save(tmp_path / "m.evermix")
+    again = em.load(tmp_path / "m.evermix")
+    np.testing.assert_array_equal(again.predict(frame, days), mix.predict(frame, days))
+    np.testing.assert_array_equal(again.feature_names_in_, ["yes", "no"])
+    np.testing.assert_array_equal(again.times_, mix.times_)
+
+
+def test_an_interrupted_fit_goes_on(monkeypatch):
+    """Between two sweeps; the burn-in has no draws yet."""
+    X, times, _ = two_groups(10)
+    whole, sweeps = quick(em.TNGG()).fit(X, times), iter(range(2))
+    right = em.T1.sweep
+
+    def stopped(self, *args):
+        if next(sweeps, None) is None:
+            raise KeyboardInterrupt
+        right(self, *args)
+
+    mix = quick(em.TNGG())
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(em.T1, "sweep", stopped)
+        mix.fit(X, times)
+    with pytest.raises(AttributeError, match="no draw was kept yet"):
+        _ = mix.labels_
+    mix.resume(X, times)
+    np.testing.assert_array_equal(mix.posterior_.labels, whole.posterior_.labels)
+
+
+def test_files_that_are_not_whole_are_refused(tmp_path):
+    from evermix.io import checkpoint
+
+    X, times, _ = two_groups(5)
+    with pytest.raises(ValueError, match="nothing to save"):
+        quick().save(tmp_path / "m.evermix")
+    quick().fit(X, times).save(tmp_path / "m.evermix")
+    arrays, header = checkpoint.read(tmp_path / "m.evermix")
+    for name, wrong in {
+        "labels": arrays["labels"] + 1,
+        "region": arrays["region"] + 100,
+        "measure.q": arrays["measure.q"][:1],
+        "measure.u": -arrays["measure.u"],
+        "times": arrays["times"][:-1],
+        "draws.labels": arrays["draws.labels"][:, :-1],
+    }.items():
+        checkpoint.write(tmp_path / "n.evermix", {**arrays, name: wrong}, header)
+        with pytest.raises(em.CheckpointError, match="does not hold a whole mixture"):
+            em.load(tmp_path / "n.evermix")

@@ -8,7 +8,8 @@ from dependent_oracles import thinned
 from scipy.integrate import quad
 
 from evermix.topics.measures.levels import exponent_below, jumps_above, mean_below, number_above
-from evermix.topics.samplers.threshold import T3, log_estimate
+from evermix.topics.samplers import T3
+from evermix.topics.samplers.pseudo_marginal import log_estimate
 
 SIGMAS = [0.0, 1e-9, 0.05, 0.4, 0.9]
 

@@ -1,5 +1,6 @@
 """Mixtures over time, whose clusters come, go, grow and shrink."""
 
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -318,6 +319,14 @@ class DependentMixture(BaseEstimator):  # type: ignore[misc]
         work = family.workspace(state.tally, state.columns)
         score_rows(work, family.rows(rows), joint.shape[1], joint)
         return joint + log_weights[codes]
+
+    # ---- files -----------------------------------------------------------------------------
+
+    def save(self, path: str | Path) -> None:
+        """Write everything to one file, from which :func:`evermix.load` restores it bit for bit."""
+        from evermix.estimators.dependent_file import save
+
+        save(self, path)
 
 
 def _digest(X: Array, codes: Array) -> str:

@@ -15,9 +15,10 @@ from evermix._xp import Array, gammaln
 from evermix.engines.hyper import slice_sample
 from evermix.priors.hyper import Beta, Gamma
 
-__all__ = ["Laws", "Measure", "Newborn", "Occupancy", "Offers"]
+__all__ = ["Laws", "Measure", "Newborn", "Occupancy", "Offers", "finite_log"]
 
 WIDTH = 1.5  # first guess of a slice's width, in log odds
+NEVER = -1e200  # log of a probability of zero
 LEAST, MOST = 1e-12, 1.0 - 1e-9  # sigma is kept between these: beyond, gamma functions overflow
 
 
@@ -153,7 +154,12 @@ class Measure(ABC):
     @property
     def a(self) -> Array:
         """Masses a_r of the processes, (R,)."""
-        return self.sigma * self.mass if self.laws.relative else self.mass
+        return self.scale * self.mass
+
+    @property
+    def scale(self) -> float:
+        """What masses are multiplied by to give a."""
+        return self.sigma if self.laws.relative else 1.0
 
     @abstractmethod
     def update(self, atoms: Occupancy, rng: np.random.Generator) -> None:
@@ -264,7 +270,12 @@ class Measure(ABC):
         law = self.laws.mass
         if law is None:
             return
-        scale = self.sigma if self.laws.relative else 1.0
         K = atoms.in_regions(self.n_regions)
-        rate = law.rate + scale * self._exponents(self.sigma)
+        rate = law.rate + self.scale * self._exponents(self.sigma)
         self.mass = np.maximum(rng.standard_gamma(law.shape + K) / rate, 1e-300)
+
+
+def finite_log(x: Array) -> Array:
+    """Log of numbers >= 0, with a finite stand-in for log 0: times a count of zero it is zero."""
+    with np.errstate(divide="ignore"):
+        return np.maximum(np.log(x), NEVER)

@@ -24,7 +24,7 @@ from evermix._xp import Array, gammaln
 from evermix.families._gamma import draw_log_gamma
 from evermix.kernels import mixed
 from evermix.priors.hyper import Gamma
-from evermix.topics.measures.base import Measure, Newborn, Occupancy, Offers
+from evermix.topics.measures.base import Measure, Newborn, Occupancy, Offers, finite_log
 from evermix.topics.measures.levels import jumps_above
 
 __all__ = ["Mixed"]
@@ -53,10 +53,7 @@ class Mixed(Measure):
         """Move whole atoms from region to region, which single observations hardly ever do."""
         if self.n_regions == 1 or not len(atoms.region):
             return
-        with np.errstate(divide="ignore", invalid="ignore"):
-            log_q = np.log(self.q)
-            n_log_q = np.where(atoms.counts[None] > 0, atoms.counts * log_q[:, :, None], 0.0)
-        log_p = n_log_q.sum(axis=1) + np.log(self.a)[:, None]
+        log_p = finite_log(self.q) @ atoms.counts + np.log(self.a)[:, None]
         log_p -= np.log1p(self._U)[:, None] * (atoms.sizes - self.sigma)
         noisy = log_p + rng.gumbel(size=log_p.shape)
         atoms.region = noisy.argmax(axis=0).astype(np.int64)
@@ -162,9 +159,8 @@ class Mixed(Measure):
         """Log of the joint law above times the laws of what is learnt."""
         n, U = atoms.n, self._U
         K = atoms.in_regions(self.n_regions)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            log_q = np.where(atoms.counts > 0, atoms.counts * self.log_presence(atoms), 0.0)
-        total = float((n - 1) @ np.log(self.u) - gammaln(n.astype(float)).sum() + log_q.sum())
+        log_q = (atoms.counts * finite_log(self.q.T)[:, atoms.region]).sum()
+        total = float((n - 1) @ np.log(self.u) - gammaln(n.astype(float)).sum() + log_q)
         total += float(K @ np.log(self.a) - self.a @ self._exponents(self.sigma))
         blocks = gammaln(atoms.sizes - self.sigma) - math.lgamma(1.0 - self.sigma)
         total += float(blocks.sum() - self._decay(atoms) @ np.log1p(U))

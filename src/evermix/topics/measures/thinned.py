@@ -28,7 +28,7 @@ from evermix._xp import Array, gammaln
 from evermix.families._gamma import draw_log_gamma
 from evermix.kernels import thinned
 from evermix.priors.hyper import Beta
-from evermix.topics.measures.base import Measure, Newborn, Occupancy, Offers
+from evermix.topics.measures.base import Measure, Newborn, Occupancy, Offers, finite_log
 from evermix.topics.measures.factors import Factors
 from evermix.topics.measures.levels import jumps_above
 
@@ -235,9 +235,7 @@ class Thinned(Measure):
 
 def _log_switches(q: Array, on: Array) -> Array:
     """Log probability (R, K) that atoms of each region are on at these times (T, K)."""
-    with np.errstate(divide="ignore"):
-        log_on, log_off = np.log(q)[:, :, None], np.log1p(-q)[:, :, None]
-    return np.where(on, log_on, log_off).sum(axis=1)
+    return finite_log(q) @ on + finite_log(1.0 - q) @ ~on
 
 
 def log_tilt(q: Array, u: Array, w: Array) -> Array:

@@ -3,8 +3,9 @@
 from evermix.topics.measures import Measure, Mixed
 from evermix.topics.samplers.base import Sampler
 from evermix.topics.samplers.mixed import M1, M2, M3
+from evermix.topics.samplers.pseudo_marginal import T4
 from evermix.topics.samplers.thinned import T1, T2, T5
-from evermix.topics.samplers.threshold import T3, T4
+from evermix.topics.samplers.threshold import T3
 
 __all__ = [
     "M1",

@@ -14,8 +14,6 @@ Sigma moves as in T2, with all jumps integrated out.
 References
 ----------
 Chen, Rao, Buntine, Teh (2013). Dependent normalized random measures. ICML.
-Andrieu, Roberts (2009). The pseudo-marginal approach for efficient Monte Carlo computations.
-Annals of Statistics.
 """
 
 import math
@@ -29,11 +27,10 @@ from evermix._xp import Array
 from evermix.priors.hyper import Beta
 from evermix.topics.chain import Chain, Data
 from evermix.topics.measures import Occupancy, Thinned
-from evermix.topics.measures.levels import exponent_below, mean_below, number_above
-from evermix.topics.measures.thinned import log_tilt
+from evermix.topics.measures.levels import mean_below, number_above
 from evermix.topics.samplers.thinned import T2
 
-__all__ = ["T3", "T4", "log_estimate"]
+__all__ = ["T3", "Above", "Threshold", "linear"]
 
 MOST_ATOMS = 2e4  # atoms above the threshold of a region of mass a = 1 that a sweep may draw
 TINY = 1e-300
@@ -41,7 +38,7 @@ LEVEL = "log_level"  # (R,) the threshold of each region, which only ever falls
 
 
 @dataclass(frozen=True)
-class _Threshold(T2):
+class Threshold(T2):
     """Slice sampling with u, q and masses moved given all atoms above a threshold."""
 
     def learn(self, data: Data, chain: Chain, rng: np.random.Generator) -> None:
@@ -58,7 +55,7 @@ class _Threshold(T2):
             measure.move_weights(atoms, rng)
         else:
             measure.draw_jumps(atoms, rng)
-            self._learn(measure, _Above.of(measure, atoms, level, rng), rng)
+            self._learn(measure, Above.of(measure, atoms, level, rng), rng)
             measure.forget()
         measure.thin(atoms, rng)
         chain.region, chain.on = atoms.region, atoms.on
@@ -85,12 +82,12 @@ class _Threshold(T2):
         """Whether each threshold (R,) is low enough, (R,)."""
 
     @abstractmethod
-    def _learn(self, measure: Thinned, above: "_Above", rng: np.random.Generator) -> None:
+    def _learn(self, measure: Thinned, above: "Above", rng: np.random.Generator) -> None:
         """Move masses, u and q."""
 
 
 @dataclass
-class _Above:
+class Above:
     """All atoms above the threshold, and those with rows.
 
     Attributes
@@ -105,8 +102,6 @@ class _Above:
         How many of them are on.
     weight : array (T,)
         Sum of the jumps that are on.
-    log_jumps : float
-        Sum of the logs of all jumps.
     """
 
     n: Array
@@ -114,26 +109,24 @@ class _Above:
     K: Array
     on: Array
     weight: Array
-    log_jumps: float
 
     @classmethod
     def of(
         cls, measure: Thinned, atoms: Occupancy, level: Array, rng: np.random.Generator
-    ) -> "_Above":
+    ) -> "Above":
         """Draw the atoms without rows, and add up."""
         fresh = measure.fresh(level, rng)
         weight = sum((some.on @ np.exp(some.log_jump) for some in (atoms, fresh)), 0.0)
         on = measure.switches(atoms)[0] + measure.switches(fresh)[0]
         K = sum(some.in_regions(measure.n_regions) for some in (atoms, fresh))
-        log_jumps = float(atoms.log_jump.sum() + fresh.log_jump.sum())
-        return cls(atoms.n, level, np.asarray(K), on, np.asarray(weight), log_jumps)
+        return cls(atoms.n, level, np.asarray(K), on, np.asarray(weight))
 
 
 # ---- T3 --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class T3(_Threshold):
+class T3(Threshold):
     """Slice sampling with the exponent of small jumps taken for linear: nearly exact.
 
     The error of that is kept below ``tol`` by lowering the threshold where it must be.
@@ -157,7 +150,7 @@ class T3(_Threshold):
         bound = measure.a / math.gamma(1.0 - sigma) * second / (2.0 - sigma)
         return bound * np.exp((2.0 - sigma) * level) < self.tol
 
-    def _learn(self, measure: Thinned, above: _Above, rng: np.random.Generator) -> None:
+    def _learn(self, measure: Thinned, above: Above, rng: np.random.Generator) -> None:
         small = mean_below(above.level, measure.sigma) * measure.a
         rate = above.weight + small @ measure.q
         measure.u = rng.standard_gamma(above.n) / rate
@@ -170,138 +163,18 @@ class T3(_Threshold):
             measure.q = np.where(cost < rng.standard_exponential(cost.shape), proposed, measure.q)
         law_of_mass = measure.laws.mass
         if law_of_mass is not None:
-            rate = law_of_mass.rate + _scale(measure) * _linear(measure, above, measure.sigma)
+            rate = law_of_mass.rate + measure.scale * linear(measure, above)
             mass = rng.standard_gamma(law_of_mass.shape + above.K) / rate
             measure.mass = np.maximum(mass, TINY)
 
 
-def _linear(measure: Thinned, above: _Above, sigma: float) -> Array:
+def linear(measure: Thinned, above: Above) -> Array:
     """Number of atoms above the threshold and exponent of those below, a = 1, (R,)."""
-    load = measure.q @ measure.u
-    return number_above(above.level, sigma) + mean_below(above.level, sigma) * load
+    small = mean_below(above.level, measure.sigma) * (measure.q @ measure.u)
+    return number_above(above.level, measure.sigma) + small
 
 
-def _scale(measure: Thinned) -> float:
-    return measure.sigma if measure.laws.relative else 1.0
-
-
-def _draw_q(law: Beta, above: _Above, rng: np.random.Generator) -> Array:
+def _draw_q(law: Beta, above: Above, rng: np.random.Generator) -> Array:
     """Draw q (R, T) from its law given which atoms are on."""
     q = rng.beta(law.a + above.on, law.b + above.K[:, None] - above.on)
     return np.clip(q, 1e-250, 1.0 - 1e-15)
-
-
-# ---- T4 --------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class T4(_Threshold):
-    """Slice sampling with unbiased estimates for small jumps: exact, and slower than T1.
-
-    Parameters
-    ----------
-    most : float
-        Largest exponent of the jumps below the threshold of a region: the estimates become noisy
-        where it is large, and chains stick.
-    """
-
-    most: float = 0.2
-
-    def __post_init__(self) -> None:
-        if not 0.0 < self.most <= 2.0:
-            raise ValueError(f"most must lie in (0, 2], got {self.most}.")
-
-    def _fine(self, measure: Thinned, level: Array) -> Array:
-        """Whether the exponents are small; by Jensen they are those of an unthinned measure."""
-        load = measure.q @ measure.u
-        return measure.a * exponent_below(level, load, measure.sigma) < self.most
-
-    def _learn(self, measure: Thinned, above: _Above, rng: np.random.Generator) -> None:
-        walk = _PseudoMarginal(measure, above, rng)
-        for t in range(measure.n_times):
-            walk.move_u(t)
-        if measure.laws.q is not None:
-            for r in range(measure.n_regions):
-                for t in range(measure.n_times):
-                    walk.move_q(r, t)
-        if measure.laws.mass is not None:
-            for r in range(measure.n_regions):
-                walk.move_mass(r)
-
-
-class _PseudoMarginal:
-    """Metropolis steps with estimates in place of exp(-I); accepted ones are kept as they are.
-
-    The first ones are drawn from their law given all else, which is that of an estimate times the
-    estimate itself, by rejection: they lie in [0, 1].
-    """
-
-    def __init__(self, measure: Thinned, above: _Above, rng: np.random.Generator) -> None:
-        self.measure, self.above, self.rng = measure, above, rng
-        self.estimate = np.zeros(measure.n_regions)
-        for r in range(measure.n_regions):
-            while True:
-                self.estimate[r] = self._estimate(r)
-                if self.estimate[r] > -rng.standard_exponential():
-                    break
-
-    def _estimate(self, r: int) -> float:
-        m = self.measure
-        return log_estimate(m.q[r], m.u, m.a[r], m.sigma, self.above.level[r], self.rng)
-
-    def move_u(self, t: int) -> None:
-        """Propose u of a time from its law with the exponent taken for linear."""
-        measure, above, old = self.measure, self.above, float(self.measure.u[t])
-        cost = float(mean_below(above.level, measure.sigma) * measure.a @ measure.q[:, t])
-        measure.u[t] = self.rng.standard_gamma(above.n[t]) / (above.weight[t] + cost)
-        if not self._accept(range(measure.n_regions), cost * (measure.u[t] - old)):
-            measure.u[t] = old
-
-    def move_q(self, r: int, t: int) -> None:
-        """Propose q of a region and time from its law without the exponent."""
-        measure, above, old = self.measure, self.above, float(self.measure.q[r, t])
-        law, on = measure.laws.q, above.on[r, t]
-        assert isinstance(law, Beta)
-        q = self.rng.beta(law.a + on, law.b + above.K[r] - on)
-        measure.q[r, t] = min(max(q, 1e-250), 1.0 - 1e-15)
-        if not self._accept([r], 0.0):
-            measure.q[r, t] = old
-
-    def move_mass(self, r: int) -> None:
-        """Propose the mass of a region from its law with the exponent taken for linear."""
-        measure, above, old = self.measure, self.above, float(self.measure.mass[r])
-        law, scale = measure.laws.mass, _scale(measure)
-        assert law is not None
-        rate = law.rate + scale * float(_linear(measure, above, measure.sigma)[r])
-        measure.mass[r] = max(self.rng.standard_gamma(law.shape + above.K[r]) / rate, TINY)
-        small = mean_below(above.level, measure.sigma)[r] * float(measure.q[r] @ measure.u)
-        if not self._accept([r], scale * small * (measure.mass[r] - old)):
-            measure.mass[r] = old
-
-    def _accept(self, regions: "range | list[int]", log_ratio: float) -> bool:
-        """Take the measure as it is now, or not; ``log_ratio`` leaves out the estimates."""
-        new = self.estimate.copy()
-        for r in regions:
-            new[r] = self._estimate(r)
-        log_ratio += float((new - self.estimate).sum())
-        if log_ratio > -self.rng.standard_exponential():
-            self.estimate[:] = new
-            return True
-        return False
-
-
-def log_estimate(
-    q: Array, u: Array, a: float, sigma: float, log_level: float, rng: np.random.Generator
-) -> float:
-    """Log of an unbiased estimate, in [0, 1], of exp(-I) for one region, q (T,) and u (T,).
-
-    Points are drawn with an intensity above that of the jumps below the level which are chosen,
-    and the estimate is the probability that none of them is one.
-    """
-    load = float(q @ u)
-    mean = a * load * float(mean_below(np.asarray(log_level), sigma))
-    n = rng.poisson(mean)
-    log_w = log_level + np.log(rng.random(n)) / (1.0 - sigma)
-    w = np.exp(log_w)
-    share = -np.expm1(log_tilt(q, u, w)) * np.exp(-w) / np.maximum(load * w, 1e-300)
-    return float(np.log(np.clip(1.0 - share, 1e-300, 1.0)).sum())
