@@ -28,6 +28,7 @@ from evermix.estimators import (
     DependentMixture,
     Mixture,
     PriorScore,
+    TopicModel,
     load,
     merge,
     score_priors,
@@ -47,12 +48,24 @@ from evermix.io.checkpoint import CheckpointError
 from evermix.io.chunks import Chunks
 from evermix.model import Model
 from evermix.priors import DP, NGGP, NRM, Beta, Gamma, GeneralizedDirichlet, PitmanYor
+from evermix.topics.hierarchies import HDP, HMNGG, HMNGP, HNGG, HSNGG, HTNGG, HTNGP
 from evermix.topics.samplers import M1, M2, M3, T1, T2, T3, T4, T5
+from evermix.topics.samplers.hierarchy import H1, H2
 from evermix.topics.specs import MNGG, SNGG, TNGG
 
 __version__ = version("evermix")
 
 __all__ = [
+    "H1",
+    "H2",
+    "HDP",
+    "HMNGG",
+    "HMNGP",
+    "HNGG",
+    "HSNGG",
+    "HTNGG",
+    "HTNGP",
+    "TopicModel",
     "ADF",
     "DP",
     "EP",

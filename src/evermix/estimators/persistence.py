@@ -13,12 +13,13 @@ from evermix.engines import ENGINES
 from evermix.engines.base import Batch, RowResults
 from evermix.engines.ep import EP
 from evermix.engines.memoized import MemoizedVB
+from evermix.estimators import dependent_file, topic_file
 from evermix.estimators.dependent import DependentMixture
-from evermix.estimators.dependent_file import KIND, restored
 from evermix.estimators.integrity import check_learnt, check_maps, check_waiting
 from evermix.estimators.mixture import Mixture
 from evermix.estimators.packing import built, group, named, packed, plain_json, unpacked
 from evermix.estimators.resolve import check_cap
+from evermix.estimators.topic_model import TopicModel
 from evermix.families import FAMILIES
 from evermix.forgetting import Exponential
 from evermix.io import checkpoint
@@ -69,7 +70,9 @@ def save(mix: Mixture, path: str | Path, extra: Mapping[str, Any] | None = None)
     checkpoint.write(path, arrays, plain_json(header))
 
 
-def load(path: str | Path, custom: Iterable[type[Prior]] = ()) -> "Mixture | DependentMixture":
+def load(
+    path: str | Path, custom: Iterable[type[Prior]] = ()
+) -> Mixture | DependentMixture | TopicModel:
     """Restore an estimator from a file that its ``save`` wrote.
 
     Parameters
@@ -80,9 +83,10 @@ def load(path: str | Path, custom: Iterable[type[Prior]] = ()) -> "Mixture | Dep
     """
     own = _own_priors(custom)
     arrays, header = checkpoint.read(path)
-    if header.get("kind") == KIND:
-        with _whole(path):
-            return restored(arrays, header)
+    for file in (dependent_file, topic_file):
+        if header.get("kind") == file.KIND:
+            with _whole(path):
+                return file.restored(arrays, header)
     return _mixture(path, arrays, header, own)[0]
 
 

@@ -15,7 +15,7 @@ from evermix.kernels.base import kernel
 from evermix.kernels.mixed import exponent
 from evermix.kernels.slices import implement_height, slice_step
 
-__all__ = ["move_document_u"]
+__all__ = ["draw_u", "move_document_u"]
 
 WIDTH = 1.5
 LOWEST, HIGHEST = -650.0, 650.0  # of logs
@@ -42,6 +42,16 @@ implement_height(DocumentU, _height)
 
 
 @kernel
+def draw_u(n: int, tables: int, a: float, sigma: float, u: float, rng: Any) -> float:
+    """Move u of a document that has words; draw it anew where sigma is zero."""
+    if sigma == 0.0:
+        # u / (1 + u) is Beta(n, a); a small Gamma draw may underflow.
+        return min(rng.standard_gamma(n) / max(rng.standard_gamma(a), 1e-250), 1e250)
+    target = DocumentU(n, a, sigma, n - sigma * tables)
+    return exp(slice_step(target, log(u), WIDTH, rng))
+
+
+@kernel
 def move_document_u(
     n: Array,  # IN    (D,) int64 words of each document
     tables: Array,  # IN    (D,) int64
@@ -50,13 +60,7 @@ def move_document_u(
     u: Array,  # INOUT (D,)
     rng: Any,
 ) -> None:
-    """Move u of every document that has words; draw it anew where sigma is zero."""
+    """Move u of every document that has words."""
     for d in range(n.size):
-        if n[d] == 0:
-            continue
-        if sigma == 0.0:
-            # u / (1 + u) is Beta(n, a); a small Gamma draw may underflow.
-            u[d] = min(rng.standard_gamma(n[d]) / max(rng.standard_gamma(a), 1e-250), 1e250)
-        else:
-            target = DocumentU(n[d], a, sigma, n[d] - sigma * tables[d])
-            u[d] = exp(slice_step(target, log(u[d]), WIDTH, rng))
+        if n[d] > 0:
+            u[d] = draw_u(n[d], tables[d], a, sigma, u[d], rng)

@@ -1,5 +1,6 @@
 """Words of documents, one by one."""
 
+import hashlib
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -59,6 +60,15 @@ class Corpus:
     def document(self) -> Array:
         """Document of each word, (N,)."""
         return np.repeat(np.arange(self.n_documents), self.lengths)
+
+    @property
+    def digest(self) -> str:
+        """What documents and their times are known by."""
+        parts = self.word, self.start, self.time
+        digest = hashlib.blake2b(repr((self.size, self.n_times)).encode(), digest_size=16)
+        for part in parts:
+            digest.update(part.astype("<i8").tobytes())
+        return digest.hexdigest()
 
     def words(self, beta: float) -> Words:
         """Return the words as compiled loops take them, with the Dirichlet law of topics."""

@@ -120,7 +120,9 @@ class IndicatorService(_Service):
     def _card(self) -> indicators.Card:
         C, chain = self.menu.totals.size, self.chain
         n, t = np.empty((2, C), dtype=np.int64)
-        return indicators.Card(chain.dish, chain.opens, n, t, *np.zeros((2, C)), np.zeros(C // indicators.CHUNK))
+        old, top = np.zeros((2, C))
+        chunk = np.zeros(C // indicators.CHUNK)
+        return indicators.Card(chain.dish, chain.opens, n, t, old, top, chunk)
 
 
 class SeatedService(_Service):

@@ -9,15 +9,17 @@ import numpy as np
 
 from evermix.topics.corpus import Corpus
 from evermix.topics.franchise import Franchise
-from evermix.topics.measures import Mixed, Occupancy, Offers
+from evermix.topics.measures import Occupancy, Offers, Thinned
 from evermix.topics.service import IndicatorService, SeatedService
 
-__all__ = ["H1", "H2", "WordSampler"]
+__all__ = ["H1", "H2", "WORD_SAMPLERS", "WordSampler"]
 
 
 @dataclass(frozen=True)
 class WordSampler(ABC):
     """One way to move the words of all documents, and everything else that is learnt."""
+
+    jumps: bool | None = None
 
     def sweep(self, corpus: Corpus, chain: Franchise, rng: np.random.Generator) -> None:
         """Move everything once.   Consumes: chain."""
@@ -31,8 +33,8 @@ class WordSampler(ABC):
         self.move(corpus, chain, atoms, rng)
 
     def offers(self, chain: Franchise, atoms: Occupancy, rng: np.random.Generator) -> Offers:
-        """Return what tables may choose: jumps are integrated out where that is cheap."""
-        if isinstance(chain.measure, Mixed):
+        """Return what tables may choose.   Consumes: atoms."""
+        if not (isinstance(chain.measure, Thinned) if self.jumps is None else self.jumps):
             return chain.measure.marginal(atoms)
         chain.measure.draw_jumps(atoms, rng)
         return chain.measure.hybrid(atoms)
@@ -58,6 +60,12 @@ class H1(WordSampler):
     """The Chinese restaurant franchise: words sit at tables, and tables order topics.
 
     Whole tables move too, so that topics can be exchanged at once.
+
+    Parameters
+    ----------
+    jumps : bool or None
+        Whether topics have explicit jumps while words move, or all are integrated out. None: they
+        have for thinned measures (HTNGG, HTNGP).
     """
 
     def move(
@@ -74,6 +82,11 @@ class H2(WordSampler):
     """Table indicators: seats are summed over, and only numbers of tables are kept. The default.
 
     Faster than :class:`H1`, and words move more freely; tables do not move as a whole.
+
+    Parameters
+    ----------
+    jumps : bool or None
+        See :class:`H1`.
     """
 
     def move(
@@ -81,3 +94,7 @@ class H2(WordSampler):
     ) -> None:
         """Move the words."""
         IndicatorService(corpus, chain, atoms, self.offers(chain, atoms, rng)).run(rng)
+
+
+WORD_SAMPLERS: dict[str, type[WordSampler]] = {cls.__name__: cls for cls in (H1, H2)}
+"""The samplers of hierarchical topic models, by the name that a file stores."""

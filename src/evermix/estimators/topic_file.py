@@ -1,0 +1,118 @@
+"""Saving and loading topic models: settings in the header, chains and draws as arrays."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evermix._random import restore
+from evermix._xp import Array
+from evermix.estimators.packing import built, group, named, plain_json
+from evermix.estimators.times import Times
+from evermix.estimators.topic_model import TopicModel
+from evermix.io import checkpoint
+from evermix.topics.franchise import Franchise
+from evermix.topics.hierarchies import HIERARCHIES
+from evermix.topics.run import Run
+from evermix.topics.samplers.hierarchy import WORD_SAMPLERS
+from evermix.topics.snapshots import Snapshot
+
+__all__ = ["KIND", "restored", "save"]
+
+KIND = "topics"
+_WORDS = ("dish", "opens", "table", "region", "on")
+_PARAMS = ("alpha", "burn_in", "draws", "chains")
+
+
+def save(model: TopicModel, path: str | Path) -> None:
+    """Write a topic model to one file."""
+    if not model.__sklearn_is_fitted__():
+        raise ValueError("there is nothing to save yet; call fit first.")
+    run, seed = model._run, model.random_state
+    header: dict[str, Any] = {
+        "kind": KIND,
+        "params": {name: getattr(model, name) for name in _PARAMS}
+        | {
+            "prior": None if model.prior is None else named(model.prior),
+            "sampler": None if model.sampler is None else named(model.sampler),
+            "random_state": int(seed) if isinstance(seed, int | np.integer) else None,
+        },
+        "prior": named(model._prior),
+        "sampler": named(run.sampler),
+        "beta": model._beta,
+        "times": model._times.to_spec(),
+        "seen": model._seen,
+        "n_features_in": model.n_features_in_,
+        "n_documents": len(run.chains[0].seating.u),
+        "rngs": [rng.bit_generator.state for rng in run.rngs],
+        "run": {"sweeps": run.sweeps, "names": run.names, "spacing": run.spacing},
+    }
+    if "feature_names_in_" in vars(model):
+        header["feature_names_in"] = [str(name) for name in model.feature_names_in_]
+    checkpoint.write(path, _arrays(model), plain_json(header))
+
+
+def restored(arrays: Mapping[str, Array], header: Mapping[str, Any]) -> TopicModel:
+    """Return the topic model that arrays and header of a file describe."""
+    params = dict(header["params"])
+    for name, classes in (("prior", HIERARCHIES), ("sampler", WORD_SAMPLERS)):
+        if params[name] is not None:
+            params[name] = built(params[name], classes)
+    model = TopicModel(**params)
+    model.n_features_in_ = header["n_features_in"]
+    if "feature_names_in" in header:
+        model.feature_names_in_ = np.array(header["feature_names_in"], dtype=object)
+    model._prior = built(header["prior"], HIERARCHIES)
+    model._times = Times.from_spec(header["times"])
+    model._beta, model._seen = header["beta"], header["seen"]
+    rngs = [restore(state) for state in header["rngs"]]
+    chains = [
+        _chain(model, group(arrays, f"chain.{i}."), header["n_documents"]) for i in range(len(rngs))
+    ]
+    run = Run(built(header["sampler"], WORD_SAMPLERS), chains, rngs, **header["run"])
+    model._run, model._views = run, {}
+    kept = [
+        _snapshots(group(arrays, f"draws.{i}."), model.n_features_in_) for i in range(len(rngs))
+    ]
+    if "traces" in arrays:
+        run.rows, run.snapshots = [list(rows) for rows in arrays["traces"]], kept
+    else:
+        (model._views["now"],) = kept[0]
+    return model
+
+
+# ---- inside --------------------------------------------------------------------------------
+
+
+def _arrays(model: TopicModel) -> dict[str, Array]:
+    arrays: dict[str, Array] = {}
+    run = model._run
+    for i, chain in enumerate(run.chains):
+        parts = {name: getattr(chain, name) for name in _WORDS}
+        parts |= {f"measure.{name}": values for name, values in chain.measure.arrays().items()}
+        parts |= {f"seating.{name}": values for name, values in chain.seating.arrays().items()}
+        arrays |= {f"chain.{i}.{name}": values for name, values in parts.items()}
+    if run.rows:
+        arrays["traces"] = np.array(run.rows)
+    # Before the first draw, what a chain is stands for draws.
+    kept = run.snapshots or [model._snapshots()]
+    for i, snapshots in enumerate(kept):
+        for j, snapshot in enumerate(snapshots):
+            parts = snapshot.arrays()
+            arrays |= {f"draws.{i}.{j}.{name}": values for name, values in parts.items()}
+    return arrays
+
+
+def _chain(model: TopicModel, arrays: Mapping[str, Array], n_documents: int) -> Franchise:
+    measure = model._measure()
+    measure.assign(group(arrays, "measure."))
+    seating = model._prior.seating(np.ones(n_documents))
+    seating.assign(group(arrays, "seating."))
+    dish, opens, table, region, on = (arrays[name] for name in _WORDS)
+    return Franchise(measure, seating, model._beta, dish, opens, table, region, on)
+
+
+def _snapshots(arrays: Mapping[str, Array], size: int) -> list[Snapshot]:
+    numbers = {int(name.split(".")[0]) for name in arrays}
+    return [Snapshot.from_arrays(group(arrays, f"{j}."), size) for j in sorted(numbers)]

@@ -1,0 +1,79 @@
+"""Documents that a topic model has not seen: their topics, and how well words are foretold."""
+
+import numpy as np
+
+from evermix._xp import Array
+from evermix.kernels.folding import Frozen, Plate, fold_pass, word_probabilities
+from evermix.kernels.menu import DONE
+from evermix.kernels.stirling import seat_ratios
+from evermix.topics.corpus import Corpus
+from evermix.topics.measures import Measure
+from evermix.topics.snapshots import Snapshot
+
+__all__ = ["add_probabilities", "fold_in", "frozen", "halves"]
+
+MOST_TABLES = 32  # tables of a topic in a document that there is room for at first
+SPLIT = 20130616  # seed of the halves, so that all models are asked the same
+
+
+def frozen(snapshot: Snapshot, measure: Measure, beta: float) -> Frozen:
+    """Return a draw as something that does not change.   Consumes: measure."""
+    V, K = snapshot.counts.shape
+    counts = np.zeros((V, K + 1))
+    counts[:, :K] = snapshot.counts.toarray()
+    top = np.exp(snapshot.log_weights(measure))
+    return Frozen(counts, 1.0 / (V * beta + counts.sum(axis=0)), top, snapshot.a, snapshot.sigma)
+
+
+def fold_in(
+    model: Frozen, corpus: Corpus, beta: float, sweeps: int, skip: int, rng: np.random.Generator
+) -> Array:
+    """Return the probability of each topic, and of a new one, for one more word, (D, K + 1).
+
+    Parameters
+    ----------
+    model : Frozen
+    corpus : Corpus
+    beta : float
+    sweeps, skip : int
+        Sweeps over each document that are averaged, and those before them.
+    rng : Generator
+    """
+    C, n_max = model.top.shape[1], int(corpus.lengths.max(initial=1))
+    theta = np.empty((corpus.n_documents, C))
+    n, t = np.zeros((2, C), dtype=np.int64)
+    plate = Plate(np.zeros(n_max, dtype=np.int64), n, t, np.empty(C))
+    t_max, d, why = min(MOST_TABLES, n_max), 0, DONE + 1
+    while why != DONE:
+        ratios = np.empty((n_max + 1, t_max + 1, 2))
+        seat_ratios(model.sigma, ratios)
+        words = corpus.words(beta)
+        d, why = fold_pass(words, model, plate, ratios, sweeps, skip, d, theta, rng)
+        t_max = min(2 * t_max, n_max)
+    return theta
+
+
+def add_probabilities(model: Frozen, corpus: Corpus, beta: float, theta: Array, out: Array) -> None:
+    """Add the probability of every word, given theta (D, K + 1), to ``out`` (N,).
+
+    Consumes: out.
+    """
+    word_probabilities(corpus.words(beta), model, theta, out)
+
+
+def halves(corpus: Corpus) -> tuple[Corpus, Corpus]:
+    """Split the words of every document at random: those to learn from, and those to foretell.
+
+    The split of a document depends on its place and length alone. The first half is the smaller.
+    """
+    first = np.zeros(len(corpus), dtype=bool)
+    for d, n in enumerate(corpus.lengths):
+        chosen = np.random.default_rng((SPLIT, d)).permutation(n)[: n // 2]
+        first[corpus.start[d] + chosen] = True
+    return _some(corpus, first), _some(corpus, ~first)
+
+
+def _some(corpus: Corpus, chosen: Array) -> Corpus:
+    lengths = np.bincount(corpus.document[chosen], minlength=corpus.n_documents)
+    start = np.append(0, np.cumsum(lengths))
+    return Corpus(corpus.word[chosen], start, corpus.time, corpus.size, corpus.n_times)
