@@ -1,5 +1,7 @@
 """The laws of DependentMixture."""
 
+import pickle
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -184,6 +186,22 @@ def test_bad_questions_are_told():
         mix.predict(X)
     with pytest.raises(ValueError, match="features"):
         mix.predict(X[:, :1], TIMES)
+
+
+def test_a_fit_that_is_refused_leaves_the_old_model():
+    mix = quick(draws=1).fit(X, TIMES)
+    before = mix.predict(X, TIMES)
+    with pytest.raises(ValueError, match="one entry per row"):
+        mix.fit(X[:, :1], TIMES[:-1])
+    np.testing.assert_array_equal(mix.predict(X, TIMES), before)
+
+
+def test_a_fitted_model_can_be_pickled_and_goes_on():
+    mix = quick(em.TNGG()).fit(X, TIMES)
+    again = pickle.loads(pickle.dumps(mix))
+    for one in (mix, again):
+        one.set_params(draws=6).resume(X, TIMES)
+    np.testing.assert_array_equal(again.posterior_.labels, mix.posterior_.labels)
 
 
 def test_the_marginal_sampler_of_thinned_measures_is_for_few_times():

@@ -19,6 +19,7 @@ DATES = ["2020-03-01", "2019-01-01", "2020-03-01"]
         (np.array(DATES, dtype="datetime64[D]"), [datetime.datetime(2019, 1, 1), ...]),
         ([datetime.date(2020, 3, 1), datetime.date(2019, 1, 1)] * 2, [...]),
         (pd.Series(pd.to_datetime(DATES)), [...]),
+        (pd.Series(pd.to_datetime(DATES, utc=True)), [datetime.datetime(2019, 1, 1), ...]),
         (DATES, sorted(set(DATES))),
         (["10", "9", "10"], ["9", "10"]),
         (["late", "early", "late"], ["late", "early"]),

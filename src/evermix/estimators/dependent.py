@@ -11,6 +11,7 @@ from evermix._random import generator
 from evermix._xp import Array, host, is_foreign, logsumexp
 from evermix.engines.run import interrupts_wait
 from evermix.engines.settings import check_whole
+from evermix.estimators.features import or_as_before
 from evermix.estimators.fingerprint import RowHash
 from evermix.estimators.resolve import WARMUP, resolve
 from evermix.estimators.rows import automatic_family, prepare_rows
@@ -21,6 +22,7 @@ from evermix.priors import NGGP
 from evermix.report.posterior import Posterior
 from evermix.topics.chain import Data, start
 from evermix.topics.draws import Draws
+from evermix.topics.measures import Measure
 from evermix.topics.samplers import Sampler, default_sampler
 from evermix.topics.specs import MNGG, DependentPrior
 
@@ -130,16 +132,15 @@ class DependentMixture(BaseEstimator):  # type: ignore[misc]
         prior = MNGG() if self.prior is None else self.prior
         if not isinstance(prior, DependentPrior):
             raise TypeError(f"prior must be em.MNGG, em.TNGG or em.SNGG, got {prior!r}.")
-        rows = self._validated(X, None)
-        known, codes = Times.read(times, rows.shape[0])
-        family = self._asked_family(rows)
-        prepared = prepare_rows(family, rows)
-        family = resolve(family, NGGP(), None, prepared[:WARMUP]).family
-        measure = prior.measure(np.bincount(codes).astype(np.float64))
-        sampler = default_sampler(measure) if self.sampler is None else self.sampler
-        if not isinstance(sampler, Sampler):
-            raise TypeError(f"sampler must be one of em.M1() to em.T5() or None, got {sampler!r}.")
-        sampler.check(measure)
+        with or_as_before(self):
+            rows = self._validated(X, None)
+            known, codes = Times.read(times, rows.shape[0])
+            family = self.family if isinstance(self.family, Family) else automatic_family(rows)
+            prepared = prepare_rows(family, rows)
+            family = resolve(family, NGGP(), None, prepared[:WARMUP]).family
+            measure = prior.measure(np.bincount(codes).astype(np.float64))
+            sampler = default_sampler(measure) if self.sampler is None else self.sampler
+            _check_sampler(sampler, measure)
         self._taught, self._prior, self._times = sampler, prior, known
         self._data = Data(family, prepared, codes, len(known))
         self._rng = generator(self.random_state)
@@ -186,9 +187,6 @@ class DependentMixture(BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"family must be 'auto' or a Family, got {self.family!r}.")
         if not isinstance(self.family, str | Family):
             raise TypeError(f"family must be 'auto' or a Family, got {self.family!r}.")
-
-    def _asked_family(self, rows: Array) -> Family:
-        return self.family if isinstance(self.family, Family) else automatic_family(rows)
 
     def _validated(self, X: Any, family: Family | None) -> Array:
         """Return rows of finite numbers; those of a fit if there is no family yet."""
@@ -327,6 +325,13 @@ class DependentMixture(BaseEstimator):  # type: ignore[misc]
         from evermix.estimators.dependent_file import save
 
         save(self, path)
+
+
+def _check_sampler(sampler: object, measure: Measure) -> None:
+    """Raise TypeError or ValueError unless this is a sampler of such measures."""
+    if not isinstance(sampler, Sampler):
+        raise TypeError(f"sampler must be one of em.M1() to em.T5() or None, got {sampler!r}.")
+    sampler.check(measure)
 
 
 def _digest(X: Array, codes: Array) -> str:

@@ -116,11 +116,18 @@ def _of_objects(values: list[Any]) -> list[Any]:
     if all(isinstance(value, str) for value in values):
         return values
     if all(isinstance(value, datetime.date) for value in values):
-        return np.array(values, dtype="datetime64[us]").tolist()
+        return np.array([_naive(value) for value in values], dtype="datetime64[us]").tolist()
     if all(isinstance(value, int | float | np.number) for value in values):
         return _plain(np.array(values, dtype=np.float64), len(values))
     kinds = ", ".join(sorted({type(value).__name__ for value in values}))
     raise TypeError(f"times must be all numbers, all dates or all labels, got {kinds}.")
+
+
+def _naive(date: datetime.date) -> datetime.date:
+    """Return a date without a time zone, in UTC if it had one."""
+    if isinstance(date, datetime.datetime) and date.tzinfo is not None:
+        return date.astimezone(datetime.UTC).replace(tzinfo=None)
+    return date
 
 
 def _refuse(missing: Array) -> None:
