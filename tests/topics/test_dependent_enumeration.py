@@ -16,10 +16,12 @@ from dependent_oracles import (
     posterior,
     probability,
     thinned,
+    walk_chain,
 )
 
+from evermix.topics import slices
 from evermix.topics.measures.factors import Factors
-from evermix.topics.samplers import M1, M2, M3, T1, T2, T3, T4, T5
+from evermix.topics.samplers import M1, M2, M3, T1, T2, T3, T4, T5, threshold
 
 MIXED, THINNED = (M1(), M2(), M3()), (T1(), T2(), T3(), T4(), T5())
 QUICK, LONG = 500, 8000
@@ -45,6 +47,30 @@ def test_clusters_and_regions_have_the_posterior_of_the_enumeration(sampler):
 @pytest.mark.parametrize("sampler", [*MIXED, *THINNED], ids=repr)
 def test_for_long_clusters_and_regions_have_the_posterior_of_the_enumeration(sampler):
     assert misfit(sampler, measure_for(sampler), data(), LONG) < 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sampler", [M2(), T2()], ids=repr)
+def test_rows_that_rest_leave_the_posterior_as_it_is(sampler, monkeypatch):
+    """Where slices would need too many clusters without rows, here more than three."""
+    monkeypatch.setattr(slices, "ENOUGH", -2)
+    assert misfit(sampler, measure_for(sampler), data(), 2500, thin=3) < 3
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:T[34] would need")
+@pytest.mark.parametrize("sampler", [T3(), T4()], ids=repr)
+def test_crowded_sweeps_leave_the_posterior_as_it_is(sampler, monkeypatch):
+    """They move u as T2 does."""
+    monkeypatch.setattr(threshold, "MOST_ATOMS", 1.0)
+    assert misfit(sampler, measure_for(sampler), data(), 2500) < 3
+
+
+def test_crowded_sweeps_are_told_once(monkeypatch):
+    monkeypatch.setattr(threshold, "MOST_ATOMS", 1.0)
+    with pytest.warns(RuntimeWarning, match="T3 would need more than 1e.00 atoms") as caught:
+        list(walk_chain(T3(), thinned(), data(), 5))
+    assert len(caught) == 1
 
 
 @pytest.mark.parametrize("sigma", [0.0, 0.05, 0.4, 0.8, 0.97])

@@ -1,6 +1,7 @@
 """Times of rows: numbers, dates or labels, in an order of their own."""
 
 import datetime
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -141,12 +142,19 @@ def _refuse(missing: Array) -> None:
 
 def _in_order(labels: list[str]) -> list[str]:
     """Sort labels that read as numbers or dates; leave others in their order."""
-    for read in (float, lambda label: np.datetime64(label).astype("datetime64[us]").astype(int)):
+    if not all(re.match(r"[-+]?\.?\d", label) for label in labels):  # "now" would be a date
+        return labels
+    for read in (float, _date):
         try:
             return sorted(labels, key=read)
         except ValueError:
             continue
     return labels
+
+
+def _date(label: str) -> int:
+    """Microseconds since 1970 of an ISO date."""
+    return int(np.datetime64(label).astype("datetime64[us]").astype(np.int64))
 
 
 def _shown(values: list[Any]) -> str:

@@ -1,6 +1,8 @@
 """A chain of a dependent mixture: its rows, and where it stands."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -36,14 +38,19 @@ class Data:
     def __len__(self) -> int:
         return len(self.times)
 
+    @cached_property
+    def rows(self) -> Any:
+        """The rows as kernels want them."""
+        return self.family.rows(self.X)
+
     def state(self, labels: Array, K: int) -> State:
         """Return mass and statistics of K clusters of these labels (N,), -1 for none."""
         family = self.family
         tally = Tally.empty(family.n_stats, (), family.layout)
         tally.append(np.arange(K))
-        work, rows = family.workspace(tally, family.columns(tally)), family.rows(self.X)
         if K:
-            add_rows(work, rows, labels, tally.mass_buffer)
+            work = family.workspace(tally, family.columns(tally))
+            add_rows(work, self.rows, labels, tally.mass_buffer)
         return State(tally, family.columns(tally), {})
 
     def counts(self, labels: Array, K: int) -> Array:

@@ -49,7 +49,7 @@ class _Walker:
         """Visit all rows, and leave the chain where they end."""
         data, hybrid = self.data, self.offers.discount < 0
         order, uniforms = rng.permutation(len(data)), rng.random(len(data))
-        rows, at, why = data.family.rows(data.X), 0, dependent.ROOM
+        rows, at, why = data.rows, 0, dependent.ROOM
         statistic_major = data.family.layout is Layout.STATISTIC_MAJOR
         while why != dependent.DONE:
             if why == dependent.ROOM:

@@ -41,7 +41,7 @@ class T4(Threshold):
             raise ValueError(f"most must lie in (0, 2], got {self.most}.")
 
     def _fine(self, measure: Thinned, level: Array) -> Array:
-        """Whether the exponents are small; by Jensen they are those of an unthinned measure."""
+        """Whether the exponents are small: by Jensen at most those of jumps that are always on."""
         load = measure.q @ measure.u
         return measure.a * exponent_below(level, load, measure.sigma) < self.most
 
