@@ -175,7 +175,7 @@ def test_topics_of_new_documents_have_the_posterior_of_the_enumeration(sigma):
         counts, 1 / (2 * beta + counts.sum(axis=0)), np.array([[0.5, 0.3, 0.2]]), 0.8, sigma
     )
     words = corpus(np.array([[2, 1], [0, 3], [0, 0]]), (0, 0, 0))
-    theta = fold_in(model, words, beta, 100_000, 10, np.random.default_rng(0))
+    theta = fold_in(model, words, beta, 100_000, 10, 0)
     np.testing.assert_allclose(theta.sum(axis=1), 1.0, rtol=1e-12)
     np.testing.assert_allclose(theta[2], model.top[0], rtol=1e-12)
     for d, word in enumerate([(0, 0, 1), (1, 1, 1)]):
@@ -190,8 +190,7 @@ def flat_case(prior, fresh, rounds):
         {"jump": np.array([1.0, 2.0, 0.5]), "fresh": np.array(fresh)}, 0.0, 0.0, 0, 0, 0.0,
     )  # fmt: skip
     words = corpus(np.array([[1, 2]]), (0,))
-    rng = np.random.default_rng(0)
-    _, theta = fold_flat(snapshot, prior, words, beta, rounds, 50, rng)
+    _, theta = fold_flat(snapshot, prior, words, beta, rounds, 50, 0)
     p = np.column_stack([(beta + counts) / (2 * beta + counts.sum(axis=0)), [0.5, 0.5]])
     return theta[0], p
 
@@ -224,7 +223,7 @@ def test_documents_with_many_tables_make_room_for_them(monkeypatch):
     monkeypatch.setattr("evermix.topics.evaluation.MOST_TABLES", 1)
     model = Frozen(np.zeros((1, 2)), np.ones(2), np.array([[0.5, 0.5]]), 50.0, 0.5)
     words = corpus(np.array([[30]]), (0,))
-    theta = fold_in(model, words, 1.0, 5, 5, np.random.default_rng(0))
+    theta = fold_in(model, words, 1.0, 5, 5, 0)
     assert theta.sum() == pytest.approx(1.0)
 
 
@@ -237,7 +236,7 @@ def test_perplexity_is_that_of_the_enumeration(monkeypatch):
     first, second = halves(Corpus.of(sparse.csr_matrix(new), np.zeros(2, dtype=int), 1))
     p = np.zeros(len(second))
     for snapshot in topics._run.all_snapshots():
-        model, _ = topics._shares(snapshot, first, np.random.default_rng(0))
+        model, _ = topics._shares(snapshot, first, 0)
         for w, (x, d) in enumerate(zip(second.word, second.document, strict=True)):
             theta = exact_shares(model, first.word[first.document == d], 0.3)
             p[w] += theta @ ((0.3 + model.counts[x]) * model.inverse) / 3

@@ -246,7 +246,10 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """Return counts of words as a CSR matrix with sorted columns."""
         X = host(X) if is_foreign(X) else X
         X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype="numeric")
-        X = sparse.csr_matrix(X, copy=False)
+        return self._checked_counts(sparse.csr_matrix(X, copy=False))
+
+    def _checked_counts(self, X: Array) -> Array:
+        """Return a CSR matrix with sorted columns and whole numbers, or raise ValueError."""
         check_csr(X.data, X.indices, X.indptr, X.shape)
         if not X.has_canonical_format:
             X = X.copy()
@@ -370,10 +373,9 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def transform(self, X: Any, times: Any = None) -> Array:
         """Return the share of each topic in each document, (D, K).
 
-        Topics stay as they are. The same documents get the same answer.
+        Topics stay as they are. A document gets the same answer whatever others are beside it.
         """
-        corpus, rng = self._corpus_of(X, times), np.random.default_rng(0)
-        _, theta = self._shares(self._point(), corpus, rng)
+        _, theta = self._shares(self._point(), self._corpus_of(X, times), seed=0)
         return theta[:, :-1] / theta[:, :-1].sum(axis=1, keepdims=True)
 
     def fit_transform(self, X: Any, times: Any = None, y: Any = None) -> Array:
@@ -389,9 +391,9 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         first, second = halves(self._corpus_of(X, times))
         if not len(second):
             raise ValueError("X holds no words to foretell: give documents that have some.")
-        p, rng, snapshots = np.zeros(len(second)), np.random.default_rng(0), self._snapshots()
-        for snapshot in snapshots:
-            model, theta = self._shares(snapshot, first, rng)
+        p, snapshots = np.zeros(len(second)), self._snapshots()
+        for seed, snapshot in enumerate(snapshots):
+            model, theta = self._shares(snapshot, first, seed)
             add_probabilities(model, second, self._beta, theta, p)
         return float(np.exp(-np.log(p / len(snapshots)).mean()))
 
@@ -402,15 +404,13 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _measure(self) -> Any:
         return self._prior.measure(np.ones(max(len(self._times), 1)))
 
-    def _shares(
-        self, snapshot: Snapshot, corpus: Corpus, rng: np.random.Generator
-    ) -> tuple[Frozen, Array]:
+    def _shares(self, snapshot: Snapshot, corpus: Corpus, seed: int) -> tuple[Frozen, Array]:
         """Return topics as they are, and shares (D, K + 1) of them, and of a new one."""
         if isinstance(self._prior, Flat):
             law = self._prior.prior
-            return fold_flat(snapshot, law, corpus, self._beta, SWEEPS, SKIP, rng)
+            return fold_flat(snapshot, law, corpus, self._beta, SWEEPS, SKIP, seed)
         model = frozen(snapshot, self._measure(), self._beta)
-        return model, fold_in(model, corpus, self._beta, SWEEPS, SKIP, rng)
+        return model, fold_in(model, corpus, self._beta, SWEEPS, SKIP, seed)
 
     def _corpus_of(self, X: Any, times: Any) -> Corpus:
         """Return documents to ask about, validated."""
