@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import evermix as em
+from evermix.io import checkpoint
 
 PRIORS = [em.HDP(), em.HNGG(), em.HSNGG(), em.HMNGG(), em.HMNGP(), em.HTNGG(), em.HTNGP()]
 FLAT = [em.MNGG(), em.TNGG(), em.MNGG(3, sigma=0.0, q=1.0)]
@@ -185,6 +186,30 @@ def test_loaded_models_answer_as_before(fitted, tmp_path):
     np.testing.assert_array_equal(loaded.evolution_, fitted.evolution_)
     assert loaded.get_params().keys() == fitted.get_params().keys()
     assert loaded.prior == em.HMNGG()
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("chain.0.dish", lambda x: x + 1),
+        ("chain.0.opens", lambda x: x[:-1]),
+        ("chain.0.region", lambda x: x - 9),
+        ("chain.0.on", lambda x: x[:1]),
+        ("chain.0.measure.u", lambda x: x[:1]),
+        ("draws.0.0.words", lambda x: x[:1]),
+        ("draws.0.0.counts.indices", lambda x: x + 1000),
+        ("draws.0.0.measure.q", lambda x: -x),
+        ("traces", lambda x: x[..., 1:]),
+    ],
+)
+def test_files_that_were_edited_are_not_loaded(fitted, name, change, tmp_path):
+    path = tmp_path / "topics.evermix"
+    fitted.save(path)
+    arrays, header = checkpoint.read(path)
+    arrays[name] = np.ascontiguousarray(change(arrays[name]))
+    checkpoint.write(path, arrays, header)
+    with pytest.raises(em.CheckpointError, match="not hold a whole"):
+        em.load(path)
 
 
 def test_kept_draws_depend_on_their_number_alone(monkeypatch):

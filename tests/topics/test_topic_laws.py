@@ -206,16 +206,23 @@ def test_weights_of_regions_of_new_documents_have_their_posterior():
     np.testing.assert_allclose(theta, weight @ share / weight.sum(), atol=0.015)
 
 
-def test_topics_that_are_there_for_new_documents_have_their_posterior():
+@pytest.mark.parametrize("law", [0.4, Beta(2.0, 1.0)], ids=["fixed", "learnt"])
+def test_topics_that_are_there_for_new_documents_have_their_posterior(law):
     """Of three topics, all eight sets that may be there are enumerated."""
-    q, total, want = 0.4, 0.0, 0.0
-    theta, p = flat_case(em.TNGG(2, q=q), (0.2, 0.3), 30_000)
+    theta, p = flat_case(em.TNGG(2, q=law), (0.2, 0.3), 30_000)
+    grid, prior = np.array([0.4]), np.ones(1)
+    if isinstance(law, Beta):
+        grid = special.expit(np.linspace(-25.0, 25.0, 201))
+        prior = grid**law.a * (1 - grid) ** law.b
+    q0, q1 = (q[..., None] for q in np.meshgrid(grid, grid))
+    q, total, want = np.stack([q0, q1, q1], axis=-1)[..., 0, :], 0.0, 0.0
     for there in product((0, 1), repeat=3):
         on = np.array(there)
-        share = np.append(on * [1.0, 2.0, 0.5], q * 0.5)
-        share /= share.sum()
-        weight = np.prod(np.where(on, q, 1 - q)) * (share @ p[0]) * (share @ p[1]) ** 2
-        total, want = total + weight, want + weight * share
+        share = np.concatenate([np.ones_like(q0) * on * [1.0, 2.0, 0.5], q0 * 0.2 + q1 * 0.3], -1)
+        share /= share.sum(axis=-1, keepdims=True)
+        weight = np.where(on, q, 1 - q).prod(axis=-1) * np.outer(prior, prior)
+        weight = weight * (share @ p[0]) * (share @ p[1]) ** 2
+        total, want = total + weight.sum(), want + (weight[..., None] * share).sum(axis=(0, 1))
     np.testing.assert_allclose(theta, want / total, atol=0.015)
 
 
