@@ -24,7 +24,16 @@ from evermix.engines import (
     Slice,
     StochasticVB,
 )
-from evermix.estimators import Mixture, PriorScore, load, merge, score_priors, select_prior
+from evermix.estimators import (
+    DependentMixture,
+    Mixture,
+    PriorScore,
+    TopicModel,
+    load,
+    merge,
+    score_priors,
+    select_prior,
+)
 from evermix.families import (
     Bernoulli,
     DiagonalGaussian,
@@ -39,23 +48,49 @@ from evermix.io.checkpoint import CheckpointError
 from evermix.io.chunks import Chunks
 from evermix.model import Model
 from evermix.priors import DP, NGGP, NRM, Beta, Gamma, GeneralizedDirichlet, PitmanYor
+from evermix.topics.hierarchies import HDP, HMNGG, HMNGP, HNGG, HSNGG, HTNGG, HTNGP
+from evermix.topics.samplers import M1, M2, M3, T1, T2, T3, T4, T5
+from evermix.topics.samplers.hierarchy import H1, H2
+from evermix.topics.specs import MNGG, SNGG, TNGG
 
 __version__ = version("evermix")
 
 __all__ = [
+    "H1",
+    "H2",
+    "HDP",
+    "HMNGG",
+    "HMNGP",
+    "HNGG",
+    "HSNGG",
+    "HTNGG",
+    "HTNGP",
+    "TopicModel",
     "ADF",
     "DP",
     "EP",
+    "M1",
+    "M2",
+    "M3",
+    "MNGG",
     "NGGP",
     "NRM",
     "RCRP",
+    "SNGG",
     "SUGS",
+    "T1",
+    "T2",
+    "T3",
+    "T4",
+    "T5",
+    "TNGG",
     "Bernoulli",
     "Beta",
     "CapacityWarning",
     "CheckpointError",
     "Chunks",
     "DPMeans",
+    "DependentMixture",
     "DiagonalGaussian",
     "Exponential",
     "FixedGaussian",

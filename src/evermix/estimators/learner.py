@@ -1,8 +1,8 @@
 """The inside of an estimator: rows in, state on, whatever the engine."""
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -42,7 +42,6 @@ from evermix.state import State
 
 __all__ = ["Learner", "Watch", "watches"]
 
-_FEATURES = ("n_features_in_", "feature_names_in_")
 HISTORY = 10_000  # steps remembered in `history_`, so that endless streams stay bounded
 
 Watch: TypeAlias = Callable[[Any, Info], None]
@@ -186,21 +185,6 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         family = automatic_family(X) if spec is None else spec
         rows = MappedRows(family, X) if mapped and lazy else prepare_rows(family, X)
         return family, rows, prepare_weights(sample_weight, rows)
-
-    @contextmanager
-    def _or_as_before(self) -> Iterator[None]:
-        """Put the features of the old model back where rows turn out to be no good.
-
-        Validation sets them at once, but the model is still the old one.
-        """
-        before = {name: vars(self)[name] for name in _FEATURES if name in vars(self)}
-        try:
-            yield
-        except BaseException:
-            for name in _FEATURES:
-                self.__dict__.pop(name, None)
-            self.__dict__.update(before)
-            raise
 
     def _times(self, times: Any, n: int, first: bool) -> Array | None:
         """Return the times of n rows, that come after those learnt unless they are the first."""

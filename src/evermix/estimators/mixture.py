@@ -16,6 +16,7 @@ from evermix.engines.base import Batch, Engine, Info
 from evermix.engines.rcrp import RCRP
 from evermix.engines.sampler import Sampler
 from evermix.engines.variational import Variational
+from evermix.estimators.features import or_as_before
 from evermix.estimators.fingerprint import same_rows
 from evermix.estimators.lazy import fingerprint
 from evermix.estimators.learner import Learner, Watch, watches
@@ -176,7 +177,7 @@ class Mixture(ClusterMixin, DensityMixin, Learner):  # type: ignore[misc]
             ``info.rows`` is 0); it may save the mixture.
         """
         watching = watches(observers)
-        with self._or_as_before():
+        with or_as_before(self):
             engine = self._engine()
             start = saved_clusters(engine)
             family, X, weights = self._validated(X, sample_weight, True, lazy=not engine.whole)
@@ -234,7 +235,7 @@ class Mixture(ClusterMixin, DensityMixin, Learner):  # type: ignore[misc]
         Parameters are those of :meth:`fit`.
         """
         first = not self.__sklearn_is_fitted__()
-        with self._or_as_before():
+        with or_as_before(self):
             family, X, weights = self._validated(X, sample_weight, reset=first)
             engine, known = self._engine(), None if first else self._model
             forgetting = self._forgetting()

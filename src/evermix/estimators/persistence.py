@@ -1,24 +1,26 @@
 """Saving and loading estimators: specs in the header, everything else as arrays."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from evermix._random import restore
 from evermix._xp import Array
 from evermix.engines import ENGINES
-from evermix.engines.base import Batch, Engine, RowResults
+from evermix.engines.base import Batch, RowResults
 from evermix.engines.ep import EP
 from evermix.engines.memoized import MemoizedVB
+from evermix.estimators import dependent_file, topic_file
+from evermix.estimators.dependent import DependentMixture
 from evermix.estimators.integrity import check_learnt, check_maps, check_waiting
 from evermix.estimators.mixture import Mixture
+from evermix.estimators.packing import built, group, named, packed, plain_json, unpacked
 from evermix.estimators.resolve import check_cap
-from evermix.estimators.rows import check_csr, prepare_rows
+from evermix.estimators.topic_model import TopicModel
 from evermix.families import FAMILIES
-from evermix.families.base import Family
 from evermix.forgetting import Exponential
 from evermix.io import checkpoint
 from evermix.model import Model
@@ -27,10 +29,6 @@ from evermix.priors.base import Prior
 from evermix.state import State
 
 __all__ = ["load", "load_with_extra", "save"]
-
-_CSR = ("data", "indices", "indptr")
-
-Part = TypeVar("Part", Family, Prior, Engine)
 
 
 def save(mix: Mixture, path: str | Path, extra: Mapping[str, Any] | None = None) -> None:
@@ -41,8 +39,8 @@ def save(mix: Mixture, path: str | Path, extra: Mapping[str, Any] | None = None)
     header: dict[str, Any] = {
         "kind": "mixture",
         "params": _params(mix),
-        "family": _named(mix._family),
-        "engine": _named(mix._taught),
+        "family": named(mix._family),
+        "engine": named(mix._taught),
         "n_features_in": mix.n_features_in_,
         "extra": dict(extra or {}),
     }
@@ -57,8 +55,8 @@ def save(mix: Mixture, path: str | Path, extra: Mapping[str, Any] | None = None)
             mix._check_remembered()
         state_arrays, header["state"] = mix._state.to_arrays(copy=False)
         header["model"] = {
-            "family": _named(mix._model.family),
-            "prior": _named(mix._model.prior),
+            "family": named(mix._model.family),
+            "prior": named(mix._model.prior),
             "max_clusters": mix._model.max_clusters,
             "forgetting": _plan(mix._model.forgetting),
         }
@@ -68,20 +66,28 @@ def save(mix: Mixture, path: str | Path, extra: Mapping[str, Any] | None = None)
         arrays |= {f"results.{name}": np.asarray(values) for name, values in last}
         arrays |= {f"label_maps.{i}": names for i, names in enumerate(mix._label_maps)}
         if mix._batch is not None:
-            arrays |= _packed(mix._batch)
-    checkpoint.write(path, arrays, _plain(header))
+            arrays |= packed(mix._batch)
+    checkpoint.write(path, arrays, plain_json(header))
 
 
-def load(path: str | Path, custom: Iterable[type[Prior]] = ()) -> Mixture:
-    """Restore a mixture from a file written by :meth:`Mixture.save`.
+def load(
+    path: str | Path, custom: Iterable[type[Prior]] = ()
+) -> Mixture | DependentMixture | TopicModel:
+    """Restore an estimator from a file that its ``save`` wrote.
 
     Parameters
     ----------
     path : path-like
     custom : iterable of Prior classes
-        Your own priors, if the saved mixture uses one.
+        Your own priors, if a saved mixture uses one.
     """
-    return load_with_extra(path, custom)[0]
+    own = _own_priors(custom)
+    arrays, header = checkpoint.read(path)
+    for file in (dependent_file, topic_file):
+        if header.get("kind") == file.KIND:
+            with _whole(path):
+                return file.restored(arrays, header)
+    return _mixture(path, arrays, header, own)[0]
 
 
 def load_with_extra(
@@ -89,11 +95,26 @@ def load_with_extra(
 ) -> tuple[Mixture, dict[str, Any]]:
     """Restore a mixture, and the ``extra`` entries that were saved beside it."""
     own = _own_priors(custom)
-    arrays, header = checkpoint.read(path)
+    return _mixture(path, *checkpoint.read(path), own)
+
+
+def _mixture(
+    path: str | Path,
+    arrays: Mapping[str, Array],
+    header: Mapping[str, Any],
+    own: Mapping[str, type[Prior]],
+) -> tuple[Mixture, dict[str, Any]]:
     if header.get("kind") != "mixture":
         raise checkpoint.CheckpointError(f"{path} holds a {header.get('kind')}, not a mixture.")
-    try:
+    with _whole(path):
         return _restored(arrays, header, own), dict(header["extra"])
+
+
+@contextmanager
+def _whole(path: str | Path) -> Iterator[None]:
+    """Say that a file is not whole where what it holds does not fit together."""
+    try:
+        yield
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise checkpoint.CheckpointError(
             f"{path} does not hold a whole mixture ({type(error).__name__}: {error}). It was "
@@ -117,16 +138,16 @@ def _restored(
     priors = {**PRIORS, **own}
     params = header["params"]
     mix = Mixture(
-        family="auto" if params["family"] is None else _built(params["family"], FAMILIES),
-        prior=None if params["prior"] is None else _built(params["prior"], priors),
-        engine=None if params["engine"] is None else _built(params["engine"], ENGINES),
+        family="auto" if params["family"] is None else built(params["family"], FAMILIES),
+        prior=None if params["prior"] is None else built(params["prior"], priors),
+        engine=None if params["engine"] is None else built(params["engine"], ENGINES),
         forgetting=_plan_of(params.get("forgetting")),
         max_clusters=params["max_clusters"],
         random_state=params["random_state"],
     )
-    mix._begin(_built(header["family"], FAMILIES))
+    mix._begin(built(header["family"], FAMILIES))
     if "engine" in header:  # else it was not set anew since the model was taught
-        mix._taught = _built(header["engine"], ENGINES)
+        mix._taught = built(header["engine"], ENGINES)
     mix._timed = header.get("timed")
     mix.n_features_in_ = header["n_features_in"]
     if "feature_names_in" in header:
@@ -134,25 +155,25 @@ def _restored(
     if "model" in header:
         saved = header["model"]
         mix._model = Model(
-            _built(saved["family"], FAMILIES),
-            _built(saved["prior"], priors),
+            built(saved["family"], FAMILIES),
+            built(saved["prior"], priors),
             saved["max_clusters"],
             _plan_of(saved.get("forgetting")),  # files before format 4 forget nothing
         )
         mix._rng = restore(header["rng"])
-        learnt = _group(arrays, "state.")
+        learnt = group(arrays, "state.")
         if header["format"] < 4:  # which knew no times
             learnt["lineage.last"] = np.empty(0)
         mix._state = State.from_arrays(learnt, header["state"])
         if header["format"] < 3 and isinstance(mix._taught, EP | MemoizedVB):
             mix._state.latents["stride"] = np.ones(1, dtype=np.int64)  # there was no other
-        mix._results = RowResults(**_group(arrays, "results."))
-        maps = _group(arrays, "label_maps.")
+        mix._results = RowResults(**group(arrays, "results."))
+        maps = group(arrays, "label_maps.")
         mix._label_maps = [maps[str(i)] for i in range(len(maps))]
         # Files of format 1 hold models that were taught in one pass.
         mix._rows_seen = header["fit"]["rows"] if "fit" in header else None
         if mix._taught.whole:
-            mix._batch = _unpacked(arrays, mix._model.family, mix.n_features_in_)
+            mix._batch = unpacked(arrays, mix._model.family, mix.n_features_in_)
             if mix._batch.weights.shape != mix._results.labels.shape:
                 raise ValueError("there are not as many rows and weights as labels.")
         check_cap(mix.max_clusters)
@@ -170,9 +191,9 @@ def _restored(
 def _params(mix: Mixture) -> dict[str, Any]:
     seed = mix.random_state
     return {
-        "family": None if isinstance(mix.family, str) else _named(mix.family),
-        "prior": None if mix.prior is None else _named(mix.prior),
-        "engine": None if mix.engine is None else _named(mix.engine),
+        "family": None if isinstance(mix.family, str) else named(mix.family),
+        "prior": None if mix.prior is None else named(mix.prior),
+        "engine": None if mix.engine is None else named(mix.engine),
         "forgetting": _plan(mix.forgetting),
         "max_clusters": mix.max_clusters,
         # A generator object cannot be a parameter of a plain file; its state is saved with the rng.
@@ -186,37 +207,6 @@ def _plan(forgetting: Exponential | None) -> dict[str, Any] | None:
 
 def _plan_of(spec: dict[str, Any] | None) -> Exponential | None:
     return None if spec is None else Exponential.from_spec(spec)
-
-
-def _plain(value: Any) -> Any:
-    """Return numbers and arrays of numpy, anywhere in a header, as what JSON can say."""
-    if isinstance(value, Mapping):
-        return {name: _plain(part) for name, part in value.items()}
-    return value.tolist() if isinstance(value, np.generic | np.ndarray) else value
-
-
-def _named(part: Family | Prior | Engine) -> dict[str, Any]:
-    cls, spec = type(part), part.to_spec()
-    lost = set(vars(part)) - set(spec)
-    if lost and cls.to_spec is Prior.to_spec and "__dataclass_fields__" not in vars(cls):
-        raise TypeError(
-            f"a file would lose {', '.join(sorted(lost))} of {cls.__name__}, which is no "
-            "dataclass. Decorate it with @dataclass(frozen=True), or give it to_spec and from_spec."
-        )
-    return {"name": cls.__name__, "spec": spec}
-
-
-def _built(saved: dict[str, Any], classes: Mapping[str, type[Part]]) -> Part:
-    if saved["name"] not in classes:
-        raise checkpoint.CheckpointError(
-            f"the file uses {saved['name']}, which is not part of evermix. "
-            f"If it is your own prior, pass it: em.load(path, custom=[{saved['name']}])."
-        )
-    return classes[saved["name"]].from_spec(saved["spec"])
-
-
-def _group(arrays: Mapping[str, Array], prefix: str) -> dict[str, Array]:
-    return {k[len(prefix) :]: v for k, v in arrays.items() if k.startswith(prefix)}
 
 
 def _put_waiting(waiting: list[Batch], arrays: dict[str, Array]) -> None:
@@ -239,27 +229,3 @@ def _get_waiting(arrays: Mapping[str, Array]) -> list[Batch]:
         return batches
     stamps = np.split(arrays["waiting.times"], cuts)
     return [batch._replace(times=t) for batch, t in zip(batches, stamps, strict=True)]
-
-
-def _packed(batch: Batch) -> dict[str, Array]:
-    """Return all rows of a fit as named arrays."""
-    arrays = {"rows.weights": batch.weights}
-    if not sparse.issparse(batch.X):
-        return arrays | {"rows.X": batch.X}
-    return arrays | {f"rows.{name}": getattr(batch.X, name) for name in _CSR}
-
-
-def _unpacked(arrays: Mapping[str, Array], family: Family, n_features: int) -> Batch:
-    """Return the rows that :func:`_packed` described, if they are whole."""
-    weights = arrays["rows.weights"]
-    if "rows.X" in arrays:
-        X = np.ascontiguousarray(arrays["rows.X"])
-        check_waiting([Batch(X, weights)], n_features)
-    else:
-        data, indices, indptr = (arrays[f"rows.{name}"] for name in _CSR)
-        shape = len(weights), n_features
-        check_csr(data, indices, indptr, shape)
-        X = sparse.csr_matrix((data, indices, indptr), shape=shape)  # type: ignore[assignment]
-        if not np.all(np.isfinite(data)):
-            raise ValueError("the rows hold values that are no numbers.")
-    return Batch(prepare_rows(family, X), weights)

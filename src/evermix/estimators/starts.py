@@ -49,7 +49,7 @@ class Clusters(NamedTuple):
 
 def saved_clusters(engine: Engine) -> Clusters | None:
     """Return the clusters that an engine shall start from, or None if it finds them itself."""
-    from evermix.estimators.persistence import load  # which knows estimators
+    from evermix.estimators.persistence import load_with_extra  # which knows estimators
 
     if not isinstance(engine, Variational) or engine.start in STARTS:
         return None
@@ -58,7 +58,7 @@ def saved_clusters(engine: Engine) -> Clusters | None:
         raise ValueError(
             f"start must be {names} or the path of a saved model, got {engine.start!r}."
         )
-    mix = load(engine.start)
+    mix, _ = load_with_extra(engine.start)
     tally = mix.tally_
     order = np.argsort(-tally.mass, kind="stable")
     return Clusters(engine.start, mix.model_.family, tally.mass[order], tally.stats[order])

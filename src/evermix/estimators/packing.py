@@ -1,0 +1,91 @@
+"""How the parts of an estimator go into a file: specs as names and numbers, rows as arrays."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from scipy import sparse
+
+from evermix._xp import Array
+from evermix.engines.base import Batch
+from evermix.estimators.integrity import check_waiting
+from evermix.estimators.rows import check_csr, prepare_rows
+from evermix.families.base import Family
+from evermix.io import checkpoint
+from evermix.priors.base import Prior
+
+__all__ = ["built", "group", "named", "packed", "plain_json", "unpacked"]
+
+_CSR = ("data", "indices", "indptr")
+
+
+class Spec(Protocol):
+    """What can be told as plain data, and made of them."""
+
+    def to_spec(self) -> dict[str, Any]:
+        """Return the settings as a JSON-ready dict."""
+
+    @classmethod
+    def from_spec(cls, spec: dict[str, Any]) -> Any:
+        """Return what :meth:`to_spec` described."""
+
+
+Part = TypeVar("Part", bound=Spec)
+
+
+def plain_json(value: Any) -> Any:
+    """Return numbers and arrays of numpy, anywhere in a header, as what JSON can say."""
+    if isinstance(value, Mapping):
+        return {name: plain_json(part) for name, part in value.items()}
+    return value.tolist() if isinstance(value, np.generic | np.ndarray) else value
+
+
+def named(part: Spec) -> dict[str, Any]:
+    """Return a part as its name and its settings."""
+    cls, spec = type(part), part.to_spec()
+    lost = set(vars(part)) - set(spec)
+    if lost and cls.to_spec is Prior.to_spec and "__dataclass_fields__" not in vars(cls):
+        raise TypeError(
+            f"a file would lose {', '.join(sorted(lost))} of {cls.__name__}, which is no "
+            "dataclass. Decorate it with @dataclass(frozen=True), or give it to_spec and from_spec."
+        )
+    return {"name": cls.__name__, "spec": spec}
+
+
+def built(saved: dict[str, Any], classes: Mapping[str, type[Part]]) -> Part:
+    """Return the part that :func:`named` described, of one of these classes."""
+    if saved["name"] not in classes:
+        raise checkpoint.CheckpointError(
+            f"the file uses {saved['name']}, which is not part of evermix. "
+            f"If it is your own prior, pass it: em.load(path, custom=[{saved['name']}])."
+        )
+    return classes[saved["name"]].from_spec(saved["spec"])
+
+
+def group(arrays: Mapping[str, Array], prefix: str) -> dict[str, Array]:
+    """Return the arrays whose names begin with a prefix, without it."""
+    return {k[len(prefix) :]: v for k, v in arrays.items() if k.startswith(prefix)}
+
+
+def packed(batch: Batch) -> dict[str, Array]:
+    """Return all rows of a fit as named arrays."""
+    arrays = {"rows.weights": batch.weights}
+    if not sparse.issparse(batch.X):
+        return arrays | {"rows.X": batch.X}
+    return arrays | {f"rows.{name}": getattr(batch.X, name) for name in _CSR}
+
+
+def unpacked(arrays: Mapping[str, Array], family: Family, n_features: int) -> Batch:
+    """Return the rows that :func:`packed` described, if they are whole."""
+    weights = arrays["rows.weights"]
+    if "rows.X" in arrays:
+        X = np.ascontiguousarray(arrays["rows.X"])
+        check_waiting([Batch(X, weights)], n_features)
+    else:
+        data, indices, indptr = (arrays[f"rows.{name}"] for name in _CSR)
+        shape = len(weights), n_features
+        check_csr(data, indices, indptr, shape)
+        X = sparse.csr_matrix((data, indices, indptr), shape=shape)  # type: ignore[assignment]
+        if not np.all(np.isfinite(data)):
+            raise ValueError("the rows hold values that are no numbers.")
+    return Batch(prepare_rows(family, X), weights)

@@ -1,0 +1,162 @@
+"""Times of rows: numbers, dates or labels, in an order of their own."""
+
+import datetime
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from evermix._xp import Array
+
+__all__ = ["Times"]
+
+SHOWN = 5  # times that a message names
+
+
+class Times:
+    """The times of a fit, in order.
+
+    Numbers and dates are sorted, and so are labels that read as numbers or as ISO dates. Categories
+    (of pandas) and other labels keep their own order: that of the categories, or of appearance.
+
+    Parameters
+    ----------
+    values : list
+        The times, each once: numbers, strings, or dates as strings (ISO).
+
+    Examples
+    --------
+    >>> times, codes = Times.read(["spring", "summer", "spring", "autumn"], 4)
+    >>> times.values
+    ['spring', 'summer', 'autumn']
+    >>> codes
+    array([0, 1, 0, 2])
+    """
+
+    def __init__(self, values: Sequence[Any]) -> None:
+        self.values = list(values)
+        self._code = {value: code for code, value in enumerate(self.values)}
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def array(self) -> Array:
+        """The times as an array (T,): dates as datetime64 where all are."""
+        if self.values and all(isinstance(value, datetime.date) for value in self.values):
+            return np.array(self.values, dtype="datetime64[us]")
+        return np.array(self.values)
+
+    @classmethod
+    def read(cls, times: Any, n: int) -> tuple["Times", Array]:
+        """Return the times that n rows have, and the code 0..T-1 of each row's, (n,)."""
+        given = _plain(times, n)
+        categories = getattr(getattr(times, "dtype", None), "categories", None)  # of pandas
+        if categories is not None:
+            used = set(given)
+            values = [value for value in np.asarray(categories).tolist() if value in used]
+        elif isinstance(given[0], str):
+            values = _in_order(list(dict.fromkeys(given)))
+        else:
+            values = sorted(set(given))
+        known = cls(values)
+        return known, known.codes(times, n)
+
+    def codes(self, times: Any, n: int) -> Array:
+        """Return the code (n,) of the time of each of n rows, or say which is not known."""
+        given = _plain(times, n)
+        unknown = list(dict.fromkeys(t for t in given if t not in self._code))
+        if unknown:
+            raise ValueError(
+                f"there were no rows at the time {_shown(unknown)} in the fit, so nothing is known "
+                f"of it. Times of the fit: {_shown(self.values)}."
+            )
+        return np.array([self._code[t] for t in given], dtype=np.int64)
+
+    def to_spec(self) -> dict[str, Any]:
+        """Return the times as a JSON-ready dict."""
+        dates = [isinstance(value, datetime.date) for value in self.values]
+        if any(dates):
+            return {"kind": "dates", "values": [value.isoformat() for value in self.values]}
+        return {"kind": "plain", "values": self.values}
+
+    @classmethod
+    def from_spec(cls, spec: dict[str, Any]) -> "Times":
+        """Return the times that :meth:`to_spec` described."""
+        if spec["kind"] == "dates":
+            return cls([datetime.datetime.fromisoformat(value) for value in spec["values"]])
+        return cls(spec["values"])
+
+
+def _plain(times: Any, n: int) -> list[Any]:
+    """Return n times as numbers, dates or strings, or raise ValueError or TypeError."""
+    if times is None:
+        raise ValueError(
+            "times are missing: give one number, date or label for each row, such as "
+            "fit(X, times=years)."
+        )
+    array = np.asarray(times)
+    if array.shape != (n,):
+        raise ValueError(f"times must have one entry per row, ({n},), got shape {array.shape}.")
+    if array.dtype.kind == "M":
+        _refuse(np.isnat(array))
+        return array.astype("datetime64[us]").tolist()
+    if array.dtype.kind in "biuf":
+        _refuse(~np.isfinite(array))
+        return array.tolist()
+    if array.dtype.kind == "U":
+        return array.tolist()
+    if array.dtype.kind == "O":
+        return _of_objects(array.tolist())
+    raise TypeError(f"times must be numbers, dates or labels, got the type {array.dtype}.")
+
+
+def _of_objects(values: list[Any]) -> list[Any]:
+    _refuse(np.array([value is None or value != value for value in values], dtype=bool))
+    if all(isinstance(value, str) for value in values):
+        return values
+    if all(isinstance(value, datetime.date) for value in values):
+        return np.array([_naive(value) for value in values], dtype="datetime64[us]").tolist()
+    if all(isinstance(value, int | float | np.number) for value in values):
+        return _plain(np.array(values, dtype=np.float64), len(values))
+    kinds = ", ".join(sorted({type(value).__name__ for value in values}))
+    raise TypeError(f"times must be all numbers, all dates or all labels, got {kinds}.")
+
+
+def _naive(date: datetime.date) -> datetime.date:
+    """Return a date without a time zone, in UTC if it had one."""
+    if isinstance(date, datetime.datetime) and date.tzinfo is not None:
+        return date.astimezone(datetime.UTC).replace(tzinfo=None)
+    return date
+
+
+def _refuse(missing: Array) -> None:
+    if np.any(missing):
+        row = int(np.flatnonzero(missing)[0])
+        raise ValueError(
+            f"times has a missing or infinite value in row {row}. Every row needs a time: leave "
+            "out rows without one."
+        )
+
+
+def _in_order(labels: list[str]) -> list[str]:
+    """Sort labels that read as numbers or dates; leave others in their order."""
+    if not all(re.match(r"[-+]?\.?\d", label) for label in labels):  # "now" would be a date
+        return labels
+    for read in (float, _date):
+        try:
+            return sorted(labels, key=read)
+        except ValueError:
+            continue
+    return labels
+
+
+def _date(label: str) -> int:
+    """Microseconds since 1970 of an ISO date."""
+    return int(np.datetime64(label).astype("datetime64[us]").astype(np.int64))
+
+
+def _shown(values: list[Any]) -> str:
+    shown = ", ".join(str(value) for value in values[:SHOWN])
+    return f"{shown}, ... ({len(values)} of them)" if len(values) > SHOWN else shown

@@ -1,0 +1,244 @@
+r"""Words of hierarchical topic models choose dishes; of tables, only their number is kept.
+
+A document with n words of a dish at t tables has an indicator for t of these words, as if each had
+opened a table. Given t, all choices of t words are alike, and the seatings are summed up in
+generalised Stirling numbers, so that a word needs no seat [chen2011]_.
+
+References
+----------
+.. [chen2011] C. Chen, L. Du and W. Buntine. Sampling table configurations for the hierarchical
+   Poisson-Dirichlet process. ECML PKDD, 2011.
+"""
+
+from typing import Any, NamedTuple
+
+from evermix._xp import Array
+from evermix.kernels.base import kernel
+from evermix.kernels.menu import (
+    BORN,
+    DONE,
+    MORE_DISHES,
+    MORE_TABLES,
+    Menu,
+    Novelties,
+    Words,
+    fresh_slot,
+    give_back,
+    popularity,
+)
+
+__all__ = ["CHUNK", "Card", "count_portions", "indicator_pass"]
+
+CHUNK = 16  # dishes that are weighed together; capacities are multiples of it
+
+
+class Card(NamedTuple):
+    """Where the words of documents are, and scratch for one document.   # INOUT."""
+
+    dish: Array  # (N,) int32 slot of each word, -1 for none yet
+    opens: Array  # (N,) bool, the indicators
+    n: Array  # (C,) int64 words of the document
+    t: Array  # (C,) int64 tables of the document
+    old: Array  # (C,) weight of joining a table, over beta + count
+    top: Array  # (C,) weight of opening one, over beta + count
+    chunk: Array  # (C / CHUNK,) sums of weights
+
+
+class Seats(NamedTuple):
+    """The law of a document's tables.   # IN."""
+
+    ratios: Array  # (n_max + 1, t_max + 1, 2), see seat_ratios
+    join: float  # 1 / (1 + u_d)
+    open: float  # a (1 + u_d)^(sigma - 1)
+
+
+@kernel
+def _refresh(words: Words, menu: Menu, card: Card, seats: Seats, t: int, k: int) -> None:
+    """Compute what the choice of dish k is worth in this document."""
+    inverse = 1.0 / (words.size * words.beta + menu.totals[k])
+    ratios = seats.ratios[card.n[k], card.t[k]]
+    card.old[k] = seats.join * inverse * ratios[0]
+    card.top[k] = seats.open * inverse * ratios[1] * popularity(menu, t, k)
+
+
+@kernel
+def _enter(words: Words, menu: Menu, card: Card, seats: Seats, d: int, K: int) -> int:
+    """Count the words and tables of document d; return the largest number of tables of a dish."""
+    card.n[:K] = 0
+    card.t[:K] = 0
+    for w in range(words.start[d], words.start[d + 1]):
+        k = card.dish[w]
+        if k >= 0:
+            card.n[k] += 1
+            card.t[k] += card.opens[w]
+    most = 0
+    for k in range(K):
+        most = max(most, card.t[k])
+    if most < seats.ratios.shape[1]:
+        for k in range(K):
+            _refresh(words, menu, card, seats, words.time[d], k)
+    return most
+
+
+@kernel
+def _leave(words: Words, card: Card, d: int) -> None:
+    """Set indicators of document d to its numbers of tables."""
+    for w in range(words.start[d], words.start[d + 1]):
+        k = card.dish[w]
+        if k >= 0:
+            card.opens[w] = card.t[k] > 0
+            card.t[k] -= 1
+
+
+@kernel
+def _weight(counts: Array, beta: float, scale: float, card: Card, k: int) -> float:
+    return (beta + counts[k]) * (card.old[k] + scale * card.top[k])
+
+
+@kernel
+def _weigh(counts: Array, beta: float, scale: float, card: Card, K: int) -> float:
+    """Return the sum of the weights of all dishes for a word; write those of chunks.
+
+    Loops of fixed length that write nothing use vector units, and chunks make the search short.
+    """
+    total = 0.0
+    for c in range((K + CHUNK - 1) // CHUNK):
+        part = 0.0
+        for i in range(CHUNK):
+            part += _weight(counts, beta, scale, card, c * CHUNK + i)
+        card.chunk[c] = part
+        total += part
+    return total
+
+
+@kernel
+def _search(
+    counts: Array, beta: float, scale: float, card: Card, K: int, target: float
+) -> tuple[int, float]:
+    """Return the first dish whose weights up to it exceed the target, and what is left of that."""
+    c, last = 0, (K + CHUNK - 1) // CHUNK
+    while c < last and target >= card.chunk[c]:
+        target -= card.chunk[c]
+        c += 1
+    k = c * CHUNK
+    while k < K:
+        weight = _weight(counts, beta, scale, card, k)
+        if target < weight:
+            return k, target
+        target -= weight
+        k += 1
+    return K, target
+
+
+@kernel
+def indicator_pass(
+    words: Words,
+    novelties: Novelties,
+    menu: Menu,
+    card: Card,
+    ratios: Array,  # IN (n_max + 1, t_max + 1, 2)
+    u: Array,  # IN (D,)
+    a: float,
+    sigma: float,
+    d: int,
+    w: int,
+    K: int,
+    n_holes: int,
+    rng: Any,
+) -> tuple[int, int, int, int, int]:
+    """Let words choose dishes, from word w of document d on.
+
+    Returns
+    -------
+    d, w, K, n_holes, why : int
+        Where to go on; DONE, or why the loop stopped: there is no slot for another dish, a document
+        has more tables of a dish than ``ratios`` knows, or the last word has brought a dish that
+        needs a jump, at ``card.dish[w - 1]``.
+    """
+    why = DONE
+    capacity, t_max = menu.totals.size, ratios.shape[1] - 1
+    while d < words.time.size:
+        t = words.time[d]
+        seats = Seats(ratios, 1.0 / (1.0 + u[d]), a * (1.0 + u[d]) ** (sigma - 1.0))
+        if _enter(words, menu, card, seats, d, K) > t_max:
+            return d, w, K, n_holes, MORE_TABLES
+        while w < words.start[d + 1] and why == DONE:
+            if K == capacity and n_holes == 0:
+                why = MORE_DISHES
+                break
+            x, k = words.word[w], card.dish[w]
+            if k >= 0:
+                opened = rng.random() * card.n[k] < card.t[k]
+                if opened and card.t[k] == 1 and card.n[k] > 1:
+                    w += 1  # it cannot go: others of its dish sit at the only table
+                    continue
+                menu.counts[x, k] -= 1
+                menu.totals[k] -= 1
+                card.n[k] -= 1
+                if opened:
+                    card.t[k] -= 1
+                    n_holes = give_back(menu, t, k, n_holes)
+                _refresh(words, menu, card, seats, t, k)
+
+            scale = 1.0 / max(menu.open[t], 1)
+            total = _weigh(menu.counts[x], words.beta, scale, card, K)
+            novel = scale * seats.open * novelties.total[t] / words.size
+            target = rng.random() * (total + novel)
+            k, target = _search(menu.counts[x], words.beta, scale, card, K, target)
+            while k == K and novel == 0.0 or 0 < k < K and card.top[k] == 0.0 == card.old[k]:
+                k -= 1  # rounding ran over the last one that has weight
+            opened = True
+            if k < K:
+                opened = target >= (words.beta + menu.counts[x, k]) * card.old[k]
+            else:
+                target *= novelties.total[t] / novel
+                k, K, n_holes = fresh_slot(menu, novelties, t, target, K, n_holes)
+                card.n[k] = card.t[k] = 0
+                if menu.discount < 0.0:
+                    why = BORN
+            card.dish[w] = k
+            menu.counts[x, k] += 1
+            menu.totals[k] += 1
+            card.n[k] += 1
+            w += 1
+            if opened:
+                card.t[k] += 1
+                menu.tables[k] += 1
+                menu.open[t] += 1
+                if card.t[k] > t_max:
+                    why = MORE_TABLES
+                    break
+            _refresh(words, menu, card, seats, t, k)
+        _leave(words, card, d)
+        if why != DONE:
+            return d, w, K, n_holes, why
+        d += 1
+    return d, w, K, n_holes, why
+
+
+@kernel
+def count_portions(
+    words: Words,
+    dish: Array,  # IN (N,) int32
+    opens: Array,  # IN (N,) bool
+    n: Array,  # scratch (K,) int64, zeros
+    t: Array,  # scratch (K,) int64, zeros
+    out: Array,  # OUT (n_max + 1, t_max + 1) int64, zeros
+) -> int:
+    """Count how often documents have n words of a dish at t tables; return the largest t.
+
+    Where that is beyond ``out``, its values mean nothing.
+    """
+    most = 0
+    for d in range(words.time.size):
+        for w in range(words.start[d], words.start[d + 1]):
+            n[dish[w]] += 1
+            t[dish[w]] += opens[w]
+        for w in range(words.start[d], words.start[d + 1]):
+            k = dish[w]
+            if n[k] > 0:
+                most = max(most, t[k])
+                if t[k] < out.shape[1]:
+                    out[n[k], t[k]] += 1
+            n[k] = t[k] = 0
+    return most

@@ -1,0 +1,138 @@
+r"""What word loops of topic models share: words in documents, and the menu of dishes.
+
+A dish is a topic. Documents order it at tables, and the weight of a dish for one more table of time
+t is :math:`\mathrm{share}_{tk} (m_k - \mathrm{discount})`, where m counts tables; or the share
+itself, where dishes have jumps and the discount is negative. Shares hold the factor u_t. For what
+one more table at time t does to :math:`u_t^{N_t - 1} / \Gamma(N_t)` they are divided by the number
+of tables there: by one if there is none, since then all choices open one and the factor cancels.
+"""
+
+from typing import NamedTuple
+
+from evermix._xp import Array
+from evermix.kernels.base import kernel
+
+__all__ = [
+    "BORN",
+    "DONE",
+    "MORE_DISHES",
+    "MORE_TABLES",
+    "Menu",
+    "Novelties",
+    "Words",
+    "count_tables",
+    "count_words",
+    "fresh_slot",
+    "give_back",
+    "popularity",
+]
+
+DONE, MORE_DISHES, BORN, MORE_TABLES = 0, 1, 2, 3
+
+
+class Words(NamedTuple):
+    """A corpus.   # IN."""
+
+    word: Array  # (N,) int32, those of a document together and ascending
+    start: Array  # (D + 1,) int64, where documents begin
+    time: Array  # (D,) int64
+    size: int  # of the vocabulary
+    beta: float  # of the Dirichlet law of topics
+
+
+class Novelties(NamedTuple):
+    """New dishes.   # IN."""
+
+    new: Array  # (T, Q) weight of a new dish of each kind
+    total: Array  # (T,) their sum
+    share: Array  # (T, Q) share of a newborn dish, where jumps are integrated out
+
+
+class Menu(NamedTuple):
+    """Dishes; empty slots have no tables.   # INOUT."""
+
+    counts: Array  # (V, C) float32, or float64 for more than 2^24 words: words of each dish
+    totals: Array  # (C,) int64, their sums
+    tables: Array  # (C,) int64
+    share: Array  # (T, C)
+    kind: Array  # (C,) int64
+    holes: Array  # (C,) int64, a stack of empty slots among 0..K-1
+    open: Array  # (T,) int64, tables of each time
+    discount: float
+
+
+@kernel
+def popularity(menu: Menu, t: int, k: int) -> float:
+    """Weight of dish k for one more table of time t, but for the number of its tables."""
+    m = menu.tables[k]
+    if m == 0:
+        return 0.0
+    return menu.share[t, k] if menu.discount < 0.0 else menu.share[t, k] * (m - menu.discount)
+
+
+@kernel
+def give_back(menu: Menu, t: int, k: int, n_holes: int) -> int:
+    """Close a table of dish k at time t, and return how many empty slots there are."""
+    menu.open[t] -= 1
+    menu.tables[k] -= 1
+    if menu.tables[k] == 0:
+        menu.holes[n_holes] = k
+        n_holes += 1
+    return n_holes
+
+
+@kernel
+def fresh_slot(
+    menu: Menu, novelties: Novelties, t: int, target: float, K: int, n_holes: int
+) -> tuple[int, int, int]:
+    """Put a new dish on the menu; return its slot, K and the number of empty slots.
+
+    Parameters
+    ----------
+    target : float
+        A uniform number below the sum of the weights of all kinds, which chooses one.
+    """
+    kind = 0
+    while kind < novelties.new.shape[1] - 1 and target >= novelties.new[t, kind]:
+        target -= novelties.new[t, kind]
+        kind += 1
+    while kind > 0 and novelties.new[t, kind] == 0.0:
+        kind -= 1
+    if n_holes > 0:
+        n_holes -= 1
+        k = menu.holes[n_holes]
+    else:
+        k = K
+        K += 1
+    menu.kind[k] = kind
+    for s in range(menu.share.shape[0]):
+        menu.share[s, k] = novelties.share[s, kind]
+    return k, K, n_holes
+
+
+@kernel
+def count_tables(
+    words: Words,
+    dish: Array,  # IN (N,) int32
+    opens: Array,  # IN (N,) bool
+    by_time: Array,  # OUT (T, K) int64, zeros
+    by_document: Array,  # OUT (D,) int64, zeros
+) -> None:
+    """Count the tables of each dish at each time, and of each document."""
+    for d in range(words.time.size):
+        t = words.time[d]
+        for w in range(words.start[d], words.start[d + 1]):
+            if opens[w]:
+                by_time[t, dish[w]] += 1
+                by_document[d] += 1
+
+
+@kernel
+def count_words(
+    words: Words,
+    dish: Array,  # IN (N,) int32
+    out: Array,  # OUT (V, C), zeros
+) -> None:
+    """Count the words of each dish."""
+    for w in range(dish.size):
+        out[words.word[w], dish[w]] += 1

@@ -1,0 +1,1 @@
+"""Measures that change over time: dependent mixtures and topic models."""

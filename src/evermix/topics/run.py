@@ -1,0 +1,115 @@
+"""Chains of a topic model, and what was kept of them."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from evermix._xp import Array
+from evermix.topics.corpus import Corpus
+from evermix.topics.franchise import Franchise
+from evermix.topics.samplers.hierarchy import WordSampler
+from evermix.topics.seating import Unseated
+from evermix.topics.snapshots import Snapshot
+
+__all__ = ["Run"]
+
+FEWEST, MOST = 20, 40  # snapshots of each chain that are kept
+
+
+@dataclass
+class Run:
+    """Several chains that are swept together.
+
+    Attributes
+    ----------
+    sampler : WordSampler
+    chains : list of Franchise
+    rngs : list of Generator
+        One for each chain.
+    sweeps : int
+        Sweeps that were made.
+    names : list of str
+        Of the numbers that are traced.
+    rows : list of lists of arrays (P,)
+        For each chain, the traced numbers of each draw.
+    snapshots : list of lists of Snapshot
+        For each chain, draws evenly spaced.
+    spacing : int
+        Draws from one snapshot to the next. It doubles when there are too many, so that what is
+        kept depends only on the number of draws.
+    """
+
+    sampler: WordSampler
+    chains: list[Franchise]
+    rngs: list[np.random.Generator]
+    sweeps: int = 0
+    names: list[str] = field(default_factory=list)
+    rows: list[list[Array]] = field(default_factory=list)
+    snapshots: list[list[Snapshot]] = field(default_factory=list)
+    spacing: int = 1
+
+    def sweep(self, corpus: Corpus, keep: bool) -> None:
+        """Sweep over all chains once, and keep draws of them."""
+        if len(self.chains) == 1:
+            self.sampler.sweep(corpus, self.chains[0], self.rngs[0])
+        else:
+            with ThreadPoolExecutor(len(self.chains)) as pool:
+                n = len(self.chains)
+                list(pool.map(self.sampler.sweep, [corpus] * n, self.chains, self.rngs))
+        self.sweeps += 1
+        if keep:
+            self._keep(corpus)
+
+    @property
+    def n_draws(self) -> int:
+        """Number of draws of each chain."""
+        return len(self.rows[0]) if self.rows else 0
+
+    def _keep(self, corpus: Corpus) -> None:
+        draw, n = self.n_draws, len(self.chains)
+        self.rows = self.rows or [[] for _ in range(n)]
+        self.snapshots = self.snapshots or [[] for _ in range(n)]
+        for i, chain in enumerate(self.chains):
+            numbers = _numbers(chain, corpus)
+            self.names = self.names or list(numbers)
+            self.rows[i].append(np.array(list(numbers.values())))
+            if draw % self.spacing == 0:
+                log_joint = numbers["log_joint"]
+                self.snapshots[i].append(Snapshot.of(chain, corpus, i, draw, log_joint))
+        if len(self.snapshots[0]) >= MOST:
+            self.spacing *= 2
+            self.snapshots = [kept[::2] for kept in self.snapshots]
+
+    def all_snapshots(self) -> list[Snapshot]:
+        """Snapshots of all chains."""
+        return [snapshot for kept in self.snapshots for snapshot in kept]
+
+    def now(self, corpus: Corpus) -> Snapshot:
+        """Return where the first chain stands."""
+        return Snapshot.of(self.chains[0], corpus, 0, -1, self.chains[0].log_joint(corpus))
+
+    def traces(self) -> tuple[dict[str, Array], Array]:
+        """Traced numbers (M,) of all draws by name, and the chain (M,) that each comes from."""
+        table = np.array([row for rows in self.rows for row in rows])
+        chain = np.repeat(np.arange(len(self.rows)), [len(rows) for rows in self.rows])
+        return {name: table[:, i] for i, name in enumerate(self.names)}, chain
+
+
+def _numbers(chain: Franchise, corpus: Corpus) -> dict[str, float]:
+    """Return the numbers of a chain that are traced."""
+    measure, flat = chain.measure, isinstance(chain.seating, Unseated)
+    numbers = {
+        "log_joint": chain.log_joint(corpus),
+        "n_topics": chain.K,
+        "n_tables": int(chain.opens.sum()),
+        **chain.seating.numbers(),
+        "sigma0": measure.sigma,
+    }
+    arrays = {"M0" if measure.laws.relative else "a0": measure.mass}
+    if not flat:  # else every document has its own, which are many
+        arrays |= {"u": measure.u, "q": measure.q}
+    for name, values in arrays.items():
+        for index in np.ndindex(*values.shape):
+            numbers[f"{name}[{','.join(map(str, index))}]"] = float(values[index])
+    return numbers

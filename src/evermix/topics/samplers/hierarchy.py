@@ -1,0 +1,117 @@
+"""Samplers of topic models: words, tables and documents."""
+
+from abc import ABC, abstractmethod
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+
+from evermix.topics.corpus import Corpus
+from evermix.topics.franchise import Franchise
+from evermix.topics.measures import Occupancy, Offers, Thinned
+from evermix.topics.service import FlatService, IndicatorService, SeatedService
+
+__all__ = ["Direct", "H1", "H2", "WORD_SAMPLERS", "WordSampler"]
+
+
+@dataclass(frozen=True)
+class WordSampler(ABC):
+    """One way to move the words of all documents, and everything else that is learnt."""
+
+    jumps: bool | None = None
+
+    def sweep(self, corpus: Corpus, chain: Franchise, rng: np.random.Generator) -> None:
+        """Move everything once.   Consumes: chain."""
+        by_time, by_document = chain.tables(corpus)
+        atoms = Occupancy.of(by_time, chain.region, chain.on)
+        if chain.started:
+            blocks = partial(chain.blocks, corpus)
+            chain.seating.update(corpus.lengths, by_document, blocks, rng)
+            chain.measure.update(atoms, rng)
+            chain.region, chain.on = atoms.region, atoms.on
+        self.move(corpus, chain, atoms, rng)
+
+    def offers(self, chain: Franchise, atoms: Occupancy, rng: np.random.Generator) -> Offers:
+        """Return what tables may choose.   Consumes: atoms."""
+        if not (isinstance(chain.measure, Thinned) if self.jumps is None else self.jumps):
+            return chain.measure.marginal(atoms)
+        chain.measure.draw_jumps(atoms, rng)
+        return chain.measure.hybrid(atoms)
+
+    @abstractmethod
+    def move(
+        self, corpus: Corpus, chain: Franchise, atoms: Occupancy, rng: np.random.Generator
+    ) -> None:
+        """Move the words.   Consumes: chain, atoms."""
+
+    def to_spec(self) -> dict[str, Any]:
+        """Return the settings as a JSON-ready dict."""
+        return asdict(self)
+
+    @classmethod
+    def from_spec(cls, spec: dict[str, Any]) -> Self:
+        """Return the sampler that :meth:`to_spec` described."""
+        return cls(**spec)
+
+
+@dataclass(frozen=True)
+class H1(WordSampler):
+    """The Chinese restaurant franchise: words sit at tables, and tables order topics.
+
+    Whole tables move too, so that topics can be exchanged at once.
+
+    Parameters
+    ----------
+    jumps : bool or None
+        Whether topics have explicit jumps while words move, or all are integrated out. None: they
+        have for thinned measures (HTNGG, HTNGP).
+    """
+
+    def move(
+        self, corpus: Corpus, chain: Franchise, atoms: Occupancy, rng: np.random.Generator
+    ) -> None:
+        """Move words, then tables."""
+        if chain.started and not chain.seated:
+            raise ValueError("this chain has no seats: it was moved by H2.")
+        SeatedService(corpus, chain, atoms, self.offers(chain, atoms, rng)).run(rng)
+
+
+@dataclass(frozen=True)
+class H2(WordSampler):
+    """Table indicators: seats are summed over, and only numbers of tables are kept. The default.
+
+    Faster than :class:`H1`, and words move more freely; tables do not move as a whole.
+
+    Parameters
+    ----------
+    jumps : bool or None
+        See :class:`H1`.
+    """
+
+    def move(
+        self, corpus: Corpus, chain: Franchise, atoms: Occupancy, rng: np.random.Generator
+    ) -> None:
+        """Move the words."""
+        IndicatorService(corpus, chain, atoms, self.offers(chain, atoms, rng)).run(rng)
+
+
+@dataclass(frozen=True)
+class Direct(WordSampler):
+    """Words choose topics themselves, for models without hierarchy.
+
+    Parameters
+    ----------
+    jumps : bool or None
+        See :class:`H1`.
+    """
+
+    def move(
+        self, corpus: Corpus, chain: Franchise, atoms: Occupancy, rng: np.random.Generator
+    ) -> None:
+        """Move the words."""
+        FlatService(corpus, chain, atoms, self.offers(chain, atoms, rng)).run(rng)
+
+
+WORD_SAMPLERS: dict[str, type[WordSampler]] = {cls.__name__: cls for cls in (Direct, H1, H2)}
+"""The samplers of topic models, by the name that a file stores."""

@@ -1,0 +1,316 @@
+"""The laws of DependentMixture."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+import evermix as em
+from evermix import DependentMixture
+from evermix.families import FAMILIES
+
+PRIORS = [em.MNGG(), em.MNGG(regions=2, sigma=0.0), em.SNGG(), em.TNGG(), em.TNGG(2, 0.3, a=1.0)]
+SAMPLERS = [em.M1(), em.M2(), em.M3(), em.T1(), em.T2(), em.T3(), em.T4(), em.T5()]
+
+
+def two_groups(n=30, seed=0):
+    """Rows of three years, in which one group gives way to another; far apart."""
+    rng = np.random.default_rng(seed)
+    second = rng.random(3 * n) < np.repeat([0.1, 0.5, 0.9], n)
+    X = rng.normal(size=(3 * n, 2)) + 20.0 * second[:, None]
+    return X, np.repeat([2001, 2002, 2003], n), second.astype(int)
+
+
+def counts(n=45, seed=0):
+    rng = np.random.default_rng(seed)
+    first = rng.binomial(8, np.array([0.1, 0.9])[rng.integers(2, size=n)])
+    return np.column_stack([first, 8 - first]).astype(float), np.arange(n) % 3
+
+
+def quick(prior=None, sampler=None, family="auto", burn_in=3, draws=4, random_state=0):
+    return DependentMixture(family, prior, sampler, burn_in, draws, random_state)
+
+
+@pytest.mark.parametrize("prior", PRIORS, ids=repr)
+def test_a_fit_tells_of_clusters_over_time(prior):
+    X, times, _ = two_groups()
+    mix = quick(prior).fit(X, times)
+    K = mix.n_clusters_
+    assert mix.labels_.shape == (90,) and set(mix.labels_) == set(range(K))
+    np.testing.assert_array_equal(mix.times_, [2001, 2002, 2003])
+    assert mix.evolution_.shape == mix.predicted_evolution_.shape == (3, K)
+    np.testing.assert_allclose(mix.evolution_.sum(axis=1), 1.0)
+    np.testing.assert_allclose(mix.predicted_evolution_.sum(axis=1), 1.0)
+    share = [(mix.labels_[times == 2002] == k).mean() for k in range(K)]
+    np.testing.assert_allclose(mix.evolution_[1], share)
+    assert mix.regions_.shape == (K,)
+    assert set(mix.predict(X, times)) <= set(range(K))
+    np.testing.assert_allclose(mix.predict_proba(X, times).sum(axis=1), 1.0)
+    assert mix.score_samples(X, times).shape == (90,)
+    assert mix.score(X, times) == pytest.approx(mix.score_samples(X, times).mean())
+    names = {"log_joint", "K", "sigma", "u[2]"} | {"a[0]" if not prior.relative else "M[0]"}
+    assert names <= set(mix.traces_)
+    assert all(values.shape == (4,) for values in mix.traces_.values())
+    assert np.all(np.isfinite(mix.traces_["log_joint"]))
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS, ids=repr)
+def test_every_sampler_tells_groups_that_are_far_apart_from_each_other(sampler):
+    """No cluster has rows of both groups, and one in time prefers its own."""
+    X, times, group = two_groups()
+    prior = em.MNGG() if sampler in SAMPLERS[:3] else em.TNGG()
+    mix = quick(prior, sampler, burn_in=20, draws=5).fit(X, times)
+    for k in range(mix.n_clusters_):
+        assert len(set(group[mix.labels_ == k])) == 1
+    found = mix.predict(np.array([[0.0, 0.0], [20.0, 20.0]]), [2002, 2002])
+    assert [group[mix.labels_ == k][0] for k in found] == [0, 1]
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_every_family_can_be_learnt(name):
+    X, times = counts()
+    X = (X > 4).astype(float) if name == "Bernoulli" else X
+    mix = quick(family=FAMILIES[name]()).fit(X, times)
+    assert mix.labels_.shape == (45,)
+    assert np.all(np.isfinite(mix.score_samples(X, times)))
+
+
+def test_counts_may_be_sparse():
+    X, times = counts()
+    dense = quick(family=em.Multinomial()).fit(X, times)
+    loose = quick().fit(sparse.csr_matrix(X), times)
+    np.testing.assert_array_equal(dense.labels_, loose.labels_)
+
+
+def test_predictions_know_the_time():
+    """A row between two groups belongs to the one that its time sees more of."""
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(-3, 1, size=(60, 1)), rng.normal(3, 1, size=(60, 1))])
+    times = ["then"] * 58 + ["now"] * 2 + ["then"] * 2 + ["now"] * 58
+    mix = quick(burn_in=30, draws=20, family=em.FixedGaussian(1.0, 10.0)).fit(X, times)
+    early, late = mix.predict_proba([[0.0], [0.0]], ["then", "now"])
+    left = [k for k in range(mix.n_clusters_) if X[mix.labels_ == k].mean() < 0]
+    assert early[left].sum() > 0.5 > late[left].sum()
+
+
+def test_a_seed_gives_the_same_chain_and_another_another():
+    X, times, _ = two_groups()
+    one, two, other = (quick(random_state=s).fit(X, times).traces_["log_joint"] for s in (3, 3, 4))
+    np.testing.assert_array_equal(one, two)
+    assert not np.array_equal(one, other)
+
+
+def test_more_draws_go_on_where_the_chain_was():
+    X, times, _ = two_groups()
+    long = quick(em.TNGG(), draws=9).fit(X, times)
+    mix = quick(em.TNGG(), draws=4).fit(X, times)
+    mix.set_params(draws=9).resume(X, times)
+    np.testing.assert_array_equal(mix.posterior_.labels, long.posterior_.labels)
+    with pytest.raises(ValueError, match="not the rows, or not the times"):
+        mix.resume(X + 1, times)
+    with pytest.raises(ValueError, match="not the rows, or not the times"):
+        mix.resume(X, times[::-1])
+
+
+def test_labels_are_those_of_the_draw_nearest_to_all_others():
+    X, times, _ = two_groups()
+    mix = quick(draws=10).fit(X, times)
+    best = mix.posterior_.point()
+    np.testing.assert_array_equal(mix.labels_, mix.posterior_.labels[best])
+
+
+def test_draws_go_to_arviz():
+    pytest.importorskip("arviz")
+    X, times, _ = two_groups()
+    found = quick().fit(X, times).to_arviz()
+    assert "sigma" in found["posterior"]
+
+
+def test_the_constructor_only_stores():
+    mix = quick(em.TNGG(regions=3), em.T2())
+    other = clone(mix)
+    assert other.get_params() == mix.get_params()
+    assert repr(DependentMixture()) == "DependentMixture()"
+    DependentMixture(burn_in="no")  # which fit will tell
+
+
+X, TIMES, _ = two_groups(4)
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "message"),
+    [
+        ({"prior": em.NGGP()}, TypeError, "prior must be em.MNGG, em.TNGG or em.SNGG"),
+        ({"sampler": em.Gibbs()}, TypeError, "sampler must be one of em.M1"),
+        ({"sampler": em.T1()}, TypeError, "T1 moves thinned measures, got a mixed one"),
+        ({"prior": em.TNGG(), "sampler": em.M2()}, TypeError, "M2 moves mixed measures"),
+        ({"family": "gauss"}, ValueError, "family must be 'auto' or a Family"),
+        ({"family": 3}, TypeError, "family must be 'auto' or a Family"),
+        ({"burn_in": -1}, ValueError, "burn_in must be at least 0"),
+        ({"draws": 0}, ValueError, "draws must be at least 1"),
+        ({"draws": 1.5}, TypeError, "draws must be a whole number"),
+    ],
+)
+def test_settings_that_cannot_be_are_told_by_fit(settings, error, message):
+    with pytest.raises(error, match=message):
+        DependentMixture(**settings).fit(X, TIMES)
+
+
+@pytest.mark.parametrize(
+    ("rows", "times", "error", "message"),
+    [
+        (X, None, ValueError, "times are missing"),
+        (X, TIMES[:-1], ValueError, "one entry per row"),
+        (X, np.where(TIMES == 2001, np.nan, TIMES), ValueError, "missing or infinite"),
+        (X[:0], [], ValueError, "minimum of 1 is required"),
+        (X * np.nan, TIMES, ValueError, "NaN"),
+    ],
+)
+def test_bad_rows_and_times_are_told(rows, times, error, message):
+    with pytest.raises(error, match=message):
+        quick().fit(rows, times)
+
+
+def test_bad_questions_are_told():
+    with pytest.raises(NotFittedError):
+        quick().predict(X, TIMES)
+    with pytest.raises(NotFittedError):
+        _ = quick().labels_
+    mix = quick(draws=1).fit(X, TIMES)
+    with pytest.raises(ValueError, match="no rows at the time 1999"):
+        mix.predict(X[:1], [1999])
+    with pytest.raises(ValueError, match="times are missing"):
+        mix.predict(X)
+    with pytest.raises(ValueError, match="features"):
+        mix.predict(X[:, :1], TIMES)
+
+
+def test_a_fit_that_is_refused_leaves_the_old_model():
+    mix = quick(draws=1).fit(X, TIMES)
+    before = mix.predict(X, TIMES)
+    with pytest.raises(ValueError, match="one entry per row"):
+        mix.fit(X[:, :1], TIMES[:-1])
+    np.testing.assert_array_equal(mix.predict(X, TIMES), before)
+
+
+def test_a_fitted_model_can_be_pickled_and_goes_on():
+    mix = quick(em.TNGG()).fit(X, TIMES)
+    again = pickle.loads(pickle.dumps(mix))
+    for one in (mix, again):
+        one.set_params(draws=6).resume(X, TIMES)
+    np.testing.assert_array_equal(again.posterior_.labels, mix.posterior_.labels)
+
+
+def test_the_marginal_sampler_of_thinned_measures_is_for_few_times():
+    mix = quick(em.TNGG(regions=1), em.T5())
+    with pytest.raises(ValueError, match=r"at most 8 times, got 9. Use em.T1\(\)"):
+        mix.fit(np.zeros((9, 1)), np.arange(9))
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: em.MNGG(regions=0), ValueError, "regions must be at least 1"),
+        (lambda: em.MNGG(regions=1.5), TypeError, "regions must be a whole number"),
+        (lambda: em.MNGG(sigma=1.0), ValueError, r"sigma of MNGG must lie in \[0, 1\)"),
+        (lambda: em.MNGG(sigma=em.Gamma()), TypeError, "needs em.Beta for sigma"),
+        (lambda: em.TNGG(q=em.Gamma()), TypeError, "needs em.Beta for q"),
+        (lambda: em.TNGG(q=1.5), ValueError, "q of TNGG must lie in"),
+        (lambda: em.MNGG(M=0.0), ValueError, r"M of MNGG must lie in \(0, inf\)"),
+        (lambda: em.MNGG(M=1.0, a=1.0), ValueError, "takes M or a, not both"),
+        (lambda: em.SNGG(sigma=0.0, M=1.0), ValueError, "Give a instead of M"),
+        (lambda: em.SNGG(window=-1), ValueError, "window must be at least 0"),
+        (lambda: em.T3(tol=0.0), ValueError, "tol must lie in"),
+        (lambda: em.T4(most=5.0), ValueError, "most must lie in"),
+    ],
+)
+def test_specs_that_cannot_be_are_refused(make, error, message):
+    with pytest.raises(error, match=message):
+        make()
+
+
+@pytest.mark.parametrize("prior", PRIORS, ids=repr)
+def test_specs_are_plain_data(prior):
+    assert type(prior).from_spec(prior.to_spec()) == prior
+
+
+# ---- files -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("prior", "sampler"),
+    [(None, None), (em.SNGG(), em.M2()), (em.TNGG(), None), (em.TNGG(), em.T3())],
+    ids=repr,
+)
+def test_what_a_file_holds_goes_on_bit_for_bit(prior, sampler, tmp_path):
+    X, times, _ = two_groups(10)
+    mix = quick(prior, sampler).fit(X, times)
+    mix.save(tmp_path / "m.evermix")
+    again = em.load(tmp_path / "m.evermix")
+    assert again.get_params() == mix.get_params()
+    np.testing.assert_array_equal(again.labels_, mix.labels_)
+    np.testing.assert_array_equal(again.score_samples(X, times), mix.score_samples(X, times))
+    np.testing.assert_array_equal(again.times_, mix.times_)
+    for one in (mix, again):
+        one.set_params(draws=8).resume(X, times)
+    np.testing.assert_array_equal(again.posterior_.labels, mix.posterior_.labels)
+    for name, values in mix.traces_.items():
+        np.testing.assert_array_equal(again.traces_[name], values)
+
+
+def test_files_keep_sparse_rows_names_and_dates(tmp_path):
+    pd = pytest.importorskip("pandas")
+    X, codes = counts()
+    days = np.array(["2020-01-01", "2020-02-01", "2020-03-01"], dtype="datetime64[D]")[codes]
+    frame = pd.DataFrame(X.astype(int), columns=["yes", "no"])
+    mix = quick().fit(frame, days)
+    mix.save(tmp_path / "m.evermix")
+    again = em.load(tmp_path / "m.evermix")
+    np.testing.assert_array_equal(again.predict(frame, days), mix.predict(frame, days))
+    np.testing.assert_array_equal(again.feature_names_in_, ["yes", "no"])
+    np.testing.assert_array_equal(again.times_, mix.times_)
+
+
+def test_an_interrupted_fit_goes_on(monkeypatch):
+    """Between two sweeps; the burn-in has no draws yet."""
+    X, times, _ = two_groups(10)
+    whole, sweeps = quick(em.TNGG()).fit(X, times), iter(range(2))
+    right = em.T1.sweep
+
+    def stopped(self, *args):
+        if next(sweeps, None) is None:
+            raise KeyboardInterrupt
+        right(self, *args)
+
+    mix = quick(em.TNGG())
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(em.T1, "sweep", stopped)
+        mix.fit(X, times)
+    with pytest.raises(AttributeError, match="no draw was kept yet"):
+        _ = mix.labels_
+    mix.resume(X, times)
+    np.testing.assert_array_equal(mix.posterior_.labels, whole.posterior_.labels)
+
+
+def test_files_that_are_not_whole_are_refused(tmp_path):
+    from evermix.io import checkpoint
+
+    X, times, _ = two_groups(5)
+    with pytest.raises(ValueError, match="nothing to save"):
+        quick().save(tmp_path / "m.evermix")
+    quick().fit(X, times).save(tmp_path / "m.evermix")
+    arrays, header = checkpoint.read(tmp_path / "m.evermix")
+    for name, wrong in {
+        "labels": arrays["labels"] + 1,
+        "region": arrays["region"] + 100,
+        "measure.q": arrays["measure.q"][:1],
+        "measure.u": -arrays["measure.u"],
+        "times": arrays["times"][:-1],
+        "draws.labels": arrays["draws.labels"][:, :-1],
+    }.items():
+        checkpoint.write(tmp_path / "n.evermix", {**arrays, name: wrong}, header)
+        with pytest.raises(em.CheckpointError, match="does not hold a whole mixture"):
+            em.load(tmp_path / "n.evermix")

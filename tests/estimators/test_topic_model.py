@@ -1,0 +1,330 @@
+"""Topic models as an estimator: input, what is told, files, and fits that go on."""
+
+import os
+import signal
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+import evermix as em
+from evermix.io import checkpoint
+
+PRIORS = [em.HDP(), em.HNGG(), em.HSNGG(), em.HMNGG(), em.HMNGP(), em.HTNGG(), em.HTNGP()]
+FLAT = [em.MNGG(), em.TNGG(), em.MNGG(3, sigma=0.0, q=1.0)]
+SHORT = {"burn_in": 6, "draws": 6, "random_state": 0}
+
+
+def documents(D=24, seed=0):
+    """Two topics of three words each; the second takes over from 2001 to 2003."""
+    rng = np.random.default_rng(seed)
+    years = np.repeat([2001, 2002, 2003], D // 3)
+    second = rng.random(D) < np.repeat([0.1, 0.5, 0.9], D // 3)
+    rate = np.where(second[:, None], [0, 0, 0, 4.0, 4, 4], [4.0, 4, 4, 0, 0, 0])
+    return rng.poisson(rate), years
+
+
+X, YEARS = documents()
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return em.TopicModel(em.HMNGG(), burn_in=80, draws=60, random_state=1).fit(X, YEARS)
+
+
+# ---- what is told ----------------------------------------------------------------------------
+
+
+def test_two_topics_that_take_over_from_each_other_are_found(fitted):
+    tops = fitted.top_words(3)
+    assert {0, 1, 2} in [set(some) for some in tops[:4]]
+    assert {3, 4, 5} in [set(some) for some in tops[:4]]
+    early = [set(words) <= {0, 1, 2} for words in tops]
+    share = fitted.evolution_[:, early].sum(axis=1)
+    assert share[0] > 0.7 > 0.4 > share[2]
+
+
+def test_topics_and_shares_are_probabilities(fitted):
+    K, V = fitted.n_topics_, 6
+    assert fitted.components_.shape == (K, V)
+    shares = [fitted.components_, fitted.evolution_, fitted.predicted_evolution_]
+    shares.append(fitted.transform(X, YEARS))
+    for array in shares:
+        assert np.all(array >= 0)
+        np.testing.assert_allclose(array.sum(axis=1), 1.0, rtol=1e-12)
+    assert fitted.evolution_.shape == fitted.predicted_evolution_.shape == (3, K)
+    assert fitted.transform(X[:5], YEARS[:5]).shape == (5, K)
+    assert np.all(np.diff(fitted._point().words.sum(axis=0)) <= 0)
+    assert fitted.times_.tolist() == [2001, 2002, 2003]
+    assert fitted.regions_.shape == (K,)
+
+
+def test_traces_have_one_number_per_draw(fitted):
+    traces = fitted.traces_
+    names = {"log_joint", "n_topics", "n_tables", "sigma", "sigma0", "M", "M0[2]", "u[0]", "q[2,1]"}
+    assert names <= set(traces)
+    assert {values.shape for values in traces.values()} == {(60,)}
+    assert np.isfinite(list(traces.values())).all()
+
+
+def test_perplexity_lies_between_that_of_the_words_of_a_topic_and_of_all(fitted):
+    new, years = documents(seed=5)
+    assert 2.5 < fitted.perplexity(new, years) < 6.0
+    assert fitted.score(new, years) == pytest.approx(-np.log(fitted.perplexity(new, years)))
+
+
+def test_the_same_question_gets_the_same_answer(fitted):
+    np.testing.assert_array_equal(fitted.transform(X, YEARS), fitted.transform(X, YEARS))
+    assert fitted.perplexity(X, YEARS) == fitted.perplexity(X, YEARS)
+
+
+@pytest.mark.parametrize("prior", PRIORS, ids=lambda prior: type(prior).__name__)
+@pytest.mark.parametrize("sampler", [None, em.H1()], ids=["H2", "H1"])
+def test_every_prior_can_be_fitted_and_asked(prior, sampler):
+    topics = em.TopicModel(prior, sampler=sampler, **SHORT)
+    theta = topics.fit_transform(X, YEARS)
+    assert theta.shape == (24, topics.n_topics_)
+    assert np.isfinite(topics.perplexity(X, YEARS))
+    assert np.isfinite(topics.traces_["log_joint"]).all()
+
+
+@pytest.mark.parametrize("prior", FLAT, ids=["MNGG", "TNGG", "fixed"])
+def test_without_hierarchy_documents_are_times(prior):
+    topics = em.TopicModel(prior, **SHORT)
+    assert topics.fit_transform(X).shape == (24, topics.n_topics_)
+    assert topics.evolution_.shape == (1, topics.n_topics_)
+    told = em.TopicModel(prior, **SHORT).fit(X, YEARS)
+    assert told.evolution_.shape == (3, told.n_topics_)
+    np.testing.assert_array_equal(told.traces_["log_joint"], topics.traces_["log_joint"])
+    assert 2.0 < topics.perplexity(*documents(seed=5)[:1]) < 7.0
+
+
+def test_without_times_the_default_is_the_hierarchical_dirichlet_process():
+    topics = em.TopicModel(**SHORT).fit(X)
+    assert topics.transform(X).shape[1] == topics.n_topics_
+    assert topics.evolution_.shape == (1, topics.n_topics_)
+
+
+def test_vocabularies_name_the_words(fitted):
+    words = [f"word{i}" for i in range(6)]
+    assert fitted.top_words(2, words)[0][0].startswith("word")
+    with pytest.raises(ValueError, match=r"one entry per word, \(6,\), got shape \(2,\)"):
+        fitted.top_words(2, ["a", "b"])
+
+
+def test_names_of_columns_are_the_vocabulary():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=list("abcdef"))
+    topics = em.TopicModel(**SHORT).fit(frame)
+    assert set(topics.top_words(6)[0]) == set("abcdef")
+    assert list(topics.get_feature_names_out())[0] == "topicmodel0"
+
+
+def test_chains_are_independent_and_told_apart():
+    topics = em.TopicModel(em.HDP(), chains=2, **SHORT).fit(X)
+    joint = topics.traces_["log_joint"]
+    assert joint.shape == (12,)
+    assert not np.array_equal(joint[:6], joint[6:])
+    alone = em.TopicModel(em.HDP(), chains=1, **SHORT).fit(X)
+    np.testing.assert_array_equal(alone.traces_["log_joint"], joint[:6])
+
+
+def test_traces_go_to_arviz():
+    pytest.importorskip("arviz")
+    data = em.TopicModel(em.HDP(), chains=2, **SHORT).fit(X).to_arviz()
+    assert data["posterior"]["n_topics"].shape == (2, 6)
+    assert "log_joint" in data["sample_stats"]
+
+
+def test_sparse_and_dense_documents_are_the_same():
+    dense = em.TopicModel(**SHORT).fit(X)
+    lean = em.TopicModel(**SHORT).fit(sparse.csr_matrix(X))
+    np.testing.assert_array_equal(dense.traces_["log_joint"], lean.traces_["log_joint"])
+
+
+def test_empty_documents_are_documents_like_any_other():
+    rows = X.copy()
+    rows[3] = 0
+    topics = em.TopicModel(em.HMNGG(), **SHORT).fit(rows, YEARS)
+    theta = topics.transform(rows, YEARS)
+    np.testing.assert_allclose(theta[3], topics.predicted_evolution_[0], rtol=1e-9)
+
+
+# ---- going on --------------------------------------------------------------------------------
+
+
+GOING_ON = [
+    (em.HDP(), em.H1()),
+    (em.HTNGG(), em.H1()),
+    (em.HMNGG(), em.H2()),
+    (em.HTNGP(), em.H2()),
+    (em.MNGG(), em.M1()),
+    (em.MNGG(), em.M3()),
+    (em.TNGG(), None),
+]
+
+
+@pytest.mark.parametrize(("prior", "sampler"), GOING_ON, ids=lambda x: type(x).__name__)
+def test_saved_fits_go_on_bit_for_bit(prior, sampler, tmp_path):
+    settings = {"prior": prior, "sampler": sampler, "burn_in": 3, "random_state": 3, "chains": 2}
+    whole = em.TopicModel(draws=9, **settings).fit(X, YEARS)
+    part = em.TopicModel(draws=4, **settings).fit(X, YEARS)
+    part.save(tmp_path / "topics.evermix")
+    loaded = em.load(tmp_path / "topics.evermix").set_params(draws=9).resume(X, YEARS)
+    for name, values in whole.traces_.items():
+        np.testing.assert_array_equal(loaded.traces_[name], values)
+    np.testing.assert_array_equal(loaded.components_, whole.components_)
+    assert loaded.perplexity(X, YEARS) == whole.perplexity(X, YEARS)
+
+
+def test_loaded_models_answer_as_before(fitted, tmp_path):
+    fitted.save(tmp_path / "topics.evermix")
+    loaded = em.load(tmp_path / "topics.evermix")
+    np.testing.assert_array_equal(loaded.transform(X, YEARS), fitted.transform(X, YEARS))
+    np.testing.assert_array_equal(loaded.evolution_, fitted.evolution_)
+    assert loaded.get_params().keys() == fitted.get_params().keys()
+    assert loaded.prior == em.HMNGG()
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("chain.0.dish", lambda x: x + 1),
+        ("chain.0.opens", lambda x: x[:-1]),
+        ("chain.0.region", lambda x: x - 9),
+        ("chain.0.on", lambda x: x[:1]),
+        ("chain.0.measure.u", lambda x: x[:1]),
+        ("draws.0.0.words", lambda x: x[:1]),
+        ("draws.0.0.counts.indices", lambda x: x + 1000),
+        ("draws.0.0.measure.q", lambda x: -x),
+        ("traces", lambda x: x[..., 1:]),
+    ],
+)
+def test_files_that_were_edited_are_not_loaded(fitted, name, change, tmp_path):
+    path = tmp_path / "topics.evermix"
+    fitted.save(path)
+    arrays, header = checkpoint.read(path)
+    arrays[name] = np.ascontiguousarray(change(arrays[name]))
+    checkpoint.write(path, arrays, header)
+    with pytest.raises(em.CheckpointError, match="not hold a whole"):
+        em.load(path)
+
+
+def test_kept_draws_depend_on_their_number_alone(monkeypatch):
+    """Few are kept however long a chain is, at even distances."""
+    monkeypatch.setattr("evermix.topics.run.MOST", 4)
+    topics = em.TopicModel(em.HDP(), burn_in=1, draws=13, random_state=0).fit(X)
+    assert [snapshot.draw for snapshot in topics._run.snapshots[0]] == [0, 8]
+    short = em.TopicModel(em.HDP(), burn_in=1, draws=5, random_state=0).fit(X)
+    again = short.set_params(draws=13).resume(X)
+    assert [snapshot.draw for snapshot in again._run.snapshots[0]] == [0, 8]
+
+
+@pytest.mark.parametrize("after", [2, 5])
+def test_interrupts_leave_a_model_that_can_be_used_and_go_on(after, monkeypatch, tmp_path):
+    sweep, calls = em.H2.sweep, []
+
+    def stopped(self, *args):
+        sweep(self, *args)
+        calls.append(1)
+        if len(calls) == after:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    settings = {"burn_in": 3, "draws": 4, "random_state": 0}
+    whole = em.TopicModel(em.HDP(), **settings).fit(X)
+    topics = em.TopicModel(em.HDP(), **settings)
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(em.H2, "sweep", stopped)
+        topics.fit(X)
+    assert topics.transform(X).shape == (24, topics.n_topics_)
+    topics.save(tmp_path / "topics.evermix")
+    loaded = em.load(tmp_path / "topics.evermix")
+    assert loaded.n_topics_ == topics.n_topics_
+    np.testing.assert_array_equal(loaded.resume(X).traces_["log_joint"], whole.traces_["log_joint"])
+
+
+def test_a_fit_that_ended_in_its_burn_in_has_no_traces():
+    topics = em.TopicModel(em.HDP(), burn_in=2, draws=1, random_state=0).fit(X)
+    topics._run.rows, topics._run.snapshots = [], []
+    with pytest.raises(AttributeError, match="no draw was kept yet"):
+        topics.traces_  # noqa: B018
+
+
+def test_other_documents_are_not_those_of_the_fit(fitted):
+    with pytest.raises(ValueError, match="not the documents"):
+        clone(fitted).set_params(**SHORT).fit(X, YEARS).resume(X[::-1], YEARS)
+    with pytest.raises(ValueError, match="cannot go on with chains=3"):
+        clone(fitted).set_params(**SHORT).fit(X, YEARS).set_params(chains=3).resume(X, YEARS)
+
+
+# ---- what cannot be --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rows", "times", "message"),
+    [
+        (X, None, "HMNGG is a model over time, and times are missing"),
+        (X, YEARS[:5], "times must have one entry per row"),
+        (X, np.where(YEARS == 2001, np.nan, YEARS), "missing or infinite value in row 0"),
+        (X - 1, YEARS, "whole numbers >= 0"),
+        (X + 0.5, YEARS, "got 0.5 in row 0, column|got .*5 in row 0, column 0"),
+        (X * 0, YEARS, "X holds no words"),
+        (X * (YEARS != 2002)[:, None], YEARS, "all documents of the time 2002 are empty"),
+        (X[:0], YEARS[:0], "minimum of 1 is required"),
+        (np.where(X > 3, np.nan, X), YEARS, "NaN"),
+    ],
+)
+def test_documents_and_times_that_cannot_be_are_refused(rows, times, message):
+    with pytest.raises(ValueError, match=message):
+        em.TopicModel(em.HMNGG(), **SHORT).fit(rows, times)
+
+
+def test_times_that_were_not_there_are_refused(fitted):
+    with pytest.raises(ValueError, match="no rows at the time 1999"):
+        fitted.transform(X[:1], [1999])
+    with pytest.raises(ValueError, match="times are missing"):
+        fitted.perplexity(X)
+    with pytest.raises(ValueError, match="no words to foretell"):
+        fitted.perplexity(X * 0, YEARS)
+    with pytest.raises(ValueError, match="X has 5 features"):
+        fitted.transform(X[:, :5], YEARS)
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "message"),
+    [
+        ({"prior": em.DP()}, TypeError, "prior must be em.HDP"),
+        ({"sampler": em.M1()}, TypeError, r"sampler must be em.H1\(\), em.H2\(\) or None"),
+        ({"prior": em.MNGG(), "sampler": em.H2()}, TypeError, r"must be em.M1\(\), em.M3\(\) or"),
+        ({"prior": em.TNGG(), "sampler": em.M1()}, TypeError, r"must be em.T1\(\) or None"),
+        ({"prior": em.SNGG()}, TypeError, "em.MNGG or em.TNGG, got SNGG"),
+        ({"alpha": 0.0}, ValueError, "alpha must be positive"),
+        ({"burn_in": -1}, ValueError, "burn_in must be at least 0"),
+        ({"draws": 0}, ValueError, "draws must be at least 1"),
+        ({"chains": 0}, ValueError, "chains must be at least 1"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(settings, error, message):
+    with pytest.raises(error, match=message):
+        em.TopicModel(**{**SHORT, **settings}).fit(X, YEARS)
+
+
+def test_hyperparameters_that_cannot_be_say_which_level_they_are_of():
+    with pytest.raises(ValueError, match="HNGG, the process of topics: sigma"):
+        em.HNGG(sigma0=1.5)
+    with pytest.raises(ValueError, match="HDP, the process of documents: a"):
+        em.HDP(a=-1.0)
+
+
+def test_before_a_fit_there_is_nothing_to_ask(tmp_path):
+    with pytest.raises(NotFittedError):
+        em.TopicModel().transform(X)
+    with pytest.raises(ValueError, match="nothing to save"):
+        em.TopicModel().save(tmp_path / "topics.evermix")
+
+
+@pytest.mark.parametrize("prior", PRIORS, ids=lambda prior: type(prior).__name__)
+def test_priors_go_through_plain_data(prior):
+    assert type(prior).from_spec(prior.to_spec()) == prior
