@@ -91,15 +91,15 @@ class Exponential:
 
         ``faded`` is when everything was last scaled; None if there were no rows yet.
         """
-        at = 0
+        at, tick = 0, self.half_life / TICKS
         while at < len(times):
             now = float(times[at])
             before = now if faded is None else faded
-            due = now - before >= self.half_life / TICKS
+            due = now >= before + tick  # rounded as below, else cuts would matter
             factor = 2.0 ** -((now - before) / self.half_life) if due else 1.0
             tidy = due and self._round(now) > self._round(before)
             faded = now if due else before
-            end = int(np.searchsorted(times, faded + self.half_life / TICKS))
+            end = int(np.searchsorted(times, faded + tick))
             end = max(end, at + 1)  # the sum may be rounded
             yield Stretch(slice(at, end), factor, tidy, faded)
             at = end

@@ -1,6 +1,7 @@
 """The laws of DP-means, online and to convergence."""
 
 import json
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -535,3 +536,16 @@ def test_the_command_line_knows_it(tmp_path, monkeypatch):
     assert "--penalty does not belong to --engine ep" in CliRunner().invoke(app, wrong).output
     wrong = ["fit", "points.npy", "--engine", "dpmeans", "--family", "gaussian", "--overwrite"]
     assert "works with the family FixedGaussian" in CliRunner().invoke(app, wrong).output
+
+
+def test_thousands_of_clusters_are_compared_in_little_memory():
+    """All pairs at once would take 300 MB."""
+    X = np.random.default_rng(0).uniform(0, 1e4, size=(2000, 8))
+    plan = em.Exponential(1000.0)
+    mix = em.Mixture(em.FixedGaussian(1.0, 1e8), engine=em.DPMeans(20.0), forgetting=plan)
+    mix.partial_fit(X[:1900])
+    tracemalloc.start()
+    mix.partial_fit(X[1900:2000])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert mix.n_clusters_ > 900 and peak < 30e6

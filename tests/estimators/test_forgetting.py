@@ -319,6 +319,17 @@ def test_what_has_faded_to_nothing_leaves_numbers(engine, cap, gap):
     assert np.isfinite(mix.sample(5)[0]).all()
 
 
+@pytest.mark.parametrize("engine", [em.ADF(), em.SUGS(), em.OnlineCRP()], ids=repr)
+@pytest.mark.filterwarnings("ignore::evermix.CapacityWarning")
+def test_nothing_is_left_for_other_priors_too(engine):
+    """A cap of one makes the next row join a cluster of which nothing is left."""
+    X, _ = blobs(20)
+    prior, plan = em.GeneralizedDirichlet(), em.Exponential(1.0)
+    mix = em.Mixture(FAMILY, prior, engine, plan, max_clusters=1, random_state=0)
+    mix.partial_fit(X[:1], times=[0.0]).partial_fit(X[:1], times=[1e4])
+    assert mix.state_.tally.mass.tolist() == [1.0] and mix.probabilities_.tolist()[0] > 0
+
+
 @pytest.mark.filterwarnings("ignore::evermix.CapacityWarning")
 def test_the_published_rule_forgets_under_a_cap():
     """Clusters of mass below sigma have no weight, but a row must go somewhere."""
@@ -391,3 +402,18 @@ def test_rows_that_wait_keep_to_times_whatever_is_set():
     assert mix.n_clusters_ and mix.model_.forgetting is None  # it has settled
     mix.partial_fit(X[20:])
     assert mix.lineage_.last == []
+
+
+def test_moments_of_scaling_do_not_depend_on_cuts():
+    """Also where a 16th of a half-life is met to the last digit."""
+    rng = np.random.default_rng(0)
+    for _ in range(500):
+        times = np.sort(rng.uniform(-2, 2, 30)).round(int(rng.integers(1, 4)))
+        plan = em.Exponential(TICKS * float(rng.choice([0.3, 0.7, 1.1])))
+        whole = [(s.rows.start, s.factor) for s in plan.stretches(times, None) if s.factor < 1]
+        parts, faded = [], None
+        for row in range(30):
+            (stretch,) = plan.stretches(times[row : row + 1], faded)
+            faded = stretch.faded
+            parts += [(row, stretch.factor)] if stretch.factor < 1 else []
+        assert parts == whole

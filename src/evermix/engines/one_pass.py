@@ -85,7 +85,8 @@ class OnePass(Filter):
     def fade(self, model: Model, state: State, factor: float) -> None:
         """Scale all that was learnt by ``factor``, at most 1.   Consumes: state."""
         super().fade(model, state, factor)
-        np.maximum(state.tally.mass, kernels.DEAD, out=state.tally.mass)  # else no weight is left
+        nothing = state.tally.mass < kernels.DEAD  # or else a row might find no cluster at all
+        state.tally.mass[nothing] = state.tally.extras["hard"][nothing] = kernels.DEAD
         state.columns["judged"] *= factor  # so that clusters are judged again as they are renewed
 
     def _uniforms(self, n: int, rng: np.random.Generator) -> Array:

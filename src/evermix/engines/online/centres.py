@@ -60,15 +60,17 @@ def join_near(state: State, rule: Rule) -> list[tuple[int, int]]:
     Each takes part in at most one fusion.   Consumes: state.
     """
     tally, centres = state.tally, state.columns["centre"]
-    pairs = np.stack(np.triu_indices(tally.K, k=1), axis=1)
-    a, b = pairs.T
-    distance = ((centres[a] - centres[b]) ** 2 * rule.scale).sum(axis=1)
-    mass = tally.mass[a] * tally.mass[b] / (tally.mass[a] + tally.mass[b])
-    cost = np.maximum(mass, 1.0) * distance
+    near: list[tuple[float, int, int]] = []
+    for a in range(tally.K - 1):  # not all at once: there may be thousands
+        later = slice(a + 1, tally.K)
+        distance = ((centres[a] - centres[later]) ** 2 * rule.scale).sum(axis=1)
+        mass = tally.mass[a] * tally.mass[later] / (tally.mass[a] + tally.mass[later])
+        cost = np.maximum(mass, 1.0) * distance
+        near += [(float(cost[j]), a, a + 1 + int(j)) for j in np.flatnonzero(cost < rule.penalty)]
     taken: set[int] = set()
     merges = []
-    for p in np.argsort(cost, kind="stable")[: np.count_nonzero(cost < rule.penalty)]:
-        pair = sorted(pairs[p].tolist(), key=lambda k: -tally.mass[k])
+    for _, *both in sorted(near):
+        pair = sorted(both, key=lambda k: -tally.mass[k])
         if not taken.isdisjoint(pair):
             continue
         taken.update(pair)
