@@ -64,6 +64,7 @@ def assert_same_run(one: Path, other: Path) -> None:
     for name in arrays:
         assert arrays[name].dtype == others[name].dtype
         assert arrays[name].tobytes() == others[name].tobytes(), name
+    assert header["state"] == other_header["state"]
     assert (one / "out.jsonl").read_bytes() == (other / "out.jsonl").read_bytes()
     assert _steps(one) == _steps(other)
     if "stream" in header["extra"]:
@@ -91,6 +92,18 @@ def write_vectors(path: Path, n: int, seed: int = 0) -> None:
     rng = np.random.default_rng(seed)
     centre = rng.integers(1 + np.minimum(2, 6 * np.arange(n) // n))
     np.save(path, rng.normal(size=(n, 3)) + 9.0 * np.eye(3)[centre])
+
+
+def write_dated(path: Path, vectors: Path, seed: int = 0) -> None:
+    """Write points with dates, an hour apart on average; all clusters move away, and once more."""
+    rng = np.random.default_rng(seed)
+    X = np.load(vectors)
+    X += 30.0 * (3 * np.arange(len(X)) // len(X))[:, None]
+    hours = np.cumsum(rng.exponential(size=len(X)))
+    dates = np.datetime64("2024-01-01", "us") + (3600e6 * hours).astype("timedelta64[us]")
+    with path.open("w") as file:
+        for x, when in zip(X.tolist(), dates, strict=True):
+            file.write(json.dumps({"vector": x, "when": str(when)}) + "\n")
 
 
 def _main(

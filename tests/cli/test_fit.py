@@ -42,6 +42,13 @@ ENGINES = {
         ["--engine", "stochasticvb", "--delay", "5", "--kappa", "0.7", "--laps", "3"],
         em.StochasticVB(laps=3, delay=5.0, kappa=0.7),
     ),
+    "rcrp": (["--engine", "rcrp"], em.RCRP()),
+    "sugs": (["--engine", "sugs", "--merge"], em.SUGS(merge=5.0)),
+    "onlinecrp": (["--engine", "onlinecrp"], em.OnlineCRP()),
+    "dpmeans": (
+        ["--engine", "dpmeans", "--laps", "3", "--penalty", "40"],
+        em.DPMeans(penalty=40.0, laps=3),
+    ),
 }
 
 
@@ -104,6 +111,12 @@ def test_the_command_line_finds_what_the_estimator_finds(folder, name):
     assert f"150 rows; {mix.n_clusters_} clusters; " in result.stderr
     assert "checkpoint points.evermix" in result.stderr
     assert described("points.evermix")["engine"] == repr(engine)
+
+
+def test_rows_that_were_met_in_several_laps_are_counted_once(folder):
+    evermix("fit", "points.npy", *ENGINES["dpmeans"][0])
+    found = json.loads(evermix("info", "points.evermix", "--json").stdout)
+    assert found["observations"] == 150 and found["finished"]
 
 
 def test_the_summary_of_a_sampler_tells_how_far_its_draws_can_be_trusted(folder):

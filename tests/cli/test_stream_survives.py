@@ -12,6 +12,13 @@ if os.name == "posix":
     import children
 
 ROWS = 2000
+RUNS = {
+    "texts": ["texts.jsonl", "--warmup", "300"],
+    "vectors": ["vectors.npy"],
+    "forgets rows": ["texts.jsonl", "--warmup", "300", "--half-life", "60"],
+    "forgets dates": ["dated.jsonl", "--half-life", "2d", "--time-field", "when"],
+    "draws and forgets": ["vectors.npy", "--engine", "onlinecrp", "--half-life", "60"],
+}
 FILES = ["--out", "out.jsonl", "--checkpoint", "model.evermix", "--trace", "trace.jsonl"]
 
 
@@ -22,25 +29,26 @@ def _folder(path):
 
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory):
-    """Arguments that stream each source, and the folder of a run that nothing disturbed."""
+    """Arguments of each stream, and the folder of a run that nothing disturbed."""
     data = tmp_path_factory.mktemp("data")
     children.write_texts(data / "texts.jsonl", ROWS)
     children.write_vectors(data / "vectors.npy", ROWS)
+    children.write_dated(data / "dated.jsonl", data / "vectors.npy")
     runs = {}
-    for name in ("texts.jsonl", "vectors.npy"):
-        arguments = ["stream", str(data / name), "--batch", "25", "--every", "100"]
-        arguments += ["--warmup", "300", *FILES]
+    for name, (source, *options) in RUNS.items():
+        arguments = ["stream", str(data / source), "--batch", "25", "--every", "100"]
+        arguments += [*options, *FILES]
         folder = tmp_path_factory.mktemp("whole")
         assert children.run(folder, *arguments) == 0
         runs[name] = arguments, folder
     return runs
 
 
-@pytest.mark.parametrize("source", ["texts.jsonl", "vectors.npy"])
+@pytest.mark.parametrize("name", RUNS)
 @pytest.mark.parametrize("kills", [3, pytest.param(10, marks=pytest.mark.slow)])
-def test_kills_change_nothing(tmp_path, uninterrupted, source, kills):
+def test_kills_change_nothing(tmp_path, uninterrupted, name, kills):
     """Killed at random moments and resumed each time: same model, each row exactly once."""
-    arguments, whole = uninterrupted[source]
+    arguments, whole = uninterrupted[name]
     out = tmp_path / "out.jsonl"
     length = (whole / "out.jsonl").stat().st_size
     moments = np.sort(np.random.default_rng(kills).uniform(0, 0.9 * length, size=kills))
@@ -52,10 +60,12 @@ def test_kills_change_nothing(tmp_path, uninterrupted, source, kills):
     assert children.run(tmp_path, *arguments, "--resume") == 0
     children.assert_same_run(whole, tmp_path)
     assert len({line["id"] for line in children.lines(out)}) == ROWS
+    faded = [k for line in children.lines(out) for k in line.get("faded", [])]
+    assert len(faded) == len(set(faded)) and bool(faded) == ("forgets" in name)
 
 
 def test_an_interrupt_finishes_the_batch_and_says_how_to_go_on(tmp_path, uninterrupted):
-    arguments, whole = uninterrupted["vectors.npy"]
+    arguments, whole = uninterrupted["vectors"]
     half = (whole / "out.jsonl").stat().st_size // 2
     kill = children.Kill(tmp_path / "out.jsonl", half, signal.SIGINT)
     assert children.run(tmp_path, *arguments, kill=kill) == 130

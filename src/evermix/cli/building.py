@@ -5,8 +5,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import fields
 from typing import Any
 
+from evermix.cli.forgetting import parse_half_life
 from evermix.cli.hyperpriors import parse_hyperpriors
-from evermix.cli.settings import FamilyName, FitSettings, PriorName, Settings, option_name
+from evermix.cli.settings import (
+    FamilyName,
+    PriorName,
+    Settings,
+    StreamSettings,
+    option_name,
+)
 from evermix.engines import ADF, ENGINES, Engine
 from evermix.estimators import Mixture
 from evermix.families import (
@@ -19,11 +26,12 @@ from evermix.families import (
     Poisson,
     ZeroMeanGaussian,
 )
+from evermix.forgetting import Exponential
 from evermix.io.text import Hashing, TextCounter, Vocabulary
 from evermix.priors import DP, NGGP, PitmanYor
 from evermix.priors.base import Prior
 
-__all__ = ["make_adf", "make_engine", "make_mixture", "make_text_counter"]
+__all__ = ["make_engine", "make_mixture", "make_text_counter"]
 
 _FAMILIES: dict[str, Callable[[], Family]] = {
     FamilyName.GAUSSIAN: Gaussian,
@@ -57,26 +65,19 @@ def make_mixture(settings: Settings, kind: str, engine: Engine) -> Mixture:
         family=_family(settings, kind),
         prior=_prior(settings),
         engine=engine,
+        forgetting=_forgetting(settings),
         max_clusters=settings.max_clusters,
         random_state=settings.seed,
     )
 
 
-def make_adf(settings: Settings) -> ADF:
-    """Return the engine of a stream."""
-    usual = ADF()
-    return ADF(
-        birth=usual.birth if settings.birth is None else settings.birth,
-        merge=usual.merge if settings.merge else None,
-    )
-
-
-def make_engine(settings: FitSettings) -> Engine:
+def make_engine(settings: Settings) -> Engine:
     """Return the engine that was asked for."""
     make = {name.lower(): engine for name, engine in ENGINES.items()}[settings.engine]
     known = {field.name for field in fields(make)}
-    options = [option for option, name in _ENGINE_OPTIONS.items() if name in known]
-    given = _given(settings, _ENGINE_OPTIONS, options, f"--engine {settings.engine}")
+    there = [name for name in _ENGINE_OPTIONS if name in settings.to_spec()]
+    options = [name for name in there if _ENGINE_OPTIONS[name] in known]
+    given = _given(settings, there, options, f"--engine {settings.engine}")
     if "learn" in given:
         names = _PRIORS[settings.prior][1] | {"alpha": "family.alpha"}
         given["learn"] = parse_hyperpriors(given["learn"], _prior(settings).tunable, names)
@@ -85,8 +86,8 @@ def make_engine(settings: FitSettings) -> Engine:
             f"--spill wants a folder, there is none at {given['spill']}. Make it, or choose "
             "another one."
         )
-    if given.pop("merge", True) is False:
-        given["merge"] = None
+    if "merge" in given:  # some engines merge unless they are told not to, others only if told
+        given["merge"] = ADF().merge if given["merge"] else None
     return make(**{_ENGINE_OPTIONS[option]: value for option, value in given.items()})
 
 
@@ -116,6 +117,12 @@ def _family(settings: Settings, kind: str) -> str | Family:
     return "auto" if name == FamilyName.AUTO else _FAMILIES[name]()
 
 
+def _forgetting(settings: Settings) -> Exponential | None:
+    if not isinstance(settings, StreamSettings) or settings.half_life is None:
+        return None
+    return parse_half_life(settings.half_life, settings.time_field)
+
+
 def _prior(settings: Settings) -> Prior:
     make, options = _PRIORS[settings.prior]
     given = _given(settings, _PRIOR_OPTIONS, options, f"--prior {settings.prior}")
@@ -129,8 +136,6 @@ def _given(
     given = {name: getattr(settings, name) for name in names}
     given = {name: value for name, value in given.items() if value is not None}
     for name in given.keys() - set(allowed):
-        raise ValueError(
-            f"{option_name(name)} does not belong to {owner}, which takes "
-            f"{', '.join(map(option_name, allowed))}."
-        )
+        known = ", ".join(map(option_name, allowed)) or "no options of its own"
+        raise ValueError(f"{option_name(name)} does not belong to {owner}, which takes {known}.")
     return given

@@ -24,6 +24,7 @@ _FORMATS: dict[str, Callable[[Any], str]] = {
     "size": "{:,.1f}".format,
     "weight": "{:.4f}".format,
     "born": "{:,}".format,
+    "seen": str,
     "words": ", ".join,
 }
 
@@ -60,13 +61,31 @@ def _describe(path: Path, top: int) -> dict[str, Any]:
         "family": repr(mix.model_.family),
         "prior": repr(mix.model_.prior),
         "engine": repr(engine),
+        **_forgetting(mix),
         **_progress(mix, engine),
         "features": mix.n_features_in_,
-        # The clock of engines that come back to their rows counts visits.
-        "observations": mix.state_.clock if engine.streams else len(mix.labels_),
+        "observations": mix.state_.clock if _met_once(mix, engine) else len(mix.labels_),
         "K": mix.n_clusters_,
         "clusters": _clusters(mix, extra, largest),
     }
+
+
+def _forgetting(mix: "Mixture") -> dict[str, Any]:
+    """Return how a model forgets, how many clusters have faded, and when its last row was seen."""
+    from evermix.cli.forgetting import shown_time
+    from evermix.state import FADED
+
+    plan, now = mix.model_.forgetting, mix.state_.now
+    if plan is None or now is None:
+        return {}
+    faded = mix.lineage_.into.count(FADED)
+    return {"forgetting": repr(plan), "faded": faded, "now": shown_time(now, plan.dated)}
+
+
+def _met_once(mix: "Mixture", engine: "Engine") -> bool:
+    """Whether no row was met again, so that the clock counts rows and not visits."""
+    state = mix.state_
+    return engine.streams and state.lap + (state.at > 0) <= 1
 
 
 def _progress(mix: "Mixture", engine: "Engine") -> dict[str, Any]:
@@ -75,7 +94,7 @@ def _progress(mix: "Mixture", engine: "Engine") -> dict[str, Any]:
     from evermix.engines.variational import Variational
 
     state = mix.state_
-    if engine.streams:
+    if _met_once(mix, engine):
         return {}
     done: dict[str, Any] = {
         "laps": state.lap,
@@ -90,8 +109,10 @@ def _progress(mix: "Mixture", engine: "Engine") -> dict[str, Any]:
 
 
 def _clusters(mix: "Mixture", extra: dict[str, Any], chosen: "Array") -> list[dict[str, Any]]:
+    from evermix.cli.forgetting import shown_time
     from evermix.engines.sampler import Sampler
 
+    plan = mix.model_.forgetting
     ids, weights, mass = mix.cluster_ids_, mix.weights_, mix.tally_.mass
     clusters: list[dict[str, Any]] = [
         {"id": int(ids[k]), "size": float(mass[k]), "weight": float(weights[k])} for k in chosen
@@ -99,6 +120,8 @@ def _clusters(mix: "Mixture", extra: dict[str, Any], chosen: "Array") -> list[di
     if not isinstance(mix.engine, Sampler):  # the clusters of a draw have no history
         for cluster in clusters:
             cluster["born"] = mix.lineage_.born[cluster["id"]]
+            if plan is not None:
+                cluster["seen"] = shown_time(mix.lineage_.last[cluster["id"]], plan.dated)
     for cluster, words in zip(clusters, _words(mix, extra, chosen), strict=False):
         cluster["words"] = words
     return clusters

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from evermix.cli.settings import EngineName, FamilyName, KindName, PriorName
+from evermix.cli.settings import EngineName, FamilyName, KindName, PriorName, StreamEngineName
 
 __all__ = [
     "A",
@@ -25,11 +25,10 @@ __all__ = [
     "Discount",
     "Engine",
     "EngineBirth",
-    "EngineMerge",
-    "EnginePrior",
     "Every",
     "EveryLaps",
     "Family",
+    "HalfLife",
     "Hash",
     "Hybrid",
     "IdField",
@@ -55,11 +54,13 @@ __all__ = [
     "Source",
     "Spill",
     "Start",
+    "StreamEngine",
     "Stride",
     "Sweeps",
     "Tau",
     "TextField",
     "Thin",
+    "TimeField",
     "Tol",
     "Top",
     "Trace",
@@ -131,12 +132,11 @@ LapTrace = Annotated[
 
 Family = Annotated[FamilyName, _option("What a cluster looks like.", panel=_MODEL)]
 Alpha = Annotated[float | None, _open("Of multinomial (default 0.1).", panel=_MODEL)]
-Prior = Annotated[PriorName, _option("How many clusters, and how big.", panel=_MODEL)]
-EnginePrior = Annotated[
+Prior = Annotated[
     PriorName | None,
     _open(
         "How many clusters, and how big (default nggp; dp for the vb engines, rcrp and dpmeans, "
-        "which take no nggp).",
+        "which take no nggp, and for sugs and onlinecrp).",
         panel=_MODEL,
     ),
 ]
@@ -149,9 +149,18 @@ Concentration = Annotated[float | None, _open("Of dp, pitman-yor (default 1).", 
 Discount = Annotated[float | None, _open("Of pitman-yor (default 0.25).", panel=_MODEL)]
 Birth = Annotated[
     float | None,
-    _open("A row more probably new than this opens a cluster (default 0.05).", panel=_MODEL),
+    _open(
+        "Of adf: a row more probably new than this opens a cluster (default 0.05).", panel=_ENGINE
+    ),
 ]
-Merge = Annotated[bool, _option("Fuse clusters that turn out to be one.", panel=_MODEL)]
+Merge = Annotated[
+    bool | None,
+    _open(
+        "Fuse clusters that turn out to be one (default, but of sugs and onlinecrp).",
+        "--merge/--no-merge",
+        panel=_ENGINE,
+    ),
+]
 MaxClusters = Annotated[int | None, _open("A cap on the clusters.", panel=_MODEL, min=1)]
 Seed = Annotated[int, _option("Seed of everything random.", panel=_MODEL, min=0)]
 
@@ -160,8 +169,26 @@ Engine = Annotated[
     _option(
         "How: ep revisits every row until nothing changes; gibbs and slice draw from the exact "
         "posterior; memoizedvb, fullvb and stochasticvb raise a lower bound on the evidence "
-        "(ELBO); adf and rcrp pass once; dpmeans is k-means that opens clusters.",
+        "(ELBO); adf, rcrp, sugs and onlinecrp pass once; dpmeans is k-means that opens clusters.",
         panel=_ENGINE,
+    ),
+]
+StreamEngine = Annotated[
+    StreamEngineName,
+    _option(
+        "How: adf shares a row among clusters; rcrp too, and believes in a number of clusters; "
+        "sugs gives it to the best one, onlinecrp draws one; dpmeans is k-means that opens "
+        "clusters.",
+        panel=_ENGINE,
+    ),
+]
+HalfLife = Annotated[
+    str | None,
+    _open(
+        "Forget: a row counts for half after so many rows (or units of numbers in --time-field), "
+        "or after 45s, 30m, 12h, 7d or 2w by the dates in --time-field.",
+        panel=_ENGINE,
+        metavar="N|DURATION",
     ),
 ]
 Dask = Annotated[
@@ -202,14 +229,6 @@ EngineBirth = Annotated[
     float | None,
     _open(
         "A row more probably new than this opens a cluster (default 0.1; adf 0.05).",
-        panel=_FILTERS,
-    ),
-]
-EngineMerge = Annotated[
-    bool | None,
-    _open(
-        "Fuse clusters that turn out to be one (default).",
-        "--merge/--no-merge",
         panel=_FILTERS,
     ),
 ]
@@ -322,6 +341,13 @@ TextField = Annotated[str, _option("Field or column with a row's text.", panel=_
 VectorField = Annotated[str, _option("Field or column with a row's vector.", panel=_ROWS)]
 IdField = Annotated[
     str, _option("Field or column with a row's id; else its number is taken.", panel=_ROWS)
+]
+TimeField = Annotated[
+    str | None,
+    _open(
+        "Field or column with a row's time, which is no feature: a number, or a date in ISO 8601.",
+        panel=_ROWS,
+    ),
 ]
 SkipBad = Annotated[
     bool, _option("Count bad rows and go on, instead of stopping.", "--skip-bad", panel=_ROWS)

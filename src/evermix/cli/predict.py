@@ -20,6 +20,7 @@ def predict(
     text_field: options.TextField = "text",
     vector_field: options.VectorField = "vector",
     id_field: options.IdField = "id",
+    time_field: options.TimeField = None,
     skip_bad: options.SkipBad = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -42,6 +43,7 @@ def predict(
             text_field=text_field,
             vector_field=vector_field,
             id_field=id_field,
+            time_field=time_field,
             n_features=None if text else mix.n_features_in_,
             skip_bad=skip_bad,
         )

@@ -36,6 +36,7 @@ def open_rows(settings: Settings, skip_bad: bool, n_features: int | None) -> Sou
         text_field=settings.text_field,
         vector_field=settings.vector_field,
         id_field=settings.id_field,
+        time_field=settings.time_field,
         n_features=n_features,
         skip_bad=skip_bad,
     )

@@ -10,7 +10,8 @@ from itertools import chain, takewhile
 from pathlib import Path
 from typing import Any, Self
 
-from evermix.cli.building import make_adf, make_mixture, make_text_counter
+from evermix.cli.building import make_engine, make_mixture, make_text_counter
+from evermix.cli.forgetting import check_order, check_times
 from evermix.cli.output import naming, open_lines
 from evermix.cli.reading import features, open_rows, take
 from evermix.cli.resuming import load_run, open_again
@@ -23,6 +24,7 @@ from evermix.io.sources import Chunk, Source
 from evermix.io.sources.several import Mark, Several, joined
 from evermix.io.text import TextCounter
 from evermix.io.trace import TraceWriter
+from evermix.state import FADED
 
 __all__ = ["Session", "Totals"]
 
@@ -37,6 +39,7 @@ class Totals:
     rows: int = 0
     births: int = 0
     merges: int = 0
+    faded: int = 0
     log_predictive: float = 0.0
 
     @property
@@ -79,7 +82,8 @@ class Session:
     def begin(cls, settings: StreamSettings, checkpoint: Path, skip_bad: bool) -> Self:
         """Start at the first row; a checkpoint that is there is removed."""
         source = open_rows(settings, skip_bad, None)
-        mix = make_mixture(settings, source.kind, make_adf(settings))
+        mix = make_mixture(settings, source.kind, make_engine(settings))
+        check_times(source, mix.forgetting)
         chunks = source.chunks(0, settings.batch)
         text = None
         if source.kind == "text":
@@ -111,6 +115,7 @@ class Session:
         settings = settings.resumed(saved.notes["settings"], given)
         check_distinct(settings, checkpoint)  # sources may be new
         source = open_again(settings, saved, checkpoint, skip_bad)
+        check_times(source, saved.mix.forgetting)
         totals = Totals(**saved.notes["totals"])
         if isinstance(source, Several):
             source.recall([Mark(*mark) for mark in saved.notes.get("files", [])])
@@ -141,12 +146,18 @@ class Session:
 
     def learn(self, chunk: Chunk) -> None:
         """Learn a chunk and write a line for each of its rows."""
-        before = self.totals.rows
-        self.mix.partial_fit(features(self.mix.family, self.text, chunk.X))
+        before, times = self.totals.rows, None
+        if self.mix.forgetting is not None and chunk.times is not None:
+            times = chunk.times
+            check_order(self.source, chunk, self.mix.state_.now if before else None)
+        self.mix.partial_fit(features(self.mix.family, self.text, chunk.X), times=times)
+        steps = self._steps_since(before)
+        faded = self._faded(steps)
         with naming(self.settings.out):
-            self._write_rows(chunk, before)
+            self._write_rows(chunk, before, faded)
         self.totals.offset, self.totals.rows = chunk.offset, before + len(chunk.ids)
-        for info in self._steps_since(before):
+        self.totals.faded += len(faded)
+        for info in steps:
             self.totals.births += len(info.births)
             self.totals.merges += len(info.merges)
             self.totals.log_predictive += info.log_predictive
@@ -154,16 +165,21 @@ class Session:
                 with naming(self._trace.path):
                     self._trace.write(info.to_event())
 
-    def _write_rows(self, chunk: Chunk, clock: int) -> None:
-        """Write a line for each row of a chunk that began at this clock."""
-        labels, born = self.mix.labels_.tolist(), self.mix.lineage_.born
+    def _write_rows(self, chunk: Chunk, clock: int, faded: list[int]) -> None:
+        """Write a line for each row of a chunk that began at this clock; clusters have faded."""
+        labels, lineage = self.mix.labels_.tolist(), self.mix.lineage_
         rows = zip(chunk.ids, labels, self.mix.probabilities_.tolist(), strict=True)
+        gone: dict[int, list[int]] = {}
+        for cluster in faded:  # before the row after its end, or perhaps behind the last one
+            tick = min(lineage.ended[cluster] + 1, clock + len(labels))
+            gone.setdefault(tick, []).append(cluster)
         for tick, (name, cluster, probability) in enumerate(rows, clock + 1):
             # A row of weight one moves the clock by one, so the clock at a birth names its row.
-            new = born[cluster] == tick
-            self._out.write(
-                {"id": name, "cluster": cluster, "probability": probability, "new": new}
-            )
+            new = lineage.born[cluster] == tick
+            line = {"id": name, "cluster": cluster, "probability": probability, "new": new}
+            if self.mix.forgetting is not None:
+                line["faded"] = gone.get(tick, [])
+            self._out.write(line)
         self._out.flush()
 
     def save(self) -> None:
@@ -184,6 +200,11 @@ class Session:
         text = None if self.text is None else self.text.to_spec()
         save(self.mix, self.checkpoint, {"stream": stream, "text": text})
         self._saved_rows = self.totals.rows
+
+    def _faded(self, steps: list[Info]) -> list[int]:
+        """Return the clusters that have faded in these steps."""
+        into = self.mix.lineage_.into
+        return [k for info in steps for k in info.dropped if into[k] == FADED]
 
     def _steps_since(self, clock: int) -> list[Info]:
         recent = takewhile(lambda info: info.clock > clock, reversed(self.mix.history_))

@@ -13,6 +13,7 @@ __all__ = [
     "KindName",
     "PriorName",
     "Settings",
+    "StreamEngineName",
     "StreamSettings",
     "option_name",
     "usual_prior",
@@ -51,16 +52,22 @@ class EngineName(StrEnum):
     STOCHASTIC = "stochasticvb"
     ADF = "adf"
     RCRP = "rcrp"
+    SUGS = "sugs"
+    ONLINE_CRP = "onlinecrp"
     DP_MEANS = "dpmeans"
 
 
-_WITH_DP = (
-    EngineName.MEMOIZED,
-    EngineName.FULL,
-    EngineName.STOCHASTIC,
-    EngineName.RCRP,
-    EngineName.DP_MEANS,
-)
+class StreamEngineName(StrEnum):
+    """Names of engines on the command line that learn rows as they come."""
+
+    ADF = "adf"
+    RCRP = "rcrp"
+    SUGS = "sugs"
+    ONLINE_CRP = "onlinecrp"
+    DP_MEANS = "dpmeans"
+
+
+_WITH_NGGP = (EngineName.EP, EngineName.GIBBS, EngineName.SLICE, EngineName.ADF)
 
 
 class KindName(StrEnum):
@@ -98,6 +105,10 @@ class Settings:
     merge: bool | None
     max_clusters: int | None
     seed: int
+    engine: str
+    # Checkpoints of runs that were begun before there were these options do not name them.
+    penalty: float | None = None
+    time_field: str | None = None
 
     @classmethod
     def of(cls, parameters: Mapping[str, Any]) -> Self:
@@ -157,6 +168,8 @@ class StreamSettings(Settings):
 
     batch: int
     warmup: int
+    engine: str = StreamEngineName.ADF.value
+    half_life: str | None = None
 
     def resumed(self, saved: dict[str, Any], given: Iterable[str]) -> Self:
         """Return the saved settings; sources may have been added behind the last one."""
@@ -172,7 +185,6 @@ class FitSettings(Settings):
     PATHS: ClassVar[tuple[str, ...]] = (*Settings.PATHS, "spill")
 
     skip_bad: bool
-    engine: str
     laps: int | None
     tol: float | None
     shuffle: bool | None
@@ -184,7 +196,6 @@ class FitSettings(Settings):
     augmented: bool | None
     hybrid: bool | None
     learn: list[str] | None
-    # Checkpoints of fits that were begun before there were these options do not name them.
     truncation: int | None = None
     start: str | None = None
     top: int | None = None
@@ -196,7 +207,6 @@ class FitSettings(Settings):
     delay: float | None = None
     kappa: float | None = None
     spill: str | None = None
-    penalty: float | None = None
 
     @property
     def files(self) -> dict[str, str | None]:
@@ -219,9 +229,9 @@ def _everywhere(path: Any) -> Any:
     return path if path in (None, "-") else os.path.abspath(path)
 
 
-def usual_prior(engine: EngineName) -> PriorName:
+def usual_prior(engine: EngineName | StreamEngineName) -> PriorName:
     """Return the prior of an engine for which none was asked: that of its class."""
-    return PriorName.DP if engine in _WITH_DP else PriorName.NGGP
+    return PriorName.NGGP if EngineName(engine) in _WITH_NGGP else PriorName.DP
 
 
 def option_name(name: str) -> str:

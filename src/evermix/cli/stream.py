@@ -8,7 +8,7 @@ import typer
 from evermix.cli import options
 from evermix.cli.console import note, plain_errors, row_progress
 from evermix.cli.runs import default_checkpoint, farewell, given_options, open_run
-from evermix.cli.settings import FamilyName, PriorName, StreamSettings
+from evermix.cli.settings import FamilyName, StreamEngineName, StreamSettings, usual_prior
 from evermix.cli.stopping import Stop, Stopped
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ __all__ = ["stream"]
 def stream(
     context: typer.Context,
     source: options.Source,
+    engine: options.StreamEngine = StreamEngineName.ADF,
     out: options.Out = "-",
     checkpoint: options.Checkpoint = None,
     resume: options.Resume = False,
@@ -29,22 +30,25 @@ def stream(
     trace: options.Trace = None,
     family: options.Family = FamilyName.AUTO,
     alpha: options.Alpha = None,
-    prior: options.Prior = PriorName.NGGP,
+    prior: options.Prior = None,
     a: options.A = None,
     sigma: options.Sigma = None,
     tau: options.Tau = None,
     concentration: options.Concentration = None,
     discount: options.Discount = None,
-    birth: options.Birth = None,
-    merge: options.Merge = True,
     max_clusters: options.MaxClusters = None,
     seed: options.Seed = 0,
+    birth: options.Birth = None,
+    merge: options.Merge = None,
+    penalty: options.Penalty = None,
+    half_life: options.HalfLife = None,
     batch: options.Batch = 1000,
     limit: options.Limit = None,
     kind: options.Kind = None,
     text_field: options.TextField = "text",
     vector_field: options.VectorField = "vector",
     id_field: options.IdField = "id",
+    time_field: options.TimeField = None,
     skip_bad: options.SkipBad = False,
     vocabulary: options.Vocabulary = 20_000,
     warmup: options.Warmup = 2000,
@@ -54,7 +58,10 @@ def stream(
     """Cluster a source in one pass; stop whenever you like and go on with --resume.
 
     Writes one JSON line per row: id, cluster, its probability, and whether the row opened it.
+
+    With --half-life old rows count for less, and lines also name the clusters that have faded.
     """
+    prior = usual_prior(engine) if prior is None else prior
     settings = StreamSettings.of(locals())
     path = default_checkpoint(source) if checkpoint is None else checkpoint
     session = None
@@ -115,9 +122,10 @@ def _summary(session: "Session", new: int, seconds: float) -> str:
         return "the source has no rows that can be learnt."
     speed = f"{new / seconds:,.0f} rows/s" if new else "nothing new"
     skipped = f", {totals.skipped:,} blank or bad rows skipped" if totals.skipped else ""
+    faded = f", {totals.faded:,} faded" if session.mix.forgetting is not None else ""
     lines = [
         f"{totals.rows:,} rows{skipped}; {session.mix.n_clusters_:,} clusters "
-        f"({totals.births:,} born, {totals.merges:,} merged); {speed}; "
+        f"({totals.births:,} born, {totals.merges:,} merged{faded}); {speed}; "
         f"log predictive {totals.log_predictive / totals.rows:.3f} per row; "
         f"checkpoint {session.checkpoint}",
         *(f"skipped: {complaint}" for complaint in session.source.complaints),

@@ -16,8 +16,10 @@ from evermix.distributed.collections import Partition, joined
 from evermix.distributed.workers import result_of, workers_of
 from evermix.engines.shards import blocks
 from evermix.io.sources.arrays import DenseArray
-from evermix.io.sources.base import BlockSource, Chunk, RecordSource, Source, SourceError
+from evermix.io.sources.base import Chunk, Source, SourceError
+from evermix.io.sources.blocks import BlockSource
 from evermix.io.sources.parquet import Parquet
+from evermix.io.sources.records import RecordSource
 from evermix.io.sources.several import Several
 
 __all__ = ["Files", "Piece", "pieces_of", "sent"]

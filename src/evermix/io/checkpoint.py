@@ -62,7 +62,7 @@ def write(
     ...     write(f"{folder}/model.evermix", {"mass": np.arange(3.0)}, {"clock": 3})
     ...     arrays, header = read(f"{folder}/model.evermix")
     >>> arrays["mass"], header["clock"], header["format"]
-    (array([0., 1., 2.]), 3, 3)
+    (array([0., 1., 2.]), 3, 4)
     """
     target = Path(path).resolve()
     content = _serialised(arrays, header)  # which refuses what it cannot write before it begins

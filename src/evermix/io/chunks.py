@@ -3,7 +3,9 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from evermix.io.sources.base import BlockSource, RecordSource, Source
+from evermix.io.sources.base import Source
+from evermix.io.sources.blocks import BlockSource
+from evermix.io.sources.records import RecordSource
 from evermix.io.sources.several import Several
 
 __all__ = ["Chunks"]

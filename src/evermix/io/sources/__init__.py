@@ -7,19 +7,12 @@ from pathlib import Path
 
 from evermix.io.sources.arrays import DenseArray, SparseMatrix
 from evermix.io.sources.bag_of_words import BagOfWords
-from evermix.io.sources.base import (
-    BlockSource,
-    Chunk,
-    Kind,
-    NoRows,
-    Options,
-    RecordSource,
-    Source,
-    SourceError,
-)
+from evermix.io.sources.base import Chunk, Kind, NoRows, Options, Source, SourceError
+from evermix.io.sources.blocks import BlockSource
 from evermix.io.sources.delimited import Delimited
 from evermix.io.sources.jsonl import JsonLines
 from evermix.io.sources.parquet import Parquet
+from evermix.io.sources.records import RecordSource
 from evermix.io.sources.several import Several, listed, names_several
 from evermix.io.sources.svmlight import SvmLight
 
@@ -45,6 +38,7 @@ def open_source(
     text_field: str = "text",
     vector_field: str = "vector",
     id_field: str = "id",
+    time_field: str | None = None,
     n_features: int | None = None,
     skip_bad: bool = False,
 ) -> Source:
@@ -67,6 +61,9 @@ def open_source(
         counts as CSR matrices and vectors as dense arrays.
     text_field, vector_field, id_field : str
         Names of the fields or columns that hold a row's text, vector and id.
+    time_field : str, optional
+        Name of the field or column that holds a row's time: a number, or a date in ISO 8601, in UTC
+        unless it says otherwise. All rows have one, and all are of the same kind.
     n_features : int, optional
         Number of features that the rows must have, as known from an earlier part of the stream.
     skip_bad : bool
@@ -92,7 +89,7 @@ def open_source(
     ...     [(chunk.ids, chunk.offset) for chunk in source.chunks(start=0, size=2)]
     [([0, 1], 2), ([2], 3)]
     """
-    options = Options(kind, text_field, vector_field, id_field, n_features, skip_bad)
+    options = Options(kind, text_field, vector_field, id_field, time_field, n_features, skip_bad)
     if not isinstance(path, str | os.PathLike):
         return _open_all(listed([os.fspath(some) for some in path]), options)
     path = os.fspath(path)

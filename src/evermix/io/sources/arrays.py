@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from evermix.io.sources.base import Block, BlockSource, Kind, Options
+from evermix.io.sources.base import Kind, Options
+from evermix.io.sources.blocks import Block, BlockSource
 
 __all__ = ["DenseArray", "SparseMatrix"]
 

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from evermix.io.sources.base import Options, Record, RecordSource, RowError
+from evermix.io.sources.base import Options, RowError
 from evermix.io.sources.lines import FileLines
+from evermix.io.sources.records import Record, RecordSource, Row
 from evermix.io.sources.values import stack_sparse
 
 __all__ = ["BagOfWords"]
@@ -116,11 +117,11 @@ class BagOfWords(RecordSource):
             raise RowError(f"wanted counts >= 0, got {count}.")
         return word - 1, count
 
-    def _parse(self, record: Record) -> tuple[Any, Any] | None:
+    def _parse(self, record: Record) -> Row | None:
         if isinstance(record.data, RowError):
             raise record.data
         entries = np.array(record.data, dtype=np.int64).reshape(-1, 2)
-        return self.before + record.row + 1, (entries[:, 0], entries[:, 1])
+        return Row(self.before + record.row + 1, (entries[:, 0], entries[:, 1]))
 
     def _stack(self, values: list[Any]) -> Any:
         return stack_sparse(values, self.n_features, self.kind)

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from evermix._xp import Array
-from evermix.io.sources.base import Options, Record, RecordSource, RowError
+from evermix.io.sources.base import Options, RowError
 from evermix.io.sources.lines import FileLines
+from evermix.io.sources.records import Record, RecordSource, Row
 from evermix.io.sources.values import fault, stack_dense
 
 __all__ = ["Delimited"]
@@ -19,9 +20,11 @@ class Delimited(RecordSource):
     """A ``.csv`` file in UTF-8, with a header or without.
 
     The first line is a header unless all its cells are numbers. If the header names the text
-    field, that column is the text; otherwise every column but the id field is a feature. Without
-    an id field a row's id is its index from 0.
+    field, that column is the text; otherwise every column but the id and the time field is a
+    feature. Without an id field a row's id is its index from 0.
     """
+
+    named = True
 
     def __init__(self, path: str, options: Options) -> None:
         super().__init__(path, options)
@@ -29,21 +32,25 @@ class Delimited(RecordSource):
         cells = self._first_cells()
         self._header = not all(map(_is_number, cells))
         self._names = [name.strip() for name in cells] if self._header else []
+        self._id, self._when = (self._column(n) for n in (options.id_field, options.time_field))
+        if options.time_field is not None and self._when is None:
+            raise self._error(
+                f"wanted a column {options.time_field!r} with times, "
+                + (f"got the columns {self._names}." if self._header else "got no header.")
+            )
         if options.text_field in self._names:
             self.kind = self._choose("text", ("text",))
             self._columns = [self._names.index(options.text_field)]
         else:
             self.kind = self._choose("vectors", ("vectors", "counts"))
-            features = [j for j in range(len(cells)) if j != self._id_column]
+            features = [j for j in range(len(cells)) if j not in (self._id, self._when)]
             self._set_features(len(features))
             self._columns = features
             self.columns = [self._names[j] for j in features] if self._header else None
         self._width = len(cells)
         self._first_parsed(self._records(0))
 
-    @property
-    def _id_column(self) -> int | None:
-        name = self.options.id_field
+    def _column(self, name: str | None) -> int | None:
         return self._names.index(name) if name in self._names else None
 
     def _first_cells(self) -> list[str]:
@@ -75,7 +82,7 @@ class Delimited(RecordSource):
         for index, row in enumerate(islice(self._rows(), skipped, None), start):
             yield Record(index, *row)
 
-    def _parse(self, record: Record) -> tuple[Any, Any] | None:
+    def _parse(self, record: Record) -> Row | None:
         cells = record.data
         if isinstance(cells, csv.Error):
             raise RowError(f"wanted comma-separated values ({cells}).")
@@ -84,8 +91,8 @@ class Delimited(RecordSource):
         if len(cells) != self._width:
             raise RowError(f"wanted {self._width} columns, got {len(cells)}.")
         value = _text(cells[self._columns[0]]) if self.kind == "text" else self._vector(cells)
-        number = self.before + record.row
-        return number if self._id_column is None else cells[self._id_column], value
+        name = self.before + record.row if self._id is None else cells[self._id]
+        return Row(name, value, None if self._when is None else self._time(cells[self._when]))
 
     def _vector(self, cells: list[str]) -> Array:
         try:

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from evermix._xp import Array
-from evermix.io.sources.base import Kind, Options, Record, RecordSource, RowError
+from evermix.io.sources.base import Kind, Options, RowError
 from evermix.io.sources.lines import FileLines, Lines, StandardInput
+from evermix.io.sources.records import Record, RecordSource, Row
 from evermix.io.sources.values import fault, stack_dense
 
 __all__ = ["JsonLines"]
@@ -22,6 +23,8 @@ class JsonLines(RecordSource):
     The first good record says which of the two the source holds. A record without an id gets its
     line number, from 1. The path ``"-"`` is standard input.
     """
+
+    named = True
 
     def __init__(self, path: str, options: Options) -> None:
         super().__init__(path, options)
@@ -52,7 +55,7 @@ class JsonLines(RecordSource):
         for index, line in enumerate(islice(lines, start, None), start):
             yield Record(index, index + 1, line)
 
-    def _parse(self, record: Record) -> tuple[Any, Any] | None:
+    def _parse(self, record: Record) -> Row | None:
         if not record.data.strip():
             return None
         fields = _decoded(record.data)
@@ -65,7 +68,14 @@ class JsonLines(RecordSource):
             )
         value = fields[name]
         parsed = _text(value, name) if self.kind == "text" else self._vector(value, name)
-        return fields.get(self.options.id_field, self.before + record.line), parsed
+        name, time = fields.get(self.options.id_field, self.before + record.line), None
+        if self.options.time_field is not None:
+            time = self._time(fields.get(self.options.time_field))
+        return Row(name, parsed, time)
+
+    def place(self, row: int) -> str:
+        """Say where the row of this index stands; standard input cannot be read again for it."""
+        return f"{self.path}: line {row + 1}"
 
     def _vector(self, value: Any, name: str) -> Array:
         vector = _numbers(value, name)

@@ -8,7 +8,9 @@ import numpy as np
 from scipy import sparse
 
 from evermix._xp import Array
-from evermix.io.sources.base import Block, BlockSource, Options
+from evermix.io.sources.base import Options, RowError
+from evermix.io.sources.blocks import Block, BlockSource
+from evermix.io.sources.times import Time
 
 __all__ = ["Parquet"]
 
@@ -17,9 +19,11 @@ class Parquet(BlockSource):
     """A ``.parquet`` file, read in batches; needs pyarrow (``pip install evermix[arrow]``).
 
     The text field, if there is such a column, is the text; else the vector field, a column of
-    lists, is the vector; else every column but the id field is a feature. Without an id field a
-    row's id is its index from 0.
+    lists, is the vector; else every column but the id and the time field is a feature. Without an
+    id field a row's id is its index from 0.
     """
+
+    named = True
 
     n_features: int
 
@@ -31,15 +35,16 @@ class Parquet(BlockSource):
         if self.n_rows == 0:
             raise self._empty("wanted at least one row, the file has none.")
         self._id = [options.id_field] if options.id_field in names else []
+        self._when = [] if options.time_field is None else [options.time_field]
+        self._find_times(file)
         if options.text_field in names:
             self.kind = self._choose("text", ("text",))
             self._columns = [options.text_field]
             return
         self.kind = self._choose("vectors", ("vectors", "counts"))
         self._lists = options.vector_field in names
-        self._columns = (
-            [options.vector_field] if self._lists else [n for n in names if n not in self._id]
-        )
+        others = [name for name in names if name not in (*self._id, *self._when)]
+        self._columns = [options.vector_field] if self._lists else others
         self.columns = None if self._lists else self._columns
         self._check_numeric(file.schema_arrow)
         self._set_features(self._list_width(file) if self._lists else len(self._columns))
@@ -52,6 +57,35 @@ class Parquet(BlockSource):
             raise self._error("there is no such file.") from error
         except (arrow.ArrowException, OSError) as error:
             raise self._error(f"wanted a whole Parquet file ({error}).") from error
+
+    def _find_times(self, file: Any) -> None:
+        """Learn from the first time that is there whether they are dates."""
+        names = file.schema_arrow.names
+        for name in self._when:
+            if name not in names:
+                raise self._error(f"wanted a column {name!r} with times, got the columns {names}.")
+            for batch in file.iter_batches(batch_size=256, columns=[name]):
+                self._times(batch.column(0))
+                if self.dated is not None:
+                    return
+            raise self._error(f"wanted numbers or dates in column {name!r}, found none.")
+
+    def _times(self, column: Any) -> tuple[list[Time], dict[int, str]]:
+        """Return what stands in the time field of rows, with zeros where it is no time."""
+        types = _import("pyarrow.types")
+        if types.is_timestamp(column.type) or types.is_date(column.type):
+            stamps = column.cast("timestamp[us]", safe=False)  # in UTC
+            values = stamps.to_numpy(zero_copy_only=False).tolist()
+        else:
+            values = column.to_pylist()
+        times, faults = list[Time](), dict[int, str]()
+        for row, value in enumerate(values):
+            try:
+                times.append(self._time(value))
+            except RowError as error:
+                faults[row] = str(error)
+                times.append(0.0)
+        return times, faults
 
     def _check_numeric(self, schema: Any) -> None:
         types = _import("pyarrow.types")
@@ -80,9 +114,8 @@ class Parquet(BlockSource):
         if kept.size == 0:
             return
         first = int(ends[kept[0]]) - groups[kept[0]].num_rows
-        batches = file.iter_batches(
-            batch_size=size, row_groups=kept.tolist(), columns=[*self._columns, *self._id]
-        )
+        wanted = list(dict.fromkeys([*self._columns, *self._id, *self._when]))
+        batches = file.iter_batches(batch_size=size, row_groups=kept.tolist(), columns=wanted)
         for rows in self._aligned(batches, start - first, size):
             yield self._block(start, rows)
             start += rows.num_rows
@@ -107,13 +140,22 @@ class Parquet(BlockSource):
         ids = list(range(self.before + first, self.before + first + batch.num_rows))
         if self._id:
             ids = batch.column(self._id[0]).to_pylist()
+        X, faults = self._features(batch)
+        if not self._when:
+            return Block(first, ids, X, faults)
+        times, wrong = self._times(batch.column(self._when[0]))
+        return Block(first, ids, X, wrong | faults, times)
+
+    def _features(self, batch: Any) -> tuple[Any, dict[int, str]]:
+        """Return the X of rows, and what is wrong with those that could not be put into it."""
         if self.kind == "text":
-            return Block(first, ids, *_texts(batch.column(self._columns[0])))
+            return _texts(batch.column(self._columns[0]))
+        faults: dict[int, str] = {}
         if self._lists:
             X, faults = self._vectors(batch.column(self._columns[0]))
         else:
-            X, faults = np.column_stack([_floats(batch.column(n)) for n in self._columns]), {}
-        return Block(first, ids, sparse.csr_matrix(X) if self.kind == "counts" else X, faults)
+            X = np.column_stack([_floats(batch.column(name)) for name in self._columns])
+        return sparse.csr_matrix(X) if self.kind == "counts" else X, faults
 
     def _vectors(self, column: Any) -> tuple[Array, dict[int, str]]:
         """Return lists as an array (n, D), with zeros where the length is wrong."""

@@ -5,7 +5,11 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from evermix.io.sources.base import BlockSource, Chunk, Kind, RecordSource, SourceError
+import numpy as np
+
+from evermix.io.sources.base import Chunk, Kind, SourceError
+from evermix.io.sources.blocks import BlockSource
+from evermix.io.sources.records import RecordSource
 from evermix.io.sources.svmlight import SvmLight
 from evermix.io.sources.values import stack
 
@@ -42,6 +46,7 @@ class Several:
         self.sources = list(sources)
         self.kind: Kind = first.kind
         self.n_features = first.n_features
+        self.dated = first.dated
         self.complaints: list[str] = []
         for source in sources:
             source.complaints = self.complaints  # the first few of all files
@@ -70,7 +75,8 @@ class Several:
             room = size - sum(len(chunk.ids) for chunk in held)
             for chunk in source.chunks(at, room):
                 at = chunk.offset
-                held.append(chunk._replace(first=first, offset=before + at))
+                rows = before + chunk.rows
+                held.append(chunk._replace(first=first, offset=before + at, rows=rows))
                 if len(chunk.ids) < room and at >= source.count():
                     continue  # the next file fills it up
                 yield joined(held)
@@ -82,6 +88,11 @@ class Several:
                 number, before, at = number + 1, before + source.count(), 0
         if held:
             yield joined(held)
+
+    def place(self, row: int) -> str:
+        """Say where the row of this index stands."""
+        number, before = self._place(row)
+        return self.sources[number].place(row - before)
 
     def marks(self, offset: int) -> list[Mark]:
         """Return the files of the first ``offset`` rows, which were read, to be known again."""
@@ -125,6 +136,7 @@ class Several:
         return len(self.sources) - 1, before
 
 
+_TIMES = {None: "no times", True: "times that are dates", False: "times that are numbers"}
 _REMEDY = "Put the old files back, or begin anew (on the command line: --overwrite)."
 
 
@@ -133,7 +145,16 @@ def joined(chunks: Sequence[Chunk]) -> Chunk:
     if len(chunks) == 1:
         return chunks[0]
     ids = [name for chunk in chunks for name in chunk.ids]
-    return Chunk(ids, stack([chunk.X for chunk in chunks]), chunks[0].first, chunks[-1].offset)
+    rows = np.concatenate([chunk.rows for chunk in chunks])
+    times = [chunk.times for chunk in chunks if chunk.times is not None]
+    return Chunk(
+        ids,
+        stack([chunk.X for chunk in chunks]),
+        chunks[0].first,
+        chunks[-1].offset,
+        rows,
+        np.concatenate(times) if times else None,
+    )
 
 
 def names_several(path: str) -> bool:
@@ -189,5 +210,6 @@ def _check_alike(first: RecordSource | BlockSource, other: RecordSource | BlockS
 
     refuse(first.kind, other.kind)
     refuse(f"{first.n_features} features", f"{other.n_features} features")
+    refuse(_TIMES[first.dated], _TIMES[other.dated])
     if first.columns is not None and other.columns is not None:
         refuse(f"the columns {first.columns}", f"the columns {other.columns}")

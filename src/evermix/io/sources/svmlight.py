@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from evermix._xp import Array
-from evermix.io.sources.base import Options, Record, RecordSource, RowError, SourceError
+from evermix.io.sources.base import Options, RowError, SourceError
 from evermix.io.sources.lines import FileLines
+from evermix.io.sources.records import Record, RecordSource, Row
 from evermix.io.sources.values import fault, stack_sparse
 
 __all__ = ["SvmLight"]
@@ -64,7 +65,7 @@ class SvmLight(RecordSource):
         for index, line in enumerate(islice(self._lines.read(), start, None), start):
             yield Record(index, index + 1, line)
 
-    def _parse(self, record: Record) -> tuple[Any, Any] | None:
+    def _parse(self, record: Record) -> Row | None:
         if not record.data.partition(b"#")[0].strip():
             return None
         indices, values = _pairs(record.data)
@@ -75,7 +76,8 @@ class SvmLight(RecordSource):
                 f"wanted indices up to {self.n_features - 1 + self._base}, "
                 f"got {columns[outside][0] + self._base}."
             )
-        return self.before + record.line, (columns, self._checked(columns, np.array(values)))
+        value = columns, self._checked(columns, np.array(values))
+        return Row(self.before + record.line, value)
 
     def _checked(self, columns: Array, values: Array) -> Array:
         complaint = fault(values, columns + self._base, self.kind)
