@@ -9,7 +9,7 @@ import plain_franchise as plain
 import pytest
 from dependent_oracles import mixed, thinned
 from franchise_oracles import corpus, log_document, log_words, one_measure, seating, walk_chain
-from scipy import sparse
+from scipy import sparse, special
 
 import evermix as em
 from evermix.kernels.folding import Frozen
@@ -17,10 +17,11 @@ from evermix.kernels.stirling import log_stirling_sum, seat_ratios
 from evermix.kernels.weights import QUADRATURE, new_weight
 from evermix.priors import Beta, Gamma
 from evermix.topics.corpus import Corpus
-from evermix.topics.evaluation import fold_in, halves
+from evermix.topics.evaluation import fold_flat, fold_in, halves
 from evermix.topics.franchise import start
 from evermix.topics.measures import Laws
 from evermix.topics.samplers.hierarchy import H1, H2
+from evermix.topics.snapshots import Snapshot
 from oracles import set_partitions
 
 LEARNT = Laws(Beta(3.0, 3.0), Gamma(6.0, 3.0))  # means 1/2 and 2
@@ -181,6 +182,44 @@ def test_topics_of_new_documents_have_the_posterior_of_the_enumeration(sigma):
         np.testing.assert_allclose(theta[d], exact_shares(model, word, beta), atol=0.015)
 
 
+def flat_case(prior, fresh, rounds):
+    """Shares of a document of three words, and what they are made of."""
+    beta, counts = 0.3, np.array([[5, 1, 3], [0, 2, 1]])
+    snapshot = Snapshot(
+        sparse.csr_matrix(counts), counts[:1], counts[:1], np.array([0, 1, 1]), np.ones((1, 3)),
+        {"jump": np.array([1.0, 2.0, 0.5]), "fresh": np.array(fresh)}, 0.0, 0.0, 0, 0, 0.0,
+    )  # fmt: skip
+    words = corpus(np.array([[1, 2]]), (0,))
+    rng = np.random.default_rng(0)
+    _, theta = fold_flat(snapshot, prior, words, beta, rounds, 50, rng)
+    p = np.column_stack([(beta + counts) / (2 * beta + counts.sum(axis=0)), [0.5, 0.5]])
+    return theta[0], p
+
+
+def test_weights_of_regions_of_new_documents_have_their_posterior():
+    """Of two regions, the share of the first of both is a single integral."""
+    a, (S0, S1) = 0.7, (1.0 + 0.2, 2.5 + 0.3)
+    theta, p = flat_case(em.MNGG(2, q=Gamma(a, 2.0)), (0.2, 0.3), 30_000)
+    x = special.expit(np.linspace(-40.0, 40.0, 4001))[:, None]
+    share = np.hstack([x * 1.0, (1 - x) * 2.0, (1 - x) * 0.5, x * 0.2 + (1 - x) * 0.3])
+    share /= x * S0 + (1 - x) * S1
+    weight = (x * (1 - x))[:, 0] ** a * (share @ p[0]) * (share @ p[1]) ** 2
+    np.testing.assert_allclose(theta, weight @ share / weight.sum(), atol=0.015)
+
+
+def test_topics_that_are_there_for_new_documents_have_their_posterior():
+    """Of three topics, all eight sets that may be there are enumerated."""
+    q, total, want = 0.4, 0.0, 0.0
+    theta, p = flat_case(em.TNGG(2, q=q), (0.2, 0.3), 30_000)
+    for there in product((0, 1), repeat=3):
+        on = np.array(there)
+        share = np.append(on * [1.0, 2.0, 0.5], q * 0.5)
+        share /= share.sum()
+        weight = np.prod(np.where(on, q, 1 - q)) * (share @ p[0]) * (share @ p[1]) ** 2
+        total, want = total + weight, want + weight * share
+    np.testing.assert_allclose(theta, want / total, atol=0.015)
+
+
 def test_documents_with_many_tables_make_room_for_them(monkeypatch):
     monkeypatch.setattr("evermix.topics.evaluation.MOST_TABLES", 1)
     model = Frozen(np.zeros((1, 2)), np.ones(2), np.array([[0.5, 0.5]]), 50.0, 0.5)
@@ -198,7 +237,7 @@ def test_perplexity_is_that_of_the_enumeration(monkeypatch):
     first, second = halves(Corpus.of(sparse.csr_matrix(new), np.zeros(2, dtype=int), 1))
     p = np.zeros(len(second))
     for snapshot in topics._run.all_snapshots():
-        model = topics._frozen(snapshot)
+        model, _ = topics._shares(snapshot, first, np.random.default_rng(0))
         for w, (x, d) in enumerate(zip(second.word, second.document, strict=True)):
             theta = exact_shares(model, first.word[first.document == d], 0.3)
             p[w] += theta @ ((0.3 + model.counts[x]) * model.inverse) / 3

@@ -13,14 +13,18 @@ from evermix.estimators.times import Times
 from evermix.estimators.topic_model import TopicModel
 from evermix.io import checkpoint
 from evermix.topics.franchise import Franchise
-from evermix.topics.hierarchies import HIERARCHIES
+from evermix.topics.hierarchies import HIERARCHIES, Flat, Hierarchy
 from evermix.topics.run import Run
+from evermix.topics.samplers import SAMPLERS
 from evermix.topics.samplers.hierarchy import WORD_SAMPLERS
 from evermix.topics.snapshots import Snapshot
+from evermix.topics.specs import MNGG, TNGG
 
 __all__ = ["KIND", "restored", "save"]
 
 KIND = "topics"
+PRIORS: dict[str, Any] = {**HIERARCHIES, "MNGG": MNGG, "TNGG": TNGG}
+ALL_SAMPLERS: dict[str, Any] = {**WORD_SAMPLERS, **SAMPLERS}
 _WORDS = ("dish", "opens", "table", "region", "on")
 _PARAMS = ("alpha", "burn_in", "draws", "chains")
 
@@ -29,7 +33,7 @@ def save(model: TopicModel, path: str | Path) -> None:
     """Write a topic model to one file."""
     if not model.__sklearn_is_fitted__():
         raise ValueError("there is nothing to save yet; call fit first.")
-    run, seed = model._run, model.random_state
+    run, seed, prior = model._run, model.random_state, model._prior
     header: dict[str, Any] = {
         "kind": KIND,
         "params": {name: getattr(model, name) for name in _PARAMS}
@@ -38,13 +42,14 @@ def save(model: TopicModel, path: str | Path) -> None:
             "sampler": None if model.sampler is None else named(model.sampler),
             "random_state": int(seed) if isinstance(seed, int | np.integer) else None,
         },
-        "prior": named(model._prior),
+        "prior": named(prior.prior if isinstance(prior, Flat) else prior),
         "sampler": named(run.sampler),
         "beta": model._beta,
         "times": model._times.to_spec(),
         "seen": model._seen,
         "n_features_in": model.n_features_in_,
         "n_documents": len(run.chains[0].seating.u),
+        "n_times": run.chains[0].measure.n_times,
         "rngs": [rng.bit_generator.state for rng in run.rngs],
         "run": {"sweeps": run.sweeps, "names": run.names, "spacing": run.spacing},
     }
@@ -56,20 +61,20 @@ def save(model: TopicModel, path: str | Path) -> None:
 def restored(arrays: Mapping[str, Array], header: Mapping[str, Any]) -> TopicModel:
     """Return the topic model that arrays and header of a file describe."""
     params = dict(header["params"])
-    for name, classes in (("prior", HIERARCHIES), ("sampler", WORD_SAMPLERS)):
-        if params[name] is not None:
-            params[name] = built(params[name], classes)
+    if params["prior"] is not None:
+        params["prior"] = built(params["prior"], PRIORS)
+    if params["sampler"] is not None:
+        params["sampler"] = built(params["sampler"], ALL_SAMPLERS)
     model = TopicModel(**params)
     model.n_features_in_ = header["n_features_in"]
     if "feature_names_in" in header:
         model.feature_names_in_ = np.array(header["feature_names_in"], dtype=object)
-    model._prior = built(header["prior"], HIERARCHIES)
+    prior = built(header["prior"], PRIORS)
+    model._prior = prior if isinstance(prior, Hierarchy) else Flat(prior)
     model._times = Times.from_spec(header["times"])
     model._beta, model._seen = header["beta"], header["seen"]
     rngs = [restore(state) for state in header["rngs"]]
-    chains = [
-        _chain(model, group(arrays, f"chain.{i}."), header["n_documents"]) for i in range(len(rngs))
-    ]
+    chains = [_chain(model, group(arrays, f"chain.{i}."), header) for i in range(len(rngs))]
     run = Run(built(header["sampler"], WORD_SAMPLERS), chains, rngs, **header["run"])
     model._run, model._views = run, {}
     kept = [
@@ -104,10 +109,10 @@ def _arrays(model: TopicModel) -> dict[str, Array]:
     return arrays
 
 
-def _chain(model: TopicModel, arrays: Mapping[str, Array], n_documents: int) -> Franchise:
-    measure = model._measure()
+def _chain(model: TopicModel, arrays: Mapping[str, Array], header: Mapping[str, Any]) -> Franchise:
+    measure = model._prior.measure(np.ones(header["n_times"]))
     measure.assign(group(arrays, "measure."))
-    seating = model._prior.seating(np.ones(n_documents))
+    seating = model._prior.seating(np.ones(header["n_documents"]))
     seating.assign(group(arrays, "seating."))
     dish, opens, table, region, on = (arrays[name] for name in _WORDS)
     return Franchise(measure, seating, model._beta, dish, opens, table, region, on)

@@ -3,14 +3,17 @@
 import numpy as np
 
 from evermix._xp import Array
+from evermix.kernels.flat import NewTime, flat_fold
 from evermix.kernels.folding import Frozen, Plate, fold_pass, word_probabilities
 from evermix.kernels.menu import DONE
 from evermix.kernels.stirling import seat_ratios
+from evermix.priors.hyper import Beta, Gamma
 from evermix.topics.corpus import Corpus
 from evermix.topics.measures import Measure
 from evermix.topics.snapshots import Snapshot
+from evermix.topics.specs import MNGG, TNGG
 
-__all__ = ["add_probabilities", "fold_in", "frozen", "halves"]
+__all__ = ["add_probabilities", "fold_flat", "fold_in", "frozen", "halves"]
 
 MOST_TABLES = 32  # tables of a topic in a document that there is room for at first
 SPLIT = 20130616  # seed of the halves, so that all models are asked the same
@@ -51,6 +54,46 @@ def fold_in(
         d, why = fold_pass(words, model, plate, ratios, sweeps, skip, d, theta, rng)
         t_max = min(2 * t_max, n_max)
     return theta
+
+
+def fold_flat(
+    snapshot: Snapshot,
+    prior: MNGG | TNGG,
+    corpus: Corpus,
+    beta: float,
+    sweeps: int,
+    skip: int,
+    rng: np.random.Generator,
+) -> tuple[Frozen, Array]:
+    """Do the same where every document is a time of its own; return topics as they are, too."""
+    V, K = snapshot.counts.shape
+    jump, fresh = snapshot.measure["jump"], snapshot.measure["fresh"]
+    R = len(fresh)
+    counts = np.zeros((V, K + R))
+    counts[:, :K] = snapshot.counts.toarray()
+    inverse = 1.0 / (V * beta + counts.sum(axis=0))
+    region = np.concatenate([snapshot.region, np.arange(R)])
+    first, second, fixed = _law(prior.q)
+    jumps, thinned = np.append(jump, fresh), isinstance(prior, TNGG)
+    time = NewTime(counts, inverse, jumps, region, thinned, first, second, fixed)
+    theta, C = np.empty((corpus.n_documents, K + R)), K + R
+    flat_fold(
+        corpus.words(beta), time, sweeps, skip, np.empty(R), np.empty(C),
+        np.zeros(C, dtype=np.int64), np.empty(C),
+        np.zeros(int(corpus.lengths.max(initial=1)), dtype=np.int64), theta, rng,
+    )  # fmt: skip
+    new = theta[:, K:].sum(axis=1)
+    model = Frozen(counts[:, : K + 1], inverse[: K + 1], np.empty((0, K + 1)), 0.0, 0.0)
+    return model, np.column_stack([theta[:, :K], new])
+
+
+def _law(q: float | Gamma | Beta) -> tuple[float, float, float]:
+    """Return the numbers of a law, and -1; or zeros and a value."""
+    if isinstance(q, Gamma):
+        return q.shape, q.rate, -1.0
+    if isinstance(q, Beta):
+        return q.a, q.b, -1.0
+    return 0.0, 0.0, float(q)
 
 
 def add_probabilities(model: Frozen, corpus: Corpus, beta: float, theta: Array, out: Array) -> None:
