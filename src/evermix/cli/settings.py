@@ -11,6 +11,7 @@ __all__ = [
     "FamilyName",
     "FitSettings",
     "KindName",
+    "MixtureSettings",
     "PriorName",
     "Settings",
     "StreamEngineName",
@@ -93,21 +94,10 @@ class Settings:
     id_field: str
     vocabulary: int
     hash: int | None
-    family: str
     alpha: float | None
     prior: str
-    a: float | None
-    sigma: float | None
-    tau: float | None
-    concentration: float | None
-    discount: float | None
-    birth: float | None
-    merge: bool | None
-    max_clusters: int | None
     seed: int
-    engine: str
-    # Checkpoints of runs that were begun before there were these options do not name them.
-    penalty: float | None = None
+    # Checkpoints of runs that were begun before there was this option do not name it.
     time_field: str | None = None
 
     @classmethod
@@ -163,7 +153,24 @@ class Settings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class StreamSettings(Settings):
+class MixtureSettings(Settings):
+    """Everything that decides what a mixture learns."""
+
+    family: str
+    a: float | None
+    sigma: float | None
+    tau: float | None
+    concentration: float | None
+    discount: float | None
+    birth: float | None
+    merge: bool | None
+    max_clusters: int | None
+    engine: str
+    penalty: float | None = None  # which old checkpoints do not name
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamSettings(MixtureSettings):
     """Everything that decides what a stream writes."""
 
     batch: int
@@ -179,7 +186,7 @@ class StreamSettings(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FitSettings(Settings):
+class FitSettings(MixtureSettings):
     """Everything that decides what a fit finds; None leaves the choice to the engine."""
 
     PATHS: ClassVar[tuple[str, ...]] = (*Settings.PATHS, "spill")
