@@ -124,6 +124,11 @@ class Settings:
         """The files that the run reads once or writes, but its checkpoint, by their options."""
         return {"--out": self.out, "--trace": self.trace}
 
+    @property
+    def written(self) -> list[str]:
+        """The files that the run writes beside its checkpoint; - is standard output."""
+        return [name for name in (self.out, self.trace) if name is not None]
+
     def to_spec(self) -> dict[str, Any]:
         """Return the settings as a JSON-ready dict."""
         return asdict(self)

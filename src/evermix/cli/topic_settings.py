@@ -72,6 +72,11 @@ class TopicSettings(Settings):
         """The files of the run beside its checkpoint, by their options."""
         return super().files | {"--figure": self.figure, "--curves": self.curves}
 
+    @property
+    def written(self) -> list[str]:
+        """The files that the run writes beside its checkpoint; - is standard output."""
+        return [*super().written, *self.pictures]
+
     def resumed(self, saved: dict[str, Any], given: Iterable[str]) -> Self:
         """Return the saved settings; more draws, and other ways to tell of topics, are welcome."""
         free = self.FREE & set(given)

@@ -153,8 +153,10 @@ def _draw_moves(axes: "Axes", times: Sequence[Any], x: Array, alive: Lifetimes) 
     axes.set_ylim(-most, most)
     axes.locator_params(axis="y", integer=True)
     axes.yaxis.set_major_formatter(lambda value, _: f"{abs(value):.0f}")
-    above = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0)}
-    axes.legend(frameon=False, fontsize=9, labelcolor=INK, ncols=2, **above)
+    above = (1.0, 1.0)
+    axes.legend(
+        frameon=False, fontsize=9, labelcolor=INK, ncols=2, loc="lower right", bbox_to_anchor=above
+    )
     _tick(axes, times, x, TICKS)
 
 
