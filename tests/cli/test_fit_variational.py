@@ -145,8 +145,8 @@ def test_what_is_spilled_is_found_all_the_same(points, tmp_path):
 @pytest.mark.parametrize("options", [["--laps", "3", "--tol", "0", "--batch-size", "40"], MEMOIZED])
 def test_a_crash_within_a_lap_falls_back_to_a_checkpoint_of_that_lap(points, monkeypatch, options):
     """Unless --every says otherwise, checkpoints are also written between two batches."""
-    monkeypatch.setattr("evermix.cli.fitting.PAUSE", 0.0)
-    monkeypatch.setattr("evermix.cli.fitting.SHARE", 0.0)
+    monkeypatch.setattr("evermix.cli.pacing.PAUSE", 0.0)
+    monkeypatch.setattr("evermix.cli.pacing.SHARE", 0.0)
     evermix("fit", "points.npy", *options, "--checkpoint", "whole.evermix", "--out", "whole.jsonl")
     add, told = LapLog.add, []
 

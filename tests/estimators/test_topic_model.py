@@ -245,6 +245,32 @@ def test_interrupts_leave_a_model_that_can_be_used_and_go_on(after, monkeypatch,
     np.testing.assert_array_equal(loaded.resume(X).traces_["log_joint"], whole.traces_["log_joint"])
 
 
+def test_observers_hear_of_every_sweep_and_change_nothing(tmp_path):
+    """Also one that saves the model, from which a fit goes on as if it had not stopped."""
+    heard = []
+
+    def watch(topics, sweep):
+        heard.append(sweep)
+        if sweep.number == 4:
+            topics.save(tmp_path / "topics.evermix")
+
+    topics = em.TopicModel(em.HDP(), burn_in=3, draws=4, chains=2, random_state=0)
+    topics.fit(X, observers=[watch])
+    alone = clone(topics).fit(X)
+    assert [(sweep.number, sweep.kept) for sweep in heard] == [(i, i > 3) for i in range(1, 8)]
+    log_joint = np.array([sweep.log_joint for sweep in heard[3:]]).T.ravel()
+    np.testing.assert_array_equal(log_joint, alone.traces_["log_joint"])
+    np.testing.assert_array_equal(
+        np.array([sweep.n_topics for sweep in heard[3:]]).T.ravel(), alone.traces_["n_topics"]
+    )
+    assert all(np.all(np.isfinite(sweep.log_joint)) for sweep in heard)
+    again = em.load(tmp_path / "topics.evermix").resume(X, observers=[watch])
+    assert [sweep.number for sweep in heard[7:]] == [5, 6, 7]
+    np.testing.assert_array_equal(again.traces_["log_joint"], alone.traces_["log_joint"])
+    with pytest.raises(TypeError, match="observers must be"):
+        clone(topics).fit(X, observers=[3])
+
+
 def test_a_fit_that_ended_in_its_burn_in_has_no_traces():
     topics = em.TopicModel(em.HDP(), burn_in=2, draws=1, random_state=0).fit(X)
     topics._run.rows, topics._run.snapshots = [], []

@@ -10,6 +10,7 @@ from evermix.cli.fit import fit
 from evermix.cli.info import info
 from evermix.cli.predict import predict
 from evermix.cli.stream import stream
+from evermix.cli.topics import topics
 
 __all__ = ["app"]
 
@@ -23,6 +24,7 @@ app = typer.Typer(
 app.command()(demo)
 app.command()(stream)
 app.command()(fit)
+app.command()(topics)
 app.command()(predict)
 app.command()(info)
 

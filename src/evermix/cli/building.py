@@ -9,6 +9,7 @@ from evermix.cli.forgetting import parse_half_life
 from evermix.cli.hyperpriors import parse_hyperpriors
 from evermix.cli.settings import (
     FamilyName,
+    MixtureSettings,
     PriorName,
     Settings,
     StreamSettings,
@@ -59,7 +60,7 @@ _ENGINE_OPTIONS = {
 } | {"learn": "hyperpriors"}
 
 
-def make_mixture(settings: Settings, kind: str, engine: Engine) -> Mixture:
+def make_mixture(settings: MixtureSettings, kind: str, engine: Engine) -> Mixture:
     """Return the mixture that was asked for, for a source of this kind."""
     return Mixture(
         family=_family(settings, kind),
@@ -71,7 +72,7 @@ def make_mixture(settings: Settings, kind: str, engine: Engine) -> Mixture:
     )
 
 
-def make_engine(settings: Settings) -> Engine:
+def make_engine(settings: MixtureSettings) -> Engine:
     """Return the engine that was asked for."""
     make = {name.lower(): engine for name, engine in ENGINES.items()}[settings.engine]
     known = {field.name for field in fields(make)}
@@ -106,7 +107,7 @@ def make_text_counter(settings: Settings, texts: Iterable[str], remedy: str) -> 
         ) from error
 
 
-def _family(settings: Settings, kind: str) -> str | Family:
+def _family(settings: MixtureSettings, kind: str) -> str | Family:
     name = settings.family
     if name == FamilyName.AUTO and kind != "vectors":
         name = FamilyName.MULTINOMIAL
@@ -117,20 +118,20 @@ def _family(settings: Settings, kind: str) -> str | Family:
     return "auto" if name == FamilyName.AUTO else _FAMILIES[name]()
 
 
-def _forgetting(settings: Settings) -> Exponential | None:
+def _forgetting(settings: MixtureSettings) -> Exponential | None:
     if not isinstance(settings, StreamSettings) or settings.half_life is None:
         return None
     return parse_half_life(settings.half_life, settings.time_field)
 
 
-def _prior(settings: Settings) -> Prior:
+def _prior(settings: MixtureSettings) -> Prior:
     make, options = _PRIORS[settings.prior]
     given = _given(settings, _PRIOR_OPTIONS, options, f"--prior {settings.prior}")
     return make(**{options[name]: value for name, value in given.items()})
 
 
 def _given(
-    settings: Settings, names: Iterable[str], allowed: Iterable[str], owner: str
+    settings: MixtureSettings, names: Iterable[str], allowed: Iterable[str], owner: str
 ) -> dict[str, Any]:
     """Return the settings among ``names`` that were given, if the owner has such options."""
     given = {name: getattr(settings, name) for name in names}

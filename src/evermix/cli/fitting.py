@@ -5,7 +5,6 @@ that was stopped anywhere and resumed ends with the same bits as one that was no
 """
 
 import math
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
@@ -14,6 +13,7 @@ from evermix.cli.building import make_engine, make_mixture, make_text_counter
 from evermix.cli.clusters import Cluster
 from evermix.cli.laps import LapLog, renewed
 from evermix.cli.output import naming, open_lines
+from evermix.cli.pacing import Pace
 from evermix.cli.reading import open_rows
 from evermix.cli.resuming import load_run, open_again
 from evermix.cli.rows import Rows, read_rows
@@ -31,9 +31,7 @@ from evermix.state import State
 
 __all__ = ["Fitting"]
 
-PAUSE = 5.0  # seconds between two checkpoints, where the user does not say how often
 HELD = 2**28  # bytes of rows that are held although they could be read again
-SHARE = 10.0  # and so many times the seconds that a checkpoint takes to write
 
 Show = Callable[[float, Info], None]
 
@@ -66,7 +64,7 @@ class Fitting:
         self._resumed = log is not None
         self._text = text
         self._X: Any = rows.features(mix.family, text)
-        self._saved_at, self._save_seconds = time.monotonic(), 0.0
+        self._pace = Pace()
         trace = settings.trace
         self._trace = None if trace is None else TraceWriter(trace, at=positions.get("trace", 0))
 
@@ -165,7 +163,6 @@ class Fitting:
 
     def save(self) -> None:
         """Write a checkpoint."""
-        began = time.monotonic()
         positions = {} if self._trace is None else {"trace": self._trace.position()}
         fit = {
             "settings": self.settings.to_spec(),
@@ -174,9 +171,8 @@ class Fitting:
             "positions": positions,
         }
         text = None if self._text is None else self._text.to_spec()
-        save(self.mix, self.checkpoint, {"fit": fit, "text": text})
-        self._saved_at = time.monotonic()
-        self._save_seconds = self._saved_at - began
+        with self._pace.writing():
+            save(self.mix, self.checkpoint, {"fit": fit, "text": text})
 
     def write_rows(self) -> None:
         """Write a line for each row."""
@@ -193,7 +189,7 @@ class Fitting:
     def _due(self, state: State, every: int | None) -> bool:
         if every is not None:
             return state.at == 0 and state.lap % every == 0
-        return time.monotonic() - self._saved_at >= max(PAUSE, SHARE * self._save_seconds)
+        return self._pace.due
 
 
 def _read(

@@ -98,15 +98,15 @@ def _check_folders(settings: Settings, path: Path) -> None:
     """Refuse files that cannot be made, before anything is learnt or removed."""
     if settings.trace == "-":
         raise ValueError("--trace wants a file: standard output is for the rows.")
-    for name in (settings.out, settings.trace, str(path.absolute())):
-        if name not in (None, "-") and not os.path.isdir(os.path.dirname(str(name))):
+    for name in (*settings.written, str(path.absolute())):
+        if name != "-" and not os.path.isdir(os.path.dirname(name)):
             raise ValueError(f"there is no folder for {name}. Make it, or choose another place.")
-        if name not in (None, "-") and os.path.isdir(str(name)):
+        if name != "-" and os.path.isdir(name):
             raise ValueError(f"{name} is a folder, where a file was wanted. Choose another name.")
-    for name in (settings.trace, str(path.absolute())):
-        if name is not None and os.path.exists(name) and not os.path.isfile(name):
+    for kept in (settings.trace, str(path.absolute())):
+        if kept is not None and os.path.exists(kept) and not os.path.isfile(kept):
             raise ValueError(
-                f"{name} is a device or a pipe, where a file was wanted: checkpoints and traces "
+                f"{kept} is a device or a pipe, where a file was wanted: checkpoints and traces "
                 "are cut and replaced on the way. Choose another place."
             )
 
@@ -118,7 +118,7 @@ def _check_free(settings: Settings, path: Path) -> None:
             f"the checkpoint {path} exists already. Go on from it with --resume, or begin anew "
             "with --overwrite."
         )
-    for name in (settings.out, settings.trace):
+    for name in settings.written:
         check_new(name, "Replace it with --overwrite.")
 
 

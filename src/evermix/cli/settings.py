@@ -11,6 +11,7 @@ __all__ = [
     "FamilyName",
     "FitSettings",
     "KindName",
+    "MixtureSettings",
     "PriorName",
     "Settings",
     "StreamEngineName",
@@ -93,21 +94,10 @@ class Settings:
     id_field: str
     vocabulary: int
     hash: int | None
-    family: str
     alpha: float | None
     prior: str
-    a: float | None
-    sigma: float | None
-    tau: float | None
-    concentration: float | None
-    discount: float | None
-    birth: float | None
-    merge: bool | None
-    max_clusters: int | None
     seed: int
-    engine: str
-    # Checkpoints of runs that were begun before there were these options do not name them.
-    penalty: float | None = None
+    # Checkpoints of runs that were begun before there was this option do not name it.
     time_field: str | None = None
 
     @classmethod
@@ -133,6 +123,11 @@ class Settings:
     def files(self) -> dict[str, str | None]:
         """The files that the run reads once or writes, but its checkpoint, by their options."""
         return {"--out": self.out, "--trace": self.trace}
+
+    @property
+    def written(self) -> list[str]:
+        """The files that the run writes beside its checkpoint; - is standard output."""
+        return [name for name in (self.out, self.trace) if name is not None]
 
     def to_spec(self) -> dict[str, Any]:
         """Return the settings as a JSON-ready dict."""
@@ -163,7 +158,24 @@ class Settings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class StreamSettings(Settings):
+class MixtureSettings(Settings):
+    """Everything that decides what a mixture learns."""
+
+    family: str
+    a: float | None
+    sigma: float | None
+    tau: float | None
+    concentration: float | None
+    discount: float | None
+    birth: float | None
+    merge: bool | None
+    max_clusters: int | None
+    engine: str
+    penalty: float | None = None  # which old checkpoints do not name
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamSettings(MixtureSettings):
     """Everything that decides what a stream writes."""
 
     batch: int
@@ -179,7 +191,7 @@ class StreamSettings(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FitSettings(Settings):
+class FitSettings(MixtureSettings):
     """Everything that decides what a fit finds; None leaves the choice to the engine."""
 
     PATHS: ClassVar[tuple[str, ...]] = (*Settings.PATHS, "spill")

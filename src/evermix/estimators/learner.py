@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -47,8 +47,10 @@ HISTORY = 10_000  # steps remembered in `history_`, so that endless streams stay
 Watch: TypeAlias = Callable[[Any, Info], None]
 """Called with the estimator after every step and every lap of a fit."""
 
+Observer = TypeVar("Observer", bound=Callable[..., None])
 
-def watches(observers: Iterable[Watch]) -> tuple[Watch, ...]:
+
+def watches(observers: Iterable[Observer]) -> tuple[Observer, ...]:
     """Return observers that can be called, or raise TypeError before anything is learnt."""
     if not isinstance(observers, Iterable):
         raise TypeError(f"observers must be an iterable of callables, got {observers!r}.")

@@ -28,7 +28,7 @@ from evermix.priors import PRIORS
 from evermix.priors.base import Prior
 from evermix.state import State
 
-__all__ = ["load", "load_with_extra", "save"]
+__all__ = ["load", "load_topics", "load_with_extra", "save"]
 
 
 def save(mix: Mixture, path: str | Path, extra: Mapping[str, Any] | None = None) -> None:
@@ -96,6 +96,15 @@ def load_with_extra(
     """Restore a mixture, and the ``extra`` entries that were saved beside it."""
     own = _own_priors(custom)
     return _mixture(path, *checkpoint.read(path), own)
+
+
+def load_topics(path: str | Path) -> tuple[TopicModel, dict[str, Any]]:
+    """Restore a topic model, and the ``extra`` entries that were saved beside it."""
+    arrays, header = checkpoint.read(path)
+    if header.get("kind") != topic_file.KIND:
+        raise checkpoint.CheckpointError(f"{path} holds a {header.get('kind')}, not topics.")
+    with _whole(path):
+        return topic_file.restored(arrays, header), dict(header.get("extra", {}))
 
 
 def _mixture(

@@ -32,13 +32,14 @@ _WORDS = ("dish", "opens", "table", "region", "on")
 _PARAMS = ("alpha", "burn_in", "draws", "chains")
 
 
-def save(model: TopicModel, path: str | Path) -> None:
-    """Write a topic model to one file."""
+def save(model: TopicModel, path: str | Path, extra: Mapping[str, Any] | None = None) -> None:
+    """Write a topic model, and JSON-ready ``extra`` entries beside it, to one file."""
     if not model.__sklearn_is_fitted__():
         raise ValueError("there is nothing to save yet; call fit first.")
     run, seed, prior = model._run, model.random_state, model._prior
     header: dict[str, Any] = {
         "kind": KIND,
+        "extra": dict(extra or {}),
         "params": {name: getattr(model, name) for name in _PARAMS}
         | {
             "prior": None if model.prior is None else named(model.prior),

@@ -1,8 +1,9 @@
 """Topic models whose topics may change over time."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -13,6 +14,7 @@ from evermix._random import generator
 from evermix._xp import Array, host, is_foreign
 from evermix.engines.run import interrupts_wait
 from evermix.engines.settings import check_whole
+from evermix.estimators.learner import watches
 from evermix.estimators.rows import check_csr
 from evermix.estimators.times import Times
 from evermix.kernels.folding import Frozen
@@ -22,7 +24,7 @@ from evermix.topics.corpus import Corpus
 from evermix.topics.evaluation import add_probabilities, fold_flat, fold_in, frozen, halves
 from evermix.topics.franchise import start
 from evermix.topics.hierarchies import HDP, HMNGG, Flat, Hierarchy
-from evermix.topics.run import Run
+from evermix.topics.run import Run, Sweep
 from evermix.topics.samplers import M1, M3, T1, Sampler
 from evermix.topics.samplers.hierarchy import H1, H2, Direct, WordSampler
 from evermix.topics.snapshots import Snapshot
@@ -32,6 +34,9 @@ __all__ = ["TopicModel"]
 
 SWEEPS, SKIP = 20, 20  # over new documents: those that are averaged, and those before them
 LARGEST = 2**31 - 1  # words of one kind in a document
+
+Watch: TypeAlias = Callable[[Any, Sweep], None]
+"""Called with the topic model after every sweep of a fit."""
 
 
 class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -116,7 +121,9 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     # ---- learning --------------------------------------------------------------------------
 
-    def fit(self, X: Any, times: Any = None, y: Any = None) -> Self:
+    def fit(
+        self, X: Any, times: Any = None, y: Any = None, *, observers: Iterable[Watch] = ()
+    ) -> Self:
         """Forget everything, and draw from the posterior of these documents.
 
         An interrupt (Ctrl-C) between two sweeps leaves a model that can be used, and
@@ -131,7 +138,11 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             are labels that read as either; other labels keep the order in which they appear, pandas
             categories theirs.
         y : ignored
+        observers : iterable of callables
+            Each is called as ``observer(topics, sweep)`` after every sweep, where ``sweep`` tells
+            its number, how many topics there are and the log joint density; it may save the model.
         """
+        watching = watches(observers)
         self._check_settings()
         prior = self._asked_prior(times)
         X = self._validated(X, reset=True)
@@ -144,15 +155,18 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self._prior, self._times, self._corpus = prior, known, corpus
         self._beta, self._seen = float(self.alpha), corpus.digest
         self._run = self._begun()
-        self._go_on()
+        self._go_on(watching)
         return self
 
-    def resume(self, X: Any, times: Any = None, y: Any = None) -> Self:
+    def resume(
+        self, X: Any, times: Any = None, y: Any = None, *, observers: Iterable[Watch] = ()
+    ) -> Self:
         """Go on with a fit that was interrupted, or given more draws, as if it had not been.
 
         Parameters are those of :meth:`fit`, with the same documents and times.
         """
         check_is_fitted(self)
+        watching = watches(observers)
         self._check_settings()
         if self.chains != len(self._run.chains):
             raise ValueError(
@@ -169,7 +183,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 "the same X and times again, or call fit."
             )
         self._corpus = corpus
-        self._go_on()
+        self._go_on(watching)
         return self
 
     def _begun(self) -> Run:
@@ -187,13 +201,17 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             generator(self.random_state).spawn(self.chains),
         )
 
-    def _go_on(self) -> None:
+    def _go_on(self, observers: tuple[Watch, ...]) -> None:
         """Sweep until there are as many draws as asked for."""
         self._views: dict[str, Any] = {}
         while self._run.sweeps < self.burn_in + self.draws:
             with interrupts_wait():
                 self._run.sweep(self._corpus, keep=self._run.sweeps >= self.burn_in)
                 self._views.clear()
+                if observers:
+                    last = self._run.last(self._corpus)
+                    for observe in observers:
+                        observe(self, last)
 
     def _asked_prior(self, times: Any) -> Hierarchy:
         prior = self.prior

@@ -1,12 +1,23 @@
 """What all pictures share: the sheet, its colours, and the look of axes."""
 
+import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["BLUE", "FAINT", "GREEN", "INK", "ORANGE", "dress", "new_figure", "note"]
+__all__ = [
+    "BLUE",
+    "FAINT",
+    "GREEN",
+    "INK",
+    "ORANGE",
+    "check_picture",
+    "dress",
+    "new_figure",
+    "note",
+]
 
 INK, FAINT, BLUE, ORANGE, GREEN = "#24313d", "#c9d1d9", "#2266aa", "#d9762b", "#2d8f6f"
 
@@ -33,6 +44,17 @@ def new_figure(title: str, width: float, height: float) -> "Figure":
     if title:
         figure.suptitle(title, fontsize=15, fontweight="bold", color=INK, x=0.015, ha="left")
     return figure
+
+
+def check_picture(path: str) -> None:
+    """Raise ImportError or ValueError if no picture could be written to such a file."""
+    known = new_figure("", 1.0, 1.0).canvas.get_supported_filetypes()
+    suffix = os.path.splitext(path)[1].lower().removeprefix(".")
+    if suffix not in known:
+        raise ValueError(
+            f"pictures are files such as topics.png, .svg or .pdf, got {path}. Its suffix must be "
+            f"one of {', '.join(sorted(known))}."
+        )
 
 
 def dress(axes: "Axes", title: str, xlabel: str) -> None:

@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,9 +13,30 @@ from evermix.topics.samplers.hierarchy import WordSampler
 from evermix.topics.seating import Unseated
 from evermix.topics.snapshots import Snapshot
 
-__all__ = ["Run"]
+__all__ = ["Run", "Sweep"]
 
 FEWEST, MOST = 20, 40  # snapshots of each chain that are kept
+
+
+class Sweep(NamedTuple):
+    """What a sweep over all words led to.
+
+    Attributes
+    ----------
+    number : int
+        Sweeps that were made, this one included.
+    kept : bool
+        Whether its draws were kept: not so in the burn-in.
+    n_topics : list of int
+        Topics in each chain.
+    log_joint : list of float
+        Log joint density of each chain, up to a constant.
+    """
+
+    number: int
+    kept: bool
+    n_topics: list[int]
+    log_joint: list[float]
 
 
 @dataclass
@@ -60,6 +82,16 @@ class Run:
         self.sweeps += 1
         if keep:
             self._keep(corpus)
+
+    def last(self, corpus: Corpus) -> Sweep:
+        """Return what the last sweep led to."""
+        kept = self.n_draws > 0
+        if kept:
+            at = self.names.index("log_joint")
+            log_joint = [float(rows[-1][at]) for rows in self.rows]
+        else:
+            log_joint = [chain.log_joint(corpus) for chain in self.chains]
+        return Sweep(self.sweeps, kept, [chain.K for chain in self.chains], log_joint)
 
     @property
     def n_draws(self) -> int:

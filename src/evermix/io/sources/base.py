@@ -82,6 +82,10 @@ class Source(Protocol):
         """Number of columns D; None for text."""
 
     @property
+    def columns(self) -> list[str] | None:
+        """Names of the features, where they have some."""
+
+    @property
     def n_rows(self) -> int | None:
         """Number of rows, bad and blank ones included; None until a full read has told."""
 

@@ -46,6 +46,7 @@ class Several:
         self.sources = list(sources)
         self.kind: Kind = first.kind
         self.n_features = first.n_features
+        self.columns = first.columns
         self.dated = first.dated
         self.complaints: list[str] = []
         for source in sources:

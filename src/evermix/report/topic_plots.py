@@ -1,0 +1,245 @@
+"""Pictures of topics over time: their shares, when they come and go, and their words."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evermix._xp import Array
+from evermix.report.canvas import BLUE, FAINT, GREEN, INK, ORANGE, dress, new_figure
+from evermix.report.lifetimes import Lifetimes, lifetimes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["topic_curves", "topic_overview"]
+
+TICKS = 9  # at most, of times
+NAMED = 5  # words of a topic
+COLOURS = (
+    *("#2266aa", "#d9762b", "#2d8f6f", "#b03a5b", "#7a5aa6", "#8a6d3b", "#4aa3c7", "#c9a227"),
+    *("#5d7f2b", "#d66fa0", "#3d4f9f", "#9c4a1a", "#57b894", "#6b7680", "#a88bd0"),
+)
+
+
+def topic_overview(
+    path: str | Path,
+    *,
+    times: Sequence[Any],
+    evolution: Array,
+    words: Sequence[Sequence[Any]],
+    share: float = 0.01,
+    n: int = 15,
+    title: str = "",
+) -> None:
+    """Save one picture of all topics: shares over time, births and deaths, lifelines and words.
+
+    Parameters
+    ----------
+    path : path-like
+        File to write; its suffix names the format (.png, .svg, .pdf).
+    times : sequence (T,)
+        Numbers, or labels of times, in order.
+    evolution : array (T, K)
+        Share of each topic at each time.
+    words : sequence of K sequences
+        The top words of each topic.
+    share : float
+        A topic that has less is not there.
+    n : int
+        So many topics of the largest mean share are shown one by one, the others together.
+    title : str
+        Headline of the picture.
+
+    Raises
+    ------
+    ImportError
+        matplotlib is not installed.
+    """
+    evolution = _checked(times, evolution, words)
+    chosen = _largest(evolution, n)
+    figure = new_figure(title, 14.5, 3.4 + 0.3 * max(len(chosen), 10))
+    grid = figure.add_gridspec(2, 2, width_ratios=(1.0, 1.15), height_ratios=(2.2, 1.0))
+    alive, x = lifetimes(evolution, share), _places(times)
+    _draw_stack(figure.add_subplot(grid[0, 0]), times, x, evolution, chosen)
+    _draw_moves(figure.add_subplot(grid[1, 0]), times, x, alive)
+    _draw_lifelines(
+        figure.add_subplot(grid[:, 1]), times, x, evolution, chosen, alive, words, share
+    )
+    figure.savefig(path, dpi=160)
+
+
+def topic_curves(
+    path: str | Path,
+    *,
+    times: Sequence[Any],
+    evolution: Array,
+    words: Sequence[Sequence[Any]],
+    predicted: Array | None = None,
+    n: int = 12,
+    title: str = "",
+) -> None:
+    """Save a picture of single topics: share of the words, and predicted weight, at each time.
+
+    Parameters
+    ----------
+    path : path-like
+        File to write; its suffix names the format (.png, .svg, .pdf).
+    times : sequence (T,)
+        Numbers, or labels of times, in order.
+    evolution : array (T, K)
+        Share of each topic at each time.
+    words : sequence of K sequences
+        The top words of each topic.
+    predicted : array (T, K), optional
+        Weight of each topic at each time, as predicted for one more document.
+    n : int
+        So many topics of the largest mean share are shown.
+    title : str
+        Headline of the picture.
+
+    Raises
+    ------
+    ImportError
+        matplotlib is not installed.
+    """
+    evolution = _checked(times, evolution, words)
+    chosen, x = _largest(evolution, n), _places(times)
+    width = min(4, len(chosen))
+    height = -(-len(chosen) // width)
+    figure = new_figure(title, 3.7 * width, 0.7 + 2.3 * height)
+    panels = figure.subplots(height, width, squeeze=False).ravel()
+    for axes in panels[len(chosen) :]:
+        axes.set_visible(False)
+    for axes, k in zip(panels, chosen, strict=False):
+        dress(axes, "", "")
+        axes.set_title(_named(words[k], 4, 34), fontsize=9.5, color=INK, loc="left")
+        _draw_curve(axes, x, evolution[:, k], BLUE, "share of words")
+        if predicted is not None:
+            _draw_curve(axes, x, np.asarray(predicted)[:, k], ORANGE, "predicted weight")
+        axes.set_ylim(bottom=0.0)
+        axes.yaxis.set_major_formatter(_percent)
+        _tick(axes, times, x, 4)
+    panels[0].legend(frameon=False, fontsize=8, labelcolor=INK)
+    figure.savefig(path, dpi=160)
+
+
+# ---- parts of the pictures -------------------------------------------------------------------
+
+
+def _draw_stack(axes: "Axes", times: Sequence[Any], x: Array, evolution: Array, k: Array) -> None:
+    others = " (grey: all others)" if evolution.shape[1] > len(k) else ""
+    dress(axes, f"Share of each topic among the words of a time{others}", "")
+    rest = np.maximum(1.0 - evolution[:, k].sum(axis=1), 0.0)
+    colours = [_colour(i) for i in range(len(k))]
+    axes.stackplot(
+        x, *evolution[:, k].T, rest, colors=[*colours, FAINT], linewidth=0.4, edgecolor="white"
+    )
+    axes.margins(x=0.0)
+    axes.set_ylim(0.0, 1.0)
+    axes.yaxis.set_major_formatter(_percent)
+    _tick(axes, times, x, TICKS)
+
+
+def _draw_moves(axes: "Axes", times: Sequence[Any], x: Array, alive: Lifetimes) -> None:
+    dress(axes, "Topics that come, and that go for good", "")
+    born, gone = ([len(some) for some in moves] for moves in (alive.births, alive.deaths))
+    width = 0.6 * float(np.diff(x).min()) if len(x) > 1 else 0.6
+    axes.bar(x, born, width, color=GREEN, label="births")
+    axes.bar(x, -np.array(gone), width, color=ORANGE, label="deaths")
+    axes.axhline(0.0, color=INK, linewidth=0.8)
+    most = max(*born, *gone, 1) + 0.5
+    axes.set_ylim(-most, most)
+    axes.locator_params(axis="y", integer=True)
+    axes.yaxis.set_major_formatter(lambda value, _: f"{abs(value):.0f}")
+    above = (1.0, 1.0)
+    axes.legend(
+        frameon=False, fontsize=9, labelcolor=INK, ncols=2, loc="lower right", bbox_to_anchor=above
+    )
+    _tick(axes, times, x, TICKS)
+
+
+def _draw_lifelines(
+    axes: "Axes",
+    times: Sequence[Any],
+    x: Array,
+    evolution: Array,
+    chosen: Array,
+    alive: Lifetimes,
+    words: Sequence[Sequence[Any]],
+    share: float,
+) -> None:
+    """Draw a band for each topic while it is there, as thick as its share is large."""
+    dress(axes, f"When topics have at least {100 * share:.3g}% of the words", "")
+    first = [alive.spans[k][0][0] if alive.spans[k] else len(x) for k in chosen]
+    rows = np.argsort(first, kind="stable")
+    thick = 0.42 / max(float(evolution[:, chosen].max()), 1e-12) ** 0.5
+    for y, i in enumerate(rows):
+        k, colour = chosen[i], _colour(int(i))
+        half = thick * np.sqrt(evolution[:, k])  # so that small shares can be seen
+        for start, end in alive.spans[k]:
+            some = slice(start, end + 1)
+            axes.plot(x[some], np.full(end + 1 - start, y), color=colour, linewidth=1.4)
+            axes.fill_between(x[some], y - half[some], y + half[some], color=colour, alpha=0.85)
+            axes.scatter([x[start], x[end]], [y, y], s=9, color=colour)
+    axes.set_ylim(len(chosen) - 0.4, -0.6)
+    axes.set_yticks(np.arange(len(chosen)), [_named(words[chosen[i]], NAMED, 46) for i in rows])
+    axes.yaxis.tick_right()
+    axes.grid(axis="y", visible=False)
+    _tick(axes, times, x, TICKS)
+
+
+def _draw_curve(axes: "Axes", x: Array, y: Array, colour: str, label: str) -> None:
+    marker = "o" if len(x) <= 40 else None
+    axes.plot(x, y, color=colour, linewidth=1.7, marker=marker, markersize=2.6, label=label)
+
+
+# ---- times and names -------------------------------------------------------------------------
+
+
+def _checked(times: Sequence[Any], evolution: Array, words: Sequence[Sequence[Any]]) -> Array:
+    evolution = np.asarray(evolution, dtype=np.float64)
+    if evolution.shape != (len(times), len(words)) or not evolution.size:
+        raise ValueError(
+            f"evolution must be (T, K), here ({len(times)}, {len(words)}) and not empty, got shape "
+            f"{evolution.shape}."
+        )
+    return evolution
+
+
+def _largest(evolution: Array, n: int) -> Array:
+    return np.argsort(-evolution.mean(axis=0), kind="stable")[:n]
+
+
+def _colour(i: int) -> str:
+    return COLOURS[i % len(COLOURS)]
+
+
+def _numeric(times: Sequence[Any]) -> bool:
+    return not any(isinstance(time, str) for time in times)
+
+
+def _places(times: Sequence[Any]) -> Array:
+    """Where times stand on an axis, (T,): numbers as they are, labels in a row."""
+    return np.asarray(times, dtype=np.float64) if _numeric(times) else np.arange(float(len(times)))
+
+
+def _tick(axes: "Axes", times: Sequence[Any], x: Array, most: int) -> None:
+    if _numeric(times):
+        whole = all(float(time).is_integer() for time in times)
+        axes.locator_params(axis="x", integer=whole, nbins=most)
+        axes.ticklabel_format(axis="x", useOffset=False, style="plain")
+        return
+    step = -(-len(x) // most)
+    axes.set_xticks(x[::step], [str(time) for time in times[::step]])
+
+
+def _named(words: Sequence[Any], n: int, most: int) -> str:
+    """Return top words in one line that is not too long."""
+    line = ", ".join(map(str, words[:n]))
+    return line if len(line) <= most else line[: most - 1].rstrip(", ") + "…"
+
+
+def _percent(value: float, _: Any) -> str:
+    return f"{100 * value:.3g}%"

@@ -1,0 +1,267 @@
+"""`evermix topics` as a user types it."""
+
+import csv
+import json
+import sys
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import evermix as em
+from evermix.cli import app
+from evermix.cli.topic_settings import TopicPriorName
+from evermix.io import checkpoint
+
+WORDS = {"sea": "ship wave salt harbour sail", "sky": "cloud wing wind feather moon"}
+SHORT = ["--burn-in", "6", "--draws", "4"]
+
+
+def records():
+    """Texts of three years: the sky takes over from the sea."""
+    rng = np.random.default_rng(0)
+    for i in range(60):
+        year = 2001 + i // 20
+        topic = "sky" if rng.random() < (0.05, 0.5, 0.95)[year - 2001] else "sea"
+        text = " ".join(rng.choice(WORDS[topic].split(), size=10))
+        month = 1 + i % 12
+        yield {"id": i, "text": text, "year": year, "day": f"{year}-{month:02}-03"}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A working directory with a small source of texts."""
+    with (tmp_path / "texts.jsonl").open("w") as file:
+        file.writelines(json.dumps(record) + "\n" for record in records())
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def evermix(*arguments, **settings):
+    return CliRunner().invoke(app, ["topics", *map(str, arguments)], **settings)
+
+
+def topics(*arguments):
+    """Run the command and return what it wrote to standard output."""
+    said = evermix(*arguments, "--overwrite", *SHORT)
+    assert said.exit_code == 0, said.stderr
+    return json.loads(said.stdout)
+
+
+# ---- what is found ---------------------------------------------------------------------------
+
+
+def test_topics_that_take_over_from_each_other_are_told(folder):
+    said = evermix("texts.jsonl", "--time-field", "year", "--burn-in", 60, "--draws", 40)
+    assert said.exit_code == 0, said.stderr
+    assert "60 documents of 3 times" in said.stderr and "E[K] = " in said.stderr
+    found = json.loads(said.stdout)
+    assert found["times"] == [2001, 2002, 2003]
+    assert found["documents"] == 60 and found["words"] == 600 and found["vocabulary"] == 10
+    evolution = np.array(found["evolution"])
+    np.testing.assert_allclose(evolution.sum(axis=0), 1.0, atol=1e-4)
+    assert evolution.shape == np.shape(found["predicted_evolution"]) == (found["n_topics"], 3)
+    sea = [set(topic["words"][:3]) <= set(WORDS["sea"].split()) for topic in found["topics"]]
+    share = evolution[np.array(sea)].sum(axis=0)
+    assert share[0] > 0.7 and share[2] < 0.3
+    assert found["perplexity"] is None
+    assert abs(sum(topic["weight"] for topic in found["topics"]) - 1.0) < 1e-4
+
+
+def test_the_numbers_are_those_of_the_estimator(folder):
+    found = topics("texts.jsonl", "--time-field", "year", "--prior", "htngg", "--regions", 2)
+    model = em.load("texts.evermix")
+    assert model.prior == em.HTNGG(regions=2) and model.burn_in == 6
+    assert found["n_topics"] == model.n_topics_
+    np.testing.assert_allclose(np.transpose(found["evolution"]), model.evolution_, atol=1e-6)
+    np.testing.assert_allclose(
+        np.transpose(found["predicted_evolution"]), model.predicted_evolution_, atol=1e-6
+    )
+    assert [topic["region"] for topic in found["topics"]] == model.regions_.tolist()
+    assert found["mean_topics"] == model.traces_["n_topics"].mean()
+
+
+@pytest.mark.parametrize("prior", TopicPriorName)
+def test_every_prior_finds_topics_over_time(folder, prior):
+    """Those that know no times too: their topics are looked for in the documents of each time."""
+    found = topics("texts.jsonl", "--time-field", "year", "--prior", prior, "--held-out", 0.2)
+    assert found["prior"].lower().startswith(prior)
+    assert np.shape(found["evolution"]) == (found["n_topics"], 3)
+    assert (found["predicted_evolution"] is None) == (prior in ("hdp", "hngg"))
+    assert found["held_out"] == 12 and found["documents"] == 48
+    assert 1.0 < found["perplexity"] < 12.0
+
+
+def test_spans_births_and_deaths_follow_the_share(folder):
+    found = topics("texts.jsonl", "--time-field", "year", "--share", 0.3, "--top-words", 2)
+    for k, (topic, row) in enumerate(zip(found["topics"], found["evolution"], strict=True)):
+        there = [t for t, share in zip(found["times"], row, strict=True) if share >= 0.3]
+        assert (topic["first"], topic["last"]) == ((there[0], there[-1]) if there else (None, None))
+        assert (topic["born"] is not None) == any(k in some for some in found["births"])
+        assert (topic["died"] is not None) == any(k in some for some in found["deaths"])
+        assert len(topic["words"]) <= 2
+
+
+@pytest.mark.parametrize(
+    ("period", "first", "T"),
+    [(None, "2001", 3), ("month", "2001-01", 36), ("day", "2001-01-03", 36)],
+)
+def test_dates_are_turned_into_periods(folder, period, first, T):
+    asked = [] if period is None else ["--period", period]
+    times = topics("texts.jsonl", "--time-field", "day", *asked)["times"]
+    assert times[0] == first and len(times) == T and times == sorted(times)
+
+
+def test_counts_have_the_names_of_their_columns(folder):
+    names = [word for words in WORDS.values() for word in words.split()]
+    with open("counts.csv", "w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["year", *names])
+        for record in records():
+            words = record["text"].split()
+            rows.writerow([record["year"], *(words.count(name) for name in names)])
+    found = topics("counts.csv", "--time-field", "year")
+    assert found["times"] == [2001, 2002, 2003] and found["words"] == 600
+    assert {word for topic in found["topics"] for word in topic["words"]} <= set(names)
+
+
+def test_texts_without_times_have_topics_too(folder):
+    found = topics("texts.jsonl", "--prior", "hdp")
+    assert found["times"] == found["births"] == [] and found["predicted_evolution"] is None
+    assert found["topics"][0]["weight"] > 0 and found["topics"][0]["first"] is None
+
+
+def test_documents_without_words_are_left_out(folder):
+    with open("texts.jsonl", "a") as file:
+        file.write(json.dumps({"text": "of the and", "year": 2050}) + "\n")
+    said = evermix("texts.jsonl", "--time-field", "year", *SHORT)
+    assert json.loads(said.stdout)["times"] == [2001, 2002, 2003]
+    assert "1 without words and 0 blank or bad rows left out" in said.stderr
+
+
+def test_many_times_of_few_documents_are_worth_a_word(folder):
+    with open("moments.jsonl", "w") as file:
+        for i, record in enumerate(records()):
+            file.write(json.dumps(record | {"when": i}) + "\n")
+    said = evermix("moments.jsonl", "--time-field", "when", "--regions", 2, *SHORT)
+    assert "60 documents have 60 different times" in said.stderr
+
+
+# ---- files -----------------------------------------------------------------------------------
+
+
+def test_files_are_written_where_asked(folder):
+    pytest.importorskip("matplotlib")
+    files = ["--out", "topics.json", "--figure", "topics.png", "--curves", "curves.svg"]
+    files += ["--trace", "trace.jsonl", "--checkpoint", "model.evermix", "--chains", 2]
+    said = evermix("texts.jsonl", "--time-field", "year", *files, *SHORT)
+    assert said.exit_code == 0 and said.stdout == "", said.stderr
+    assert json.loads((folder / "topics.json").read_text())["draws"] == 4
+    assert (folder / "topics.png").read_bytes().startswith(b"\x89PNG")
+    assert "svg" in (folder / "curves.svg").read_text()[:200]
+    steps = [json.loads(line) for line in (folder / "trace.jsonl").read_text().splitlines()]
+    assert [step["number"] for step in steps] == list(range(1, 11))
+    assert [step["kept"] for step in steps] == [False] * 6 + [True] * 4
+    assert all(len(step["log_joint"]) == len(step["n_topics"]) == 2 for step in steps)
+
+
+def test_more_draws_go_on_as_if_asked_for_at_once(folder):
+    common = ["texts.jsonl", "--time-field", "year", "--held-out", 0.2, "--burn-in", 4]
+    assert evermix(*common, "--draws", 7, "--out", "whole.json").exit_code == 0
+    assert evermix(*common, "--draws", 3, "--checkpoint", "c.evermix").exit_code == 0
+    said = evermix("texts.jsonl", "--checkpoint", "c.evermix", "--resume", "--draws", 7)
+    assert said.exit_code == 0, said.stderr
+    assert said.stdout == (folder / "whole.json").read_text()
+    arrays, others = (checkpoint.read(name)[0] for name in ("texts.evermix", "c.evermix"))
+    assert arrays.keys() == others.keys()
+    assert all(arrays[name].tobytes() == others[name].tobytes() for name in arrays)
+
+
+# ---- what cannot be --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "wants to know the times of documents"),
+        (["--time-field", "when"], "got none in 'when'"),
+        (["--time-field", "text"], "wanted a finite number, or a date"),
+        (["--time-field", "year", "--period", "month"], "'year' holds numbers"),
+        (["--prior", "hdp", "--figure", "x.png"], "--figure and --curves want times"),
+        (["--prior", "hdp", "--period", "day"], "--period want"),
+        (["--time-field", "year", "--figure", "x.docx"], "pictures are files such as"),
+        (["--time-field", "year", "--window", "2"], "--window does not belong to --prior hmngg"),
+        (["--time-field", "year", "--alpha", "0"], "alpha must be positive"),
+        (["--time-field", "year", "--held-out", "0.01"], "leaves no document to hold out"),
+        (["--time-field", "year", "--out", "nowhere/x.json"], "there is no folder"),
+        (["--time-field", "year", "--figure", "nowhere/x.png"], "there is no folder"),
+        (["--time-field", "year", "--figure", "x.png", "--out", "x.png"], "must be different"),
+        (["--time-field", "year", "--prior", "mngg", "--sampler", "h1"], "sampler"),
+    ],
+)
+def test_what_cannot_be_is_said_in_one_line(folder, arguments, message):
+    said = evermix("texts.jsonl", *arguments, *SHORT)
+    assert said.exit_code == 1
+    assert message in said.stderr and "Traceback" not in said.stderr
+    assert not (folder / "texts.evermix").exists()
+
+
+def test_names_of_priors_are_told_to_who_misspells_them(folder):
+    said = evermix("texts.jsonl", "--prior", "hmng")
+    assert said.exit_code == 2 and "'hmngg'" in said.stderr
+
+
+def test_one_time_is_not_enough(folder):
+    with open("one.jsonl", "w") as file:
+        file.writelines(json.dumps(r) + "\n" for r in records() if r["year"] == 2001)
+    said = evermix("one.jsonl", "--time-field", "day", *SHORT)
+    assert said.exit_code == 1
+    assert "same time, 2001" in said.stderr and "finer --period" in said.stderr
+    assert len(topics("one.jsonl", "--time-field", "day", "--period", "month")["times"]) == 12
+
+
+def test_pictures_without_matplotlib_are_refused_before_anything_is_learnt(folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    said = evermix("texts.jsonl", "--time-field", "year", "--figure", "x.png", *SHORT)
+    assert said.exit_code == 1 and "pip install evermix[plot]" in said.stderr
+    assert not (folder / "texts.evermix").exists()
+
+
+def test_fractions_are_no_counts(folder):
+    with open("vectors.jsonl", "w") as file:
+        for year in (1, 2):
+            file.write(json.dumps({"vector": [1.0, 0.5], "year": year}) + "\n")
+    said = evermix("vectors.jsonl", "--time-field", "year", *SHORT)
+    assert said.exit_code == 1 and "whole numbers >= 0" in said.stderr
+
+
+def test_files_that_are_there_are_not_written_over(folder):
+    common = ["texts.jsonl", "--time-field", "year", *SHORT]
+    assert evermix(*common, "--out", "topics.json").exit_code == 0
+    said = evermix(*common, "--out", "other.json")
+    assert said.exit_code == 1 and "exists already" in said.stderr
+    said = evermix(*common, "--out", "topics.json", "--checkpoint", "b.evermix")
+    assert said.exit_code == 1 and "topics.json exists already" in said.stderr
+    (folder / "x.png").write_text("mine")
+    said = evermix(*common, "--figure", "x.png", "--checkpoint", "b.evermix")
+    assert said.exit_code == 1 and "x.png exists already" in said.stderr
+    said = evermix("texts.jsonl", "--resume", "--figure", "x.png")
+    assert said.exit_code == 1 and "x.png exists already" in said.stderr
+
+
+def test_going_on_with_something_else_is_refused(folder):
+    common = ["texts.jsonl", "--time-field", "year", *SHORT]
+    assert evermix(*common).exit_code == 0
+    said = evermix("texts.jsonl", "--resume", "--prior", "htngg")
+    assert said.exit_code == 1 and "--prior cannot change on the way" in said.stderr
+    lines = (folder / "texts.jsonl").read_text().splitlines(keepends=True)
+    (folder / "texts.jsonl").write_text("".join(lines[1:]))
+    said = evermix("texts.jsonl", "--resume", "--draws", 9)
+    assert said.exit_code == 1 and "put the old files back" in said.stderr
+    fitted = CliRunner().invoke(app, ["stream", "texts.jsonl", "--checkpoint", "s.evermix"])
+    assert fitted.exit_code == 0
+    said = evermix("texts.jsonl", "--checkpoint", "s.evermix", "--resume", "--time-field", "year")
+    assert said.exit_code == 1 and "not topics" in said.stderr
+    em.load("texts.evermix").save("bare.evermix")
+    said = evermix("texts.jsonl", "--checkpoint", "bare.evermix", "--resume")
+    assert said.exit_code == 1 and "`evermix topics` did not write" in said.stderr
