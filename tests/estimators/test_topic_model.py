@@ -10,8 +10,10 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import evermix as em
+from evermix.io import checkpoint
 
 PRIORS = [em.HDP(), em.HNGG(), em.HSNGG(), em.HMNGG(), em.HMNGP(), em.HTNGG(), em.HTNGP()]
+FLAT = [em.MNGG(), em.TNGG(), em.MNGG(3, sigma=0.0, q=1.0)]
 SHORT = {"burn_in": 6, "draws": 6, "random_state": 0}
 
 
@@ -88,6 +90,17 @@ def test_every_prior_can_be_fitted_and_asked(prior, sampler):
     assert np.isfinite(topics.traces_["log_joint"]).all()
 
 
+@pytest.mark.parametrize("prior", FLAT, ids=["MNGG", "TNGG", "fixed"])
+def test_without_hierarchy_documents_are_times(prior):
+    topics = em.TopicModel(prior, **SHORT)
+    assert topics.fit_transform(X).shape == (24, topics.n_topics_)
+    assert topics.evolution_.shape == (1, topics.n_topics_)
+    told = em.TopicModel(prior, **SHORT).fit(X, YEARS)
+    assert told.evolution_.shape == (3, told.n_topics_)
+    np.testing.assert_array_equal(told.traces_["log_joint"], topics.traces_["log_joint"])
+    assert 2.0 < topics.perplexity(*documents(seed=5)[:1]) < 7.0
+
+
 def test_without_times_the_default_is_the_hierarchical_dirichlet_process():
     topics = em.TopicModel(**SHORT).fit(X)
     assert topics.transform(X).shape[1] == topics.n_topics_
@@ -142,8 +155,18 @@ def test_empty_documents_are_documents_like_any_other():
 # ---- going on --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("prior", [em.HDP(), em.HTNGG(), em.HMNGG()], ids=repr)
-@pytest.mark.parametrize("sampler", [em.H1(), em.H2()], ids=repr)
+GOING_ON = [
+    (em.HDP(), em.H1()),
+    (em.HTNGG(), em.H1()),
+    (em.HMNGG(), em.H2()),
+    (em.HTNGP(), em.H2()),
+    (em.MNGG(), em.M1()),
+    (em.MNGG(), em.M3()),
+    (em.TNGG(), None),
+]
+
+
+@pytest.mark.parametrize(("prior", "sampler"), GOING_ON, ids=lambda x: type(x).__name__)
 def test_saved_fits_go_on_bit_for_bit(prior, sampler, tmp_path):
     settings = {"prior": prior, "sampler": sampler, "burn_in": 3, "random_state": 3, "chains": 2}
     whole = em.TopicModel(draws=9, **settings).fit(X, YEARS)
@@ -163,6 +186,30 @@ def test_loaded_models_answer_as_before(fitted, tmp_path):
     np.testing.assert_array_equal(loaded.evolution_, fitted.evolution_)
     assert loaded.get_params().keys() == fitted.get_params().keys()
     assert loaded.prior == em.HMNGG()
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("chain.0.dish", lambda x: x + 1),
+        ("chain.0.opens", lambda x: x[:-1]),
+        ("chain.0.region", lambda x: x - 9),
+        ("chain.0.on", lambda x: x[:1]),
+        ("chain.0.measure.u", lambda x: x[:1]),
+        ("draws.0.0.words", lambda x: x[:1]),
+        ("draws.0.0.counts.indices", lambda x: x + 1000),
+        ("draws.0.0.measure.q", lambda x: -x),
+        ("traces", lambda x: x[..., 1:]),
+    ],
+)
+def test_files_that_were_edited_are_not_loaded(fitted, name, change, tmp_path):
+    path = tmp_path / "topics.evermix"
+    fitted.save(path)
+    arrays, header = checkpoint.read(path)
+    arrays[name] = np.ascontiguousarray(change(arrays[name]))
+    checkpoint.write(path, arrays, header)
+    with pytest.raises(em.CheckpointError, match="not hold a whole"):
+        em.load(path)
 
 
 def test_kept_draws_depend_on_their_number_alone(monkeypatch):
@@ -250,6 +297,9 @@ def test_times_that_were_not_there_are_refused(fitted):
     [
         ({"prior": em.DP()}, TypeError, "prior must be em.HDP"),
         ({"sampler": em.M1()}, TypeError, r"sampler must be em.H1\(\), em.H2\(\) or None"),
+        ({"prior": em.MNGG(), "sampler": em.H2()}, TypeError, r"must be em.M1\(\), em.M3\(\) or"),
+        ({"prior": em.TNGG(), "sampler": em.M1()}, TypeError, r"must be em.T1\(\) or None"),
+        ({"prior": em.SNGG()}, TypeError, "em.MNGG or em.TNGG, got SNGG"),
         ({"alpha": 0.0}, ValueError, "alpha must be positive"),
         ({"burn_in": -1}, ValueError, "burn_in must be at least 0"),
         ({"draws": 0}, ValueError, "draws must be at least 1"),

@@ -5,19 +5,23 @@ independent draws is never met by chance.
 """
 
 import math
+from collections import Counter
 from copy import deepcopy
 from functools import cache
 
+import dependent_oracles as flat
 import franchise_oracles as oracle
 import numpy as np
 import plain_franchise as plain
 import pytest
 from dependent_oracles import mixed, thinned
 from franchise_oracles import corpus, misfit, one_measure, seating, walk_chain
+from scipy import sparse
 from scipy.special import gammaln
 
 from evermix.topics.measures import Mixed
-from evermix.topics.samplers.hierarchy import H1, H2, WordSampler
+from evermix.topics.samplers.hierarchy import H1, H2, Direct, WordSampler
+from evermix.topics.seating import Unseated
 
 ONE, TWO = corpus(np.array([[2, 1], [1, 2]]), (0, 0)), corpus()
 CASES = {
@@ -67,6 +71,30 @@ def test_without_sigma_the_law_is_that_of_the_hierarchical_dirichlet_process():
 @pytest.mark.parametrize("sampler", [H1(), H2()], ids=repr)
 def test_topics_and_tables_have_the_posterior_of_the_enumeration(name, sampler):
     assert of_case(name, sampler, QUICK) < 3
+
+
+@pytest.mark.parametrize(
+    ("name", "sampler"), [("HMNGG", H1(jumps=True)), ("HTNGG", H2(jumps=False))], ids=repr
+)
+def test_with_jumps_or_without_topics_have_the_posterior_of_the_enumeration(name, sampler):
+    """Mixed measures with jumps, and thinned ones with all jumps integrated out."""
+    assert of_case(name, sampler, QUICK) < 3
+
+
+@pytest.mark.parametrize(
+    ("measure", "jumps"), [(mixed, False), (mixed, True), (thinned, True)], ids=repr
+)
+def test_without_hierarchy_topics_have_the_posterior_of_the_enumeration(measure, jumps):
+    """Every document is a time, and its words are rows of a dependent mixture."""
+    rows = sparse.csr_matrix(np.eye(2)[TWO.word])
+    exact = flat.normalised(flat.posterior(measure(), flat.data(rows, TWO.time[TWO.document])))
+    seen, sweeps = Counter(), 2000
+    for chain in walk_chain(Direct(jumps), measure(), Unseated(), TWO, sweeps):
+        seen[oracle.key_of(chain, TWO)[:2]] += 1
+    assert set(seen) <= set(exact)
+    distance = 0.5 * sum(abs(seen[key] / sweeps - p) for key, p in exact.items())
+    noise = 0.5 * math.sqrt(2 / (math.pi * sweeps)) * sum(map(math.sqrt, exact.values()))
+    assert distance < 3 * noise
 
 
 @pytest.mark.slow

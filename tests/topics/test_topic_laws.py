@@ -9,7 +9,7 @@ import plain_franchise as plain
 import pytest
 from dependent_oracles import mixed, thinned
 from franchise_oracles import corpus, log_document, log_words, one_measure, seating, walk_chain
-from scipy import sparse
+from scipy import sparse, special
 
 import evermix as em
 from evermix.kernels.folding import Frozen
@@ -17,10 +17,11 @@ from evermix.kernels.stirling import log_stirling_sum, seat_ratios
 from evermix.kernels.weights import QUADRATURE, new_weight
 from evermix.priors import Beta, Gamma
 from evermix.topics.corpus import Corpus
-from evermix.topics.evaluation import fold_in, halves
+from evermix.topics.evaluation import fold_flat, fold_in, halves
 from evermix.topics.franchise import start
 from evermix.topics.measures import Laws
 from evermix.topics.samplers.hierarchy import H1, H2
+from evermix.topics.snapshots import Snapshot
 from oracles import set_partitions
 
 LEARNT = Laws(Beta(3.0, 3.0), Gamma(6.0, 3.0))  # means 1/2 and 2
@@ -174,18 +175,62 @@ def test_topics_of_new_documents_have_the_posterior_of_the_enumeration(sigma):
         counts, 1 / (2 * beta + counts.sum(axis=0)), np.array([[0.5, 0.3, 0.2]]), 0.8, sigma
     )
     words = corpus(np.array([[2, 1], [0, 3], [0, 0]]), (0, 0, 0))
-    theta = fold_in(model, words, beta, 100_000, 10, np.random.default_rng(0))
+    theta = fold_in(model, words, beta, 100_000, 10, 0)
     np.testing.assert_allclose(theta.sum(axis=1), 1.0, rtol=1e-12)
     np.testing.assert_allclose(theta[2], model.top[0], rtol=1e-12)
     for d, word in enumerate([(0, 0, 1), (1, 1, 1)]):
         np.testing.assert_allclose(theta[d], exact_shares(model, word, beta), atol=0.015)
 
 
+def flat_case(prior, fresh, rounds):
+    """Shares of a document of three words, and what they are made of."""
+    beta, counts = 0.3, np.array([[5, 1, 3], [0, 2, 1]])
+    snapshot = Snapshot(
+        sparse.csr_matrix(counts), counts[:1], counts[:1], np.array([0, 1, 1]), np.ones((1, 3)),
+        {"jump": np.array([1.0, 2.0, 0.5]), "fresh": np.array(fresh)}, 0.0, 0.0, 0, 0, 0.0,
+    )  # fmt: skip
+    words = corpus(np.array([[1, 2]]), (0,))
+    _, theta = fold_flat(snapshot, prior, words, beta, rounds, 50, 0)
+    p = np.column_stack([(beta + counts) / (2 * beta + counts.sum(axis=0)), [0.5, 0.5]])
+    return theta[0], p
+
+
+def test_weights_of_regions_of_new_documents_have_their_posterior():
+    """Of two regions, the share of the first of both is a single integral."""
+    a, (S0, S1) = 0.7, (1.0 + 0.2, 2.5 + 0.3)
+    theta, p = flat_case(em.MNGG(2, q=Gamma(a, 2.0)), (0.2, 0.3), 30_000)
+    x = special.expit(np.linspace(-40.0, 40.0, 4001))[:, None]
+    share = np.hstack([x * 1.0, (1 - x) * 2.0, (1 - x) * 0.5, x * 0.2 + (1 - x) * 0.3])
+    share /= x * S0 + (1 - x) * S1
+    weight = (x * (1 - x))[:, 0] ** a * (share @ p[0]) * (share @ p[1]) ** 2
+    np.testing.assert_allclose(theta, weight @ share / weight.sum(), atol=0.015)
+
+
+@pytest.mark.parametrize("law", [0.4, Beta(2.0, 1.0)], ids=["fixed", "learnt"])
+def test_topics_that_are_there_for_new_documents_have_their_posterior(law):
+    """Of three topics, all eight sets that may be there are enumerated."""
+    theta, p = flat_case(em.TNGG(2, q=law), (0.2, 0.3), 30_000)
+    grid, prior = np.array([0.4]), np.ones(1)
+    if isinstance(law, Beta):
+        grid = special.expit(np.linspace(-25.0, 25.0, 201))
+        prior = grid**law.a * (1 - grid) ** law.b
+    q0, q1 = (q[..., None] for q in np.meshgrid(grid, grid))
+    q, total, want = np.stack([q0, q1, q1], axis=-1)[..., 0, :], 0.0, 0.0
+    for there in product((0, 1), repeat=3):
+        on = np.array(there)
+        share = np.concatenate([np.ones_like(q0) * on * [1.0, 2.0, 0.5], q0 * 0.2 + q1 * 0.3], -1)
+        share /= share.sum(axis=-1, keepdims=True)
+        weight = np.where(on, q, 1 - q).prod(axis=-1) * np.outer(prior, prior)
+        weight = weight * (share @ p[0]) * (share @ p[1]) ** 2
+        total, want = total + weight.sum(), want + (weight[..., None] * share).sum(axis=(0, 1))
+    np.testing.assert_allclose(theta, want / total, atol=0.015)
+
+
 def test_documents_with_many_tables_make_room_for_them(monkeypatch):
     monkeypatch.setattr("evermix.topics.evaluation.MOST_TABLES", 1)
     model = Frozen(np.zeros((1, 2)), np.ones(2), np.array([[0.5, 0.5]]), 50.0, 0.5)
     words = corpus(np.array([[30]]), (0,))
-    theta = fold_in(model, words, 1.0, 5, 5, np.random.default_rng(0))
+    theta = fold_in(model, words, 1.0, 5, 5, 0)
     assert theta.sum() == pytest.approx(1.0)
 
 
@@ -198,7 +243,7 @@ def test_perplexity_is_that_of_the_enumeration(monkeypatch):
     first, second = halves(Corpus.of(sparse.csr_matrix(new), np.zeros(2, dtype=int), 1))
     p = np.zeros(len(second))
     for snapshot in topics._run.all_snapshots():
-        model = topics._frozen(snapshot)
+        model, _ = topics._shares(snapshot, first, 0)
         for w, (x, d) in enumerate(zip(second.word, second.document, strict=True)):
             theta = exact_shares(model, first.word[first.document == d], 0.3)
             p[w] += theta @ ((0.3 + model.counts[x]) * model.inverse) / 3

@@ -1,5 +1,6 @@
 """Topic models whose topics may change over time."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -14,15 +15,18 @@ from evermix.engines.run import interrupts_wait
 from evermix.engines.settings import check_whole
 from evermix.estimators.rows import check_csr
 from evermix.estimators.times import Times
+from evermix.kernels.folding import Frozen
 from evermix.priors.base import finite_number
 from evermix.report.chains import to_inference_data
 from evermix.topics.corpus import Corpus
-from evermix.topics.evaluation import add_probabilities, fold_in, frozen, halves
+from evermix.topics.evaluation import add_probabilities, fold_flat, fold_in, frozen, halves
 from evermix.topics.franchise import start
-from evermix.topics.hierarchies import HDP, HMNGG, Hierarchy
+from evermix.topics.hierarchies import HDP, HMNGG, Flat, Hierarchy
 from evermix.topics.run import Run
-from evermix.topics.samplers.hierarchy import H2, WordSampler
+from evermix.topics.samplers import M1, M3, T1, Sampler
+from evermix.topics.samplers.hierarchy import H1, H2, Direct, WordSampler
 from evermix.topics.snapshots import Snapshot
+from evermix.topics.specs import MNGG, TNGG
 
 __all__ = ["TopicModel"]
 
@@ -35,14 +39,15 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     Parameters
     ----------
-    prior : HDP, HNGG, HSNGG, HMNGG, HMNGP, HTNGG, HTNGP or None
+    prior : HDP, HNGG, HSNGG, HMNGG, HMNGP, HTNGG, HTNGP, MNGG, TNGG or None
         How documents and times share topics. None is ``HMNGG()`` where times are given, and
-        ``HDP()``, which knows no times, otherwise.
+        ``HDP()``, which knows no times, otherwise. With MNGG and TNGG there is no hierarchy: every
+        document is a time of its own, and times serve to tell of topics only.
     alpha : float
         Of the symmetric Dirichlet law of the words of a topic. Small values ask for topics that use
         few words.
-    sampler : H1, H2 or None
-        How draws are made. None is ``H2()``.
+    sampler : H1, H2, M1, M3, T1 or None
+        How draws are made. None is ``H2()``; for MNGG ``M1()``, for TNGG ``T1()``.
     burn_in : int
         Sweeps over all words before draws are kept.
     draws : int
@@ -63,12 +68,13 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     evolution_ : array (T, K)
         Share of each topic among the words of each time.
     predicted_evolution_ : array (T, K)
-        Weight of each topic at each time, as predicted for one more document.
+        Weight of each topic at each time, as predicted for one more document; ``evolution_`` where
+        every document is a time.
     regions_ : int64 array (K,)
         The region that each topic lies in.
     traces_ : dict of arrays (chains * draws,)
         Numbers of all draws, by name: log_joint, n_topics, n_tables, sigma, sigma0, M or a, M0[r]
-        or a0[r], u[t], q[r,t].
+        or a0[r], u[t], q[r,t]; those that a model has.
     n_features_in_ : int
         Number V of words in the vocabulary.
 
@@ -84,9 +90,9 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def __init__(
         self,
-        prior: Hierarchy | None = None,
+        prior: Hierarchy | MNGG | TNGG | None = None,
         alpha: float = 0.3,
-        sampler: WordSampler | None = None,
+        sampler: WordSampler | Sampler | None = None,
         burn_in: int = 2000,
         draws: int = 1000,
         chains: int = 1,
@@ -130,10 +136,11 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         prior = self._asked_prior(times)
         X = self._validated(X, reset=True)
         known, codes = Times([]), np.zeros(X.shape[0], dtype=np.int64)
-        if prior.timed:
+        if times is not None and (prior.timed or prior.flat):
             known, codes = Times.read(times, X.shape[0])
         corpus = Corpus.of(X, codes, max(len(known), 1))
         _check_words(corpus, known)
+        corpus = corpus.apart() if prior.flat else corpus
         self._prior, self._times, self._corpus = prior, known, corpus
         self._beta, self._seen = float(self.alpha), corpus.digest
         self._run = self._begun()
@@ -153,6 +160,9 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 f"chains={self.chains}. Call fit."
             )
         corpus = self._corpus_of(X, times)
+        if self._prior.flat and times is not None and len(self._times):
+            corpus = replace(corpus, time=self._times.codes(times, corpus.n_documents))
+        corpus = corpus.apart() if self._prior.flat else corpus
         if corpus.digest != self._seen:
             raise ValueError(
                 "these are not the documents, or not the times, that the fit was begun with. Give "
@@ -167,12 +177,15 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         corpus, n = self._corpus, self._corpus.lengths
         # A guess of the number of tables, which the first sweep replaces.
         tables = np.bincount(corpus.time, np.log1p(n) + 1.0, minlength=corpus.n_times)
-        sampler = H2() if self.sampler is None else self.sampler
         chains = [
             start(self._prior.measure(tables), self._prior.seating(n), self._beta, corpus)
             for _ in range(self.chains)
         ]
-        return Run(sampler, chains, generator(self.random_state).spawn(self.chains))
+        return Run(
+            self._asked_sampler(self._prior),
+            chains,
+            generator(self.random_state).spawn(self.chains),
+        )
 
     def _go_on(self) -> None:
         """Sweep until there are as many draws as asked for."""
@@ -186,10 +199,12 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         prior = self.prior
         if prior is None:
             prior = HDP() if times is None else HMNGG()
+        if isinstance(prior, MNGG | TNGG):
+            prior = Flat(prior)
         if not isinstance(prior, Hierarchy):
             raise TypeError(
-                "prior must be em.HDP, em.HNGG, em.HSNGG, em.HMNGG, em.HMNGP, em.HTNGG or "
-                f"em.HTNGP, got {prior!r}."
+                "prior must be em.HDP, em.HNGG, em.HSNGG, em.HMNGG, em.HMNGP, em.HTNGG, em.HTNGP, "
+                f"em.MNGG or em.TNGG, got {prior!r}."
             )
         if prior.timed and times is None:
             raise ValueError(
@@ -197,7 +212,28 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 "number, date or label for each document, such as fit(X, times=years). Models "
                 "without times are em.HDP() and em.HNGG()."
             )
+        self._asked_sampler(prior)
         return prior
+
+    def _asked_sampler(self, prior: Hierarchy) -> WordSampler:
+        sampler = self.sampler
+        if not prior.flat:
+            sampler = H2() if sampler is None else sampler
+            if isinstance(sampler, H1 | H2):
+                return sampler
+            raise TypeError(
+                f"sampler must be em.H1(), em.H2() or None for {type(prior).__name__}, got "
+                f"{sampler!r}."
+            )
+        known: dict[Any, Direct] = {None: Direct(), M1(): Direct(False), M3(): Direct(True)}
+        if isinstance(prior.top, TNGG):
+            known = {None: Direct(), T1(): Direct(True)}
+        if sampler in known:
+            return known[sampler]
+        names = ", ".join(f"em.{name!r}" for name in known if name is not None)
+        raise TypeError(
+            f"sampler must be {names} or None where every document is a time, got {sampler!r}."
+        )
 
     def _check_settings(self) -> None:
         check_whole("burn_in", self.burn_in, least=0)
@@ -205,14 +241,15 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         check_whole("chains", self.chains)
         if finite_number("alpha", self.alpha) <= 0:
             raise ValueError(f"alpha must be positive, got {self.alpha}.")
-        if self.sampler is not None and not isinstance(self.sampler, WordSampler):
-            raise TypeError(f"sampler must be em.H1(), em.H2() or None, got {self.sampler!r}.")
 
     def _validated(self, X: Any, reset: bool) -> Array:
         """Return counts of words as a CSR matrix with sorted columns."""
         X = host(X) if is_foreign(X) else X
         X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype="numeric")
-        X = sparse.csr_matrix(X, copy=False)
+        return self._checked_counts(sparse.csr_matrix(X, copy=False))
+
+    def _checked_counts(self, X: Array) -> Array:
+        """Return a CSR matrix with sorted columns and whole numbers, or raise ValueError."""
         check_csr(X.data, X.indices, X.indptr, X.shape)
         if not X.has_canonical_format:
             X = X.copy()
@@ -304,6 +341,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     @property
     def predicted_evolution_(self) -> Array:
         """Weight of each topic at each time, new topics left out, (T, K)."""
+        if self._prior.flat:
+            return self.evolution_
         weights = np.exp(self._point().log_weights(self._measure())[:, :-1])
         return weights / weights.sum(axis=1, keepdims=True)
 
@@ -334,10 +373,9 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def transform(self, X: Any, times: Any = None) -> Array:
         """Return the share of each topic in each document, (D, K).
 
-        Topics stay as they are. The same documents get the same answer.
+        Topics stay as they are. A document gets the same answer whatever others are beside it.
         """
-        corpus, model = self._corpus_of(X, times), self._frozen(self._point())
-        theta = fold_in(model, corpus, self._beta, SWEEPS, SKIP, np.random.default_rng(0))
+        _, theta = self._shares(self._point(), self._corpus_of(X, times), seed=0)
         return theta[:, :-1] / theta[:, :-1].sum(axis=1, keepdims=True)
 
     def fit_transform(self, X: Any, times: Any = None, y: Any = None) -> Array:
@@ -353,10 +391,9 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         first, second = halves(self._corpus_of(X, times))
         if not len(second):
             raise ValueError("X holds no words to foretell: give documents that have some.")
-        p, rng, snapshots = np.zeros(len(second)), np.random.default_rng(0), self._snapshots()
-        for snapshot in snapshots:
-            model = self._frozen(snapshot)
-            theta = fold_in(model, first, self._beta, SWEEPS, SKIP, rng)
+        p, snapshots = np.zeros(len(second)), self._snapshots()
+        for seed, snapshot in enumerate(snapshots):
+            model, theta = self._shares(snapshot, first, seed)
             add_probabilities(model, second, self._beta, theta, p)
         return float(np.exp(-np.log(p / len(snapshots)).mean()))
 
@@ -367,17 +404,22 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _measure(self) -> Any:
         return self._prior.measure(np.ones(max(len(self._times), 1)))
 
-    def _frozen(self, snapshot: Snapshot) -> Any:
-        return frozen(snapshot, self._measure(), self._beta)
+    def _shares(self, snapshot: Snapshot, corpus: Corpus, seed: int) -> tuple[Frozen, Array]:
+        """Return topics as they are, and shares (D, K + 1) of them, and of a new one."""
+        if isinstance(self._prior, Flat):
+            law = self._prior.prior
+            return fold_flat(snapshot, law, corpus, self._beta, SWEEPS, SKIP, seed)
+        model = frozen(snapshot, self._measure(), self._beta)
+        return model, fold_in(model, corpus, self._beta, SWEEPS, SKIP, seed)
 
     def _corpus_of(self, X: Any, times: Any) -> Corpus:
         """Return documents to ask about, validated."""
         check_is_fitted(self)
         X = self._validated(X, reset=False)
-        codes = np.zeros(X.shape[0], dtype=np.int64)
+        codes, T = np.zeros(X.shape[0], dtype=np.int64), max(len(self._times), 1)
         if self._prior.timed:
             codes = self._times.codes(times, X.shape[0])
-        return Corpus.of(X, codes, max(len(self._times), 1))
+        return Corpus.of(X, codes, T)
 
     # ---- files -----------------------------------------------------------------------------
 

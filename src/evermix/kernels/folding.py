@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 from evermix._xp import Array
 from evermix.kernels.base import kernel
 from evermix.kernels.documents import draw_u
-from evermix.kernels.menu import DONE, MORE_TABLES, Words
+from evermix.kernels.menu import Words
 from evermix.kernels.weights import QUADRATURE, new_weight
 
-__all__ = ["Frozen", "Plate", "fold_pass", "word_probabilities"]
+__all__ = ["Frozen", "Plate", "fold_document", "word_probabilities"]
 
 
 class Frozen(NamedTuple):
@@ -98,7 +98,7 @@ def _sweep(
 
 
 @kernel
-def fold_pass(
+def fold_document(
     words: Words,
     frozen: Frozen,
     plate: Plate,
@@ -106,42 +106,35 @@ def fold_pass(
     sweeps: int,
     skip: int,
     d: int,
-    theta: Array,  # OUT (D, K + 1)
+    theta: Array,  # OUT (K + 1,)
     rng: Any,
-) -> tuple[int, int]:
-    """Write the probability of each topic for one more word, for all documents from d on.
+) -> bool:
+    """Write the probability of each topic for one more word of document d.
 
-    It is the mean over ``sweeps`` sweeps after ``skip`` others.
-
-    Returns
-    -------
-    d, why : int
-        Where to go on; DONE, or MORE_TABLES if ``ratios`` is too small.
+    It is the mean over ``sweeps`` sweeps after ``skip`` others. Returns whether ``ratios`` was
+    large enough; otherwise nothing is written.
     """
-    C, sigma = plate.n.size, frozen.sigma
-    while d < words.time.size:
-        n, t = words.start[d + 1] - words.start[d], words.time[d]
-        theta[d] = 0.0
-        if n == 0:
-            theta[d] = frozen.top[t]
-        plate.n[:] = 0
-        plate.t[:] = 0
-        u = (max(n, 1) / frozen.a) ** (1.0 / (1.0 + sigma))
-        for sweep in range(skip + sweeps):
-            if n == 0:
-                break
-            if not _sweep(words, frozen, plate, ratios, d, u, sweep == 0, rng):
-                return d, MORE_TABLES
-            tables = plate.t.sum()
-            u = draw_u(n, tables, frozen.a, sigma, u, rng)
-            if sweep >= skip:
-                omega = new_weight(QUADRATURE, frozen.a, sigma, 1.0, float(n), float(tables))
-                share = 1.0 / (sweeps * (n - sigma * tables + omega))
-                for k in range(C):
-                    weight = plate.n[k] - sigma * plate.t[k] + omega * frozen.top[t, k]
-                    theta[d, k] += share * weight
-        d += 1
-    return d, DONE
+    sigma, t = frozen.sigma, words.time[d]
+    n = words.start[d + 1] - words.start[d]
+    theta[:] = 0.0
+    plate.n[:] = 0
+    plate.t[:] = 0
+    if n == 0:
+        theta[:] = frozen.top[t]
+        return True
+    u = (n / frozen.a) ** (1.0 / (1.0 + sigma))
+    for sweep in range(skip + sweeps):
+        if not _sweep(words, frozen, plate, ratios, d, u, sweep == 0, rng):
+            return False
+        tables = plate.t.sum()
+        u = draw_u(n, tables, frozen.a, sigma, u, rng)
+        if sweep >= skip:
+            omega = new_weight(QUADRATURE, frozen.a, sigma, 1.0, float(n), float(tables))
+            share = 1.0 / (sweeps * (n - sigma * tables + omega))
+            for k in range(plate.n.size):
+                weight = plate.n[k] - sigma * plate.t[k] + omega * frozen.top[t, k]
+                theta[k] += share * weight
+    return True
 
 
 @kernel

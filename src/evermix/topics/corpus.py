@@ -27,6 +27,8 @@ class Corpus:
     size : int
         Number V of words in the vocabulary.
     n_times : int
+    epoch : int64 array (D,), optional
+        Times that topics are told by, where documents are times of their own; ``time`` otherwise.
     """
 
     word: Array
@@ -34,6 +36,7 @@ class Corpus:
     time: Array
     size: int
     n_times: int
+    epoch: Array | None = None
 
     @classmethod
     def of(cls, X: Array, time: Array, n_times: int) -> "Corpus":
@@ -56,6 +59,17 @@ class Corpus:
         """Number of words in each document, (D,)."""
         return np.diff(self.start)
 
+    @property
+    def told(self) -> Array:
+        """Times that topics are told by, (D,)."""
+        return self.time if self.epoch is None else self.epoch
+
+    def apart(self) -> "Corpus":
+        """Return the same documents, each a time of its own; empty ones have none."""
+        some = self.lengths > 0
+        time = np.maximum(np.cumsum(some) - 1, 0)
+        return Corpus(self.word, self.start, time, self.size, int(some.sum()), self.told)
+
     @cached_property
     def document(self) -> Array:
         """Document of each word, (N,)."""
@@ -64,8 +78,8 @@ class Corpus:
     @property
     def digest(self) -> str:
         """What documents and their times are known by."""
-        parts = self.word, self.start, self.time
-        digest = hashlib.blake2b(repr((self.size, self.n_times)).encode(), digest_size=16)
+        parts = self.word, self.start, self.told
+        digest = hashlib.blake2b(repr(self.size).encode(), digest_size=16)
         for part in parts:
             digest.update(part.astype("<i8").tobytes())
         return digest.hexdigest()

@@ -10,7 +10,7 @@ from evermix.kernels.menu import count_tables, count_words
 from evermix.kernels.stirling import log_stirling_sum
 from evermix.topics.corpus import Corpus
 from evermix.topics.measures import Measure, Occupancy
-from evermix.topics.seating import Blocks, Seating
+from evermix.topics.seating import Blocks, Seating, Unseated
 
 __all__ = ["Franchise", "start"]
 
@@ -25,8 +25,8 @@ class Franchise:
     ----------
     measure : Measure
         The law of dishes; its observations are tables.
-    seating : Seating
-        The law of tables in documents.
+    seating : Seating or Unseated
+        The law of tables in documents; with none, every word is a table of its own.
     beta : float
         Of the symmetric Dirichlet law of topics.
     dish : int32 array (N,)
@@ -42,7 +42,7 @@ class Franchise:
     """
 
     measure: Measure
-    seating: Seating
+    seating: Seating | Unseated
     beta: float
     dish: Array
     opens: Array
@@ -71,6 +71,9 @@ class Franchise:
 
     def tables(self, corpus: Corpus) -> tuple[Array, Array]:
         """Return the number of tables of each dish at each time (T, K), and of documents (D,)."""
+        if not self.started:
+            shape = corpus.n_times, 0
+            return np.zeros(shape, dtype=np.int64), np.zeros(corpus.n_documents, dtype=np.int64)
         by_time = np.zeros((corpus.n_times, self.K), dtype=np.int64)
         by_document = np.zeros(corpus.n_documents, dtype=np.int64)
         count_tables(corpus.words(self.beta), self.dish, self.opens, by_time, by_document)
@@ -94,6 +97,8 @@ class Franchise:
 
     def blocks(self, corpus: Corpus) -> Blocks:
         """Return the log of what seats, or sums over them, are worth, for a sigma."""
+        if isinstance(self.seating, Unseated):
+            return lambda sigma: 0.0
         return _seats(self, corpus) if self.seated else _sums_over_seats(self, corpus)
 
     def settle(self, region: Array, on: Array) -> None:
@@ -114,7 +119,7 @@ class Franchise:
         return float(words) + seating + self.measure.log_joint(self.occupancy(corpus))
 
 
-def start(measure: Measure, seating: Seating, beta: float, corpus: Corpus) -> Franchise:
+def start(measure: Measure, seating: Seating | Unseated, beta: float, corpus: Corpus) -> Franchise:
     """Return a chain before its first sweep: no word has a dish."""
     N = len(corpus)
     return Franchise(
@@ -122,7 +127,7 @@ def start(measure: Measure, seating: Seating, beta: float, corpus: Corpus) -> Fr
         seating,
         beta,
         np.full(N, -1, dtype=np.int32),
-        np.zeros(N, dtype=bool),
+        np.full(N, isinstance(seating, Unseated)),
         np.full(N, -1, dtype=np.int32),
         np.empty(0, dtype=np.int64),
         np.empty((corpus.n_times, 0), dtype=bool),

@@ -12,7 +12,7 @@ Chen, Rao, Buntine, Teh (2013). Dependent normalized random measures. ICML.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -20,7 +20,7 @@ import numpy as np
 from evermix._xp import Array
 from evermix.priors.hyper import Beta, Gamma, HyperPrior
 from evermix.topics.measures import Measure
-from evermix.topics.seating import Seating
+from evermix.topics.seating import Seating, Unseated
 from evermix.topics.specs import MNGG, SNGG, TNGG, WEAK_BETA, WEAK_GAMMA, DependentPrior
 
 __all__ = [
@@ -32,8 +32,11 @@ __all__ = [
     "HSNGG",
     "HTNGG",
     "HTNGP",
+    "Flat",
     "Hierarchy",
 ]
+
+REGIONS = 20  # of models without hierarchy, as in the paper
 
 Made = TypeVar("Made")
 
@@ -43,6 +46,9 @@ class Hierarchy(ABC):
 
     timed: ClassVar[bool] = True
     """Whether documents need times."""
+
+    flat: ClassVar[bool] = False
+    """Whether documents are times themselves, and their words choose topics."""
 
     def __post_init__(self) -> None:
         _ = self.top, self.below  # which check their numbers
@@ -69,7 +75,7 @@ class Hierarchy(ABC):
         """Return a measure of dishes to start from, for times of n (T,) tables."""
         return self.top.measure(n)
 
-    def seating(self, n: Array) -> Seating:
+    def seating(self, n: Array) -> Seating | Unseated:
         """Return a law of tables to start from, for documents of n (D,) words."""
         one = self.below.measure(np.ones(1))
         a = float(one.a[0])
@@ -301,6 +307,33 @@ class HTNGP(Hierarchy):
 
     def _below(self) -> DependentPrior:
         return _process(0.0, None, self.a)
+
+
+class Flat(Hierarchy):
+    """No hierarchy: every document is a time of a dependent measure, and its words choose topics.
+
+    Parameters
+    ----------
+    prior : MNGG or TNGG
+        With 20 regions if it does not say how many.
+    """
+
+    timed: ClassVar[bool] = False
+    flat: ClassVar[bool] = True
+
+    def __init__(self, prior: MNGG | TNGG) -> None:
+        self.prior = prior
+
+    def _top(self) -> DependentPrior:
+        return replace(self.prior, regions=self.prior.regions or REGIONS)
+
+    def _below(self) -> DependentPrior:
+        raise TypeError("there is no process of documents.")
+
+    def seating(self, n: Array) -> Seating | Unseated:
+        """Return no law of tables."""
+        del n
+        return Unseated()
 
 
 HIERARCHIES: dict[str, type[Hierarchy]] = {

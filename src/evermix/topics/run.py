@@ -9,6 +9,7 @@ from evermix._xp import Array
 from evermix.topics.corpus import Corpus
 from evermix.topics.franchise import Franchise
 from evermix.topics.samplers.hierarchy import WordSampler
+from evermix.topics.seating import Unseated
 from evermix.topics.snapshots import Snapshot
 
 __all__ = ["Run"]
@@ -97,17 +98,18 @@ class Run:
 
 def _numbers(chain: Franchise, corpus: Corpus) -> dict[str, float]:
     """Return the numbers of a chain that are traced."""
-    seating, measure = chain.seating, chain.measure
+    measure, flat = chain.measure, isinstance(chain.seating, Unseated)
     numbers = {
         "log_joint": chain.log_joint(corpus),
         "n_topics": chain.K,
         "n_tables": int(chain.opens.sum()),
-        "sigma": seating.sigma,
-        "M" if seating.laws.relative else "a": seating.mass,
+        **chain.seating.numbers(),
         "sigma0": measure.sigma,
     }
-    mass = "M0" if measure.laws.relative else "a0"
-    for name, values in ((mass, measure.mass), ("u", measure.u), ("q", measure.q)):
+    arrays = {"M0" if measure.laws.relative else "a0": measure.mass}
+    if not flat:  # else every document has its own, which are many
+        arrays |= {"u": measure.u, "q": measure.q}
+    for name, values in arrays.items():
         for index in np.ndindex(*values.shape):
             numbers[f"{name}[{','.join(map(str, index))}]"] = float(values[index])
     return numbers

@@ -20,7 +20,7 @@ from evermix.engines.hyper import slice_sample
 from evermix.kernels.documents import move_document_u
 from evermix.topics.measures import Laws
 
-__all__ = ["Blocks", "Seating"]
+__all__ = ["Blocks", "Seating", "Unseated"]
 
 WIDTH = 1.5  # first guess of a slice's width, in log odds
 LEAST, MOST = 1e-12, 1.0 - 1e-9  # sigma is kept between these: beyond, gamma functions overflow
@@ -116,6 +116,10 @@ class Seating:
             total += self.laws.mass.log_density(self.mass)
         return total + blocks(self.sigma)
 
+    def numbers(self) -> dict[str, float]:
+        """Return the numbers that are traced."""
+        return {"sigma": self.sigma, "M" if self.laws.relative else "a": self.mass}
+
     def arrays(self) -> dict[str, Array]:
         """Return copies of all that is learnt, by name."""
         return {
@@ -135,3 +139,30 @@ def _exponent(sigma: float, log_sum: Array) -> float:
     if sigma == 0.0:
         return float(log_sum.sum())
     return float(np.expm1(sigma * log_sum).sum()) / sigma
+
+
+class Unseated:
+    """No tables: every word of a document is an observation of the measure above."""
+
+    u: Array = np.empty(0)
+
+    def update(
+        self, n: Array, tables: Array, blocks: Callable[[], Blocks], rng: np.random.Generator
+    ) -> None:
+        """Do nothing."""
+
+    def log_joint(self, n: Array, tables: Array, blocks: Blocks) -> float:
+        """Zero."""
+        del n, tables, blocks
+        return 0.0
+
+    def numbers(self) -> dict[str, float]:
+        """Nothing."""
+        return {}
+
+    def arrays(self) -> dict[str, Array]:
+        """Nothing."""
+        return {}
+
+    def assign(self, arrays: dict[str, Array]) -> None:
+        """Do nothing."""

@@ -3,14 +3,15 @@
 import numpy as np
 
 from evermix._xp import Array
-from evermix.kernels import franchise, indicators
+from evermix.kernels import flat, franchise, indicators
 from evermix.kernels.menu import BORN, DONE, MORE_DISHES, MORE_TABLES, Menu, Novelties
 from evermix.kernels.stirling import seat_ratios
 from evermix.topics.corpus import Corpus
 from evermix.topics.franchise import Franchise
 from evermix.topics.measures import Occupancy, Offers
+from evermix.topics.seating import Seating
 
-__all__ = ["IndicatorService", "SeatedService"]
+__all__ = ["FlatService", "IndicatorService", "SeatedService"]
 
 MOST_TABLES = 16  # tables of a dish in a document that there is room for at first
 
@@ -54,6 +55,12 @@ class _Service:
         """Whether dishes have jumps."""
         return self.menu.discount < 0.0
 
+    @property
+    def _seating(self) -> Seating:
+        seating = self.chain.seating
+        assert isinstance(seating, Seating)
+        return seating
+
     def _grow(self) -> None:
         """Make room for more dishes."""
         C, menu = _capacity(self.K), self.menu
@@ -92,7 +99,7 @@ class IndicatorService(_Service):
 
     def run(self, rng: np.random.Generator) -> None:
         """Visit all words."""
-        chain, seating = self.chain, self.chain.seating
+        chain, seating = self.chain, self._seating
         chain.table[:] = -1
         ratios, card = self._ratios(MOST_TABLES), self._card()
         d, w, why = 0, 0, MORE_DISHES
@@ -114,7 +121,7 @@ class IndicatorService(_Service):
         """Ratios of Stirling numbers, for up to t_max tables of a dish in a document."""
         n_max = int(self.corpus.lengths.max())
         ratios = np.empty((n_max + 1, min(t_max, n_max + 1) + 1, 2))
-        seat_ratios(self.chain.seating.sigma, ratios)
+        seat_ratios(self._seating.sigma, ratios)
         return ratios
 
     def _card(self) -> indicators.Card:
@@ -130,7 +137,7 @@ class SeatedService(_Service):
 
     def run(self, rng: np.random.Generator) -> None:
         """Let all words choose tables, then all tables dishes."""
-        chain, seating = self.chain, self.chain.seating
+        chain, seating = self.chain, self._seating
         tables, d, w, why = self._tables(), 0, 0, MORE_DISHES
         while why != DONE:
             d, w, self.K, self.n_holes, why = franchise.seat_pass(
@@ -163,6 +170,28 @@ class SeatedService(_Service):
         return franchise.Tables(
             chain.dish, chain.table, chain.opens, n, order, np.empty(L), block, *np.empty((2, C))
         )
+
+
+class FlatService(_Service):
+    """Words that choose dishes themselves."""
+
+    def run(self, rng: np.random.Generator) -> None:
+        """Visit all words."""
+        chain = self.chain
+        choices, d, w, why = self._choices(), 0, 0, MORE_DISHES
+        while why != DONE:
+            d, w, self.K, self.n_holes, why = flat.flat_pass(
+                self.words, self.novelties, self.menu, choices, d, w, self.K, self.n_holes, rng
+            )
+            if why == MORE_DISHES:
+                self._grow()
+                choices = self._choices()
+            elif why == BORN:
+                self._bear(int(chain.dish[w - 1]), d, rng)
+        self._settle()
+
+    def _choices(self) -> flat.Choices:
+        return flat.Choices(self.chain.dish, *np.empty((2, self.menu.totals.size)))
 
 
 def _capacity(K: int) -> int:

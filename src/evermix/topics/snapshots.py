@@ -10,6 +10,7 @@ from evermix._xp import Array
 from evermix.topics.corpus import Corpus
 from evermix.topics.franchise import Franchise
 from evermix.topics.measures import Measure, Occupancy
+from evermix.topics.seating import Seating
 
 __all__ = ["Snapshot"]
 
@@ -30,9 +31,10 @@ class Snapshot:
     region : int64 array (K,)
     on : bool array (T, K)
     measure : dict of arrays
-        See :meth:`Measure.arrays`.
+        See :meth:`Measure.arrays`. Where documents are times: the expected ``jump`` (K,) of each
+        topic, and the expected mass ``fresh`` (R,) of all others in each region.
     sigma, a : float
-        Of the processes of documents.
+        Of the processes of documents; zero where there are none.
     chain : int
         Number of the chain.
     draw : int
@@ -64,17 +66,25 @@ class Snapshot:
         """Return what a chain is now, its topics by size."""
         counts = chain.counts(corpus)
         order = np.argsort(-counts.sum(axis=0, dtype=np.float64), kind="stable")
-        place = np.repeat(corpus.time, corpus.lengths) * chain.K + chain.dish
-        words = np.bincount(place, minlength=corpus.n_times * chain.K)
+        T = int(corpus.told.max()) + 1
+        place = np.repeat(corpus.told, corpus.lengths) * chain.K + chain.dish
+        words = np.bincount(place, minlength=T * chain.K).reshape(T, chain.K)
+        seating, tables, on = chain.seating, chain.tables(corpus)[0], chain.on
+        measure, numbers = chain.measure.arrays(), (0.0, 0.0)
+        if isinstance(seating, Seating):
+            numbers = seating.sigma, seating.a
+        else:  # of the many times, only jumps and the mass of new topics are needed
+            jump, fresh = chain.measure.expected(chain.occupancy(corpus))
+            measure = {"jump": jump[order], "fresh": fresh}
+            tables, on = tables.sum(axis=0, keepdims=True), np.ones((1, chain.K), dtype=bool)
         return cls(
             sparse.csr_matrix(counts[:, order].astype(np.int32)),
-            words.reshape(corpus.n_times, chain.K)[:, order],
-            chain.tables(corpus)[0][:, order],
+            words[:, order],
+            tables[:, order],
             chain.region[order],
-            chain.on[:, order],
-            chain.measure.arrays(),
-            chain.seating.sigma,
-            chain.seating.a,
+            on[:, order],
+            measure,
+            *numbers,
             number,
             draw,
             log_joint,

@@ -205,6 +205,10 @@ class Measure(ABC):
     def predictive(self, atoms: Occupancy) -> Array:
         """Log weights (T, K + 1) of atoms and, last, of a new one for one more observation."""
 
+    def expected(self, atoms: Occupancy) -> tuple[Array, Array]:
+        """Return expected jumps (K,), and the expected mass of all other atoms of regions (R,)."""
+        return (atoms.sizes - self.sigma) * np.exp(-self._log_decay(atoms)), self._mass_left()
+
     def arrays(self) -> dict[str, Array]:
         """Return copies of all that is learnt, by name."""
         values = {"sigma": np.array([self.sigma]), "mass": self.mass, "q": self.q, "u": self.u}
@@ -231,6 +235,10 @@ class Measure(ABC):
     @abstractmethod
     def _exponents(self, sigma: float) -> Array:
         """Laplace exponents (R,) at u of processes with a = 1 and this sigma."""
+
+    @abstractmethod
+    def _mass_left(self) -> Array:
+        """Return the expected mass of atoms without observations in each region, (R,)."""
 
     @abstractmethod
     def _log_decay(self, atoms: Occupancy) -> Array:

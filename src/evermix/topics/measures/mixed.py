@@ -91,6 +91,9 @@ class Mixed(Measure):
         x = np.log1p(self._U)
         return x if sigma == 0.0 else np.expm1(sigma * x) / sigma
 
+    def _mass_left(self) -> Array:
+        return self.a * np.exp((self.sigma - 1.0) * np.log1p(self._U))
+
     def _log_decay(self, atoms: Occupancy) -> Array:
         return np.log1p(self._U)[atoms.region]
 

@@ -106,6 +106,10 @@ class Thinned(Measure):
     def _exponents(self, sigma: float) -> Array:
         return self._factors.exponents(sigma)
 
+    def _mass_left(self) -> Array:
+        factors = self._factors
+        return self.a * (np.exp(factors.total) @ (factors.weights(self.sigma) * factors.w))
+
     def _log_decay(self, atoms: Occupancy) -> Array:
         return np.log1p(self.u @ atoms.on)
 

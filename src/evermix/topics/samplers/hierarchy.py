@@ -1,4 +1,4 @@
-"""Samplers of hierarchical topic models: words, tables and documents."""
+"""Samplers of topic models: words, tables and documents."""
 
 from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass
@@ -10,9 +10,9 @@ import numpy as np
 from evermix.topics.corpus import Corpus
 from evermix.topics.franchise import Franchise
 from evermix.topics.measures import Occupancy, Offers, Thinned
-from evermix.topics.service import IndicatorService, SeatedService
+from evermix.topics.service import FlatService, IndicatorService, SeatedService
 
-__all__ = ["H1", "H2", "WORD_SAMPLERS", "WordSampler"]
+__all__ = ["Direct", "H1", "H2", "WORD_SAMPLERS", "WordSampler"]
 
 
 @dataclass(frozen=True)
@@ -96,5 +96,22 @@ class H2(WordSampler):
         IndicatorService(corpus, chain, atoms, self.offers(chain, atoms, rng)).run(rng)
 
 
-WORD_SAMPLERS: dict[str, type[WordSampler]] = {cls.__name__: cls for cls in (H1, H2)}
-"""The samplers of hierarchical topic models, by the name that a file stores."""
+@dataclass(frozen=True)
+class Direct(WordSampler):
+    """Words choose topics themselves, for models without hierarchy.
+
+    Parameters
+    ----------
+    jumps : bool or None
+        See :class:`H1`.
+    """
+
+    def move(
+        self, corpus: Corpus, chain: Franchise, atoms: Occupancy, rng: np.random.Generator
+    ) -> None:
+        """Move the words."""
+        FlatService(corpus, chain, atoms, self.offers(chain, atoms, rng)).run(rng)
+
+
+WORD_SAMPLERS: dict[str, type[WordSampler]] = {cls.__name__: cls for cls in (Direct, H1, H2)}
+"""The samplers of topic models, by the name that a file stores."""
