@@ -22,7 +22,10 @@ MODELS = {
     "HMNGP": em.HMNGP(),
     "HTNGG": em.HTNGG(),
     "HTNGP": em.HTNGP(),
+    "MNGG": em.MNGG(regions=20),
+    "TNGG": em.TNGG(regions=20),
 }
+TRACED = ("n_topics", "n_tables", "sigma", "sigma0")
 ALPHA = 0.3  # of the words of a topic
 POINTS = 50  # of the path of the log joint that are kept
 
@@ -86,7 +89,7 @@ def perplexities(
         train, test = split(corpus)
         topics, seconds = fitted(train, prior, burn_in, draws, run, alpha)
         traces = topics.traces_
-        means = {k: float(traces[k].mean()) for k in ("n_topics", "n_tables", "sigma", "sigma0")}
+        means = {k: float(traces[k].mean()) if k in traces else None for k in TRACED}
         every = max(draws // POINTS, 1)
         return {
             "test": topics.perplexity(test.X, test.years),
