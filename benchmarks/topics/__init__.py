@@ -1,0 +1,1 @@
+"""Topic models: words per second of a sweep, and perplexity, evermix beside its peers."""

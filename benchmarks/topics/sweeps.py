@@ -1,0 +1,74 @@
+"""Words per second of a sweep, after many, and perplexity of held-out documents."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from benchmarks.common import rounds, target
+from benchmarks.topics import documents as corpora
+from benchmarks.topics.documents import Documents
+from benchmarks.topics.learners import Gensim, Learner, learners
+
+__all__ = ["abstracts", "drifting"]
+
+BURN_IN, SWEEPS = 1000, 50  # before the clock runs, and in each round
+TOMOTOPY = "tomotopy HDPModel"
+
+
+def abstracts(repeats: int) -> dict[str, Any]:
+    """Learn the abstracts of NeurIPS 2007 to 2011."""
+    return _compared(corpora.abstracts(), repeats)
+
+
+def drifting(repeats: int) -> dict[str, Any]:
+    """Learn documents that were drawn from 50 topics."""
+    return _compared(corpora.drifting(), repeats)
+
+
+def _compared(documents: Documents, repeats: int) -> dict[str, Any]:
+    everybody, n = learners(documents), int(documents.train.sum())
+    before = {}
+    for name, learner in everybody.items():
+        began = time.process_time()
+        learner.sweep(BURN_IN)
+        before[name] = time.process_time() - began
+    seconds = rounds({name: _round(learner) for name, learner in everybody.items()}, repeats)
+    found: dict[str, Any] = {
+        name: {
+            "words per second": round(_sweeps(learner) * n / seconds[name]),
+            "milliseconds of a sweep": round(1e3 * seconds[name] / _sweeps(learner), 2),
+            "seconds before": round(before[name], 1),
+            "topics": learner.topics(),
+            "perplexity": round(learner.perplexity(), 1),
+        }
+        for name, learner in everybody.items()
+    }
+    return {"words": n, "sweeps": BURN_IN + repeats * SWEEPS, **found, **_ratios(found)}
+
+
+def _sweeps(learner: Learner) -> int:
+    return 1 if isinstance(learner, Gensim) else SWEEPS
+
+
+def _round(learner: Learner) -> Callable[[], float]:
+    """Return some more sweeps as a call that says how long they took."""
+
+    def call() -> float:
+        began = time.process_time()
+        learner.sweep(SWEEPS)
+        seconds = time.process_time() - began
+        learner.look()
+        return seconds
+
+    return call
+
+
+def _ratios(found: dict[str, Any]) -> dict[str, Any]:
+    speed = {name: row["words per second"] for name, row in found.items()}
+    ratios: dict[str, Any] = {"speed of HMNGG over HDP": round(speed["HMNGG"] / speed["HDP"], 3)}
+    for name in found:
+        if name.startswith(TOMOTOPY):
+            ratio = found["HDP"]["perplexity"] / found[name]["perplexity"]
+            ratios[f"HDP over {name}"] = target(speed["HDP"] / speed[name], at_least=1.0)
+            ratios[f"perplexity of HDP over {name}"] = target(ratio, below=1.005)
+    return ratios
