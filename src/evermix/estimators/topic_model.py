@@ -52,7 +52,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         Of the symmetric Dirichlet law of the words of a topic. Small values ask for topics that use
         few words.
     sampler : H1, H2, M1, M3, T1 or None
-        How draws are made. None is ``H2()``; for MNGG ``M1()``, for TNGG ``T1()``.
+        How draws are made. None is ``H1()``; for MNGG ``M1()``, for TNGG ``T1()``.
     burn_in : int
         Sweeps over all words before draws are kept.
     draws : int
@@ -236,7 +236,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _asked_sampler(self, prior: Hierarchy) -> WordSampler:
         sampler = self.sampler
         if not prior.flat:
-            sampler = H2() if sampler is None else sampler
+            sampler = H1() if sampler is None else sampler
             if isinstance(sampler, H1 | H2):
                 return sampler
             raise TypeError(

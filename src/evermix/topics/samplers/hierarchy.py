@@ -57,7 +57,7 @@ class WordSampler(ABC):
 
 @dataclass(frozen=True)
 class H1(WordSampler):
-    """The Chinese restaurant franchise: words sit at tables, and tables order topics.
+    """The Chinese restaurant franchise: words sit at tables, and tables order topics. The default.
 
     Whole tables move too, so that topics can be exchanged at once.
 
@@ -79,9 +79,10 @@ class H1(WordSampler):
 
 @dataclass(frozen=True)
 class H2(WordSampler):
-    """Table indicators: seats are summed over, and only numbers of tables are kept. The default.
+    """Table indicators: seats are summed over, and only numbers of tables are kept.
 
-    Faster than :class:`H1`, and words move more freely; tables do not move as a whole.
+    A sweep is faster than one of :class:`H1`; tables do not move as a whole, so that topics which
+    are the same come together slowly.
 
     Parameters
     ----------
