@@ -224,7 +224,7 @@ def test_kept_draws_depend_on_their_number_alone(monkeypatch):
 
 @pytest.mark.parametrize("after", [2, 5])
 def test_interrupts_leave_a_model_that_can_be_used_and_go_on(after, monkeypatch, tmp_path):
-    sweep, calls = em.H2.sweep, []
+    sweep, calls = em.H1.sweep, []
 
     def stopped(self, *args):
         sweep(self, *args)
@@ -236,7 +236,7 @@ def test_interrupts_leave_a_model_that_can_be_used_and_go_on(after, monkeypatch,
     whole = em.TopicModel(em.HDP(), **settings).fit(X)
     topics = em.TopicModel(em.HDP(), **settings)
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(em.H2, "sweep", stopped)
+        patch.setattr(em.H1, "sweep", stopped)
         topics.fit(X)
     assert topics.transform(X).shape == (24, topics.n_topics_)
     topics.save(tmp_path / "topics.evermix")
