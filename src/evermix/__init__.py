@@ -56,6 +56,9 @@ from evermix.topics.specs import MNGG, SNGG, TNGG
 __version__ = version("evermix")
 
 __all__ = [
+    "ADF",
+    "DP",
+    "EP",
     "H1",
     "H2",
     "HDP",
@@ -65,10 +68,6 @@ __all__ = [
     "HSNGG",
     "HTNGG",
     "HTNGP",
-    "TopicModel",
-    "ADF",
-    "DP",
-    "EP",
     "M1",
     "M2",
     "M3",
@@ -110,6 +109,7 @@ __all__ = [
     "PriorScore",
     "Slice",
     "StochasticVB",
+    "TopicModel",
     "ZeroMeanGaussian",
     "load",
     "merge",

@@ -74,7 +74,12 @@ def test_topics_and_tables_have_the_posterior_of_the_enumeration(name, sampler):
 
 
 @pytest.mark.parametrize(
-    ("name", "sampler"), [("HMNGG", H1(jumps=True)), ("HTNGG", H2(jumps=False))], ids=repr
+    ("name", "sampler"),
+    [
+        ("HMNGG", H1(jumps=True)),
+        pytest.param("HTNGG", H2(jumps=False), marks=pytest.mark.slow),
+    ],
+    ids=repr,
 )
 def test_with_jumps_or_without_topics_have_the_posterior_of_the_enumeration(name, sampler):
     """Mixed measures with jumps, and thinned ones with all jumps integrated out."""
@@ -82,7 +87,9 @@ def test_with_jumps_or_without_topics_have_the_posterior_of_the_enumeration(name
 
 
 @pytest.mark.parametrize(
-    ("measure", "jumps"), [(mixed, False), (mixed, True), (thinned, True)], ids=repr
+    ("measure", "jumps"),
+    [(mixed, False), (mixed, True), (thinned, True)],
+    ids=["M1", "M3", "T1"],
 )
 def test_without_hierarchy_topics_have_the_posterior_of_the_enumeration(measure, jumps):
     """Every document is a time, and its words are rows of a dependent mixture."""

@@ -84,8 +84,9 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     >>> rng = np.random.default_rng(0)
     >>> halves = np.repeat([[4.0, 4, 4, 0, 0, 0], [0, 0, 0, 4, 4, 4]], 20, axis=0)
     >>> topics = em.TopicModel(em.HDP(), burn_in=50, draws=50, random_state=0)
-    >>> topics.fit(rng.poisson(halves)).n_topics_
-    2
+    >>> words = topics.fit(rng.poisson(halves)).top_words(3)
+    >>> sorted(sorted(some) for some in words[:2])
+    [[0, 1, 2], [3, 4, 5]]
     """
 
     def __init__(

@@ -12,7 +12,7 @@ from evermix.topics.franchise import Franchise
 from evermix.topics.measures import Occupancy, Offers, Thinned
 from evermix.topics.service import FlatService, IndicatorService, SeatedService
 
-__all__ = ["Direct", "H1", "H2", "WORD_SAMPLERS", "WordSampler"]
+__all__ = ["H1", "H2", "WORD_SAMPLERS", "Direct", "WordSampler"]
 
 
 @dataclass(frozen=True)
