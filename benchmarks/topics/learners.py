@@ -157,6 +157,7 @@ def learners(documents: Documents) -> dict[str, Learner]:
         "HDP": lambda: Ours(em.HDP(), documents),
         "HMNGG": lambda: Ours(em.HMNGG(), documents),
         "tomotopy HDPModel": lambda: Tomotopy(documents, 2),
+        "tomotopy HDPModel, 10 topics at first": lambda: Tomotopy(documents, 10),
         "tomotopy HDPModel, 50 topics at first": lambda: Tomotopy(documents, 50),
         "gensim HdpModel": lambda: Gensim(documents),
     }
