@@ -177,6 +177,22 @@ def test_more_draws_go_on_as_if_asked_for_at_once(folder):
     assert all(arrays[name].tobytes() == others[name].tobytes() for name in arrays)
 
 
+def test_info_tells_of_topics(folder):
+    found = topics("texts.jsonl", "--time-field", "year")
+    said = CliRunner().invoke(app, ["info", "texts.evermix", "--json", "--top", "2"])
+    assert said.exit_code == 0, said.stderr
+    told = json.loads(said.stdout)
+    assert told["K"] == found["n_topics"] and told["sweeps"] == 10
+    assert told["times"] == "3, 2001 to 2003"
+    for topic, other in zip(told["topics"], found["topics"][:2], strict=True):
+        assert topic["words"] == other["words"][:8]
+        assert (topic["first"], topic["last"]) == (other["first"], other["last"])
+    said = CliRunner().invoke(app, ["info", "texts.evermix"])
+    assert said.exit_code == 0 and "top words" in said.stdout and "HMNGG" in said.stdout
+    said = CliRunner().invoke(app, ["predict", "texts.evermix", "texts.jsonl"])
+    assert said.exit_code == 1 and "holds a topic model, not a mixture" in said.stderr
+
+
 # ---- what cannot be --------------------------------------------------------------------------
 
 
@@ -261,7 +277,7 @@ def test_going_on_with_something_else_is_refused(folder):
     fitted = CliRunner().invoke(app, ["stream", "texts.jsonl", "--checkpoint", "s.evermix"])
     assert fitted.exit_code == 0
     said = evermix("texts.jsonl", "--checkpoint", "s.evermix", "--resume", "--time-field", "year")
-    assert said.exit_code == 1 and "not topics" in said.stderr
+    assert said.exit_code == 1 and "holds a mixture, not a topic model" in said.stderr
     em.load("texts.evermix").save("bare.evermix")
     said = evermix("texts.jsonl", "--checkpoint", "bare.evermix", "--resume")
     assert said.exit_code == 1 and "`evermix topics` did not write" in said.stderr

@@ -13,7 +13,7 @@ from evermix.cli.topic_run import TopicRun
 from evermix.estimators import TopicModel
 from evermix.report import Lifetimes, lifetimes, topic_curves, topic_overview
 
-__all__ = ["Findings"]
+__all__ = ["Findings", "shown_label", "used_words"]
 
 DIGITS = 6  # behind the point, of shares
 
@@ -37,13 +37,13 @@ class Findings:
         self._run, model = run, run.model
         X, times = run.documents.X[run.parts.learnt], run.documents.times
         self._n = np.asarray(X.sum(axis=1)).ravel()
-        self.words = _used_words(model, run.settings.top_words, run.documents.words)
+        self.words = used_words(model, run.settings.top_words, run.documents.words)
         self.times: list[Any] = []
         self.evolution, self.predicted = np.empty((0, len(self.words))), None
         self.weights = model.evolution_[0]
         if times is not None:
             found, codes = np.unique(times[run.parts.learnt], return_inverse=True)
-            self.times = [_shown(time) for time in found.tolist()]
+            self.times = [shown_label(time) for time in found.tolist()]
             self.evolution, self.predicted = self._over_time(X, codes)
             n = np.bincount(codes, self._n)
             self.weights = n @ self.evolution / n.sum()
@@ -128,7 +128,7 @@ class Findings:
         }
 
 
-def _used_words(model: TopicModel, n: int, names: list[str] | None) -> list[list[Any]]:
+def used_words(model: TopicModel, n: int, names: list[str] | None) -> list[list[Any]]:
     """Return the top words of each topic that are in it at all."""
     components = model.components_
     # Words that a topic does not use have the least probability, all the same.
@@ -137,7 +137,7 @@ def _used_words(model: TopicModel, n: int, names: list[str] | None) -> list[list
     return [words[: max(int(m), 1)] for words, m in zip(every, used, strict=True)]
 
 
-def _shown(time: Any) -> Any:
+def shown_label(time: Any) -> Any:
     """Return a time as it stood in the source: whole numbers without a point."""
     return int(time) if isinstance(time, float) and time.is_integer() else time
 

@@ -21,20 +21,26 @@ __all__ = ["info"]
 _WORDS = 8  # per cluster
 _FORMATS: dict[str, Callable[[Any], str]] = {
     "id": str,
+    "topic": str,
     "size": "{:,.1f}".format,
     "weight": "{:.4f}".format,
+    "share": "{:.4f}".format,
+    "first": str,
+    "last": str,
     "born": "{:,}".format,
     "seen": str,
-    "words": ", ".join,
+    "words": lambda words: ", ".join(map(str, words)),
 }
 
 
 def info(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model or checkpoint file.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
-    top: Annotated[int, typer.Option(min=0, help="Show the largest N clusters.", metavar="N")] = 20,
+    top: Annotated[
+        int, typer.Option(min=0, help="Show the largest N clusters or topics.", metavar="N")
+    ] = 20,
 ) -> None:
-    """Show what a model is made of, and its largest clusters."""
+    """Show what a model is made of, and its largest clusters or topics."""
     with plain_errors():
         described = _describe(model, top)
         if as_json:
@@ -45,18 +51,32 @@ def info(
 
 def _describe(path: Path, top: int) -> dict[str, Any]:
     """Return what a model file holds as a JSON-ready dict."""
+    from evermix.cli.topic_info import describe_topics
+    from evermix.estimators import Mixture, TopicModel
+    from evermix.estimators.persistence import load_any
+    from evermix.io.checkpoint import CheckpointError
+
+    found, extra = load_any(path)
+    file: dict[str, Any] = {"file": str(path), "bytes": path.stat().st_size}
+    if isinstance(found, TopicModel):
+        return file | describe_topics(found, extra, top)
+    if not isinstance(found, Mixture):
+        raise CheckpointError(
+            f"{path} holds a {type(found).__name__}, of which evermix info cannot tell. Open it in "
+            "Python with evermix.load."
+        )
+    return file | _describe_mixture(found, extra, top)
+
+
+def _describe_mixture(mix: "Mixture", extra: dict[str, Any], top: int) -> dict[str, Any]:
     import numpy as np
 
     from evermix.engines import ADF
-    from evermix.estimators.persistence import load_with_extra
 
-    mix, extra = load_with_extra(path)
     engine = ADF() if mix.engine is None else mix.engine
     asked = (extra.get("stream") or extra.get("fit") or {}).get("settings", {})
     largest = np.argsort(-mix.weights_, kind="stable")[:top]
     return {
-        "file": str(path),
-        "bytes": path.stat().st_size,
         "source": asked.get("source"),
         "family": repr(mix.model_.family),
         "prior": repr(mix.model_.prior),
@@ -150,14 +170,16 @@ def _show(described: dict[str, Any]) -> None:
 
     console = output_console()
     facts = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
-    clusters = described.pop("clusters")
+    kind = "topics" if "topics" in described else "clusters"
+    clusters = described.pop(kind)
     described["bytes"] = f"{described['bytes']:,}"
     if isinstance(described["source"], list):
         described["source"] = ", ".join(described["source"])
-    described["observations"] = f"{described['observations']:,}"
+    if "observations" in described:
+        described["observations"] = f"{described['observations']:,}"
     if described.get("elbo") is not None:
         described["elbo"] = f"{described['elbo']:,.2f}"
-    for name in ("family", "prior", "engine"):
+    for name in {"family", "prior", "engine"} & described.keys():
         described[name] = _rounded(described[name])
     for name, value in described.items():
         if value is not None:
@@ -166,10 +188,10 @@ def _show(described: dict[str, Any]) -> None:
     console.print(facts)
     if not clusters:
         return
-    table = Table(title=f"The largest {len(clusters)} clusters", title_justify="left")
+    table = Table(title=f"The largest {len(clusters)} {kind}", title_justify="left")
     for name in clusters[0]:
         if name == "words":
-            table.add_column("words that set it apart")
+            table.add_column("top words" if kind == "topics" else "words that set it apart")
         else:
             table.add_column(name, justify="right")
     for cluster in clusters:

@@ -147,6 +147,7 @@ class TopicRun:
             "settings": self.settings.to_spec(),
             "sweeps": self.sweeps,
             "positions": positions,
+            "words": None if self.documents.text else self.documents.words,
         }
         text = self.documents.text
         extra = {"topics": topics, "text": None if text is None else text.to_spec()}

@@ -28,7 +28,13 @@ from evermix.priors import PRIORS
 from evermix.priors.base import Prior
 from evermix.state import State
 
-__all__ = ["load", "load_topics", "load_with_extra", "save"]
+__all__ = ["load", "load_any", "load_topics", "load_with_extra", "save"]
+
+_KINDS = {
+    "mixture": "a mixture",
+    dependent_file.KIND: "a dependent mixture",
+    topic_file.KIND: "a topic model",
+}
 
 
 def save(mix: Mixture, path: str | Path, extra: Mapping[str, Any] | None = None) -> None:
@@ -81,13 +87,20 @@ def load(
     custom : iterable of Prior classes
         Your own priors, if a saved mixture uses one.
     """
+    return load_any(path, custom)[0]
+
+
+def load_any(
+    path: str | Path, custom: Iterable[type[Prior]] = ()
+) -> tuple[Mixture | DependentMixture | TopicModel, dict[str, Any]]:
+    """Restore an estimator, and the ``extra`` entries that were saved beside it."""
     own = _own_priors(custom)
     arrays, header = checkpoint.read(path)
     for file in (dependent_file, topic_file):
         if header.get("kind") == file.KIND:
             with _whole(path):
-                return file.restored(arrays, header)
-    return _mixture(path, arrays, header, own)[0]
+                return file.restored(arrays, header), dict(header.get("extra", {}))
+    return _mixture(path, arrays, header, own)
 
 
 def load_with_extra(
@@ -101,8 +114,7 @@ def load_with_extra(
 def load_topics(path: str | Path) -> tuple[TopicModel, dict[str, Any]]:
     """Restore a topic model, and the ``extra`` entries that were saved beside it."""
     arrays, header = checkpoint.read(path)
-    if header.get("kind") != topic_file.KIND:
-        raise checkpoint.CheckpointError(f"{path} holds a {header.get('kind')}, not topics.")
+    _check_kind(path, header, topic_file.KIND)
     with _whole(path):
         return topic_file.restored(arrays, header), dict(header.get("extra", {}))
 
@@ -113,10 +125,16 @@ def _mixture(
     header: Mapping[str, Any],
     own: Mapping[str, type[Prior]],
 ) -> tuple[Mixture, dict[str, Any]]:
-    if header.get("kind") != "mixture":
-        raise checkpoint.CheckpointError(f"{path} holds a {header.get('kind')}, not a mixture.")
+    _check_kind(path, header, "mixture")
     with _whole(path):
         return _restored(arrays, header, own), dict(header["extra"])
+
+
+def _check_kind(path: str | Path, header: Mapping[str, Any], wanted: str) -> None:
+    kind = header.get("kind")
+    if kind != wanted:
+        held = _KINDS.get(str(kind), f"a {kind}")
+        raise checkpoint.CheckpointError(f"{path} holds {held}, not {_KINDS[wanted]}.")
 
 
 @contextmanager

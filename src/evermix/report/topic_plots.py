@@ -143,7 +143,7 @@ def _draw_stack(axes: "Axes", times: Sequence[Any], x: Array, evolution: Array, 
 
 
 def _draw_moves(axes: "Axes", times: Sequence[Any], x: Array, alive: Lifetimes) -> None:
-    dress(axes, "Topics that come, and that go for good", "")
+    dress(axes, "Births and deaths of topics", "")
     born, gone = ([len(some) for some in moves] for moves in (alive.births, alive.deaths))
     width = 0.6 * float(np.diff(x).min()) if len(x) > 1 else 0.6
     axes.bar(x, born, width, color=GREEN, label="births")
@@ -231,7 +231,8 @@ def _tick(axes: "Axes", times: Sequence[Any], x: Array, most: int) -> None:
         axes.locator_params(axis="x", integer=whole, nbins=most)
         axes.ticklabel_format(axis="x", useOffset=False, style="plain")
         return
-    step = -(-len(x) // most)
+    longest = max(len(str(time)) for time in times)
+    step = -(-len(x) // max(most * 4 // max(longest, 4), 2))  # as much room as for years
     axes.set_xticks(x[::step], [str(time) for time in times[::step]])
 
 
