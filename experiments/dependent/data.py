@@ -11,7 +11,7 @@ from experiments.common import arrays, counts, find, vocabulary
 
 __all__ = ["CORPORA", "Corpus", "halved", "pitman_yor", "split"]
 
-WORDS, LENGTH, DOCUMENTS = 100, 100, 30  # of the synthetic data: vocabulary, and for each time
+WORDS, LENGTH, DOCUMENTS = 100, 100, 24  # of the synthetic data: vocabulary, and for each time
 ALPHAS, DISCOUNT, BETA = (1.0, 3.0, 4.0, 5.0), 0.5, 0.1
 
 
@@ -67,19 +67,27 @@ def halved(corpus: Corpus) -> Corpus:
     return corpus._replace(years=(later >= len(later) // 2).astype(int))
 
 
-def pitman_yor(seed: int) -> Corpus:
-    """Return three times of 30 documents of 100 words each (section 5.1).
+def pitman_yor(seed: int, held_out: int) -> tuple[Corpus, Corpus]:
+    """Return three times of 24 documents of 100 words each to learn, and others (section 5.1).
+
+    The paper has 30 documents for each time, and holds out 6 of them.
 
     The words of a time are drawn from a Pitman-Yor process of its own, whose base measure is one
     that all times share, and cut into documents. The paper speaks of 3000 observations, and of 30
     documents of 100 words at each of three times, which is what we draw.
+
+    Parameters
+    ----------
+    seed : int
+    held_out : int
+        Documents of each time that are held out.
     """
     rng = np.random.default_rng(seed)
     above, topics = _Restaurant(ALPHAS[0], rng), []
     rows, times = [], []
     for t, alpha in enumerate(ALPHAS[1:]):
         below, dishes = _Restaurant(alpha, rng), []
-        for _ in range(DOCUMENTS):
+        for _ in range(DOCUMENTS + held_out):
             row = np.zeros(WORDS)
             for _ in range(LENGTH):
                 table = below.seat()
@@ -90,7 +98,10 @@ def pitman_yor(seed: int) -> Corpus:
                 row[rng.choice(WORDS, p=topics[dishes[table]])] += 1
             rows.append(row)
             times.append(t)
-    return Corpus(sparse.csr_array(np.array(rows)), np.array(times), np.arange(WORDS).astype(str))
+    X, words = sparse.csr_array(np.array(rows)), np.arange(WORDS).astype(str)
+    corpus, place = Corpus(X, np.array(times), words), np.arange(len(times))
+    learnt = place % (DOCUMENTS + held_out) < DOCUMENTS
+    return corpus.some(place[learnt]), corpus.some(place[~learnt])
 
 
 class _Restaurant:

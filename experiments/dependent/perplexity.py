@@ -15,7 +15,7 @@ import typer
 from matplotlib.figure import Figure
 
 from experiments.common import new_figure, save, show
-from experiments.dependent.data import CORPORA
+from experiments.dependent.data import CORPORA, split
 from experiments.dependent.runs import MODELS, chosen, perplexities
 
 __all__ = ["main"]
@@ -51,11 +51,11 @@ def main(
         corpora, runs, (burn_in, draws) = corpora[:1], 1, QUICK
     found: dict[str, dict[str, list[dict[str, Any]]]] = {}
     for name in corpora:
-        documents = CORPORA[name]()
+        parts = split(CORPORA[name]())
         found[name] = {one: [] for one in models}
         for run in range(runs):  # so that all models have a run before any has two
             for one in models:
-                result = perplexities(name, documents, one, run, burn_in, draws)
+                result = perplexities(name, *parts, one, run, burn_in, draws)
                 found[name][one].append(result)
                 print(f"{name}, {one}, run {run}: {result['test']:.1f}", flush=True)
         _show(name, found[name], burn_in, draws)

@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 
 import evermix as em
 from experiments.common import remember
-from experiments.dependent.data import Corpus, split
+from experiments.dependent.data import Corpus
 
 __all__ = ["MODELS", "chosen", "fitted", "perplexities", "timed"]
 
@@ -62,7 +62,8 @@ def fitted(
 
 def perplexities(
     name: str,
-    corpus: Corpus,
+    train: Corpus,
+    test: Corpus,
     model: str,
     run: int,
     burn_in: int,
@@ -86,7 +87,6 @@ def perplexities(
     }
 
     def learn() -> dict[str, Any]:
-        train, test = split(corpus)
         topics, seconds = fitted(train, prior, burn_in, draws, run, alpha)
         traces = topics.traces_
         means = {k: float(traces[k].mean()) if k in traces else None for k in TRACED}
