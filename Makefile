@@ -42,6 +42,7 @@ bench: $(VENV)/.bench      ## evermix beside its peers; needs EVERMIX_DATA for r
 	$(BIN)/python -m benchmarks.batch
 	$(BIN)/python -m benchmarks.variational
 	$(BIN)/python -m benchmarks.online
+	$(BIN)/python -m benchmarks.topics
 
 clean:
 	rm -rf $(VENV) demo_output results .pytest_cache .mypy_cache .ruff_cache
