@@ -118,7 +118,8 @@ def test_missing_and_misshapen_arrays_are_refused(tmp_path, saved):
     for name, values in arrays.items():
         rest = {k: v for k, v in arrays.items() if k != name}
         refused(tmp_path / "m.evermix", rest, header)
-        for wrong in (values[:-1], np.concatenate([values, values]), values[..., None]):
+        others = [values[:-1], np.concatenate([values, values])] if len(values) else []
+        for wrong in (*others, values[..., None]):
             refused(tmp_path / "m.evermix", rest | {name: wrong}, header)
 
 
