@@ -354,3 +354,12 @@ def test_before_a_fit_there_is_nothing_to_ask(tmp_path):
 @pytest.mark.parametrize("prior", PRIORS, ids=lambda prior: type(prior).__name__)
 def test_priors_go_through_plain_data(prior):
     assert type(prior).from_spec(prior.to_spec()) == prior
+
+
+def test_a_fit_that_is_refused_leaves_the_old_model(fitted):
+    """Also what it knows of its features."""
+    before, V = fitted.transform(X, YEARS), fitted.n_features_in_
+    with pytest.raises(ValueError, match="whole numbers"):
+        fitted.fit(np.full((3, V + 2), 0.5), YEARS[:3])
+    assert fitted.n_features_in_ == V
+    np.testing.assert_array_equal(fitted.transform(X, YEARS), before)

@@ -14,6 +14,7 @@ from evermix._random import generator
 from evermix._xp import Array, host, is_foreign
 from evermix.engines.run import interrupts_wait
 from evermix.engines.settings import check_whole
+from evermix.estimators.features import or_as_before
 from evermix.estimators.learner import watches
 from evermix.estimators.rows import check_csr
 from evermix.estimators.times import Times
@@ -146,12 +147,13 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         watching = watches(observers)
         self._check_settings()
         prior = self._asked_prior(times)
-        X = self._validated(X, reset=True)
-        known, codes = Times([]), np.zeros(X.shape[0], dtype=np.int64)
-        if times is not None and (prior.timed or prior.flat):
-            known, codes = Times.read(times, X.shape[0])
-        corpus = Corpus.of(X, codes, max(len(known), 1))
-        _check_words(corpus, known)
+        with or_as_before(self):
+            X = self._validated(X, reset=True)
+            known, codes = Times([]), np.zeros(X.shape[0], dtype=np.int64)
+            if times is not None and (prior.timed or prior.flat):
+                known, codes = Times.read(times, X.shape[0])
+            corpus = Corpus.of(X, codes, max(len(known), 1))
+            _check_words(corpus, known)
         corpus = corpus.apart() if prior.flat else corpus
         self._prior, self._times, self._corpus = prior, known, corpus
         self._beta, self._seen = float(self.alpha), corpus.digest
