@@ -1,10 +1,14 @@
 """Kernels are compiled once per machine, not once per process."""
 
 import os
+import pickle
 import subprocess
 import sys
 
+import numba
 import pytest
+
+from evermix.kernels.scoring import score_rows
 
 SCRIPT = """
 import numpy as np
@@ -37,3 +41,12 @@ def _compilations(cache):
     command = [sys.executable, "-c", SCRIPT]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     return int(done.stdout)
+
+
+def test_a_cache_of_other_kernels_is_not_read(tmp_path, monkeypatch):
+    """An old index may name types that are gone, so that it cannot even be unpickled."""
+    file = score_rows._cache._cache_file
+    monkeypatch.setattr(file, "_index_path", str(tmp_path / "old.nbi"))
+    index = pickle.dumps(numba.__version__) + b"types that are gone"
+    (tmp_path / "old.nbi").write_bytes(index)
+    assert file._load_index() == {}

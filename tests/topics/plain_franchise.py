@@ -81,16 +81,17 @@ def plain_seats(words, chain, offers, rng, factor=per_table):
                 menu.close(t, k)
             opening = a * (1 + u) ** (sigma - 1)
             old, new = menu.options(t)
-            join = [(n[j] - sigma) / (1 + u) * menu.p(order[j], x) if n[j] else 0.0
-                    for j in range(len(n))]  # fmt: skip
-            top = [opening * weight * menu.p(k, x) for k, weight in enumerate(old)]
-            new = [opening * weight / words.size for weight in new]
-            i, _ = _chosen(join + top + new, rng)
-            if i < len(n):
-                j, k = i, order[i]
-            else:
-                i -= len(n)
-                k = i if i < len(top) else menu.bear(i - len(top))
+            options = []  # weight, dish, table
+            for k, weight in enumerate(old):
+                options += [((n[j] - sigma) / (1 + u) * menu.p(k, x), k, j)
+                            for j in range(len(n)) if n[j] and order[j] == k]  # fmt: skip
+                options.append((opening * weight * menu.p(k, x), k, None))
+            options += [(opening * weight / words.size, None, i) for i, weight in enumerate(new)]
+            i, _ = _chosen([weight for weight, *_ in options], rng)
+            _, k, j = options[i]
+            if k is None:
+                k, j = menu.bear(j), None
+            if j is None:
                 j = n.index(0) if 0 in n else len(n)
                 if j == len(n):
                     n.append(0)

@@ -2,7 +2,8 @@ r"""The franchise: words of hierarchical topic models choose tables, and tables 
 
 A word of document d joins a table of n words with weight :math:`(n - \sigma) / (1 + u_d)` times the
 probability of the word in the dish of the table, or opens one, with weight
-:math:`a (1 + u_d)^{\sigma - 1}` times that of one more table for each dish [teh2006]_.
+:math:`a (1 + u_d)^{\sigma - 1}` times that of one more table for each dish [teh2006]_. The
+tables of a dish are weighed together: a word looks at dishes, and then at the tables of one.
 
 References
 ----------
@@ -10,11 +11,10 @@ References
    of the American Statistical Association, 2006.
 """
 
-from math import exp, inf, log
 from typing import Any, NamedTuple
 
 from evermix._xp import Array
-from evermix.kernels.base import kernel
+from evermix.kernels.base import lean
 from evermix.kernels.menu import (
     BORN,
     DONE,
@@ -25,6 +25,8 @@ from evermix.kernels.menu import (
     fresh_slot,
     give_back,
     popularity,
+    search,
+    weigh,
 )
 
 __all__ = ["Tables", "order_pass", "seat_pass"]
@@ -38,36 +40,47 @@ class Tables(NamedTuple):
     dish: Array  # (N,) int32 slot of each word, -1 for none yet
     table: Array  # (N,) int32 number of its table in the document
     opens: Array  # (N,) bool, whether it is the first word at its table
-    n: Array  # (L,) int64 words at each table of the document
-    order: Array  # (L,) int64 its dish
-    join: Array  # (L,) weight of joining it
-    block: Array  # (L,) int64
-    top: Array  # (C,) weight of a new table, over beta + count
+    n: Array  # (L + 1,) int64 words at each table of the document
+    order: Array  # (L + 1,) int64 its dish
+    block: Array  # (L + 1,) int64
+    member: Array  # (L,) int64, words of the document by table
+    words: Array  # (C,) int64 words of each dish in the document
+    tables: Array  # (C,) int64 tables of each dish in the document
+    old: Array  # (C,) weight of joining a table, over beta + count
+    top: Array  # (C,) weight of opening one, over beta + count
+    chunk: Array  # (C / CHUNK,) sums of weights
     weight: Array  # (C,)
+    below: Array  # (C,)
 
 
-@kernel
-def _refresh(words: Words, menu: Menu, tables: Tables, t: int, k: int) -> None:
-    """Compute what one more table of dish k is worth, but for what all dishes share."""
-    tables.top[k] = popularity(menu, t, k) / (words.size * words.beta + menu.totals[k])
+@lean
+def _refresh(words: Words, menu: Menu, tables: Tables, sigma: float, t: int, k: int) -> None:
+    """Compute what the choice of dish k is worth in this document."""
+    inverse = 1.0 / (words.size * words.beta + menu.totals[k])
+    tables.old[k] = (tables.words[k] - sigma * tables.tables[k]) * inverse
+    tables.top[k] = popularity(menu, t, k) * inverse
 
 
-@kernel
-def _enter(words: Words, tables: Tables, d: int) -> int:
+@lean
+def _enter(words: Words, tables: Tables, d: int, K: int) -> int:
     """Count the words at the tables of document d, and return how many numbers are in use."""
     slots = 0
+    tables.n[: words.start[d + 1] - words.start[d]] = 0
+    tables.words[:K] = 0
+    tables.tables[:K] = 0
     for w in range(words.start[d], words.start[d + 1]):
-        tables.n[w - words.start[d]] = 0
-    for w in range(words.start[d], words.start[d + 1]):
-        if tables.dish[w] >= 0:
+        k = tables.dish[w]
+        if k >= 0:
             table = tables.table[w]
             tables.n[table] += 1
-            tables.order[table] = tables.dish[w]
+            tables.order[table] = k
+            tables.words[k] += 1
+            tables.tables[k] += tables.n[table] == 1
             slots = max(slots, table + 1)
     return slots
 
 
-@kernel
+@lean
 def _leave(words: Words, tables: Tables, d: int, slots: int) -> int:
     """Number the tables of document d as they appear, and return how many there are."""
     tables.block[:slots] = -1
@@ -83,32 +96,29 @@ def _leave(words: Words, tables: Tables, d: int, slots: int) -> int:
     return seen
 
 
-@kernel
-def _join(words: Words, menu: Menu, tables: Tables, x: int, sigma: float, slots: int) -> float:
-    """Write the weight of joining each table for word x, and return their sum."""
-    total = 0.0
+@lean
+def _free_table(tables: Tables, slots: int) -> int:
+    """Return the first number that no table has."""
+    table = 0
+    while table < slots and tables.n[table] > 0:
+        table += 1
+    return table
+
+
+@lean
+def _table_of(tables: Tables, k: int, sigma: float, slots: int, target: float) -> int:
+    """Return the table of dish k where the weights n - sigma up to it exceed the target."""
+    last = -1
     for table in range(slots):
-        tables.join[table] = 0.0
-        if tables.n[table] > 0:
-            k = tables.order[table]
-            p = (words.beta + menu.counts[x, k]) / (words.size * words.beta + menu.totals[k])
-            tables.join[table] = (tables.n[table] - sigma) * p
-            total += tables.join[table]
-    return total
+        if tables.order[table] == k and tables.n[table] > 0:
+            last = table
+            target -= tables.n[table] - sigma
+            if target < 0.0:
+                break
+    return last
 
 
-@kernel
-def _weigh(counts: Array, beta: float, scale: float, tables: Tables, K: int) -> float:
-    """Write the weight of a new table of each dish for a word, and return their sum."""
-    total = 0.0
-    for k in range(K):
-        weight = scale * (beta + counts[k]) * tables.top[k]
-        tables.weight[k] = weight
-        total += weight
-    return total
-
-
-@kernel
+@lean
 def seat_pass(
     words: Words,
     novelties: Novelties,
@@ -135,9 +145,9 @@ def seat_pass(
     while d < words.time.size:
         t = words.time[d]
         open_one = a * (1.0 + u[d]) ** sigma  # times 1 + u, which all weights have been given
-        slots = _enter(words, tables, d)
+        slots = _enter(words, tables, d, K)
         for k in range(K):
-            _refresh(words, menu, tables, t, k)
+            _refresh(words, menu, tables, sigma, t, k)
         while w < words.start[d + 1] and why == DONE:
             if K == capacity and n_holes == 0:
                 why = MORE_DISHES
@@ -147,46 +157,44 @@ def seat_pass(
                 menu.counts[x, k] -= 1
                 menu.totals[k] -= 1
                 tables.n[tables.table[w]] -= 1
+                tables.words[k] -= 1
                 if tables.n[tables.table[w]] == 0:
+                    tables.tables[k] -= 1
                     n_holes = give_back(menu, t, k, n_holes)
-                _refresh(words, menu, tables, t, k)
+                _refresh(words, menu, tables, sigma, t, k)
 
-            scale = open_one / max(menu.open[t], 1)
-            old = _join(words, menu, tables, x, sigma, slots)
-            top = _weigh(menu.counts[x], words.beta, scale, tables, K)
+            counts, scale = menu.counts[x], open_one / max(menu.open[t], 1)
+            worth = tables.old, tables.top, tables.chunk
+            total = weigh(counts, words.beta, scale, *worth, K)
             novel = scale * novelties.total[t] / words.size
-            target = rng.random() * (old + top + novel)
-            table = 0
-            while table < slots and target >= tables.join[table]:
-                target -= tables.join[table]
-                table += 1
-            if table < slots:
-                k = tables.order[table]
+            target = rng.random() * (total + novel)
+            k, target = search(counts, words.beta, scale, *worth, K, novel, target)
+            table = -1
+            if k < K:
+                target /= words.beta + counts[k]
+                if target < tables.old[k]:
+                    target *= words.size * words.beta + menu.totals[k]
+                    table = _table_of(tables, k, sigma, slots, target)
             else:
-                table = 0
-                while table < slots and tables.n[table] > 0:
-                    table += 1
+                target *= novelties.total[t] / novel
+                k, K, n_holes = fresh_slot(menu, novelties, t, target, K, n_holes)
+                tables.words[k] = tables.tables[k] = 0
+                if menu.discount < 0.0:
+                    why = BORN
+            if table < 0:
+                table = _free_table(tables, slots)
                 slots = max(slots, table + 1)
-                k = 0
-                while k < K and target >= tables.weight[k]:
-                    target -= tables.weight[k]
-                    k += 1
-                while k == K and novel == 0.0 or (0 < k < K and tables.weight[k] == 0.0):
-                    k -= 1  # rounding ran over the last one that has weight
-                if k == K:
-                    target *= novelties.total[t] / novel
-                    k, K, n_holes = fresh_slot(menu, novelties, t, target, K, n_holes)
-                    if menu.discount < 0.0:
-                        why = BORN
                 tables.n[table] = 0
                 tables.order[table] = k
+                tables.tables[k] += 1
                 menu.tables[k] += 1
                 menu.open[t] += 1
             tables.dish[w], tables.table[w] = k, table
             tables.n[table] += 1
+            tables.words[k] += 1
             menu.counts[x, k] += 1
             menu.totals[k] += 1
-            _refresh(words, menu, tables, t, k)
+            _refresh(words, menu, tables, sigma, t, k)
             w += 1
         _leave(words, tables, d, slots)
         if why != DONE:
@@ -195,52 +203,92 @@ def seat_pass(
     return d, w, K, n_holes, why
 
 
-@kernel
-def _take_block(words: Words, menu: Menu, tables: Tables, d: int, table: int) -> int:
+@lean
+def _gather(words: Words, tables: Tables, d: int, slots: int) -> None:
+    """Write the words of document d by table; those of a table end at ``tables.n[table]``."""
+    end = 0
+    for table in range(slots):
+        end += tables.n[table]
+        tables.n[table] = end
+    for w in range(words.start[d + 1] - 1, words.start[d] - 1, -1):
+        table = tables.table[w]
+        tables.n[table] -= 1
+        tables.member[tables.n[table]] = w
+    for table in range(slots):
+        tables.n[table] = tables.n[table + 1] if table < slots - 1 else end
+
+
+@lean
+def _take_block(words: Words, menu: Menu, tables: Tables, table: int) -> int:
     """Take the words of a table out of its dish, and return how many they are."""
-    n = 0
-    for w in range(words.start[d], words.start[d + 1]):
-        if tables.table[w] == table:
-            x = words.word[w]
-            tables.block[n] = x
-            n += 1
-            menu.counts[x, tables.dish[w]] -= 1
-            menu.totals[tables.dish[w]] -= 1
+    first = tables.n[table - 1] if table > 0 else 0
+    n = tables.n[table] - first
+    k = tables.order[table]
+    for i in range(n):
+        x = words.word[tables.member[first + i]]
+        tables.block[i] = x
+        menu.counts[x, k] -= 1
+    menu.totals[k] -= n
     return n
 
 
-@kernel
-def _weigh_block(words: Words, menu: Menu, tables: Tables, n: int, K: int) -> float:
-    """Add log probabilities of a block of words to ``tables.top``; return that in a new dish."""
-    log_new, again = 0.0, 0
-    tables.weight[:K] = 1.0
-    for i in range(n):
-        x = tables.block[i]
-        again = again + 1 if i > 0 and tables.block[i - 1] == x else 0
-        least, total = words.beta + again, words.size * words.beta + i
-        for k in range(K):
-            tables.weight[k] *= (least + menu.counts[x, k]) / (total + menu.totals[k])
-        log_new += log(least / total)
-        if i % STRETCH == STRETCH - 1 or i == n - 1:
-            for k in range(K):
-                tables.top[k] += log(tables.weight[k])
-                tables.weight[k] = 1.0
-    return log_new
-
-
-@kernel
-def _put_block(words: Words, menu: Menu, tables: Tables, d: int, table: int, k: int) -> None:
+@lean
+def _put_block(words: Words, menu: Menu, tables: Tables, table: int, k: int) -> None:
     """Put the words of a table into dish k."""
-    for w in range(words.start[d], words.start[d + 1]):
-        if tables.table[w] == table:
-            tables.dish[w] = k
-            menu.counts[words.word[w], k] += 1
-            menu.totals[k] += 1
+    first = tables.n[table - 1] if table > 0 else 0
+    for i in range(first, tables.n[table]):
+        w = tables.member[i]
+        tables.dish[w] = k
+        menu.counts[words.word[w], k] += 1
+    menu.totals[k] += tables.n[table] - first
     tables.order[table] = k
     menu.tables[k] += 1
 
 
-@kernel
+@lean
+def _weigh_words(words: Words, menu: Menu, tables: Tables, i: int, stop: int, K: int) -> float:
+    """Multiply weights by probabilities of words i.. of a block; return that of a new dish."""
+    novel = 1.0
+    tables.below[:K] = 1.0
+    while i < stop:
+        x, again = tables.block[i], 0
+        while i > again and tables.block[i - again - 1] == x:
+            again += 1
+        least, total = words.beta + again, words.size * words.beta + i
+        counts = menu.counts[x]
+        for k in range(K):
+            tables.weight[k] *= least + counts[k]
+            tables.below[k] *= total + menu.totals[k]
+        novel *= least / total
+        i += 1
+    for k in range(K):
+        tables.weight[k] /= tables.below[k]
+    return novel
+
+
+@lean
+def _weigh_block(
+    words: Words, menu: Menu, novelties: Novelties, tables: Tables, t: int, n: int, K: int
+) -> float:
+    """Write the weight of each dish for a block of words; return that of a new dish.
+
+    All have a common factor where the block is long.
+    """
+    for k in range(K):
+        tables.weight[k] = popularity(menu, t, k)
+    novel = novelties.total[t] * _weigh_words(words, menu, tables, 0, min(n, STRETCH), K)
+    for i in range(STRETCH, n, STRETCH):
+        novel *= _weigh_words(words, menu, tables, i, min(n, i + STRETCH), K)
+        peak = novel
+        for k in range(K):
+            peak = max(peak, tables.weight[k])
+        novel /= peak
+        for k in range(K):
+            tables.weight[k] /= peak
+    return novel
+
+
+@lean
 def order_pass(
     words: Words,
     novelties: Novelties,
@@ -261,34 +309,29 @@ def order_pass(
     """
     capacity = menu.totals.size
     while d < words.time.size:
-        t, slots = words.time[d], _enter(words, tables, d)
+        t, slots = words.time[d], _enter(words, tables, d, K)
+        _gather(words, tables, d, slots)
         while table < slots:
             if K == capacity and n_holes == 0:
                 return d, table, K, n_holes, MORE_DISHES, -1
-            n = _take_block(words, menu, tables, d, table)
+            n = _take_block(words, menu, tables, table)
             menu.open[t] += 1  # the table stays open
             n_holes = give_back(menu, t, tables.order[table], n_holes)
+            novel = _weigh_block(words, menu, novelties, tables, t, n, K)
+            total = novel
             for k in range(K):
-                weight = popularity(menu, t, k)
-                tables.top[k] = log(weight) if weight > 0.0 else -inf
-            log_new = _weigh_block(words, menu, tables, n, K) + log(novelties.total[t])
-            peak, total = log_new, 0.0
-            for k in range(K):
-                peak = max(peak, tables.top[k])
-            for k in range(K):
-                tables.weight[k] = exp(tables.top[k] - peak)
                 total += tables.weight[k]
-            novel = exp(log_new - peak)
-            target = rng.random() * (total + novel)
-            k = 0
+            target, k = rng.random() * total, 0
             while k < K and target >= tables.weight[k]:
                 target -= tables.weight[k]
                 k += 1
+            while k == K and novel == 0.0 or 0 < k < K and tables.weight[k] == 0.0:
+                k -= 1  # rounding ran over the last one that has weight
             born = k == K
             if born:
                 target *= novelties.total[t] / novel
                 k, K, n_holes = fresh_slot(menu, novelties, t, target, K, n_holes)
-            _put_block(words, menu, tables, d, table, k)
+            _put_block(words, menu, tables, table, k)
             table += 1
             if born and menu.discount < 0.0:
                 return d, table, K, n_holes, BORN, k

@@ -13,7 +13,7 @@ References
 from typing import Any, NamedTuple
 
 from evermix._xp import Array
-from evermix.kernels.base import kernel
+from evermix.kernels.base import lean
 from evermix.kernels.menu import (
     BORN,
     DONE,
@@ -25,11 +25,11 @@ from evermix.kernels.menu import (
     fresh_slot,
     give_back,
     popularity,
+    search,
+    weigh,
 )
 
-__all__ = ["CHUNK", "Card", "count_portions", "indicator_pass"]
-
-CHUNK = 16  # dishes that are weighed together; capacities are multiples of it
+__all__ = ["Card", "count_portions", "indicator_pass"]
 
 
 class Card(NamedTuple):
@@ -52,7 +52,7 @@ class Seats(NamedTuple):
     open: float  # a (1 + u_d)^(sigma - 1)
 
 
-@kernel
+@lean
 def _refresh(words: Words, menu: Menu, card: Card, seats: Seats, t: int, k: int) -> None:
     """Compute what the choice of dish k is worth in this document."""
     inverse = 1.0 / (words.size * words.beta + menu.totals[k])
@@ -61,7 +61,7 @@ def _refresh(words: Words, menu: Menu, card: Card, seats: Seats, t: int, k: int)
     card.top[k] = seats.open * inverse * ratios[1] * popularity(menu, t, k)
 
 
-@kernel
+@lean
 def _enter(words: Words, menu: Menu, card: Card, seats: Seats, d: int, K: int) -> int:
     """Count the words and tables of document d; return the largest number of tables of a dish."""
     card.n[:K] = 0
@@ -80,7 +80,7 @@ def _enter(words: Words, menu: Menu, card: Card, seats: Seats, d: int, K: int) -
     return most
 
 
-@kernel
+@lean
 def _leave(words: Words, card: Card, d: int) -> None:
     """Set indicators of document d to its numbers of tables."""
     for w in range(words.start[d], words.start[d + 1]):
@@ -90,47 +90,7 @@ def _leave(words: Words, card: Card, d: int) -> None:
             card.t[k] -= 1
 
 
-@kernel
-def _weight(counts: Array, beta: float, scale: float, card: Card, k: int) -> float:
-    return (beta + counts[k]) * (card.old[k] + scale * card.top[k])
-
-
-@kernel
-def _weigh(counts: Array, beta: float, scale: float, card: Card, K: int) -> float:
-    """Return the sum of the weights of all dishes for a word; write those of chunks.
-
-    Loops of fixed length that write nothing use vector units, and chunks make the search short.
-    """
-    total = 0.0
-    for c in range((K + CHUNK - 1) // CHUNK):
-        part = 0.0
-        for i in range(CHUNK):
-            part += _weight(counts, beta, scale, card, c * CHUNK + i)
-        card.chunk[c] = part
-        total += part
-    return total
-
-
-@kernel
-def _search(
-    counts: Array, beta: float, scale: float, card: Card, K: int, target: float
-) -> tuple[int, float]:
-    """Return the first dish whose weights up to it exceed the target, and what is left of that."""
-    c, last = 0, (K + CHUNK - 1) // CHUNK
-    while c < last and target >= card.chunk[c]:
-        target -= card.chunk[c]
-        c += 1
-    k = c * CHUNK
-    while k < K:
-        weight = _weight(counts, beta, scale, card, k)
-        if target < weight:
-            return k, target
-        target -= weight
-        k += 1
-    return K, target
-
-
-@kernel
+@lean
 def indicator_pass(
     words: Words,
     novelties: Novelties,
@@ -181,12 +141,11 @@ def indicator_pass(
                 _refresh(words, menu, card, seats, t, k)
 
             scale = 1.0 / max(menu.open[t], 1)
-            total = _weigh(menu.counts[x], words.beta, scale, card, K)
+            worth = card.old, card.top, card.chunk
+            total = weigh(menu.counts[x], words.beta, scale, *worth, K)
             novel = scale * seats.open * novelties.total[t] / words.size
             target = rng.random() * (total + novel)
-            k, target = _search(menu.counts[x], words.beta, scale, card, K, target)
-            while k == K and novel == 0.0 or 0 < k < K and card.top[k] == 0.0 == card.old[k]:
-                k -= 1  # rounding ran over the last one that has weight
+            k, target = search(menu.counts[x], words.beta, scale, *worth, K, novel, target)
             opened = True
             if k < K:
                 opened = target >= (words.beta + menu.counts[x, k]) * card.old[k]
@@ -216,7 +175,7 @@ def indicator_pass(
     return d, w, K, n_holes, why
 
 
-@kernel
+@lean
 def count_portions(
     words: Words,
     dish: Array,  # IN (N,) int32

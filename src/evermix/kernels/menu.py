@@ -10,10 +10,11 @@ of tables there: by one if there is none, since then all choices open one and th
 from typing import NamedTuple
 
 from evermix._xp import Array
-from evermix.kernels.base import kernel
+from evermix.kernels.base import lean
 
 __all__ = [
     "BORN",
+    "CHUNK",
     "DONE",
     "MORE_DISHES",
     "MORE_TABLES",
@@ -25,9 +26,12 @@ __all__ = [
     "fresh_slot",
     "give_back",
     "popularity",
+    "search",
+    "weigh",
 ]
 
 DONE, MORE_DISHES, BORN, MORE_TABLES = 0, 1, 2, 3
+CHUNK = 16  # dishes that are weighed together; capacities are multiples of it
 
 
 class Words(NamedTuple):
@@ -61,7 +65,68 @@ class Menu(NamedTuple):
     discount: float
 
 
-@kernel
+@lean
+def _weight(counts: Array, beta: float, scale: float, old: Array, top: Array, k: int) -> float:
+    return (beta + counts[k]) * (old[k] + scale * top[k])
+
+
+@lean
+def weigh(
+    counts: Array,  # IN (C,) words of its kind in each dish
+    beta: float,
+    scale: float,
+    old: Array,  # IN (C,) weight of joining a table, over beta + count
+    top: Array,  # IN (C,) weight of opening one, over beta + count and scale
+    chunk: Array,  # OUT (C / CHUNK,)
+    K: int,
+) -> float:
+    """Return the sum of the weights of all dishes for a word; write those of chunks.
+
+    Loops of fixed length that write nothing use vector units, and chunks make the search short.
+    """
+    total = 0.0
+    for c in range((K + CHUNK - 1) // CHUNK):
+        part = 0.0
+        for i in range(CHUNK):
+            part += _weight(counts, beta, scale, old, top, c * CHUNK + i)
+        chunk[c] = part
+        total += part
+    return total
+
+
+@lean
+def search(
+    counts: Array,  # IN, with all else as in weigh
+    beta: float,
+    scale: float,
+    old: Array,
+    top: Array,
+    chunk: Array,
+    K: int,
+    novel: float,
+    target: float,
+) -> tuple[int, float]:
+    """Return the first dish whose weights up to it exceed the target, and what is left of that.
+
+    It is K where that is a new dish, of weight ``novel``.
+    """
+    c, last = 0, (K + CHUNK - 1) // CHUNK
+    while c < last and target >= chunk[c]:
+        target -= chunk[c]
+        c += 1
+    k = min(c * CHUNK, K)
+    while k < K:
+        weight = _weight(counts, beta, scale, old, top, k)
+        if target < weight:
+            return k, target
+        target -= weight
+        k += 1
+    while k == K and novel == 0.0 or 0 < k < K and top[k] == 0.0 == old[k]:
+        k -= 1  # rounding ran over the last one that has weight
+    return k, target
+
+
+@lean
 def popularity(menu: Menu, t: int, k: int) -> float:
     """Weight of dish k for one more table of time t, but for the number of its tables."""
     m = menu.tables[k]
@@ -70,7 +135,7 @@ def popularity(menu: Menu, t: int, k: int) -> float:
     return menu.share[t, k] if menu.discount < 0.0 else menu.share[t, k] * (m - menu.discount)
 
 
-@kernel
+@lean
 def give_back(menu: Menu, t: int, k: int, n_holes: int) -> int:
     """Close a table of dish k at time t, and return how many empty slots there are."""
     menu.open[t] -= 1
@@ -81,7 +146,7 @@ def give_back(menu: Menu, t: int, k: int, n_holes: int) -> int:
     return n_holes
 
 
-@kernel
+@lean
 def fresh_slot(
     menu: Menu, novelties: Novelties, t: int, target: float, K: int, n_holes: int
 ) -> tuple[int, int, int]:
@@ -110,7 +175,7 @@ def fresh_slot(
     return k, K, n_holes
 
 
-@kernel
+@lean
 def count_tables(
     words: Words,
     dish: Array,  # IN (N,) int32
@@ -127,7 +192,7 @@ def count_tables(
                 by_document[d] += 1
 
 
-@kernel
+@lean
 def count_words(
     words: Words,
     dish: Array,  # IN (N,) int32

@@ -4,7 +4,15 @@ import numpy as np
 
 from evermix._xp import Array
 from evermix.kernels import flat, franchise, indicators
-from evermix.kernels.menu import BORN, DONE, MORE_DISHES, MORE_TABLES, Menu, Novelties
+from evermix.kernels.menu import (
+    BORN,
+    CHUNK,
+    DONE,
+    MORE_DISHES,
+    MORE_TABLES,
+    Menu,
+    Novelties,
+)
 from evermix.kernels.stirling import seat_ratios
 from evermix.topics.corpus import Corpus
 from evermix.topics.franchise import Franchise
@@ -127,9 +135,7 @@ class IndicatorService(_Service):
     def _card(self) -> indicators.Card:
         C, chain = self.menu.totals.size, self.chain
         n, t = np.empty((2, C), dtype=np.int64)
-        old, top = np.zeros((2, C))
-        chunk = np.zeros(C // indicators.CHUNK)
-        return indicators.Card(chain.dish, chain.opens, n, t, old, top, chunk)
+        return indicators.Card(chain.dish, chain.opens, n, t, *_worth(C))
 
 
 class SeatedService(_Service):
@@ -166,10 +172,13 @@ class SeatedService(_Service):
 
     def _tables(self) -> franchise.Tables:
         C, chain, L = self.menu.totals.size, self.chain, int(self.corpus.lengths.max())
-        n, order, block = np.empty((3, L), dtype=np.int64)
+        n, order, block = np.empty((3, L + 1), dtype=np.int64)
+        member = np.empty(L, dtype=np.int64)
+        words, tables = np.empty((2, C), dtype=np.int64)
         return franchise.Tables(
-            chain.dish, chain.table, chain.opens, n, order, np.empty(L), block, *np.empty((2, C))
-        )
+            chain.dish, chain.table, chain.opens, n, order, block, member, words, tables,
+            *_worth(C), *np.ones((2, C)),
+        )  # fmt: skip
 
 
 class FlatService(_Service):
@@ -196,7 +205,12 @@ class FlatService(_Service):
 
 def _capacity(K: int) -> int:
     """Number of slots for K dishes and some more, in whole chunks."""
-    return indicators.CHUNK * (3 * K // (2 * indicators.CHUNK) + 1)
+    return CHUNK * (3 * K // (2 * CHUNK) + 1)
+
+
+def _worth(C: int) -> tuple[Array, Array, Array]:
+    """Return room for what dishes are worth in a document, and for sums over chunks of them."""
+    return np.zeros(C), np.zeros(C), np.zeros(C // CHUNK)
 
 
 def _grown(x: Array, shape: tuple[int, ...]) -> Array:
