@@ -35,12 +35,12 @@ class WordSampler(ABC):
 
     def offers(self, chain: Franchise, atoms: Occupancy, rng: np.random.Generator) -> Offers:
         """Return what tables may choose.   Consumes: atoms."""
-        if not self._explicit(chain):
+        if not self._hybrid(chain):
             return chain.measure.marginal(atoms)
         chain.measure.draw_jumps(atoms, rng)
         return chain.measure.hybrid(atoms)
 
-    def _explicit(self, chain: Franchise) -> bool:
+    def _hybrid(self, chain: Franchise) -> bool:
         """Whether topics have jumps while words move."""
         return isinstance(chain.measure, Thinned) if self.jumps is None else self.jumps
 
@@ -83,8 +83,8 @@ class H1(WordSampler):
         if self.slices and self.jumps is False:
             raise ValueError("slices need jumps: leave out jumps=False, or give slices=False.")
 
-    def _explicit(self, chain: Franchise) -> bool:
-        return self.slices or super()._explicit(chain)
+    def _hybrid(self, chain: Franchise) -> bool:
+        return self.slices or super()._hybrid(chain)
 
     def move(
         self, corpus: Corpus, chain: Franchise, atoms: Occupancy, rng: np.random.Generator
