@@ -25,7 +25,9 @@ def records():
         topic = "sky" if rng.random() < (0.05, 0.5, 0.95)[year - 2001] else "sea"
         text = " ".join(rng.choice(WORDS[topic].split(), size=10))
         month = 1 + i % 12
-        yield {"id": i, "text": text, "year": year, "day": f"{year}-{month:02}-03"}
+        season = ("spring", "fall", "autumn")[i // 20]
+        day = f"{year}-{month:02}-03"
+        yield {"id": i, "text": text, "year": year, "day": day, "season": season}
 
 
 @pytest.fixture
@@ -112,6 +114,20 @@ def test_dates_are_turned_into_periods(folder, period, first, T):
     assert times[0] == first and len(times) == T and times == sorted(times)
 
 
+def test_labels_are_times_in_the_order_in_which_they_appear(folder):
+    said = evermix("texts.jsonl", "--time-field", "season", "--held-out", 0.2, *SHORT)
+    assert said.exit_code == 0, said.stderr
+    found, model = json.loads(said.stdout), em.load("texts.evermix")
+    assert found["times"] == ["spring", "fall", "autumn"] == model.times_.tolist()
+    np.testing.assert_allclose(np.transpose(found["evolution"]), model.evolution_, atol=1e-6)
+    assert {topic["first"] for topic in found["topics"]} <= {*found["times"], None}
+    more = evermix("texts.jsonl", "--resume", "--draws", 6)
+    assert more.exit_code == 0, more.stderr
+    assert json.loads(more.stdout)["times"] == found["times"]
+    timeless = topics("texts.jsonl", "--time-field", "season", "--prior", "hdp")
+    assert timeless["times"] == found["times"] and len(timeless["evolution"][0]) == 3
+
+
 def test_counts_have_the_names_of_their_columns(folder):
     names = [word for words in WORDS.values() for word in words.split()]
     with open("counts.csv", "w", newline="") as file:
@@ -184,6 +200,7 @@ def test_info_tells_of_topics(folder):
     told = json.loads(said.stdout)
     assert told["K"] == found["n_topics"] and told["sweeps"] == 10
     assert told["times"] == "3, 2001 to 2003"
+    assert told["kind"] == "topic model" and told["sampler"].startswith("H1(")
     for topic, other in zip(told["topics"], found["topics"][:2], strict=True):
         assert topic["words"] == other["words"][:8]
         assert (topic["first"], topic["last"]) == (other["first"], other["last"])
@@ -191,6 +208,36 @@ def test_info_tells_of_topics(folder):
     assert said.exit_code == 0 and "top words" in said.stdout and "HMNGG" in said.stdout
     said = CliRunner().invoke(app, ["predict", "texts.evermix", "texts.jsonl"])
     assert said.exit_code == 1 and "holds a topic model, not a mixture" in said.stderr
+
+
+def test_info_tells_of_models_that_python_saved(folder):
+    """Those with dates too, and those that have no draws yet."""
+    rng = np.random.default_rng(0)
+    X, days = rng.poisson(2.0, size=(12, 4)), np.repeat(np.array("2001-05-01", "M8[D]"), 12)
+    days[6:] += 1
+    model = em.TopicModel(sampler=em.H1(slices=True), burn_in=2, draws=2, random_state=0)
+    model.fit(X, days).save("topics.evermix")
+    told = json.loads(CliRunner().invoke(app, ["info", "topics.evermix", "--json"]).stdout)
+    assert told["prior"] == "HMNGG()" and "slices=True" in told["sampler"] and told["sweeps"] == 4
+    assert told["times"] == "2, 2001-05-01 to 2001-05-02" and told["K"] == model.n_topics_
+    flat = em.TopicModel(em.TNGG(regions=2), burn_in=2, draws=2, random_state=0).fit(X)
+    flat.save("flat.evermix")
+    assert "T1()" in CliRunner().invoke(app, ["info", "flat.evermix"]).stdout
+
+
+def test_info_tells_of_mixtures_over_time(folder):
+    rng = np.random.default_rng(0)
+    X, seasons = rng.normal(size=(12, 2)), ["spring", "summer", "autumn"] * 4
+    mix = em.DependentMixture(prior=em.TNGG(), burn_in=2, draws=3, random_state=0)
+    mix.fit(X, seasons).save("mix.evermix")
+    told = json.loads(CliRunner().invoke(app, ["info", "mix.evermix", "--json"]).stdout)
+    assert told["kind"] == "dependent mixture" and told["sampler"] == "T1()"
+    assert told["prior"] == repr(em.TNGG()) and told["family"].startswith("Gaussian(")
+    assert told["times"] == "3, spring to autumn" and told["sweeps"] == 5
+    assert told["K"] == mix.n_clusters_ == len(told["clusters"]) and told["observations"] == 12
+    assert sum(cluster["size"] for cluster in told["clusters"]) == 12
+    shown = CliRunner().invoke(app, ["info", "mix.evermix"]).stdout
+    assert "dependent mixture" in shown and "spring" in shown
 
 
 # ---- what cannot be --------------------------------------------------------------------------
@@ -202,6 +249,7 @@ def test_info_tells_of_topics(folder):
         ([], "wants to know the times of documents"),
         (["--time-field", "when"], "got none in 'when'"),
         (["--time-field", "text"], "wanted a finite number, or a date"),
+        (["--time-field", "season", "--period", "month"], "'season' holds labels"),
         (["--time-field", "year", "--period", "month"], "'year' holds numbers"),
         (["--prior", "hdp", "--figure", "x.png"], "--figure and --curves want times"),
         (["--prior", "hdp", "--period", "day"], "--period want"),

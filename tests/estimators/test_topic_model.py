@@ -81,7 +81,7 @@ def test_the_same_question_gets_the_same_answer(fitted):
 
 
 @pytest.mark.parametrize("prior", PRIORS, ids=lambda prior: type(prior).__name__)
-@pytest.mark.parametrize("sampler", [None, em.H1()], ids=["H2", "H1"])
+@pytest.mark.parametrize("sampler", [em.H1(), em.H1(slices=True), em.H2()], ids=repr)
 def test_every_prior_can_be_fitted_and_asked(prior, sampler):
     topics = em.TopicModel(prior, sampler=sampler, **SHORT)
     theta = topics.fit_transform(X, YEARS)
@@ -158,6 +158,7 @@ def test_empty_documents_are_documents_like_any_other():
 GOING_ON = [
     (em.HDP(), em.H1()),
     (em.HTNGG(), em.H1()),
+    (em.HTNGG(), em.H1(slices=True)),
     (em.HMNGG(), em.H2()),
     (em.HTNGP(), em.H2()),
     (em.MNGG(), em.M1()),

@@ -56,6 +56,22 @@ def test_what_is_no_time_is_refused(value):
         read_time(value)
 
 
+def test_labels_are_times_where_they_are_welcome():
+    assert read_time(" spring ", labels=True) == "spring"
+    assert read_time("2024", labels=True) == 2024.0
+    assert read_time("2024-05", labels=True) == np.datetime64("2024-05-01")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [None, "", "nan", "inf", "NaT", "null", True, [1], "31.05.2024", "2024-13", "_", "a" * 41],
+)
+def test_what_is_no_label_is_refused(value):
+    """Dates that are written in another way are mistakes, and so are whole texts."""
+    with pytest.raises(ValueError, match=r"or a label of up to 40 characters .*, got "):
+        read_time(value, labels=True)
+
+
 def jsonl(path, times):
     lines = (json.dumps({"vector": [1.0, 2.0], "when": str(time)}) for time in times)
     path.write_text("\n\n".join(lines) + "\n")
@@ -189,3 +205,23 @@ def test_several_files_have_times_of_one_kind(tmp_path):
     jsonl(paths[2], NUMBERS)
     with pytest.raises(SourceError, match=r"times that are dates.*, got times that are numbers"):
         open_source(paths, time_field="when")
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "b.parquet"])
+def test_labels_are_read_alike_from_every_format(tmp_path, name):
+    labels = ["spring", "summer", "fall"] * 4
+    path = FORMATS[name](tmp_path / name, labels)
+    with pytest.raises(SourceError, match="wanted (a finite number|numbers or dates)"):
+        list(open_source(path, time_field="when").chunks(0, 5))
+    source = open_source(path, time_field="when", time_labels=True)
+    assert [t for chunk in source.chunks(0, 5) for t in chunk.times.tolist()] == labels
+    assert source.dated is False
+
+
+def test_labels_are_not_mixed_with_numbers_in_a_file_or_between_files(tmp_path):
+    mixed = jsonl(tmp_path / "mixed.jsonl", ["spring", 2024])
+    with pytest.raises(SourceError, match="line 3: wanted a label in 'when' as in the first row"):
+        list(open_source(mixed, time_field="when", time_labels=True).chunks(0, 5))
+    paths = [jsonl(tmp_path / "a.jsonl", ["spring"]), jsonl(tmp_path / "b.jsonl", [1.0])]
+    with pytest.raises(SourceError, match="wanted times that are labels as in .*a.jsonl"):
+        open_source(paths, time_field="when", time_labels=True)

@@ -62,7 +62,7 @@ def test_a_threshold_of_each_region_is_caught(sampler, measure, monkeypatch):
             np.minimum.at(out, region, level)
             return out
 
-        monkeypatch.setattr(slices, "_lowest", lowest)
+        monkeypatch.setattr(slices, "lowest", lowest)
         move(rows, chain, rng)
 
     for name in ("mixed", "thinned"):

@@ -32,7 +32,9 @@ class Documents:
     X : CSR matrix (D, V)
         Documents without words are left out.
     times : array (D,) or None
-        Numbers, or labels such as "2007" or "2007-05"; None if the source gives none.
+        Numbers, labels, or periods such as "2007" or "2007-05"; None if the source gives none.
+    dated : bool
+        Whether times are periods, made of dates.
     words : list of str or None
         Names of the columns, where they have some.
     text : TextCounter or None
@@ -45,6 +47,7 @@ class Documents:
 
     X: Array
     times: Array | None
+    dated: bool
     words: list[str] | None
     text: TextCounter | None
     empty: int
@@ -81,6 +84,7 @@ def read_documents(
     return Documents(
         X[full],
         times,
+        bool(source.dated),
         source.columns if text is None else text.words,
         text,
         empty=rows.n - len(full),
@@ -108,14 +112,15 @@ def split(documents: Documents, share: float, seed: int) -> Parts:
 
 
 def _in_periods(times: Array, settings: TopicSettings) -> Array:
-    """Return the times of a model: labels of periods for dates, numbers as they are."""
+    """Return the times of a model: periods for dates; numbers and labels as they are."""
     if times.dtype.kind == "M":
         unit: Any = _UNITS[PeriodName(settings.period or PeriodName.YEAR)]
         return np.datetime_as_string(times.astype(f"datetime64[{unit}]"))
     if settings.period is not None:
+        found = "labels" if times.dtype.kind == "U" else "numbers"
         raise ValueError(
             f"--period {settings.period} turns dates into times, but {settings.time_field!r} holds "
-            "numbers, which are times as they are. Leave it out."
+            f"{found}, which are times as they are. Leave it out."
         )
     return times
 
@@ -125,5 +130,5 @@ def _look_at(times: Array) -> None:
     if T > MANY and 2 * T > D:
         note(
             f"warning: {D:,} documents have {T:,} different times, so that few share one. Give "
-            "dates with --period, or coarser numbers."
+            "dates with --period, or coarser numbers or labels."
         )

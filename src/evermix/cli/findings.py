@@ -2,6 +2,7 @@
 
 import json
 import os
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from evermix.cli.output import naming
 from evermix.cli.topic_building import knows_times
 from evermix.cli.topic_run import TopicRun
 from evermix.estimators import TopicModel
+from evermix.estimators.times import Times
 from evermix.report import Lifetimes, lifetimes, topic_curves, topic_overview
 
 __all__ = ["Findings", "shown_label", "used_words"]
@@ -42,8 +44,8 @@ class Findings:
         self.evolution, self.predicted = np.empty((0, len(self.words))), None
         self.weights = model.evolution_[0]
         if times is not None:
-            found, codes = np.unique(times[run.parts.learnt], return_inverse=True)
-            self.times = [shown_label(time) for time in found.tolist()]
+            known, codes = Times.read(times[run.parts.learnt], len(self._n))
+            self.times = [shown_label(time) for time in known.values]
             self.evolution, self.predicted = self._over_time(X, codes)
             n = np.bincount(codes, self._n)
             self.weights = n @ self.evolution / n.sum()
@@ -138,7 +140,9 @@ def used_words(model: TopicModel, n: int, names: list[str] | None) -> list[list[
 
 
 def shown_label(time: Any) -> Any:
-    """Return a time as it stood in the source: whole numbers without a point."""
+    """Return a time as it stood in the source: whole numbers without a point, dates in ISO 8601."""
+    if isinstance(time, date):
+        return time.isoformat().removesuffix("T00:00:00")
     return int(time) if isinstance(time, float) and time.is_integer() else time
 
 

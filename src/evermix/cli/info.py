@@ -51,20 +51,17 @@ def info(
 
 def _describe(path: Path, top: int) -> dict[str, Any]:
     """Return what a model file holds as a JSON-ready dict."""
+    from evermix.cli.dependent_info import describe_dependent
     from evermix.cli.topic_info import describe_topics
-    from evermix.estimators import Mixture, TopicModel
+    from evermix.estimators import DependentMixture, TopicModel
     from evermix.estimators.persistence import load_any
-    from evermix.io.checkpoint import CheckpointError
 
     found, extra = load_any(path)
     file: dict[str, Any] = {"file": str(path), "bytes": path.stat().st_size}
     if isinstance(found, TopicModel):
         return file | describe_topics(found, extra, top)
-    if not isinstance(found, Mixture):
-        raise CheckpointError(
-            f"{path} holds a {type(found).__name__}, of which evermix info cannot tell. Open it in "
-            "Python with evermix.load."
-        )
+    if isinstance(found, DependentMixture):
+        return file | describe_dependent(found, top)
     return file | _describe_mixture(found, extra, top)
 
 
@@ -77,6 +74,7 @@ def _describe_mixture(mix: "Mixture", extra: dict[str, Any], top: int) -> dict[s
     asked = (extra.get("stream") or extra.get("fit") or {}).get("settings", {})
     largest = np.argsort(-mix.weights_, kind="stable")[:top]
     return {
+        "kind": "mixture",
         "source": asked.get("source"),
         "family": repr(mix.model_.family),
         "prior": repr(mix.model_.prior),
@@ -175,7 +173,7 @@ def _show(described: dict[str, Any]) -> None:
     described["bytes"] = f"{described['bytes']:,}"
     if isinstance(described["source"], list):
         described["source"] = ", ".join(described["source"])
-    if "observations" in described:
+    if described.get("observations") is not None:
         described["observations"] = f"{described['observations']:,}"
     if described.get("elbo") is not None:
         described["elbo"] = f"{described['elbo']:,.2f}"

@@ -28,7 +28,9 @@ def features(family: str | Family, text: TextCounter | None, X: Any) -> Any:
     return X if not dense or isinstance(X, np.ndarray) else X.toarray()
 
 
-def open_rows(settings: Settings, skip_bad: bool, n_features: int | None) -> Source:
+def open_rows(
+    settings: Settings, skip_bad: bool, n_features: int | None, time_labels: bool = False
+) -> Source:
     """Open the source that the settings name; rows must have ``n_features`` if that is given."""
     return open_source(
         settings.source,
@@ -39,6 +41,7 @@ def open_rows(settings: Settings, skip_bad: bool, n_features: int | None) -> Sou
         time_field=settings.time_field,
         n_features=n_features,
         skip_bad=skip_bad,
+        time_labels=time_labels,
     )
 
 

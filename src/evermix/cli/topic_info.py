@@ -18,9 +18,11 @@ def describe_topics(model: TopicModel, extra: dict[str, Any], top: int) -> dict[
     names = (extra.get("text") or {}).get("words") or run.get("words")
     times = [shown_label(time) for time in model.times_.tolist()]
     return {
+        "kind": "topic model",
         "source": run.get("settings", {}).get("source"),
-        "prior": repr(model.prior),
-        "sweeps": run.get("sweeps"),
+        "prior": _prior(model),
+        "sampler": repr(model.sampler_),
+        "sweeps": model.n_sweeps_,
         "burn_in": model.burn_in,
         "draws": model.draws,
         "chains": model.chains,
@@ -29,6 +31,13 @@ def describe_topics(model: TopicModel, extra: dict[str, Any], top: int) -> dict[
         "K": model.n_topics_,
         "topics": _topics(model, names, times)[:top],
     }
+
+
+def _prior(model: TopicModel) -> str:
+    """Return the prior that was asked for, or what stands for none."""
+    if model.prior is None:
+        return "HMNGG()" if len(model.times_) else "HDP()"
+    return repr(model.prior)
 
 
 def _topics(model: TopicModel, names: list[str] | None, times: list[Any]) -> list[dict[str, Any]]:

@@ -112,7 +112,7 @@ Window = Annotated[
 Sampler = Annotated[
     SamplerName | None,
     typer.Option(
-        help="h1 seats words at tables; h2 (default) draws a topic and whether a table opens.",
+        help="h1 (default) seats words at tables; h2 draws a topic and whether a table opens.",
         rich_help_panel=_SAMPLING,
         show_default=False,
     ),
@@ -153,7 +153,7 @@ Share = Annotated[
 Period = Annotated[
     PeriodName | None,
     typer.Option(
-        help="What dates are turned into (default year); numbers are times as they are.",
+        help="What dates are turned into (default year); numbers and labels are times as they are.",
         rich_help_panel=_ROWS,
         show_default=False,
     ),

@@ -61,7 +61,7 @@ class TopicRun:
         """Read the source and start anew; a checkpoint that is there is removed."""
         check_asked(settings)
         model = make_topic_model(settings)
-        source = open_rows(settings, settings.skip_bad, None)
+        source = open_rows(settings, settings.skip_bad, None, time_labels=True)
         documents = read_documents(source, settings, None, quiet)
         _check_times(documents, settings)
         checkpoint.unlink(missing_ok=True)  # a resumed run shall not go on with other topics
@@ -86,7 +86,8 @@ class TopicRun:
             if getattr(settings, name) != before[name]:
                 check_new(getattr(settings, name), "Choose another place.")
         text = None if extra["text"] is None else texts.from_spec(extra["text"])
-        source = open_rows(settings, settings.skip_bad, None if text else model.n_features_in_)
+        n_features = None if text else model.n_features_in_
+        source = open_rows(settings, settings.skip_bad, n_features, time_labels=True)
         documents = read_documents(source, settings, text, quiet)
         model.set_params(draws=settings.draws)
         known = {name: extra["topics"][name] for name in ("sweeps", "positions")}
@@ -164,7 +165,7 @@ def _check_times(documents: Documents, settings: TopicSettings) -> None:
     """Refuse a single time, in which no topic can change."""
     times = documents.times
     if times is not None and knows_times(settings) and len(set(times.tolist())) == 1:
-        finer = ", or a finer --period such as month" if times.dtype.kind == "U" else ""
+        finer = ", or a finer --period such as month" if documents.dated else ""
         raise ValueError(
             f"all documents are of the same time, {times[0]}, and topics over time want at least "
             f"two. Give documents of other times{finer}, or find topics without times with --prior "

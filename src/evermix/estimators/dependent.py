@@ -72,6 +72,12 @@ class DependentMixture(BaseEstimator):  # type: ignore[misc]
         Numbers of all draws, by name: log_joint, K, sigma, M[r] or a[r], u[t], q[r,t].
     posterior_ : Posterior
         All draws of partitions, and what follows from them.
+    family_ : Family
+        What one cluster looks like, with every hyperparameter set.
+    sampler_ : Sampler
+        The sampler that draws.
+    n_sweeps_ : int
+        Number of sweeps so far, burn-in included.
     n_features_in_ : int
 
     Examples
@@ -197,6 +203,24 @@ class DependentMixture(BaseEstimator):  # type: ignore[misc]
         return validate_data(self, X, reset=family is None, accept_sparse=accept, dtype="numeric")
 
     # ---- draws -----------------------------------------------------------------------------
+
+    @property
+    def family_(self) -> Family:
+        """What one cluster looks like, with every hyperparameter set."""
+        check_is_fitted(self)
+        return self._data.family
+
+    @property
+    def sampler_(self) -> Sampler:
+        """The sampler that draws."""
+        check_is_fitted(self)
+        return self._taught
+
+    @property
+    def n_sweeps_(self) -> int:
+        """Number of sweeps so far, burn-in included."""
+        check_is_fitted(self)
+        return self._sweep
 
     @property
     def posterior_(self) -> Posterior:

@@ -81,6 +81,10 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     traces_ : dict of arrays (chains * draws,)
         Numbers of all draws, by name: log_joint, n_topics, n_tables, sigma, sigma0, M or a, M0[r]
         or a0[r], u[t], q[r,t]; those that a model has.
+    sampler_ : H1, H2, M1, M3 or T1
+        The sampler that draws.
+    n_sweeps_ : int
+        Number of sweeps so far, burn-in included.
     n_features_in_ : int
         Number V of words in the vocabulary.
 
@@ -287,6 +291,21 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return X
 
     # ---- draws -----------------------------------------------------------------------------
+
+    @property
+    def sampler_(self) -> WordSampler | Sampler:
+        """The sampler that draws."""
+        check_is_fitted(self)
+        if not isinstance(self._prior, Flat):
+            return self._run.sampler
+        default = T1() if isinstance(self._prior.prior, TNGG) else M1()
+        return default if self.sampler is None else self.sampler
+
+    @property
+    def n_sweeps_(self) -> int:
+        """Number of sweeps so far, burn-in included."""
+        check_is_fitted(self)
+        return self._run.sweeps
 
     @property
     def traces_(self) -> dict[str, Array]:

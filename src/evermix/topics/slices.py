@@ -12,7 +12,7 @@ from evermix.topics.chain import Chain, Data
 from evermix.topics.measures import Measure, Occupancy
 from evermix.topics.measures.levels import level_of
 
-__all__ = ["slice_move"]
+__all__ = ["floor_of", "lowest", "slice_move"]
 
 ENOUGH = 1000  # clusters without rows that are worth their time at most, beside one for each row
 NUMBERS = 2**22  # entries that a table of rows, parameters and clusters may have
@@ -25,28 +25,37 @@ def slice_move(data: Data, chain: Chain, rng: np.random.Generator) -> None:
     level = atoms.log_jump[chain.labels] - rng.standard_exponential(len(data))
     # Rows whose level would need too many clusters stay where they are, for once. Which rows these
     # are depends on the levels alone, so the others still move as the posterior wants it.
-    floor = _floor(measure, len(data), data.family.eta0.size)
+    floor = floor_of(measure, len(data), data.family.eta0.size)
     choice = _Choice(data, chain.labels, level, np.flatnonzero(level >= floor))
     tally = data.state(chain.labels, chain.K).tally
     choice.offer(measure, atoms, data.family.posterior(tally.stats, tally.mass), 0, rng)
-    fresh = measure.fresh(_lowest(level, floor, data.times, measure), rng)
+    fresh = measure.fresh(lowest(level, floor, data.times, measure), rng)
     prior = np.broadcast_to(data.family.eta0, (len(fresh.region), data.family.eta0.size))
     choice.offer(measure, fresh, prior, chain.K, rng)
     region = np.append(atoms.region, fresh.region)
     chain.settle(choice.labels, region, np.hstack([atoms.on, fresh.on]))
 
 
-def _floor(measure: Measure, rows: int, width: int) -> float:
-    """Log of the level above which there are as many clusters as can be dealt with."""
-    number = min(NUMBERS / width, ENOUGH + rows)
+def floor_of(measure: Measure, n: int, width: int) -> float:
+    """Log of the level above which there are as many clusters as can be dealt with.
+
+    Parameters
+    ----------
+    measure : Measure
+    n : int
+        Number of observations: rows, or tables.
+    width : int
+        How many numbers are kept of a cluster.
+    """
+    number = min(NUMBERS / width, ENOUGH + n)
     return level_of(number, float(measure.a.sum()), measure.sigma)
 
 
-def _lowest(level: Array, floor: float, times: Array, measure: Measure) -> Array:
-    """Lowest log level (R,) of the rows that may move to each region."""
-    lowest = np.full(measure.n_times, np.inf)
-    np.minimum.at(lowest, times, np.maximum(level, floor))
-    return np.where(measure.q > 0, lowest, np.inf).min(axis=1)
+def lowest(level: Array, floor: float, times: Array, measure: Measure) -> Array:
+    """Lowest log level (R,) of the observations (N,) that may move to each region."""
+    least = np.full(measure.n_times, np.inf)
+    np.minimum.at(least, times, np.maximum(level, floor))
+    return np.where(measure.q > 0, least, np.inf).min(axis=1)
 
 
 class _Choice:

@@ -41,6 +41,7 @@ def open_source(
     time_field: str | None = None,
     n_features: int | None = None,
     skip_bad: bool = False,
+    time_labels: bool = False,
 ) -> Source:
     """Open a file, several files, or standard input, as rows to cluster.
 
@@ -68,6 +69,9 @@ def open_source(
         Number of features that the rows must have, as known from an earlier part of the stream.
     skip_bad : bool
         Whether bad rows are counted and left out; otherwise the first one raises.
+    time_labels : bool
+        Whether times may be labels too, such as "spring": texts of up to 40 characters that
+        begin with a letter.
 
     Returns
     -------
@@ -89,7 +93,9 @@ def open_source(
     ...     [(chunk.ids, chunk.offset) for chunk in source.chunks(start=0, size=2)]
     [([0, 1], 2), ([2], 3)]
     """
-    options = Options(kind, text_field, vector_field, id_field, time_field, n_features, skip_bad)
+    options = Options(
+        kind, text_field, vector_field, id_field, time_field, n_features, skip_bad, time_labels
+    )
     if not isinstance(path, str | os.PathLike):
         return _open_all(listed([os.fspath(some) for some in path]), options)
     path = os.fspath(path)

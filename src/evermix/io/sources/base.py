@@ -59,7 +59,8 @@ class Chunk(NamedTuple):
     rows : int64 array (n,)
         Index of each row.
     times : array (n,) or None
-        When each was seen: float64, or datetime64[us] in UTC; None if no field holds times.
+        When each was seen: float64, datetime64[us] in UTC, or str for labels; None if no field
+        holds times.
     """
 
     ids: list[Any]
@@ -119,6 +120,7 @@ class Options:
     time_field: str | None = None
     n_features: int | None = None
     skip_bad: bool = False
+    time_labels: bool = False
 
 
 class Checked:
@@ -133,6 +135,8 @@ class Checked:
     """Rows of files that come before, which the numbers of rows count too."""
     dated: bool | None = None
     """Whether times are dates, as the first one says; None if there are no times."""
+    labelled: bool = False
+    """Whether times are labels, as the first one says."""
     named: ClassVar[bool] = False
     """Whether rows have fields or columns with names."""
 
@@ -175,13 +179,14 @@ class Checked:
     def _time(self, value: Any) -> Time:
         """Return what stands in the time field of a row. RowError: it is no time."""
         try:
-            time = read_time(value)
+            time = read_time(value, self.options.time_labels)
         except ValueError as error:
             raise RowError(f"{error} in {self.options.time_field!r}.") from error
-        dated = isinstance(time, np.datetime64)
-        self.dated = dated if self.dated is None else self.dated
-        if dated != self.dated:
-            wanted = "a date" if self.dated else "a number"
+        dated, labelled = isinstance(time, np.datetime64), isinstance(time, str)
+        if self.dated is None:
+            self.dated, self.labelled = dated, labelled
+        if (dated, labelled) != (self.dated, self.labelled):
+            wanted = "a date" if self.dated else "a label" if self.labelled else "a number"
             raise RowError(
                 f"wanted {wanted} in {self.options.time_field!r} as in the first row, got "
                 f"{value!r:.60}."

@@ -141,6 +141,10 @@ _TIMES = {None: "no times", True: "times that are dates", False: "times that are
 _REMEDY = "Put the old files back, or begin anew (on the command line: --overwrite)."
 
 
+def _told_times(source: RecordSource | BlockSource) -> str:
+    return "times that are labels" if source.labelled else _TIMES[source.dated]
+
+
 def joined(chunks: Sequence[Chunk]) -> Chunk:
     """Return consecutive chunks, at least one, as one."""
     if len(chunks) == 1:
@@ -211,6 +215,6 @@ def _check_alike(first: RecordSource | BlockSource, other: RecordSource | BlockS
 
     refuse(first.kind, other.kind)
     refuse(f"{first.n_features} features", f"{other.n_features} features")
-    refuse(_TIMES[first.dated], _TIMES[other.dated])
+    refuse(_told_times(first), _told_times(other))
     if first.columns is not None and other.columns is not None:
         refuse(f"the columns {first.columns}", f"the columns {other.columns}")

@@ -1,4 +1,4 @@
-"""When rows were seen: numbers, or dates in ISO 8601."""
+"""When rows were seen: numbers, dates in ISO 8601, or labels."""
 
 import re
 from datetime import UTC, date, datetime
@@ -9,30 +9,38 @@ import numpy as np
 
 __all__ = ["Time", "read_time"]
 
-Time: TypeAlias = float | np.datetime64
+Time: TypeAlias = float | np.datetime64 | str
 
 _MONTH = re.compile(r"\d{4}-\d{2}")
+# What begins with a digit is a number or a date, or a mistake; and long texts are no times.
+_LABEL = re.compile(r"[^\W\d_].{0,39}")
+_MISSING = {"na", "nat", "none", "null"}  # as programs write where there is nothing
 
 
-def read_time(value: Any) -> Time:
+def read_time(value: Any, labels: bool = False) -> Time:
     """Return a time as a float or, if it is a date, as datetime64 in microseconds of UTC.
 
     Texts are numbers if they can be; else dates such as ``2024-05``, ``2024-05-31`` or
-    ``2024-05-31T18:30:00+02:00``, which are of UTC unless they say otherwise. Raises ValueError for
-    anything else.
+    ``2024-05-31T18:30:00+02:00``, which are of UTC unless they say otherwise. Where ``labels`` are
+    welcome, other texts of up to 40 characters that begin with a letter are times as they are.
+    Raises ValueError for anything else.
     """
+    text = value.strip() if isinstance(value, str) else ""
     try:
         if isinstance(value, str):
-            value = _of_text(value.strip())
+            value = _of_text(text)
         if isinstance(value, date):
             return _of_date(value)
         if isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value):
             return float(value)
     except (ValueError, OverflowError):
-        pass
+        if labels and _LABEL.fullmatch(text) and text.lower() not in _MISSING:
+            return text
     got = "none" if value in (None, "") else f"{value!r:.60}"
+    label = ", or a label of up to 40 characters that begins with a letter" if labels else ""
     raise ValueError(
-        f"wanted a finite number, or a date such as 2024-05-31 or 2024-05-31T18:30:00Z, got {got}"
+        "wanted a finite number, or a date such as 2024-05-31 or 2024-05-31T18:30:00Z"
+        f"{label}, got {got}"
     )
 
 

@@ -11,6 +11,7 @@ from evermix.topics.corpus import Corpus
 from evermix.topics.franchise import Franchise
 from evermix.topics.measures import Occupancy, Offers, Thinned
 from evermix.topics.service import FlatService, IndicatorService, SeatedService
+from evermix.topics.table_slices import SliceService
 
 __all__ = ["H1", "H2", "WORD_SAMPLERS", "Direct", "WordSampler"]
 
@@ -34,10 +35,14 @@ class WordSampler(ABC):
 
     def offers(self, chain: Franchise, atoms: Occupancy, rng: np.random.Generator) -> Offers:
         """Return what tables may choose.   Consumes: atoms."""
-        if not (isinstance(chain.measure, Thinned) if self.jumps is None else self.jumps):
+        if not self._hybrid(chain):
             return chain.measure.marginal(atoms)
         chain.measure.draw_jumps(atoms, rng)
         return chain.measure.hybrid(atoms)
+
+    def _hybrid(self, chain: Franchise) -> bool:
+        """Whether topics have jumps while words move."""
+        return isinstance(chain.measure, Thinned) if self.jumps is None else self.jumps
 
     @abstractmethod
     def move(
@@ -66,7 +71,20 @@ class H1(WordSampler):
     jumps : bool or None
         Whether topics have explicit jumps while words move, or all are integrated out. None: they
         have for thinned measures (HTNGG, HTNGP).
+    slices : bool
+        Whether tables choose topics by slices: among those whose jumps lie above a random level,
+        where topics without tables are drawn too. Words move as they do with ``jumps=True``, which
+        this implies.
     """
+
+    slices: bool = False
+
+    def __post_init__(self) -> None:
+        if self.slices and self.jumps is False:
+            raise ValueError("slices need jumps: leave out jumps=False, or give slices=False.")
+
+    def _hybrid(self, chain: Franchise) -> bool:
+        return self.slices or super()._hybrid(chain)
 
     def move(
         self, corpus: Corpus, chain: Franchise, atoms: Occupancy, rng: np.random.Generator
@@ -74,7 +92,8 @@ class H1(WordSampler):
         """Move words, then tables."""
         if chain.started and not chain.seated:
             raise ValueError("this chain has no seats: it was moved by H2.")
-        SeatedService(corpus, chain, atoms, self.offers(chain, atoms, rng)).run(rng)
+        service = SliceService if self.slices else SeatedService
+        service(corpus, chain, atoms, self.offers(chain, atoms, rng)).run(rng)
 
 
 @dataclass(frozen=True)
