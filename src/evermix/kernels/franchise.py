@@ -29,7 +29,17 @@ from evermix.kernels.menu import (
     weigh,
 )
 
-__all__ = ["Tables", "order_pass", "seat_pass"]
+__all__ = [
+    "Tables",
+    "choose_dish",
+    "enter",
+    "gather",
+    "order_pass",
+    "put_block",
+    "seat_pass",
+    "take_block",
+    "weigh_block",
+]
 
 STRETCH = 16  # words of a table whose probabilities are multiplied before the log is taken
 
@@ -62,7 +72,7 @@ def _refresh(words: Words, menu: Menu, tables: Tables, sigma: float, t: int, k: 
 
 
 @lean
-def _enter(words: Words, tables: Tables, d: int, K: int) -> int:
+def enter(words: Words, tables: Tables, d: int, K: int) -> int:
     """Count the words at the tables of document d, and return how many numbers are in use."""
     slots = 0
     tables.n[: words.start[d + 1] - words.start[d]] = 0
@@ -145,7 +155,7 @@ def seat_pass(
     while d < words.time.size:
         t = words.time[d]
         open_one = a * (1.0 + u[d]) ** sigma  # times 1 + u, which all weights have been given
-        slots = _enter(words, tables, d, K)
+        slots = enter(words, tables, d, K)
         for k in range(K):
             _refresh(words, menu, tables, sigma, t, k)
         while w < words.start[d + 1] and why == DONE:
@@ -204,7 +214,7 @@ def seat_pass(
 
 
 @lean
-def _gather(words: Words, tables: Tables, d: int, slots: int) -> None:
+def gather(words: Words, tables: Tables, d: int, slots: int) -> None:
     """Write the words of document d by table; those of a table end at ``tables.n[table]``."""
     end = 0
     for table in range(slots):
@@ -219,7 +229,7 @@ def _gather(words: Words, tables: Tables, d: int, slots: int) -> None:
 
 
 @lean
-def _take_block(words: Words, menu: Menu, tables: Tables, table: int) -> int:
+def take_block(words: Words, menu: Menu, tables: Tables, table: int) -> int:
     """Take the words of a table out of its dish, and return how many they are."""
     first = tables.n[table - 1] if table > 0 else 0
     n = tables.n[table] - first
@@ -233,7 +243,7 @@ def _take_block(words: Words, menu: Menu, tables: Tables, table: int) -> int:
 
 
 @lean
-def _put_block(words: Words, menu: Menu, tables: Tables, table: int, k: int) -> None:
+def put_block(words: Words, menu: Menu, tables: Tables, table: int, k: int) -> None:
     """Put the words of a table into dish k."""
     first = tables.n[table - 1] if table > 0 else 0
     for i in range(first, tables.n[table]):
@@ -267,16 +277,12 @@ def _weigh_words(words: Words, menu: Menu, tables: Tables, i: int, stop: int, K:
 
 
 @lean
-def _weigh_block(
-    words: Words, menu: Menu, novelties: Novelties, tables: Tables, t: int, n: int, K: int
-) -> float:
-    """Write the weight of each dish for a block of words; return that of a new dish.
+def weigh_block(words: Words, menu: Menu, tables: Tables, novel: float, n: int, K: int) -> float:
+    """Multiply weights of dishes, and of a new one, by the probability of a block of words.
 
-    All have a common factor where the block is long.
+    All have a common factor where the block is long. Returns the weight of a new dish.
     """
-    for k in range(K):
-        tables.weight[k] = popularity(menu, t, k)
-    novel = novelties.total[t] * _weigh_words(words, menu, tables, 0, min(n, STRETCH), K)
+    novel *= _weigh_words(words, menu, tables, 0, min(n, STRETCH), K)
     for i in range(STRETCH, n, STRETCH):
         novel *= _weigh_words(words, menu, tables, i, min(n, i + STRETCH), K)
         peak = novel
@@ -286,6 +292,21 @@ def _weigh_block(
         for k in range(K):
             tables.weight[k] /= peak
     return novel
+
+
+@lean
+def choose_dish(tables: Tables, novel: float, K: int, rng: Any) -> tuple[int, float]:
+    """Draw a dish from the weights, or K for a new one and a uniform number."""
+    total = novel
+    for k in range(K):
+        total += tables.weight[k]
+    target, k = rng.random() * total, 0
+    while k < K and target >= tables.weight[k]:
+        target -= tables.weight[k]
+        k += 1
+    while k == K and novel == 0.0 or 0 < k < K and tables.weight[k] == 0.0:
+        k -= 1  # rounding ran over the last one that has weight
+    return k, min(max(target / novel, 0.0), 1.0) if k == K else 0.0
 
 
 @lean
@@ -309,29 +330,23 @@ def order_pass(
     """
     capacity = menu.totals.size
     while d < words.time.size:
-        t, slots = words.time[d], _enter(words, tables, d, K)
-        _gather(words, tables, d, slots)
+        t, slots = words.time[d], enter(words, tables, d, K)
+        gather(words, tables, d, slots)
         while table < slots:
             if K == capacity and n_holes == 0:
                 return d, table, K, n_holes, MORE_DISHES, -1
-            n = _take_block(words, menu, tables, table)
+            n = take_block(words, menu, tables, table)
             menu.open[t] += 1  # the table stays open
             n_holes = give_back(menu, t, tables.order[table], n_holes)
-            novel = _weigh_block(words, menu, novelties, tables, t, n, K)
-            total = novel
             for k in range(K):
-                total += tables.weight[k]
-            target, k = rng.random() * total, 0
-            while k < K and target >= tables.weight[k]:
-                target -= tables.weight[k]
-                k += 1
-            while k == K and novel == 0.0 or 0 < k < K and tables.weight[k] == 0.0:
-                k -= 1  # rounding ran over the last one that has weight
+                tables.weight[k] = popularity(menu, t, k)
+            novel = weigh_block(words, menu, tables, novelties.total[t], n, K)
+            k, share = choose_dish(tables, novel, K, rng)
             born = k == K
             if born:
-                target *= novelties.total[t] / novel
+                target = share * novelties.total[t]
                 k, K, n_holes = fresh_slot(menu, novelties, t, target, K, n_holes)
-            _put_block(words, menu, tables, table, k)
+            put_block(words, menu, tables, table, k)
             table += 1
             if born and menu.discount < 0.0:
                 return d, table, K, n_holes, BORN, k

@@ -6,12 +6,19 @@ without have no words, so that all of them are as good for a block of words, and
 tables need a slot of the menu.
 """
 
-from math import exp, inf, log
 from typing import Any, NamedTuple
 
 from evermix._xp import Array
-from evermix.kernels.base import kernel
-from evermix.kernels.franchise import Tables, _put_block, _take_block, _weigh_block
+from evermix.kernels.base import lean
+from evermix.kernels.franchise import (
+    Tables,
+    choose_dish,
+    enter,
+    gather,
+    put_block,
+    take_block,
+    weigh_block,
+)
 from evermix.kernels.menu import DONE, MORE_DISHES, Menu, Words, give_back
 
 __all__ = ["Guests", "Pool", "slice_pass"]
@@ -34,7 +41,7 @@ class Pool(NamedTuple):
     dish: Array  # (C,) int64 the number here of the dish in each slot, -1 if it is empty
 
 
-@kernel
+@lean
 def _free_weight(pool: Pool, t: int, level: float) -> float:
     """Sum what time t sees of the dishes without tables above a level."""
     total, j = 0.0, 0
@@ -45,7 +52,7 @@ def _free_weight(pool: Pool, t: int, level: float) -> float:
     return total
 
 
-@kernel
+@lean
 def _choose_free(pool: Pool, t: int, level: float, target: float) -> int:
     """Return the dish without tables where the sum of :func:`_free_weight` passes the target."""
     chosen, j = -1, 0
@@ -57,39 +64,20 @@ def _choose_free(pool: Pool, t: int, level: float, target: float) -> int:
     return chosen
 
 
-@kernel
+@lean
 def _open_to(pool: Pool, tables: Tables, t: int, level: float, K: int) -> int:
-    """Write the log of what time t sees of each slot above a level; return where the last is."""
-    last = 0
+    """Write what time t sees of each slot above a level; return the number up to the last."""
+    last = 1
     for k in range(K):
-        tables.top[k] = -inf
+        tables.weight[k] = 0.0
         j = pool.dish[k]
         if j >= 0 and pool.log_jump[j] >= level and pool.presence[t, j] > 0.0:
-            tables.top[k] = log(pool.presence[t, j])
+            tables.weight[k] = pool.presence[t, j]
             last = k + 1
     return last
 
 
-@kernel
-def _choose(tables: Tables, log_free: float, K: int, rng: Any) -> tuple[int, float]:
-    """Draw a slot from the log weights, or K for a dish without tables and a uniform number."""
-    peak, total = log_free, 0.0
-    for k in range(K):
-        peak = max(peak, tables.top[k])
-    for k in range(K):
-        tables.weight[k] = exp(tables.top[k] - peak)
-        total += tables.weight[k]
-    free = exp(log_free - peak)
-    target, k = rng.random() * (total + free), 0
-    while k < K and target >= tables.weight[k]:
-        target -= tables.weight[k]
-        k += 1
-    while k == K and free == 0.0 or (0 < k < K and tables.weight[k] == 0.0):
-        k -= 1  # rounding ran over the last one that has weight
-    return k, min(max(target / free, 0.0), 1.0) if k == K else 0.0
-
-
-@kernel
+@lean
 def slice_pass(
     words: Words,
     menu: Menu,
@@ -108,14 +96,17 @@ def slice_pass(
     i, K, n_holes, why : int
         Where to go on; DONE, or MORE_DISHES if there is no slot for another dish.
     """
-    capacity = menu.totals.size
+    capacity, at = menu.totals.size, -1
     while i < guests.first.size:
         if K == capacity and n_holes == 0:
             return i, K, n_holes, MORE_DISHES
         d, level = guests.document[i], guests.level[i]
         t, table = words.time[d], tables.table[guests.first[i]]
-        k = tables.dish[guests.first[i]]
-        n = _take_block(words, menu, tables, d, table)
+        if d != at:
+            gather(words, tables, d, enter(words, tables, d, K))
+            at = d
+        k = tables.order[table]
+        n = take_block(words, menu, tables, table)
         menu.open[t] += 1  # the table stays open
         n_holes = give_back(menu, t, k, n_holes)
         if menu.tables[k] == 0:
@@ -123,9 +114,8 @@ def slice_pass(
             pool.dish[k] = -1
         free = _free_weight(pool, t, level)
         last = _open_to(pool, tables, t, level, K)
-        log_new = _weigh_block(words, menu, tables, n, last)
-        log_free = log_new + log(free) if free > 0.0 else -inf
-        k, share = _choose(tables, log_free, last, rng)
+        novel = weigh_block(words, menu, tables, free, n, last)
+        k, share = choose_dish(tables, novel, last, rng)
         if k == last:
             j = _choose_free(pool, t, level, share * free)
             if n_holes > 0:
@@ -135,6 +125,6 @@ def slice_pass(
                 k = K
                 K += 1
             pool.slot[j], pool.dish[k] = k, j
-        _put_block(words, menu, tables, d, table, k)
+        put_block(words, menu, tables, table, k)
         i += 1
     return i, K, n_holes, DONE
