@@ -11,6 +11,7 @@ from evermix.topics.corpus import Corpus
 from evermix.topics.franchise import Franchise
 from evermix.topics.measures import Occupancy, Offers, Thinned
 from evermix.topics.service import FlatService, IndicatorService, SeatedService
+from evermix.topics.switching import switch_topics
 
 __all__ = ["H1", "H2", "WORD_SAMPLERS", "Direct", "WordSampler"]
 
@@ -34,10 +35,24 @@ class WordSampler(ABC):
 
     def offers(self, chain: Franchise, atoms: Occupancy, rng: np.random.Generator) -> Offers:
         """Return what tables may choose.   Consumes: atoms."""
-        if not (isinstance(chain.measure, Thinned) if self.jumps is None else self.jumps):
+        if not self._hybrid(chain):
             return chain.measure.marginal(atoms)
         chain.measure.draw_jumps(atoms, rng)
         return chain.measure.hybrid(atoms)
+
+    def switch(
+        self, corpus: Corpus, chain: Franchise, atoms: Occupancy, rng: np.random.Generator
+    ) -> None:
+        """Move where topics of thinned measures are on, with what tables there order.
+
+        Consumes: chain, atoms.
+        """
+        if chain.started and isinstance(chain.measure, Thinned) and self._hybrid(chain):
+            switch_topics(corpus, chain, atoms, rng)
+
+    def _hybrid(self, chain: Franchise) -> bool:
+        """Whether topics have jumps while words move."""
+        return isinstance(chain.measure, Thinned) if self.jumps is None else self.jumps
 
     @abstractmethod
     def move(
@@ -74,6 +89,7 @@ class H1(WordSampler):
         """Move words, then tables."""
         if chain.started and not chain.seated:
             raise ValueError("this chain has no seats: it was moved by H2.")
+        self.switch(corpus, chain, atoms, rng)
         SeatedService(corpus, chain, atoms, self.offers(chain, atoms, rng)).run(rng)
 
 
@@ -82,7 +98,8 @@ class H2(WordSampler):
     """Table indicators: seats are summed over, and only numbers of tables are kept.
 
     A sweep is faster than one of :class:`H1`; tables do not move as a whole, so that topics which
-    are the same come together slowly.
+    are the same come together slowly. Topics of thinned measures that are off at a time come back
+    slowly too, since only whole tables can bring them.
 
     Parameters
     ----------
@@ -111,6 +128,7 @@ class Direct(WordSampler):
         self, corpus: Corpus, chain: Franchise, atoms: Occupancy, rng: np.random.Generator
     ) -> None:
         """Move the words."""
+        self.switch(corpus, chain, atoms, rng)
         FlatService(corpus, chain, atoms, self.offers(chain, atoms, rng)).run(rng)
 
 
