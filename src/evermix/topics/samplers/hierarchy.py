@@ -1,7 +1,7 @@
 """Samplers of topic models: words, tables and documents."""
 
 from abc import ABC, abstractmethod
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, Self
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from evermix.topics.corpus import Corpus
 from evermix.topics.franchise import Franchise
-from evermix.topics.measures import Occupancy, Offers, Thinned
+from evermix.topics.measures import Mixed, Occupancy, Offers, Thinned
 from evermix.topics.service import FlatService, IndicatorService, SeatedService
 from evermix.topics.switching import switch_topics
 
@@ -31,7 +31,28 @@ class WordSampler(ABC):
             chain.seating.update(corpus.lengths, by_document, blocks, rng)
             chain.measure.update(atoms, rng)
             chain.region, chain.on = atoms.region, atoms.on
-        self.move(corpus, chain, atoms, rng)
+        if not chain.started and isinstance(chain.measure, Thinned):
+            self._begin(corpus, chain, chain.measure, atoms, rng)
+        else:
+            self.move(corpus, chain, atoms, rng)
+
+    def _begin(
+        self,
+        corpus: Corpus,
+        chain: Franchise,
+        measure: Thinned,
+        atoms: Occupancy,
+        rng: np.random.Generator,
+    ) -> None:
+        """Make the first sweep with topics that are on at all times, all jumps integrated out.
+
+        Newborn topics of a thinned measure have small jumps, and are off nearly everywhere: as long
+        as there are no others, words would open thousands that never meet.
+        """
+        there = measure.q > 0.0
+        chain.measure = Mixed(measure.laws, measure.sigma, measure.mass, there, measure.u)
+        replace(self, jumps=False).move(corpus, chain, atoms, rng)
+        chain.measure, chain.on = measure, there[chain.region].T.copy()
 
     def offers(self, chain: Franchise, atoms: Occupancy, rng: np.random.Generator) -> Offers:
         """Return what tables may choose.   Consumes: atoms."""
