@@ -51,7 +51,7 @@ class Topics(NamedTuple):
 def switch_pass(blocks: Blocks, topics: Topics, rng: Any) -> None:
     """Draw where topics are on and the topics of blocks, one time after another."""
     T, K = topics.on.shape
-    sizes = topics.counts.sum(axis=0)
+    sizes, jump, product = topics.counts.sum(axis=0), np.exp(topics.log_jump), np.empty(K)
     safe, free = np.empty(K, dtype=np.int64), np.empty(blocks.dish.size, dtype=np.int64)
     for t in range(T):
         n_safe, n_free = 0, 0
@@ -65,7 +65,7 @@ def switch_pass(blocks: Blocks, topics: Topics, rng: Any) -> None:
                 n_free += 1
         weight = np.empty((n_safe, n_free))
         for i in range(n_free):
-            _weigh(blocks, topics, free[i], safe[:n_safe], weight[:, i])
+            _weigh(blocks, topics, jump, free[i], safe[:n_safe], product, weight[:, i])
         _switch(topics, t, safe[:n_safe], weight, rng)
         for i in range(n_free):
             topics.counts[t, blocks.dish[free[i]]] -= 1
@@ -77,32 +77,43 @@ def switch_pass(blocks: Blocks, topics: Topics, rng: Any) -> None:
 
 
 @kernel
-def _weigh(blocks: Blocks, topics: Topics, b: int, safe: Array, out: Array) -> None:
-    """Write the weight of each topic for block b, over the largest."""
+def _weigh(
+    blocks: Blocks, topics: Topics, jump: Array, b: int, safe: Array, product: Array, out: Array
+) -> None:
+    """Write the weight of each safe topic for block b, over the largest."""
     begin, end, peak = blocks.begin[b], blocks.begin[b + 1], 0.0
     if end - begin <= STRETCH:
-        for i in range(safe.size):
-            weight = exp(topics.log_jump[safe[i]])
-            for w in range(begin, end):
-                weight *= topics.phi[blocks.word[w], safe[i]]
-            out[i] = weight
-            peak = max(peak, weight)
-    if peak > LEAST:
-        for i in range(safe.size):
-            out[i] = max(out[i] / peak, LEAST)
-        return
-    peak = -inf
-    for i in range(safe.size):
-        total, product = topics.log_jump[safe[i]], 1.0
+        product[:] = jump
         for w in range(begin, end):
-            product *= topics.phi[blocks.word[w], safe[i]]
-            if product < LEAST or (w - begin) % STRETCH == STRETCH - 1 or w == end - 1:
-                total += log(product)
-                product = 1.0
-        out[i] = total
-        peak = max(peak, total)
+            product *= topics.phi[blocks.word[w]]
+        for k in safe:
+            peak = max(peak, product[k])
+    if peak <= LEAST:  # too many words for a product, or too unlikely ones
+        peak = _log_weights(blocks, topics, b, safe, STRETCH, product)
+        if peak == -inf:
+            peak = _log_weights(blocks, topics, b, safe, 1, product)
+        product[:] = np.exp(product - peak)
+        peak = 1.0
     for i in range(safe.size):
-        out[i] = max(exp(out[i] - peak), LEAST)
+        out[i] = max(product[safe[i]] / peak, LEAST)
+
+
+@kernel
+def _log_weights(
+    blocks: Blocks, topics: Topics, b: int, safe: Array, stretch: int, out: Array
+) -> float:
+    """Write log weights of all topics for block b, and return the largest of safe ones."""
+    begin, end, product = blocks.begin[b], blocks.begin[b + 1], np.ones(out.size)
+    out[:] = topics.log_jump
+    for w in range(begin, end):
+        product *= topics.phi[blocks.word[w]]
+        if (w - begin) % stretch == stretch - 1 or w == end - 1:
+            out += np.log(product)
+            product[:] = 1.0
+    peak = -inf
+    for k in safe:
+        peak = max(peak, out[k])
+    return peak
 
 
 @kernel
