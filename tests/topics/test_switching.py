@@ -10,7 +10,7 @@ from dependent_oracles import thinned
 from franchise_oracles import corpus, seating, walk_chain
 
 from evermix.kernels.switching import Blocks, Topics, switch_pass
-from evermix.topics.samplers.hierarchy import H1, Direct
+from evermix.topics.samplers.hierarchy import H1, H2, Direct
 from evermix.topics.seating import Unseated
 from evermix.topics.switching import switch_topics
 
@@ -143,3 +143,15 @@ def test_a_topic_that_is_needed_stays_on():
         switch_pass(blocks, Topics(PHI, np.log(JUMP), never, counts, on), rng)
         assert np.array_equal(on[:, 0], [True, True])
         assert not on[:, 1:].any()
+
+
+@pytest.mark.parametrize("sampler", [H1(), H2(), H1(jumps=True), Direct()], ids=repr)
+def test_chains_begin_with_topics_that_are_on_wherever_they_may_be(sampler):
+    """Where q is zero a topic is never on, not even then."""
+    words = corpus(np.array([[3, 2], [2, 2], [1, 3]]), (0, 1, 2))
+    measure = thinned(q=((1.0, 0.3, 0.4), (0.0, 0.2, 0.6)))
+    below = Unseated() if isinstance(sampler, Direct) else seating(words)
+    chain = next(walk_chain(sampler, measure, below, words, 1, skip=0))
+    assert chain.measure is measure
+    assert np.array_equal(chain.on, measure.q[chain.region].T > 0)
+    assert chain.on[chain.tables(words)[0] > 0].all()
