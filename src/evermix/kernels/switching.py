@@ -51,7 +51,11 @@ class Topics(NamedTuple):
 def switch_pass(blocks: Blocks, topics: Topics, rng: Any) -> None:
     """Draw where topics are on and the topics of blocks, one time after another."""
     T, K = topics.on.shape
-    sizes, jump, product = topics.counts.sum(axis=0), np.exp(topics.log_jump), np.empty(K)
+    sizes, jump, product = np.zeros(K, dtype=np.int64), np.empty(K), np.empty(K)
+    for k in range(K):
+        jump[k] = exp(topics.log_jump[k])
+        for t in range(T):
+            sizes[k] += topics.counts[t, k]
     safe, free = np.empty(K, dtype=np.int64), np.empty(blocks.dish.size, dtype=np.int64)
     for t in range(T):
         n_safe, n_free = 0, 0
@@ -85,14 +89,17 @@ def _weigh(
     if end - begin <= STRETCH:
         product[:] = jump
         for w in range(begin, end):
-            product *= topics.phi[blocks.word[w]]
+            for k in range(product.size):
+                product[k] *= topics.phi[blocks.word[w], k]
         for k in safe:
             peak = max(peak, product[k])
     if peak <= LEAST:  # too many words for a product, or too unlikely ones
-        peak = _log_weights(blocks, topics, b, safe, STRETCH, product)
-        if peak == -inf:
-            peak = _log_weights(blocks, topics, b, safe, 1, product)
-        product[:] = np.exp(product - peak)
+        peak, stretch = -inf, STRETCH
+        while peak == -inf and stretch > 0:
+            peak = _log_weights(blocks, topics, b, safe, stretch, product)
+            stretch //= STRETCH
+        for k in safe:
+            product[k] = exp(product[k] - peak)
         peak = 1.0
     for i in range(safe.size):
         out[i] = max(product[safe[i]] / peak, LEAST)
@@ -103,14 +110,15 @@ def _log_weights(
     blocks: Blocks, topics: Topics, b: int, safe: Array, stretch: int, out: Array
 ) -> float:
     """Write log weights of all topics for block b, and return the largest of safe ones."""
-    begin, end, product = blocks.begin[b], blocks.begin[b + 1], np.ones(out.size)
+    begin, end, product, peak = blocks.begin[b], blocks.begin[b + 1], np.ones(out.size), -inf
     out[:] = topics.log_jump
     for w in range(begin, end):
-        product *= topics.phi[blocks.word[w]]
+        for k in range(out.size):
+            product[k] *= topics.phi[blocks.word[w], k]
         if (w - begin) % stretch == stretch - 1 or w == end - 1:
-            out += np.log(product)
-            product[:] = 1.0
-    peak = -inf
+            for k in range(out.size):
+                out[k] += log(product[k])
+                product[k] = 1.0
     for k in safe:
         peak = max(peak, out[k])
     return peak
@@ -123,7 +131,8 @@ def _switch(topics: Topics, t: int, safe: Array, weight: Array, rng: Any) -> Non
     on, total, rest = topics.on[t], np.zeros(n_free), np.empty(n_free)
     for i in range(n_safe):
         if on[safe[i]]:
-            total += weight[i]
+            for b in range(n_free):
+                total[b] += weight[i, b]
     for i in range(n_safe):
         k, needed = safe[i], False
         if on[k]:
