@@ -23,6 +23,7 @@ def test_density_is_that_of_the_law_up_to_a_constant(hyperprior, law):
     points = law.ppf([0.01, 0.2, 0.5, 0.9, 0.999])
     gap = [hyperprior.log_density(x) - law.logpdf(x) for x in points]
     assert np.ptp(gap) < 1e-9
+    np.testing.assert_allclose(hyperprior.log_densities(points) - law.logpdf(points), gap)
 
 
 @pytest.mark.parametrize(("hyperprior", "law"), CASES)

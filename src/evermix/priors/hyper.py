@@ -8,6 +8,9 @@ from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
+from evermix._xp import Array
 from evermix.priors.base import POSITIVE, UNIT, finite_number
 
 __all__ = ["HYPERPRIORS", "Beta", "Gamma", "HyperPrior"]
@@ -23,6 +26,10 @@ class HyperPrior(ABC):
     @abstractmethod
     def log_density(self, x: float) -> float:
         """Log density at x in the domain, up to a constant."""
+
+    @abstractmethod
+    def log_densities(self, x: Array) -> Array:
+        """Log densities at the numbers of an array, up to a constant."""
 
     @abstractmethod
     def to_real(self, x: float) -> float:
@@ -88,6 +95,10 @@ class Gamma(HyperPrior):
         """Log density at x > 0, up to a constant."""
         return (self.shape - 1.0) * math.log(x) - self.rate * x
 
+    def log_densities(self, x: Array) -> Array:
+        """Log densities at the numbers of an array, up to a constant."""
+        return (self.shape - 1.0) * np.log(x) - self.rate * x
+
     def to_real(self, x: float) -> float:
         """Map x > 0 to log x."""
         return math.log(x)
@@ -128,6 +139,10 @@ class Beta(HyperPrior):
     def log_density(self, x: float) -> float:
         """Log density at x in (0, 1), up to a constant."""
         return (self.a - 1.0) * math.log(x) + (self.b - 1.0) * math.log1p(-x)
+
+    def log_densities(self, x: Array) -> Array:
+        """Log densities at the numbers of an array, up to a constant."""
+        return (self.a - 1.0) * np.log(x) + (self.b - 1.0) * np.log1p(-x)
 
     def to_real(self, x: float) -> float:
         """Map x in (0, 1) to its log odds."""

@@ -227,10 +227,10 @@ class Measure(ABC):
         if laws.sigma is not None:
             total += laws.sigma.log_density(self.sigma)
         if laws.mass is not None:
-            total += sum(laws.mass.log_density(float(x)) for x in self.mass)
+            total += float(laws.mass.log_densities(self.mass).sum())
         if laws.q is not None:
-            total += sum(laws.q.log_density(float(x)) for x in self.q.ravel())
-        return float(total)
+            total += float(laws.q.log_densities(self.q).sum())
+        return total
 
     @abstractmethod
     def _exponents(self, sigma: float) -> Array:

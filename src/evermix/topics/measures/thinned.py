@@ -87,11 +87,15 @@ class Thinned(Measure):
 
     def draw_on(self, atoms: Occupancy, rng: np.random.Generator) -> Array:
         """Draw where atoms are on, given their jumps, (T, K): wherever they have observations."""
+        log_odds = self.log_odds(atoms)
+        free = rng.random(log_odds.shape) < special.expit(log_odds)
+        return free | self._must_be_on(atoms)
+
+    def log_odds(self, atoms: Occupancy) -> Array:
+        """Log odds (T, K) that atoms are on at times without observations, given their jumps."""
         q = self.q[atoms.region].T
         with np.errstate(divide="ignore"):
-            log_odds = np.log(q) - np.log1p(-q) - self.u[:, None] * np.exp(atoms.log_jump)
-        free = rng.random(q.shape) < special.expit(log_odds)
-        return free | self._must_be_on(atoms)
+            return np.log(q) - np.log1p(-q) - self.u[:, None] * np.exp(atoms.log_jump)
 
     def _must_be_on(self, atoms: Occupancy) -> Array:
         """Whether an atom has observations at each time, (T, K)."""

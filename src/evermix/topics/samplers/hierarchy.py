@@ -1,7 +1,7 @@
 """Samplers of topic models: words, tables and documents."""
 
 from abc import ABC, abstractmethod
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, Self
 
@@ -9,8 +9,9 @@ import numpy as np
 
 from evermix.topics.corpus import Corpus
 from evermix.topics.franchise import Franchise
-from evermix.topics.measures import Occupancy, Offers, Thinned
+from evermix.topics.measures import Mixed, Occupancy, Offers, Thinned
 from evermix.topics.service import FlatService, IndicatorService, SeatedService
+from evermix.topics.switching import switch_topics
 from evermix.topics.table_slices import SliceService
 
 __all__ = ["H1", "H2", "WORD_SAMPLERS", "Direct", "WordSampler"]
@@ -31,7 +32,28 @@ class WordSampler(ABC):
             chain.seating.update(corpus.lengths, by_document, blocks, rng)
             chain.measure.update(atoms, rng)
             chain.region, chain.on = atoms.region, atoms.on
-        self.move(corpus, chain, atoms, rng)
+        if not chain.started and isinstance(chain.measure, Thinned):
+            self._begin(corpus, chain, chain.measure, atoms, rng)
+        else:
+            self.move(corpus, chain, atoms, rng)
+
+    def _begin(
+        self,
+        corpus: Corpus,
+        chain: Franchise,
+        measure: Thinned,
+        atoms: Occupancy,
+        rng: np.random.Generator,
+    ) -> None:
+        """Make the first sweep with topics that are on at all times, all jumps integrated out.
+
+        Newborn topics of a thinned measure have small jumps, and are off nearly everywhere: as long
+        as there are no others, words would open thousands that never meet.
+        """
+        there = measure.q > 0.0
+        chain.measure = Mixed(measure.laws, measure.sigma, measure.mass, there, measure.u)
+        self._marginal().move(corpus, chain, atoms, rng)
+        chain.measure, chain.on = measure, there[chain.region].T.copy()
 
     def offers(self, chain: Franchise, atoms: Occupancy, rng: np.random.Generator) -> Offers:
         """Return what tables may choose.   Consumes: atoms."""
@@ -40,9 +62,23 @@ class WordSampler(ABC):
         chain.measure.draw_jumps(atoms, rng)
         return chain.measure.hybrid(atoms)
 
+    def switch(
+        self, corpus: Corpus, chain: Franchise, atoms: Occupancy, rng: np.random.Generator
+    ) -> None:
+        """Move where topics of thinned measures are on, with what tables there order.
+
+        Consumes: chain, atoms.
+        """
+        if chain.started and isinstance(chain.measure, Thinned) and self._hybrid(chain):
+            switch_topics(corpus, chain, atoms, rng)
+
     def _hybrid(self, chain: Franchise) -> bool:
         """Whether topics have jumps while words move."""
         return isinstance(chain.measure, Thinned) if self.jumps is None else self.jumps
+
+    def _marginal(self) -> Self:
+        """Return the same sampler with all jumps integrated out."""
+        return replace(self, jumps=False)
 
     @abstractmethod
     def move(
@@ -86,12 +122,16 @@ class H1(WordSampler):
     def _hybrid(self, chain: Franchise) -> bool:
         return self.slices or super()._hybrid(chain)
 
+    def _marginal(self) -> Self:
+        return replace(self, jumps=False, slices=False)
+
     def move(
         self, corpus: Corpus, chain: Franchise, atoms: Occupancy, rng: np.random.Generator
     ) -> None:
         """Move words, then tables."""
         if chain.started and not chain.seated:
             raise ValueError("this chain has no seats: it was moved by H2.")
+        self.switch(corpus, chain, atoms, rng)
         service = SliceService if self.slices else SeatedService
         service(corpus, chain, atoms, self.offers(chain, atoms, rng)).run(rng)
 
@@ -101,7 +141,8 @@ class H2(WordSampler):
     """Table indicators: seats are summed over, and only numbers of tables are kept.
 
     A sweep is faster than one of :class:`H1`; tables do not move as a whole, so that topics which
-    are the same come together slowly.
+    are the same come together slowly. Topics of thinned measures that are off at a time come back
+    slowly too, since only whole tables can bring them.
 
     Parameters
     ----------
@@ -130,6 +171,7 @@ class Direct(WordSampler):
         self, corpus: Corpus, chain: Franchise, atoms: Occupancy, rng: np.random.Generator
     ) -> None:
         """Move the words."""
+        self.switch(corpus, chain, atoms, rng)
         FlatService(corpus, chain, atoms, self.offers(chain, atoms, rng)).run(rng)
 
 
