@@ -11,7 +11,7 @@ from scipy import sparse
 import evermix as em
 from evermix.families.base import Family
 
-__all__ = ["CLUSTERS", "TOPICS", "Data", "gaussians", "unigrams"]
+__all__ = ["CLUSTERS", "TOPICS", "Data", "gaussians", "public_gaussians", "unigrams"]
 
 ROWS, CLUSTERS, FEATURES = 100, 3, 2  # of the Gaussians
 VARIANCE, MEAN_VARIANCE = 0.3, 6.0
@@ -41,6 +41,19 @@ def gaussians(seed: int) -> Data:
     labels = rng.integers(CLUSTERS, size=ROWS)
     X = means[labels] + np.sqrt(VARIANCE) * rng.standard_normal((ROWS, FEATURES))
     return Data(X, labels, em.FixedGaussian(variance=VARIANCE, mean_variance=MEAN_VARIANCE))
+
+
+def public_gaussians(n: int = 10) -> list[Data]:
+    """Return the same from the generator and the seed of the paper's public code: its data sets."""
+    rng, found = np.random.RandomState(1), []
+    for _ in range(n):
+        labels = rng.choice(CLUSTERS, size=ROWS)
+        spread = MEAN_VARIANCE * np.eye(FEATURES)
+        means = rng.multivariate_normal(np.zeros(FEATURES), spread, size=CLUSTERS)
+        noise = VARIANCE * np.eye(FEATURES)
+        X = np.array([rng.multivariate_normal(means[k], noise) for k in labels])
+        found.append(Data(X, labels, em.FixedGaussian(VARIANCE, MEAN_VARIANCE)))
+    return found
 
 
 def unigrams(seed: int) -> Data:
