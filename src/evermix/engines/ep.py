@@ -34,11 +34,11 @@ from evermix.engines.sites import (
     to_record,
     to_sites,
 )
+from evermix.families.base import Family
 from evermix.kernels import adf, ep
 from evermix.model import Model
 from evermix.priors.base import GibbsType
 from evermix.state import State
-from evermix.tally import Layout
 
 __all__ = ["EP"]
 
@@ -313,7 +313,7 @@ class EP(Filter):
     def _compiled(self, model: Model, state: State, visit: "_Visit") -> "_Visited":
         """Visit the rows with the compiled loop."""
         assert isinstance(model.prior, GibbsType)
-        scalars, n = self.scalars(model.prior), len(visit.order)
+        n = len(visit.order)
         before, first_id = set(state.tally.ids.tolist()), state.lineage.next_id
         new = no_sites(n, max(ENTRIES * n, len(visit.sites.q) + n))
         at, used, holes = 0, 0, np.empty(0, dtype=np.int64)
@@ -323,27 +323,11 @@ class EP(Filter):
         while why != adf.DONE:
             state.reserve(state.tally.K + 2)
             tally, slots = state.tally, places(state, births=n, holes=holes)
-            clusters, scratch = self._buffers(state, scalars)
-            progress = ep.Progress(
-                tally.K, len(holes), state.lineage.next_id, state.clock, used, at
-            )
             stands, capped, why = ep.ep_pass(
-                model.family.workspace(tally, state.columns),
-                model.family.rows(visit.X),
-                visit.weights,
-                visit.order,
-                visit.sites,
-                new,
-                scalars,
-                clusters,
-                scratch,
+                self._known(model, state, model.prior),
+                visit.told(model.family, new),
                 slots,
-                tally.layout is Layout.STATISTIC_MAJOR,
-                state.latents["new_weight"],
-                self._settings(model),
-                progress,
-                visit.moved,
-                adf.Out(*visit.results),
+                ep.Progress(tally.K, len(holes), state.lineage.next_id, state.clock, used, at),
             )
             tally.K, n_holes, _, state.clock, used, end = stands
             holes = slots.holes[:n_holes]
@@ -421,6 +405,11 @@ class _Visit(NamedTuple):
     sites: ep.Sites
     results: RowResults
     moved: Array  # (3,) largest change of a responsibility, mass that moved, mass restored
+
+    def told(self, family: Family, new: ep.Sites) -> ep.Visit:
+        """Return the visit for the kernel, which writes new sites."""
+        rows, out = family.rows(self.X), adf.Out(*self.results)
+        return ep.Visit(rows, self.weights, self.order, self.sites, new, self.moved, out)
 
     def name_births(self, state: State, first: int, end: int) -> None:
         """Enter the births at places first..end of the order into the lineage."""
