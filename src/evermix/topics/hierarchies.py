@@ -12,16 +12,16 @@ Chen, Rao, Buntine, Teh (2013). Dependent normalized random measures. ICML.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, Self, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from evermix._xp import Array
-from evermix.priors.hyper import Beta, Gamma, HyperPrior
+from evermix.priors.hyper import Beta, Gamma
 from evermix.topics.measures import Measure
 from evermix.topics.seating import Seating, Unseated
-from evermix.topics.specs import MNGG, SNGG, TNGG, WEAK_BETA, WEAK_GAMMA, DependentPrior
+from evermix.topics.specs import MNGG, SNGG, TNGG, WEAK_BETA, WEAK_GAMMA, DependentPrior, Spec
 
 __all__ = [
     "HDP",
@@ -41,7 +41,7 @@ REGIONS = 20  # of models without hierarchy, as in the paper
 Made = TypeVar("Made")
 
 
-class Hierarchy(ABC):
+class Hierarchy(Spec, ABC):
     """A law of the topics of documents with plain hyperparameters."""
 
     timed: ClassVar[bool] = True
@@ -81,18 +81,6 @@ class Hierarchy(ABC):
         a = float(one.a[0])
         u = (np.maximum(n, 1) / a) ** (1.0 / (1.0 + one.sigma))  # near the mode for few tables
         return Seating(one.laws, one.sigma, float(one.mass[0]), u)
-
-    def to_spec(self) -> dict[str, Any]:
-        """Return the hyperparameters as a JSON-ready dict."""
-        names = [field.name for field in fields(self)]  # type: ignore[arg-type]
-        values = {name: getattr(self, name) for name in names}
-        return {k: v.to_spec() if isinstance(v, HyperPrior) else v for k, v in values.items()}
-
-    @classmethod
-    def from_spec(cls, spec: dict[str, Any]) -> Self:
-        """Return the prior that :meth:`to_spec` described."""
-        laws = {k: HyperPrior.from_spec(v) for k, v in spec.items() if isinstance(v, dict)}
-        return cls(**{**spec, **laws})
 
     def _checked(self, level: str, make: Callable[[], Made]) -> Made:
         """Build a level, and say which one it is if its numbers cannot be."""
