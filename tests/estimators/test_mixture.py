@@ -172,20 +172,20 @@ def test_an_interrupt_waits_for_the_step_and_leaves_a_whole_model():
 
     X, _ = texts(3000)
     mix = em.Mixture().partial_fit(X[:100])
-    from evermix.estimators import mixture
+    from evermix.engines.base import Info
 
-    original = mixture.Info.summary
+    original = Info.summary
 
     def interrupting(info):
         signal.raise_signal(signal.SIGINT)
         return original(info)
 
     try:
-        mixture.Info.summary = interrupting
+        Info.summary = interrupting
         with pytest.raises(KeyboardInterrupt):
             mix.partial_fit(X[100:])
     finally:
-        mixture.Info.summary = original
+        Info.summary = original
     assert mix._state.tally.mass.sum() + mix._state.latents["dropped"][0] == pytest.approx(3000)
     assert mix.labels_.shape == (2900,)
     mix.partial_fit(X[:10])

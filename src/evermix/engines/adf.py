@@ -6,12 +6,9 @@ Tank, Foti, Fox (2015). Streaming variational inference for Bayesian nonparametr
 """
 
 from dataclasses import dataclass
-from typing import Any
 
-from evermix._xp import Array
-from evermix.engines.one_pass import Lot, OnePass
-from evermix.kernels import adf as kernels
-from evermix.priors.base import GibbsScalars
+from evermix.engines.one_pass import Lot, OnePass, Stand
+from evermix.kernels.adf import Known, Out, adf_pass
 
 __all__ = ["ADF"]
 
@@ -38,31 +35,6 @@ class ADF(OnePass):
     rule: str = "expected"
     merge: float | None = 5.0
 
-    def _pass(
-        self,
-        work: Any,
-        lot: Lot,
-        scalars: GibbsScalars,
-        clusters: kernels.Clusters,
-        scratch: kernels.Scratch,
-        last: Array,
-        settings: kernels.Settings,
-        K: int,
-        clock: int,
-        at: int,
-    ) -> tuple[int, int, int, bool, int]:
+    def _pass(self, known: Known, lot: Lot, K: int, clock: int, at: int) -> Stand:
         """Run the compiled loop."""
-        return kernels.adf_pass(
-            work,
-            lot.rows,
-            lot.weights,
-            scalars,
-            clusters,
-            scratch,
-            last,
-            settings,
-            K,
-            clock,
-            at,
-            kernels.Out(*lot.results),
-        )
+        return adf_pass(known, lot.rows, lot.weights, K, clock, at, Out(*lot.results))

@@ -12,43 +12,30 @@ Tank, Foti, Fox (2015). Streaming variational inference for Bayesian nonparametr
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
 from evermix._xp import Array
 from evermix.engines.base import ROWS, Batch, Info, RowResults
-from evermix.engines.filter import CHECK_EVERY, Filter, warn_once
+from evermix.engines.filter import CHECK_EVERY, warn_once
 from evermix.engines.moves.prune import drop, prune
+from evermix.engines.revisiting import IDLE, BatchVisit, Revisiting
 from evermix.engines.rounds import SumSites, Visit, commit, snapshot
 from evermix.engines.settings import check_number, check_switch, check_whole
 from evermix.engines.shards import Shard, Shards, interleaved, placed
-from evermix.engines.sites import (
-    check_sites,
-    close_holes,
-    gathered,
-    grown,
-    no_sites,
-    packed,
-    places,
-    to_record,
-    to_sites,
-)
-from evermix.kernels import adf, ep
+from evermix.engines.sites import check_sites, no_sites, to_record, to_sites
+from evermix.kernels import ep
 from evermix.model import Model
-from evermix.priors.base import GibbsType
 from evermix.state import State
-from evermix.tally import Layout
 
 __all__ = ["EP"]
 
-IDLE = 10  # observations per cluster without a visit, after which the first lap drops dust
 UNDAMPED = 10  # batches visited together up to which assignments move all the way
-ENTRIES = 4  # entries of sites per row for which room is made at first
 
 
 @dataclass(frozen=True)
-class EP(Filter):
+class EP(Revisiting):
     """Many-pass inference: one streaming pass, then every row is reconsidered, lap after lap.
 
     The first lap is that of :class:`ADF`. Laps end early when the assignments have settled.
@@ -228,13 +215,10 @@ class EP(Filter):
             record["base"] = model.family.log_base(batch.X)
         weights = np.where(record["held"], 0.0, batch.weights)
         order = rng.permutation(n) if self.shuffle and state.lap > 0 else np.arange(n)
-        visit = _Visit(batch.X, weights, order, to_sites(record), RowResults.empty(n), np.zeros(3))
-        if isinstance(model.prior, GibbsType):
-            sites, dropped, merges = self._compiled(model, state, visit)
-        else:
-            sites, dropped, merges = self._by_arrays(model, state, visit)
+        results, moved = RowResults.empty(n), np.zeros(3)
+        visit = BatchVisit(batch.X, weights, order, to_sites(record), results, moved)
+        sites, dropped, merges = self._visited(model, state, visit)
         record |= to_record(sites)
-        results, moved = visit.results, visit.moved
         results.log_predictive[:] += record["base"]
         learnt = float(results.log_predictive[~record["held"]].sum())
         progress = state.latents["progress"]
@@ -307,145 +291,6 @@ class EP(Filter):
             n += rows
         if n != n_rows:
             raise ValueError(f"wanted sites of {n_rows} rows, got those of {n}.")
-
-    # ---- one visit of a batch --------------------------------------------------------------
-
-    def _compiled(self, model: Model, state: State, visit: "_Visit") -> "_Visited":
-        """Visit the rows with the compiled loop."""
-        assert isinstance(model.prior, GibbsType)
-        scalars, n = self.scalars(model.prior), len(visit.order)
-        before, first_id = set(state.tally.ids.tolist()), state.lineage.next_id
-        new = no_sites(n, max(ENTRIES * n, len(visit.sites.q) + n))
-        at, used, holes = 0, 0, np.empty(0, dtype=np.int64)
-        dropped: list[int] = []
-        merges: list[tuple[int, int]] = []
-        why = adf.ROOM
-        while why != adf.DONE:
-            state.reserve(state.tally.K + 2)
-            tally, slots = state.tally, places(state, births=n, holes=holes)
-            clusters, scratch = self._buffers(state, scalars)
-            progress = ep.Progress(
-                tally.K, len(holes), state.lineage.next_id, state.clock, used, at
-            )
-            stands, capped, why = ep.ep_pass(
-                model.family.workspace(tally, state.columns),
-                model.family.rows(visit.X),
-                visit.weights,
-                visit.order,
-                visit.sites,
-                new,
-                scalars,
-                clusters,
-                scratch,
-                slots,
-                tally.layout is Layout.STATISTIC_MAJOR,
-                state.latents["new_weight"],
-                self._settings(model),
-                progress,
-                visit.moved,
-                adf.Out(*visit.results),
-            )
-            tally.K, n_holes, _, state.clock, used, end = stands
-            holes = slots.holes[:n_holes]
-            visit.name_births(state, at, end)
-            at = end
-            if capped:
-                warn_once(model, state)
-            if why == adf.ROOM:
-                state.reserve(2 * tally.capacity)
-            elif why == ep.FULL:
-                new = grown(new, 2 * len(new.q) + tally.K + 1)
-            elif why == adf.CHECK and state.lap == 0:
-                dropped += prune(state, IDLE)
-                merges += self._join(model, state)
-            elif why == adf.CHECK:
-                state.columns |= model.family.columns(tally)
-        dropped += close_holes(state, holes, before | set(range(first_id, state.lineage.next_id)))
-        state.columns["judged"][: state.tally.K][state.tally.ids >= first_id] = 0.0
-        return _Visited(new, dropped, merges)
-
-    def _by_arrays(self, model: Model, state: State, visit: "_Visit") -> "_Visited":
-        """Visit the rows with plain array maths: any prior, and the reference for the kernel."""
-        dropped: list[int] = []
-        merges: list[tuple[int, int]] = []
-        every = self._settings(model).every
-        found: list[tuple[int, Array, Array]] = []
-        for i in visit.order:
-            old = gathered(state, visit.sites, i)
-            emptied, own = self._take_out(model, state, visit, i, old)
-            q = self._learn_by_arrays(model, state, visit.X, visit.weights, i, visit.results, own)
-            for k in set(emptied) - set(state.tally.ids.tolist()):
-                state.lineage.drop(k, state.clock)
-                dropped.append(k)
-            if not len(q):
-                continue
-            ids = state.tally.ids[q > 0].copy()
-            found.append((int(i), ids, q[q > 0]))
-            visit.follow(i, old, dict(zip(ids.tolist(), q[q > 0], strict=True)))
-            if state.clock % every == 0 and state.lap == 0:
-                dropped += prune(state, IDLE)
-                merges += self._join(model, state)
-        state.columns |= model.family.columns(state.tally)
-        return _Visited(packed(len(visit.order), found), dropped, merges)
-
-    def _take_out(
-        self, model: Model, state: State, visit: "_Visit", i: int, old: dict[int, float]
-    ) -> tuple[list[int], int | None]:
-        """Take row i out of its clusters; return the ids of those emptied, and of its own."""
-        tally, w = state.tally, visit.weights[i]
-        q = np.array([old.get(int(k), 0.0) for k in tally.ids])
-        if w == 0 or not q.any():
-            return [], None
-        hard = q >= adf.HARD
-        tally.mass[:] -= w * q
-        tally.stats[:] -= model.family.accumulate(visit.X[i : i + 1], w * q[None, :])
-        tally.extras["hard"][:] -= w * hard
-        tally.extras["hard"][tally.extras["hard"] < ep.RESIDUE] = 0.0
-        log_empty = tally.extras["log_empty"]
-        log_empty[:] = np.minimum(log_empty - w * np.log1p(-np.where(hard, 0.0, q)), 0.0)
-        empty = (q > 0) & (tally.mass < ep.crumbs(w))
-        shells = np.flatnonzero((q > 0) & (empty | (tally.mass < self.birth * w)))
-        own = int(tally.ids[shells[q[shells].argmax()]]) if len(shells) else None
-        emptied = [int(k) for k in tally.ids[empty]]
-        if emptied:
-            state.take(np.flatnonzero(~empty))
-        return emptied, own
-
-
-class _Visit(NamedTuple):
-    """What a visit of a batch needs: rows, weights, order, sites, and where results go."""
-
-    X: Any
-    weights: Array  # (N,)
-    order: Array  # (N,)
-    sites: ep.Sites
-    results: RowResults
-    moved: Array  # (3,) largest change of a responsibility, mass that moved, mass restored
-
-    def name_births(self, state: State, first: int, end: int) -> None:
-        """Enter the births at places first..end of the order into the lineage."""
-        rows = self.order[first:end]
-        clock = state.clock - np.count_nonzero(self.weights[rows])
-        ticks = clock + np.cumsum(self.weights[rows] > 0)
-        for tick in ticks[self.results.born[rows]]:
-            state.lineage.birth(int(tick))
-
-    def follow(self, i: int, old: dict[int, float], new: dict[int, float]) -> None:
-        """Note how far the responsibilities of row i have moved, by id."""
-        w, moved = self.weights[i], self.moved
-        change = [abs(new.get(k, 0.0) - old.get(k, 0.0)) for k in new | old]
-        moved[0] = max(moved[0], *change)
-        moved[1] += w * (1.0 - sum(min(q, old.get(k, 0.0)) for k, q in new.items()))
-        if self.sites.end[i] > self.sites.begin[i]:
-            moved[2] += w * (1.0 - sum(old.values()))
-
-
-class _Visited(NamedTuple):
-    """What came of a visit: the new sites, the clusters that were dropped, those that merged."""
-
-    sites: ep.Sites
-    dropped: list[int]
-    merges: list[tuple[int, int]]
 
 
 def _held_out(rng: np.random.Generator, weights: Array, share: float) -> Array:

@@ -128,17 +128,22 @@ class Filter(Engine):
         cap = NO_CAP if model.max_clusters is None else model.max_clusters
         return kernels.Settings(float(self.birth), self.paper, cap, CHECK_EVERY)
 
-    def _buffers(
-        self, state: State, scalars: GibbsScalars
-    ) -> tuple[kernels.Clusters, kernels.Scratch]:
-        """Return the state's buffers for the kernels, with weights up to date."""
-        tally = state.tally
+    def _known(self, model: Model, state: State, prior: GibbsType) -> kernels.Known:
+        """Return what the kernels learn from: the state's buffers, with weights up to date."""
+        tally, scalars = state.tally, self.scalars(prior)
         clusters = kernels.Clusters(
             tally.mass_buffer, **tally.extra_buffers, last_seen=state.columns["last_seen"]
         )
         scratch = kernels.Scratch(*np.empty((4, tally.capacity)))
         kernels.reweigh_all(tally.K, scalars.sigma, self.paper, clusters, scratch)
-        return clusters, scratch
+        return kernels.Known(
+            model.family.workspace(tally, state.columns),
+            scalars,
+            clusters,
+            scratch,
+            state.latents["new_weight"],
+            self._settings(model),
+        )
 
     def _join(self, model: Model, state: State) -> list[tuple[int, int]]:
         """Join similar clusters, if asked to, and rebuild the caches of all."""

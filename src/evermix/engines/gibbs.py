@@ -111,6 +111,8 @@ def _compiled(
     if scalars.kind == MODE:  # a plug-in would not be exact, nor faster where weights are cached
         scalars = scalars._replace(kind=QUADRATURE)
     cap = NO_CAP if model.max_clusters is None else model.max_clusters
+    rule = gibbs.Rule(scalars, fixed, cap, state.tally.layout is Layout.STATISTIC_MAJOR)
+    sweep = gibbs.Sweep(rows, order, uniforms, gibbs.Results(*results[1:]))
     labels = state.memo[CHAIN]["labels"].copy()
     place = gibbs.Place(state.tally.K, 0, int(np.count_nonzero(labels >= 0)), 0)
     holes, why = np.empty(0, dtype=np.int64), adf.ROOM
@@ -130,17 +132,7 @@ def _compiled(
             np.full(capacity, np.nan),
         )
         stands, refused, why = gibbs.gibbs_pass(
-            model.family.workspace(tally, state.columns),
-            rows,
-            order,
-            uniforms,
-            scalars,
-            fixed,
-            cap,
-            tally.layout is Layout.STATISTIC_MAJOR,
-            chain,
-            place,
-            gibbs.Results(*results[1:]),
+            model.family.workspace(tally, state.columns), sweep, rule, chain, place
         )
         place = gibbs.Place(*stands)
         tally.K, holes = place.K, stack[: place.n_holes]

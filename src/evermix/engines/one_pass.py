@@ -3,7 +3,7 @@
 import time
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -14,10 +14,13 @@ from evermix.engines.filter import Filter, warn_once
 from evermix.engines.moves.prune import prune
 from evermix.kernels import adf as kernels
 from evermix.model import Model
-from evermix.priors.base import GibbsScalars, GibbsType
+from evermix.priors.base import GibbsType
 from evermix.state import State
 
-__all__ = ["OnePass"]
+__all__ = ["Lot", "OnePass", "Stand"]
+
+Stand: TypeAlias = tuple[int, int, int, bool, int]
+"""The next row, K, the clock, whether the cap refused a birth, and why a pass stopped."""
 
 IDLE = 10  # observations per cluster without a visit, after which dust is dropped
 
@@ -95,43 +98,19 @@ class OnePass(Filter):
         return np.empty(0)
 
     @abstractmethod
-    def _pass(
-        self,
-        work: Any,
-        lot: "Lot",
-        scalars: GibbsScalars,
-        clusters: kernels.Clusters,
-        scratch: kernels.Scratch,
-        last: Array,
-        settings: kernels.Settings,
-        K: int,
-        clock: int,
-        at: int,
-    ) -> tuple[int, int, int, bool, int]:
+    def _pass(self, known: kernels.Known, lot: "Lot", K: int, clock: int, at: int) -> Stand:
         """Run the compiled loop, see ``kernels.adf.adf_pass``."""
 
     def _compiled(self, model: Model, state: State, lot: "Lot", at: int) -> "_Stop":
         """Learn rows with the compiled loop, until it is time to tidy up or there are no more."""
         prior = model.prior
         assert isinstance(prior, GibbsType)
-        scalars, settings = self.scalars(prior), self._settings(model)
         first, refused, why = at, False, kernels.ROOM
         state.reserve(state.tally.K + 2)
         while why == kernels.ROOM:
             tally = state.tally
-            clusters, scratch = self._buffers(state, scalars)
-            at, tally.K, state.clock, capped, why = self._pass(
-                model.family.workspace(tally, state.columns),
-                lot,
-                scalars,
-                clusters,
-                scratch,
-                state.latents["new_weight"],
-                settings,
-                tally.K,
-                state.clock,
-                at,
-            )
+            known = self._known(model, state, prior)
+            at, tally.K, state.clock, capped, why = self._pass(known, lot, tally.K, state.clock, at)
             refused |= capped
             if why == kernels.ROOM:
                 state.reserve(2 * tally.capacity)

@@ -234,19 +234,9 @@ class RCRP(Engine):
         """
         state.reserve(state.tally.K + 2)
         tally, first, K = state.tally, at, state.tally.K
-        columns = (state.columns[name] for name in ("tables", "last_seen", "announced"))
+        known = self._known(model, state)
         at, tally.K, state.clock, refused, why = kernels.rcrp_pass(
-            model.family.workspace(tally, state.columns),
-            rows,
-            weights,
-            kernels.Labels(tally.mass_buffer, tally.extra_buffers["start"], *columns),
-            state.latents["no_table"],
-            kernels.Scratch(*np.empty((4, tally.capacity))),
-            self._settings(model),
-            K,
-            state.clock,
-            at,
-            Out(*results),
+            known, rows, weights, K, state.clock, at, Out(*results)
         )
         tally.ids[K:] = [state.lineage.birth(NOT_YET) for _ in range(K, tally.K)]
         slots = results.labels[first:at]
@@ -258,6 +248,23 @@ class RCRP(Engine):
         elif why == ROOM:
             state.reserve(2 * tally.capacity)
         return int(at)
+
+    def _known(self, model: Model, state: State) -> kernels.Known:
+        """Return what the kernel learns from: the state's buffers."""
+        tally, columns = state.tally, state.columns
+        return kernels.Known(
+            model.family.workspace(tally, columns),
+            kernels.Labels(
+                tally.mass_buffer,
+                tally.extra_buffers["start"],
+                columns["tables"],
+                columns["last_seen"],
+                columns["announced"],
+            ),
+            state.latents["no_table"],
+            kernels.Scratch(*np.empty((4, tally.capacity))),
+            self._settings(model),
+        )
 
     def _settings(self, model: Model) -> kernels.Settings:
         assert isinstance(model.prior, DP)  # `check` says so

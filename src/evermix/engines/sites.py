@@ -14,7 +14,7 @@ from evermix.kernels.adf import Clusters
 from evermix.kernels.ep import Sites, Slots, sum_sites
 from evermix.model import Model
 from evermix.state import ALIVE, Lineage, Record, State
-from evermix.tally import Tally
+from evermix.tally import Layout, Tally
 
 __all__ = [
     "check_sites",
@@ -82,6 +82,7 @@ def places(state: State, births: int = 0, holes: Array | None = None) -> Slots:
         stack,
         np.zeros(capacity),
         np.zeros(capacity, dtype=np.int64),
+        state.tally.layout is Layout.STATISTIC_MAJOR,
     )
 
 

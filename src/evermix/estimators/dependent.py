@@ -4,13 +4,13 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from evermix._random import generator
 from evermix._xp import Array, host, is_foreign, logsumexp
 from evermix.engines.run import interrupts_wait
-from evermix.engines.settings import check_whole
+from evermix.estimators.asked import check_family, with_family
+from evermix.estimators.drawn import Drawn
 from evermix.estimators.features import or_as_before
 from evermix.estimators.fingerprint import RowHash
 from evermix.estimators.resolve import WARMUP, resolve
@@ -29,7 +29,7 @@ from evermix.topics.specs import MNGG, DependentPrior
 __all__ = ["DependentMixture"]
 
 
-class DependentMixture(BaseEstimator):  # type: ignore[misc]
+class DependentMixture(Drawn):
     """Clusters rows that have a time, and follows the share of each cluster over time.
 
     All times share the clusters, each in shares of its own; how much times resemble each other is
@@ -101,22 +101,14 @@ class DependentMixture(BaseEstimator):  # type: ignore[misc]
         draws: int = 500,
         random_state: Any = None,
     ) -> None:
+        super().__init__(prior, sampler, burn_in, draws, random_state)
         self.family = family
-        self.prior = prior
-        self.sampler = sampler
-        self.burn_in = burn_in
-        self.draws = draws
-        self.random_state = random_state
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_chain" in vars(self)
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        family = self.family
-        tags.input_tags.sparse = family == "auto" or (isinstance(family, Family) and family.sparse)
-        tags.input_tags.positive_only = isinstance(family, Family) and family.sparse
-        return tags
+        return with_family(super().__sklearn_tags__(), self.family)
 
     # ---- learning --------------------------------------------------------------------------
 
@@ -177,7 +169,7 @@ class DependentMixture(BaseEstimator):  # type: ignore[misc]
 
     def _go_on(self) -> None:
         """Sweep until there are as many draws as asked for."""
-        self._views: dict[str, Any] = {}
+        self._views = {}
         while self._sweep < self.burn_in + self.draws:
             with interrupts_wait():
                 self._taught.sweep(self._data, self._chain, self._rng)
@@ -187,12 +179,8 @@ class DependentMixture(BaseEstimator):  # type: ignore[misc]
                 self._sweep += 1
 
     def _check_settings(self) -> None:
-        check_whole("burn_in", self.burn_in, least=0)
-        check_whole("draws", self.draws)
-        if isinstance(self.family, str) and self.family != "auto":
-            raise ValueError(f"family must be 'auto' or a Family, got {self.family!r}.")
-        if not isinstance(self.family, str | Family):
-            raise TypeError(f"family must be 'auto' or a Family, got {self.family!r}.")
+        super()._check_settings()
+        check_family(self.family)
 
     def _validated(self, X: Any, family: Family | None) -> Array:
         """Return rows of finite numbers; those of a fit if there is no family yet."""
@@ -261,12 +249,6 @@ class DependentMixture(BaseEstimator):  # type: ignore[misc]
         return self._draws.region[best].copy()
 
     @property
-    def times_(self) -> Array:
-        """The times in order, (T,)."""
-        check_is_fitted(self)
-        return self._times.array
-
-    @property
     def evolution_(self) -> Array:
         """Share of each cluster among the rows of each time, (T, K)."""
         counts = self._data.counts(self.labels_, self.n_clusters_)
@@ -279,12 +261,9 @@ class DependentMixture(BaseEstimator):  # type: ignore[misc]
         old = log_weights[:, :-1]
         return np.exp(old - logsumexp(old, axis=1)[:, None])
 
-    def _check_drawn(self) -> None:
-        check_is_fitted(self)
-        if not len(self._draws):
-            raise AttributeError(
-                "no draw was kept yet: the fit ended in its burn-in. Go on with resume."
-            )
+    @property
+    def _n_drawn(self) -> int:
+        return len(self._draws)
 
     def _point(self) -> int:
         """Return the number of the draw nearest to all others."""

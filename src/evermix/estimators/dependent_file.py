@@ -10,13 +10,12 @@ from evermix._random import restore
 from evermix._xp import Array
 from evermix.engines.base import Batch
 from evermix.estimators.dependent import DependentMixture
-from evermix.estimators.packing import built, group, named, packed, plain_json, unpacked
+from evermix.estimators.packing import assign, built, group, named, packed, plain_json, unpacked
 from evermix.estimators.times import Times
 from evermix.families import FAMILIES
 from evermix.io import checkpoint
 from evermix.topics.chain import Chain, Data
 from evermix.topics.draws import Draws
-from evermix.topics.measures import Measure
 from evermix.topics.samplers import SAMPLERS
 from evermix.topics.specs import SPECS
 
@@ -82,24 +81,12 @@ def restored(arrays: Mapping[str, Array], header: Mapping[str, Any]) -> Dependen
     mix._rng, mix._sweep = restore(header["rng"]), int(header["sweep"])
     measure = mix._prior.measure(np.bincount(times, minlength=len(mix._times)).astype(np.float64))
     mix._taught.check(measure)
-    _set_measure(measure, group(arrays, "measure."))
+    assign(measure, group(arrays, "measure."))
     chain = (arrays["labels"], arrays["region"], arrays["on"])
     mix._chain = Chain(measure, *chain, group(arrays, "memo."))
     mix._draws, mix._views = Draws.from_arrays(group(arrays, "draws.")), {}
     _check(mix)
     return mix
-
-
-def _set_measure(measure: Measure, arrays: Mapping[str, Array]) -> None:
-    """Set all that a measure has learnt, if it fits."""
-    for name, values in measure.arrays().items():
-        if arrays[name].shape != values.shape or arrays[name].dtype != values.dtype:
-            raise ValueError(
-                f"{name} must have the shape {values.shape}, got {arrays[name].shape}."
-            )
-        if not np.all(np.isfinite(arrays[name]) & (arrays[name] >= 0)):
-            raise ValueError(f"{name} holds values that cannot be.")
-    measure.assign(dict(arrays))
 
 
 def _check(mix: DependentMixture) -> None:

@@ -7,37 +7,31 @@ from dataclasses import replace
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from evermix._random import generator
-from evermix._xp import Array, host, is_foreign, logsumexp
-from evermix.distributed.collections import in_memory, is_collection, one_by_one
-from evermix.engines.adf import ADF
+from evermix._xp import Array, is_foreign, logsumexp
+from evermix.distributed.collections import in_memory, is_collection
 from evermix.engines.base import ROWS, Batch, Engine, Info, RowResults
 from evermix.engines.run import interrupts_wait, run, run_laps
 from evermix.engines.shards import Shard, Shards, Tell
+from evermix.estimators.asked import Asked
 from evermix.estimators.clustered import ClusterRows
-from evermix.estimators.lazy import ChunkedRows, ForeignRows, MappedRows, check_readable
-from evermix.estimators.resolve import WARMUP, check_cap, resolve
+from evermix.estimators.lazy import ForeignRows, check_readable
+from evermix.estimators.resolve import WARMUP, resolve
 from evermix.estimators.rows import (
     Cuts,
     Rows,
-    automatic_family,
     prepare_foreign,
     prepare_rows,
     prepare_times,
-    prepare_weights,
     stack,
 )
 from evermix.estimators.starts import Clusters
 from evermix.estimators.views import Draws, View, answered, log_joint, point
 from evermix.families.base import Family
-from evermix.forgetting import Exponential
-from evermix.io.chunks import Chunks
 from evermix.model import Model
-from evermix.priors.base import Prior
 from evermix.state import State
 
 __all__ = ["Learner", "Watch", "watches"]
@@ -61,18 +55,10 @@ def watches(observers: Iterable[Observer]) -> tuple[Observer, ...]:
     return chosen
 
 
-class Learner(BaseEstimator):  # type: ignore[misc]
+class Learner(Asked):
     """What an estimator does with rows, beneath what it offers."""
 
-    family: str | Family
-    prior: Prior | None
-    engine: Engine | None
-    forgetting: Exponential | None
-    max_clusters: int | None
-    random_state: Any
-
     _taught: Engine  # the engine that the state is of, whatever set_params says since
-    _state: State
     _told: RowResults  # what was said of the rows of the last call, as far as it was asked for
     _telling: Callable[[], None] | None  # adds what was said since
     _rows_seen: str | None  # a fit knows its rows again by their fingerprint
@@ -113,80 +99,6 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         if self._telling is not None:
             self._telling()
             self._telling = None  # not before: it may fail, and be asked again
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        family = self.family
-        tags.input_tags.sparse = family == "auto" or (isinstance(family, Family) and family.sparse)
-        tags.input_tags.positive_only = isinstance(family, Family) and family.sparse
-        return tags
-
-    def _prior(self) -> Prior:
-        prior = self._engine().default_prior() if self.prior is None else self.prior
-        if not isinstance(prior, Prior):
-            raise TypeError(f"prior must be a Prior such as em.DP(1.0) or None, got {prior!r}.")
-        return prior
-
-    def _forgetting(self) -> Exponential | None:
-        forgetting = self.forgetting
-        if forgetting is not None and not isinstance(forgetting, Exponential):
-            raise TypeError(
-                f"forgetting must be em.Exponential(half_life=...) or None, got {forgetting!r}."
-            )
-        return forgetting
-
-    def _engine(self) -> Engine:
-        engine = ADF() if self.engine is None else self.engine
-        if not isinstance(engine, Engine):
-            raise TypeError(f"engine must be an Engine such as em.ADF() or None, got {engine!r}.")
-        return engine
-
-    def _validated(
-        self, X: Any, sample_weight: Any, reset: bool, lazy: bool = False
-    ) -> tuple[Family, Rows, Array]:
-        """Return the family asked for, and rows and weights that nothing inside need doubt.
-
-        ``lazy`` says that rows may stay where they are, and be read when they are needed.
-        """
-        check_readable(X, lazy)
-        if isinstance(self.family, str) and self.family != "auto":
-            raise ValueError(f"family must be 'auto' or a Family, got {self.family!r}.")
-        if not isinstance(self.family, str | Family):
-            raise TypeError(f"family must be 'auto' or a Family, got {self.family!r}.")
-        check_cap(self.max_clusters)
-        asked = self.family if isinstance(self.family, Family) else None
-        if asked is None and self._engine().families:
-            asked = self._engine().families[0]()
-        # A stream keeps the family that it began with, whatever set_params says since.
-        spec = asked if reset else self._family
-        accept = "csr" if spec is None or spec.sparse else False
-
-        def validate(some: Any, first: bool) -> Array:
-            return validate_data(self, some, reset=first, accept_sparse=accept, dtype="numeric")
-
-        rows: Rows
-        if is_collection(X):
-            if lazy and self._engine().divides:
-                rows = ClusterRows(spec, X, lambda some, first: validate(some, reset and first))
-                weights = prepare_weights(sample_weight, rows)
-                self._engine().check(Model(rows.family, self._prior()))  # before rows are loaded
-                known = {} if reset else self._engine().records(self._state)
-                rows.place(weights, self._engine().batch_rows(*rows.shape), known)
-                return rows.family, rows, weights
-            X = one_by_one(X) if lazy else in_memory(X)
-        if isinstance(X, Chunks):
-            rows = ChunkedRows(spec, X, lambda some, first: validate(some, reset and first))
-            return rows.family, rows, prepare_weights(sample_weight, rows)
-        if is_foreign(X):
-            if lazy and self._engine().foreign:
-                rows = ForeignRows(spec, X, lambda some, first: validate(some, reset and first))
-                return rows.family, rows, prepare_weights(sample_weight, rows)
-            X = host(X)
-        mapped = isinstance(X, np.memmap)  # which validation takes for an array
-        X = validate(X, reset)
-        family = automatic_family(X) if spec is None else spec
-        rows = MappedRows(family, X) if mapped and lazy else prepare_rows(family, X)
-        return family, rows, prepare_weights(sample_weight, rows)
 
     def _times(self, times: Any, n: int, first: bool) -> Array | None:
         """Return the times of n rows, that come after those learnt unless they are the first."""

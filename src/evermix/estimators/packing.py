@@ -13,8 +13,10 @@ from evermix.estimators.rows import check_csr, prepare_rows
 from evermix.families.base import Family
 from evermix.io import checkpoint
 from evermix.priors.base import Prior
+from evermix.topics.measures import Measure
+from evermix.topics.seating import Seating, Unseated
 
-__all__ = ["built", "group", "named", "packed", "plain_json", "unpacked"]
+__all__ = ["assign", "built", "group", "named", "packed", "plain_json", "unpacked"]
 
 _CSR = ("data", "indices", "indptr")
 
@@ -89,3 +91,14 @@ def unpacked(arrays: Mapping[str, Array], family: Family, n_features: int) -> Ba
         if not np.all(np.isfinite(data)):
             raise ValueError("the rows hold values that are no numbers.")
     return Batch(prepare_rows(family, X), weights)
+
+
+def assign(part: Measure | Seating | Unseated, arrays: dict[str, Array]) -> None:
+    """Set all that a measure, or a law of tables, has learnt, if it fits."""
+    for name, values in part.arrays().items():
+        given = arrays[name]
+        if given.shape != values.shape or given.dtype != values.dtype:
+            raise ValueError(f"{name} must have the shape {values.shape}, got {given.shape}.")
+        if not np.all(np.isfinite(given) & (given >= 0)):
+            raise ValueError(f"{name} holds values that cannot be.")
+    part.assign(arrays)

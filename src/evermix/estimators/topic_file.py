@@ -8,18 +8,16 @@ import numpy as np
 
 from evermix._random import restore
 from evermix._xp import Array
-from evermix.estimators.packing import built, group, named, plain_json
+from evermix.estimators.packing import assign, built, group, named, plain_json
 from evermix.estimators.rows import check_csr
 from evermix.estimators.times import Times
 from evermix.estimators.topic_model import TopicModel
 from evermix.io import checkpoint
 from evermix.topics.franchise import Franchise
 from evermix.topics.hierarchies import HIERARCHIES, Flat, Hierarchy
-from evermix.topics.measures import Measure
 from evermix.topics.run import Run
 from evermix.topics.samplers import SAMPLERS
 from evermix.topics.samplers.hierarchy import WORD_SAMPLERS
-from evermix.topics.seating import Seating, Unseated
 from evermix.topics.snapshots import Snapshot
 from evermix.topics.specs import MNGG, TNGG
 
@@ -116,22 +114,11 @@ def _arrays(model: TopicModel) -> dict[str, Array]:
 
 def _chain(model: TopicModel, arrays: Mapping[str, Array], header: Mapping[str, Any]) -> Franchise:
     measure = model._prior.measure(np.ones(header["n_times"]))
-    _assign(measure, group(arrays, "measure."))
+    assign(measure, group(arrays, "measure."))
     seating = model._prior.seating(np.ones(header["n_documents"]))
-    _assign(seating, group(arrays, "seating."))
+    assign(seating, group(arrays, "seating."))
     dish, opens, table, region, on = (arrays[name] for name in _WORDS)
     return Franchise(measure, seating, model._beta, dish, opens, table, region, on)
-
-
-def _assign(part: Measure | Seating | Unseated, arrays: dict[str, Array]) -> None:
-    """Set all that a level has learnt, if it fits."""
-    for name, values in part.arrays().items():
-        given = arrays[name]
-        if given.shape != values.shape or given.dtype != values.dtype:
-            raise ValueError(f"{name} must have the shape {values.shape}, got {given.shape}.")
-        if not np.all(np.isfinite(given) & (given >= 0)):
-            raise ValueError(f"{name} holds values that cannot be.")
-    part.assign(arrays)
 
 
 def _snapshots(arrays: Mapping[str, Array], size: int) -> list[Snapshot]:

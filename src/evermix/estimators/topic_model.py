@@ -7,7 +7,7 @@ from typing import Any, Self, TypeAlias
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from evermix._random import generator
@@ -18,9 +18,9 @@ from evermix.estimators.features import or_as_before
 from evermix.estimators.learner import watches
 from evermix.estimators.rows import check_csr
 from evermix.estimators.times import Times
+from evermix.estimators.told_topics import ToldTopics
 from evermix.kernels.folding import Frozen
 from evermix.priors.base import finite_number
-from evermix.report.chains import to_inference_data
 from evermix.topics.corpus import Corpus
 from evermix.topics.evaluation import add_probabilities, fold_flat, fold_in, frozen, halves
 from evermix.topics.franchise import start
@@ -40,7 +40,7 @@ Watch: TypeAlias = Callable[[Any, Sweep], None]
 """Called with the topic model after every sweep of a fit."""
 
 
-class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ToldTopics):  # type: ignore[misc]
     """Finds topics in documents, how many there are, and how they come and go over time.
 
     Parameters
@@ -109,13 +109,9 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         chains: int = 1,
         random_state: Any = None,
     ) -> None:
-        self.prior = prior
+        super().__init__(prior, sampler, burn_in, draws, random_state)
         self.alpha = alpha
-        self.sampler = sampler
-        self.burn_in = burn_in
-        self.draws = draws
         self.chains = chains
-        self.random_state = random_state
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_run" in vars(self)
@@ -210,7 +206,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _go_on(self, observers: tuple[Watch, ...]) -> None:
         """Sweep until there are as many draws as asked for."""
-        self._views: dict[str, Any] = {}
+        self._views = {}
         while self._run.sweeps < self.burn_in + self.draws:
             with interrupts_wait():
                 self._run.sweep(self._corpus, keep=self._run.sweeps >= self.burn_in)
@@ -261,8 +257,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         )
 
     def _check_settings(self) -> None:
-        check_whole("burn_in", self.burn_in, least=0)
-        check_whole("draws", self.draws)
+        super()._check_settings()
         check_whole("chains", self.chains)
         if finite_number("alpha", self.alpha) <= 0:
             raise ValueError(f"alpha must be positive, got {self.alpha}.")
@@ -290,8 +285,6 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             )
         return X
 
-    # ---- draws -----------------------------------------------------------------------------
-
     @property
     def sampler_(self) -> WordSampler | Sampler:
         """The sampler that draws."""
@@ -308,105 +301,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return self._run.sweeps
 
     @property
-    def traces_(self) -> dict[str, Array]:
-        """Numbers of all draws by name, those of a chain after each other."""
-        self._check_drawn()
-        return self._run.traces()[0]
-
-    def to_arviz(self) -> Any:
-        """Return the traces for ArviZ's plots and diagnostics.
-
-        The group ``posterior`` holds all of them but ``log_joint``, which is in ``sample_stats``.
-
-        Returns
-        -------
-        xarray.DataTree (ArviZ 1) or arviz.InferenceData (ArviZ 0)
-        """
-        self._check_drawn()
-        posterior, chain = self._run.traces()
-        stats = {"log_joint": posterior.pop("log_joint")}
-        return to_inference_data({"posterior": posterior, "sample_stats": stats}, chain)
-
-    def _check_drawn(self) -> None:
-        check_is_fitted(self)
-        if not self._run.n_draws:
-            raise AttributeError(
-                "no draw was kept yet: the fit ended in its burn-in. Go on with resume."
-            )
-
-    def _snapshots(self) -> list[Snapshot]:
-        """Return kept draws; before the first one, where a chain stands."""
-        check_is_fitted(self)
-        if self._run.snapshots:
-            return self._run.all_snapshots()
-        if "now" not in self._views:
-            self._views["now"] = self._run.now(self._corpus)
-        return [self._views["now"]]
-
-    def _point(self) -> Snapshot:
-        """Return the kept draw of the largest joint density."""
-        return max(self._snapshots(), key=lambda snapshot: snapshot.log_joint)
-
-    @property
-    def n_topics_(self) -> int:
-        """Number of topics."""
-        return self._point().K
-
-    @property
     def _n_features_out(self) -> int:
         return self.n_topics_
-
-    @property
-    def components_(self) -> Array:
-        """Probability of each word in each topic, (K, V)."""
-        return self._point().components(self._beta)
-
-    @property
-    def regions_(self) -> Array:
-        """The region of each topic, (K,)."""
-        return self._point().region.copy()
-
-    @property
-    def times_(self) -> Array:
-        """The times in order, (T,)."""
-        check_is_fitted(self)
-        return self._times.array
-
-    @property
-    def evolution_(self) -> Array:
-        """Share of each topic among the words of each time, (T, K)."""
-        words = self._point().words
-        return words / words.sum(axis=1, keepdims=True)
-
-    @property
-    def predicted_evolution_(self) -> Array:
-        """Weight of each topic at each time, new topics left out, (T, K)."""
-        if self._prior.flat:
-            return self.evolution_
-        weights = np.exp(self._point().log_weights(self._measure())[:, :-1])
-        return weights / weights.sum(axis=1, keepdims=True)
-
-    def top_words(self, n: int = 10, vocabulary: Any = None) -> list[list[Any]]:
-        """Return the n most probable words of each topic.
-
-        Parameters
-        ----------
-        n : int
-        vocabulary : sequence (V,), optional
-            The words. None for the names of the columns of X, if it had any, and their numbers
-            otherwise.
-        """
-        names = vocabulary
-        if names is None:
-            names = vars(self).get("feature_names_in_", np.arange(self.n_features_in_))
-        names = np.asarray(names)
-        if names.shape != (self.n_features_in_,):
-            raise ValueError(
-                f"vocabulary must have one entry per word, ({self.n_features_in_},), got shape "
-                f"{names.shape}."
-            )
-        order = np.argsort(-self.components_, axis=1, kind="stable")[:, :n]
-        return [names[some].tolist() for some in order]
 
     # ---- asking ----------------------------------------------------------------------------
 
@@ -440,9 +336,6 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def score(self, X: Any, times: Any = None) -> float:
         """Return the mean log probability of a word; see :meth:`perplexity`."""
         return -float(np.log(self.perplexity(X, times)))
-
-    def _measure(self) -> Any:
-        return self._prior.measure(np.ones(max(len(self._times), 1)))
 
     def _shares(self, snapshot: Snapshot, corpus: Corpus, seed: int) -> tuple[Frozen, Array]:
         """Return topics as they are, and shares (D, K + 1) of them, and of a new one."""

@@ -18,10 +18,12 @@ __all__ = [
     "HARD",
     "ROOM",
     "Clusters",
+    "Known",
     "Out",
     "Scratch",
     "Settings",
     "adf_pass",
+    "deposit",
     "learn",
     "log_sum",
     "omega_of",
@@ -63,6 +65,20 @@ class Settings(NamedTuple):
     paper: bool
     cap: int
     every: int
+
+
+class Known(NamedTuple):
+    """What rows are learnt from, and into.
+
+    Loops unpack it before they begin: to take arrays out of a tuple costs time, in every row.
+    """
+
+    work: Any  # INOUT the family's work
+    prior: Any  # IN    the prior's scalars
+    clusters: Clusters  # INOUT
+    scratch: Scratch  # INOUT up to date for slots 0..K-1
+    last: Array  # INOUT (3,) n, E[K'] and the weight of a new cluster when it was last computed
+    settings: Settings  # IN
 
 
 class Out(NamedTuple):
@@ -143,6 +159,17 @@ def log_sum(slots: int, rho: Array) -> float:
 
 
 @kernel
+def deposit(work: Any, rows: Any, i: int, k: int, w: float, q: float, clusters: Clusters) -> None:
+    """Add the share q of row i, of weight w, to a cluster."""
+    clusters.mass[k] += w * q
+    if q >= HARD:
+        clusters.hard[k] += w
+    else:
+        clusters.log_empty[k] += w * log1p(-q)
+    add(work, rows, i, k, w * q, clusters.mass[k])
+
+
+@kernel
 def learn(
     work: Any,  # INOUT the family's work
     rows: Any,  # IN    the family's rows
@@ -205,28 +232,18 @@ def learn(
         q = rho[k]
         if q == 0.0:
             continue
-        clusters.mass[k] += w * q
-        if q >= HARD:
-            clusters.hard[k] += w
-        else:
-            clusters.log_empty[k] += w * log1p(-q)
+        deposit(work, rows, i, k, w, q, clusters)
         if q > SEEN:
             clusters.last_seen[k] = clock
-        add(work, rows, i, k, w * q, clusters.mass[k])
         reweigh(k, prior.sigma, settings.paper, clusters, scratch)
     return slots, refused
 
 
 @kernel
 def adf_pass(
-    work: Any,  # INOUT the family's work
+    known: Known,  # INOUT
     rows: Any,  # IN    the family's rows
     weights: Array,  # IN    (N,)
-    prior: Any,  # IN    the prior's scalars
-    clusters: Clusters,  # INOUT
-    scratch: Scratch,  # INOUT up to date for slots 0..K-1
-    last: Array,  # INOUT (3,) the last new-cluster weight
-    settings: Settings,  # IN
     K: int,
     clock: int,
     start: int,
@@ -236,6 +253,7 @@ def adf_pass(
 
     Returns the next row, K, the clock, whether the cap refused a birth, and why the pass stopped.
     """
+    work, prior, clusters, scratch, last, settings = known
     capacity = clusters.mass.shape[0]
     refused = False
     for i in range(start, weights.shape[0]):
@@ -243,20 +261,7 @@ def adf_pass(
             return i, K, clock, refused, ROOM
         now = clock + 1
         slots, capped = learn(
-            work,
-            rows,
-            i,
-            weights[i],
-            prior,
-            clusters,
-            scratch,
-            last,
-            settings,
-            K,
-            K,
-            K,
-            now,
-            out,
+            work, rows, i, weights[i], prior, clusters, scratch, last, settings, K, K, K, now, out
         )
         refused = refused or capped
         if slots == 0:  # the row taught nothing

@@ -11,8 +11,9 @@ from math import exp, inf, log
 from typing import Any, NamedTuple
 
 from evermix._xp import Array
-from evermix.kernels.adf import DONE, NEGLIGIBLE, ROOM
+from evermix.kernels.adf import DONE, ROOM
 from evermix.kernels.base import add, clear, kernel, refresh, score
+from evermix.kernels.gibbs import pick, to_shares
 
 __all__ = ["BORN", "DONE", "ROOM", "Chain", "Kinds", "row_pass"]
 
@@ -111,22 +112,8 @@ def row_pass(
         for j in range(K):
             rho[j] += chain.log_share[t, j] + chain.log_size[j]
         rho[K] += kinds.log_total[t]
-        top = rho[0]
-        for j in range(1, K + 1):
-            top = max(top, rho[j])
-        total = 0.0
-        for j in range(K + 1):
-            below = rho[j] - top
-            rho[j] = exp(below) if below > NEGLIGIBLE else 0.0
-            total += rho[j]
-
-        target = uniforms[p] * total
-        k = 0
-        while k < K and target >= rho[k]:
-            target -= rho[k]
-            k += 1
-        while k > 0 and rho[k] == 0.0:  # rounding ran over the last one that has weight
-            k -= 1
+        _, total = to_shares(K + 1, rho)
+        k, target = pick(K, rho, uniforms[p] * total)
         born = k == K
         if born:
             kind = _kind(kinds, t, target / rho[K])

@@ -14,15 +14,27 @@ from evermix.kernels.adf import (
     HARD,
     ROOM,
     Clusters,
+    Known,
     Out,
     Scratch,
     Settings,
+    deposit,
     learn,
     reweigh,
 )
 from evermix.kernels.base import add, clear, kernel
 
-__all__ = ["FULL", "RESIDUE", "Progress", "Sites", "Slots", "crumbs", "ep_pass", "sum_sites"]
+__all__ = [
+    "FULL",
+    "RESIDUE",
+    "Progress",
+    "Sites",
+    "Slots",
+    "Visit",
+    "crumbs",
+    "ep_pass",
+    "sum_sites",
+]
 
 FULL = 3  # why a pass stopped, beside those of the filter: no room for sites
 
@@ -48,6 +60,19 @@ class Slots(NamedTuple):
     holes: Array  # (capacity,) a stack of empty slots among 0..K-1
     before: Array  # (capacity,) scratch of zeros: the responsibilities taken out
     touched: Array  # (capacity,) scratch: the slots they were taken out of
+    statistic_major: bool  # whether statistics lie by statistic and not by slot
+
+
+class Visit(NamedTuple):
+    """Rows that are visited again."""
+
+    rows: Any  # IN    the family's rows
+    weights: Array  # IN    (N,)
+    order: Array  # IN    (N,) rows in the order of their visits
+    old: Sites  # IN
+    new: Sites  # OUT
+    moved: Array  # INOUT (3,) largest change of a responsibility, mass that moved, mass restored
+    out: Out  # OUT, with ids in place of slots
 
 
 class Progress(NamedTuple):
@@ -101,7 +126,6 @@ def _take_out(
     scratch: Scratch,
     settings: Settings,
     slots: Slots,
-    statistic_major: bool,
     n_holes: int,
 ) -> tuple[int, int]:
     """Take row i out of the n slots that it touched; return the number of holes and the shell.
@@ -119,7 +143,7 @@ def _take_out(
             clusters.mass[k] = 0.0
             clusters.hard[k] = 0.0
             clusters.log_empty[k] = 0.0
-            clear(work, k, statistic_major)
+            clear(work, k, slots.statistic_major)
             slots.holes[n_holes] = k
             n_holes += 1
         else:
@@ -144,6 +168,20 @@ def _without(holes: Array, n: int, slot: int) -> int:
             holes[h] = holes[n - 1]
             return n - 1
     return n
+
+
+@kernel
+def _enter(
+    fresh: int, shell: int, K: int, n_holes: int, next_id: int, slots: Slots
+) -> tuple[int, int]:
+    """Name the cluster that was born in the slot ``fresh``; return the number of holes and next id.
+
+    A row's own cluster keeps its id, and is a hole no more if it was emptied.
+    """
+    if shell >= 0:
+        return _without(slots.holes, n_holes, fresh), next_id
+    slots.ids[fresh] = next_id
+    return (n_holes - 1 if fresh < K else n_holes), next_id + 1
 
 
 @kernel
@@ -186,22 +224,10 @@ def _write(
 
 @kernel
 def ep_pass(
-    work: Any,  # INOUT the family's work
-    rows: Any,  # IN    the family's rows
-    weights: Array,  # IN    (N,)
-    order: Array,  # IN    (N,) rows in the order of their visits
-    old: Sites,  # IN
-    new: Sites,  # OUT
-    prior: Any,  # IN    the prior's scalars
-    clusters: Clusters,  # INOUT
-    scratch: Scratch,  # INOUT up to date for slots 0..K-1
+    known: Known,  # INOUT
+    visit: Visit,  # INOUT
     slots: Slots,  # INOUT
-    statistic_major: bool,
-    last: Array,  # INOUT (3,) the last new-cluster weight
-    settings: Settings,  # IN
     progress: Progress,
-    moved: Array,  # INOUT (3,) largest change of a responsibility, mass that moved, mass restored
-    out: Out,  # OUT, with ids in place of slots
 ) -> tuple[tuple[int, int, int, int, int, int], bool, int]:
     """Visit rows again until there are no more, no room, or it is time to tidy up.
 
@@ -209,6 +235,8 @@ def ep_pass(
     it stopped. Plain tuples: to return a named one numba calls Python, and if a signal's handler
     raises just then, the interpreter crashes.
     """
+    work, prior, clusters, scratch, last, settings = known
+    rows, weights, order, old, new, moved, out = visit
     K, n_holes, next_id, clock, used, start = progress
     capacity = clusters.mass.shape[0]
     refused = False
@@ -225,49 +253,21 @@ def ep_pass(
         holes_before, shell = n_holes, -1
         if w > 0.0:
             n_holes, shell = _take_out(
-                work,
-                rows,
-                i,
-                w,
-                touched,
-                prior,
-                clusters,
-                scratch,
-                settings,
-                slots,
-                statistic_major,
-                n_holes,
+                work, rows, i, w, touched, prior, clusters, scratch, settings, slots, n_holes
             )
         fresh = K
         if shell >= 0:
             fresh = shell
         elif n_holes > 0:
             fresh = slots.holes[n_holes - 1]
+        alive, now = K - n_holes, clock + 1
         count, capped = learn(
-            work,
-            rows,
-            i,
-            w,
-            prior,
-            clusters,
-            scratch,
-            last,
-            settings,
-            K,
-            K - n_holes,
-            fresh,
-            clock + 1,
-            out,
+            work, rows, i, w, prior, clusters, scratch, last, settings, K, alive, fresh, now, out
         )
         refused = refused or capped
         if count > 0 and out.born[i]:
-            if shell < 0:
-                slots.ids[fresh] = next_id
-                next_id += 1
-                n_holes -= 1 if fresh < K else 0
-            else:  # the row's own cluster keeps its id, and is a hole no more if it was emptied
-                out.born[i] = False
-                n_holes = _without(slots.holes, n_holes, fresh)
+            n_holes, next_id = _enter(fresh, shell, K, n_holes, next_id, slots)
+            out.born[i] = shell < 0
             K = max(K, count)
         for h in range(holes_before, n_holes):
             slots.slot_of[slots.ids[slots.holes[h]]] = -1
@@ -277,7 +277,7 @@ def ep_pass(
         used = _write(i, w, count, touched, old, new, used, slots, scratch.rho, moved)
         if count == 0:  # the row teaches nothing
             continue
-        clock += 1
+        clock = now
         if clock % settings.every == 0:
             return (K, n_holes, next_id, clock, used, place + 1), refused, CHECK
     return (K, n_holes, next_id, clock, used, order.size), refused, DONE
@@ -305,11 +305,6 @@ def sum_sites(
             q = slots.before[k]
             slots.before[k] = 0.0
             held += q
-            clusters.mass[k] += w * q
-            if q >= HARD:
-                clusters.hard[k] += w
-            else:
-                clusters.log_empty[k] += w * log1p(-q)
-            add(work, rows, i, k, w * q, clusters.mass[k])
+            deposit(work, rows, i, k, w, q, clusters)
         orphaned += w * (1.0 - held)
     return orphaned

@@ -13,15 +13,14 @@ from evermix.kernels.adf import (
     DONE,
     NEGLIGIBLE,
     ROOM,
-    Clusters,
+    Known,
     Out,
-    Scratch,
-    Settings,
+    deposit,
     log_sum,
     omega_of,
     reweigh,
 )
-from evermix.kernels.base import add, kernel, refresh, score
+from evermix.kernels.base import kernel, refresh, score
 
 __all__ = ["hard_pass"]
 
@@ -58,15 +57,10 @@ def _drawn(slots: int, rho: Array, uniform: float) -> int:
 
 @kernel
 def hard_pass(
-    work: Any,  # INOUT the family's work
+    known: Known,  # INOUT
     rows: Any,  # IN    the family's rows
     weights: Array,  # IN    (N,)
     uniforms: Array,  # IN    (N,) numbers in [0, 1) to draw with, or (0,) to take the best
-    prior: Any,  # IN    the prior's scalars
-    clusters: Clusters,  # INOUT
-    scratch: Scratch,  # INOUT up to date for slots 0..K-1
-    last: Array,  # INOUT (3,) the last new-cluster weight
-    settings: Settings,  # IN
     K: int,
     clock: int,
     start: int,
@@ -76,13 +70,14 @@ def hard_pass(
 
     Returns the next row, K, the clock, whether the cap refused a birth, and why the pass stopped.
     """
-    capacity = clusters.mass.shape[0]
-    rho = scratch.rho
+    work, prior, clusters, scratch, last, settings = known
+    capacity, rho = clusters.mass.shape[0], scratch.rho
     refused = False
     for i in range(start, weights.shape[0]):
         if K + 2 > capacity:
             return i, K, clock, refused, ROOM
         w = weights[i]
+        # The head of `learn`, written out: a callee would round the sum of weights in its own way.
         omega = 1.0 if K == 0 else omega_of(K, prior, clusters, scratch, last)
         score(work, rows, i, K + 1, rho)
         total = omega
@@ -109,10 +104,8 @@ def hard_pass(
         if born:
             K += 1
             refresh(work, K, 0.0)
-        clusters.mass[chosen] += w
-        clusters.hard[chosen] += w
+        deposit(work, rows, i, chosen, w, 1.0, clusters)
         clusters.last_seen[chosen] = clock
-        add(work, rows, i, chosen, w, clusters.mass[chosen])
         reweigh(chosen, prior.sigma, settings.paper, clusters, scratch)
         if clock % settings.every == 0:
             return i + 1, K, clock, refused, CHECK

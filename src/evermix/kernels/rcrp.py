@@ -20,6 +20,7 @@ __all__ = [
     "PAPER",
     "REFUSED",
     "TEXT",
+    "Known",
     "Labels",
     "Scratch",
     "Settings",
@@ -61,6 +62,16 @@ class Settings(NamedTuple):
     cap: int
     every: int
     statistic_major: bool
+
+
+class Known(NamedTuple):
+    """What rows are learnt from, and into; see ``evermix.kernels.adf``."""
+
+    work: Any  # INOUT the family's work
+    labels: Labels  # INOUT
+    none: Array  # INOUT (1,) p(K_t = 0)
+    scratch: Scratch  # OUT
+    settings: Settings  # IN
 
 
 @kernel
@@ -314,13 +325,9 @@ def _learn(
 
 @kernel
 def rcrp_pass(
-    work: Any,  # INOUT the family's work
+    known: Known,  # INOUT
     rows: Any,  # IN    the family's rows
     weights: Array,  # IN    (N,)
-    labels: Labels,  # INOUT
-    none: Array,  # INOUT (1,) p(K_t = 0)
-    scratch: Scratch,  # OUT
-    settings: Settings,  # IN
     K: int,
     clock: int,
     start: int,
@@ -330,6 +337,7 @@ def rcrp_pass(
 
     Returns the next row, K, the clock, whether the cap took much away, and why the pass stopped.
     """
+    work, labels, none, scratch, settings = known
     capacity = labels.mass.shape[0]
     refused = False
     for i in range(start, weights.shape[0]):
@@ -337,17 +345,7 @@ def rcrp_pass(
             return i, K, clock, refused, ROOM
         counts = weights[i] > 0.0
         K, capped = _learn(
-            work,
-            rows,
-            i,
-            weights[i],
-            labels,
-            none,
-            scratch,
-            settings,
-            K,
-            clock + 1,
-            out,
+            work, rows, i, weights[i], labels, none, scratch, settings, K, clock + 1, out
         )
         refused = refused or capped
         if counts:

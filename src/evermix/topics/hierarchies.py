@@ -12,16 +12,16 @@ Chen, Rao, Buntine, Teh (2013). Dependent normalized random measures. ICML.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, Self, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from evermix._xp import Array
-from evermix.priors.hyper import Beta, Gamma, HyperPrior
+from evermix.priors.hyper import Beta, Gamma
 from evermix.topics.measures import Measure
 from evermix.topics.seating import Seating, Unseated
-from evermix.topics.specs import MNGG, SNGG, TNGG, WEAK_BETA, WEAK_GAMMA, DependentPrior
+from evermix.topics.specs import MNGG, SNGG, TNGG, WEAK_BETA, WEAK_GAMMA, DependentPrior, Spec
 
 __all__ = [
     "HDP",
@@ -41,7 +41,7 @@ REGIONS = 20  # of models without hierarchy, as in the paper
 Made = TypeVar("Made")
 
 
-class Hierarchy(ABC):
+class Hierarchy(Spec, ABC):
     """A law of the topics of documents with plain hyperparameters."""
 
     timed: ClassVar[bool] = True
@@ -82,18 +82,6 @@ class Hierarchy(ABC):
         u = (np.maximum(n, 1) / a) ** (1.0 / (1.0 + one.sigma))  # near the mode for few tables
         return Seating(one.laws, one.sigma, float(one.mass[0]), u)
 
-    def to_spec(self) -> dict[str, Any]:
-        """Return the hyperparameters as a JSON-ready dict."""
-        names = [field.name for field in fields(self)]  # type: ignore[arg-type]
-        values = {name: getattr(self, name) for name in names}
-        return {k: v.to_spec() if isinstance(v, HyperPrior) else v for k, v in values.items()}
-
-    @classmethod
-    def from_spec(cls, spec: dict[str, Any]) -> Self:
-        """Return the prior that :meth:`to_spec` described."""
-        laws = {k: HyperPrior.from_spec(v) for k, v in spec.items() if isinstance(v, dict)}
-        return cls(**{**spec, **laws})
-
     def _checked(self, level: str, make: Callable[[], Made]) -> Made:
         """Build a level, and say which one it is if its numbers cannot be."""
         try:
@@ -108,8 +96,104 @@ def _process(sigma: float | Beta, M: Any, a: Any) -> MNGG:
     return MNGG(regions=1, sigma=sigma, M=M, a=a, q=1.0)
 
 
+class _Levels(Hierarchy):
+    """Two levels, each a choice of its own: processes of documents, and measures of times.
+
+    Fields of the measures come first, as those of the second base class of a dataclass do.
+    """
+
+    @property
+    @abstractmethod
+    def _above(self) -> tuple[float | Beta, float | Gamma | None, float | Gamma | None]:
+        """Index sigma0 and masses M0 and a0 of the measures of times."""
+
+
+# ---- processes of documents --------------------------------------------------------------------
+
+
 @dataclass(frozen=True)
-class HDP(Hierarchy):
+class _GammaProcesses(_Levels):
+    """Gamma processes, on both levels."""
+
+    a: float | Gamma = WEAK_GAMMA
+    a0: float | Gamma = WEAK_GAMMA
+
+    @property
+    def _above(self) -> tuple[float, None, float | Gamma]:
+        return 0.0, None, self.a0
+
+    def _below(self) -> DependentPrior:
+        return _process(0.0, None, self.a)
+
+
+@dataclass(frozen=True)
+class _GeneralisedProcesses(_Levels):
+    """Generalised gamma processes, on both levels."""
+
+    sigma: float | Beta = WEAK_BETA
+    M: float | Gamma | None = None
+    a: float | Gamma | None = None
+    sigma0: float | Beta = WEAK_BETA
+    M0: float | Gamma | None = None
+    a0: float | Gamma | None = None
+
+    @property
+    def _above(self) -> tuple[float | Beta, float | Gamma | None, float | Gamma | None]:
+        return self.sigma0, self.M0, self.a0
+
+    def _below(self) -> DependentPrior:
+        return _process(self.sigma, self.M, self.a)
+
+
+# ---- measures of times -------------------------------------------------------------------------
+
+
+class _Single(_Levels):
+    """One measure, and no times."""
+
+    timed: ClassVar[bool] = False
+
+    def _top(self) -> DependentPrior:
+        return _process(*self._above)
+
+
+@dataclass(frozen=True)
+class _Spatial(_Levels):
+    """Times see the regions around them."""
+
+    window: int = 1
+
+    def _top(self) -> DependentPrior:
+        return SNGG(self.window, *self._above)
+
+
+@dataclass(frozen=True)
+class _Mixed(_Levels):
+    """Times mix regions."""
+
+    regions: int | None = None
+    q: float | Gamma = WEAK_GAMMA
+
+    def _top(self) -> DependentPrior:
+        return MNGG(self.regions, *self._above, self.q)
+
+
+@dataclass(frozen=True)
+class _Thinned(_Levels):
+    """Times see some of the topics."""
+
+    regions: int | None = None
+    q: float | Beta = WEAK_BETA
+
+    def _top(self) -> DependentPrior:
+        return TNGG(self.regions, *self._above, self.q)
+
+
+# ---- the priors --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class HDP(_GammaProcesses, _Single):
     """The hierarchical Dirichlet process: topics are shared by documents, without times.
 
     Parameters
@@ -126,20 +210,9 @@ class HDP(Hierarchy):
     False
     """
 
-    a: float | Gamma = WEAK_GAMMA
-    a0: float | Gamma = WEAK_GAMMA
-
-    timed: ClassVar[bool] = False
-
-    def _top(self) -> DependentPrior:
-        return _process(0.0, None, self.a0)
-
-    def _below(self) -> DependentPrior:
-        return _process(0.0, None, self.a)
-
 
 @dataclass(frozen=True)
-class HNGG(Hierarchy):
+class HNGG(_GeneralisedProcesses, _Single):
     """Two levels of normalised generalised gamma processes, without times.
 
     Parameters
@@ -154,24 +227,9 @@ class HNGG(Hierarchy):
         ``Gamma(0.1, 0.1)`` for M, or for a if sigma is 0.
     """
 
-    sigma: float | Beta = WEAK_BETA
-    M: float | Gamma | None = None
-    a: float | Gamma | None = None
-    sigma0: float | Beta = WEAK_BETA
-    M0: float | Gamma | None = None
-    a0: float | Gamma | None = None
-
-    timed: ClassVar[bool] = False
-
-    def _top(self) -> DependentPrior:
-        return _process(self.sigma0, self.M0, self.a0)
-
-    def _below(self) -> DependentPrior:
-        return _process(self.sigma, self.M, self.a)
-
 
 @dataclass(frozen=True)
-class HSNGG(Hierarchy):
+class HSNGG(_GeneralisedProcesses, _Spatial):
     """Topics over time: a time sees the regions of the times around it.
 
     Parameters
@@ -182,23 +240,9 @@ class HSNGG(Hierarchy):
         See :class:`HNGG`.
     """
 
-    window: int = 1
-    sigma: float | Beta = WEAK_BETA
-    M: float | Gamma | None = None
-    a: float | Gamma | None = None
-    sigma0: float | Beta = WEAK_BETA
-    M0: float | Gamma | None = None
-    a0: float | Gamma | None = None
-
-    def _top(self) -> DependentPrior:
-        return SNGG(window=self.window, sigma=self.sigma0, M=self.M0, a=self.a0)
-
-    def _below(self) -> DependentPrior:
-        return _process(self.sigma, self.M, self.a)
-
 
 @dataclass(frozen=True)
-class HMNGG(Hierarchy):
+class HMNGG(_GeneralisedProcesses, _Mixed):
     """Topics over time: times mix the processes of regions with weights of their own.
 
     Parameters
@@ -211,24 +255,9 @@ class HMNGG(Hierarchy):
         See :class:`HNGG`.
     """
 
-    regions: int | None = None
-    q: float | Gamma = WEAK_GAMMA
-    sigma: float | Beta = WEAK_BETA
-    M: float | Gamma | None = None
-    a: float | Gamma | None = None
-    sigma0: float | Beta = WEAK_BETA
-    M0: float | Gamma | None = None
-    a0: float | Gamma | None = None
-
-    def _top(self) -> DependentPrior:
-        return MNGG(self.regions, self.sigma0, self.M0, self.a0, self.q)
-
-    def _below(self) -> DependentPrior:
-        return _process(self.sigma, self.M, self.a)
-
 
 @dataclass(frozen=True)
-class HMNGP(Hierarchy):
+class HMNGP(_GammaProcesses, _Mixed):
     """Topics over time: times mix gamma processes; :class:`HMNGG` with both indices 0.
 
     Parameters
@@ -241,20 +270,9 @@ class HMNGP(Hierarchy):
         Masses of the processes of documents and of regions.
     """
 
-    regions: int | None = None
-    q: float | Gamma = WEAK_GAMMA
-    a: float | Gamma = WEAK_GAMMA
-    a0: float | Gamma = WEAK_GAMMA
-
-    def _top(self) -> DependentPrior:
-        return MNGG(self.regions, 0.0, None, self.a0, self.q)
-
-    def _below(self) -> DependentPrior:
-        return _process(0.0, None, self.a)
-
 
 @dataclass(frozen=True)
-class HTNGG(Hierarchy):
+class HTNGG(_GeneralisedProcesses, _Thinned):
     """Topics over time: each topic is there at some times and not at others.
 
     Parameters
@@ -267,24 +285,9 @@ class HTNGG(Hierarchy):
         See :class:`HNGG`.
     """
 
-    regions: int | None = None
-    q: float | Beta = WEAK_BETA
-    sigma: float | Beta = WEAK_BETA
-    M: float | Gamma | None = None
-    a: float | Gamma | None = None
-    sigma0: float | Beta = WEAK_BETA
-    M0: float | Gamma | None = None
-    a0: float | Gamma | None = None
-
-    def _top(self) -> DependentPrior:
-        return TNGG(self.regions, self.sigma0, self.M0, self.a0, self.q)
-
-    def _below(self) -> DependentPrior:
-        return _process(self.sigma, self.M, self.a)
-
 
 @dataclass(frozen=True)
-class HTNGP(Hierarchy):
+class HTNGP(_GammaProcesses, _Thinned):
     """Topics over time: topics of gamma processes come and go; :class:`HTNGG` with both indices 0.
 
     Parameters
@@ -296,17 +299,6 @@ class HTNGP(Hierarchy):
     a, a0 : float or Gamma
         Masses of the processes of documents and of regions.
     """
-
-    regions: int | None = None
-    q: float | Beta = WEAK_BETA
-    a: float | Gamma = WEAK_GAMMA
-    a0: float | Gamma = WEAK_GAMMA
-
-    def _top(self) -> DependentPrior:
-        return TNGG(self.regions, 0.0, None, self.a0, self.q)
-
-    def _below(self) -> DependentPrior:
-        return _process(0.0, None, self.a)
 
 
 class Flat(Hierarchy):

@@ -20,12 +20,28 @@ from evermix.priors.base import finite_number
 from evermix.priors.hyper import Beta, Gamma, HyperPrior
 from evermix.topics.measures import Laws, Measure, Mixed, Thinned
 
-__all__ = ["MNGG", "SNGG", "SPECS", "TNGG", "DependentPrior"]
+__all__ = ["MNGG", "SNGG", "SPECS", "TNGG", "DependentPrior", "Spec"]
 
 WEAK_GAMMA, WEAK_BETA = Gamma(0.1, 0.1), Beta(0.5, 0.5)
 
 
-class DependentPrior(ABC):
+class Spec:
+    """A dataclass of numbers and laws of numbers, as a file stores it."""
+
+    def to_spec(self) -> dict[str, Any]:
+        """Return the hyperparameters as a JSON-ready dict."""
+        names = [field.name for field in fields(self)]  # type: ignore[arg-type]
+        values = {name: getattr(self, name) for name in names}
+        return {k: v.to_spec() if isinstance(v, HyperPrior) else v for k, v in values.items()}
+
+    @classmethod
+    def from_spec(cls, spec: dict[str, Any]) -> Self:
+        """Return the prior that :meth:`to_spec` described."""
+        laws = {k: HyperPrior.from_spec(v) for k, v in spec.items() if isinstance(v, dict)}
+        return cls(**{**spec, **laws})
+
+
+class DependentPrior(Spec, ABC):
     """A law of dependent random measures with plain hyperparameters."""
 
     sigma: float | Beta
@@ -60,18 +76,6 @@ class DependentPrior(ABC):
         """Value or law of M, or of a if not ``relative``."""
         given = self.M if self.relative else self.a
         return WEAK_GAMMA if given is None else given
-
-    def to_spec(self) -> dict[str, Any]:
-        """Return the hyperparameters as a JSON-ready dict."""
-        names = [field.name for field in fields(self)]  # type: ignore[arg-type]
-        values = {name: getattr(self, name) for name in names}
-        return {k: v.to_spec() if isinstance(v, HyperPrior) else v for k, v in values.items()}
-
-    @classmethod
-    def from_spec(cls, spec: dict[str, Any]) -> Self:
-        """Return the prior that :meth:`to_spec` described."""
-        laws = {k: HyperPrior.from_spec(v) for k, v in spec.items() if isinstance(v, dict)}
-        return cls(**{**spec, **laws})
 
     # ---- inside ------------------------------------------------------------------------------
 

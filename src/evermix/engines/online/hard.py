@@ -1,15 +1,13 @@
 """What greedy and sampled one-pass clustering share: every row goes to one cluster."""
 
-from typing import Any
-
 import numpy as np
 
 from evermix._xp import Array, logsumexp
-from evermix.engines.one_pass import Lot, OnePass
-from evermix.kernels import adf as kernels
+from evermix.engines.one_pass import Lot, OnePass, Stand
+from evermix.kernels.adf import Known, Out
 from evermix.kernels.hard import hard_pass
 from evermix.priors import DP
-from evermix.priors.base import GibbsScalars, Prior
+from evermix.priors.base import Prior
 
 __all__ = ["HardFilter"]
 
@@ -39,32 +37,7 @@ class HardFilter(OnePass):
         del uniform
         return int(rho.argmax())
 
-    def _pass(
-        self,
-        work: Any,
-        lot: Lot,
-        scalars: GibbsScalars,
-        clusters: kernels.Clusters,
-        scratch: kernels.Scratch,
-        last: Array,
-        settings: kernels.Settings,
-        K: int,
-        clock: int,
-        at: int,
-    ) -> tuple[int, int, int, bool, int]:
+    def _pass(self, known: Known, lot: Lot, K: int, clock: int, at: int) -> Stand:
         """Run the compiled loop."""
-        return hard_pass(
-            work,
-            lot.rows,
-            lot.weights,
-            lot.uniforms,
-            scalars,
-            clusters,
-            scratch,
-            last,
-            settings,
-            K,
-            clock,
-            at,
-            kernels.Out(*lot.results),
-        )
+        out = Out(*lot.results)
+        return hard_pass(known, lot.rows, lot.weights, lot.uniforms, K, clock, at, out)
