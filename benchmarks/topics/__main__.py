@@ -5,7 +5,7 @@ import typer
 from benchmarks.common import run
 from benchmarks.topics import sweeps
 
-BENCHMARKS = {"abstracts": sweeps.abstracts, "drifting": sweeps.drifting}
+BENCHMARKS = {"abstracts": sweeps.abstracts, "drifting": sweeps.drifting, "threads": sweeps.threads}
 PACKAGES = ("evermix", "numpy", "numba", "tomotopy", "gensim")
 
 

@@ -1,4 +1,4 @@
-"""What learns topics: ours, tomotopy's and gensim's, each in one thread.
+"""What learns topics: ours, tomotopy's and gensim's, in one thread or two.
 
 Everybody has the same Dirichlet law of words, and foretells half of the words of a new document
 from the other half, with probabilities averaged over several states.
@@ -15,10 +15,11 @@ from benchmarks.topics.documents import Documents
 from evermix.topics.corpus import Corpus
 from evermix.topics.evaluation import halves
 
-__all__ = ["ALPHA", "Learner", "learners"]
+__all__ = ["ALPHA", "Gensim", "Learner", "Ours", "learners", "threaded"]
 
 ALPHA = 0.3
 INFER = 40  # sweeps over a new document, as ours
+THREADS = 2
 
 
 class Learner(Protocol):
@@ -40,9 +41,9 @@ class Learner(Protocol):
 class Ours:
     """A topic model of evermix."""
 
-    def __init__(self, prior: Any, documents: Documents) -> None:
+    def __init__(self, prior: Any, documents: Documents, chains: int = 1) -> None:
         self.documents = documents
-        self.model = em.TopicModel(prior, ALPHA, burn_in=0, draws=1, random_state=0)
+        self.model = em.TopicModel(prior, ALPHA, burn_in=0, draws=1, chains=chains, random_state=0)
         self.started = False
 
     def sweep(self, n: int) -> None:
@@ -94,18 +95,20 @@ class _Peer:
 class Tomotopy(_Peer):
     """The HDP of tomotopy."""
 
-    def __init__(self, documents: Documents, topics: int) -> None:
+    def __init__(self, documents: Documents, topics: int, threads: int = 1) -> None:
         import tomotopy
 
         super().__init__(documents)
         self.alone = {"workers": 1, "parallel": tomotopy.ParallelScheme.NONE}
+        several = {"workers": threads, "parallel": tomotopy.ParallelScheme.DEFAULT}
+        self.how = several if threads > 1 else self.alone
         self.model = tomotopy.HDPModel(initial_k=topics, eta=ALPHA, seed=1)
         for words in _tokens(documents.train):
             self.model.add_doc(list(map(str, words)))
 
     def sweep(self, n: int) -> None:
         """Go over all words n times."""
-        self.model.train(n, **self.alone)
+        self.model.train(n, **self.how)
 
     def told(self, bags: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """Return shares of topics, which are inferred with all else fixed, and words."""
@@ -161,6 +164,20 @@ def learners(documents: Documents) -> dict[str, Learner]:
         "tomotopy HDPModel, 50 topics at first": lambda: Tomotopy(documents, 50),
         "gensim HdpModel": lambda: Gensim(documents),
     }
+    return _present(makers)
+
+
+def threaded(documents: Documents) -> dict[str, Learner]:
+    """Return what can learn in two threads: ours has a chain in each, both exact."""
+    return _present(
+        {
+            "HDP": lambda: Ours(em.HDP(), documents, THREADS),
+            "tomotopy HDPModel, 50 topics at first": lambda: Tomotopy(documents, 50, THREADS),
+        }
+    )
+
+
+def _present(makers: dict[str, Callable[[], Learner]]) -> dict[str, Learner]:
     found = {}
     for name, make in makers.items():
         try:
