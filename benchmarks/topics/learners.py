@@ -41,9 +41,13 @@ class Learner(Protocol):
 class Ours:
     """A topic model of evermix."""
 
-    def __init__(self, prior: Any, documents: Documents, chains: int = 1) -> None:
+    def __init__(
+        self, prior: Any, documents: Documents, chains: int = 1, sampler: Any = None
+    ) -> None:
         self.documents = documents
-        self.model = em.TopicModel(prior, ALPHA, burn_in=0, draws=1, chains=chains, random_state=0)
+        self.model = em.TopicModel(
+            prior, ALPHA, sampler, burn_in=0, draws=1, chains=chains, random_state=0
+        )
         self.started = False
 
     def sweep(self, n: int) -> None:
@@ -158,6 +162,7 @@ def learners(documents: Documents) -> dict[str, Learner]:
     """Return all that can learn the documents here, by name."""
     makers: dict[str, Callable[[], Learner]] = {
         "HDP": lambda: Ours(em.HDP(), documents),
+        "HDP, H2": lambda: Ours(em.HDP(), documents, sampler=em.H2()),
         "HMNGG": lambda: Ours(em.HMNGG(), documents),
         "tomotopy HDPModel": lambda: Tomotopy(documents, 2),
         "tomotopy HDPModel, 10 topics at first": lambda: Tomotopy(documents, 10),

@@ -10,7 +10,7 @@ from math import exp, log, log1p
 from typing import Any, NamedTuple
 
 from evermix._xp import Array
-from evermix.kernels.base import kernel
+from evermix.kernels.base import kernel, lean
 from evermix.kernels.menu import (
     BORN,
     DONE,
@@ -34,13 +34,13 @@ class Choices(NamedTuple):
     weight: Array  # (C,)
 
 
-@kernel
+@lean
 def _refresh(words: Words, menu: Menu, choices: Choices, t: int, k: int) -> None:
     inverse = 1.0 / (words.size * words.beta + menu.totals[k])
     choices.top[k] = popularity(menu, t, k) * inverse
 
 
-@kernel
+@lean
 def flat_pass(
     words: Words,
     novelties: Novelties,

@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 DONE, MORE_DISHES, BORN, MORE_TABLES = 0, 1, 2, 3
-CHUNK = 16  # dishes that are weighed together; capacities are multiples of it
+CHUNK = 8  # dishes that are weighed together; capacities are multiples of it
 
 
 class Words(NamedTuple):

@@ -88,6 +88,10 @@ class Franchise:
             count_words(corpus.words(self.beta), self.dish, counts)
         return counts
 
+    def totals(self) -> Array:
+        """Number of words of each dish, (K,)."""
+        return np.bincount(self.dish if self.started else [], minlength=self.K)
+
     def portions(self, corpus: Corpus) -> tuple[Array, Array, Array, Array]:
         """Return documents, dishes, words and tables of all pairs that have words, (P,) each."""
         place = corpus.document * self.K + self.dish

@@ -48,7 +48,7 @@ class _Service:
         counts = chain.counts(corpus, _capacity(chain.K))
         self.menu = Menu(
             counts,
-            counts.sum(axis=0, dtype=np.float64).astype(np.int64),
+            chain.totals(),
             atoms.sizes.astype(np.int64),
             np.exp(offers.atoms + self.log_u),
             offers.kind.astype(np.int64),
