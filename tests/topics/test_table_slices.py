@@ -64,7 +64,7 @@ def test_a_threshold_of_each_region_is_caught(name, no_switches, monkeypatch):
     """The paper takes the lowest level of the observations in that region."""
     reorder = SliceService._reorder
 
-    def misprinted(self, tables, rng):
+    def misprinted(self, rng):
         region = self.menu.kind[self.chain.dish[self.chain.opens]]
 
         def lowest(level, floor, times, measure):
@@ -73,7 +73,7 @@ def test_a_threshold_of_each_region_is_caught(name, no_switches, monkeypatch):
             return out
 
         monkeypatch.setattr(table_slices, "lowest", lowest)
-        reorder(self, tables, rng)
+        reorder(self, rng)
 
     monkeypatch.setattr(SliceService, "_reorder", misprinted)
     assert of_case(name, SLICED, 2500) > 4

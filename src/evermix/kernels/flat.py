@@ -17,10 +17,13 @@ from evermix.kernels.menu import (
     MORE_DISHES,
     Menu,
     Novelties,
+    Place,
     Words,
     fresh_slot,
     give_back,
     popularity,
+    search,
+    weigh,
 )
 
 __all__ = ["Choices", "NewTime", "flat_pass", "fold_mixed", "fold_thinned"]
@@ -30,8 +33,9 @@ class Choices(NamedTuple):
     """Where words are, and scratch for one document.   # INOUT."""
 
     dish: Array  # (N,) int32 slot of each word, -1 for none yet
+    old: Array  # (C,) zeros: no table is joined
     top: Array  # (C,) weight over beta + count
-    weight: Array  # (C,)
+    chunk: Array  # (C / CHUNK,) sums of weights
 
 
 @lean
@@ -46,51 +50,34 @@ def flat_pass(
     novelties: Novelties,
     menu: Menu,
     choices: Choices,
-    d: int,
-    w: int,
-    K: int,
-    n_holes: int,
+    at: Place,
     rng: Any,
-) -> tuple[int, int, int, int, int]:
-    """Let words choose topics, from word w of document d on; every word is a table of its own.
-
-    Returns
-    -------
-    d, w, K, n_holes, why : int
-        Where to go on; DONE, or why the loop stopped: there is no slot for another topic, or the
-        last word has brought one that needs a jump, at ``choices.dish[w - 1]``.
-    """
-    why, capacity = DONE, menu.totals.size
+) -> Place:
+    """Let words choose topics; every word is a table of its own. Returns where it stopped."""
+    d, w, K, n_holes, why, born = at.d, at.i, at.K, at.n_holes, DONE, -1
+    capacity = menu.totals.size
     while d < words.time.size:
         t = words.time[d]
         for k in range(K):
             _refresh(words, menu, choices, t, k)
         while w < words.start[d + 1] and why == DONE:
             if K == capacity and n_holes == 0:
-                return d, w, K, n_holes, MORE_DISHES
+                return Place(d, w, K, n_holes, MORE_DISHES, born)
             x, k = words.word[w], choices.dish[w]
             if k >= 0:
                 menu.counts[x, k] -= 1
                 menu.totals[k] -= 1
                 n_holes = give_back(menu, t, k, n_holes)
                 _refresh(words, menu, choices, t, k)
-            total = 0.0
-            for k in range(K):
-                choices.weight[k] = (words.beta + menu.counts[x, k]) * choices.top[k]
-                total += choices.weight[k]
+            counts, worth = menu.counts[x], (choices.old, choices.top, choices.chunk)
             novel = novelties.total[t] / words.size
-            target = rng.random() * (total + novel)
-            k = 0
-            while k < K and target >= choices.weight[k]:
-                target -= choices.weight[k]
-                k += 1
-            while k == K and novel == 0.0 or (0 < k < K and choices.weight[k] == 0.0):
-                k -= 1  # rounding ran over the last one that has weight
+            target = rng.random() * (weigh(counts, words.beta, 1.0, *worth, K) + novel)
+            k, target = search(counts, words.beta, 1.0, *worth, K, novel, target)
             if k == K:
                 target *= words.size
                 k, K, n_holes = fresh_slot(menu, novelties, t, target, K, n_holes)
                 if menu.discount < 0.0:
-                    why = BORN
+                    why, born = BORN, k
             choices.dish[w] = k
             menu.counts[x, k] += 1
             menu.totals[k] += 1
@@ -99,9 +86,9 @@ def flat_pass(
             _refresh(words, menu, choices, t, k)
             w += 1
         if why != DONE:
-            return d, w, K, n_holes, why
+            return Place(d, w, K, n_holes, why, born)
         d += 1
-    return d, w, K, n_holes, why
+    return Place(d, w, K, n_holes, why, born)
 
 
 class NewTime(NamedTuple):

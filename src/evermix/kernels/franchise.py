@@ -21,6 +21,7 @@ from evermix.kernels.menu import (
     MORE_DISHES,
     Menu,
     Novelties,
+    Place,
     Words,
     fresh_slot,
     give_back,
@@ -137,21 +138,12 @@ def seat_pass(
     u: Array,  # IN (D,)
     a: float,
     sigma: float,
-    d: int,
-    w: int,
-    K: int,
-    n_holes: int,
+    at: Place,
     rng: Any,
-) -> tuple[int, int, int, int, int]:
-    """Let words choose tables, from word w of document d on.
-
-    Returns
-    -------
-    d, w, K, n_holes, why : int
-        Where to go on; DONE, or why the loop stopped: there is no slot for another dish, or the
-        last word has brought a dish that needs a jump, at ``tables.dish[w - 1]``.
-    """
-    why, capacity = DONE, menu.totals.size
+) -> Place:
+    """Let words choose tables. Returns where it stopped."""
+    d, w, K, n_holes, why, born = at.d, at.i, at.K, at.n_holes, DONE, -1
+    capacity = menu.totals.size
     while d < words.time.size:
         t = words.time[d]
         open_one = a * (1.0 + u[d]) ** sigma  # times 1 + u, which all weights have been given
@@ -190,7 +182,7 @@ def seat_pass(
                 k, K, n_holes = fresh_slot(menu, novelties, t, target, K, n_holes)
                 tables.words[k] = tables.tables[k] = 0
                 if menu.discount < 0.0:
-                    why = BORN
+                    why, born = BORN, k
             if table < 0:
                 table = _free_table(tables, slots)
                 slots = max(slots, table + 1)
@@ -208,9 +200,9 @@ def seat_pass(
             w += 1
         _leave(words, tables, d, slots)
         if why != DONE:
-            return d, w, K, n_holes, why
+            return Place(d, w, K, n_holes, why, born)
         d += 1
-    return d, w, K, n_holes, why
+    return Place(d, w, K, n_holes, why, born)
 
 
 @lean
@@ -315,26 +307,18 @@ def order_pass(
     novelties: Novelties,
     menu: Menu,
     tables: Tables,
-    d: int,
-    table: int,
-    K: int,
-    n_holes: int,
+    at: Place,
     rng: Any,
-) -> tuple[int, int, int, int, int, int]:
-    """Let whole tables choose dishes, from one table of document d on.
-
-    Returns
-    -------
-    d, table, K, n_holes, why, k : int
-        Where to go on, why the loop stopped (see :func:`seat_pass`), and the newborn dish.
-    """
+) -> Place:
+    """Let whole tables choose dishes. Returns where it stopped."""
+    d, table, K, n_holes = at.d, at.i, at.K, at.n_holes
     capacity = menu.totals.size
     while d < words.time.size:
         t, slots = words.time[d], enter(words, tables, d, K)
         gather(words, tables, d, slots)
         while table < slots:
             if K == capacity and n_holes == 0:
-                return d, table, K, n_holes, MORE_DISHES, -1
+                return Place(d, table, K, n_holes, MORE_DISHES, -1)
             n = take_block(words, menu, tables, table)
             menu.open[t] += 1  # the table stays open
             n_holes = give_back(menu, t, tables.order[table], n_holes)
@@ -349,6 +333,6 @@ def order_pass(
             put_block(words, menu, tables, table, k)
             table += 1
             if born and menu.discount < 0.0:
-                return d, table, K, n_holes, BORN, k
+                return Place(d, table, K, n_holes, BORN, k)
         d, table = d + 1, 0
-    return d, table, K, n_holes, DONE, -1
+    return Place(d, table, K, n_holes, DONE, -1)

@@ -21,6 +21,7 @@ from evermix.kernels.menu import (
     MORE_TABLES,
     Menu,
     Novelties,
+    Place,
     Words,
     fresh_slot,
     give_back,
@@ -100,28 +101,20 @@ def indicator_pass(
     u: Array,  # IN (D,)
     a: float,
     sigma: float,
-    d: int,
-    w: int,
-    K: int,
-    n_holes: int,
+    at: Place,
     rng: Any,
-) -> tuple[int, int, int, int, int]:
-    """Let words choose dishes, from word w of document d on.
+) -> Place:
+    """Let words choose dishes. Returns where it stopped.
 
-    Returns
-    -------
-    d, w, K, n_holes, why : int
-        Where to go on; DONE, or why the loop stopped: there is no slot for another dish, a document
-        has more tables of a dish than ``ratios`` knows, or the last word has brought a dish that
-        needs a jump, at ``card.dish[w - 1]``.
+    It stops with MORE_TABLES where a document has more tables of a dish than ``ratios`` knows.
     """
-    why = DONE
+    d, w, K, n_holes, why, born = at.d, at.i, at.K, at.n_holes, DONE, -1
     capacity, t_max = menu.totals.size, ratios.shape[1] - 1
     while d < words.time.size:
         t = words.time[d]
         seats = Seats(ratios, 1.0 / (1.0 + u[d]), a * (1.0 + u[d]) ** (sigma - 1.0))
         if _enter(words, menu, card, seats, d, K) > t_max:
-            return d, w, K, n_holes, MORE_TABLES
+            return Place(d, w, K, n_holes, MORE_TABLES, born)
         while w < words.start[d + 1] and why == DONE:
             if K == capacity and n_holes == 0:
                 why = MORE_DISHES
@@ -154,7 +147,7 @@ def indicator_pass(
                 k, K, n_holes = fresh_slot(menu, novelties, t, target, K, n_holes)
                 card.n[k] = card.t[k] = 0
                 if menu.discount < 0.0:
-                    why = BORN
+                    why, born = BORN, k
             card.dish[w] = k
             menu.counts[x, k] += 1
             menu.totals[k] += 1
@@ -170,9 +163,9 @@ def indicator_pass(
             _refresh(words, menu, card, seats, t, k)
         _leave(words, card, d)
         if why != DONE:
-            return d, w, K, n_holes, why
+            return Place(d, w, K, n_holes, why, born)
         d += 1
-    return d, w, K, n_holes, why
+    return Place(d, w, K, n_holes, why, born)
 
 
 @lean

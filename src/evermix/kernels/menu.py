@@ -20,6 +20,7 @@ __all__ = [
     "MORE_TABLES",
     "Menu",
     "Novelties",
+    "Place",
     "Words",
     "count_tables",
     "count_words",
@@ -42,6 +43,18 @@ class Words(NamedTuple):
     time: Array  # (D,) int64
     size: int  # of the vocabulary
     beta: float  # of the Dirichlet law of topics
+
+
+class Place(NamedTuple):
+    """Where a loop over words or tables is."""
+
+    d: int  # document
+    i: int  # word of the corpus, or table of the document
+    K: int  # slots in use
+    n_holes: int  # empty ones among them
+    why: int  # DONE; or why it stopped: MORE_DISHES, there is no slot for another dish; BORN, the
+    #           last choice is a new dish that needs a jump; MORE_TABLES, see indicator_pass
+    born: int = -1  # the newborn dish
 
 
 class Novelties(NamedTuple):

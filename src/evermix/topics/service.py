@@ -1,5 +1,9 @@
 """Words and tables that choose dishes one after another, and the buffers that grow with them."""
 
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from evermix._xp import Array
@@ -12,6 +16,7 @@ from evermix.kernels.menu import (
     MORE_TABLES,
     Menu,
     Novelties,
+    Place,
 )
 from evermix.kernels.stirling import seat_ratios
 from evermix.topics.corpus import Corpus
@@ -21,10 +26,12 @@ from evermix.topics.seating import Seating
 
 __all__ = ["FlatService", "IndicatorService", "SeatedService"]
 
+Step = Callable[[Place, np.random.Generator], Place]
+
 MOST_TABLES = 16  # tables of a dish in a document that there is room for at first
 
 
-class _Service:
+class _Service(ABC):
     """Buffers of a sweep over all words.
 
     Parameters
@@ -84,6 +91,22 @@ class _Service:
             menu.discount,
         )
         self.on = _grown(self.on, (T, C))
+        self.scratch = self._room()
+
+    @abstractmethod
+    def _room(self) -> Any:
+        """Return scratch for one document, for as many dishes as the menu has slots."""
+
+    def _visit(self, step: Step, rng: np.random.Generator) -> None:
+        """Go on with a loop that stops where dishes need room, or a newborn one its jump."""
+        at = Place(0, 0, self.K, self.n_holes, MORE_DISHES)
+        while at.why != DONE:
+            at = step(at, rng)
+            self.K, self.n_holes = at.K, at.n_holes
+            if at.why == MORE_DISHES:
+                self._grow()
+            elif at.why == BORN:
+                self._bear(at.born, at.d, rng)
 
     def _bear(self, k: int, d: int, rng: np.random.Generator) -> None:
         """Give a newborn dish of document d its jump."""
@@ -107,23 +130,20 @@ class IndicatorService(_Service):
 
     def run(self, rng: np.random.Generator) -> None:
         """Visit all words."""
-        chain, seating = self.chain, self._seating
-        chain.table[:] = -1
-        ratios, card = self._ratios(MOST_TABLES), self._card()
-        d, w, why = 0, 0, MORE_DISHES
-        while why != DONE:
-            d, w, self.K, self.n_holes, why = indicators.indicator_pass(
-                self.words, self.novelties, self.menu, card, ratios, seating.u, seating.a,
-                seating.sigma, d, w, self.K, self.n_holes, rng,
-            )  # fmt: skip
-            if why == MORE_DISHES:
-                self._grow()
-                card = self._card()
-            elif why == MORE_TABLES:
-                ratios = self._ratios(2 * ratios.shape[1])
-            elif why == BORN:
-                self._bear(int(chain.dish[w - 1]), d, rng)
+        self.chain.table[:] = -1
+        self.ratios = self._ratios(MOST_TABLES)
+        self._visit(self._step, rng)
         self._settle()
+
+    def _step(self, at: Place, rng: np.random.Generator) -> Place:
+        seating = self._seating
+        at = indicators.indicator_pass(
+            self.words, self.novelties, self.menu, self.scratch, self.ratios,
+            seating.u, seating.a, seating.sigma, at, rng,
+        )  # fmt: skip
+        if at.why == MORE_TABLES:
+            self.ratios = self._ratios(2 * self.ratios.shape[1])
+        return at
 
     def _ratios(self, t_max: int) -> Array:
         """Ratios of Stirling numbers, for up to t_max tables of a dish in a document."""
@@ -132,7 +152,7 @@ class IndicatorService(_Service):
         seat_ratios(self._seating.sigma, ratios)
         return ratios
 
-    def _card(self) -> indicators.Card:
+    def _room(self) -> indicators.Card:
         C, chain = self.menu.totals.size, self.chain
         n, t = np.empty((2, C), dtype=np.int64)
         return indicators.Card(chain.dish, chain.opens, n, t, *_worth(C))
@@ -143,34 +163,24 @@ class SeatedService(_Service):
 
     def run(self, rng: np.random.Generator) -> None:
         """Let all words choose tables, then all tables dishes."""
-        chain, seating = self.chain, self._seating
-        tables, d, w, why = self._tables(), 0, 0, MORE_DISHES
-        while why != DONE:
-            d, w, self.K, self.n_holes, why = franchise.seat_pass(
-                self.words, self.novelties, self.menu, tables, seating.u, seating.a,
-                seating.sigma, d, w, self.K, self.n_holes, rng,
-            )  # fmt: skip
-            if why == MORE_DISHES:
-                self._grow()
-                tables = self._tables()
-            elif why == BORN:
-                self._bear(int(chain.dish[w - 1]), d, rng)
-        self._reorder(tables, rng)
+        self._visit(self._seat, rng)
+        self._reorder(rng)
         self._settle()
 
-    def _reorder(self, tables: franchise.Tables, rng: np.random.Generator) -> None:
-        d, table, why = 0, 0, MORE_DISHES
-        while why != DONE:
-            d, table, self.K, self.n_holes, why, k = franchise.order_pass(
-                self.words, self.novelties, self.menu, tables, d, table, self.K, self.n_holes, rng
-            )
-            if why == MORE_DISHES:
-                self._grow()
-                tables = self._tables()
-            elif why == BORN:
-                self._bear(k, d, rng)
+    def _seat(self, at: Place, rng: np.random.Generator) -> Place:
+        seating = self._seating
+        return franchise.seat_pass(
+            self.words, self.novelties, self.menu, self.scratch,
+            seating.u, seating.a, seating.sigma, at, rng,
+        )  # fmt: skip
 
-    def _tables(self) -> franchise.Tables:
+    def _reorder(self, rng: np.random.Generator) -> None:
+        self._visit(self._order, rng)
+
+    def _order(self, at: Place, rng: np.random.Generator) -> Place:
+        return franchise.order_pass(self.words, self.novelties, self.menu, self.scratch, at, rng)
+
+    def _room(self) -> franchise.Tables:
         C, chain, L = self.menu.totals.size, self.chain, int(self.corpus.lengths.max())
         n, order, block = np.empty((3, L + 1), dtype=np.int64)
         member = np.empty(L, dtype=np.int64)
@@ -186,21 +196,14 @@ class FlatService(_Service):
 
     def run(self, rng: np.random.Generator) -> None:
         """Visit all words."""
-        chain = self.chain
-        choices, d, w, why = self._choices(), 0, 0, MORE_DISHES
-        while why != DONE:
-            d, w, self.K, self.n_holes, why = flat.flat_pass(
-                self.words, self.novelties, self.menu, choices, d, w, self.K, self.n_holes, rng
-            )
-            if why == MORE_DISHES:
-                self._grow()
-                choices = self._choices()
-            elif why == BORN:
-                self._bear(int(chain.dish[w - 1]), d, rng)
+        self._visit(self._step, rng)
         self._settle()
 
-    def _choices(self) -> flat.Choices:
-        return flat.Choices(self.chain.dish, *np.empty((2, self.menu.totals.size)))
+    def _step(self, at: Place, rng: np.random.Generator) -> Place:
+        return flat.flat_pass(self.words, self.novelties, self.menu, self.scratch, at, rng)
+
+    def _room(self) -> flat.Choices:
+        return flat.Choices(self.chain.dish, *_worth(self.menu.totals.size))
 
 
 def _capacity(K: int) -> int:

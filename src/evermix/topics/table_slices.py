@@ -9,7 +9,6 @@ last table stays on offer with its jump until all have moved.
 import numpy as np
 
 from evermix._xp import Array
-from evermix.kernels.franchise import Tables
 from evermix.kernels.menu import DONE, count_tables
 from evermix.kernels.slice_tables import Guests, Pool, slice_pass
 from evermix.topics.measures import Occupancy
@@ -22,7 +21,7 @@ __all__ = ["SliceService"]
 class SliceService(SeatedService):
     """Words that sit at tables, which choose among dishes above a random level."""
 
-    def _reorder(self, tables: Tables, rng: np.random.Generator) -> None:
+    def _reorder(self, rng: np.random.Generator) -> None:
         slots = np.flatnonzero(self.menu.tables[: self.K])
         atoms, measure = self._atoms(slots), self.chain.measure
         measure.draw_jumps(atoms, rng)
@@ -35,7 +34,7 @@ class SliceService(SeatedService):
         fresh = measure.fresh(lowest(level, floor, self.corpus.time[document], measure), rng)
         movable = level >= floor
         guests = Guests(first[movable], document[movable], level[movable])
-        self._move(tables, guests, slots, _joined(atoms, fresh), rng)
+        self._move(guests, slots, _joined(atoms, fresh), rng)
 
     def _atoms(self, slots: Array) -> Occupancy:
         """Return the dishes in some slots as the measure sees them."""
@@ -46,7 +45,6 @@ class SliceService(SeatedService):
 
     def _move(
         self,
-        tables: Tables,
         guests: Guests,
         slots: Array,
         atoms: Occupancy,
@@ -64,10 +62,9 @@ class SliceService(SeatedService):
         while why != DONE:
             if why >= 0:
                 self._grow()
-                tables = self._tables()
             pool = pool._replace(dish=_dishes(pool.slot, self.menu.totals.size))
             i, self.K, self.n_holes, why = slice_pass(
-                self.words, self.menu, tables, pool, guests, i, self.K, self.n_holes, rng
+                self.words, self.menu, self.scratch, pool, guests, i, self.K, self.n_holes, rng
             )
         used = np.flatnonzero(pool.slot >= 0)
         self.menu.kind[pool.slot[used]] = atoms.region[order[used]]
