@@ -2,6 +2,9 @@
 
 The share of a topic is that among all words of a year; the paper's is among those of its region.
 Topics are drawn at random from those that have at least a hundredth of the words of some year.
+
+What a year tells of topics is the mean divergence of its shares from those of all years, in nats. It
+is as much as times could gain in the log perplexity of documents of which nothing else is known.
 """
 
 from typing import Any
@@ -9,6 +12,7 @@ from typing import Any
 import numpy as np
 import typer
 from matplotlib.figure import Figure
+from scipy.special import rel_entr
 
 from experiments.common import new_figure, remember, save, show
 from experiments.dependent.data import CORPORA, Corpus
@@ -41,10 +45,15 @@ def main(
         )
         _show(f"{name}, {one}", found[one])
     lines = [
-        [one, *(f"{_roughness(run[what]):.3f}" for what in ("found", "predicted"))]
+        [
+            one,
+            *(f"{_roughness(run[what]):.3f}" for what in ("found", "predicted")),
+            f"{_told(run['found']):.3f}",
+            f"{run['seconds']:.0f}",
+        ]
         for one, run in found.items()
     ]
-    columns = ["model", "words", "predicted"]
+    columns = ["model", "words", "predicted", "told by a year", "s"]
     show("Change of shares from year to year, summed over topics", columns, lines)
     place = "dependent/quick/evolution" if quick else f"dependent/evolution-{name}"
     save(place, _figure(found), found)
@@ -81,6 +90,11 @@ def _show(title: str, run: dict[str, Any]) -> None:
 
 def _roughness(shares: list[list[float]]) -> float:
     return float(np.abs(np.diff(np.array(shares), axis=0)).sum(axis=1).mean())
+
+
+def _told(shares: list[list[float]]) -> float:
+    shares = np.array(shares)
+    return float(rel_entr(shares, shares.mean(axis=0)).sum(axis=1).mean())
 
 
 def _figure(found: dict[str, dict[str, Any]]) -> Figure:

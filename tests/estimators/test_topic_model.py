@@ -11,6 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 import evermix as em
 from evermix.io import checkpoint
+from evermix.topics.service import SeatedService
 
 PRIORS = [em.HDP(), em.HNGG(), em.HSNGG(), em.HMNGG(), em.HMNGP(), em.HTNGG(), em.HTNGP()]
 FLAT = [em.MNGG(), em.TNGG(), em.MNGG(3, sigma=0.0, q=1.0)]
@@ -244,6 +245,53 @@ def test_interrupts_leave_a_model_that_can_be_used_and_go_on(after, monkeypatch,
     loaded = em.load(tmp_path / "topics.evermix")
     assert loaded.n_topics_ == topics.n_topics_
     np.testing.assert_array_equal(loaded.resume(X).traces_["log_joint"], whole.traces_["log_joint"])
+
+
+@pytest.mark.parametrize("chains", [1, 2])
+def test_a_sweep_that_fails_leaves_everything_as_it_was(chains, monkeypatch):
+    """Words have been moved by then, to topics that the chain does not know yet."""
+    settings = {"burn_in": 3, "draws": 4, "chains": chains, "random_state": 0}
+    whole = em.TopicModel(em.HDP(), **settings).fit(X)
+    settle, calls = SeatedService._settle, []
+
+    def fails(self):
+        calls.append(1)
+        if len(calls) == 4:
+            raise MemoryError
+        settle(self)
+
+    topics = em.TopicModel(em.HDP(), **settings)
+    with monkeypatch.context() as patch, pytest.raises(MemoryError):
+        patch.setattr(SeatedService, "_settle", fails)
+        topics.fit(X)
+    assert topics.n_sweeps_ == {1: 3, 2: 1}[chains]
+    np.testing.assert_array_equal(topics.resume(X).traces_["log_joint"], whole.traces_["log_joint"])
+
+
+def test_a_fit_that_fails_before_its_first_sweep_leaves_the_old_model(monkeypatch):
+    topics = em.TopicModel(em.HDP(), burn_in=1, draws=1, random_state=0)
+
+    def fails(*_):
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SeatedService, "_settle", fails)
+        with pytest.raises(MemoryError):
+            topics.fit(X)
+        with pytest.raises(NotFittedError):
+            topics.transform(X)
+    before = topics.fit(X).components_
+    with monkeypatch.context() as patch, pytest.raises(MemoryError):
+        patch.setattr(SeatedService, "_settle", fails)
+        topics.fit(X[:5])
+    np.testing.assert_array_equal(topics.components_, before)
+
+
+@pytest.mark.parametrize("sampler", [em.H1(jumps=False), em.H2(jumps=False)], ids=repr)
+def test_sets_of_many_times_are_not_visited(sampler):
+    topics = em.TopicModel(em.HTNGG(), sampler=sampler, burn_in=1, draws=1)
+    with pytest.raises(ValueError, match=r"at most 8 times, got 24. Leave out jumps=False"):
+        topics.fit(X, times=np.arange(24))
 
 
 def test_observers_hear_of_every_sweep_and_change_nothing(tmp_path):

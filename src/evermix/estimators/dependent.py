@@ -1,5 +1,6 @@
 """Mixtures over time, whose clusters come, go, grow and shrink."""
 
+from copy import deepcopy
 from pathlib import Path
 from typing import Any, Self
 
@@ -11,7 +12,6 @@ from evermix._xp import Array, host, is_foreign, logsumexp
 from evermix.engines.run import interrupts_wait
 from evermix.estimators.asked import check_family, with_family
 from evermix.estimators.drawn import Drawn
-from evermix.estimators.features import or_as_before
 from evermix.estimators.fingerprint import RowHash
 from evermix.estimators.resolve import WARMUP, resolve
 from evermix.estimators.rows import automatic_family, prepare_rows
@@ -130,7 +130,7 @@ class DependentMixture(Drawn):
         prior = MNGG() if self.prior is None else self.prior
         if not isinstance(prior, DependentPrior):
             raise TypeError(f"prior must be em.MNGG, em.TNGG or em.SNGG, got {prior!r}.")
-        with or_as_before(self):
+        with self._or_as_before():
             rows = self._validated(X, None)
             known, codes = Times.read(times, rows.shape[0])
             family = self.family if isinstance(self.family, Family) else automatic_family(rows)
@@ -139,11 +139,12 @@ class DependentMixture(Drawn):
             measure = prior.measure(np.bincount(codes).astype(np.float64))
             sampler = default_sampler(measure) if self.sampler is None else self.sampler
             _check_sampler(sampler, measure)
-        self._taught, self._prior, self._times = sampler, prior, known
-        self._data = Data(family, prepared, codes, len(known))
-        self._rng = generator(self.random_state)
-        self._chain, self._draws, self._sweep = start(measure, self._data), Draws(), 0
-        self._go_on()
+            self._taught, self._prior = sampler, prior
+            self._data = Data(family, prepared, codes, len(known))
+            self._rng = generator(self.random_state)
+            self._chain, self._draws, self._sweep = start(measure, self._data), Draws(), 0
+            self._times = known
+            self._go_on()
         return self
 
     def resume(self, X: Any, times: Any = None, y: Any = None) -> Self:
@@ -172,7 +173,9 @@ class DependentMixture(Drawn):
         self._views = {}
         while self._sweep < self.burn_in + self.draws:
             with interrupts_wait():
-                self._taught.sweep(self._data, self._chain, self._rng)
+                chain, rng = deepcopy((self._chain, self._rng))  # a sweep may fail half way
+                self._taught.sweep(self._data, chain, rng)
+                self._chain, self._rng = chain, rng
                 if self._sweep >= self.burn_in:
                     self._draws.keep(self._chain, self._data)
                     self._views.clear()

@@ -1,6 +1,8 @@
 """What estimators that draw from a posterior over times share."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from sklearn.base import BaseEstimator
@@ -33,6 +35,24 @@ class Drawn(BaseEstimator, ABC):  # type: ignore[misc]
         """The times in order, (T,)."""
         check_is_fitted(self)
         return self._times.array
+
+    @contextmanager
+    def _or_as_before(self) -> Iterator[None]:
+        """Put the old model back where a fit fails before its first sweep is done."""
+        before = dict(vars(self))
+        try:
+            yield
+        except BaseException:
+            begun = vars(self).get("_times") is not before.get("_times")  # what a fit sets last
+            if not begun or self.n_sweeps_ == 0:
+                self.__dict__.clear()
+                self.__dict__.update(before)
+            raise
+
+    @property
+    @abstractmethod
+    def n_sweeps_(self) -> int:
+        """Number of sweeps so far, burn-in included."""
 
     def _check_settings(self) -> None:
         check_whole("burn_in", self.burn_in, least=0)

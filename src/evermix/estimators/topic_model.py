@@ -14,7 +14,6 @@ from evermix._random import generator
 from evermix._xp import Array, host, is_foreign
 from evermix.engines.run import interrupts_wait
 from evermix.engines.settings import check_whole
-from evermix.estimators.features import or_as_before
 from evermix.estimators.learner import watches
 from evermix.estimators.rows import check_csr
 from evermix.estimators.times import Times
@@ -147,18 +146,19 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ToldTopics):
         watching = watches(observers)
         self._check_settings()
         prior = self._asked_prior(times)
-        with or_as_before(self):
+        with self._or_as_before():
             X = self._validated(X, reset=True)
             known, codes = Times([]), np.zeros(X.shape[0], dtype=np.int64)
             if times is not None and (prior.timed or prior.flat):
                 known, codes = Times.read(times, X.shape[0])
             corpus = Corpus.of(X, codes, max(len(known), 1))
             _check_words(corpus, known)
-        corpus = corpus.apart() if prior.flat else corpus
-        self._prior, self._times, self._corpus = prior, known, corpus
-        self._beta, self._seen = float(self.alpha), corpus.digest
-        self._run = self._begun()
-        self._go_on(watching)
+            corpus = corpus.apart() if prior.flat else corpus
+            self._prior, self._corpus = prior, corpus
+            self._beta, self._seen = float(self.alpha), corpus.digest
+            self._run = self._begun()
+            self._times = known
+            self._go_on(watching)
         return self
 
     def resume(
@@ -198,8 +198,10 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ToldTopics):
             start(self._prior.measure(tables), self._prior.seating(n), self._beta, corpus)
             for _ in range(self.chains)
         ]
+        sampler = self._asked_sampler(self._prior)
+        sampler.check(chains[0].measure)
         return Run(
-            self._asked_sampler(self._prior),
+            sampler,
             chains,
             generator(self.random_state).spawn(self.chains),
         )

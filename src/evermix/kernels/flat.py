@@ -129,7 +129,8 @@ def _draw_q(time: NewTime, n: Array, q: Array, there: Array, u: float, rng: Any)
         if time.fixed >= 0.0:
             q[r] = time.fixed
         else:
-            q[r] = rng.standard_gamma(time.first + words) / (time.second + u * mass)
+            q[r] = max(rng.standard_gamma(time.first + words), 1e-280)  # never all zero
+            q[r] /= time.second + u * mass
         total += q[r] * mass
     for k in range(n.size):
         there[k] = q[time.region[k]]
@@ -157,7 +158,7 @@ def fold_mixed(
     q[:], there[:], n[:], theta[:] = mean, mean, 0, 0.0
     u = length / max((there * time.jump).sum(), 1e-280)
     for sweep in range(skip + sweeps):
-        if sweep > 0 and length > 0:
+        if sweep > 0:
             u = _draw_q(time, n, q, there, u, rng)
         for i in range(length):
             x = words.word[words.start[d] + i]

@@ -274,9 +274,10 @@ def weigh_block(words: Words, menu: Menu, tables: Tables, novel: float, n: int, 
 
     All have a common factor where the block is long. Returns the weight of a new dish.
     """
-    novel *= _weigh_words(words, menu, tables, 0, min(n, STRETCH), K)
-    for i in range(STRETCH, n, STRETCH):
+    for i in range(0, n, STRETCH):
         novel *= _weigh_words(words, menu, tables, i, min(n, i + STRETCH), K)
+        if n <= STRETCH:
+            break
         peak = novel
         for k in range(K):
             peak = max(peak, tables.weight[k])

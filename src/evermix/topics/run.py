@@ -1,6 +1,7 @@
 """Chains of a topic model, and what was kept of them."""
 
 from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -72,13 +73,17 @@ class Run:
     spacing: int = 1
 
     def sweep(self, corpus: Corpus, keep: bool) -> None:
-        """Sweep over all chains once, and keep draws of them."""
-        if len(self.chains) == 1:
-            self.sampler.sweep(corpus, self.chains[0], self.rngs[0])
+        """Sweep over all chains once, and keep draws of them.
+
+        Where that fails, for want of memory for example, everything is as it was before.
+        """
+        chains, rngs = deepcopy((self.chains, self.rngs))
+        if len(chains) == 1:
+            self.sampler.sweep(corpus, chains[0], rngs[0])
         else:
-            with ThreadPoolExecutor(len(self.chains)) as pool:
-                n = len(self.chains)
-                list(pool.map(self.sampler.sweep, [corpus] * n, self.chains, self.rngs))
+            with ThreadPoolExecutor(len(chains)) as pool:
+                list(pool.map(self.sampler.sweep, [corpus] * len(chains), chains, rngs))
+        self.chains, self.rngs = chains, rngs
         self.sweeps += 1
         if keep:
             self._keep(corpus)

@@ -52,9 +52,9 @@ def floor_of(measure: Measure, n: int, width: int) -> float:
 
 
 def lowest(level: Array, floor: float, times: Array, measure: Measure) -> Array:
-    """Lowest log level (R,) of the observations (N,) that may move to each region."""
+    """Lowest log level (R,), not below a floor, of the observations (N,) that may move there."""
     least = np.full(measure.n_times, np.inf)
-    np.minimum.at(least, times, np.maximum(level, floor))
+    np.minimum.at(least, times, np.where(level >= floor, level, np.inf))
     return np.where(measure.q > 0, least, np.inf).min(axis=1)
 
 

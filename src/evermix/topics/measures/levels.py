@@ -59,7 +59,7 @@ def jumps_above(
 
 
 def level_of(number: float, a: float, sigma: float) -> float:
-    """Log of a level above which about ``number`` jumps lie, at most that many, tilt left out."""
+    """Log of a level with about ``number`` jumps between it and one, or less; tilt left out."""
     span = number * math.gamma(1.0 - sigma) / a
     return -span if sigma == 0.0 else -math.log1p(sigma * span) / sigma
 

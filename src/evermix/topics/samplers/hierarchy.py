@@ -9,7 +9,8 @@ import numpy as np
 
 from evermix.topics.corpus import Corpus
 from evermix.topics.franchise import Franchise
-from evermix.topics.measures import Mixed, Occupancy, Offers, Thinned
+from evermix.topics.measures import Measure, Mixed, Occupancy, Offers, Thinned
+from evermix.topics.measures.thinned import MOST_TIMES
 from evermix.topics.service import FlatService, IndicatorService, SeatedService
 from evermix.topics.switching import switch_topics
 from evermix.topics.table_slices import SliceService
@@ -32,24 +33,23 @@ class WordSampler(ABC):
             chain.seating.update(corpus.lengths, by_document, blocks, rng)
             chain.measure.update(atoms, rng)
             chain.region, chain.on = atoms.region, atoms.on
-        if not chain.started and isinstance(chain.measure, Thinned):
-            self._begin(corpus, chain, chain.measure, atoms, rng)
-        else:
+        if chain.started:
             self.move(corpus, chain, atoms, rng)
+        else:
+            self._begin(corpus, chain, atoms, rng)
 
     def _begin(
-        self,
-        corpus: Corpus,
-        chain: Franchise,
-        measure: Thinned,
-        atoms: Occupancy,
-        rng: np.random.Generator,
+        self, corpus: Corpus, chain: Franchise, atoms: Occupancy, rng: np.random.Generator
     ) -> None:
-        """Make the first sweep with topics that are on at all times, all jumps integrated out.
+        """Make the first sweep with all jumps integrated out, and topics that are on at all times.
 
-        Newborn topics of a thinned measure have small jumps, and are off nearly everywhere: as long
+        Newborn topics have small jumps, and are off nearly everywhere in a thinned measure: as long
         as there are no others, words would open thousands that never meet.
         """
+        measure = chain.measure
+        if not isinstance(measure, Thinned):
+            self._marginal().move(corpus, chain, atoms, rng)
+            return
         there = measure.q > 0.0
         chain.measure = Mixed(measure.laws, measure.sigma, measure.mass, there, measure.u)
         self._marginal().move(corpus, chain, atoms, rng)
@@ -79,6 +79,15 @@ class WordSampler(ABC):
     def _marginal(self) -> Self:
         """Return the same sampler with all jumps integrated out."""
         return replace(self, jumps=False)
+
+    def check(self, measure: Measure) -> None:
+        """Raise if this sampler cannot move the measure."""
+        many = measure.n_times > MOST_TIMES
+        if self.jumps is False and many and isinstance(measure, Thinned):
+            raise ValueError(
+                f"{self!r} visits all 2^T sets of times of thinned measures, and is meant for at "
+                f"most {MOST_TIMES} times, got {measure.n_times}. Leave out jumps=False."
+            )
 
     @abstractmethod
     def move(
