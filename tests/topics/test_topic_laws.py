@@ -12,12 +12,11 @@ from franchise_oracles import corpus, log_document, log_words, one_measure, seat
 from scipy import sparse, special
 
 import evermix as em
-from evermix.kernels.folding import Frozen
 from evermix.kernels.stirling import log_stirling_sum, seat_ratios
 from evermix.kernels.weights import QUADRATURE, new_weight
 from evermix.priors import Beta, Gamma
 from evermix.topics.corpus import Corpus
-from evermix.topics.evaluation import fold_flat, fold_in, halves
+from evermix.topics.evaluation import fold_flat, fold_in, freeze, halves
 from evermix.topics.franchise import start
 from evermix.topics.measures import Laws
 from evermix.topics.samplers.hierarchy import H1, H2
@@ -150,7 +149,7 @@ def test_with_words_drawn_anew_learnt_numbers_keep_their_laws(name, sampler):
 
 def exact_shares(model, word, beta):
     """Probability of each topic for one more word of a document, over all seatings and dishes."""
-    C, n = len(model.inverse), len(word)
+    C, n = model.n_topics, len(word)
     p = (beta + model.counts) * model.inverse
     total, shares = 0.0, np.zeros(C)
     for seats in set_partitions(n):
@@ -160,7 +159,7 @@ def exact_shares(model, word, beta):
         for dishes in product(range(C), repeat=len(sizes)):
             weight = seats_p * math.prod(model.top[0, k] for k in dishes)
             weight *= math.prod(p[x, dishes[j]] for x, j in zip(word, seats, strict=True))
-            share = omega * model.top[0]
+            share = omega * model.top[0, :C]
             for k, size in zip(dishes, sizes, strict=True):
                 share[k] += size - model.sigma
             total += weight
@@ -170,14 +169,12 @@ def exact_shares(model, word, beta):
 
 @pytest.mark.parametrize("sigma", [0.0, 0.4])
 def test_topics_of_new_documents_have_the_posterior_of_the_enumeration(sigma):
-    beta, counts = 0.3, np.array([[5.0, 1, 0], [0, 2, 0]])
-    model = Frozen(
-        counts, 1 / (2 * beta + counts.sum(axis=0)), np.array([[0.5, 0.3, 0.2]]), 0.8, sigma
-    )
+    beta, top = 0.3, np.array([[0.5, 0.3, 0.2]])
+    model = freeze(np.array([[5, 1], [0, 2]]), top, beta, 0.8, sigma)
     words = corpus(np.array([[2, 1], [0, 3], [0, 0]]), (0, 0, 0))
     theta = fold_in(model, words, beta, 100_000, 10, 0)
     np.testing.assert_allclose(theta.sum(axis=1), 1.0, rtol=1e-12)
-    np.testing.assert_allclose(theta[2], model.top[0], rtol=1e-12)
+    np.testing.assert_allclose(theta[2], top[0], rtol=1e-12)
     for d, word in enumerate([(0, 0, 1), (1, 1, 1)]):
         np.testing.assert_allclose(theta[d], exact_shares(model, word, beta), atol=0.015)
 
@@ -228,7 +225,7 @@ def test_topics_that_are_there_for_new_documents_have_their_posterior(law):
 
 def test_documents_with_many_tables_make_room_for_them(monkeypatch):
     monkeypatch.setattr("evermix.topics.evaluation.MOST_TABLES", 1)
-    model = Frozen(np.zeros((1, 2)), np.ones(2), np.array([[0.5, 0.5]]), 50.0, 0.5)
+    model = freeze(np.zeros((1, 1)), np.array([[0.5, 0.5]]), 1.0, 50.0, 0.5)
     words = corpus(np.array([[30]]), (0,))
     theta = fold_in(model, words, 1.0, 5, 5, 0)
     assert theta.sum() == pytest.approx(1.0)
@@ -246,7 +243,8 @@ def test_perplexity_is_that_of_the_enumeration(monkeypatch):
         model, _ = topics._shares(snapshot, first, 0)
         for w, (x, d) in enumerate(zip(second.word, second.document, strict=True)):
             theta = exact_shares(model, first.word[first.document == d], 0.3)
-            p[w] += theta @ ((0.3 + model.counts[x]) * model.inverse) / 3
+            told = (0.3 + model.counts[x]) * model.inverse
+            p[w] += theta @ told[: model.n_topics] / 3
     assert topics.perplexity(new) == pytest.approx(math.exp(-np.log(p).mean()), rel=0.01)
 
 

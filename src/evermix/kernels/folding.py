@@ -14,9 +14,9 @@ process (``evermix.kernels.weights``).
 from typing import Any, NamedTuple
 
 from evermix._xp import Array
-from evermix.kernels.base import kernel
+from evermix.kernels.base import lean
 from evermix.kernels.documents import draw_u
-from evermix.kernels.menu import Words
+from evermix.kernels.menu import Words, search, weigh
 from evermix.kernels.weights import QUADRATURE, new_weight
 
 __all__ = ["Frozen", "Plate", "fold_document", "word_probabilities"]
@@ -25,9 +25,10 @@ __all__ = ["Frozen", "Plate", "fold_document", "word_probabilities"]
 class Frozen(NamedTuple):
     """A topic model as it is; the last topic stands for a new one.   # IN."""
 
-    counts: Array  # (V, K + 1) words of each topic
-    inverse: Array  # (K + 1,) 1 / (V beta + total)
-    top: Array  # (T, K + 1) weight of each topic at each time; they sum to one
+    counts: Array  # (V, C) words of each topic
+    inverse: Array  # (C,) 1 / (V beta + total)
+    top: Array  # (T, C) weight of each topic at each time; they sum to one
+    n_topics: int  # K + 1; behind these there is room up to C, with weights of zero
     a: float
     sigma: float
 
@@ -36,50 +37,37 @@ class Plate(NamedTuple):
     """Scratch for one document.   # scratch."""
 
     dish: Array  # (L,) int64
-    n: Array  # (K + 1,) int64
-    t: Array  # (K + 1,) int64
-    weight: Array  # (K + 1,)
+    n: Array  # (C,) int64 words of each topic
+    t: Array  # (C,) int64 tables of each topic
+    old: Array  # (C,) weight of joining a table, over beta + count
+    top: Array  # (C,) weight of opening one, over beta + count
+    chunk: Array  # (C / CHUNK,) sums of weights
 
 
-@kernel
-def _choose(
-    frozen: Frozen, plate: Plate, ratios: Array, x: int, beta: float, t: int, u: float, draw: float
-) -> int:
-    """Let word x choose a topic, and whether it opens a table; return the topic."""
-    join, open_one = 1.0 / (1.0 + u), frozen.a * (1.0 + u) ** (frozen.sigma - 1.0)
-    total = 0.0
-    for k in range(plate.n.size):
-        ratio = ratios[plate.n[k], plate.t[k]]
-        weight = join * ratio[0] + open_one * ratio[1] * frozen.top[t, k]
-        plate.weight[k] = weight * (beta + frozen.counts[x, k]) * frozen.inverse[k]
-        total += plate.weight[k]
-    target, k = draw * total, 0
-    while k < plate.n.size - 1 and target >= plate.weight[k]:
-        target -= plate.weight[k]
-        k += 1
-    while k > 0 and plate.weight[k] == 0.0:  # rounding ran over the last one that has weight
-        k -= 1
-    old = join * ratios[plate.n[k], plate.t[k], 0]
-    p = (beta + frozen.counts[x, k]) * frozen.inverse[k]
-    if target >= old * p or plate.n[k] == 0:
-        plate.t[k] += 1
-    plate.n[k] += 1
-    return k
+class Seats(NamedTuple):
+    """The law of a document's tables.   # IN."""
+
+    ratios: Array  # (n_max + 1, t_max + 1, 2), see seat_ratios
+    join: float  # 1 / (1 + u)
+    open: float  # a (1 + u)^(sigma - 1)
 
 
-@kernel
+@lean
+def _refresh(frozen: Frozen, plate: Plate, seats: Seats, t: int, k: int) -> None:
+    """Compute what the choice of topic k is worth in this document."""
+    n, tables, inverse = plate.n[k], plate.t[k], frozen.inverse[k]
+    plate.old[k] = seats.join * inverse * seats.ratios[n, tables, 0]
+    plate.top[k] = seats.open * inverse * seats.ratios[n, tables, 1] * frozen.top[t, k]
+
+
+@lean
 def _sweep(
-    words: Words,
-    frozen: Frozen,
-    plate: Plate,
-    ratios: Array,
-    d: int,
-    u: float,
-    first: bool,
-    rng: Any,
+    words: Words, frozen: Frozen, plate: Plate, seats: Seats, d: int, first: bool, rng: Any
 ) -> bool:
-    """Let all words of document d choose; return whether ``ratios`` knew all numbers of tables."""
-    start = words.start[d]
+    """Let all words of document d choose; return whether ratios were known of all tables."""
+    start, t, K = words.start[d], words.time[d], frozen.n_topics
+    for k in range(K):
+        _refresh(frozen, plate, seats, t, k)
     for w in range(start, words.start[d + 1]):
         if not first:
             k = plate.dish[w - start]
@@ -88,16 +76,21 @@ def _sweep(
                 continue
             plate.n[k] -= 1
             plate.t[k] -= opened
-        k = _choose(
-            frozen, plate, ratios, words.word[w], words.beta, words.time[d], u, rng.random()
-        )
+            _refresh(frozen, plate, seats, t, k)
+        counts, worth = frozen.counts[words.word[w]], (plate.old, plate.top, plate.chunk)
+        target = rng.random() * weigh(counts, words.beta, 1.0, *worth, K)
+        k, target = search(counts, words.beta, 1.0, *worth, K, 0.0, target)
+        if target >= (words.beta + counts[k]) * plate.old[k] or plate.n[k] == 0:
+            plate.t[k] += 1
+        plate.n[k] += 1
         plate.dish[w - start] = k
-        if plate.t[k] >= ratios.shape[1]:
+        if plate.t[k] >= seats.ratios.shape[1]:
             return False
+        _refresh(frozen, plate, seats, t, k)
     return True
 
 
-@kernel
+@lean
 def fold_document(
     words: Words,
     frozen: Frozen,
@@ -114,30 +107,32 @@ def fold_document(
     It is the mean over ``sweeps`` sweeps after ``skip`` others. Returns whether ``ratios`` was
     large enough; otherwise nothing is written.
     """
-    sigma, t = frozen.sigma, words.time[d]
+    sigma, t, K = frozen.sigma, words.time[d], frozen.n_topics
     n = words.start[d + 1] - words.start[d]
-    theta[:] = 0.0
-    plate.n[:] = 0
-    plate.t[:] = 0
+    for k in range(K):
+        theta[k] = frozen.top[t, k] if n == 0 else 0.0
+        plate.n[k] = plate.t[k] = 0
     if n == 0:
-        theta[:] = frozen.top[t]
         return True
     u = (n / frozen.a) ** (1.0 / (1.0 + sigma))
     for sweep in range(skip + sweeps):
-        if not _sweep(words, frozen, plate, ratios, d, u, sweep == 0, rng):
+        seats = Seats(ratios, 1.0 / (1.0 + u), frozen.a * (1.0 + u) ** (sigma - 1.0))
+        if not _sweep(words, frozen, plate, seats, d, sweep == 0, rng):
             return False
-        tables = plate.t.sum()
+        tables = 0
+        for k in range(K):
+            tables += plate.t[k]
         u = draw_u(n, tables, frozen.a, sigma, u, rng)
         if sweep >= skip:
             omega = new_weight(QUADRATURE, frozen.a, sigma, 1.0, float(n), float(tables))
             share = 1.0 / (sweeps * (n - sigma * tables + omega))
-            for k in range(plate.n.size):
+            for k in range(K):
                 weight = plate.n[k] - sigma * plate.t[k] + omega * frozen.top[t, k]
                 theta[k] += share * weight
     return True
 
 
-@kernel
+@lean
 def word_probabilities(
     words: Words,
     frozen: Frozen,

@@ -7,6 +7,7 @@ import numpy as np
 from evermix._xp import Array
 from evermix.kernels.flat import NewTime, fold_mixed, fold_thinned
 from evermix.kernels.folding import Frozen, Plate, fold_document, word_probabilities
+from evermix.kernels.menu import CHUNK
 from evermix.kernels.stirling import seat_ratios
 from evermix.priors.hyper import Beta, Gamma
 from evermix.topics.corpus import Corpus
@@ -14,7 +15,7 @@ from evermix.topics.measures import Measure
 from evermix.topics.snapshots import Snapshot
 from evermix.topics.specs import MNGG, TNGG
 
-__all__ = ["add_probabilities", "fold_flat", "fold_in", "frozen", "halves"]
+__all__ = ["add_probabilities", "fold_flat", "fold_in", "freeze", "frozen", "halves"]
 
 MOST_TABLES = 32  # tables of a topic in a document that there is room for at first
 SPLIT = 20130616  # seed of the halves, so that all models are asked the same
@@ -22,11 +23,21 @@ SPLIT = 20130616  # seed of the halves, so that all models are asked the same
 
 def frozen(snapshot: Snapshot, measure: Measure, beta: float) -> Frozen:
     """Return a draw as something that does not change.   Consumes: measure."""
-    V, K = snapshot.counts.shape
-    counts = np.zeros((V, K + 1))
-    counts[:, :K] = snapshot.counts.toarray()
     top = np.exp(snapshot.log_weights(measure))
-    return Frozen(counts, 1.0 / (V * beta + counts.sum(axis=0)), top, snapshot.a, snapshot.sigma)
+    return freeze(snapshot.counts.toarray(), top, beta, snapshot.a, snapshot.sigma)
+
+
+def freeze(counts: Array, top: Array, beta: float, a: float, sigma: float) -> Frozen:
+    """Return topics of these words (V, K) and weights (T, K + 1), with room behind them."""
+    (V, K), T = counts.shape, len(top)
+    C = CHUNK * (K // CHUNK + 1)
+    # Numbers up to 2^24 are exact in single precision, which takes half the memory.
+    words: Array = np.zeros((V, C), dtype=np.float32 if counts.sum() <= 2**24 else np.float64)
+    words[:, :K] = counts
+    weights = np.zeros((T, C))
+    weights[:, : K + 1] = top
+    inverse = 1.0 / (V * beta + words.sum(axis=0, dtype=np.float64))
+    return Frozen(words, inverse, weights, K + 1, a, sigma)
 
 
 def fold_in(model: Frozen, corpus: Corpus, beta: float, sweeps: int, skip: int, seed: int) -> Array:
@@ -44,9 +55,9 @@ def fold_in(model: Frozen, corpus: Corpus, beta: float, sweeps: int, skip: int, 
     seed : int
     """
     C, n_max, words = model.top.shape[1], int(corpus.lengths.max(initial=1)), corpus.words(beta)
-    theta = np.empty((corpus.n_documents, C))
-    n, t = np.zeros((2, C), dtype=np.int64)
-    plate = Plate(np.zeros(n_max, dtype=np.int64), n, t, np.empty(C))
+    theta = np.empty((corpus.n_documents, model.n_topics))
+    (n, t), (old, top) = np.zeros((2, C), dtype=np.int64), np.zeros((2, C))
+    plate = Plate(np.zeros(n_max, dtype=np.int64), n, t, old, top, np.empty(C // CHUNK))
     ratios = _ratios(model.sigma, n_max, MOST_TABLES)
     for d, shares in enumerate(theta):
         rng = _rng(corpus, d, seed)
@@ -92,7 +103,7 @@ def fold_flat(
         else:
             fold_mixed(words, time, sweeps, skip, d, q, there, n, weight, dish, shares, rng)
     new = theta[:, K:].sum(axis=1)
-    model = Frozen(counts[:, : K + 1], inverse[: K + 1], np.empty((0, K + 1)), 0.0, 0.0)
+    model = Frozen(counts[:, : K + 1], inverse[: K + 1], np.empty((0, K + 1)), K + 1, 0.0, 0.0)
     return model, np.column_stack([theta[:, :K], new])
 
 
