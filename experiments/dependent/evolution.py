@@ -3,8 +3,8 @@
 The share of a topic is that among all words of a year; the paper's is among those of its region.
 Topics are drawn at random from those that have at least a hundredth of the words of some year.
 
-What a year tells of topics is the mean divergence of its shares from those of all years, in nats. It
-is as much as times could gain in the log perplexity of documents of which nothing else is known.
+What a year tells of topics is the mean divergence of its shares from those of all years, in nats.
+It is as much as times could gain in the log perplexity of documents of which nothing is known.
 """
 
 from typing import Any
