@@ -48,7 +48,8 @@ class WordSampler(ABC):
         """
         measure = chain.measure
         if not isinstance(measure, Thinned):
-            self._marginal().move(corpus, chain, atoms, rng)
+            sampler = self._marginal() if self._hybrid(chain) else self
+            sampler.move(corpus, chain, atoms, rng)
             return
         there = measure.q > 0.0
         chain.measure = Mixed(measure.laws, measure.sigma, measure.mass, there, measure.u)
