@@ -108,11 +108,16 @@ def _leave(words: Words, tables: Tables, d: int, slots: int) -> int:
 
 
 @lean
-def _free_table(tables: Tables, slots: int) -> int:
-    """Return the first number that no table has."""
+def _open_table(menu: Menu, tables: Tables, t: int, k: int, slots: int) -> int:
+    """Open a table of dish k at time t, and return its number: the first that no table has."""
     table = 0
     while table < slots and tables.n[table] > 0:
         table += 1
+    tables.n[table] = 0
+    tables.order[table] = k
+    tables.tables[k] += 1
+    menu.tables[k] += 1
+    menu.open[t] += 1
     return table
 
 
@@ -184,13 +189,8 @@ def seat_pass(
                 if menu.discount < 0.0:
                     why, born = BORN, k
             if table < 0:
-                table = _free_table(tables, slots)
+                table = _open_table(menu, tables, t, k, slots)
                 slots = max(slots, table + 1)
-                tables.n[table] = 0
-                tables.order[table] = k
-                tables.tables[k] += 1
-                menu.tables[k] += 1
-                menu.open[t] += 1
             tables.dish[w], tables.table[w] = k, table
             tables.n[table] += 1
             tables.words[k] += 1
