@@ -97,11 +97,12 @@ def _height_of_u(measure, t, x):
         target = mixed_kernels.Weight(n, 0.0, slope, rest, measure.a, decay, measure.sigma)
         return mixed_kernels._height(target, x)
     factors = Factors.of(measure.q, measure.u)
-    rest = (measure.a * measure.q[:, t]) @ np.exp(factors.without(t))
+    others = [factors.without(measure.q, r, t) for r in range(measure.n_regions)]
+    rest = (measure.a * measure.q[:, t]) @ np.array(others)
     load = 1.0 + measure.u @ ON - measure.u[t] * ON[t]
     decay = atoms().sizes - measure.sigma
     weights = factors.weights(measure.sigma)
-    target = thinned_kernels.LogU(n, load, ON[t].copy(), decay, rest * weights, factors.w)
+    target = thinned_kernels.LogU(n, load, ON[t].copy(), decay, rest * weights, factors.grid.w)
     return thinned_kernels._log_u_height(target, x)
 
 

@@ -13,7 +13,7 @@ When all topics have been switched, every table orders one of those that are on.
 this time has keep their tables, since a topic without tables would be gone.
 """
 
-from math import exp, inf, log
+from math import exp, inf, log, log1p
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +25,8 @@ __all__ = ["Blocks", "Topics", "switch_pass"]
 
 STRETCH = 16  # words of a block whose probabilities are multiplied before the log is taken
 LEAST = 1e-200  # of weights of a block, of which the largest is one
+LARGE = 230.0  # of the log of a product that can take one more factor, of 1 / LEAST at most
+TILE = 8  # blocks that are weighed together
 CANCELLED = 1e-6  # what is left of a sum where it is added up anew, since it is mostly rounding
 
 
@@ -51,11 +53,12 @@ class Topics(NamedTuple):
 def switch_pass(blocks: Blocks, topics: Topics, rng: Any) -> None:
     """Draw where topics are on and the topics of blocks, one time after another."""
     T, K = topics.on.shape
-    sizes, jump, product = np.zeros(K, dtype=np.int64), np.empty(K), np.empty(K)
+    sizes, jump, tile = np.zeros(K, dtype=np.int64), np.empty(K), np.empty((TILE, K))
+    for t in range(T):
+        for k in range(K):
+            sizes[k] += topics.counts[t, k]
     for k in range(K):
         jump[k] = exp(topics.log_jump[k])
-        for t in range(T):
-            sizes[k] += topics.counts[t, k]
     safe, free = np.empty(K, dtype=np.int64), np.empty(blocks.dish.size, dtype=np.int64)
     for t in range(T):
         n_safe, n_free = 0, 0
@@ -68,8 +71,9 @@ def switch_pass(blocks: Blocks, topics: Topics, rng: Any) -> None:
                 free[n_free] = b
                 n_free += 1
         weight = np.empty((n_safe, n_free))
-        for i in range(n_free):
-            _weigh(blocks, topics, jump, free[i], safe[:n_safe], product, weight[:, i])
+        for i in range(0, n_free, TILE):
+            some = free[i : min(i + TILE, n_free)]
+            _weigh(blocks, topics, jump, some, safe[:n_safe], tile, weight[:, i:])
         _switch(topics, t, safe[:n_safe], weight, rng)
         for i in range(n_free):
             topics.counts[t, blocks.dish[free[i]]] -= 1
@@ -82,27 +86,43 @@ def switch_pass(blocks: Blocks, topics: Topics, rng: Any) -> None:
 
 @kernel
 def _weigh(
-    blocks: Blocks, topics: Topics, jump: Array, b: int, safe: Array, product: Array, out: Array
+    blocks: Blocks, topics: Topics, jump: Array, some: Array, safe: Array, tile: Array, out: Array
 ) -> None:
-    """Write the weight of each safe topic for block b, over the largest."""
+    """Write the weight of each safe topic for some blocks, over the largest of the block."""
+    for b in range(some.size):
+        _weigh_one(blocks, topics, jump, some[b], safe, tile[b])
+    for i in range(safe.size):
+        for b in range(some.size):
+            out[i, b] = tile[b, safe[i]]
+
+
+@kernel
+def _weigh_one(
+    blocks: Blocks, topics: Topics, jump: Array, b: int, safe: Array, out: Array
+) -> None:
+    """Write the weight of each topic for block b, over the largest of safe ones."""
     begin, end, peak = blocks.begin[b], blocks.begin[b + 1], 0.0
     if end - begin <= STRETCH:
-        product[:] = jump
+        out[:] = jump
         for w in range(begin, end):
-            for k in range(product.size):
-                product[k] *= topics.phi[blocks.word[w], k]
+            phi = topics.phi[blocks.word[w]]
+            for k in range(out.size):
+                out[k] *= phi[k]
         for k in safe:
-            peak = max(peak, product[k])
+            if out[k] > peak:
+                peak = out[k]
     if peak <= LEAST:  # too many words for a product, or too unlikely ones
         peak, stretch = -inf, STRETCH
         while peak == -inf and stretch > 0:
-            peak = _log_weights(blocks, topics, b, safe, stretch, product)
+            peak = _log_weights(blocks, topics, b, safe, stretch, out)
             stretch //= STRETCH
         for k in safe:
-            product[k] = exp(product[k] - peak)
+            out[k] = exp(out[k] - peak)
         peak = 1.0
-    for i in range(safe.size):
-        out[i] = max(product[safe[i]] / peak, LEAST)
+    scale = 1.0 / peak
+    for k in range(out.size):
+        scaled = out[k] * scale
+        out[k] = scaled if scaled > LEAST else LEAST
 
 
 @kernel
@@ -113,8 +133,9 @@ def _log_weights(
     begin, end, product, peak = blocks.begin[b], blocks.begin[b + 1], np.ones(out.size), -inf
     out[:] = topics.log_jump
     for w in range(begin, end):
+        phi = topics.phi[blocks.word[w]]
         for k in range(out.size):
-            product[k] *= topics.phi[blocks.word[w], k]
+            product[k] *= phi[k]
         if (w - begin) % stretch == stretch - 1 or w == end - 1:
             for k in range(out.size):
                 out[k] += log(product[k])
@@ -127,28 +148,70 @@ def _log_weights(
 @kernel
 def _switch(topics: Topics, t: int, safe: Array, weight: Array, rng: Any) -> None:
     """Draw which topics are on at time t, the topics of blocks summed out."""
-    n_safe, n_free = weight.shape
-    on, total, rest = topics.on[t], np.zeros(n_free), np.empty(n_free)
-    for i in range(n_safe):
+    on, n_free = topics.on[t], weight.shape[1]
+    total, share = np.zeros(n_free), np.empty(n_free)  # of weights that are on, and one over it
+    for i in range(safe.size):
         if on[safe[i]]:
+            total += weight[i]
+    _invert(total, share)
+    for i in range(safe.size):
+        k, uniform = safe[i], rng.random()
+        enough = log(uniform) - log1p(-uniform) - topics.log_odds[t, k]
+        if on[k] and not _stays(on, safe, weight, share, i, enough):
+            on[k] = False
             for b in range(n_free):
-                total[b] += weight[i, b]
-    for i in range(n_safe):
-        k, needed = safe[i], False
-        if on[k]:
-            for b in range(n_free):
-                rest[b] = total[b] - weight[i, b]
-                if rest[b] < CANCELLED * total[b]:
-                    rest[b] = _others(on, safe, weight, b, i)
-                    needed = needed or rest[b] == 0.0
-        else:
-            rest[:] = total
-        if needed:
-            continue
-        odds = topics.log_odds[t, k] + _log_gain(weight[i], rest)
-        on[k] = rng.random() < 1.0 / (1.0 + exp(min(-odds, 700.0)))
-        for b in range(n_free):
-            total[b] = rest[b] + weight[i, b] if on[k] else rest[b]
+                rest = total[b] - weight[i, b]
+                cancelled = rest < CANCELLED * total[b]
+                total[b] = _others(on, safe, weight, b, i) if cancelled else rest
+            _invert(total, share)
+        elif not on[k] and _comes(weight[i], share, enough):
+            on[k] = True
+            total += weight[i]
+            _invert(total, share)
+
+
+@kernel
+def _invert(x: Array, out: Array) -> None:
+    for b in range(x.size):
+        out[b] = 1.0 / x[b]
+
+
+@kernel
+def _comes(weight: Array, share: Array, enough: float) -> bool:
+    """Whether blocks gain enough by a topic: the log of the product of 1 + weight / total."""
+    total, product, limit = 0.0, 1.0, exp(min(enough, LARGE))
+    if enough < 0.0:
+        return True
+    for b in range(weight.size):
+        product *= 1.0 + weight[b] * share[b]
+        if product > limit:
+            total += log(product)
+            if total > enough:
+                return True
+            product, limit = 1.0, exp(min(enough - total, LARGE))
+    return total + log(product) > enough
+
+
+@kernel
+def _stays(on: Array, safe: Array, weight: Array, share: Array, i: int, enough: float) -> bool:
+    """Whether blocks gain enough by a topic that is on: 1 + weight / rest is total / rest."""
+    total, product, limit = 0.0, 1.0, exp(-min(enough, LARGE))
+    if enough < 0.0:
+        return True
+    for b in range(weight.shape[1]):
+        left = 1.0 - weight[i, b] * share[b]
+        if left < CANCELLED:
+            rest = _others(on, safe, weight, b, i)
+            if rest == 0.0:
+                return True
+            left = rest / (rest + weight[i, b])
+        product *= left
+        if product < limit:
+            total -= log(product)
+            if total > enough:
+                return True
+            product, limit = 1.0, exp(-min(enough - total, LARGE))
+    return total - log(product) > enough
 
 
 @kernel
@@ -162,29 +225,21 @@ def _others(on: Array, safe: Array, weight: Array, b: int, without: int) -> floa
 
 
 @kernel
-def _log_gain(weight: Array, rest: Array) -> float:
-    """Log of the product over blocks of 1 + weight / rest."""
-    total, product = 0.0, 1.0
-    for b in range(weight.size):
-        product *= 1.0 + weight[b] / rest[b]
-        if product > 1e100:
-            total += log(product)
-            product = 1.0
-    return total + log(product)
-
-
-@kernel
 def _order(blocks: Blocks, on: Array, safe: Array, free: Array, weight: Array, rng: Any) -> None:
     """Draw the topics of free blocks among those that are on."""
+    left, passed = np.zeros(free.size), np.zeros(free.size, dtype=np.int64)
+    chosen = np.empty(safe.size, dtype=np.int64)
+    n_on = 0
+    for i in range(safe.size):
+        if on[safe[i]]:
+            chosen[n_on] = i
+            n_on += 1
+            left += weight[i]
     for b in range(free.size):
-        total = 0.0
-        for i in range(safe.size):
-            if on[safe[i]]:
-                total += weight[i, b]
-        target = rng.random() * total
-        for i in range(safe.size):
-            if on[safe[i]]:
-                blocks.dish[free[b]] = safe[i]  # the last one, if rounding runs over
-                target -= weight[i, b]
-                if target < 0.0:
-                    break
+        left[b] *= rng.random()
+    for i in chosen[:n_on]:
+        for b in range(free.size):
+            left[b] -= weight[i, b]
+            passed[b] += left[b] >= 0.0
+    for b in range(free.size):  # the last one, if rounding runs over
+        blocks.dish[free[b]] = safe[chosen[min(passed[b], n_on - 1)]]

@@ -1,9 +1,9 @@
-r"""Moves of the weights of thinned measures, and the integral behind them.
+r"""Moves of the weights of thinned measures, and the integrals behind them.
 
 An atom of jump w is absent at time t, or not chosen, with the factor
 :math:`f_{rt}(w) = 1 - q_{rt} + q_{rt} e^{-u_t w}`. All that u and q depend on are integrals over w
-of products of these, taken on one grid of nodes; the logs of the factors are kept, so that changing
-one u or q costs one pass over the nodes.
+of products of these, taken on one grid of nodes. What is kept are the exponentials, which regions
+share, and the products over times: to take out a factor, or to put in another, is a division.
 """
 
 from math import exp, expm1, inf, log, log1p
@@ -15,11 +15,20 @@ from evermix._xp import Array
 from evermix.kernels.base import kernel
 from evermix.kernels.slices import implement_height, slice_step
 
-__all__ = ["log_factor", "log_factors", "move_q", "move_u"]
+__all__ = ["Grid", "log_factor", "log_factors", "move_q", "move_u", "multiply", "new_atoms"]
 
 WIDTH = 1.5
 LOWEST, HIGHEST = -650.0, 650.0  # of logs
 ODDS = 600.0  # of log odds
+LEAST = 1e-300  # of a factor, so that it can be taken out of a product
+
+
+class Grid(NamedTuple):
+    """Nodes, and the factors there; ``still`` and ``product`` are   # INOUT."""
+
+    w: Array  # (J,)
+    still: Array  # (T, J) exp(-u w)
+    product: Array  # (R, J) of the factors of all times
 
 
 @kernel
@@ -34,11 +43,46 @@ def log_factor(q: float, x: float) -> float:
 
 @kernel
 def log_factors(q: Array, u: Array, w: Array, out: Array) -> None:
-    """Write log factors of regions, times and nodes into ``out`` (R, T, J)."""
-    for r in range(q.shape[0]):
-        for t in range(u.size):
+    """Write the logs of the products over times (T,) of factors at jumps (J,) into ``out`` (J,)."""
+    out[:] = 0.0
+    for t in range(u.size):
+        for j in range(w.size):
+            out[j] += log_factor(q[t], u[t] * w[j])
+
+
+@kernel
+def _factor(q: float, still: float) -> float:
+    return max(1.0 - q + q * still, LEAST)
+
+
+@kernel
+def multiply(q: Array, u: Array, grid: Grid, lost: Array) -> None:
+    """Write the exponentials and products of a grid, and what products lack to one, (R, J)."""
+    w, still, product = grid
+    product[:] = 1.0
+    lost[:] = 0.0
+    chosen = np.empty(w.size)
+    for t in range(u.size):
+        for j in range(w.size):
+            still[t, j] = exp(-u[t] * w[j])
+            chosen[j] = -expm1(-u[t] * w[j])
+        for r in range(q.shape[0]):
             for j in range(w.size):
-                out[r, t, j] = log_factor(q[r, t], u[t] * w[j])
+                product[r, j] *= _factor(q[r, t], still[t, j])
+                lost[r, j] += (1.0 - lost[r, j]) * q[r, t] * chosen[j]
+
+
+@kernel
+def new_atoms(q: Array, grid: Grid, weight: Array, out: Array) -> None:
+    """Write the weights of new atoms of each region at each time with a = 1 into ``out`` (T, R)."""
+    w, still, product = grid
+    for t in range(still.shape[0]):
+        for r in range(q.shape[0]):
+            total = 0.0
+            for j in range(w.size):
+                others = product[r, j] / _factor(q[r, t], still[t, j])
+                total += weight[j] * w[j] * still[t, j] * others
+            out[t, r] = q[r, t] * total
 
 
 class LogU(NamedTuple):
@@ -97,25 +141,23 @@ def move_u(
     u: Array,  # INOUT (T,)
     on: Array,  # IN    (T, K) bool
     decay: Array,  # IN    (K,)
-    w: Array,  # IN    (J,) nodes
-    weight: Array,  # IN    (J,) their weights
-    logs: Array,  # INOUT (R, T, J) log factors
-    total: Array,  # INOUT (R, J) their sums
+    grid: Grid,  # INOUT
+    weight: Array,  # IN    (J,) of the nodes
     rng: Any,
 ) -> None:
     """Move u of every time, one after another, jumps integrated out."""
+    w, still, product = grid
     R, J, K = a.size, w.size, decay.size
-    load, rest = np.ones(K), np.empty(J)
-    for k in range(K):
-        for t in range(u.size):
+    load, rest, before = np.ones(K), np.empty(J), np.empty(J)
+    for t in range(u.size):
+        for k in range(K):
             if on[t, k]:
                 load[k] += u[t]
     for t in range(u.size):
         rest[:] = 0.0
         for r in range(R):
-            scale = a[r] * q[r, t]
             for j in range(J):
-                rest[j] += scale * exp(total[r, j] - logs[r, t, j])
+                rest[j] += a[r] * q[r, t] * product[r, j] / _factor(q[r, t], still[t, j])
         for j in range(J):
             rest[j] *= weight[j]
         for k in range(K):
@@ -126,11 +168,12 @@ def move_u(
         for k in range(K):
             if on[t, k]:
                 load[k] += u[t]
+        before[:] = still[t]
+        for j in range(J):
+            still[t, j] = exp(-u[t] * w[j])
         for r in range(R):
             for j in range(J):
-                new = log_factor(q[r, t], u[t] * w[j])
-                total[r, j] += new - logs[r, t, j]
-                logs[r, t, j] = new
+                product[r, j] *= _factor(q[r, t], still[t, j]) / _factor(q[r, t], before[j])
 
 
 @kernel
@@ -140,24 +183,25 @@ def move_q(
     a: Array,  # IN    (R,)
     q: Array,  # INOUT (R, T)
     u: Array,  # IN    (T,)
-    w: Array,  # IN    (J,) nodes
-    weight: Array,  # IN    (J,) their weights
-    logs: Array,  # INOUT (R, T, J) log factors
-    total: Array,  # INOUT (R, J) their sums
+    grid: Grid,  # INOUT
+    weight: Array,  # IN    (J,) of the nodes
     rng: Any,
 ) -> None:
     """Move q of every region and time, one after another."""
-    for r in range(a.size):
-        for t in range(u.size):
+    w, still, product = grid
+    chosen = np.empty(w.size)  # weight of a node times the probability that its atom is chosen
+    for t in range(u.size):
+        for j in range(w.size):
+            chosen[j] = -weight[j] * expm1(-u[t] * w[j])
+        for r in range(a.size):
             cost = 0.0
             for j in range(w.size):
-                cost -= weight[j] * exp(total[r, j] - logs[r, t, j]) * expm1(-u[t] * w[j])
+                product[r, j] /= _factor(q[r, t], still[t, j])
+                cost += chosen[j] * product[r, j]
             target = LogOdds(on[r, t], off[r, t], a[r] * cost)
             y = slice_step(target, log(q[r, t]) - log1p(-q[r, t]), WIDTH, rng)
             small = exp(-abs(y))
             odds = (1.0 if y > 0.0 else small) / (1.0 + small)
             q[r, t] = min(max(odds, 1e-250), 1.0 - 1e-15)
             for j in range(w.size):
-                new = log_factor(q[r, t], u[t] * w[j])
-                total[r, j] += new - logs[r, t, j]
-                logs[r, t, j] = new
+                product[r, j] *= _factor(q[r, t], still[t, j])

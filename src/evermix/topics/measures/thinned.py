@@ -56,7 +56,7 @@ class Thinned(Measure):
         """Move u and q, jumps integrated out."""
         factors = Factors.of(self.q, self.u)
         n, decay = atoms.n.astype(np.float64), atoms.sizes - self.sigma
-        grid = factors.w, factors.weights(self.sigma), factors.logs, factors.total
+        grid = factors.grid, factors.weights(self.sigma)
         for _ in range(U_STEPS):
             thinned.move_u(n, self.a, self.q, self.u, atoms.on, decay, *grid, rng)
         law = self.laws.q
@@ -93,9 +93,7 @@ class Thinned(Measure):
 
     def log_odds(self, atoms: Occupancy) -> Array:
         """Log odds (T, K) that atoms are on at times without observations, given their jumps."""
-        q = self.q[atoms.region].T
-        with np.errstate(divide="ignore"):
-            return np.log(q) - np.log1p(-q) - self.u[:, None] * np.exp(atoms.log_jump)
+        return self._log_odds[atoms.region].T - np.outer(self.u, np.exp(atoms.log_jump))
 
     def _must_be_on(self, atoms: Occupancy) -> Array:
         """Whether an atom has observations at each time, (T, K)."""
@@ -112,7 +110,8 @@ class Thinned(Measure):
 
     def _mass_left(self) -> Array:
         factors = self._factors
-        return self.a * (np.exp(factors.total) @ (factors.weights(self.sigma) * factors.w))
+        w, _, product = factors.grid
+        return self.a * (product @ (factors.weights(self.sigma) * w))
 
     def _log_decay(self, atoms: Occupancy) -> Array:
         return np.log1p(self.u @ atoms.on)
@@ -122,9 +121,16 @@ class Thinned(Measure):
         """The factors for q and u as they are."""
         return Factors.of(self.q, self.u)
 
+    @cached_property
+    def _log_odds(self) -> Array:
+        """Log odds (R, T) that atoms are on."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.q) - np.log1p(-self.q)
+
     def forget(self) -> None:
-        """Forget the factors of other q and u."""
-        self.__dict__.pop("_factors", None)
+        """Forget what follows from other q and u."""
+        for derived in ("_factors", "_log_odds"):
+            self.__dict__.pop(derived, None)
 
     def assign(self, arrays: dict[str, Array]) -> None:
         """Set all that is learnt to what :meth:`arrays` returned."""
@@ -141,7 +147,7 @@ class Thinned(Measure):
     def _log_new(self) -> Array:
         """Log weight of a new atom of each region at each time, (T, R)."""
         with np.errstate(divide="ignore"):
-            return np.log(self._factors.new(self.q, self.u, self.sigma)) + np.log(self.a)
+            return np.log(self._factors.new(self.q, self.sigma)) + np.log(self.a)
 
     def newborn(self, region: int, t: int, rng: np.random.Generator) -> Newborn:
         """Draw jump and times on of a newborn atom, which is on at time t."""
@@ -161,9 +167,9 @@ class Thinned(Measure):
         """
         factors, shape, rate = self._factors, 1.0 - self.sigma, 1.0 + self.u[t]
         others = np.arange(self.n_times) != t
-        log_left = np.append(0.0, factors.without(t)[region])
-        cdf = np.append(0.0, special.gammainc(shape, rate * factors.w))
-        mass = np.cumsum(np.diff(cdf) * np.exp(log_left[:-1]))
+        left = np.append(1.0, factors.without(self.q, region, t))
+        cdf = np.append(0.0, special.gammainc(shape, rate * factors.grid.w))
+        mass = np.cumsum(np.diff(cdf) * left[:-1])
         while True:
             cell = int(np.searchsorted(mass, rng.random() * mass[-1], side="right"))
             cell = min(cell, len(mass) - 1)
@@ -176,7 +182,7 @@ class Thinned(Measure):
             else:  # the leading term, whose log does not underflow
                 log_w = (math.log(p) + math.lgamma(shape + 1.0)) / shape - math.log(rate)
             log_p = float(log_tilt(self.q[region][others], self.u[others], np.array([w]))[0])
-            if log_p - log_left[cell] > -rng.standard_exponential():
+            if log_p - math.log(left[cell]) > -rng.standard_exponential():
                 return log_w
 
     def fresh(self, log_level: Array, rng: np.random.Generator) -> Occupancy:
@@ -243,11 +249,12 @@ class Thinned(Measure):
 
 def _log_switches(q: Array, on: Array) -> Array:
     """Log probability (R, K) that atoms of each region are on at these times (T, K)."""
-    return finite_log(q) @ on + finite_log(1.0 - q) @ ~on
+    there = on.astype(np.float64)  # products with booleans are slow
+    return finite_log(q) @ there + finite_log(1.0 - q) @ (1.0 - there)
 
 
 def log_tilt(q: Array, u: Array, w: Array) -> Array:
     """Log of the product of the factors of times (T,) at jumps (J,), (J,)."""
-    logs = np.empty((1, len(u), len(w)))
-    thinned.log_factors(q[None, :], u, w, logs)
-    return logs[0].sum(axis=0)
+    logs = np.empty(len(w))
+    thinned.log_factors(q, u, w, logs)
+    return logs
