@@ -128,6 +128,25 @@ def test_factors_are_finite_where_they_underflow():
         np.testing.assert_allclose(found, want, rtol=1e-9, atol=1e-15)
 
 
+def test_moves_leave_the_products_of_the_factors():
+    """Products take one factor out and another in; many times do not blur them."""
+    rng, T = np.random.default_rng(0), 200
+    measure = thinned(q=rng.beta(0.5, 0.5, size=(2, T)), laws=Laws(q=Beta(1.0, 1.0)))
+    measure.assign({**measure.arrays(), "u": rng.gamma(2.0, 50.0, size=T)})
+    n, on, decay = np.full(T, 90.0), rng.random((T, 5)) < 0.5, np.full(5, 3.0)
+    (w, still, product), _ = factors = Factors.of(measure.q, measure.u)
+    grid = factors.grid, factors.weights(measure.sigma)
+    for _ in range(10):
+        thinned_kernels.move_u(n, measure.a, measure.q, measure.u, on, decay, *grid, rng)
+        counts = np.full((2, T), 3.0)
+        thinned_kernels.move_q(counts, counts, measure.a, measure.q, measure.u, *grid, rng)
+    np.testing.assert_allclose(still, np.exp(-np.outer(measure.u, w)), rtol=1e-12)
+    want = np.log1p(measure.q[:, :, None] * np.expm1(-measure.u[:, None] * w)).sum(axis=1)
+    seen = want > -600.0
+    np.testing.assert_allclose(np.log(product[seen]), want[seen], rtol=1e-9, atol=1e-12)
+    assert np.all(product[~seen] < 1e-250)
+
+
 # ---- choices ---------------------------------------------------------------------------------
 
 
