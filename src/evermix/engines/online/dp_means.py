@@ -84,9 +84,9 @@ class DPMeans(Engine):
     small that a cluster's own rows open others; only one in 1000 of them is farther than the second
     from the true centre. Where the second is larger, :math:`\rho` and :math:`\alpha` do not matter.
 
-    The centre of a new cluster is a single row, and twice as far from the others as the true one.
-    With hundreds of columns and a mean variance of a few v or less that is above the penalty, and
-    nearly every row opens a cluster: give a penalty above :math:`2 v D`.
+    The centre of a new cluster is a single row, and squared distances from it are twice those from
+    the true one. With hundreds of columns and a mean variance of a few v or less they are above the
+    penalty, and many rows open clusters: give a penalty that is well above :math:`2 v D`.
 
     A row of weight w adds w times its squared distance. A row that weighs less than 1 opens a
     cluster where w times its squared distance is above the penalty.
