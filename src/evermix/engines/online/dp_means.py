@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from scipy.special import chdtri
 
 from evermix._xp import Array
 from evermix.engines.base import Batch, Engine, Info, RowResults
@@ -44,6 +45,7 @@ from evermix.tally import Tally
 __all__ = ["DPMeans"]
 
 CERTAIN = 1e30  # a mass at which the mean of a cluster is known for certain
+RARE = 1e-3  # share of a cluster's own rows that may lie beyond a derived penalty
 
 
 @dataclass(frozen=True)
@@ -58,10 +60,9 @@ class DPMeans(Engine):
     Parameters
     ----------
     penalty : float or None
-        Squared distance above which a row opens a cluster, and what a cluster costs. None: the
-        distance at which a row is as likely in a new cluster as at its nearest centre, as the
-        variance v, the mean variance :math:`\rho` and the concentration :math:`\alpha` have it:
-        :math:`2 v \log((1 + \rho / v)^{D/2} / \alpha)`.
+        Squared distance above which a row opens a cluster, and what a cluster costs. None: it
+        follows from the variance v, the mean variance :math:`\rho` and the concentration
+        :math:`\alpha`; see the notes.
     laps : int or None
         Passes that ``fit`` makes over the data: 1 is the online algorithm. It stops earlier if no
         row changes its cluster; None for as many passes as that takes.
@@ -71,6 +72,21 @@ class DPMeans(Engine):
     Works with :class:`FixedGaussian` and a :class:`DP`. Distances are Euclidean. If the variances
     of columns differ, the columns are first stretched to the largest variance, so that the nearest
     centre is also the most probable one.
+
+    The penalty, where none is given, is
+
+    .. math::
+
+        v \max\bigl(D \log(1 + \rho / v) - 2 \log \alpha, \; q_D\bigr),
+
+    with :math:`q_D` the 0.999 quantile of the chi-square distribution with D degrees of freedom.
+    The first is where a row is as likely in a new cluster as at its nearest centre. It may be so
+    small that a cluster's own rows open others; only one in 1000 of them is farther than the second
+    from the true centre. Where the second is larger, :math:`\rho` and :math:`\alpha` do not matter.
+
+    The centre of a new cluster is a single row, and squared distances from it are twice those from
+    the true one. With hundreds of columns and a mean variance of a few v or less they are above the
+    penalty, and many rows open clusters: give a penalty that is well above :math:`2 v D`.
 
     A row of weight w adds w times its squared distance. A row that weighs less than 1 opens a
     cluster where w times its squared distance is above the penalty.
@@ -120,8 +136,6 @@ class DPMeans(Engine):
                 f"rows that are met again cannot be forgotten, got laps={self.laps}. Use laps=1, "
                 "or forgetting=None."
             )
-        if model.family.resolved:
-            self._rule(model)
 
     def initial(self, model: Model, rng: np.random.Generator) -> State:
         """Return the state before any data."""
@@ -246,7 +260,7 @@ class DPMeans(Engine):
     # ---- inside ----------------------------------------------------------------------------
 
     def _rule(self, model: Model) -> kernels.Rule:
-        """Return when a row opens a cluster; raise ValueError if it always would."""
+        """Return when a row opens a cluster."""
         family, prior = model.family, model.prior
         assert isinstance(family, FixedGaussian) and isinstance(prior, DP)  # `check` says so
         D = family.n_stats
@@ -255,13 +269,8 @@ class DPMeans(Engine):
         penalty = self.penalty
         if penalty is None:
             shares = family.eta0[D:]  # variance over mean variance
-            penalty = largest * float(np.log1p(1 / shares).sum() - 2 * np.log(prior.alpha))
-            if not penalty > 0:
-                raise ValueError(
-                    f"the penalty that follows from {family!r} and {prior!r} is {penalty:g}, and "
-                    "would open a cluster for every row. Give one, em.DPMeans(penalty=...), or "
-                    "lower alpha, or raise mean_variance."
-                )
+            as_likely = float(np.log1p(1 / shares).sum() - 2 * np.log(prior.alpha))
+            penalty = largest * max(as_likely, float(chdtri(D, RARE)))
         cap = NO_CAP if model.max_clusters is None else model.max_clusters
         return kernels.Rule(largest / variance, float(penalty), 2 * largest, cap)
 
