@@ -8,8 +8,15 @@ from typing import TYPE_CHECKING
 import typer
 
 from evermix.cli import options
-from evermix.cli.console import lap_progress, note, plain_errors
-from evermix.cli.runs import default_checkpoint, farewell, given_options, open_run
+from evermix.cli.console import lap_progress, note
+from evermix.cli.runs import (
+    default_checkpoint,
+    farewell,
+    given_options,
+    open_run,
+    stoppable,
+    summary,
+)
 from evermix.cli.settings import EngineName, FamilyName, FitSettings, usual_prior
 from evermix.cli.stopping import Stop, Stopped
 
@@ -86,28 +93,23 @@ def fit(
     prior = usual_prior(engine) if prior is None else prior
     settings = FitSettings.of(locals())
     path = default_checkpoint(source) if checkpoint is None else checkpoint
-    fitting = None
-    with plain_errors(), Stop() as stop:
-        given = given_options(context)
-        try:
+    given, fitting = given_options(context), None
+    with stoppable(lambda: _farewell(fitting, dask)) as stop:
+        with stop.allowed():
+            from evermix.cli.clusters import cluster
+            from evermix.cli.fitting import Fitting
+        with cluster(dask) as place:
             with stop.allowed():
-                from evermix.cli.clusters import cluster
-                from evermix.cli.fitting import Fitting
-            with cluster(dask) as place:
-                with stop.allowed():
-                    fitting = open_run(
-                        lambda: Fitting.begin(settings, path, quiet, place),
-                        lambda: Fitting.resume(settings, given, path, quiet, place),
-                        settings,
-                        path,
-                        resume=resume,
-                        overwrite=overwrite,
-                    )
-                with fitting:
-                    _run(fitting, stop, every, quiet)
-        except Stopped as stopped:
-            note(_farewell(fitting, dask))
-            raise typer.Exit(stopped.status) from stopped
+                fitting = open_run(
+                    lambda: Fitting.begin(settings, path, quiet, place),
+                    lambda: Fitting.resume(settings, given, path, quiet, place),
+                    settings,
+                    path,
+                    resume=resume,
+                    overwrite=overwrite,
+                )
+            with fitting:
+                _run(fitting, stop, every, quiet)
 
 
 def _run(fitting: "Fitting", stop: Stop, every: int | None, quiet: bool) -> None:
@@ -133,7 +135,8 @@ def _run(fitting: "Fitting", stop: Stop, every: int | None, quiet: bool) -> None
     with stop.allowed():
         fitting.write_rows()
     if not quiet:
-        note(_summary(fitting, seconds))
+        facts = [*_facts(fitting), f"{seconds:.1f} s", f"checkpoint {fitting.checkpoint}"]
+        note(summary(facts, fitting.rows.complaints))
 
 
 def _described(info: "Info", lap: "Info | None") -> str:
@@ -147,14 +150,6 @@ def _described(info: "Info", lap: "Info | None") -> str:
     if not info.rows:
         return ""
     return f"log predictive {info.log_predictive / info.rows:.3f} per row"
-
-
-def _summary(fitting: "Fitting", seconds: float) -> str:
-    lines = [
-        "; ".join([*_facts(fitting), f"{seconds:.1f} s", f"checkpoint {fitting.checkpoint}"]),
-        *(f"skipped: {complaint}" for complaint in fitting.rows.complaints),
-    ]
-    return "\nevermix: ".join(lines)
 
 
 def _facts(fitting: "Fitting") -> Iterator[str]:

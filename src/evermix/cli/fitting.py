@@ -12,10 +12,10 @@ from typing import Any, Self
 from evermix.cli.building import make_engine, make_mixture, make_text_counter
 from evermix.cli.clusters import Cluster
 from evermix.cli.laps import LapLog, renewed
-from evermix.cli.output import naming, open_lines
+from evermix.cli.output import Trace, naming, open_lines
 from evermix.cli.pacing import Pace
 from evermix.cli.reading import open_rows
-from evermix.cli.resuming import load_run, open_again
+from evermix.cli.resuming import going_on, load_run, open_again
 from evermix.cli.rows import Rows, read_rows
 from evermix.cli.runs import check_new
 from evermix.cli.settings import FitSettings
@@ -26,7 +26,6 @@ from evermix.estimators import Mixture
 from evermix.estimators.persistence import save
 from evermix.io.sources import Source
 from evermix.io.text import TextCounter
-from evermix.io.trace import TraceWriter
 from evermix.state import State
 
 __all__ = ["Fitting"]
@@ -65,8 +64,7 @@ class Fitting:
         self._text = text
         self._X: Any = rows.features(mix.family, text)
         self._pace = Pace()
-        trace = settings.trace
-        self._trace = None if trace is None else TraceWriter(trace, at=positions.get("trace", 0))
+        self._trace = Trace(settings.trace, positions)
 
     @classmethod
     def begin(
@@ -114,8 +112,7 @@ class Fitting:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        if self._trace is not None:
-            self._trace.close()
+        self._trace.close()
 
     @property
     def engine(self) -> Engine:
@@ -145,30 +142,23 @@ class Fitting:
             lap = self.log.add(info)
             show(mix.state_.lap + self.log.rows / self.rows.n, info)
             if lap is not None:
-                self._write_event(lap)
+                self._trace.write(lap.to_event())
             if self._due(mix.state_, every):
                 self.save()
 
         if not self._resumed:
             self.mix.fit(self._X, observers=[watch])
             return
-        try:
+        with going_on(self.settings, self.checkpoint):
             self.mix.resume(self._X, observers=[watch])
-        except ValueError as error:
-            raise ValueError(
-                f"cannot go on from {self.checkpoint} with {', '.join(self.settings.sources)}: "
-                f"{error} On the command line: put the old files back, or begin anew with "
-                "--overwrite."
-            ) from error
 
     def save(self) -> None:
         """Write a checkpoint."""
-        positions = {} if self._trace is None else {"trace": self._trace.position()}
         fit = {
             "settings": self.settings.to_spec(),
             "kind": self.source.kind,
             "log": self.log.to_spec(),
-            "positions": positions,
+            "positions": self._trace.positions(),
         }
         text = None if self._text is None else self._text.to_spec()
         with self._pace.writing():
@@ -180,11 +170,6 @@ class Fitting:
         with naming(self.settings.out), open_lines(self.settings.out) as lines:
             for name, cluster, probability in zip(self.rows.ids(), *found, strict=True):
                 lines.write({"id": name, "cluster": cluster, "probability": probability})
-
-    def _write_event(self, lap: Info) -> None:
-        if self._trace is not None:
-            with naming(self._trace.path):
-                self._trace.write(lap.to_event())
 
     def _due(self, state: State, every: int | None) -> bool:
         if every is not None:

@@ -1,10 +1,11 @@
 """The options of the commands, declared once."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from evermix.cli.declaring import FILES, MODEL, ROWS, option, optional
 from evermix.cli.settings import EngineName, FamilyName, KindName, PriorName, StreamEngineName
 
 __all__ = [
@@ -71,20 +72,9 @@ __all__ = [
     "Warmup",
 ]
 
-
-def _option(text: str, *names: str, panel: str | None = None, **settings: Any) -> Any:
-    return typer.Option(*names, help=text, rich_help_panel=panel, **settings)
-
-
-def _open(text: str, *names: str, panel: str, **settings: Any) -> Any:
-    """Declare an option without a value of its own: None leaves the choice to the model."""
-    return _option(text, *names, panel=panel, show_default=False, **settings)
-
-
-_FILES, _MODEL, _ENGINE = "Output and checkpoints", "Model", "Engine"
+_ENGINE, _TEXT = "Engine", "Text"
 _FILTERS, _SAMPLERS = "Engines ep and adf", "Engines gibbs and slice"
 _VARIATIONAL = "Engines memoizedvb, fullvb and stochasticvb"
-_ROWS, _TEXT = "Rows", "Text"
 
 Source = Annotated[
     list[str],
@@ -98,75 +88,75 @@ Source = Annotated[
 ]
 
 Out = Annotated[
-    str, _option("Where the JSON lines go; - is standard output.", panel=_FILES, metavar="FILE")
+    str, option("Where the JSON lines go; - is standard output.", panel=FILES, metavar="FILE")
 ]
 Checkpoint = Annotated[
     Path | None,
-    _open(
+    optional(
         "Checkpoint (default: name of SOURCE, of several that of their folder, + .evermix, here).",
-        panel=_FILES,
+        panel=FILES,
         metavar="FILE",
     ),
 ]
 Resume = Annotated[
-    bool, _option("Go on from the checkpoint, with its options.", "--resume", panel=_FILES)
+    bool, option("Go on from the checkpoint, with its options.", "--resume", panel=FILES)
 ]
 Overwrite = Annotated[
-    bool, _option("Replace an old checkpoint and output.", "--overwrite", panel=_FILES)
+    bool, option("Replace an old checkpoint and output.", "--overwrite", panel=FILES)
 ]
-Every = Annotated[int, _option("Rows between two checkpoints.", panel=_FILES, min=1)]
+Every = Annotated[int, option("Rows between two checkpoints.", panel=FILES, min=1)]
 Trace = Annotated[
-    str | None, _open("JSON lines on what each batch brought.", panel=_FILES, metavar="FILE")
+    str | None, optional("JSON lines on what each batch brought.", panel=FILES, metavar="FILE")
 ]
 EveryLaps = Annotated[
     int | None,
-    _open(
+    optional(
         "Laps or sweeps between two checkpoints (default: every few seconds).",
-        panel=_FILES,
+        panel=FILES,
         min=1,
     ),
 ]
 LapTrace = Annotated[
-    str | None, _open("JSON lines on what each lap brought.", panel=_FILES, metavar="FILE")
+    str | None, optional("JSON lines on what each lap brought.", panel=FILES, metavar="FILE")
 ]
 
-Family = Annotated[FamilyName, _option("What a cluster looks like.", panel=_MODEL)]
-Alpha = Annotated[float | None, _open("Of multinomial (default 0.1).", panel=_MODEL)]
+Family = Annotated[FamilyName, option("What a cluster looks like.", panel=MODEL)]
+Alpha = Annotated[float | None, optional("Of multinomial (default 0.1).", panel=MODEL)]
 Prior = Annotated[
     PriorName | None,
-    _open(
+    optional(
         "How many clusters, and how big (default nggp; dp for the vb engines, rcrp and dpmeans, "
         "which take no nggp, and for sugs and onlinecrp).",
-        panel=_MODEL,
+        panel=MODEL,
     ),
 ]
-A = Annotated[float | None, _open("Of nggp: more, more clusters (default 1).", panel=_MODEL)]
+A = Annotated[float | None, optional("Of nggp: more, more clusters (default 1).", panel=MODEL)]
 Sigma = Annotated[
-    float | None, _open("Of nggp: more, more small clusters (default 0.5).", panel=_MODEL)
+    float | None, optional("Of nggp: more, more small clusters (default 0.5).", panel=MODEL)
 ]
-Tau = Annotated[float | None, _open("Of nggp (default 1).", panel=_MODEL)]
-Concentration = Annotated[float | None, _open("Of dp, pitman-yor (default 1).", panel=_MODEL)]
-Discount = Annotated[float | None, _open("Of pitman-yor (default 0.25).", panel=_MODEL)]
+Tau = Annotated[float | None, optional("Of nggp (default 1).", panel=MODEL)]
+Concentration = Annotated[float | None, optional("Of dp, pitman-yor (default 1).", panel=MODEL)]
+Discount = Annotated[float | None, optional("Of pitman-yor (default 0.25).", panel=MODEL)]
 Birth = Annotated[
     float | None,
-    _open(
+    optional(
         "Of adf: a row more probably new than this opens a cluster (default 0.05).", panel=_ENGINE
     ),
 ]
 Merge = Annotated[
     bool | None,
-    _open(
+    optional(
         "Fuse clusters that turn out to be one (default, but of sugs and onlinecrp).",
         "--merge/--no-merge",
         panel=_ENGINE,
     ),
 ]
-MaxClusters = Annotated[int | None, _open("A cap on the clusters.", panel=_MODEL, min=1)]
-Seed = Annotated[int, _option("Seed of everything random.", panel=_MODEL, min=0)]
+MaxClusters = Annotated[int | None, optional("A cap on the clusters.", panel=MODEL, min=1)]
+Seed = Annotated[int, option("Seed of everything random.", panel=MODEL, min=0)]
 
 Engine = Annotated[
     EngineName,
-    _option(
+    option(
         "How: ep revisits every row until nothing changes; gibbs and slice draw from the exact "
         "posterior; memoizedvb, fullvb and stochasticvb raise a lower bound on the evidence "
         "(ELBO); adf, rcrp, sugs and onlinecrp pass once; dpmeans is k-means that opens clusters.",
@@ -175,7 +165,7 @@ Engine = Annotated[
 ]
 StreamEngine = Annotated[
     StreamEngineName,
-    _option(
+    option(
         "How: adf shares a row among clusters; rcrp too, and believes in a number of clusters; "
         "sugs gives it to the best one, onlinecrp draws one; dpmeans is k-means that opens "
         "clusters.",
@@ -184,7 +174,7 @@ StreamEngine = Annotated[
 ]
 HalfLife = Annotated[
     str | None,
-    _open(
+    optional(
         "Forget: a row counts for half after so many rows (or units of numbers in --time-field), "
         "or after 45s, 30m, 12h, 7d or 2w by the dates in --time-field.",
         panel=_ENGINE,
@@ -193,7 +183,7 @@ HalfLife = Annotated[
 ]
 Dask = Annotated[
     str | None,
-    _open(
+    optional(
         "Learn on a Dask cluster (ep and the vb engines): tcp://host:8786 of its scheduler, or "
         "local for this machine's cores. Workers read .npy, .parquet and several files themselves, "
         "and must see them under the same paths; other rows are sent to them.",
@@ -203,7 +193,7 @@ Dask = Annotated[
 ]
 Laps = Annotated[
     int | None,
-    _open(
+    optional(
         "Of ep, the vb engines and dpmeans: at most (default 50; fullvb 100, stochasticvb 20, "
         "dpmeans 1).",
         panel=_ENGINE,
@@ -212,50 +202,52 @@ Laps = Annotated[
 ]
 Tol = Annotated[
     float | None,
-    _open(
+    optional(
         "Settled when no assignment moves more (ep, default 0.001), or when a lap raises the ELBO "
         "by no more nats (memoizedvb, fullvb, default 0.01).",
         panel=_ENGINE,
     ),
 ]
 Shuffle = Annotated[
-    bool | None, _open("Of ep: a new order in every lap.", "--shuffle", panel=_FILTERS)
+    bool | None, optional("Of ep: a new order in every lap.", "--shuffle", panel=_FILTERS)
 ]
 Validation = Annotated[
     float | None,
-    _open("Of ep: hold out this share, and stop when it gets no better.", panel=_FILTERS),
+    optional("Of ep: hold out this share, and stop when it gets no better.", panel=_FILTERS),
 ]
 EngineBirth = Annotated[
     float | None,
-    _open(
+    optional(
         "A row more probably new than this opens a cluster (default 0.1; adf 0.05).",
         panel=_FILTERS,
     ),
 ]
-Sweeps = Annotated[int | None, _open("In each chain (default 200).", panel=_SAMPLERS, min=1)]
-BurnIn = Annotated[int | None, _open("First sweeps to forget (default half).", panel=_SAMPLERS)]
-Chains = Annotated[int | None, _open("How many (default 1).", panel=_SAMPLERS, min=1)]
-Thin = Annotated[int | None, _open("Keep every N-th sweep.", panel=_SAMPLERS, min=1, metavar="N")]
+Sweeps = Annotated[int | None, optional("In each chain (default 200).", panel=_SAMPLERS, min=1)]
+BurnIn = Annotated[int | None, optional("First sweeps to forget (default half).", panel=_SAMPLERS)]
+Chains = Annotated[int | None, optional("How many (default 1).", panel=_SAMPLERS, min=1)]
+Thin = Annotated[
+    int | None, optional("Keep every N-th sweep.", panel=_SAMPLERS, min=1, metavar="N")
+]
 Augmented = Annotated[
-    bool | None, _open("Of gibbs: carry the auxiliary U along.", "--augmented", panel=_SAMPLERS)
+    bool | None, optional("Of gibbs: carry the auxiliary U along.", "--augmented", panel=_SAMPLERS)
 ]
 Hybrid = Annotated[
-    bool | None, _open("Of slice: move rows one after another.", "--hybrid", panel=_SAMPLERS)
+    bool | None, optional("Of slice: move rows one after another.", "--hybrid", panel=_SAMPLERS)
 ]
 Learn = Annotated[
     list[str] | None,
-    _open(
+    optional(
         "A hyperparameter to learn, such as sigma or sigma=beta:2,2; repeat for more.",
         panel=_SAMPLERS,
         metavar="NAME[=LAW]",
     ),
 ]
 Truncation = Annotated[
-    int | None, _open("Clusters to begin with (default 25).", panel=_VARIATIONAL, min=1)
+    int | None, optional("Clusters to begin with (default 25).", panel=_VARIATIONAL, min=1)
 ]
 Start = Annotated[
     str | None,
-    _open(
+    optional(
         "Where they begin: one cluster (default of memoizedvb), kmeans++ (of the others), random, "
         "or those of a model file.",
         panel=_VARIATIONAL,
@@ -264,17 +256,17 @@ Start = Annotated[
 ]
 Top = Annotated[
     int | None,
-    _open("Share a row among at most so many clusters.", panel=_VARIATIONAL, min=1),
+    optional("Share a row among at most so many clusters.", panel=_VARIATIONAL, min=1),
 ]
 BatchSize = Annotated[
     int | None,
-    _open(
+    optional(
         "Of memoizedvb, stochasticvb: rows (default 1000); of ep (4096).", panel=_VARIATIONAL, min=1
     ),
 ]
 Births = Annotated[
     bool | None,
-    _open(
+    optional(
         "Of memoizedvb: split clusters where that raises the ELBO (default).",
         "--births/--no-births",
         panel=_VARIATIONAL,
@@ -282,7 +274,7 @@ Births = Annotated[
 ]
 Merges = Annotated[
     bool | None,
-    _open(
+    optional(
         "Of memoizedvb: fuse clusters where that raises it (default).",
         "--merges/--no-merges",
         panel=_VARIATIONAL,
@@ -290,7 +282,7 @@ Merges = Annotated[
 ]
 Deletes = Annotated[
     bool | None,
-    _open(
+    optional(
         "Of memoizedvb: dissolve clusters where that raises it (default).",
         "--deletes/--no-deletes",
         panel=_VARIATIONAL,
@@ -298,7 +290,7 @@ Deletes = Annotated[
 ]
 Stride = Annotated[
     int | None,
-    _open(
+    optional(
         "Of memoizedvb, ep: visit N batches from the same state (default: as many as workers).",
         panel=_VARIATIONAL,
         min=1,
@@ -307,17 +299,17 @@ Stride = Annotated[
 ]
 Delay = Annotated[
     float | None,
-    _open(
+    optional(
         "Of stochasticvb: batch t has the rate (t + delay)^-kappa (default 1).",
         panel=_VARIATIONAL,
     ),
 ]
 Kappa = Annotated[
-    float | None, _open("Of stochasticvb, in [0.5, 1] (default 0.6).", panel=_VARIATIONAL)
+    float | None, optional("Of stochasticvb, in [0.5, 1] (default 0.6).", panel=_VARIATIONAL)
 ]
 Spill = Annotated[
     str | None,
-    _open(
+    optional(
         "Of memoizedvb: a folder for what is else kept of every batch in memory.",
         panel=_VARIATIONAL,
         metavar="FOLDER",
@@ -326,38 +318,40 @@ Spill = Annotated[
 
 Penalty = Annotated[
     float | None,
-    _open(
+    optional(
         "Of dpmeans: squared distance above which a row opens a cluster (default: from the model).",
         panel=_ENGINE,
     ),
 ]
 
-Batch = Annotated[int, _option("Rows in a batch.", panel=_ROWS, min=1)]
+Batch = Annotated[int, option("Rows in a batch.", panel=ROWS, min=1)]
 Limit = Annotated[
-    int | None, _open("Stop after the batch that holds row N.", panel=_ROWS, min=1, metavar="N")
+    int | None, optional("Stop after the batch that holds row N.", panel=ROWS, min=1, metavar="N")
 ]
-Kind = Annotated[KindName | None, _open("What rows are, if the file leaves it open.", panel=_ROWS)]
-TextField = Annotated[str, _option("Field or column with a row's text.", panel=_ROWS)]
-VectorField = Annotated[str, _option("Field or column with a row's vector.", panel=_ROWS)]
+Kind = Annotated[
+    KindName | None, optional("What rows are, if the file leaves it open.", panel=ROWS)
+]
+TextField = Annotated[str, option("Field or column with a row's text.", panel=ROWS)]
+VectorField = Annotated[str, option("Field or column with a row's vector.", panel=ROWS)]
 IdField = Annotated[
-    str, _option("Field or column with a row's id; else its number is taken.", panel=_ROWS)
+    str, option("Field or column with a row's id; else its number is taken.", panel=ROWS)
 ]
 TimeField = Annotated[
     str | None,
-    _open(
+    optional(
         "Field or column with a row's time, which is no feature: a number, or a date in ISO 8601.",
-        panel=_ROWS,
+        panel=ROWS,
     ),
 ]
 SkipBad = Annotated[
-    bool, _option("Count bad rows and go on, instead of stopping.", "--skip-bad", panel=_ROWS)
+    bool, option("Count bad rows and go on, instead of stopping.", "--skip-bad", panel=ROWS)
 ]
 
-Vocabulary = Annotated[int, _option("Count at most so many words.", panel=_TEXT, min=1)]
-Warmup = Annotated[int, _option("Texts to learn the vocabulary on.", panel=_TEXT, min=1)]
+Vocabulary = Annotated[int, option("Count at most so many words.", panel=_TEXT, min=1)]
+Warmup = Annotated[int, option("Texts to learn the vocabulary on.", panel=_TEXT, min=1)]
 Hash = Annotated[
     int | None,
-    _open("Hash words into so many columns instead.", "--hash", panel=_TEXT, min=1),
+    optional("Hash words into so many columns instead.", "--hash", panel=_TEXT, min=1),
 ]
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")]

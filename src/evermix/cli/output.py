@@ -5,10 +5,11 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
-from evermix.io.trace import LineFile
+from evermix.io.trace import LineFile, TraceWriter
 
-__all__ = ["Device", "StandardOutput", "naming", "open_lines"]
+__all__ = ["Device", "StandardOutput", "Trace", "naming", "open_lines"]
 
 
 class StandardOutput(LineFile):
@@ -47,6 +48,36 @@ def open_lines(path: str, at: int = 0) -> LineFile:
     if os.path.exists(path) and not os.path.isfile(path):
         return Device(path)
     return LineFile(path, at=at)
+
+
+class Trace:
+    """JSON lines on what each step brought, if the user has named a file for them.
+
+    Parameters
+    ----------
+    path : str or None
+        The file; None if there shall be none.
+    positions : dict
+        How long the files of the run were when its checkpoint was made, as :meth:`positions` said.
+    """
+
+    def __init__(self, path: str | None, positions: dict[str, int]) -> None:
+        self._file = None if path is None else TraceWriter(path, at=positions.get("trace", 0))
+
+    def write(self, event: dict[str, Any]) -> None:
+        """Add an event."""
+        if self._file is not None:
+            with naming(self._file.path):
+                self._file.write(event)
+
+    def positions(self) -> dict[str, int]:
+        """Force everything to the disk and return the length of the file, for a checkpoint."""
+        return {} if self._file is None else {"trace": self._file.position()}
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file is not None:
+            self._file.close()
 
 
 @contextmanager

@@ -1,5 +1,7 @@
 """From a checkpoint of a command to what it needs to go on."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,7 +14,7 @@ from evermix.io.checkpoint import CheckpointError
 from evermix.io.sources import Source
 from evermix.io.text import TextCounter
 
-__all__ = ["Saved", "load_run", "open_again"]
+__all__ = ["Saved", "going_on", "load_run", "open_again"]
 
 
 class Saved(NamedTuple):
@@ -45,3 +47,15 @@ def open_again(settings: Settings, saved: Saved, checkpoint: Path, skip_bad: boo
             "anew with --overwrite."
         )
     return source
+
+
+@contextmanager
+def going_on(settings: Settings, checkpoint: Path) -> Iterator[None]:
+    """Let errors of a run that goes on say with which files, and what to do."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(
+            f"cannot go on from {checkpoint} with {', '.join(settings.sources)}: {error} On the "
+            "command line: put the old files back, or begin anew with --overwrite."
+        ) from error

@@ -2,14 +2,16 @@
 
 import os
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path, PurePath
 from typing import TypeVar
 
 import typer
 
-from evermix.cli.console import note
+from evermix.cli.console import note, plain_errors
 from evermix.cli.settings import Settings
+from evermix.cli.stopping import Stop, Stopped
 
 __all__ = [
     "check_distinct",
@@ -18,6 +20,8 @@ __all__ = [
     "farewell",
     "given_options",
     "open_run",
+    "stoppable",
+    "summary",
 ]
 
 Run = TypeVar("Run")
@@ -38,6 +42,17 @@ def given_options(context: typer.Context) -> set[str]:
     """Return the names of the parameters that stand on the command line."""
     sources = {name: context.get_parameter_source(name) for name in context.params}
     return {name for name, place in sources.items() if place and place.name == "COMMANDLINE"}
+
+
+@contextmanager
+def stoppable(farewell: Callable[[], str]) -> Iterator[Stop]:
+    """Let a signal end a run where that is allowed; the last words are then those of a farewell."""
+    with plain_errors(), Stop() as stop:
+        try:
+            yield stop
+        except Stopped as stopped:
+            note(farewell())
+            raise typer.Exit(stopped.status) from stopped
 
 
 def open_run(
@@ -68,6 +83,12 @@ def farewell(command: str, settings: Settings, path: Path, done: str, *more: str
     sources = [os.path.relpath(source) if source != "-" else "-" for source in settings.sources]
     again = ["evermix", command, *sources, "--checkpoint", str(path), *more, "--resume"]
     return f"Stopped {done}. Go on with: {shlex.join(again)}"
+
+
+def summary(facts: Iterable[str], complaints: Iterable[str]) -> str:
+    """Say what came of a run, and what was wrong with the first few bad rows."""
+    lines = ["; ".join(facts), *(f"skipped: {complaint}" for complaint in complaints)]
+    return "\nevermix: ".join(lines)
 
 
 def check_distinct(settings: Settings, path: Path) -> None:

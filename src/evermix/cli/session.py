@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from evermix.cli.building import make_engine, make_mixture, make_text_counter
 from evermix.cli.forgetting import check_order, check_times
-from evermix.cli.output import naming, open_lines
+from evermix.cli.output import Trace, naming, open_lines
 from evermix.cli.reading import features, open_rows, take
 from evermix.cli.resuming import load_run, open_again
 from evermix.cli.runs import check_distinct
@@ -23,7 +23,6 @@ from evermix.estimators.persistence import save
 from evermix.io.sources import Chunk, Source
 from evermix.io.sources.several import Mark, Several, joined
 from evermix.io.text import TextCounter
-from evermix.io.trace import TraceWriter
 from evermix.state import FADED
 
 __all__ = ["Session", "Totals"]
@@ -75,8 +74,7 @@ class Session:
         self.totals = totals
         self._saved_rows = totals.rows
         self._out = open_lines(settings.out, at=positions.get("out", 0))
-        trace = settings.trace
-        self._trace = None if trace is None else TraceWriter(trace, at=positions.get("trace", 0))
+        self._trace = Trace(settings.trace, positions)
 
     @classmethod
     def begin(cls, settings: StreamSettings, checkpoint: Path, skip_bad: bool) -> Self:
@@ -136,8 +134,7 @@ class Session:
     def __exit__(self, *exception: object) -> None:
         with naming(self.settings.out):
             self._out.close()
-        if self._trace is not None:
-            self._trace.close()
+        self._trace.close()
 
     @property
     def unsaved(self) -> int:
@@ -161,9 +158,7 @@ class Session:
             self.totals.births += len(info.births)
             self.totals.merges += len(info.merges)
             self.totals.log_predictive += info.log_predictive
-            if self._trace is not None:
-                with naming(self._trace.path):
-                    self._trace.write(info.to_event())
+            self._trace.write(info.to_event())
 
     def _write_rows(self, chunk: Chunk, clock: int, faded: list[int]) -> None:
         """Write a line for each row of a chunk that began at this clock; clusters have faded."""
@@ -186,14 +181,11 @@ class Session:
         """Write a checkpoint, unless nothing has happened since the last."""
         if not self.unsaved:
             return
-        positions = {"out": self._out.position()}
-        if self._trace is not None:
-            positions["trace"] = self._trace.position()
         stream: dict[str, Any] = {
             "settings": self.settings.to_spec(),
             "kind": self.source.kind,
             "totals": asdict(self.totals),
-            "positions": positions,
+            "positions": {"out": self._out.position(), **self._trace.positions()},
         }
         if isinstance(self.source, Several):
             stream["files"] = [list(mark) for mark in self.source.marks(self.totals.offset)]

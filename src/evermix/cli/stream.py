@@ -6,8 +6,15 @@ from typing import TYPE_CHECKING
 import typer
 
 from evermix.cli import options
-from evermix.cli.console import note, plain_errors, row_progress
-from evermix.cli.runs import default_checkpoint, farewell, given_options, open_run
+from evermix.cli.console import note, row_progress
+from evermix.cli.runs import (
+    default_checkpoint,
+    farewell,
+    given_options,
+    open_run,
+    stoppable,
+    summary,
+)
 from evermix.cli.settings import FamilyName, StreamEngineName, StreamSettings, usual_prior
 from evermix.cli.stopping import Stop, Stopped
 
@@ -64,25 +71,21 @@ def stream(
     prior = usual_prior(engine) if prior is None else prior
     settings = StreamSettings.of(locals())
     path = default_checkpoint(source) if checkpoint is None else checkpoint
-    session = None
-    with plain_errors(), Stop() as stop:
-        try:
-            with stop.allowed():
-                from evermix.cli.session import Session
+    given, session = given_options(context), None
+    with stoppable(lambda: _farewell(session)) as stop:
+        with stop.allowed():
+            from evermix.cli.session import Session
 
-                session = open_run(
-                    lambda: Session.begin(settings, path, skip_bad),
-                    lambda: Session.resume(settings, given_options(context), path, skip_bad),
-                    settings,
-                    path,
-                    resume=resume,
-                    overwrite=overwrite,
-                )
-            with session:
-                _run(session, stop, every, limit, quiet)
-        except Stopped as stopped:
-            note(_farewell(session))
-            raise typer.Exit(stopped.status) from stopped
+            session = open_run(
+                lambda: Session.begin(settings, path, skip_bad),
+                lambda: Session.resume(settings, given, path, skip_bad),
+                settings,
+                path,
+                resume=resume,
+                overwrite=overwrite,
+            )
+        with session:
+            _run(session, stop, every, limit, quiet)
 
 
 def _run(session: "Session", stop: Stop, every: int, limit: int | None, quiet: bool) -> None:
@@ -123,14 +126,15 @@ def _summary(session: "Session", new: int, seconds: float) -> str:
     speed = f"{new / seconds:,.0f} rows/s" if new else "nothing new"
     skipped = f", {totals.skipped:,} blank or bad rows skipped" if totals.skipped else ""
     faded = f", {totals.faded:,} faded" if session.mix.forgetting is not None else ""
-    lines = [
-        f"{totals.rows:,} rows{skipped}; {session.mix.n_clusters_:,} clusters "
-        f"({totals.births:,} born, {totals.merges:,} merged{faded}); {speed}; "
-        f"log predictive {totals.log_predictive / totals.rows:.3f} per row; "
+    facts = [
+        f"{totals.rows:,} rows{skipped}",
+        f"{session.mix.n_clusters_:,} clusters "
+        f"({totals.births:,} born, {totals.merges:,} merged{faded})",
+        speed,
+        f"log predictive {totals.log_predictive / totals.rows:.3f} per row",
         f"checkpoint {session.checkpoint}",
-        *(f"skipped: {complaint}" for complaint in session.source.complaints),
     ]
-    return "\nevermix: ".join(lines)
+    return summary(facts, session.source.complaints)
 
 
 def _farewell(session: "Session | None") -> str:

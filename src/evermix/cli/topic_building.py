@@ -5,16 +5,12 @@ from typing import Any
 from evermix.cli.settings import option_name
 from evermix.cli.topic_settings import TopicSettings
 from evermix.estimators import TopicModel
+from evermix.estimators.topic_file import PRIORS
 from evermix.report.canvas import check_picture
-from evermix.topics.hierarchies import HIERARCHIES
 from evermix.topics.samplers.hierarchy import WORD_SAMPLERS
-from evermix.topics.specs import MNGG, TNGG
 
 __all__ = ["check_asked", "knows_times", "make_topic_model"]
 
-_PRIORS: dict[str, Any] = {
-    name.lower(): make for name, make in {**HIERARCHIES, "MNGG": MNGG, "TNGG": TNGG}.items()
-}
 _TIMELESS = ("hdp", "hngg")
 _FLAT = ("mngg", "tngg")
 _OPTIONS = {"hsngg": ("window",), "hdp": (), "hngg": ()}  # others take regions
@@ -65,4 +61,4 @@ def _prior(settings: TopicSettings) -> Any:
         raise ValueError(
             f"{option_name(name)} does not belong to --prior {settings.prior}, which takes {known}."
         )
-    return _PRIORS[settings.prior](**given)
+    return PRIORS[settings.prior.upper()](**given)

@@ -10,9 +10,10 @@ from typing import Any, Self
 
 from evermix._xp import Array
 from evermix.cli.documents import Documents, read_documents, split
-from evermix.cli.output import naming
+from evermix.cli.output import Trace
 from evermix.cli.pacing import Pace
 from evermix.cli.reading import open_rows
+from evermix.cli.resuming import going_on
 from evermix.cli.runs import check_distinct, check_new
 from evermix.cli.topic_building import check_asked, knows_times, make_topic_model
 from evermix.cli.topic_settings import TopicSettings
@@ -21,7 +22,6 @@ from evermix.estimators.persistence import load_topics
 from evermix.estimators.topic_file import save
 from evermix.io import text as texts
 from evermix.io.checkpoint import CheckpointError
-from evermix.io.trace import TraceWriter
 from evermix.topics.run import Sweep
 
 __all__ = ["TopicRun"]
@@ -53,8 +53,7 @@ class TopicRun:
         self.sweeps = sweeps
         self._resumed = sweeps > 0
         self._pace = Pace()
-        trace = settings.trace
-        self._trace = None if trace is None else TraceWriter(trace, at=positions.get("trace", 0))
+        self._trace = Trace(settings.trace, positions)
 
     @classmethod
     def begin(cls, settings: TopicSettings, checkpoint: Path, quiet: bool) -> Self:
@@ -97,8 +96,7 @@ class TopicRun:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        if self._trace is not None:
-            self._trace.close()
+        self._trace.close()
 
     @property
     def learnt(self) -> bool:
@@ -124,7 +122,7 @@ class TopicRun:
         def watch(_: TopicModel, sweep: Sweep) -> None:
             self.sweeps = sweep.number
             show(sweep)
-            self._write_event(sweep)
+            self._trace.write(sweep._asdict())
             if self._pace.due if every is None else sweep.number % every == 0:
                 self.save()
 
@@ -132,33 +130,21 @@ class TopicRun:
         if not self._resumed:
             self.model.fit(*rows, observers=[watch])
             return
-        try:
+        with going_on(self.settings, self.checkpoint):
             self.model.resume(*rows, observers=[watch])
-        except ValueError as error:
-            raise ValueError(
-                f"cannot go on from {self.checkpoint} with {', '.join(self.settings.sources)}: "
-                f"{error} On the command line: put the old files back, or begin anew with "
-                "--overwrite."
-            ) from error
 
     def save(self) -> None:
         """Write a checkpoint."""
-        positions = {} if self._trace is None else {"trace": self._trace.position()}
         topics = {
             "settings": self.settings.to_spec(),
             "sweeps": self.sweeps,
-            "positions": positions,
+            "positions": self._trace.positions(),
             "words": None if self.documents.text else self.documents.words,
         }
         text = self.documents.text
         extra = {"topics": topics, "text": None if text is None else text.to_spec()}
         with self._pace.writing():
             save(self.model, self.checkpoint, extra)
-
-    def _write_event(self, sweep: Sweep) -> None:
-        if self._trace is not None:
-            with naming(self._trace.path):
-                self._trace.write(sweep._asdict())
 
 
 def _check_times(documents: Documents, settings: TopicSettings) -> None:

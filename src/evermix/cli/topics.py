@@ -8,8 +8,15 @@ import typer
 
 from evermix.cli import options
 from evermix.cli import topic_options as own
-from evermix.cli.console import lap_progress, note, plain_errors
-from evermix.cli.runs import default_checkpoint, farewell, given_options, open_run
+from evermix.cli.console import lap_progress, note
+from evermix.cli.runs import (
+    default_checkpoint,
+    farewell,
+    given_options,
+    open_run,
+    stoppable,
+    summary,
+)
 from evermix.cli.stopping import Stop, Stopped
 from evermix.cli.topic_settings import TopicPriorName, TopicSettings
 
@@ -62,26 +69,21 @@ def topics(
     """
     settings = TopicSettings.of(locals())
     path = default_checkpoint(source) if checkpoint is None else checkpoint
-    run = None
-    with plain_errors(), Stop() as stop:
-        given = given_options(context)
-        try:
-            with stop.allowed():
-                from evermix.cli.topic_run import TopicRun
+    given, run = given_options(context), None
+    with stoppable(lambda: _farewell(run)) as stop:
+        with stop.allowed():
+            from evermix.cli.topic_run import TopicRun
 
-                run = open_run(
-                    lambda: TopicRun.begin(settings, path, quiet),
-                    lambda: TopicRun.resume(settings, given, path, quiet),
-                    settings,
-                    path,
-                    resume=resume,
-                    overwrite=overwrite,
-                )
-            with run:
-                _run(run, stop, every, quiet)
-        except Stopped as stopped:
-            note(_farewell(run))
-            raise typer.Exit(stopped.status) from stopped
+            run = open_run(
+                lambda: TopicRun.begin(settings, path, quiet),
+                lambda: TopicRun.resume(settings, given, path, quiet),
+                settings,
+                path,
+                resume=resume,
+                overwrite=overwrite,
+            )
+        with run:
+            _run(run, stop, every, quiet)
 
 
 def _run(run: "TopicRun", stop: Stop, every: int | None, quiet: bool) -> None:
@@ -108,10 +110,8 @@ def _run(run: "TopicRun", stop: Stop, every: int | None, quiet: bool) -> None:
         findings = Findings(run)
         findings.write()
     if not quiet:
-        said = "; ".join([*_facts(run, findings), f"{seconds:.1f} s"])
-        lines = [f"{said}; checkpoint {run.checkpoint}"]
-        lines += [f"skipped: {complaint}" for complaint in run.documents.complaints]
-        note("\nevermix: ".join(lines))
+        facts = [*_facts(run, findings), f"{seconds:.1f} s", f"checkpoint {run.checkpoint}"]
+        note(summary(facts, run.documents.complaints))
 
 
 def _described(sweep: "Sweep") -> str:

@@ -21,7 +21,7 @@ from evermix.topics.samplers.hierarchy import WORD_SAMPLERS
 from evermix.topics.snapshots import Snapshot
 from evermix.topics.specs import MNGG, TNGG
 
-__all__ = ["KIND", "restored", "save"]
+__all__ = ["KIND", "PRIORS", "restored", "save"]
 
 KIND = "topics"
 PRIORS: dict[str, Any] = {**HIERARCHIES, "MNGG": MNGG, "TNGG": TNGG}

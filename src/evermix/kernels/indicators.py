@@ -92,6 +92,60 @@ def _leave(words: Words, card: Card, d: int) -> None:
 
 
 @lean
+def _take(menu: Menu, card: Card, t: int, x: int, k: int, opened: bool, n_holes: int) -> int:
+    """Take word x out of dish k, with a table that it opened; return the number of empty slots."""
+    menu.counts[x, k] -= 1
+    menu.totals[k] -= 1
+    card.n[k] -= 1
+    if opened:
+        card.t[k] -= 1
+        n_holes = give_back(menu, t, k, n_holes)
+    return n_holes
+
+
+@lean
+def _choose(
+    words: Words,
+    novelties: Novelties,
+    menu: Menu,
+    card: Card,
+    seats: Seats,
+    t: int,
+    x: int,
+    K: int,
+    n_holes: int,
+    rng: Any,
+) -> tuple[int, bool, int, int]:
+    """Draw a dish for word x; return its slot, whether a table opens, K and the empty slots."""
+    scale = 1.0 / max(menu.open[t], 1)
+    worth = card.old, card.top, card.chunk
+    total = weigh(menu.counts[x], words.beta, scale, *worth, K)
+    novel = scale * seats.open * novelties.total[t] / words.size
+    target = rng.random() * (total + novel)
+    k, target = search(menu.counts[x], words.beta, scale, *worth, K, novel, target)
+    if k < K:
+        opened = target >= (words.beta + menu.counts[x, k]) * card.old[k]
+        return k, opened, K, n_holes
+    target *= novelties.total[t] / novel
+    k, K, n_holes = fresh_slot(menu, novelties, t, target, K, n_holes)
+    card.n[k] = card.t[k] = 0
+    return k, True, K, n_holes
+
+
+@lean
+def _put(menu: Menu, card: Card, t: int, w: int, x: int, k: int, opened: bool) -> None:
+    """Put word w, which is x, into dish k, and open a table for it or not."""
+    card.dish[w] = k
+    menu.counts[x, k] += 1
+    menu.totals[k] += 1
+    card.n[k] += 1
+    if opened:
+        card.t[k] += 1
+        menu.tables[k] += 1
+        menu.open[t] += 1
+
+
+@lean
 def indicator_pass(
     words: Words,
     novelties: Novelties,
@@ -125,41 +179,19 @@ def indicator_pass(
                 if opened and card.t[k] == 1 and card.n[k] > 1:
                     w += 1  # it cannot go: others of its dish sit at the only table
                     continue
-                menu.counts[x, k] -= 1
-                menu.totals[k] -= 1
-                card.n[k] -= 1
-                if opened:
-                    card.t[k] -= 1
-                    n_holes = give_back(menu, t, k, n_holes)
+                n_holes = _take(menu, card, t, x, k, opened, n_holes)
                 _refresh(words, menu, card, seats, t, k)
 
-            scale = 1.0 / max(menu.open[t], 1)
-            worth = card.old, card.top, card.chunk
-            total = weigh(menu.counts[x], words.beta, scale, *worth, K)
-            novel = scale * seats.open * novelties.total[t] / words.size
-            target = rng.random() * (total + novel)
-            k, target = search(menu.counts[x], words.beta, scale, *worth, K, novel, target)
-            opened = True
-            if k < K:
-                opened = target >= (words.beta + menu.counts[x, k]) * card.old[k]
-            else:
-                target *= novelties.total[t] / novel
-                k, K, n_holes = fresh_slot(menu, novelties, t, target, K, n_holes)
-                card.n[k] = card.t[k] = 0
-                if menu.discount < 0.0:
-                    why, born = BORN, k
-            card.dish[w] = k
-            menu.counts[x, k] += 1
-            menu.totals[k] += 1
-            card.n[k] += 1
+            k, opened, K, n_holes = _choose(
+                words, novelties, menu, card, seats, t, x, K, n_holes, rng
+            )
+            if menu.discount < 0.0 and menu.tables[k] == 0:
+                why, born = BORN, k
+            _put(menu, card, t, w, x, k, opened)
             w += 1
-            if opened:
-                card.t[k] += 1
-                menu.tables[k] += 1
-                menu.open[t] += 1
-                if card.t[k] > t_max:
-                    why = MORE_TABLES
-                    break
+            if card.t[k] > t_max:
+                why = MORE_TABLES
+                break
             _refresh(words, menu, card, seats, t, k)
         _leave(words, card, d)
         if why != DONE:

@@ -1,8 +1,9 @@
 """Pictures of topics over time: their shares, when they come and go, and their words."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -57,16 +58,13 @@ def topic_overview(
     ImportError
         matplotlib is not installed.
     """
-    evolution = _checked(times, evolution, words)
-    chosen = _largest(evolution, n)
-    figure = new_figure(title, 14.5, 3.4 + 0.3 * max(len(chosen), 10))
+    shown = _Shown.of(times, evolution, words, n)
+    alive = lifetimes(shown.evolution, share)
+    figure = new_figure(title, 14.5, 3.4 + 0.3 * max(len(shown.chosen), 10))
     grid = figure.add_gridspec(2, 2, width_ratios=(1.0, 1.15), height_ratios=(2.2, 1.0))
-    alive, x = lifetimes(evolution, share), _places(times)
-    _draw_stack(figure.add_subplot(grid[0, 0]), times, x, evolution, chosen)
-    _draw_moves(figure.add_subplot(grid[1, 0]), times, x, alive)
-    _draw_lifelines(
-        figure.add_subplot(grid[:, 1]), times, x, evolution, chosen, alive, words, share
-    )
+    _draw_stack(figure.add_subplot(grid[0, 0]), shown)
+    _draw_moves(figure.add_subplot(grid[1, 0]), shown, alive)
+    _draw_lifelines(figure.add_subplot(grid[:, 1]), shown, alive, share)
     figure.savefig(path, dpi=160)
 
 
@@ -104,45 +102,93 @@ def topic_curves(
     ImportError
         matplotlib is not installed.
     """
-    evolution = _checked(times, evolution, words)
-    chosen, x = _largest(evolution, n), _places(times)
-    width = min(4, len(chosen))
-    height = -(-len(chosen) // width)
+    shown = _Shown.of(times, evolution, words, n)
+    width = min(4, len(shown.chosen))
+    height = -(-len(shown.chosen) // width)
     figure = new_figure(title, 3.7 * width, 0.7 + 2.3 * height)
     panels = figure.subplots(height, width, squeeze=False).ravel()
-    for axes in panels[len(chosen) :]:
+    for axes in panels[len(shown.chosen) :]:
         axes.set_visible(False)
-    for axes, k in zip(panels, chosen, strict=False):
+    for axes, k in zip(panels, shown.chosen, strict=False):
         dress(axes, "", "")
-        axes.set_title(_named(words[k], 4, 34), fontsize=9.5, color=INK, loc="left")
-        _draw_curve(axes, x, evolution[:, k], BLUE, "share of words")
+        axes.set_title(shown.name(k, 4, 34), fontsize=9.5, color=INK, loc="left")
+        _draw_curve(axes, shown.x, shown.evolution[:, k], BLUE, "share of words")
         if predicted is not None:
-            _draw_curve(axes, x, np.asarray(predicted)[:, k], ORANGE, "predicted weight")
+            _draw_curve(axes, shown.x, np.asarray(predicted)[:, k], ORANGE, "predicted weight")
         axes.set_ylim(bottom=0.0)
         axes.yaxis.set_major_formatter(_percent)
-        _tick(axes, times, x, 4)
+        shown.tick(axes, 4)
     panels[0].legend(frameon=False, fontsize=8, labelcolor=INK)
     figure.savefig(path, dpi=160)
 
 
-# ---- parts of the pictures -------------------------------------------------------------------
+@dataclass(frozen=True, eq=False)
+class _Shown:
+    """Topics of a picture, over an axis of times.
+
+    Attributes
+    ----------
+    times, evolution, words
+        As in :func:`topic_overview`.
+    x : array (T,)
+        Where times stand on the axis: numbers as they are, labels in a row.
+    chosen : int array (n,)
+        The topics that are shown one by one, the largest first.
+    """
+
+    times: Sequence[Any]
+    evolution: Array
+    words: Sequence[Sequence[Any]]
+    x: Array
+    chosen: Array
+
+    @classmethod
+    def of(
+        cls, times: Sequence[Any], evolution: Array, words: Sequence[Sequence[Any]], n: int
+    ) -> Self:
+        """Check shapes, and choose the n topics of the largest mean share."""
+        evolution = np.asarray(evolution, dtype=np.float64)
+        if evolution.shape != (len(times), len(words)) or not evolution.size:
+            raise ValueError(
+                f"evolution must be (T, K), here ({len(times)}, {len(words)}) and not empty, got "
+                f"shape {evolution.shape}."
+            )
+        x = np.asarray(times, dtype=np.float64) if _numeric(times) else np.arange(float(len(times)))
+        chosen = np.argsort(-evolution.mean(axis=0), kind="stable")[:n]
+        return cls(times, evolution, words, x, chosen)
+
+    def name(self, k: int, n: int, most: int) -> str:
+        """Return n top words of topic k in one line that is not too long."""
+        line = ", ".join(map(str, self.words[k][:n]))
+        return line if len(line) <= most else line[: most - 1].rstrip(", ") + "…"
+
+    def tick(self, axes: "Axes", most: int = TICKS) -> None:
+        """Name some of the times."""
+        if _numeric(self.times):
+            whole = all(float(time).is_integer() for time in self.times)
+            axes.locator_params(axis="x", integer=whole, nbins=most)
+            axes.ticklabel_format(axis="x", useOffset=False, style="plain")
+            return
+        longest = max(len(str(time)) for time in self.times)
+        step = -(-len(self.x) // max(most * 4 // max(longest, 4), 2))  # as much room as for years
+        axes.set_xticks(self.x[::step], [str(time) for time in self.times[::step]])
 
 
-def _draw_stack(axes: "Axes", times: Sequence[Any], x: Array, evolution: Array, k: Array) -> None:
-    others = " (grey: all others)" if evolution.shape[1] > len(k) else ""
+def _draw_stack(axes: "Axes", shown: _Shown) -> None:
+    chosen = shown.evolution[:, shown.chosen]
+    others = " (grey: all others)" if shown.evolution.shape[1] > chosen.shape[1] else ""
     dress(axes, f"Share of each topic among the words of a time{others}", "")
-    rest = np.maximum(1.0 - evolution[:, k].sum(axis=1), 0.0)
-    colours = [_colour(i) for i in range(len(k))]
-    axes.stackplot(
-        x, *evolution[:, k].T, rest, colors=[*colours, FAINT], linewidth=0.4, edgecolor="white"
-    )
+    rest = np.maximum(1.0 - chosen.sum(axis=1), 0.0)
+    colours = [*(_colour(i) for i in range(chosen.shape[1])), FAINT]
+    axes.stackplot(shown.x, *chosen.T, rest, colors=colours, linewidth=0.4, edgecolor="white")
     axes.margins(x=0.0)
     axes.set_ylim(0.0, 1.0)
     axes.yaxis.set_major_formatter(_percent)
-    _tick(axes, times, x, TICKS)
+    shown.tick(axes)
 
 
-def _draw_moves(axes: "Axes", times: Sequence[Any], x: Array, alive: Lifetimes) -> None:
+def _draw_moves(axes: "Axes", shown: _Shown, alive: Lifetimes) -> None:
+    x = shown.x
     dress(axes, "Births and deaths of topics", "")
     born, gone = ([len(some) for some in moves] for moves in (alive.births, alive.deaths))
     width = 0.6 * float(np.diff(x).min()) if len(x) > 1 else 0.6
@@ -157,20 +203,12 @@ def _draw_moves(axes: "Axes", times: Sequence[Any], x: Array, alive: Lifetimes) 
     axes.legend(
         frameon=False, fontsize=9, labelcolor=INK, ncols=2, loc="lower right", bbox_to_anchor=above
     )
-    _tick(axes, times, x, TICKS)
+    shown.tick(axes)
 
 
-def _draw_lifelines(
-    axes: "Axes",
-    times: Sequence[Any],
-    x: Array,
-    evolution: Array,
-    chosen: Array,
-    alive: Lifetimes,
-    words: Sequence[Sequence[Any]],
-    share: float,
-) -> None:
+def _draw_lifelines(axes: "Axes", shown: _Shown, alive: Lifetimes, share: float) -> None:
     """Draw a band for each topic while it is there, as thick as its share is large."""
+    x, chosen, evolution = shown.x, shown.chosen, shown.evolution
     dress(axes, f"When topics have at least {100 * share:.3g}% of the words", "")
     first = [alive.spans[k][0][0] if alive.spans[k] else len(x) for k in chosen]
     rows = np.argsort(first, kind="stable")
@@ -184,32 +222,15 @@ def _draw_lifelines(
             axes.fill_between(x[some], y - half[some], y + half[some], color=colour, alpha=0.85)
             axes.scatter([x[start], x[end]], [y, y], s=9, color=colour)
     axes.set_ylim(len(chosen) - 0.4, -0.6)
-    axes.set_yticks(np.arange(len(chosen)), [_named(words[chosen[i]], NAMED, 46) for i in rows])
+    axes.set_yticks(np.arange(len(chosen)), [shown.name(chosen[i], NAMED, 46) for i in rows])
     axes.yaxis.tick_right()
     axes.grid(axis="y", visible=False)
-    _tick(axes, times, x, TICKS)
+    shown.tick(axes)
 
 
 def _draw_curve(axes: "Axes", x: Array, y: Array, colour: str, label: str) -> None:
     marker = "o" if len(x) <= 40 else None
     axes.plot(x, y, color=colour, linewidth=1.7, marker=marker, markersize=2.6, label=label)
-
-
-# ---- times and names -------------------------------------------------------------------------
-
-
-def _checked(times: Sequence[Any], evolution: Array, words: Sequence[Sequence[Any]]) -> Array:
-    evolution = np.asarray(evolution, dtype=np.float64)
-    if evolution.shape != (len(times), len(words)) or not evolution.size:
-        raise ValueError(
-            f"evolution must be (T, K), here ({len(times)}, {len(words)}) and not empty, got shape "
-            f"{evolution.shape}."
-        )
-    return evolution
-
-
-def _largest(evolution: Array, n: int) -> Array:
-    return np.argsort(-evolution.mean(axis=0), kind="stable")[:n]
 
 
 def _colour(i: int) -> str:
@@ -218,28 +239,6 @@ def _colour(i: int) -> str:
 
 def _numeric(times: Sequence[Any]) -> bool:
     return not any(isinstance(time, str) for time in times)
-
-
-def _places(times: Sequence[Any]) -> Array:
-    """Where times stand on an axis, (T,): numbers as they are, labels in a row."""
-    return np.asarray(times, dtype=np.float64) if _numeric(times) else np.arange(float(len(times)))
-
-
-def _tick(axes: "Axes", times: Sequence[Any], x: Array, most: int) -> None:
-    if _numeric(times):
-        whole = all(float(time).is_integer() for time in times)
-        axes.locator_params(axis="x", integer=whole, nbins=most)
-        axes.ticklabel_format(axis="x", useOffset=False, style="plain")
-        return
-    longest = max(len(str(time)) for time in times)
-    step = -(-len(x) // max(most * 4 // max(longest, 4), 2))  # as much room as for years
-    axes.set_xticks(x[::step], [str(time) for time in times[::step]])
-
-
-def _named(words: Sequence[Any], n: int, most: int) -> str:
-    """Return top words in one line that is not too long."""
-    line = ", ".join(map(str, words[:n]))
-    return line if len(line) <= most else line[: most - 1].rstrip(", ") + "…"
 
 
 def _percent(value: float, _: Any) -> str:
