@@ -362,6 +362,13 @@ def test_a_finished_fit_that_is_resumed_writes_its_rows_again(folder):
     assert len(rows((folder / "more.jsonl").read_text())) == 150
 
 
+def test_rows_of_a_resumed_fit_do_not_go_where_its_trace_is(folder):
+    evermix("fit", "points.npy", "--laps", 1, "--trace", "trace.jsonl")
+    (folder / "trace.jsonl").write_text("")  # as if it had been stopped before its first line
+    said = fails("fit", "points.npy", "--resume", "--laps", 2, "--out", "trace.jsonl")
+    assert "must be different files" in said
+
+
 def test_resume_without_a_checkpoint_starts_from_the_beginning(folder):
     result = evermix("fit", "points.npy", "--resume", "--laps", 1)
     assert "no checkpoint points.evermix yet" in result.stderr

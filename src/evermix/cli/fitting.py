@@ -17,7 +17,7 @@ from evermix.cli.pacing import Pace
 from evermix.cli.reading import open_rows
 from evermix.cli.resuming import going_on, load_run, open_again
 from evermix.cli.rows import Rows, read_rows
-from evermix.cli.runs import check_new
+from evermix.cli.runs import check_distinct, check_new
 from evermix.cli.settings import FitSettings
 from evermix.engines import Engine, StochasticVB
 from evermix.engines.base import Info
@@ -92,6 +92,7 @@ class Fitting:
         """Read the source again and go on; ``given`` names the options to compare."""
         saved = load_run(checkpoint, "fit")
         settings = settings.resumed(saved.notes["settings"], given)
+        check_distinct(settings, checkpoint)
         if settings.out != saved.notes["settings"]["out"]:
             check_new(settings.out, "Choose another place.")
         source = open_again(settings, saved, checkpoint, settings.skip_bad)
