@@ -9,6 +9,7 @@ import pytest
 from dependent_oracles import thinned
 from franchise_oracles import corpus, seating, walk_chain
 
+import evermix as em
 from evermix.kernels.switching import Blocks, Topics, switch_pass
 from evermix.topics.samplers.hierarchy import H1, H2, Direct
 from evermix.topics.seating import Unseated
@@ -155,3 +156,15 @@ def test_chains_begin_with_topics_that_are_on_wherever_they_may_be(sampler):
     assert chain.measure is measure
     assert np.array_equal(chain.on, measure.q[chain.region].T > 0)
     assert chain.on[chain.tables(words)[0] > 0].all()
+
+
+def test_chains_without_tables_begin_with_those_of_mixed_measures():
+    """Documents of two kinds have few topics from the start, and they are on where they occur."""
+    rng = np.random.default_rng(0)
+    kinds = np.array([[9.0] * 10 + [0.0] * 10, [0.0] * 10 + [9.0] * 10])
+    words = corpus(rng.poisson(np.tile(kinds, (6, 1))), tuple(range(12)))
+    measure = em.TNGG(regions=4).measure(words.lengths)
+    chain = next(walk_chain(Direct(), measure, Unseated(), words, 1, skip=0))
+    assert chain.measure is measure
+    assert np.array_equal(chain.on, chain.tables(words)[0] > 0)
+    assert chain.K < 20

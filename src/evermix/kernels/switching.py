@@ -201,6 +201,8 @@ def _stays(on: Array, safe: Array, weight: Array, share: Array, i: int, enough: 
     for b in range(weight.shape[1]):
         left = 1.0 - weight[i, b] * share[b]
         if left < CANCELLED:
+            if total - log(product * CANCELLED) > enough:  # however little is left
+                return True
             rest = _others(on, safe, weight, b, i)
             if rest == 0.0:
                 return True

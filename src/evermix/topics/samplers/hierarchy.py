@@ -12,10 +12,13 @@ from evermix.topics.franchise import Franchise
 from evermix.topics.measures import Measure, Mixed, Occupancy, Offers, Thinned
 from evermix.topics.measures.thinned import MOST_TIMES
 from evermix.topics.service import FlatService, IndicatorService, SeatedService
+from evermix.topics.specs import WEAK_GAMMA
 from evermix.topics.switching import switch_topics
 from evermix.topics.table_slices import SliceService
 
 __all__ = ["H1", "H2", "WORD_SAMPLERS", "Direct", "WordSampler"]
+
+MIXED_SWEEPS = 40
 
 
 @dataclass(frozen=True)
@@ -176,6 +179,24 @@ class Direct(WordSampler):
     jumps : bool or None
         See :class:`H1`.
     """
+
+    def _begin(
+        self, corpus: Corpus, chain: Franchise, atoms: Occupancy, rng: np.random.Generator
+    ) -> None:
+        """Make the first sweep; that of a thinned measure begins with those of a mixed one.
+
+        Were all topics on at all times, documents would be alike, and nothing told topics apart.
+        """
+        measure = chain.measure
+        if not isinstance(measure, Thinned) or measure.laws.q is None:
+            super()._begin(corpus, chain, atoms, rng)
+            return
+        laws, weights = measure.laws._replace(q=WEAK_GAMMA), np.ones(measure.q.shape)
+        chain.measure = Mixed(laws, measure.sigma, measure.mass, weights, measure.u)
+        for _ in range(MIXED_SWEEPS):
+            self._marginal().sweep(corpus, chain, rng)
+        measure.assign(chain.measure.arrays() | {"q": measure.q})
+        chain.measure, chain.on = measure, chain.tables(corpus)[0] > 0
 
     def move(
         self, corpus: Corpus, chain: Franchise, atoms: Occupancy, rng: np.random.Generator
