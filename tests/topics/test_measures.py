@@ -147,6 +147,15 @@ def test_moves_leave_the_products_of_the_factors():
     assert np.all(product[~seen] < 1e-250)
 
 
+@pytest.mark.parametrize("sigma", [0.0, 0.05, 0.6])
+def test_the_nodes_reach_far_beyond_u(sigma):
+    """With few observations and a small sigma log u moves by tens in one step."""
+    factors = Factors.of(np.ones((1, 1)), np.ones(1))
+    for u in np.exp([-20.0, 0.0, 10.0, 20.0, 24.0]):
+        found = -factors.weights(sigma) @ np.expm1(-u * factors.grid.w)
+        assert found == pytest.approx(laplace(1.0, sigma, u), rel=1e-6)
+
+
 # ---- choices ---------------------------------------------------------------------------------
 
 

@@ -23,7 +23,9 @@ from evermix.kernels.thinned import LEAST, Grid, multiply, new_atoms
 __all__ = ["Factors"]
 
 STEP = 0.3
-FIRST, LAST = -16.0, 4.0  # first and last node, in logs; the first in units of 1 / max u
+# First and last node, in logs. The first is in units of 1 / max u, and leaves room for steps of u:
+# with few observations and a small sigma, log u moves by tens at once.
+FIRST, LAST = -32.0, 4.0
 SERIES = np.arange(3)
 
 
