@@ -3,13 +3,17 @@
 import numpy as np
 
 
-def _chosen(weights, rng):
-    target = rng.random() * sum(weights)
+def _chosen(weights, uniform):
+    target = uniform * sum(weights)
     for i, weight in enumerate(weights):
         if target < weight:
-            return i, target
+            return i
         target -= weight
     raise AssertionError("rounding")
+
+
+def _own_first(k, n):
+    return [k, *range(k), *range(k + 1, n)]
 
 
 def per_table(u, N):
@@ -82,13 +86,12 @@ def plain_seats(words, chain, offers, rng, factor=per_table):
             opening = a * (1 + u) ** (sigma - 1)
             old, new = menu.options(t)
             options = []  # weight, dish, table
-            for k, weight in enumerate(old):
+            for k in _own_first(chain.dish[w], len(old)):
                 options += [((n[j] - sigma) / (1 + u) * menu.p(k, x), k, j)
                             for j in range(len(n)) if n[j] and order[j] == k]  # fmt: skip
-                options.append((opening * weight * menu.p(k, x), k, None))
+                options.append((opening * old[k] * menu.p(k, x), k, None))
             options += [(opening * weight / words.size, None, i) for i, weight in enumerate(new)]
-            i, _ = _chosen([weight for weight, *_ in options], rng)
-            _, k, j = options[i]
+            _, k, j = options[_chosen([weight for weight, *_ in options], rng.random())]
             if k is None:
                 k, j = menu.bear(j), None
             if j is None:
@@ -113,7 +116,8 @@ def _number(chain, some):
 
 
 def _settle(chain, menu):
-    chain.settle(*chain.measure.unfold(np.array(menu.kind)))
+    totals = np.bincount(chain.dish, minlength=len(menu.kind))
+    chain.settle(totals, *chain.measure.unfold(np.array(menu.kind)))
 
 
 def stirling(n_max, sigma):
@@ -141,7 +145,9 @@ def plain_indicators(words, chain, offers, rng, factor=per_table):
             t[chain.dish[w]] += chain.opens[w]
         for w in some:
             x, k = words.word[w], chain.dish[w]
-            opened = rng.random() * n[k] < t[k]
+            uniform = rng.random() * n[k]
+            opened = uniform < t[k]
+            uniform = uniform / t[k] if opened else (uniform - t[k]) / (n[k] - t[k])
             if opened and t[k] == 1 and n[k] > 1:
                 continue
             n[k] -= 1
@@ -151,17 +157,17 @@ def plain_indicators(words, chain, offers, rng, factor=per_table):
                 menu.close(time, k)
             opening = a * (1 + u) ** (sigma - 1)
             old, new = menu.options(time)
-            weights = []
-            for j, top in enumerate(old):
+            options = []  # weight, dish, whether a table opens
+            for j in _own_first(k, len(old)):
                 s = S[n[j], t[j]]
                 join = S[n[j] + 1, t[j]] / s * (n[j] + 1 - t[j]) / (n[j] + 1) / (1 + u)
-                top *= S[n[j] + 1, t[j] + 1] / s * (t[j] + 1) / (n[j] + 1) * opening
-                weights += [join * menu.p(j, x) if n[j] else 0.0, top * menu.p(j, x)]
-            weights += [opening * weight / words.size for weight in new]
-            i, _ = _chosen(weights, rng)
-            k, opened = (
-                (i // 2, i % 2 == 1) if i < 2 * len(old) else (menu.bear(i - 2 * len(old)), True)
-            )
+                top = S[n[j] + 1, t[j] + 1] / s * (t[j] + 1) / (n[j] + 1) * opening
+                options.append((join * menu.p(j, x) if n[j] else 0.0, j, False))
+                options.append((top * old[j] * menu.p(j, x), j, True))
+            options += [(opening * weight / words.size, None, i) for i, weight in enumerate(new)]
+            _, k, opened = options[_chosen([weight for weight, *_ in options], uniform)]
+            if k is None:
+                k, opened = menu.bear(opened), True
             n[k] += 1
             menu.c[k][x] += 1
             if opened:

@@ -19,11 +19,11 @@ from evermix.kernels.menu import (
     Novelties,
     Place,
     Words,
+    Worth,
+    choose,
     fresh_slot,
     give_back,
     popularity,
-    search,
-    weigh,
 )
 
 __all__ = ["Choices", "NewTime", "flat_pass", "fold_mixed", "fold_thinned"]
@@ -33,15 +33,13 @@ class Choices(NamedTuple):
     """Where words are, and scratch for one document.   # INOUT."""
 
     dish: Array  # (N,) int32 slot of each word, -1 for none yet
-    old: Array  # (C,) zeros: no table is joined
-    top: Array  # (C,) weight over beta + count
-    chunk: Array  # (C / CHUNK,) sums of weights
+    worth: Worth  # no table is joined, so that old is zero
 
 
 @lean
 def _refresh(words: Words, menu: Menu, choices: Choices, t: int, k: int) -> None:
     inverse = 1.0 / (words.size * words.beta + menu.totals[k])
-    choices.top[k] = popularity(menu, t, k) * inverse
+    choices.worth.top[k] = popularity(menu, t, k) * inverse
 
 
 @lean
@@ -69,10 +67,8 @@ def flat_pass(
                 menu.totals[k] -= 1
                 n_holes = give_back(menu, t, k, n_holes)
                 _refresh(words, menu, choices, t, k)
-            counts, worth = menu.counts[x], (choices.old, choices.top, choices.chunk)
-            novel = novelties.total[t] / words.size
-            target = rng.random() * (weigh(counts, words.beta, 1.0, *worth, K) + novel)
-            k, target = search(counts, words.beta, 1.0, *worth, K, novel, target)
+            counts, novel = menu.counts[x], novelties.total[t] / words.size
+            k, target = choose(counts, words.beta, 1.0, choices.worth, K, novel, k, rng.random())
             if k == K:
                 target *= words.size
                 k, K, n_holes = fresh_slot(menu, novelties, t, target, K, n_holes)

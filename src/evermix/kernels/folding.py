@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from evermix._xp import Array
 from evermix.kernels.base import lean
 from evermix.kernels.documents import draw_u
-from evermix.kernels.menu import Words, search, weigh
+from evermix.kernels.menu import Words, Worth, choose, split
 from evermix.kernels.weights import QUADRATURE, new_weight
 
 __all__ = ["Frozen", "Plate", "fold_document", "word_probabilities"]
@@ -39,9 +39,7 @@ class Plate(NamedTuple):
     dish: Array  # (L,) int64
     n: Array  # (C,) int64 words of each topic
     t: Array  # (C,) int64 tables of each topic
-    old: Array  # (C,) weight of joining a table, over beta + count
-    top: Array  # (C,) weight of opening one, over beta + count
-    chunk: Array  # (C / CHUNK,) sums of weights
+    worth: Worth
 
 
 class Seats(NamedTuple):
@@ -56,8 +54,8 @@ class Seats(NamedTuple):
 def _refresh(frozen: Frozen, plate: Plate, seats: Seats, t: int, k: int) -> None:
     """Compute what the choice of topic k is worth in this document."""
     n, tables, inverse = plate.n[k], plate.t[k], frozen.inverse[k]
-    plate.old[k] = seats.join * inverse * seats.ratios[n, tables, 0]
-    plate.top[k] = seats.open * inverse * seats.ratios[n, tables, 1] * frozen.top[t, k]
+    plate.worth.old[k] = seats.join * inverse * seats.ratios[n, tables, 0]
+    plate.worth.top[k] = seats.open * inverse * seats.ratios[n, tables, 1] * frozen.top[t, k]
 
 
 @lean
@@ -69,18 +67,18 @@ def _sweep(
     for k in range(K):
         _refresh(frozen, plate, seats, t, k)
     for w in range(start, words.start[d + 1]):
+        k, uniform = -1, rng.random()
         if not first:
             k = plate.dish[w - start]
-            opened = rng.random() * plate.n[k] < plate.t[k]
+            opened, uniform = split(uniform, plate.t[k], plate.n[k])
             if opened and plate.t[k] == 1 and plate.n[k] > 1:
                 continue
             plate.n[k] -= 1
             plate.t[k] -= opened
             _refresh(frozen, plate, seats, t, k)
-        counts, worth = frozen.counts[words.word[w]], (plate.old, plate.top, plate.chunk)
-        target = rng.random() * weigh(counts, words.beta, 1.0, *worth, K)
-        k, target = search(counts, words.beta, 1.0, *worth, K, 0.0, target)
-        if target >= (words.beta + counts[k]) * plate.old[k] or plate.n[k] == 0:
+        counts = frozen.counts[words.word[w]]
+        k, target = choose(counts, words.beta, 1.0, plate.worth, K, 0.0, k, uniform)
+        if target >= (words.beta + counts[k]) * plate.worth.old[k] or plate.n[k] == 0:
             plate.t[k] += 1
         plate.n[k] += 1
         plate.dish[w - start] = k

@@ -23,11 +23,11 @@ from evermix.kernels.menu import (
     Novelties,
     Place,
     Words,
+    Worth,
+    choose,
     fresh_slot,
     give_back,
     popularity,
-    search,
-    weigh,
 )
 
 __all__ = [
@@ -57,10 +57,7 @@ class Tables(NamedTuple):
     member: Array  # (L,) int64, words of the document by table
     words: Array  # (C,) int64 words of each dish in the document
     tables: Array  # (C,) int64 tables of each dish in the document
-    old: Array  # (C,) weight of joining a table, over beta + count
-    top: Array  # (C,) weight of opening one, over beta + count
-    chunk: Array  # (C / CHUNK,) sums of weights
-    weight: Array  # (C,)
+    worth: Worth
     below: Array  # (C,)
 
 
@@ -68,8 +65,8 @@ class Tables(NamedTuple):
 def _refresh(words: Words, menu: Menu, tables: Tables, sigma: float, t: int, k: int) -> None:
     """Compute what the choice of dish k is worth in this document."""
     inverse = 1.0 / (words.size * words.beta + menu.totals[k])
-    tables.old[k] = (tables.words[k] - sigma * tables.tables[k]) * inverse
-    tables.top[k] = popularity(menu, t, k) * inverse
+    tables.worth.old[k] = (tables.words[k] - sigma * tables.tables[k]) * inverse
+    tables.worth.top[k] = popularity(menu, t, k) * inverse
 
 
 @lean
@@ -171,15 +168,12 @@ def seat_pass(
                 _refresh(words, menu, tables, sigma, t, k)
 
             counts, scale = menu.counts[x], open_one / max(menu.open[t], 1)
-            worth = tables.old, tables.top, tables.chunk
-            total = weigh(counts, words.beta, scale, *worth, K)
             novel = scale * novelties.total[t] / words.size
-            target = rng.random() * (total + novel)
-            k, target = search(counts, words.beta, scale, *worth, K, novel, target)
+            k, target = choose(counts, words.beta, scale, tables.worth, K, novel, k, rng.random())
             table = -1
             if k < K:
                 target /= words.beta + counts[k]
-                if target < tables.old[k]:
+                if target < tables.worth.old[k]:
                     target *= words.size * words.beta + menu.totals[k]
                     table = _table_of(tables, k, sigma, slots, target)
             else:
@@ -259,12 +253,12 @@ def _weigh_words(words: Words, menu: Menu, tables: Tables, i: int, stop: int, K:
         least, total = words.beta + again, words.size * words.beta + i
         counts = menu.counts[x]
         for k in range(K):
-            tables.weight[k] *= least + counts[k]
+            tables.worth.weight[k] *= least + counts[k]
             tables.below[k] *= total + menu.totals[k]
         novel *= least / total
         i += 1
     for k in range(K):
-        tables.weight[k] /= tables.below[k]
+        tables.worth.weight[k] /= tables.below[k]
     return novel
 
 
@@ -280,10 +274,10 @@ def weigh_block(words: Words, menu: Menu, tables: Tables, novel: float, n: int, 
             break
         peak = novel
         for k in range(K):
-            peak = max(peak, tables.weight[k])
+            peak = max(peak, tables.worth.weight[k])
         novel /= peak
         for k in range(K):
-            tables.weight[k] /= peak
+            tables.worth.weight[k] /= peak
     return novel
 
 
@@ -292,12 +286,12 @@ def choose_dish(tables: Tables, novel: float, K: int, rng: Any) -> tuple[int, fl
     """Draw a dish from the weights, or K for a new one and a uniform number."""
     total = novel
     for k in range(K):
-        total += tables.weight[k]
+        total += tables.worth.weight[k]
     target, k = rng.random() * total, 0
-    while k < K and target >= tables.weight[k]:
-        target -= tables.weight[k]
+    while k < K and target >= tables.worth.weight[k]:
+        target -= tables.worth.weight[k]
         k += 1
-    while k == K and novel == 0.0 or 0 < k < K and tables.weight[k] == 0.0:
+    while k == K and novel == 0.0 or 0 < k < K and tables.worth.weight[k] == 0.0:
         k -= 1  # rounding ran over the last one that has weight
     return k, min(max(target / novel, 0.0), 1.0) if k == K else 0.0
 
@@ -324,7 +318,7 @@ def order_pass(
             menu.open[t] += 1  # the table stays open
             n_holes = give_back(menu, t, tables.order[table], n_holes)
             for k in range(K):
-                tables.weight[k] = popularity(menu, t, k)
+                tables.worth.weight[k] = popularity(menu, t, k)
             novel = weigh_block(words, menu, tables, novelties.total[t], n, K)
             k, share = choose_dish(tables, novel, K, rng)
             born = k == K

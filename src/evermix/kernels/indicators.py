@@ -23,11 +23,12 @@ from evermix.kernels.menu import (
     Novelties,
     Place,
     Words,
+    Worth,
+    choose,
     fresh_slot,
     give_back,
     popularity,
-    search,
-    weigh,
+    split,
 )
 
 __all__ = ["Card", "count_portions", "indicator_pass"]
@@ -40,9 +41,7 @@ class Card(NamedTuple):
     opens: Array  # (N,) bool, the indicators
     n: Array  # (C,) int64 words of the document
     t: Array  # (C,) int64 tables of the document
-    old: Array  # (C,) weight of joining a table, over beta + count
-    top: Array  # (C,) weight of opening one, over beta + count
-    chunk: Array  # (C / CHUNK,) sums of weights
+    worth: Worth
 
 
 class Seats(NamedTuple):
@@ -58,8 +57,8 @@ def _refresh(words: Words, menu: Menu, card: Card, seats: Seats, t: int, k: int)
     """Compute what the choice of dish k is worth in this document."""
     inverse = 1.0 / (words.size * words.beta + menu.totals[k])
     ratios = seats.ratios[card.n[k], card.t[k]]
-    card.old[k] = seats.join * inverse * ratios[0]
-    card.top[k] = seats.open * inverse * ratios[1] * popularity(menu, t, k)
+    card.worth.old[k] = seats.join * inverse * ratios[0]
+    card.worth.top[k] = seats.open * inverse * ratios[1] * popularity(menu, t, k)
 
 
 @lean
@@ -114,18 +113,15 @@ def _choose(
     x: int,
     K: int,
     n_holes: int,
-    rng: Any,
+    last: int,
+    uniform: float,
 ) -> tuple[int, bool, int, int]:
     """Draw a dish for word x; return its slot, whether a table opens, K and the empty slots."""
-    scale = 1.0 / max(menu.open[t], 1)
-    worth = card.old, card.top, card.chunk
-    total = weigh(menu.counts[x], words.beta, scale, *worth, K)
+    counts, scale = menu.counts[x], 1.0 / max(menu.open[t], 1)
     novel = scale * seats.open * novelties.total[t] / words.size
-    target = rng.random() * (total + novel)
-    k, target = search(menu.counts[x], words.beta, scale, *worth, K, novel, target)
+    k, target = choose(counts, words.beta, scale, card.worth, K, novel, last, uniform)
     if k < K:
-        opened = target >= (words.beta + menu.counts[x, k]) * card.old[k]
-        return k, opened, K, n_holes
+        return k, target >= (words.beta + counts[k]) * card.worth.old[k], K, n_holes
     target *= novelties.total[t] / novel
     k, K, n_holes = fresh_slot(menu, novelties, t, target, K, n_holes)
     card.n[k] = card.t[k] = 0
@@ -173,9 +169,9 @@ def indicator_pass(
             if K == capacity and n_holes == 0:
                 why = MORE_DISHES
                 break
-            x, k = words.word[w], card.dish[w]
+            x, k, uniform = words.word[w], card.dish[w], rng.random()
             if k >= 0:
-                opened = rng.random() * card.n[k] < card.t[k]
+                opened, uniform = split(uniform, card.t[k], card.n[k])
                 if opened and card.t[k] == 1 and card.n[k] > 1:
                     w += 1  # it cannot go: others of its dish sit at the only table
                     continue
@@ -183,7 +179,7 @@ def indicator_pass(
                 _refresh(words, menu, card, seats, t, k)
 
             k, opened, K, n_holes = _choose(
-                words, novelties, menu, card, seats, t, x, K, n_holes, rng
+                words, novelties, menu, card, seats, t, x, K, n_holes, k, uniform
             )
             if menu.discount < 0.0 and menu.tables[k] == 0:
                 why, born = BORN, k

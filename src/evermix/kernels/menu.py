@@ -22,17 +22,18 @@ __all__ = [
     "Novelties",
     "Place",
     "Words",
+    "Worth",
+    "choose",
     "count_tables",
     "count_words",
     "fresh_slot",
     "give_back",
     "popularity",
-    "search",
-    "weigh",
+    "split",
 ]
 
 DONE, MORE_DISHES, BORN, MORE_TABLES = 0, 1, 2, 3
-CHUNK = 8  # dishes that are weighed together; capacities are multiples of it
+CHUNK = 8  # dishes that are searched together; capacities are multiples of it
 
 
 class Words(NamedTuple):
@@ -57,6 +58,14 @@ class Place(NamedTuple):
     born: int = -1  # the newborn dish
 
 
+class Worth(NamedTuple):
+    """What dishes are worth to a word of the present document.   # INOUT."""
+
+    old: Array  # (C,) weight of joining a table, over beta + count
+    top: Array  # (C,) weight of opening one, over beta + count and scale
+    weight: Array  # (C,) scratch: the weight of each for one word
+
+
 class Novelties(NamedTuple):
     """New dishes.   # IN."""
 
@@ -79,62 +88,71 @@ class Menu(NamedTuple):
 
 
 @lean
-def _weight(counts: Array, beta: float, scale: float, old: Array, top: Array, k: int) -> float:
-    return (beta + counts[k]) * (old[k] + scale * top[k])
+def split(uniform: float, share: float, whole: float) -> tuple[bool, float]:
+    """Say yes with probability share / whole, and return the uniform number that is left."""
+    target = uniform * whole
+    if target < share:
+        return True, target / share
+    return False, (target - share) / (whole - share)
 
 
 @lean
-def weigh(
-    counts: Array,  # IN (C,) words of its kind in each dish
-    beta: float,
-    scale: float,
-    old: Array,  # IN (C,) weight of joining a table, over beta + count
-    top: Array,  # IN (C,) weight of opening one, over beta + count and scale
-    chunk: Array,  # OUT (C / CHUNK,)
-    K: int,
-) -> float:
-    """Return the sum of the weights of all dishes for a word; write those of chunks.
-
-    Loops of fixed length that write nothing use vector units, and chunks make the search short.
-    """
+def _weigh(counts: Array, beta: float, scale: float, worth: Worth, K: int) -> float:
+    """Write the weights of all dishes for a word, and return their sum."""
     total = 0.0
-    for c in range((K + CHUNK - 1) // CHUNK):
-        part = 0.0
-        for i in range(CHUNK):
-            part += _weight(counts, beta, scale, old, top, c * CHUNK + i)
-        chunk[c] = part
-        total += part
+    for k in range(CHUNK * ((K + CHUNK - 1) // CHUNK)):
+        weight = (beta + counts[k]) * (worth.old[k] + scale * worth.top[k])
+        worth.weight[k] = weight
+        total += weight
     return total
 
 
 @lean
-def search(
-    counts: Array,  # IN, with all else as in weigh
+def _search(weight: Array, K: int, target: float) -> tuple[int, float]:
+    """Return the first dish whose weights up to it exceed the target, or K; and what is left."""
+    k, part = 0, 0.0
+    while k < K:
+        part = 0.0
+        for i in range(CHUNK):
+            part += weight[k + i]
+        if target < part:
+            break
+        target -= part
+        k += CHUNK
+    k = min(k, K)
+    while k < K and target >= weight[k]:
+        target -= weight[k]
+        k += 1
+    return k, target
+
+
+@lean
+def choose(
+    counts: Array,  # IN (C,) words of its kind in each dish
     beta: float,
     scale: float,
-    old: Array,
-    top: Array,
-    chunk: Array,
+    worth: Worth,
     K: int,
     novel: float,
-    target: float,
+    last: int,
+    uniform: float,
 ) -> tuple[int, float]:
-    """Return the first dish whose weights up to it exceed the target, and what is left of that.
+    """Draw a dish for a word that had ``last``, or none if that is negative.
 
-    It is K where that is a new dish, of weight ``novel``.
+    Returns the dish, K for a new one, of weight ``novel``; and a uniform number below its weight.
+    Most words choose what they had, so that comes first, and needs no search.
     """
-    c, last = 0, (K + CHUNK - 1) // CHUNK
-    while c < last and target >= chunk[c]:
-        target -= chunk[c]
-        c += 1
-    k = min(c * CHUNK, K)
-    while k < K:
-        weight = _weight(counts, beta, scale, old, top, k)
-        if target < weight:
-            return k, target
-        target -= weight
-        k += 1
-    while k == K and novel == 0.0 or 0 < k < K and top[k] == 0.0 == old[k]:
+    target = uniform * (_weigh(counts, beta, scale, worth, K) + novel)
+    if last < 0:
+        k, target = _search(worth.weight, K, target)
+    else:
+        own = worth.weight[last]
+        if target < own:
+            return last, target
+        worth.weight[last] = 0.0
+        k, target = _search(worth.weight, K, target - own)
+        worth.weight[last] = own
+    while k == K and novel == 0.0 or 0 < k < K and worth.weight[k] == 0.0:
         k -= 1  # rounding ran over the last one that has weight
     return k, target
 

@@ -69,10 +69,10 @@ def _open_to(pool: Pool, tables: Tables, t: int, level: float, K: int) -> int:
     """Write what time t sees of each slot above a level; return the number up to the last."""
     last = 1
     for k in range(K):
-        tables.weight[k] = 0.0
+        tables.worth.weight[k] = 0.0
         j = pool.dish[k]
         if j >= 0 and pool.log_jump[j] >= level and pool.presence[t, j] > 0.0:
-            tables.weight[k] = pool.presence[t, j]
+            tables.worth.weight[k] = pool.presence[t, j]
             last = k + 1
     return last
 

@@ -7,7 +7,7 @@ import numpy as np
 from evermix._xp import Array
 from evermix.kernels.flat import NewTime, fold_mixed, fold_thinned
 from evermix.kernels.folding import Frozen, Plate, fold_document, word_probabilities
-from evermix.kernels.menu import CHUNK
+from evermix.kernels.menu import CHUNK, Worth
 from evermix.kernels.stirling import seat_ratios
 from evermix.priors.hyper import Beta, Gamma
 from evermix.topics.corpus import Corpus
@@ -56,8 +56,8 @@ def fold_in(model: Frozen, corpus: Corpus, beta: float, sweeps: int, skip: int, 
     """
     C, n_max, words = model.top.shape[1], int(corpus.lengths.max(initial=1)), corpus.words(beta)
     theta = np.empty((corpus.n_documents, model.n_topics))
-    (n, t), (old, top) = np.zeros((2, C), dtype=np.int64), np.zeros((2, C))
-    plate = Plate(np.zeros(n_max, dtype=np.int64), n, t, old, top, np.empty(C // CHUNK))
+    n, t = np.zeros((2, C), dtype=np.int64)
+    plate = Plate(np.zeros(n_max, dtype=np.int64), n, t, Worth(*np.zeros((3, C))))
     ratios = _ratios(model.sigma, n_max, MOST_TABLES)
     for d, shares in enumerate(theta):
         rng = _rng(corpus, d, seed)

@@ -88,10 +88,6 @@ class Franchise:
             count_words(corpus.words(self.beta), self.dish, counts)
         return counts
 
-    def totals(self) -> Array:
-        """Number of words of each dish, (K,)."""
-        return np.bincount(self.dish if self.started else [], minlength=self.K)
-
     def portions(self, corpus: Corpus) -> tuple[Array, Array, Array, Array]:
         """Return documents, dishes, words and tables of all pairs that have words, (P,) each."""
         place = corpus.document * self.K + self.dish
@@ -105,11 +101,11 @@ class Franchise:
             return lambda sigma: 0.0
         return _seats(self, corpus) if self.seated else _sums_over_seats(self, corpus)
 
-    def settle(self, region: Array, on: Array) -> None:
-        """Take regions (C,) and times on (T, C) of any slots, and close the gaps between slots."""
-        used = np.bincount(self.dish, minlength=len(region)) > 0
+    def settle(self, totals: Array, region: Array, on: Array) -> None:
+        """Take words (C,), regions (C,) and times on (T, C) of slots, and close gaps between."""
+        used = totals > 0
         if not used.all():
-            self.dish = (np.cumsum(used) - 1).astype(np.int32)[self.dish]
+            self.dish = (np.cumsum(used) - 1).astype(np.int32).take(self.dish)
         self.region, self.on = region[used].astype(np.int64), on[:, used]
 
     def log_joint(self, corpus: Corpus) -> float:

@@ -17,6 +17,7 @@ from evermix.kernels.menu import (
     Menu,
     Novelties,
     Place,
+    Worth,
 )
 from evermix.kernels.stirling import seat_ratios
 from evermix.topics.corpus import Corpus
@@ -55,7 +56,7 @@ class _Service(ABC):
         counts = chain.counts(corpus, _capacity(chain.K))
         self.menu = Menu(
             counts,
-            chain.totals(),
+            counts.sum(axis=0).astype(np.int64),
             atoms.sizes.astype(np.int64),
             np.exp(offers.atoms + self.log_u),
             offers.kind.astype(np.int64),
@@ -122,7 +123,7 @@ class _Service(ABC):
             region, on = self.chain.measure.unfold(kind)
         else:
             region = kind
-        self.chain.settle(region, on)
+        self.chain.settle(self.menu.totals[: self.K], region, on)
 
 
 class IndicatorService(_Service):
@@ -155,7 +156,7 @@ class IndicatorService(_Service):
     def _room(self) -> indicators.Card:
         C, chain = self.menu.totals.size, self.chain
         n, t = np.empty((2, C), dtype=np.int64)
-        return indicators.Card(chain.dish, chain.opens, n, t, *_worth(C))
+        return indicators.Card(chain.dish, chain.opens, n, t, _worth(C))
 
 
 class SeatedService(_Service):
@@ -187,7 +188,7 @@ class SeatedService(_Service):
         words, tables = np.empty((2, C), dtype=np.int64)
         return franchise.Tables(
             chain.dish, chain.table, chain.opens, n, order, block, member, words, tables,
-            *_worth(C), *np.ones((2, C)),
+            _worth(C), np.ones(C),
         )  # fmt: skip
 
 
@@ -203,7 +204,7 @@ class FlatService(_Service):
         return flat.flat_pass(self.words, self.novelties, self.menu, self.scratch, at, rng)
 
     def _room(self) -> flat.Choices:
-        return flat.Choices(self.chain.dish, *_worth(self.menu.totals.size))
+        return flat.Choices(self.chain.dish, _worth(self.menu.totals.size))
 
 
 def _capacity(K: int) -> int:
@@ -211,9 +212,9 @@ def _capacity(K: int) -> int:
     return CHUNK * (3 * K // (2 * CHUNK) + 1)
 
 
-def _worth(C: int) -> tuple[Array, Array, Array]:
-    """Return room for what dishes are worth in a document, and for sums over chunks of them."""
-    return np.zeros(C), np.zeros(C), np.zeros(C // CHUNK)
+def _worth(C: int) -> Worth:
+    """Return room for what C dishes are worth in a document."""
+    return Worth(*np.zeros((3, C)))
 
 
 def _grown(x: Array, shape: tuple[int, ...]) -> Array:
