@@ -103,6 +103,21 @@ def test_a_seed_gives_the_same_chain_and_another_another():
     assert not np.array_equal(one, other)
 
 
+def test_chains_that_share_a_generator_differ():
+    X, times, _ = two_groups()
+    rng = np.random.default_rng(0)
+    one, two = (quick(random_state=rng).fit(X, times).traces_["log_joint"] for _ in range(2))
+    assert not np.array_equal(one, two)
+
+
+@pytest.mark.parametrize(("name", "other"), [("prior", em.MNGG(2)), ("sampler", em.M2())])
+def test_a_chain_does_not_go_on_with_other_settings(name, other):
+    X, times, _ = two_groups()
+    mix = quick().fit(X, times).set_params(**{name: other})
+    with pytest.raises(ValueError, match=f"the fit was begun with {name}="):
+        mix.resume(X, times)
+
+
 def test_more_draws_go_on_where_the_chain_was():
     X, times, _ = two_groups()
     long = quick(em.TNGG(), draws=9).fit(X, times)
@@ -217,6 +232,10 @@ def test_the_marginal_sampler_of_thinned_measures_is_for_few_times():
         (lambda: em.MNGG(regions=1.5), TypeError, "regions must be a whole number"),
         (lambda: em.MNGG(sigma=1.0), ValueError, r"sigma of MNGG must lie in \[0, 1\)"),
         (lambda: em.MNGG(sigma=em.Gamma()), TypeError, "needs em.Beta for sigma"),
+        (lambda: em.MNGG(sigma=None), ValueError, "sigma must be a finite number, got None"),
+        (lambda: em.HDP(a=None), TypeError, "HDP needs numbers or em.Gamma for a and a0"),
+        (lambda: em.H1(jumps=0), TypeError, "jumps must be True or False, got 0"),
+        (lambda: em.H1(slices="no"), TypeError, "slices must be True or False"),
         (lambda: em.TNGG(q=em.Gamma()), TypeError, "needs em.Beta for q"),
         (lambda: em.TNGG(q=1.5), ValueError, "q of TNGG must lie in"),
         (lambda: em.MNGG(M=0.0), ValueError, r"M of MNGG must lie in \(0, inf\)"),

@@ -12,6 +12,7 @@ from sklearn.exceptions import NotFittedError
 import evermix as em
 from evermix.io import checkpoint
 from evermix.topics.service import SeatedService
+from evermix.topics.snapshots import Snapshot
 
 PRIORS = [em.HDP(), em.HNGG(), em.HSNGG(), em.HMNGG(), em.HMNGP(), em.HTNGG(), em.HTNGP()]
 FLAT = [em.MNGG(), em.TNGG(), em.MNGG(3, sigma=0.0, q=1.0)]
@@ -268,6 +269,26 @@ def test_a_sweep_that_fails_leaves_everything_as_it_was(chains, monkeypatch):
     np.testing.assert_array_equal(topics.resume(X).traces_["log_joint"], whole.traces_["log_joint"])
 
 
+def test_a_draw_that_cannot_be_kept_leaves_everything_as_it_was(monkeypatch):
+    settings = {"burn_in": 2, "draws": 4, "chains": 2, "random_state": 0}
+    whole = em.TopicModel(em.HDP(), **settings).fit(X)
+    of, calls = Snapshot.of, []
+
+    def fails(*args):
+        calls.append(1)
+        if len(calls) == 4:  # that of the second chain
+            raise MemoryError
+        return of(*args)
+
+    topics = em.TopicModel(em.HDP(), **settings)
+    with monkeypatch.context() as patch, pytest.raises(MemoryError):
+        patch.setattr(Snapshot, "of", fails)
+        topics.fit(X)
+    assert topics.n_sweeps_ == 3
+    assert [len(rows) for rows in topics._run.rows] == [1, 1]
+    np.testing.assert_array_equal(topics.resume(X).traces_["log_joint"], whole.traces_["log_joint"])
+
+
 def test_a_fit_that_fails_before_its_first_sweep_leaves_the_old_model(monkeypatch):
     topics = em.TopicModel(em.HDP(), burn_in=1, draws=1, random_state=0)
 
@@ -325,6 +346,32 @@ def test_a_fit_that_ended_in_its_burn_in_has_no_traces():
     topics._run.rows, topics._run.snapshots = [], []
     with pytest.raises(AttributeError, match="no draw was kept yet"):
         topics.traces_  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [("alpha", 0.1), ("prior", em.MNGG(2)), ("sampler", em.M3()), ("chains", 2)],
+)
+def test_a_fit_does_not_go_on_with_other_settings(name, other, tmp_path):
+    """They were ignored, and files could not be read that said so."""
+    topics = em.TopicModel(em.MNGG(3), sampler=em.M1(), **SHORT).fit(X)
+    components = topics.components_
+    topics.set_params(**{name: other})
+    with pytest.raises(ValueError, match=f"the fit was begun with {name}="):
+        topics.resume(X)
+    assert topics.sampler_ == em.M1()
+    topics.save(tmp_path / "topics.evermix")
+    loaded = em.load(tmp_path / "topics.evermix")
+    np.testing.assert_array_equal(loaded.components_, components)
+    loaded.set_params(alpha=0.3, prior=em.MNGG(3), sampler=None, chains=1).resume(X)
+
+
+def test_a_document_without_any_topic_gets_the_shares_of_all():
+    words = np.hstack([X, np.zeros_like(X)])
+    topics = em.TopicModel(em.TNGG(), **SHORT).fit(words)
+    shares = topics.transform(np.vstack([10 * words[:, ::-1], words]))
+    assert np.all(shares >= 0.0)
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0, rtol=1e-12)
 
 
 def test_other_documents_are_not_those_of_the_fit(fitted):

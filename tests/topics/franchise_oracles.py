@@ -106,10 +106,9 @@ def posterior(measure, below, words, beta=BETA):
 def key_of(chain, words):
     dish = canonical(chain.dish)
     place = {dish[i]: int(chain.region[k]) for i, k in enumerate(chain.dish)}
-    d, k, _, t = chain.portions(words)
-    tables = {
-        (int(i), dish[list(chain.dish).index(j)]): int(m) for i, j, m in zip(d, k, t, strict=True)
-    }
+    tables = Counter()
+    for i, d in enumerate(words.document):
+        tables[int(d), dish[i]] += int(chain.opens[i])
     return dish, tuple(place[j] for j in range(len(place))), tuple(sorted(tables.items()))
 
 

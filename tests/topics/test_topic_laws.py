@@ -259,11 +259,25 @@ def test_halves_are_fixed_and_make_up_the_documents():
     assert np.array_equal(halves(words)[0].word, first.word)
 
 
+@pytest.mark.parametrize("shift", [1e-200, 1e200])
+def test_a_weight_without_tables_does_not_make_a_draw_likelier(shift):
+    """The density of q itself has no bound at 0, where its law has a shape below one."""
+    words = corpus(np.array([[2, 1], [1, 2]]), (0, 1))
+    measure = em.HMNGG(regions=3).measure(np.ones(2))
+    *_, chain = walk_chain(H1(), measure, seating(words), words, 5)
+    unused = np.setdiff1d(np.arange(3), chain.region)
+    assert len(unused)
+    before = chain.log_joint(words)
+    chain.measure.q[unused] = np.clip(shift * chain.measure.q[unused], 1e-240, 1e240)
+    assert chain.log_joint(words) < before
+
+
 def test_log_words_of_the_oracle_are_those_of_a_chain():
     words = corpus(np.array([[2, 1], [1, 2]]), (0, 0))
     *_, chain = walk_chain(H2(), one_measure(), seating(words), words, 5)
     tables = chain.tables(words)[1]
     rest = chain.measure.log_joint(chain.occupancy(words))
     rest += chain.seating.log_joint(words.lengths, tables, chain.blocks(words))
+    rest += chain.measure.log_jacobian() + chain.seating.log_jacobian(words.lengths)
     want = log_words(words, chain.dish.tolist(), chain.beta)
     assert chain.log_joint(words) - rest == pytest.approx(want, rel=1e-9)

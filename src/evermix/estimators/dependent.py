@@ -11,7 +11,7 @@ from evermix._random import generator
 from evermix._xp import Array, host, is_foreign, logsumexp
 from evermix.engines.run import interrupts_wait
 from evermix.estimators.asked import check_family, with_family
-from evermix.estimators.drawn import Drawn
+from evermix.estimators.drawn import Drawn, check_begun
 from evermix.estimators.fingerprint import RowHash
 from evermix.estimators.resolve import WARMUP, resolve
 from evermix.estimators.rows import automatic_family, prepare_rows
@@ -127,9 +127,7 @@ class DependentMixture(Drawn):
         y : ignored
         """
         self._check_settings()
-        prior = MNGG() if self.prior is None else self.prior
-        if not isinstance(prior, DependentPrior):
-            raise TypeError(f"prior must be em.MNGG, em.TNGG or em.SNGG, got {prior!r}.")
+        prior = self._asked_prior()
         with self._or_as_before():
             rows = self._validated(X, None)
             known, codes = Times.read(times, rows.shape[0])
@@ -137,11 +135,9 @@ class DependentMixture(Drawn):
             prepared = prepare_rows(family, rows)
             family = resolve(family, NGGP(), None, prepared[:WARMUP]).family
             measure = prior.measure(np.bincount(codes).astype(np.float64))
-            sampler = default_sampler(measure) if self.sampler is None else self.sampler
-            _check_sampler(sampler, measure)
-            self._taught, self._prior = sampler, prior
+            self._taught, self._prior = self._asked_sampler(measure), prior
             self._data = Data(family, prepared, codes, len(known))
-            self._rng = generator(self.random_state)
+            self._rng = generator(self.random_state).spawn(1)[0]  # sweeps move copies of it
             self._chain, self._draws, self._sweep = start(measure, self._data), Draws(), 0
             self._times = known
             self._go_on()
@@ -154,6 +150,8 @@ class DependentMixture(Drawn):
         """
         check_is_fitted(self)
         self._check_settings()
+        check_begun("prior", self._prior, self._asked_prior())
+        check_begun("sampler", self._taught, self._asked_sampler(self._chain.measure))
         prepared = prepare_rows(self._data.family, self._validated(X, self._data.family))
         codes = self._times.codes(times, prepared.shape[0])
         if _digest(prepared, codes) != _digest(self._data.X, self._data.times):
@@ -175,15 +173,27 @@ class DependentMixture(Drawn):
             with interrupts_wait():
                 chain, rng = deepcopy((self._chain, self._rng))  # a sweep may fail half way
                 self._taught.sweep(self._data, chain, rng)
-                self._chain, self._rng = chain, rng
                 if self._sweep >= self.burn_in:
-                    self._draws.keep(self._chain, self._data)
+                    self._draws.keep(chain, self._data)
                     self._views.clear()
-                self._sweep += 1
+                self._chain, self._rng, self._sweep = chain, rng, self._sweep + 1
 
     def _check_settings(self) -> None:
         super()._check_settings()
         check_family(self.family)
+
+    def _asked_prior(self) -> DependentPrior:
+        prior = MNGG() if self.prior is None else self.prior
+        if not isinstance(prior, DependentPrior):
+            raise TypeError(f"prior must be em.MNGG, em.TNGG or em.SNGG, got {prior!r}.")
+        return prior
+
+    def _asked_sampler(self, measure: Measure) -> Sampler:
+        sampler = default_sampler(measure) if self.sampler is None else self.sampler
+        if not isinstance(sampler, Sampler):
+            raise TypeError(f"sampler must be one of em.M1() to em.T5() or None, got {sampler!r}.")
+        sampler.check(measure)
+        return sampler
 
     def _validated(self, X: Any, family: Family | None) -> Array:
         """Return rows of finite numbers; those of a fit if there is no family yet."""
@@ -331,13 +341,6 @@ class DependentMixture(Drawn):
         from evermix.estimators.dependent_file import save
 
         save(self, path)
-
-
-def _check_sampler(sampler: object, measure: Measure) -> None:
-    """Raise TypeError or ValueError unless this is a sampler of such measures."""
-    if not isinstance(sampler, Sampler):
-        raise TypeError(f"sampler must be one of em.M1() to em.T5() or None, got {sampler!r}.")
-    sampler.check(measure)
 
 
 def _digest(X: Array, codes: Array) -> str:

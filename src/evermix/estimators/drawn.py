@@ -12,7 +12,7 @@ from evermix._xp import Array
 from evermix.engines.settings import check_whole
 from evermix.estimators.times import Times
 
-__all__ = ["Drawn"]
+__all__ = ["Drawn", "check_begun"]
 
 
 class Drawn(BaseEstimator, ABC):  # type: ignore[misc]
@@ -69,3 +69,12 @@ class Drawn(BaseEstimator, ABC):  # type: ignore[misc]
     @abstractmethod
     def _n_drawn(self) -> int:
         """Number of draws that were kept."""
+
+
+def check_begun(name: str, before: object, now: object) -> None:
+    """Raise ValueError unless a setting is what it was when the fit was begun."""
+    if before != now:
+        raise ValueError(
+            f"the fit was begun with {name}={before!r}, and cannot go on with {name}={now!r}. Set "
+            "it back, or call fit."
+        )

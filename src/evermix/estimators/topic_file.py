@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -34,7 +34,7 @@ def save(model: TopicModel, path: str | Path, extra: Mapping[str, Any] | None = 
     """Write a topic model, and JSON-ready ``extra`` entries beside it, to one file."""
     if not model.__sklearn_is_fitted__():
         raise ValueError("there is nothing to save yet; call fit first.")
-    run, seed, prior = model._run, model.random_state, model._prior
+    run, seed, prior = model._run, model.random_state, cast(Any, model._prior)
     header: dict[str, Any] = {
         "kind": KIND,
         "extra": dict(extra or {}),
@@ -129,7 +129,7 @@ def _snapshots(arrays: Mapping[str, Array], size: int) -> list[Snapshot]:
 def _check(model: TopicModel) -> None:
     """Raise ValueError unless chains, topics and draws fit together."""
     run = model._run
-    if len({len(rows) for rows in run.rows}) > 1 or len(run.chains) != model.chains:
+    if len({len(rows) for rows in run.rows}) > 1 or run.rows and len(run.rows) != len(run.chains):
         raise ValueError("there are not as many draws of each chain.")
     if run.rows and any(row.shape != (len(run.names),) for rows in run.rows for row in rows):
         raise ValueError("draws do not have the numbers that are named.")

@@ -14,6 +14,7 @@ from evermix._random import generator
 from evermix._xp import Array, host, is_foreign
 from evermix.engines.run import interrupts_wait
 from evermix.engines.settings import check_whole
+from evermix.estimators.drawn import check_begun
 from evermix.estimators.learner import watches
 from evermix.estimators.rows import check_csr
 from evermix.estimators.times import Times
@@ -171,11 +172,13 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ToldTopics):
         check_is_fitted(self)
         watching = watches(observers)
         self._check_settings()
-        if self.chains != len(self._run.chains):
-            raise ValueError(
-                f"the fit was begun with chains={len(self._run.chains)}, and cannot go on with "
-                f"chains={self.chains}. Call fit."
-            )
+        check_begun("chains", len(self._run.chains), self.chains)
+        check_begun("alpha", self._beta, float(self.alpha))
+        if self.prior is not None:
+            self._asked_prior(times)
+            begun = self._prior.prior if isinstance(self._prior, Flat) else self._prior
+            check_begun("prior", begun, self.prior)
+        check_begun("sampler", self.sampler_, self._public(self._asked_sampler(self._prior)))
         corpus = self._corpus_of(X, times)
         if self._prior.flat and times is not None and len(self._times):
             corpus = replace(corpus, time=self._times.codes(times, corpus.n_documents))
@@ -291,10 +294,15 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ToldTopics):
     def sampler_(self) -> WordSampler | Sampler:
         """The sampler that draws."""
         check_is_fitted(self)
+        return self._public(self._run.sampler)
+
+    def _public(self, sampler: WordSampler) -> WordSampler | Sampler:
+        """Return the sampler that a user would name."""
         if not isinstance(self._prior, Flat):
-            return self._run.sampler
-        default = T1() if isinstance(self._prior.prior, TNGG) else M1()
-        return default if self.sampler is None else self.sampler
+            return sampler
+        if isinstance(self._prior.prior, TNGG):
+            return T1()
+        return M3() if sampler.jumps else M1()
 
     @property
     def n_sweeps_(self) -> int:
@@ -311,10 +319,13 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ToldTopics):
     def transform(self, X: Any, times: Any = None) -> Array:
         """Return the share of each topic in each document, (D, K).
 
-        Topics stay as they are. A document gets the same answer whatever others are beside it.
+        Topics stay as they are. A document gets the same answer whatever others are beside it; if
+        no topic is there at all, in a model without hierarchy, those of all documents.
         """
-        _, theta = self._shares(self._point(), self._corpus_of(X, times), seed=0)
-        return theta[:, :-1] / theta[:, :-1].sum(axis=1, keepdims=True)
+        point = self._point()
+        old = self._shares(point, self._corpus_of(X, times), seed=0)[1][:, :-1]
+        old[~old.any(axis=1)] = point.words.sum(axis=0)
+        return old / old.sum(axis=1, keepdims=True)
 
     def fit_transform(self, X: Any, times: Any = None, y: Any = None) -> Array:
         """Fit, and return the share of each topic in each document, (D, K)."""

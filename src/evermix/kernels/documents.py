@@ -13,12 +13,9 @@ from typing import Any, NamedTuple
 from evermix._xp import Array
 from evermix.kernels.base import kernel
 from evermix.kernels.mixed import exponent
-from evermix.kernels.slices import implement_height, slice_step
+from evermix.kernels.slices import HIGHEST, LOWEST, WIDTH, implement_height, slice_step
 
 __all__ = ["draw_u", "move_document_u"]
-
-WIDTH = 1.5
-LOWEST, HIGHEST = -650.0, 650.0  # of logs
 
 
 class DocumentU(NamedTuple):

@@ -25,6 +25,8 @@ from evermix.kernels.menu import (
     give_back,
     popularity,
 )
+from evermix.kernels.switching import CANCELLED
+from evermix.kernels.thinned import RAREST, SUREST
 
 __all__ = ["Choices", "NewTime", "flat_pass", "fold_mixed", "fold_thinned"]
 
@@ -202,6 +204,15 @@ def _add_mass(words: Words, time: NewTime, p: Array, d: int, k: int, mass: float
 
 
 @kernel
+def _sum_up(words: Words, time: NewTime, p: Array, d: int, there: Array) -> None:
+    """Write the weights of the words, and the mass of all topics."""
+    p[: words.start[d + 1] - words.start[d] + 1] = 0.0
+    for k in range(there.size):
+        if there[k] > 0.0:
+            _add_mass(words, time, p, d, k, there[k] * time.jump[k])
+
+
+@kernel
 def _draw_probability(
     words: Words, time: NewTime, p: Array, d: int, r: int, there: Array, rng: Any
 ) -> None:
@@ -212,7 +223,7 @@ def _draw_probability(
             on += there[k]
             off += 1.0 - there[k]
     a, b = rng.standard_gamma(time.first + on), rng.standard_gamma(time.second + off)
-    q = min(max(a / max(a + b, 1e-280), 1e-250), 1.0 - 1e-15)
+    q = min(max(a / max(a + b, 1e-280), RAREST), SUREST)
     mass = (q - there[K + r]) * time.jump[K + r]
     if log(max(rng.random(), 1e-300)) < _log_gain(words, time, p, d, K + r, mass):
         there[K + r] = q
@@ -240,14 +251,14 @@ def fold_thinned(
     theta[:], there[:K] = 0.0, 1.0
     there[K:] = time.fixed if time.fixed >= 0.0 else time.first / (time.first + time.second)
     for sweep in range(skip + sweeps):
-        p[: n + 1] = 0.0
-        for k in range(K + R):
-            if there[k] > 0.0:
-                _add_mass(words, time, p, d, k, there[k] * time.jump[k])
+        _sum_up(words, time, p, d, there)
         for k in range(K):
-            q = there[K + time.region[k]]
+            q, mass = there[K + time.region[k]], p[n]
             if there[k] > 0.0:
+                there[k] = 0.0
                 _add_mass(words, time, p, d, k, -time.jump[k])
+                if p[n] < CANCELLED * mass:
+                    _sum_up(words, time, p, d, there)
             odds = log(q) - log1p(-q) + _log_gain(words, time, p, d, k, time.jump[k])
             there[k] = 1.0 if rng.random() < 1.0 / (1.0 + exp(min(-odds, 700.0))) else 0.0
             if there[k] > 0.0:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from evermix._xp import Array
 from evermix.kernels.base import lean
 from evermix.kernels.documents import draw_u
-from evermix.kernels.menu import Words, Worth, choose, split
+from evermix.kernels.menu import Seats, Words, Worth, appraise, choose, split
 from evermix.kernels.weights import QUADRATURE, new_weight
 
 __all__ = ["Frozen", "Plate", "fold_document", "word_probabilities"]
@@ -42,20 +42,11 @@ class Plate(NamedTuple):
     worth: Worth
 
 
-class Seats(NamedTuple):
-    """The law of a document's tables.   # IN."""
-
-    ratios: Array  # (n_max + 1, t_max + 1, 2), see seat_ratios
-    join: float  # 1 / (1 + u)
-    open: float  # a (1 + u)^(sigma - 1)
-
-
 @lean
 def _refresh(frozen: Frozen, plate: Plate, seats: Seats, t: int, k: int) -> None:
     """Compute what the choice of topic k is worth in this document."""
-    n, tables, inverse = plate.n[k], plate.t[k], frozen.inverse[k]
-    plate.worth.old[k] = seats.join * inverse * seats.ratios[n, tables, 0]
-    plate.worth.top[k] = seats.open * inverse * seats.ratios[n, tables, 1] * frozen.top[t, k]
+    inverse, popular = frozen.inverse[k], frozen.top[t, k]
+    appraise(plate.worth, seats, k, plate.n[k], plate.t[k], inverse, popular)
 
 
 @lean

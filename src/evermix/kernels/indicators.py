@@ -22,8 +22,10 @@ from evermix.kernels.menu import (
     Menu,
     Novelties,
     Place,
+    Seats,
     Words,
     Worth,
+    appraise,
     choose,
     fresh_slot,
     give_back,
@@ -44,21 +46,11 @@ class Card(NamedTuple):
     worth: Worth
 
 
-class Seats(NamedTuple):
-    """The law of a document's tables.   # IN."""
-
-    ratios: Array  # (n_max + 1, t_max + 1, 2), see seat_ratios
-    join: float  # 1 / (1 + u_d)
-    open: float  # a (1 + u_d)^(sigma - 1)
-
-
 @lean
 def _refresh(words: Words, menu: Menu, card: Card, seats: Seats, t: int, k: int) -> None:
     """Compute what the choice of dish k is worth in this document."""
     inverse = 1.0 / (words.size * words.beta + menu.totals[k])
-    ratios = seats.ratios[card.n[k], card.t[k]]
-    card.worth.old[k] = seats.join * inverse * ratios[0]
-    card.worth.top[k] = seats.open * inverse * ratios[1] * popularity(menu, t, k)
+    appraise(card.worth, seats, k, card.n[k], card.t[k], inverse, popularity(menu, t, k))
 
 
 @lean

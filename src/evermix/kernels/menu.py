@@ -21,8 +21,10 @@ __all__ = [
     "Menu",
     "Novelties",
     "Place",
+    "Seats",
     "Words",
     "Worth",
+    "appraise",
     "choose",
     "count_tables",
     "count_words",
@@ -66,6 +68,14 @@ class Worth(NamedTuple):
     weight: Array  # (C,) scratch: the weight of each for one word
 
 
+class Seats(NamedTuple):
+    """The law of a document's tables, where seats are summed over.   # IN."""
+
+    ratios: Array  # (n_max + 1, t_max + 1, 2), see seat_ratios
+    join: float  # 1 / (1 + u)
+    open: float  # a (1 + u)^(sigma - 1)
+
+
 class Novelties(NamedTuple):
     """New dishes.   # IN."""
 
@@ -85,6 +95,19 @@ class Menu(NamedTuple):
     holes: Array  # (C,) int64, a stack of empty slots among 0..K-1
     open: Array  # (T,) int64, tables of each time
     discount: float
+
+
+@lean
+def appraise(
+    worth: Worth, seats: Seats, k: int, n: int, t: int, inverse: float, popular: float
+) -> None:
+    """Compute what dish k is worth where n words of the document have it, at t tables.
+
+    ``inverse`` is 1 / (V beta + total), and ``popular`` its weight for one more table.
+    """
+    ratios = seats.ratios[n, t]
+    worth.old[k] = seats.join * inverse * ratios[0]
+    worth.top[k] = seats.open * inverse * ratios[1] * popular
 
 
 @lean

@@ -16,12 +16,9 @@ import numpy as np
 
 from evermix._xp import Array
 from evermix.kernels.base import kernel
-from evermix.kernels.slices import implement_height, slice_step
+from evermix.kernels.slices import HIGHEST, LOWEST, WIDTH, implement_height, slice_step
 
 __all__ = ["exponent", "move_q", "move_u"]
-
-WIDTH = 1.5
-LOWEST, HIGHEST = -650.0, 650.0  # of logs
 
 
 class Weight(NamedTuple):

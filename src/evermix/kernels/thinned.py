@@ -13,12 +13,21 @@ import numpy as np
 
 from evermix._xp import Array
 from evermix.kernels.base import kernel
-from evermix.kernels.slices import implement_height, slice_step
+from evermix.kernels.slices import HIGHEST, LOWEST, WIDTH, implement_height, slice_step
 
-__all__ = ["Grid", "log_factor", "log_factors", "move_q", "move_u", "multiply", "new_atoms"]
+__all__ = [
+    "RAREST",
+    "SUREST",
+    "Grid",
+    "log_factor",
+    "log_factors",
+    "move_q",
+    "move_u",
+    "multiply",
+    "new_atoms",
+]
 
-WIDTH = 1.5
-LOWEST, HIGHEST = -650.0, 650.0  # of logs
+RAREST, SUREST = 1e-250, 1.0 - 1e-15  # between which probabilities q move
 ODDS = 600.0  # of log odds
 LEAST = 1e-300  # of a factor, so that it can be taken out of a product
 
@@ -202,6 +211,6 @@ def move_q(
             y = slice_step(target, log(q[r, t]) - log1p(-q[r, t]), WIDTH, rng)
             small = exp(-abs(y))
             odds = (1.0 if y > 0.0 else small) / (1.0 + small)
-            q[r, t] = min(max(odds, 1e-250), 1.0 - 1e-15)
+            q[r, t] = min(max(odds, RAREST), SUREST)
             for j in range(w.size):
                 product[r, j] *= _factor(q[r, t], still[t, j])

@@ -43,6 +43,10 @@ class HyperPrior(ABC):
     def log_jacobian(self, x: float) -> float:
         """Log of dx / dy at x = from_real(y), x in the domain."""
 
+    @abstractmethod
+    def log_jacobians(self, x: Array) -> Array:
+        """The same for the numbers of an array."""
+
     def _check(self, *names: str) -> None:
         """Store the named fields as floats; refuse what is not positive."""
         for name in names:
@@ -111,6 +115,10 @@ class Gamma(HyperPrior):
         """Return log x."""
         return math.log(x)
 
+    def log_jacobians(self, x: Array) -> Array:
+        """Return log x."""
+        return np.log(x)
+
 
 @dataclass(frozen=True)
 class Beta(HyperPrior):
@@ -156,6 +164,10 @@ class Beta(HyperPrior):
     def log_jacobian(self, x: float) -> float:
         """Return log x + log(1 - x)."""
         return math.log(x) + math.log1p(-x)
+
+    def log_jacobians(self, x: Array) -> Array:
+        """Return log x + log(1 - x)."""
+        return np.log(x) + np.log1p(-x)
 
 
 HYPERPRIORS: dict[str, type[HyperPrior]] = {cls.__name__: cls for cls in (Beta, Gamma)}

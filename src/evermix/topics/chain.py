@@ -106,7 +106,7 @@ class Chain:
         rank[order] = np.arange(len(order))
         self.labels = rank[inverse]
         self.region = region[used[order]].astype(np.int64)
-        self.on = on[:, used[order]]
+        self.on = np.ascontiguousarray(on[:, used[order]])
 
 
 def start(measure: Measure, data: Data) -> Chain:

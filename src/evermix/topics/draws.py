@@ -40,12 +40,15 @@ class Draws:
     def keep(self, chain: Chain, data: Data) -> None:
         """Add where a chain stands."""
         tally = data.state(chain.labels, chain.K).tally
-        joint = chain.measure.log_joint(chain.occupancy(data))
-        self.log_joint.append(joint + float(data.family.log_marginals(tally).sum()))
-        self.labels.append(chain.labels.astype(np.int32))
-        self.region.append(chain.region.copy())
-        self.on.append(chain.on.copy())
-        self.measure.append(chain.measure.arrays())
+        joint = chain.measure.log_joint(chain.occupancy(data)) + chain.measure.log_jacobian()
+        joint += float(data.family.log_marginals(tally).sum())
+        labels, region, on = chain.labels.astype(np.int32), chain.region.copy(), chain.on.copy()
+        measure = chain.measure.arrays()
+        self.log_joint.append(joint)  # nothing can fail any more
+        self.labels.append(labels)
+        self.region.append(region)
+        self.on.append(on)
+        self.measure.append(measure)
 
     def restore(self, m: int, measure: Measure, data: Data) -> tuple[Occupancy, Array]:
         """Set a measure to draw m; return its clusters and their labels (N,)."""

@@ -88,13 +88,6 @@ class Franchise:
             count_words(corpus.words(self.beta), self.dish, counts)
         return counts
 
-    def portions(self, corpus: Corpus) -> tuple[Array, Array, Array, Array]:
-        """Return documents, dishes, words and tables of all pairs that have words, (P,) each."""
-        place = corpus.document * self.K + self.dish
-        pairs, inverse, words = np.unique(place, return_inverse=True, return_counts=True)
-        tables = np.bincount(inverse[self.opens], minlength=len(pairs))
-        return *np.divmod(pairs, max(self.K, 1)), words, tables
-
     def blocks(self, corpus: Corpus) -> Blocks:
         """Return the log of what seats, or sums over them, are worth, for a sigma."""
         if isinstance(self.seating, Unseated):
@@ -106,17 +99,21 @@ class Franchise:
         used = totals > 0
         if not used.all():
             self.dish = (np.cumsum(used) - 1).astype(np.int32).take(self.dish)
-        self.region, self.on = region[used].astype(np.int64), on[:, used]
+        self.region, self.on = region[used].astype(np.int64), np.ascontiguousarray(on[:, used])
 
     def log_joint(self, corpus: Corpus) -> float:
-        """Log density of words, dishes, tables and all that is learnt, up to a constant."""
-        tables = self.tables(corpus)[1]
-        seating = self.seating.log_joint(corpus.lengths, tables, self.blocks(corpus))
+        """Log density of words, dishes, tables and all that is learnt, up to a constant.
+
+        It is that of logs of positive numbers, and of log odds of those below one.
+        """
+        n, tables = corpus.lengths, self.tables(corpus)[1]
+        seating = self.seating.log_joint(n, tables, self.blocks(corpus))
+        scales = self.seating.log_jacobian(n) + self.measure.log_jacobian()
         counts, beta = self.counts(corpus).astype(np.float64), self.beta
         used, total = counts[counts > 0], counts.sum(axis=0)
         words = (gammaln(beta + used) - gammaln(beta)).sum()
         words -= (gammaln(corpus.size * beta + total) - gammaln(corpus.size * beta)).sum()
-        return float(words) + seating + self.measure.log_joint(self.occupancy(corpus))
+        return float(words) + seating + self.measure.log_joint(self.occupancy(corpus)) + scales
 
 
 def start(measure: Measure, seating: Seating | Unseated, beta: float, corpus: Corpus) -> Franchise:

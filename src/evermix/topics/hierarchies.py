@@ -41,7 +41,7 @@ REGIONS = 20  # of models without hierarchy, as in the paper
 Made = TypeVar("Made")
 
 
-class Hierarchy(Spec, ABC):
+class Hierarchy(ABC):
     """A law of the topics of documents with plain hyperparameters."""
 
     timed: ClassVar[bool] = True
@@ -49,6 +49,31 @@ class Hierarchy(Spec, ABC):
 
     flat: ClassVar[bool] = False
     """Whether documents are times themselves, and their words choose topics."""
+
+    @property
+    @abstractmethod
+    def top(self) -> DependentPrior:
+        """The law of the measures of times."""
+
+    def measure(self, n: Array) -> Measure:
+        """Return a measure of dishes to start from, for times of n (T,) tables."""
+        return self.top.measure(n)
+
+    @abstractmethod
+    def seating(self, n: Array) -> Seating | Unseated:
+        """Return a law of tables to start from, for documents of n (D,) words."""
+
+
+def _process(sigma: float | Beta, M: Any, a: Any) -> MNGG:
+    """Return the law of a single process."""
+    return MNGG(regions=1, sigma=sigma, M=M, a=a, q=1.0)
+
+
+class _Levels(Spec, Hierarchy):
+    """Two levels, each a choice of its own: processes of documents, and measures of times.
+
+    Fields of the measures come first, as those of the second base class of a dataclass do.
+    """
 
     def __post_init__(self) -> None:
         _ = self.top, self.below  # which check their numbers
@@ -71,9 +96,10 @@ class Hierarchy(Spec, ABC):
     def _below(self) -> DependentPrior:
         """Build the law of the process of a document."""
 
-    def measure(self, n: Array) -> Measure:
-        """Return a measure of dishes to start from, for times of n (T,) tables."""
-        return self.top.measure(n)
+    @property
+    @abstractmethod
+    def _above(self) -> tuple[float | Beta, float | Gamma | None, float | Gamma | None]:
+        """Index sigma0 and masses M0 and a0 of the measures of times."""
 
     def seating(self, n: Array) -> Seating | Unseated:
         """Return a law of tables to start from, for documents of n (D,) words."""
@@ -91,23 +117,6 @@ class Hierarchy(Spec, ABC):
             raise type(error)(f"{name}, the process of {level}: {error}") from None
 
 
-def _process(sigma: float | Beta, M: Any, a: Any) -> MNGG:
-    """Return the law of a single process."""
-    return MNGG(regions=1, sigma=sigma, M=M, a=a, q=1.0)
-
-
-class _Levels(Hierarchy):
-    """Two levels, each a choice of its own: processes of documents, and measures of times.
-
-    Fields of the measures come first, as those of the second base class of a dataclass do.
-    """
-
-    @property
-    @abstractmethod
-    def _above(self) -> tuple[float | Beta, float | Gamma | None, float | Gamma | None]:
-        """Index sigma0 and masses M0 and a0 of the measures of times."""
-
-
 # ---- processes of documents --------------------------------------------------------------------
 
 
@@ -117,6 +126,12 @@ class _GammaProcesses(_Levels):
 
     a: float | Gamma = WEAK_GAMMA
     a0: float | Gamma = WEAK_GAMMA
+
+    def __post_init__(self) -> None:
+        if self.a is None or self.a0 is None:
+            name = type(self).__name__
+            raise TypeError(f"{name} needs numbers or em.Gamma for a and a0, got None.")
+        super().__post_init__()
 
     @property
     def _above(self) -> tuple[float, None, float | Gamma]:
@@ -301,6 +316,7 @@ class HTNGP(_GammaProcesses, _Thinned):
     """
 
 
+@dataclass(frozen=True)
 class Flat(Hierarchy):
     """No hierarchy: every document is a time of a dependent measure, and its words choose topics.
 
@@ -310,17 +326,15 @@ class Flat(Hierarchy):
         With 20 regions if it does not say how many.
     """
 
+    prior: MNGG | TNGG
+
     timed: ClassVar[bool] = False
     flat: ClassVar[bool] = True
 
-    def __init__(self, prior: MNGG | TNGG) -> None:
-        self.prior = prior
-
-    def _top(self) -> DependentPrior:
+    @property
+    def top(self) -> DependentPrior:
+        """The law of the measures of documents."""
         return replace(self.prior, regions=self.prior.regions or REGIONS)
-
-    def _below(self) -> DependentPrior:
-        raise TypeError("there is no process of documents.")
 
     def seating(self, n: Array) -> Seating | Unseated:
         """Return no law of tables."""
@@ -328,7 +342,7 @@ class Flat(Hierarchy):
         return Unseated()
 
 
-HIERARCHIES: dict[str, type[Hierarchy]] = {
+HIERARCHIES: dict[str, type[_Levels]] = {
     cls.__name__: cls for cls in (HDP, HMNGG, HMNGP, HNGG, HSNGG, HTNGG, HTNGP)
 }
 """The priors of hierarchical topic models, by the name that a file stores."""

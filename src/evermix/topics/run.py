@@ -61,6 +61,8 @@ class Run:
     spacing : int
         Draws from one snapshot to the next. It doubles when there are too many, so that what is
         kept depends only on the number of draws.
+    kept : bool
+        Whether draws of the last sweep were kept.
     """
 
     sampler: WordSampler
@@ -71,6 +73,7 @@ class Run:
     rows: list[list[Array]] = field(default_factory=list)
     snapshots: list[list[Snapshot]] = field(default_factory=list)
     spacing: int = 1
+    kept: bool = False
 
     def sweep(self, corpus: Corpus, keep: bool) -> None:
         """Sweep over all chains once, and keep draws of them.
@@ -83,37 +86,49 @@ class Run:
         else:
             with ThreadPoolExecutor(len(chains)) as pool:
                 list(pool.map(self.sampler.sweep, [corpus] * len(chains), chains, rngs))
-        self.chains, self.rngs = chains, rngs
+        drawn = self._drawn(corpus, chains) if keep else []
+        self.chains, self.rngs, self.kept = chains, rngs, keep
         self.sweeps += 1
         if keep:
-            self._keep(corpus)
+            self._keep(drawn)
 
     def last(self, corpus: Corpus) -> Sweep:
         """Return what the last sweep led to."""
-        kept = self.n_draws > 0
-        if kept:
+        if self.kept:
             at = self.names.index("log_joint")
             log_joint = [float(rows[-1][at]) for rows in self.rows]
         else:
             log_joint = [chain.log_joint(corpus) for chain in self.chains]
-        return Sweep(self.sweeps, kept, [chain.K for chain in self.chains], log_joint)
+        return Sweep(self.sweeps, self.kept, [chain.K for chain in self.chains], log_joint)
 
     @property
     def n_draws(self) -> int:
         """Number of draws of each chain."""
         return len(self.rows[0]) if self.rows else 0
 
-    def _keep(self, corpus: Corpus) -> None:
-        draw, n = self.n_draws, len(self.chains)
-        self.rows = self.rows or [[] for _ in range(n)]
-        self.snapshots = self.snapshots or [[] for _ in range(n)]
-        for i, chain in enumerate(self.chains):
-            numbers = _numbers(chain, corpus)
-            self.names = self.names or list(numbers)
-            self.rows[i].append(np.array(list(numbers.values())))
+    def _drawn(
+        self, corpus: Corpus, chains: list[Franchise]
+    ) -> list[tuple[dict[str, float], Snapshot | None]]:
+        """Return the numbers of each chain and, if its turn has come, a snapshot."""
+        draw = self.n_draws
+        drawn = []
+        for i, chain in enumerate(chains):
+            numbers, snapshot = _numbers(chain, corpus), None
             if draw % self.spacing == 0:
-                log_joint = numbers["log_joint"]
-                self.snapshots[i].append(Snapshot.of(chain, corpus, i, draw, log_joint))
+                snapshot = Snapshot.of(chain, corpus, i, draw, numbers["log_joint"])
+            drawn.append((numbers, snapshot))
+        return drawn
+
+    def _keep(self, drawn: list[tuple[dict[str, float], Snapshot | None]]) -> None:
+        self.rows = self.rows or [[] for _ in drawn]
+        self.snapshots = self.snapshots or [[] for _ in drawn]
+        self.names = self.names or list(drawn[0][0])
+        for rows, snapshots, (numbers, snapshot) in zip(
+            self.rows, self.snapshots, drawn, strict=True
+        ):
+            rows.append(np.array(list(numbers.values())))
+            if snapshot is not None:
+                snapshots.append(snapshot)
         if len(self.snapshots[0]) >= MOST:
             self.spacing *= 2
             self.snapshots = [kept[::2] for kept in self.snapshots]

@@ -18,12 +18,11 @@ import numpy as np
 from evermix._xp import Array, gammaln
 from evermix.engines.hyper import slice_sample
 from evermix.kernels.documents import move_document_u
+from evermix.kernels.slices import WIDTH
 from evermix.topics.measures import Laws
+from evermix.topics.measures.base import LEAST, MOST
 
 __all__ = ["Blocks", "Seating", "Unseated"]
-
-WIDTH = 1.5  # first guess of a slice's width, in log odds
-LEAST, MOST = 1e-12, 1.0 - 1e-9  # sigma is kept between these: beyond, gamma functions overflow
 
 Blocks = Callable[[float], float]
 """Log of what the seats of all words are worth, for a sigma."""
@@ -116,6 +115,15 @@ class Seating:
             total += self.laws.mass.log_density(self.mass)
         return total + blocks(self.sigma)
 
+    def log_jacobian(self, n: Array) -> float:
+        """Log of the factor that makes the joint density one of logs and log odds."""
+        total = float(np.log(self.u[n > 0]).sum())
+        if self.laws.sigma is not None:
+            total += self.laws.sigma.log_jacobian(self.sigma)
+        if self.laws.mass is not None:
+            total += self.laws.mass.log_jacobian(self.mass)
+        return total
+
     def numbers(self) -> dict[str, float]:
         """Return the numbers that are traced."""
         return {"sigma": self.sigma, "M" if self.laws.relative else "a": self.mass}
@@ -154,6 +162,11 @@ class Unseated:
     def log_joint(self, n: Array, tables: Array, blocks: Blocks) -> float:
         """Zero."""
         del n, tables, blocks
+        return 0.0
+
+    def log_jacobian(self, n: Array) -> float:
+        """Zero."""
+        del n
         return 0.0
 
     def numbers(self) -> dict[str, float]:

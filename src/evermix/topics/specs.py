@@ -50,8 +50,9 @@ class DependentPrior(Spec, ABC):
 
     def __post_init__(self) -> None:
         self._check_value("sigma", Beta, least=0.0, below=1.0)
-        self._check_value("M", Gamma, least=0.0, strict=True)
-        self._check_value("a", Gamma, least=0.0, strict=True)
+        for name in ("M", "a"):
+            if getattr(self, name) is not None:
+                self._check_value(name, Gamma, least=0.0, strict=True)
         if self.M is not None and self.a is not None:
             raise ValueError(
                 f"{self._name} takes M or a, not both: a = sigma M. Got M={self.M!r}, a={self.a!r}."
@@ -91,9 +92,9 @@ class DependentPrior(Spec, ABC):
         below: float = np.inf,
         strict: bool = False,
     ) -> None:
-        """Raise unless a hyperparameter is None, a law of this kind, or a number in its domain."""
+        """Raise unless a hyperparameter is a law of this kind, or a number in its domain."""
         value = getattr(self, name)
-        if value is None or isinstance(value, law):
+        if isinstance(value, law):
             return
         if isinstance(value, HyperPrior):
             raise TypeError(f"{self._name} needs em.{law.__name__} for {name}, got {value!r}.")

@@ -13,11 +13,11 @@ import numpy as np
 
 from evermix._xp import Array, gammaln
 from evermix.engines.hyper import slice_sample
+from evermix.kernels.slices import WIDTH
 from evermix.priors.hyper import Beta, Gamma
 
 __all__ = ["Laws", "Measure", "Newborn", "Occupancy", "Offers", "finite_log"]
 
-WIDTH = 1.5  # first guess of a slice's width, in log odds
 NEVER = -1e200  # log of a probability of zero
 LEAST, MOST = 1e-12, 1.0 - 1e-9  # sigma is kept between these: beyond, gamma functions overflow
 
@@ -218,6 +218,20 @@ class Measure(ABC):
         """Set all that is learnt to what :meth:`arrays` returned."""
         self.sigma = float(arrays["sigma"][0])
         self.mass, self.q, self.u = (arrays[name].copy() for name in ("mass", "q", "u"))
+
+    def log_jacobian(self) -> float:
+        """Log of the factor that makes the joint density one of logs and log odds.
+
+        On their own scale, densities of weights that have no observations have no bound.
+        """
+        laws, total = self.laws, float(np.log(self.u).sum())
+        if laws.sigma is not None:
+            total += laws.sigma.log_jacobian(self.sigma)
+        if laws.mass is not None:
+            total += float(laws.mass.log_jacobians(self.mass).sum())
+        if laws.q is not None:
+            total += float(laws.q.log_jacobians(self.q).sum())
+        return total
 
     # ---- shared by all -----------------------------------------------------------------------
 

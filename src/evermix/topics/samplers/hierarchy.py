@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from evermix.engines.settings import check_switch
 from evermix.topics.corpus import Corpus
 from evermix.topics.franchise import Franchise
 from evermix.topics.measures import Measure, Mixed, Occupancy, Offers, Thinned
@@ -26,6 +27,10 @@ class WordSampler(ABC):
     """One way to move the words of all documents, and everything else that is learnt."""
 
     jumps: bool | None = None
+
+    def __post_init__(self) -> None:
+        if self.jumps is not None:
+            check_switch("jumps", self.jumps)
 
     def sweep(self, corpus: Corpus, chain: Franchise, rng: np.random.Generator) -> None:
         """Move everything once.   Consumes: chain."""
@@ -129,6 +134,8 @@ class H1(WordSampler):
     slices: bool = False
 
     def __post_init__(self) -> None:
+        super().__post_init__()
+        check_switch("slices", self.slices)
         if self.slices and self.jumps is False:
             raise ValueError("slices need jumps: leave out jumps=False, or give slices=False.")
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evermix._xp import Array
+from evermix.kernels.thinned import RAREST, SUREST
 from evermix.priors.hyper import Beta
 from evermix.topics.measures import Thinned
 from evermix.topics.measures.levels import exponent_below, mean_below
@@ -92,7 +93,7 @@ class _PseudoMarginal:
         law, on = measure.laws.q, above.on[r, t]
         assert isinstance(law, Beta)
         q = self.rng.beta(law.a + on, law.b + above.K[r] - on)
-        measure.q[r, t] = min(max(q, 1e-250), 1.0 - 1e-15)
+        measure.q[r, t] = min(max(q, RAREST), SUREST)
         if not self._accept([r], 0.0):
             measure.q[r, t] = old
 

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evermix._xp import Array
+from evermix.kernels.thinned import RAREST, SUREST
 from evermix.priors.hyper import Beta
 from evermix.topics.chain import Chain, Data
 from evermix.topics.measures import Occupancy, Thinned
@@ -177,4 +178,4 @@ def linear(measure: Thinned, above: Above) -> Array:
 def _draw_q(law: Beta, above: Above, rng: np.random.Generator) -> Array:
     """Draw q (R, T) from its law given which atoms are on."""
     q = rng.beta(law.a + above.on, law.b + above.K[:, None] - above.on)
-    return np.clip(q, 1e-250, 1.0 - 1e-15)
+    return np.clip(q, RAREST, SUREST)
