@@ -368,7 +368,7 @@ def test_a_fit_does_not_go_on_with_other_settings(name, other, tmp_path):
 
 def test_a_document_without_any_topic_gets_the_shares_of_all():
     words = np.hstack([X, np.zeros_like(X)])
-    topics = em.TopicModel(em.TNGG(), **SHORT).fit(words)
+    topics = em.TopicModel(em.TNGG(3), **SHORT).fit(words)
     shares = topics.transform(np.vstack([10 * words[:, ::-1], words]))
     assert np.all(shares >= 0.0)
     np.testing.assert_allclose(shares.sum(axis=1), 1.0, rtol=1e-12)
