@@ -148,15 +148,24 @@ def coarse(labels, region):
     return len(region), region[labels[0]], region[labels[-1]]
 
 
-def misfit(sampler, measure, rows, sweeps, thin=1, told=everything):
-    """Total variation of a chain from the exact law, over its mean for independent draws."""
-    exact, seen = Counter(), Counter()
-    for key, p in normalised(posterior(measure, rows)).items():
-        exact[told(*key)] += p
+def misfit(sampler, measure, rows, sweeps, thin=1, views=(everything, coarse)):
+    """Total variation of a chain from the exact law, over its mean for independent draws.
+
+    The largest over some views of what is enumerated.
+    """
+    exact, seen = normalised(posterior(measure, rows)), Counter()
     for sweep, chain in enumerate(walk_chain(sampler, measure, rows, sweeps * thin)):
         if sweep % thin == 0:
-            seen[told(tuple(chain.labels.tolist()), tuple(chain.region.tolist()))] += 1
-    assert set(seen) <= set(exact)
-    distance = 0.5 * sum(abs(seen[key] / sweeps - p) for key, p in exact.items())
-    noise = 0.5 * math.sqrt(2 / (math.pi * sweeps)) * sum(map(math.sqrt, exact.values()))
-    return distance / noise
+            seen[tuple(chain.labels.tolist()), tuple(chain.region.tolist())] += 1
+    return max(_distance(exact, seen, sweeps, view) for view in views)
+
+
+def _distance(exact, seen, sweeps, view):
+    want, got = Counter(), Counter()
+    for key, p in exact.items():
+        want[view(*key)] += p
+    for key, n in seen.items():
+        got[view(*key)] += n / sweeps
+    assert set(got) <= set(want)
+    noise = 0.5 * math.sqrt(2 / (math.pi * sweeps)) * sum(map(math.sqrt, want.values()))
+    return 0.5 * sum(abs(got[key] - p) for key, p in want.items()) / noise

@@ -24,7 +24,7 @@ from evermix.topics.measures.factors import Factors
 from evermix.topics.samplers import M1, M2, M3, T1, T2, T3, T4, T5, threshold
 
 MIXED, THINNED = (M1(), M2(), M3()), (T1(), T2(), T3(), T4(), T5())
-QUICK, LONG = 500, 8000
+QUICK, LONG = 600, 8000
 
 
 def measure_for(sampler):

@@ -23,7 +23,7 @@ def no_switches(monkeypatch):
 
 
 def wrong(sampler, measure):
-    return misfit(sampler, measure, data(), SWEEPS, told=coarse)
+    return misfit(sampler, measure, data(), SWEEPS, views=[coarse])
 
 
 @pytest.mark.slow

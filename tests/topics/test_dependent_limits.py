@@ -42,7 +42,7 @@ def check_partitions(measure, rows, log_p, samplers):
     for labels, p in law(measure, rows).items():
         assert p == pytest.approx(math.exp(log_p(np.array(labels))), rel=1e-8)
     for sampler in samplers:
-        assert misfit(sampler, measure, rows, SWEEPS, told=partitions_only) < 3
+        assert misfit(sampler, measure, rows, SWEEPS, views=[partitions_only]) < 3
 
 
 def sizes_of(labels):

@@ -160,9 +160,9 @@ class H1(WordSampler):
 class H2(WordSampler):
     """Table indicators: seats are summed over, and only numbers of tables are kept.
 
-    A sweep is faster than one of :class:`H1`; tables do not move as a whole, so that topics which
-    are the same come together slowly. Topics of thinned measures that are off at a time come back
-    slowly too, since only whole tables can bring them.
+    With as many topics a sweep is faster than one of :class:`H1`; tables do not move as a whole, so
+    that topics which are the same come together slowly. Topics of thinned measures that are off at
+    a time come back slowly too, since only whole tables can bring them.
 
     Parameters
     ----------
