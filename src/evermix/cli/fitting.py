@@ -15,6 +15,7 @@ from evermix.cli.laps import LapLog, renewed
 from evermix.cli.output import Trace, naming, open_lines
 from evermix.cli.pacing import Pace
 from evermix.cli.reading import open_rows
+from evermix.cli.replacing import Replacing
 from evermix.cli.resuming import going_on, load_run, open_again
 from evermix.cli.rows import Rows, read_rows
 from evermix.cli.runs import check_distinct, check_new
@@ -70,14 +71,13 @@ class Fitting:
     def begin(
         cls, settings: FitSettings, checkpoint: Path, quiet: bool, cluster: Cluster | None
     ) -> Self:
-        """Read the source and start anew; a checkpoint that is there is removed."""
+        """Read the source and start anew; a checkpoint that is there will be replaced."""
         source = open_rows(settings, settings.skip_bad, None)
         mix = make_mixture(settings, source.kind, make_engine(settings))
         rows = _read(source, settings, mix.engine, quiet, cluster)
         text = None
         if source.kind == "text":
             text = make_text_counter(settings, rows.texts(), "--hash")
-        checkpoint.unlink(missing_ok=True)  # a resumed run shall not go on with another fit
         return cls(settings, checkpoint, source, rows, mix, text=text, positions={})
 
     @classmethod
@@ -148,7 +148,8 @@ class Fitting:
                 self.save()
 
         if not self._resumed:
-            self.mix.fit(self._X, observers=[watch])
+            with Replacing(self.checkpoint) as replaced:
+                self.mix.fit(self._X, observers=[replaced, watch])
             return
         with going_on(self.settings, self.checkpoint):
             self.mix.resume(self._X, observers=[watch])

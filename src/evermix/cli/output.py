@@ -3,13 +3,13 @@
 import errno
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from evermix.io.trace import LineFile, TraceWriter
 
-__all__ = ["Device", "StandardOutput", "Trace", "naming", "open_lines"]
+__all__ = ["Device", "Lines", "StandardOutput", "Trace", "naming", "open_lines"]
 
 
 class StandardOutput(LineFile):
@@ -50,6 +50,51 @@ def open_lines(path: str, at: int = 0) -> LineFile:
     return LineFile(path, at=at)
 
 
+class Lines:
+    """JSON lines of a run, in a file that keeps what it held until the first of them is there.
+
+    Parameters
+    ----------
+    path : str
+        The file, or ``"-"`` for standard output.
+    at : int or None
+        How long the file was when the checkpoint of the run was made; None if the run begins.
+    opened : callable
+        Opens the file cut to so many bytes.
+    """
+
+    def __init__(
+        self, path: str, at: int | None, opened: Callable[[str, int], LineFile] = open_lines
+    ) -> None:
+        self.path = path
+        self._opened = opened
+        self._file = None if at is None else opened(path, at)
+        if at is None and path != "-" and (os.path.isfile(path) or not os.path.exists(path)):
+            open(path, "ab").close()  # what cannot be written is told before anything is learnt
+
+    def write(self, value: Any) -> None:
+        """Add a line."""
+        self._begun().write(value)
+
+    def position(self) -> int:
+        """Force everything to the disk and return the length of the file, for a checkpoint."""
+        return self._begun().position()
+
+    def flush(self) -> None:
+        """Let other programs see what was written."""
+        self._begun().flush()
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file is not None:
+            self._file.close()
+
+    def _begun(self) -> LineFile:
+        if self._file is None:
+            self._file = self._opened(self.path, 0)
+        return self._file
+
+
 class Trace:
     """JSON lines on what each step brought, if the user has named a file for them.
 
@@ -62,22 +107,23 @@ class Trace:
     """
 
     def __init__(self, path: str | None, positions: dict[str, int]) -> None:
-        self._file = None if path is None else TraceWriter(path, at=positions.get("trace", 0))
+        at = positions.get("trace")
+        self._lines = None if path is None else Lines(path, at, TraceWriter)
 
     def write(self, event: dict[str, Any]) -> None:
         """Add an event."""
-        if self._file is not None:
-            with naming(self._file.path):
-                self._file.write(event)
+        if self._lines is not None:
+            with naming(self._lines.path):
+                self._lines.write(event)
 
     def positions(self) -> dict[str, int]:
         """Force everything to the disk and return the length of the file, for a checkpoint."""
-        return {} if self._file is None else {"trace": self._file.position()}
+        return {} if self._lines is None else {"trace": self._lines.position()}
 
     def close(self) -> None:
         """Close the file."""
-        if self._file is not None:
-            self._file.close()
+        if self._lines is not None:
+            self._lines.close()
 
 
 @contextmanager

@@ -5,6 +5,7 @@ that a run that was stopped anywhere and resumed writes the same bytes as one th
 """
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from itertools import chain, takewhile
 from pathlib import Path
@@ -12,8 +13,9 @@ from typing import Any, Self
 
 from evermix.cli.building import make_engine, make_mixture, make_text_counter
 from evermix.cli.forgetting import check_order, check_times
-from evermix.cli.output import Trace, naming, open_lines
+from evermix.cli.output import Lines, Trace, naming
 from evermix.cli.reading import features, open_rows, take
+from evermix.cli.replacing import Replacing
 from evermix.cli.resuming import load_run, open_again
 from evermix.cli.runs import check_distinct
 from evermix.cli.settings import StreamSettings
@@ -73,12 +75,12 @@ class Session:
         self.chunks = chunks
         self.totals = totals
         self._saved_rows = totals.rows
-        self._out = open_lines(settings.out, at=positions.get("out", 0))
+        self._out = Lines(settings.out, positions.get("out"))
         self._trace = Trace(settings.trace, positions)
 
     @classmethod
     def begin(cls, settings: StreamSettings, checkpoint: Path, skip_bad: bool) -> Self:
-        """Start at the first row; a checkpoint that is there is removed."""
+        """Start at the first row; a checkpoint that is there will be replaced."""
         source = open_rows(settings, skip_bad, None)
         mix = make_mixture(settings, source.kind, make_engine(settings))
         check_times(source, mix.forgetting)
@@ -91,8 +93,6 @@ class Session:
         else:
             head = take(chunks, FIRST_ROWS)
             head = [joined(head)] if head else []
-        # From here on an old checkpoint would not fit the output files.
-        checkpoint.unlink(missing_ok=True)
         return cls(
             settings,
             checkpoint,
@@ -147,8 +147,9 @@ class Session:
         if self.mix.forgetting is not None and chunk.times is not None:
             times = chunk.times
             check_order(self.source, chunk, self.mix.state_.now if before else None)
-        self.mix.partial_fit(features(self.mix.family, self.text, chunk.X), times=times)
-        steps = self._steps_since(before)
+        with nullcontext() if before else Replacing(self.checkpoint):
+            self.mix.partial_fit(features(self.mix.family, self.text, chunk.X), times=times)
+            steps = self._steps_since(before)
         faded = self._faded(steps)
         with naming(self.settings.out):
             self._write_rows(chunk, before, faded)

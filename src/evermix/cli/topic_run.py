@@ -13,6 +13,7 @@ from evermix.cli.documents import Documents, read_documents, split
 from evermix.cli.output import Trace
 from evermix.cli.pacing import Pace
 from evermix.cli.reading import open_rows
+from evermix.cli.replacing import Replacing
 from evermix.cli.resuming import going_on
 from evermix.cli.runs import check_distinct, check_new
 from evermix.cli.topic_building import check_asked, knows_times, make_topic_model
@@ -57,13 +58,12 @@ class TopicRun:
 
     @classmethod
     def begin(cls, settings: TopicSettings, checkpoint: Path, quiet: bool) -> Self:
-        """Read the source and start anew; a checkpoint that is there is removed."""
+        """Read the source and start anew; a checkpoint that is there will be replaced."""
         check_asked(settings)
         model = make_topic_model(settings)
         source = open_rows(settings, settings.skip_bad, None, time_labels=True)
         documents = read_documents(source, settings, None, quiet)
         _check_times(documents, settings)
-        checkpoint.unlink(missing_ok=True)  # a resumed run shall not go on with other topics
         return cls(settings, checkpoint, documents, model, positions={})
 
     @classmethod
@@ -128,7 +128,8 @@ class TopicRun:
 
         rows = self.rows(self.parts.learnt)
         if not self._resumed:
-            self.model.fit(*rows, observers=[watch])
+            with Replacing(self.checkpoint) as replaced:
+                self.model.fit(*rows, observers=[replaced, watch])
             return
         with going_on(self.settings, self.checkpoint):
             self.model.resume(*rows, observers=[watch])
