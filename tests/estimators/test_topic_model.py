@@ -52,13 +52,13 @@ def test_topics_and_shares_are_probabilities(fitted):
     K, V = fitted.n_topics_, 6
     assert fitted.components_.shape == (K, V)
     shares = [fitted.components_, fitted.evolution_, fitted.predicted_evolution_]
-    shares.append(fitted.transform(X, YEARS))
+    shares += [fitted.transform(X, YEARS), fitted.weights_[None]]
     for array in shares:
         assert np.all(array >= 0)
         np.testing.assert_allclose(array.sum(axis=1), 1.0, rtol=1e-12)
     assert fitted.evolution_.shape == fitted.predicted_evolution_.shape == (3, K)
     assert fitted.transform(X[:5], YEARS[:5]).shape == (5, K)
-    assert np.all(np.diff(fitted._point().words.sum(axis=0)) <= 0)
+    assert np.all(np.diff(fitted.weights_) <= 0)
     assert fitted.times_.tolist() == [2001, 2002, 2003]
     assert fitted.regions_.shape == (K,)
 

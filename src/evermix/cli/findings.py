@@ -15,7 +15,7 @@ from evermix.estimators import TopicModel
 from evermix.estimators.times import Times
 from evermix.report import Lifetimes, lifetimes, topic_curves, topic_overview
 
-__all__ = ["Findings", "shown_label", "used_words"]
+__all__ = ["Findings", "shown_label", "tell_topics", "used_words"]
 
 DIGITS = 6  # behind the point, of shares
 
@@ -42,13 +42,10 @@ class Findings:
         self.words = used_words(model, run.settings.top_words, run.documents.words)
         self.times: list[Any] = []
         self.evolution, self.predicted = np.empty((0, len(self.words))), None
-        self.weights = model.evolution_[0]
         if times is not None:
             known, codes = Times.read(times[run.parts.learnt], len(self._n))
             self.times = [shown_label(time) for time in known.values]
             self.evolution, self.predicted = self._over_time(X, codes)
-            n = np.bincount(codes, self._n)
-            self.weights = n @ self.evolution / n.sum()
         self.perplexity = self._perplexity()
 
     def _over_time(self, X: Any, codes: Array) -> tuple[Array, Array | None]:
@@ -104,30 +101,39 @@ class Findings:
             "perplexity": self.perplexity,
             "share": settings.share,
             "times": self.times,
-            "topics": [self._topic(k, alive) for k in range(len(self.words))],
+            "topics": tell_topics(model, self.words, self.times, alive),
             "evolution": _rounded(self.evolution.T),
             "predicted_evolution": None if self.predicted is None else _rounded(self.predicted.T),
             "births": alive.births,
             "deaths": alive.deaths,
         }
 
-    def _topic(self, k: int, alive: Lifetimes) -> dict[str, Any]:
-        spans = [[self.times[first], self.times[last]] for first, last in alive.spans[k]]
+
+def tell_topics(
+    model: TopicModel, words: list[list[Any]], times: list[Any], alive: Lifetimes
+) -> list[dict[str, Any]]:
+    """Return what is told of each topic, those of the largest weight first, as JSON-ready dicts."""
+    weights, regions = model.weights_.tolist(), model.regions_.tolist()
+    topics = []
+    for k, spans in enumerate(alive.spans):
         born, died = (
-            next((self.times[t] for t, some in enumerate(moves) if k in some), None)
+            next((times[t] for t, some in enumerate(moves) if k in some), None)
             for moves in (alive.births, alive.deaths)
         )
-        return {
-            "topic": k,
-            "weight": round(float(self.weights[k]), DIGITS),
-            "words": self.words[k],
-            "region": int(self._run.model.regions_[k]),
-            "first": spans[0][0] if spans else None,
-            "last": spans[-1][1] if spans else None,
-            "spans": spans,
-            "born": born,
-            "died": died,
-        }
+        topics.append(
+            {
+                "topic": k,
+                "weight": round(weights[k], DIGITS),
+                "words": words[k],
+                "region": regions[k],
+                "first": times[spans[0][0]] if spans else None,
+                "last": times[spans[-1][1]] if spans else None,
+                "spans": [[times[first], times[last]] for first, last in spans],
+                "born": born,
+                "died": died,
+            }
+        )
+    return topics
 
 
 def used_words(model: TopicModel, n: int, names: list[str] | None) -> list[list[Any]]:

@@ -19,14 +19,20 @@ if TYPE_CHECKING:
 __all__ = ["info"]
 
 _WORDS = 8  # per cluster
+
+
+def _shown(value: Any) -> str:
+    return "" if value is None else str(value)
+
+
 _FORMATS: dict[str, Callable[[Any], str]] = {
     "id": str,
     "topic": str,
     "size": "{:,.1f}".format,
     "weight": "{:.4f}".format,
     "share": "{:.4f}".format,
-    "first": str,
-    "last": str,
+    "first": _shown,
+    "last": _shown,
     "born": "{:,}".format,
     "seen": str,
     "words": lambda words: ", ".join(map(str, words)),

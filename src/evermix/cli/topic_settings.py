@@ -7,7 +7,9 @@ from typing import Any, ClassVar, Self
 
 from evermix.cli.settings import Settings
 
-__all__ = ["PeriodName", "SamplerName", "TopicPriorName", "TopicSettings"]
+__all__ = ["SHARE", "PeriodName", "SamplerName", "TopicPriorName", "TopicSettings"]
+
+SHARE = 0.01  # of the words of a time, from which on a topic is there
 
 
 class TopicPriorName(StrEnum):

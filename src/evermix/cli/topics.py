@@ -18,7 +18,7 @@ from evermix.cli.runs import (
     summary,
 )
 from evermix.cli.stopping import Stop, Stopped
-from evermix.cli.topic_settings import TopicPriorName, TopicSettings
+from evermix.cli.topic_settings import SHARE, TopicPriorName, TopicSettings
 
 if TYPE_CHECKING:
     from evermix.cli.findings import Findings
@@ -51,7 +51,7 @@ def topics(
     chains: own.Chains = 1,
     held_out: own.HeldOut = 0.0,
     top_words: own.TopWords = 10,
-    share: own.Share = 0.01,
+    share: own.Share = SHARE,
     period: own.Period = None,
     kind: options.Kind = None,
     text_field: options.TextField = "text",

@@ -79,6 +79,12 @@ class ToldTopics(Drawn):
         return self._point().region.copy()
 
     @property
+    def weights_(self) -> Array:
+        """Share of each topic among all words, (K,)."""
+        words = self._point().words.sum(axis=0)
+        return words / words.sum()
+
+    @property
     def evolution_(self) -> Array:
         """Share of each topic among the words of each time, (T, K)."""
         words = self._point().words

@@ -69,6 +69,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ToldTopics):
         follows. Topics are ordered by size.
     components_ : array (K, V)
         Probability of each word in each topic.
+    weights_ : array (K,)
+        Share of each topic among all words.
     times_ : array (T,)
         The times, in order; empty for models without times.
     evolution_ : array (T, K)
