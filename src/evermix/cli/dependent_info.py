@@ -13,7 +13,7 @@ __all__ = ["describe_dependent"]
 def describe_dependent(mix: DependentMixture, top: int) -> dict[str, Any]:
     """Return what a mixture over time has found so far as a JSON-ready dict."""
     times = [shown_label(time) for time in mix.times_.tolist()]
-    drawn = mix.n_sweeps_ > mix.burn_in  # what a chain is in its burn-in tells nothing
+    drawn = hasattr(mix, "posterior_")  # what a chain is in its burn-in tells nothing
     return {
         "kind": "dependent mixture",
         "source": None,
