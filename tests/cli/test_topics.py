@@ -228,7 +228,7 @@ def test_info_says_of_topics_what_was_said_when_they_were_found(folder, prior):
 
 
 def test_info_tells_of_models_that_python_saved(folder):
-    """Those with dates too, and those that have no draws yet."""
+    """Those with dates too."""
     rng = np.random.default_rng(0)
     X, days = rng.poisson(2.0, size=(12, 4)), np.repeat(np.array("2001-05-01", "M8[D]"), 12)
     days[6:] += 1
@@ -240,6 +240,40 @@ def test_info_tells_of_models_that_python_saved(folder):
     flat = em.TopicModel(em.TNGG(regions=2), burn_in=2, draws=2, random_state=0).fit(X)
     flat.save("flat.evermix")
     assert "T1()" in CliRunner().invoke(app, ["info", "flat.evermix"]).stdout
+
+
+def interrupted(model, *rows):
+    """Return a model whose fit to rows was interrupted after two sweeps of its burn-in."""
+    sampler = em.H1 if isinstance(model, em.TopicModel) else em.M1
+    sweep, sweeps = sampler.sweep, iter(range(2))
+
+    def stopped(self, *args):
+        if next(sweeps, None) is None:
+            raise KeyboardInterrupt
+        sweep(self, *args)
+
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(sampler, "sweep", stopped)
+        model.fit(*rows)
+    return model
+
+
+@pytest.mark.parametrize("burn_in", [3, 1], ids=["as it was", "shorter since"])
+def test_info_tells_of_models_without_draws(folder, burn_in):
+    """Topics are then those of the chain; clusters are told of draws only."""
+    X, years = np.random.default_rng(0).poisson(2.0, size=(12, 4)), [2001, 2002] * 6
+    model = interrupted(em.TopicModel(burn_in=3, draws=2, random_state=0), X, years)
+    model.set_params(burn_in=burn_in).save("topics.evermix")
+    told = json.loads(CliRunner().invoke(app, ["info", "topics.evermix", "--json"]).stdout)
+    assert told["sweeps"] == 2 and told["K"] == model.n_topics_ and told["topics"]
+    mix = interrupted(em.DependentMixture(burn_in=3, draws=2, random_state=0), X, years)
+    mix.set_params(burn_in=burn_in).save("mix.evermix")
+    said = CliRunner().invoke(app, ["info", "mix.evermix", "--json"])
+    assert said.exit_code == 0, said.exception
+    told = json.loads(said.stdout)
+    assert told["sweeps"] == 2 and told["times"] == "2, 2001 to 2002"
+    assert told["K"] is None and told["observations"] is None and told["clusters"] == []
+    assert "dependent mixture" in CliRunner().invoke(app, ["info", "mix.evermix"]).stdout
 
 
 def test_info_tells_of_mixtures_over_time(folder):
