@@ -392,16 +392,22 @@ def test_dates_may_have_time_zones():
     assert given.tolist() == east and given[0].tzinfo is not None
 
 
-def test_rows_that_wait_keep_to_times_whatever_is_set():
-    """Else some of them would have a time and some not."""
+@pytest.mark.parametrize("saved", [False, True])
+def test_a_stream_keeps_its_model_while_rows_wait(saved, tmp_path):
+    """Whatever is set since; also where it is saved, and loaded again."""
     X, _ = blobs(60)
-    mix = em.Mixture(forgetting=em.Exponential(10.0)).partial_fit(X[:20], times=np.arange(20))
-    mix.set_params(forgetting=None)
+    mix = em.Mixture(prior=em.DP(2.0), forgetting=em.Exponential(10.0), max_clusters=3)
+    mix.partial_fit(X[:20], times=np.arange(20))
+    mix.set_params(prior=em.DP(5.0), forgetting=None, max_clusters=1)
     with pytest.raises(ValueError, match="all rows of a stream must come with times, or none"):
         mix.partial_fit(X[20:40])
-    assert mix.n_clusters_ and mix.model_.forgetting is None  # it has settled
-    mix.partial_fit(X[20:])
-    assert mix.lineage_.last == []
+    if saved:
+        mix.save(tmp_path / "mix.evermix")
+        mix = em.load(tmp_path / "mix.evermix")
+    assert mix.n_clusters_ == 3  # it has settled
+    assert mix.model_.prior == em.DP(2.0)
+    assert mix.model_.forgetting == em.Exponential(10.0)
+    assert len(mix.lineage_.last) == mix.lineage_.next_id
 
 
 def test_moments_of_scaling_do_not_depend_on_cuts():

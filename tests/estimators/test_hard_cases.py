@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 from test_mixture import arrays_of, blobs, texts
 
 import evermix as em
@@ -17,11 +18,51 @@ def test_spreads_whose_squares_underflow_count_as_constant(family, scale):
     assert all(np.all(np.isfinite(values)) for values in arrays_of(mix).values())
 
 
+@pytest.mark.parametrize("family", [em.Gaussian(), em.DiagonalGaussian()], ids=repr)
+@pytest.mark.parametrize("offset", [1e8, 1.7e9, -1e11])
+def test_an_offset_of_the_data_hides_no_clusters(family, offset):
+    """Seconds since 1970, say."""
+    X, _ = blobs(200)
+    near = em.Mixture(family).fit(X)
+    far = em.Mixture(family).fit(X + offset)
+    assert far.n_clusters_ == near.n_clusters_ > 1
+    np.testing.assert_array_equal(far.labels_, near.labels_)
+
+
 def test_no_cluster_can_be_merged_into_itself():
     lineage = Lineage()
     lineage.birth(1)
     with pytest.raises(ValueError, match="into itself"):
         lineage.merge(0, 0, clock=2)
+
+
+@pytest.mark.parametrize("fitted", [False, True])
+def test_a_fit_that_fails_before_its_first_step_leaves_the_old_model(fitted):
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(size=(30, 2)), 20 + rng.normal(size=(30, 2))])
+    mix = em.Mixture(engine=em.MemoizedVB(laps=3), random_state=0)
+    labels = mix.fit_predict(X) if fitted else None
+    mix.set_params(engine=em.MemoizedVB(laps=3, spill="/there/is/no/such/folder"))
+    with pytest.raises(OSError):
+        mix.fit(X[:40])
+    if not fitted:
+        with pytest.raises(NotFittedError):
+            mix.predict(X)
+    else:
+        np.testing.assert_array_equal(mix.predict(X), labels)
+        np.testing.assert_array_equal(mix.labels_, labels)
+
+
+def test_settings_that_cannot_be_are_saved_as_they_are(tmp_path):
+    """A model is as whole as before; what was set is told at the next fit."""
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    mix = em.Mixture().fit(X).set_params(max_clusters=0, family="typo")
+    mix.save(tmp_path / "mix.evermix")
+    loaded = em.load(tmp_path / "mix.evermix")
+    np.testing.assert_array_equal(loaded.predict(X), mix.predict(X))
+    assert loaded.get_params()["family"] == "typo"
+    with pytest.raises(ValueError, match="typo"):
+        loaded.fit(X)
 
 
 def test_a_stream_keeps_its_family_whatever_set_params_says():

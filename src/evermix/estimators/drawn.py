@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from evermix._xp import Array
 from evermix.engines.settings import check_whole
+from evermix.estimators.keeping import or_as_before
 from evermix.estimators.times import Times
 
 __all__ = ["Drawn", "check_begun"]
@@ -39,15 +40,11 @@ class Drawn(BaseEstimator, ABC):  # type: ignore[misc]
     @contextmanager
     def _or_as_before(self) -> Iterator[None]:
         """Put the old model back where a fit fails before its first sweep is done."""
-        before = dict(vars(self))
-        try:
+        known = vars(self).get("_times")  # which a fit sets last
+        with or_as_before(
+            self, lambda _: vars(self).get("_times") is not known and self.n_sweeps_ > 0
+        ):
             yield
-        except BaseException:
-            begun = vars(self).get("_times") is not before.get("_times")  # what a fit sets last
-            if not begun or self.n_sweeps_ == 0:
-                self.__dict__.clear()
-                self.__dict__.update(before)
-            raise
 
     @property
     @abstractmethod

@@ -58,7 +58,8 @@ def watches(observers: Iterable[Observer]) -> tuple[Observer, ...]:
 class Learner(Asked):
     """What an estimator does with rows, beneath what it offers."""
 
-    _taught: Engine  # the engine that the state is of, whatever set_params says since
+    _begun: Model  # what the fit or stream was begun with, whatever set_params says since
+    _taught: Engine  # the engine that the state is of, likewise
     _told: RowResults  # what was said of the rows of the last call, as far as it was asked for
     _telling: Callable[[], None] | None  # adds what was said since
     _rows_seen: str | None  # a fit knows its rows again by their fingerprint
@@ -105,9 +106,9 @@ class Learner(Asked):
         if first:
             return prepare_times(times, n, self._forgetting())
         model = self._model
-        forgetting = self._forgetting() if model is None else model.forgetting
-        bound = model is None or forgetting is not None  # while rows wait, it may be set anew
-        if bound and self._timed is not None and self._timed != (times is not None):
+        forgetting = (model or self._begun).forgetting
+        bound = forgetting is not None and self._timed is not None
+        if bound and self._timed != (times is not None):
             raise ValueError(
                 "all rows of a stream must come with times, or none: it was begun "
                 f"{'with' if self._timed else 'without'} them."
@@ -116,8 +117,25 @@ class Learner(Asked):
         waiting = [batch.times for batch in self._waiting if batch.times is not None]
         return prepare_times(times, n, forgetting, waiting[-1][-1] if waiting else since)
 
+    def _asked_model(self, family: Family) -> Model:
+        """Return what is asked for, with hyperparameters that are not set yet."""
+        return Model(family, self._prior(), self.max_clusters, self._forgetting())
+
+    def _begun_since(self, history: Any) -> Callable[[BaseException], bool]:
+        """Return whether a fit that began after this history can go on, as a question.
+
+        One that was interrupted can from the start, one that failed if it had made a step.
+        """
+
+        def begun(error: BaseException) -> bool:
+            now = vars(self).get("_history")
+            return now is not history and (bool(now) or isinstance(error, KeyboardInterrupt))
+
+        return begun
+
     def _begin(self, family: Family) -> None:
         self._family = family
+        self._begun = self._asked_model(family)
         self._taught = self._engine()
         self._model: Model | None = None
         self._waiting: list[Batch] = []
@@ -133,11 +151,11 @@ class Learner(Asked):
         """Number of rows that wait, those of weight zero left out: they teach nothing."""
         return sum(int(np.count_nonzero(batch.weights)) for batch in self._waiting)
 
-    def _resolved(self, engine: Engine, family: Family, X: Rows, weights: Array) -> Model:
+    def _resolved(self, engine: Engine, asked: Model, X: Rows, weights: Array) -> Model:
         """Return the model for the first rows that count, if the engine can work with it."""
         first = np.flatnonzero(weights)[:WARMUP]
-        model = resolve(family, self._prior(), self.max_clusters, X[first])
-        model = replace(model, forgetting=self._forgetting())
+        model = resolve(asked.family, asked.prior, asked.max_clusters, X[first])
+        model = replace(model, forgetting=asked.forgetting)
         engine.check(model)
         engine.check_weights(model, weights)
         return model
@@ -197,8 +215,8 @@ class Learner(Asked):
         X = stack([batch.X for batch in self._waiting])
         weights = np.concatenate([batch.weights for batch in self._waiting])
         stamps = [batch.times for batch in self._waiting if batch.times is not None]
-        times = np.concatenate(stamps) if stamps and self._forgetting() is not None else None
-        self._start(self._resolved(self._taught, self._family, X, weights))
+        times = np.concatenate(stamps) if stamps and self._begun.forgetting is not None else None
+        self._start(self._resolved(self._taught, self._begun, X, weights))
         self._waiting = []
         self._learn(X, weights, times)
         self._results = RowResults(*(values[-last:] for values in self._results))

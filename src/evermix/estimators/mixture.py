@@ -13,8 +13,8 @@ from evermix._csr import DeviceCSR, is_foreign_csr
 from evermix._random import generator
 from evermix._xp import Array, alike, doubled, is_foreign, logsumexp, namespace
 from evermix.engines.base import Batch, Engine
-from evermix.estimators.features import or_as_before
 from evermix.estimators.fingerprint import same_rows
+from evermix.estimators.keeping import or_as_before
 from evermix.estimators.lazy import fingerprint
 from evermix.estimators.learner import Watch, watches
 from evermix.estimators.resolve import WARMUP
@@ -24,7 +24,6 @@ from evermix.estimators.told import Told
 from evermix.estimators.views import log_densities, log_density
 from evermix.families.base import Family
 from evermix.forgetting import Exponential
-from evermix.model import Model
 from evermix.priors.base import Prior
 
 __all__ = ["Mixture"]
@@ -172,19 +171,19 @@ class Mixture(ClusterMixin, DensityMixin, Told):  # type: ignore[misc]
             ``info.rows`` is 0); it may save the mixture.
         """
         watching = watches(observers)
-        with or_as_before(self):
+        with or_as_before(self, self._begun_since(vars(self).get("_history"))):
             engine = self._engine()
             start = saved_clusters(engine)
             family, X, weights = self._validated(X, sample_weight, True, lazy=not engine.whole)
             stamps = self._times(times, len(weights), first=True)
-            model = self._resolved(engine, family, X, weights)
+            model = self._resolved(engine, self._asked_model(family), X, weights)
             if start is not None:
                 model = start.fitted(model)
             seen = fingerprint(X, _numbers(weights, stamps))
-        self._begin(family)
-        self._start(model, start)
-        self._rows_seen, self._timed = seen, stamps is not None
-        self._go_round(X, weights, stamps, watching)
+            self._begin(family)
+            self._start(model, start)
+            self._rows_seen, self._timed = seen, stamps is not None
+            self._go_round(X, weights, stamps, watching)
         return self
 
     def resume(
@@ -232,9 +231,8 @@ class Mixture(ClusterMixin, DensityMixin, Told):  # type: ignore[misc]
         first = not self.__sklearn_is_fitted__()
         with or_as_before(self):
             family, X, weights = self._validated(X, sample_weight, reset=first)
-            engine, known = self._engine(), None if first else self._model
-            forgetting = self._forgetting()
-            model = Model(family, self._prior(), None, forgetting) if known is None else known
+            engine = self._engine()
+            model = self._asked_model(family) if first else self._model or self._begun
             engine.check(model)
             engine.check_weights(model, weights)
             stamps = self._times(times, len(weights), first)

@@ -21,6 +21,7 @@ from evermix.estimators.packing import built, group, named, packed, plain_json, 
 from evermix.estimators.resolve import check_cap
 from evermix.estimators.topic_model import TopicModel
 from evermix.families import FAMILIES
+from evermix.families.base import Family
 from evermix.forgetting import Exponential
 from evermix.io import checkpoint
 from evermix.model import Model
@@ -55,17 +56,13 @@ def save(mix: Mixture, path: str | Path, extra: Mapping[str, Any] | None = None)
     header["timed"] = mix._timed
     if mix._model is None:
         _put_waiting(mix._waiting, arrays)
+        header["begun"] = _model_spec(mix._begun)
     else:
         last = mix._results._asdict().items()  # what is elsewhere comes home
         if mix._rows_seen is not None:
             mix._check_remembered()
         state_arrays, header["state"] = mix._state.to_arrays(copy=False)
-        header["model"] = {
-            "family": named(mix._model.family),
-            "prior": named(mix._model.prior),
-            "max_clusters": mix._model.max_clusters,
-            "forgetting": _plan(mix._model.forgetting),
-        }
+        header["model"] = _model_spec(mix._model)
         header["rng"] = mix._rng.bit_generator.state
         header["fit"] = {"rows": mix._rows_seen}
         arrays |= {f"state.{name}": values for name, values in state_arrays.items()}
@@ -165,7 +162,7 @@ def _restored(
     priors = {**PRIORS, **own}
     params = header["params"]
     mix = Mixture(
-        family="auto" if params["family"] is None else built(params["family"], FAMILIES),
+        family=_family_of(params["family"]),
         prior=None if params["prior"] is None else built(params["prior"], priors),
         engine=None if params["engine"] is None else built(params["engine"], ENGINES),
         forgetting=_plan_of(params.get("forgetting")),
@@ -180,13 +177,7 @@ def _restored(
     if "feature_names_in" in header:
         mix.feature_names_in_ = np.array(header["feature_names_in"], dtype=object)
     if "model" in header:
-        saved = header["model"]
-        mix._model = Model(
-            built(saved["family"], FAMILIES),
-            built(saved["prior"], priors),
-            saved["max_clusters"],
-            _plan_of(saved.get("forgetting")),  # files before format 4 forget nothing
-        )
+        mix._model = _model_of(header["model"], priors)
         mix._rng = restore(header["rng"])
         learnt = group(arrays, "state.")
         if header["format"] < 4:  # which knew no times
@@ -203,22 +194,48 @@ def _restored(
             mix._batch = unpacked(arrays, mix._model.family, mix.n_features_in_)
             if mix._batch.weights.shape != mix._results.labels.shape:
                 raise ValueError("there are not as many rows and weights as labels.")
-        check_cap(mix.max_clusters)
         check_cap(mix._model.max_clusters)
         check_maps(mix._label_maps, mix._state)
         check_learnt(mix._taught, mix._model, mix._state, mix._results, mix.n_features_in_)
     else:
         if not mix._taught.streams:
             raise ValueError(f"rows cannot wait for {mix._taught!r}, which does not stream.")
+        if "begun" in header:  # else it was not set anew since the stream began
+            mix._begun = _model_of(header["begun"], priors)
+            check_cap(mix._begun.max_clusters)
         mix._waiting = _get_waiting(arrays)
         check_waiting(mix._waiting, mix.n_features_in_)
     return mix
 
 
+def _model_spec(model: Model) -> dict[str, Any]:
+    return {
+        "family": named(model.family),
+        "prior": named(model.prior),
+        "max_clusters": model.max_clusters,
+        "forgetting": _plan(model.forgetting),
+    }
+
+
+def _model_of(saved: Mapping[str, Any], priors: Mapping[str, type[Prior]]) -> Model:
+    return Model(
+        built(saved["family"], FAMILIES),
+        built(saved["prior"], priors),
+        saved["max_clusters"],
+        _plan_of(saved.get("forgetting")),  # files before format 4 forget nothing
+    )
+
+
+def _family_of(saved: Any) -> str | Family:
+    if saved is None:  # in older files
+        return "auto"
+    return saved if isinstance(saved, str) else built(saved, FAMILIES)
+
+
 def _params(mix: Mixture) -> dict[str, Any]:
     seed = mix.random_state
     return {
-        "family": None if isinstance(mix.family, str) else named(mix.family),
+        "family": mix.family if isinstance(mix.family, str) else named(mix.family),
         "prior": None if mix.prior is None else named(mix.prior),
         "engine": None if mix.engine is None else named(mix.engine),
         "forgetting": _plan(mix.forgetting),

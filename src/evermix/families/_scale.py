@@ -35,9 +35,19 @@ def column_variances(X: Array) -> Array:
     """
     size = np.max(np.abs(X), axis=0)
     variance = np.var(X - X[0], axis=0)
-    known = variance > np.maximum((1e-7 * size) ** 2, LEAST_VARIANCE)
+    known = variance > np.maximum((_rounding(X) * size) ** 2, LEAST_VARIANCE)
     fallback = variance[known].mean() if known.any() else max(1.0, float(size.max())) ** 2
     return np.where(known, variance, 0.01 * fallback)
+
+
+def _rounding(X: Array) -> Array:
+    """Spread of each column that may come from rounding alone, over its largest value, (D,).
+
+    Numbers that are all whole in single precision have perhaps been rounded to it.
+    """
+    with np.errstate(over="ignore"):
+        single = np.all(X.astype(np.float32) == X, axis=0)
+    return np.where(single, 1e-7, 1e-14)
 
 
 def share_of_spread(within: Array, spread: Array) -> float:
