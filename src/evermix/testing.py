@@ -257,13 +257,16 @@ def check_engine(engine: Engine, model: Model, X: Array) -> None:
 
 
 def _check_stream(engine: Engine, model: Model, X: Array) -> tuple[State, RowResults]:
-    """Check that nothing depends on how a stream is cut, and return what it comes to."""
+    """Check that neither cuts nor rows of weight zero change a stream; return what it comes to."""
     n = X.shape[0]
     whole, results = _stream(engine, model, X, [0, n])
     cuts = [0, 1, 2, n // 3, n // 3, n // 2, n]
     for name, again in (("other batch cuts", False), ("a stop and a resume", True)):
         other, _ = _stream(engine, model, X, cuts, resume=again)
         _same_states(whole, other, f"{name} at every cut change nothing")
+    twice, weights = np.repeat(np.arange(n), 2), np.tile([0.0, 1.0], n)
+    other, _ = _stream(engine, model, X[twice], [0, n, 2 * n], weights=weights)
+    _same_states(whole, other, "rows of weight zero change nothing")
     return whole, results
 
 
@@ -322,9 +325,15 @@ def _laps(engine: Engine, model: Model, X: Array, resume: bool = False) -> tuple
 
 
 def _stream(
-    engine: Engine, model: Model, X: Array, cuts: list[int], resume: bool = False
+    engine: Engine,
+    model: Model,
+    X: Array,
+    cuts: list[int],
+    resume: bool = False,
+    weights: Array | None = None,
 ) -> tuple[State, RowResults]:
     rng = np.random.default_rng(0)
+    weights = np.ones(X.shape[0]) if weights is None else weights
     state = engine.initial(model, rng)
     parts: list[RowResults] = []
 
@@ -333,7 +342,7 @@ def _stream(
         parts.append(info.results)
 
     for start, stop in pairwise(cuts):
-        batch = Batch(X[start:stop], np.ones(stop - start))
+        batch = Batch(X[start:stop], weights[start:stop])
         state = run(engine, model, state, [batch], rng, [keep])
         if resume:
             state = State.from_arrays(*state.to_arrays())

@@ -120,6 +120,18 @@ def test_the_cap_is_kept_and_told_once(engine):
     assert set(info.results.labels.tolist()) == {0, 1}
 
 
+def test_rows_of_weight_zero_take_no_draw_and_are_given_the_best_cluster():
+    X = documents(300, words=3)
+    weights = np.random.default_rng(0).integers(0, 2, size=300).astype(float)
+    weights[0] = 0.0
+    with_zeros = Mixture(engine=OnlineCRP(), random_state=0).partial_fit(X, sample_weight=weights)
+    without = Mixture(engine=OnlineCRP(), random_state=0).partial_fit(X[weights > 0])
+    np.testing.assert_array_equal(with_zeros.labels_[weights > 0], without.labels_)
+    best = without.predict(X)
+    labels = without.partial_fit(X, sample_weight=np.arange(300) == 299).labels_
+    np.testing.assert_array_equal(labels[:-1], best[:-1])
+
+
 def test_the_same_seed_draws_the_same_and_another_does_not():
     X = documents(300, words=3)
     one, two, other = (

@@ -42,7 +42,7 @@ class OnePass(Filter):
         compiled = isinstance(model.prior, GibbsType)
         advance = self._compiled if compiled else self._by_arrays
         rows = model.family.rows(batch.X) if compiled else batch.X
-        lot = Lot(rows, batch.weights, self._uniforms(n, rng), results)
+        lot = Lot(rows, batch.weights, self._uniforms(batch.weights, rng), results)
         dropped: list[int] = []
         merges: list[tuple[int, int]] = []
         first_id, at = state.lineage.next_id, 0
@@ -92,9 +92,9 @@ class OnePass(Filter):
         state.tally.mass[nothing] = state.tally.extras["hard"][nothing] = kernels.DEAD
         state.columns["judged"] *= factor  # so that clusters are judged again as they are renewed
 
-    def _uniforms(self, n: int, rng: np.random.Generator) -> Array:
-        """Return numbers in [0, 1) to draw with, one for each of n rows, or (0,)."""
-        del n, rng
+    def _uniforms(self, weights: Array, rng: np.random.Generator) -> Array:
+        """Return numbers in [0, 1) to draw with, one for each of N rows, or (0,)."""
+        del weights, rng
         return np.empty(0)
 
     @abstractmethod

@@ -22,7 +22,9 @@ from evermix.kernels.adf import (
 )
 from evermix.kernels.base import kernel, refresh, score
 
-__all__ = ["hard_pass"]
+__all__ = ["BEST", "hard_pass"]
+
+BEST = -1.0  # in place of a number to draw with: take the best
 
 
 @kernel
@@ -60,7 +62,7 @@ def hard_pass(
     known: Known,  # INOUT
     rows: Any,  # IN    the family's rows
     weights: Array,  # IN    (N,)
-    uniforms: Array,  # IN    (N,) numbers in [0, 1) to draw with, or (0,) to take the best
+    uniforms: Array,  # IN    (N,) numbers in [0, 1) to draw with, or BEST; (0,): always the best
     K: int,
     clock: int,
     start: int,
@@ -91,7 +93,8 @@ def hard_pass(
         slots = K + 1 if w > 0.0 and K < settings.cap else K
         if slots == 0:  # a row of weight zero before any cluster
             continue
-        chosen = _drawn(slots, rho, uniforms[i]) if uniforms.size else _best(slots, rho)
+        draws = uniforms.size > 0 and uniforms[i] != BEST
+        chosen = _drawn(slots, rho, uniforms[i]) if draws else _best(slots, rho)
         born = chosen == K
         refused = refused or (w > 0.0 and slots == K and rho[K] > rho[chosen])
         out.slot[i] = chosen

@@ -6,6 +6,7 @@ import numpy as np
 
 from evermix._xp import Array
 from evermix.engines.online.hard import HardFilter
+from evermix.kernels.hard import BEST
 
 __all__ = ["OnlineCRP"]
 
@@ -15,6 +16,7 @@ class OnlineCRP(HardFilter):
     """Sampled one-pass clustering: a row's cluster is drawn from its posterior given the past.
 
     It is one particle of a particle filter: the first sweep of a Gibbs sampler, without the others.
+    Rows of weight zero are labelled with the most probable cluster, and no draw is spent on them.
 
     Parameters
     ----------
@@ -25,12 +27,16 @@ class OnlineCRP(HardFilter):
 
     merge: float | None = None
 
-    def _uniforms(self, n: int, rng: np.random.Generator) -> Array:
-        """Return numbers in [0, 1) to draw with, one for each of n rows."""
-        return rng.random(n)
+    def _uniforms(self, weights: Array, rng: np.random.Generator) -> Array:
+        """Return numbers (N,) in [0, 1) to draw with; rows of weight zero take none."""
+        uniforms = np.full(len(weights), BEST)
+        uniforms[weights > 0] = rng.random(np.count_nonzero(weights))
+        return uniforms
 
     def _chosen(self, rho: Array, uniform: float) -> int:
         """Return which of the log weights rho (M,) is drawn."""
+        if uniform == BEST:
+            return super()._chosen(rho, uniform)
         weights = np.exp(rho - rho.max())
         chosen = np.searchsorted(np.cumsum(weights), uniform * weights.sum(), side="right")
         return int(min(chosen, len(rho) - 1))
