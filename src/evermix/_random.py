@@ -11,9 +11,15 @@ BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
 
 
 def generator(random_state: Any) -> np.random.Generator:
-    """Return a Generator from None, an int, a RandomState or a Generator."""
+    """Return a Generator of one's own from None, an int, a RandomState or a Generator.
+
+    A RandomState or Generator moves on once, so that the next one made from it is another. What
+    comes of it follows from its state, as restored from wherever; ``spawn`` would look at how it
+    was seeded, which need not be known.
+    """
     if isinstance(random_state, np.random.Generator):
-        return random_state
+        bits = type(random_state.bit_generator)
+        return np.random.Generator(bits(random_state.integers(2**32, size=4)))
     if random_state is None:
         return np.random.default_rng()
     return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))

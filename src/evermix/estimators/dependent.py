@@ -137,7 +137,7 @@ class DependentMixture(Drawn):
             measure = prior.measure(np.bincount(codes).astype(np.float64))
             self._taught, self._prior = self._asked_sampler(measure), prior
             self._data = Data(family, prepared, codes, len(known))
-            self._rng = generator(self.random_state).spawn(1)[0]  # sweeps move copies of it
+            self._rng = generator(self.random_state)
             self._chain, self._draws, self._sweep = start(measure, self._data), Draws(), 0
             self._times = known
             self._go_on()
