@@ -9,8 +9,10 @@ hyperparameters, and keep the one that predicts the rest of the prefix best.
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+import numpy as np
 from sklearn.utils import check_array
 
+from evermix._random import generator
 from evermix.engines.base import Engine
 from evermix.estimators.mixture import Mixture
 from evermix.families.base import Family
@@ -34,6 +36,7 @@ def select_prior(
     family: str | Family = "auto",
     engine: Engine | None = None,
     train: float = 0.8,
+    random_state: Any = None,
 ) -> Prior:
     """Return the prior that predicts the end of a prefix best after learning its beginning.
 
@@ -46,6 +49,8 @@ def select_prior(
     family, engine : as for :class:`evermix.Mixture`
     train : float
         Share of the prefix that is learnt; the rest is predicted.
+    random_state : int, RandomState, Generator or None
+        Seed for engines that draw, the same for every prior.
 
     Examples
     --------
@@ -54,7 +59,9 @@ def select_prior(
     >>> em.select_prior(X, [em.DP(0.1), em.DP(100.0)])
     DP(alpha=0.1)
     """
-    scores = score_priors(X, priors, family=family, engine=engine, train=train)
+    scores = score_priors(
+        X, priors, family=family, engine=engine, train=train, random_state=random_state
+    )
     return max(scores, key=lambda score: score.log_likelihood).prior
 
 
@@ -65,6 +72,7 @@ def score_priors(
     family: str | Family = "auto",
     engine: Engine | None = None,
     train: float = 0.8,
+    random_state: Any = None,
 ) -> list[PriorScore]:
     """Return the held-out log likelihood of every distinct prior; see :func:`select_prior`."""
     if not 0 < train < 1:
@@ -80,8 +88,11 @@ def score_priors(
         distinct.setdefault(prior.canonical(), prior)
     if not distinct:
         raise ValueError("priors is empty; give at least one, such as em.DP(1.0).")
+    seed = random_state
+    if not isinstance(seed, int | np.integer):  # others would move on from prior to prior
+        seed = int(generator(seed).integers(2**31))
     scores = []
     for prior in distinct.values():
-        mix = Mixture(family=family, prior=prior, engine=engine).fit(X[:cut])
+        mix = Mixture(family, prior, engine, random_state=seed).fit(X[:cut])
         scores.append(PriorScore(prior, float(mix.score_samples(X[cut:]).sum()), mix.n_clusters_))
     return scores
