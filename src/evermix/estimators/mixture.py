@@ -21,7 +21,7 @@ from evermix.estimators.resolve import WARMUP
 from evermix.estimators.rows import prepare_times
 from evermix.estimators.starts import saved_clusters
 from evermix.estimators.told import Told
-from evermix.estimators.views import log_densities, log_density
+from evermix.estimators.views import log_densities, log_density, sampled
 from evermix.families.base import Family
 from evermix.forgetting import Exponential
 from evermix.priors.base import Prior
@@ -65,7 +65,8 @@ class Mixture(ClusterMixin, DensityMixin, Told):  # type: ignore[misc]
     max_clusters : int or None
         A cap on the number of clusters; reaching it warns once.
     random_state : int, RandomState, Generator or None
-        Seed for engines that draw, and for :meth:`sample`.
+        Seed for engines that draw, and for :meth:`sample`. A RandomState or Generator seeds a
+        generator of the model's own, and moves on with each that it seeds.
 
     Attributes
     ----------
@@ -104,10 +105,11 @@ class Mixture(ClusterMixin, DensityMixin, Told):  # type: ignore[misc]
 
     Notes
     -----
-    ``fit`` keeps the clusters that own rows and names them 0..K-1. ``partial_fit`` goes on from
-    where it was and renames nothing. While the scale of the data is still open, the first rows (up
-    to 1,000) wait in a buffer and are learnt as soon as the scale is known, or anything is asked of
-    the model.
+    ``fit`` keeps the clusters that own rows and names them 0..K-1. With ``forgetting`` it renames
+    nothing, since clusters that have faded own rows too: names may be missing in between.
+    ``partial_fit`` goes on from where it was and renames nothing. While the scale of the data is
+    still open, the first rows (up to 1,000) wait in a buffer and are learnt as soon as the scale is
+    known, or anything is asked of the model.
 
     Examples
     --------
@@ -295,24 +297,23 @@ class Mixture(ClusterMixin, DensityMixin, Told):  # type: ignore[misc]
         return float(namespace(each).mean(each))
 
     def sample(self, n_samples: int = 1) -> tuple[Array, Array]:
-        """Draw new rows from the predictive distribution.
+        """Draw new rows from the predictive distribution, that of :meth:`score_samples`.
+
+        With an int as ``random_state`` every call draws the same rows, as in scikit-learn; with a
+        RandomState or a Generator each call draws others. What is learnt later does not change.
 
         Returns
         -------
         X : array (n_samples, D)
         labels : int64 array (n_samples,)
-            The id of the cluster that each row comes from; -1 for a cluster not seen before.
+            The id of the cluster that each row comes from, one of ``cluster_ids_``; -1 for a
+            cluster not seen before, and for labels of ``RCRP`` that are not shown as clusters.
+            Rows of a sampler come from all its draws, whose clusters have no names in common: -1
+            for all, if there are several draws. :meth:`predict` finds them clusters.
         """
-        model, state, _ = self._point()
-        family, tally = model.family, self._taught.believed(state)
-        rng = generator(self.random_state)
-        weights = np.exp(self._taught.log_weights(model, state))
-        rows = rng.choice(tally.K + 1, size=n_samples, p=weights / weights.sum())
-        stats = np.vstack([tally.stats, np.zeros(tally.size)])
-        mass = np.append(tally.mass, 0.0)
-        eta = family.posterior(stats, mass)
-        X = np.array([family.draw(eta[k], float(mass[k]), rng) for k in rows])
-        return X.reshape(n_samples, self.n_features_in_), np.append(tally.ids, -1)[rows]
+        views = self._draws()
+        rng = generator(self.random_state).spawn(1)[0]  # not the numbers that the fit drew
+        return sampled(self._taught, views, n_samples, rng)
 
     # ---- draws -----------------------------------------------------------------------------
 

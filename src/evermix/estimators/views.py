@@ -25,6 +25,7 @@ __all__ = [
     "log_joint",
     "point",
     "posterior",
+    "sampled",
 ]
 
 ROOM = 2**25  # numbers that kept states of draws may hold: 256 MB
@@ -143,3 +144,37 @@ def log_density(engine: Engine, views: Sequence[View], X: Array) -> Array:
     """Log of the predictive density of prepared rows averaged over views, (N,)."""
     each = log_densities(engine, views, X)
     return logsumexp(each, axis=0) - math.log(each.shape[0])
+
+
+def sampled(
+    engine: Engine, views: Sequence[View], n: int, rng: np.random.Generator
+) -> tuple[Array, Array]:
+    """Draw n rows (n, D), each from one of the views, and ids (n,) of the clusters they come from.
+
+    The id is -1 where there is none that users know: of a new cluster, of one that is not shown,
+    or where there are several views, as names of one mean nothing in another.
+    """
+    of = rng.integers(len(views), size=n)
+    D = views[0].model.family.n_features
+    assert D is not None  # the family is resolved
+    X, ids = np.empty((n, D)), np.full(n, -1, dtype=np.int64)
+    for m in np.unique(of):
+        some = np.flatnonzero(of == m)
+        X[some], found = _sampled(engine, views[int(m)], len(some), rng)
+        if len(views) == 1:
+            ids[some] = found
+    return X, ids
+
+
+def _sampled(
+    engine: Engine, view: View, n: int, rng: np.random.Generator
+) -> tuple[list[Array], Array]:
+    """Draw n rows from one view, and ids (n,) of their clusters."""
+    family, tally = view.model.family, engine.believed(view.state)
+    weights = np.exp(engine.log_weights(view.model, view.state))
+    slots = rng.choice(tally.K + 1, size=n, p=weights / weights.sum())
+    mass = np.append(tally.mass, 0.0)
+    eta = family.posterior(np.vstack([tally.stats, np.zeros(tally.size)]), mass)
+    rows = [family.draw(eta[k], float(mass[k]), rng) for k in slots]
+    shown = np.where(engine.shown(view.state), tally.ids, -1)
+    return rows, np.append(shown, -1)[slots]
