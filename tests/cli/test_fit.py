@@ -294,6 +294,7 @@ def stop_after(monkeypatch, steps, number=signal.SIGINT):
 
 INTERRUPTED = {
     "ep": ["--laps", "4", "--tol", "0", "--shuffle"],
+    "ep-strided": ["--laps", "3", "--tol", "0", "--batch-size", "40", "--stride", "2"],
     "gibbs": SAMPLED,
     "adf": ["--engine", "adf"],
     "memoizedvb": ["--engine", "memoizedvb", "--batch-size", "40", "--start", "random"],
@@ -305,12 +306,12 @@ INTERRUPTED = {
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("name", INTERRUPTED)
 def test_a_stopped_fit_that_is_resumed_equals_a_whole_one(folder, monkeypatch, name, number):
-    """Stopped within a lap or a chain; options need not be said again."""
+    """Stopped within a lap, also the first, or a chain; options need not be said again."""
     monkeypatch.setattr("evermix.engines.base.ROWS", 40)
     files = ["--checkpoint", "whole.evermix", "--trace", "whole.trace", "--out", "whole.jsonl"]
     evermix("fit", "points.npy", *INTERRUPTED[name], *files)
     files = ["--checkpoint", "m.evermix", "--trace", "m.trace", "--out", "m.jsonl"]
-    stop_after(monkeypatch, 3 if name == "adf" else 7, number)
+    stop_after(monkeypatch, {"adf": 3, "ep-strided": 2}.get(name, 7), number)
     stopped = evermix("fit", "points.npy", *INTERRUPTED[name], *files, status=128 + number)
     assert "Stopped after " in stopped.stderr and "of at most" in stopped.stderr
     assert stopped.stderr.rstrip().endswith("fit points.npy --checkpoint m.evermix --resume")

@@ -143,18 +143,19 @@ def test_a_worker_killed_in_the_middle_of_a_lap_changes_nothing(mortals, name):
     assert_same(ours, mixture(engine, prior=prior).fit(X))
 
 
-def test_a_saved_fit_goes_on_there_and_here(client, tmp_path):
+@pytest.mark.parametrize(("name", "lap"), [("memoized", 2), ("ep", 0)])
+def test_a_saved_fit_goes_on_there_and_here(client, tmp_path, name, lap):
     class Stop(Exception):
         pass
 
     def stop(mix, info):
-        if mix.state_.lap == 2 and mix.state_.at == 4:
+        if mix.state_.lap == lap and mix.state_.at >= 4:
             mix.save(tmp_path / "saved.evermix")
             raise Stop
 
-    engine, rows = ENGINES["memoized"], da.from_array(X, chunks=(300, 3))
-    whole = mixture(engine).fit(X)
-    mix = mixture(engine)
+    rows, prior = da.from_array(X, chunks=(300, 3)), em.NGGP() if name == "ep" else None
+    whole = mixture(ENGINES[name], prior=prior).fit(X)
+    mix = mixture(ENGINES[name], prior=prior)
     with pytest.raises(Stop):
         mix.fit(rows, observers=[stop])
     for again in (mix, em.load(tmp_path / "saved.evermix")):

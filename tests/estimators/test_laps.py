@@ -15,12 +15,14 @@ ENGINES = {
     "ep": em.EP(laps=4, tol=0.0),
     "ep-shuffled": em.EP(laps=4, tol=0.0, shuffle=True, birth=0.02),
     "ep-validated": em.EP(laps=4, tol=0.0, validation=0.2),
+    "ep-strided": em.EP(laps=3, tol=0.0, batch_size=BATCH, stride=2),
     "gibbs": em.Gibbs(sweeps=4, chains=2, hyperpriors={"a": em.Gamma(), "sigma": em.Beta()}),
     "gibbs-augmented": em.Gibbs(sweeps=6, augmented=True, hyperpriors={"family.alpha": em.Gamma()}),
     "full": em.FullVB(laps=4, tol=0.0, truncation=6),
     "stochastic": em.StochasticVB(laps=3, batch_size=BATCH, truncation=6),
     "stochastic-once": em.StochasticVB(laps=1, batch_size=BATCH, truncation=6, start="random"),
     "memoized": em.MemoizedVB(laps=3, tol=0.0, batch_size=BATCH),
+    "memoized-strided": em.MemoizedVB(laps=3, tol=0.0, batch_size=BATCH, stride=2),
     "memoized-top": em.MemoizedVB(laps=3, batch_size=BATCH, start="kmeans++", truncation=6, top=2),
 }
 
@@ -104,7 +106,18 @@ def test_an_interrupted_fit_leaves_a_usable_model(name, X, tmp_path):
         np.testing.assert_array_equal(mix.score_samples(X), loaded.score_samples(X))
 
 
-@pytest.mark.parametrize("name", ["ep-shuffled", "gibbs", "full", "stochastic-once", "memoized"])
+SAVED = [
+    "ep-shuffled",
+    "ep-strided",
+    "gibbs",
+    "full",
+    "stochastic-once",
+    "memoized",
+    "memoized-strided",
+]
+
+
+@pytest.mark.parametrize("name", SAVED)
 def test_a_model_saved_after_any_step_goes_on_alike(name, X, tmp_path):
     """Observers may save; whatever happens afterwards, each file leads to the same end."""
     paths = []
@@ -114,7 +127,7 @@ def test_a_model_saved_after_any_step_goes_on_alike(name, X, tmp_path):
         mix.save(paths[-1])
 
     whole = mixture(name).fit(X, observers=[keep])
-    for path in paths if name == "memoized" else paths[::3]:
+    for path in paths[:: 1 if name in ("ep-strided", "memoized") else 3]:
         assert_same(em.load(path).resume(X), whole)
 
 
@@ -232,3 +245,21 @@ def test_other_rows_and_other_engines_are_refused(X):
         mix.set_params(engine=em.Gibbs()).resume(X)
     with pytest.raises(ValueError, match="taught by partial_fit"):
         em.Mixture().partial_fit(X).resume(X)
+
+
+def test_a_fit_does_not_go_on_without_what_it_remembers(X, monkeypatch, tmp_path):
+    """A cluster that is gone is named as the reason where it is."""
+
+    def nobody_answers(*arguments):
+        raise OSError
+
+    whole, lost = mixture("memoized").fit(X), mixture("memoized")
+    with monkeypatch.context() as patch, pytest.raises(OSError):
+        patch.setattr("evermix.engines.shards.Shard.bring_home", nobody_answers)
+        lost.fit(X)
+    for mix, why in ((whole, r" \(wanted"), (lost, ", since the cluster that held it is gone")):
+        del mix.state_.memo["0"]
+        with pytest.raises(ValueError, match=f"is not whole{why}.*Load the last checkpoint"):
+            mix.resume(X)
+        with pytest.raises(ValueError, match=f"is not whole{why}"):
+            mix.save(tmp_path / "model.evermix")

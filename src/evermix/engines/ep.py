@@ -19,6 +19,7 @@ import numpy as np
 from evermix._xp import Array
 from evermix.engines.base import ROWS, Batch, Info, RowResults
 from evermix.engines.filter import CHECK_EVERY, warn_once
+from evermix.engines.memo_checks import check_stride, remembered
 from evermix.engines.moves.prune import drop, prune
 from evermix.engines.revisiting import IDLE, BatchVisit, Revisiting
 from evermix.engines.rounds import SumSites, Visit, commit, snapshot
@@ -279,18 +280,20 @@ class EP(Revisiting):
         )
 
     def check_memo(self, model: Model, state: State, n_rows: int) -> None:
-        """Raise ValueError if the sites cannot be those of ``n_rows`` rows."""
+        """Raise ValueError unless there are sites of all batches seen, and of all their rows."""
         del model
-        n = 0
-        for key, record in state.memo.items():
-            rows = check_sites(record, state.lineage.next_id)
+        check_stride(state)
+        size = self.batch_size
+        order = self.order(state, -(-n_rows // size))
+        for key, rows in remembered(state, size, n_rows, order).items():
+            record = state.memo[str(key)]
+            n = check_sites(record, state.lineage.next_id)
             held, base = record["held"], record["base"]
-            kinds = held.dtype == bool and base.dtype == np.float64 and key.isdigit()
-            if not kinds or held.shape != (rows,) or base.shape != (rows,):
+            kinds = held.dtype == bool and base.dtype == np.float64
+            if not kinds or held.shape != (n,) or base.shape != (n,):
                 raise ValueError(f"the record {key} does not hold the sites of a batch.")
-            n += rows
-        if n != n_rows:
-            raise ValueError(f"wanted sites of {n_rows} rows, got those of {n}.")
+            if n != rows:
+                raise ValueError(f"batch {key} wants sites of {rows} rows, got those of {n}.")
 
 
 def _held_out(rng: np.random.Generator, weights: Array, share: float) -> Array:

@@ -1,4 +1,4 @@
-"""Whether what a file says of the memory of variational engines can be.
+"""Whether what a file says of the memory of batches can be.
 
 Records are indexed by positions of clusters, children and pairs, and added to what a step finds, so
 that arrays of other shapes would be stretched without a word.
@@ -11,7 +11,15 @@ import numpy as np
 from evermix._xp import Array
 from evermix.state import DROPPED, Record, State
 
-__all__ = ["FLOAT", "check_arrays", "check_batches", "check_numbers", "check_plan"]
+__all__ = [
+    "FLOAT",
+    "check_arrays",
+    "check_batches",
+    "check_numbers",
+    "check_plan",
+    "check_stride",
+    "remembered",
+]
 
 FLOAT, WHOLE, SHORT = "f8", "i8", "i4"
 
@@ -70,35 +78,49 @@ def check_plan(state: State, F: int) -> tuple[int, int]:
     return (P, C) if followed else (0, 0)
 
 
-def check_batches(
-    state: State, F: int, size: int, n_rows: int, order: Array, planned: tuple[int, int]
-) -> None:
-    """Raise ValueError unless there are records of all batches that were visited.
+def check_stride(state: State) -> None:
+    """Raise ValueError unless a step takes at least one batch."""
+    if state.latents["stride"][0] < 1:
+        raise ValueError(f"stride must be at least 1, got {state.latents['stride'][0]}.")
+
+
+def remembered(
+    state: State, size: int, n_rows: int, order: Array, others: tuple[str, ...] = ()
+) -> dict[int, int]:
+    """Return the rows of every batch that was visited, by its key; raise unless all have records.
 
     Parameters
     ----------
     state : State
-    F : int
-        Number of features.
     size : int
         Rows in a batch.
     n_rows : int
         Rows whose labels are known; where the first lap does not go in their order, all.
     order : int array (n,)
         In which a lap visits the batches that these rows make.
-    planned : (int, int)
-        Pairs and children that this lap looks at.
+    others : tuple of str
+        Keys of records that are of no batch.
     """
     if state.at > len(order):
         raise ValueError(f"{state.at} batches of a lap are done, but there are {len(order)}.")
-    done = set(order[: state.at].tolist())
-    known = sorted(done) if state.lap == 0 else range(len(order))
-    keys = [key for key in state.memo if key not in ("start", "plan")]
+    known = sorted(order[: state.at].tolist()) if state.lap == 0 else range(len(order))
+    keys = [key for key in state.memo if key not in others]
     if sorted(keys) != sorted(map(str, known)):
         raise ValueError(f"wanted records of {len(known)} batches, got {sorted(keys)}.")
-    for b in known:
+    return {key: min(size, n_rows - key * size) for key in known}
+
+
+def check_batches(
+    state: State, F: int, size: int, n_rows: int, order: Array, planned: tuple[int, int]
+) -> None:
+    """Raise ValueError unless there are sums of all batches that were visited.
+
+    ``F`` is the number of features, ``planned`` says how many pairs and children this lap looks at;
+    for the others see :func:`remembered`.
+    """
+    done = set(order[: state.at].tolist())
+    for b, rows in remembered(state, size, n_rows, order, ("start", "plan")).items():
         record, visited = state.memo[str(b)], b in done
-        rows = min(size, n_rows - b * size)
         _check_batch(f"batch {b}", record, F, rows, state.lineage.next_id)
         if visited and not np.array_equal(record["ids"], state.tally.ids):
             raise ValueError(f"batch {b} was visited in this lap, but knows other clusters.")

@@ -22,6 +22,7 @@ from evermix.engines.memo_checks import (
     check_batches,
     check_numbers,
     check_plan,
+    check_stride,
 )
 from evermix.engines.moves import plan as plans
 from evermix.engines.moves.birth import Search, due, plan_trials
@@ -225,8 +226,7 @@ class MemoizedVB(Variational):
         """Raise ValueError unless all batches seen, the start and the plan are there, and whole."""
         super().check_memo(model, state, n_rows)
         check_numbers(state, (), ("pending",))
-        if state.latents["stride"][0] < 1:
-            raise ValueError(f"stride must be at least 1, got {state.latents['stride'][0]}.")
+        check_stride(state)
         (K, S), F = state.tally.stats.shape, model.family.n_slopes
         if np.any(state.columns["stage"][:K] < 0):
             raise ValueError("stages of clusters must be at least 0.")

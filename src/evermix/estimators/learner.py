@@ -2,7 +2,6 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any, TypeAlias, TypeVar
 
@@ -64,6 +63,7 @@ class Learner(Asked):
     _telling: Callable[[], None] | None  # adds what was said since
     _rows_seen: str | None  # a fit knows its rows again by their fingerprint
     _timed: bool | None  # whether rows come with times; None while there were none
+    _lost: bool = False  # whether what was remembered elsewhere could not be brought here
     _batch: Batch | None  # all rows of a fit, for engines that want them whole
     # What labels are predicted from, and what densities are averaged over, once they were asked for
     # (in lists, since asking must not set attributes).
@@ -196,14 +196,15 @@ class Learner(Asked):
         self._taught = engine
 
     def _check_remembered(self) -> None:
-        """Raise ValueError if what a fit remembers of its rows was lost, with a cluster."""
+        """Raise ValueError if what a fit remembers of its rows is not whole."""
         assert self._model is not None
         try:
             self._taught.check_memo(self._model, self._state, len(self._results.labels))
         except ValueError as error:
+            why = ", since the cluster that held it is gone" if self._lost else ""
             raise ValueError(
-                "what the fit remembers of its rows is not whole, since the cluster that held it "
-                f"is gone ({error}). Load the last checkpoint, or call fit."
+                f"what the fit remembers of its rows is not whole{why} ({str(error).rstrip('.')}). "
+                "Load the last checkpoint, or call fit."
             ) from error
 
     def _settle(self) -> None:
@@ -248,6 +249,7 @@ class Learner(Asked):
         engine, model, n = self._taught, self._model, len(weights)
         assert model is not None
         size = max(engine.batch_rows(n, X.shape[1]), 1)
+        self._lost = False
         self._batch = Batch(X, weights) if engine.whole else None
         shards: Shards = Shard(Cuts(X, weights, size, times), self._state.memo)
         if isinstance(X, ClusterRows):
@@ -297,8 +299,11 @@ class Learner(Asked):
                     self._hear()
                     self._compact(X, weights)
         except BaseException:
-            with suppress(Exception), interrupts_wait():  # perhaps nobody answers any more
-                self._hear()
+            try:
+                with interrupts_wait():
+                    self._hear()
+            except Exception:  # nobody answers any more
+                self._lost = True
             self._telling = None
             raise
         finally:
