@@ -363,6 +363,29 @@ def test_a_finished_fit_that_is_resumed_writes_its_rows_again(folder):
     assert len(rows((folder / "more.jsonl").read_text())) == 150
 
 
+def test_a_finished_chain_may_be_given_more_sweeps_and_other_chains(folder):
+    """If the draws are those that it would have kept from the start."""
+    begun = ["--engine", "gibbs", "--sweeps", 6, "--out", "out.jsonl"]
+    evermix("fit", "points.npy", *begun)
+    said = fails("fit", "points.npy", "--resume", "--sweeps", 9)
+    assert "burn-in of 3 sweeps" in said and "one of 4" in said and "points.evermix" in said
+    evermix("fit", "points.npy", "--resume", "--sweeps", 9, "--burn-in", 3)
+    assert "begun with sweeps=9" in fails("fit", "points.npy", "--resume", "--sweeps", 8)
+    evermix("fit", "points.npy", "--resume", "--chains", 2)
+    whole = ["--engine", "gibbs", "--sweeps", 9, "--burn-in", 3, "--chains", 2]
+    evermix("fit", "points.npy", *whole, "--checkpoint", "whole.evermix")
+    assert_same_model("points.evermix", "whole.evermix")
+    assert em.load("points.evermix").engine == em.Gibbs(sweeps=9, burn_in=3, chains=2)
+
+
+def test_a_fit_that_has_settled_goes_on_with_a_smaller_tolerance(folder):
+    evermix("fit", "points.npy", "--laps", 5, "--tol", 1, "--out", "out.jsonl")
+    assert described("points.evermix")["laps"] == 2
+    evermix("fit", "points.npy", "--resume", "--tol", 0)
+    assert described("points.evermix")["laps"] == 5
+    assert em.load("points.evermix").engine == em.EP(laps=5, tol=0.0)
+
+
 def test_rows_of_a_resumed_fit_do_not_go_where_its_trace_is(folder):
     evermix("fit", "points.npy", "--laps", 1, "--trace", "trace.jsonl")
     (folder / "trace.jsonl").write_text("")  # as if it had been stopped before its first line
@@ -383,6 +406,8 @@ def test_resume_without_a_checkpoint_starts_from_the_beginning(folder):
         (["points.npy", "--engine", "gibbs"], "--engine cannot change on the way"),
         (["points.npy", "--shuffle"], "the checkpoint was made without it, got True"),
         (["points.npy", "--seed", 2], "--seed cannot change"),
+        (["points.npy", "--validation", 0.3], "--validation cannot change"),
+        (["points.npy", "--sweeps", 9], "--sweeps cannot change"),
     ],
 )
 def test_resume_refuses_another_fit(folder, changed, complaint):

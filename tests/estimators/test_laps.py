@@ -233,7 +233,7 @@ def test_a_memoized_fit_that_was_cut_short_goes_on_without_what_it_had_planned(X
 
 def test_batches_of_another_size_are_refused(X):
     mix = mixture("memoized").fit(X)
-    with pytest.raises(ValueError, match="begun with batches of 40 rows"):
+    with pytest.raises(ValueError, match="begun with batch_size=40"):
         mix.set_params(engine=replace(mix.engine, batch_size=50)).resume(X)
 
 

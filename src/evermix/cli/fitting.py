@@ -91,18 +91,20 @@ class Fitting:
     ) -> Self:
         """Read the source again and go on; ``given`` names the options to compare."""
         saved = load_run(checkpoint, "fit")
-        settings = settings.resumed(saved.notes["settings"], given)
+        assert isinstance(saved.mix.engine, Engine)
+        free = {"out", *saved.mix.engine.may_change}
+        settings = settings.resumed(saved.notes["settings"], given, free)
         check_distinct(settings, checkpoint)
         if settings.out != saved.notes["settings"]["out"]:
             check_new(settings.out, "Choose another place.")
         source = open_again(settings, saved, checkpoint, settings.skip_bad)
-        assert isinstance(saved.mix.engine, Engine)
-        saved.mix.set_params(engine=renewed(saved.mix.engine, make_engine(settings)))
+        engine = renewed(saved.mix.engine, make_engine(settings), given)
+        saved.mix.set_params(engine=engine)
         return cls(
             settings,
             checkpoint,
             source,
-            _read(source, settings, saved.mix.engine, quiet, cluster),
+            _read(source, settings, engine, quiet, cluster),
             saved.mix,
             text=saved.text,
             log=LapLog.from_spec(saved.notes["log"]),

@@ -1,9 +1,10 @@
 """What the laps of a fit bring, step by step."""
 
+from collections.abc import Container
 from dataclasses import dataclass, replace
 from typing import Any
 
-from evermix.engines import EP, DPMeans, Engine, MemoizedVB
+from evermix.engines import EP, DPMeans, Engine
 from evermix.engines.base import Info
 from evermix.engines.sampler import Sampler
 from evermix.engines.variational import Variational
@@ -25,14 +26,10 @@ def most_laps(engine: Engine) -> int:
     return 1
 
 
-def renewed(engine: Engine, asked: Engine) -> Engine:
-    """Return the engine of a checkpoint with what may change on the way: laps, and the spill."""
-    if isinstance(engine, MemoizedVB) and isinstance(asked, MemoizedVB):
-        engine = replace(engine, spill=asked.spill)
-    if not isinstance(engine, EP | Variational | DPMeans):
-        return engine
-    assert isinstance(asked, EP | Variational | DPMeans)  # a checkpoint keeps its engine
-    return type(engine).from_spec(engine.to_spec() | {"laps": asked.laps})
+def renewed(engine: Engine, asked: Engine, given: Container[str]) -> Engine:
+    """Return the engine of a checkpoint with the settings given now that may change on the way."""
+    changes = {name: getattr(asked, name) for name in engine.may_change if name in given}
+    return replace(engine, **changes)
 
 
 @dataclass

@@ -226,11 +226,13 @@ class FitSettings(MixtureSettings):
         start = None if self.start is None else os.path.abspath(self.start)
         return super().files | {"--start": start}
 
-    def resumed(self, saved: dict[str, Any], given: Iterable[str]) -> Self:
-        """Return the saved settings; only ``out``, ``laps`` and ``spill`` may have changed."""
-        free = {"out", "laps", "spill"} & set(given)
-        before = super().resumed(saved, set(given) - free)
-        changes: dict[str, Any] = {name: getattr(self, name) for name in free}
+    def resumed(
+        self, saved: dict[str, Any], given: Iterable[str], free: Iterable[str] = ()
+    ) -> Self:
+        """Return the saved settings, with those of the ``free`` ones that the user has given."""
+        changed = set(free) & set(given)
+        before = super().resumed(saved, set(given) - changed)
+        changes: dict[str, Any] = {name: getattr(self, name) for name in changed}
         return replace(before, **changes)
 
 

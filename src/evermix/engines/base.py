@@ -3,13 +3,14 @@
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from evermix._xp import Array
 from evermix.engines.moves.prune import drop, fade_out
+from evermix.engines.settings import check_begun
 from evermix.families.base import Family
 from evermix.model import Model
 from evermix.priors import NGGP
@@ -174,6 +175,11 @@ class Engine(ABC):
 
     Then it has a column ``last_seen``: the clock when each cluster was last in use.
     """
+    may_change: ClassVar[tuple[str, ...]] = ()
+    """Settings with which a fit may go on that was begun with others.
+
+    They say when it ends, or where things are kept, and nothing else of what is learnt.
+    """
 
     @classmethod
     def default_prior(cls) -> Prior:
@@ -204,6 +210,13 @@ class Engine(ABC):
     def check_weights(self, model: Model, weights: Array) -> None:
         """Raise ValueError if this engine cannot learn rows of these weights (N,)."""
         del model, weights
+
+    def check_change(self, before: Self, state: State) -> None:
+        """Raise ValueError unless this can go on with a fit of another one, from its state."""
+        del state
+        for setting in fields(self):
+            if setting.name not in self.may_change:
+                check_begun(setting.name, *(getattr(one, setting.name) for one in (before, self)))
 
     @abstractmethod
     def initial(self, model: Model, rng: np.random.Generator) -> State:

@@ -85,6 +85,7 @@ class EP(Revisiting):
     damping: float | None = None
 
     divides: ClassVar = True
+    may_change: ClassVar = ("laps", "tol", "patience")
 
     def __post_init__(self) -> None:
         super().__post_init__()

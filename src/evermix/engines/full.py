@@ -3,6 +3,7 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -44,6 +45,8 @@ class FullVB(Variational):
     start: str = "kmeans++"
     tol: float = 0.01
     top: int | None = None
+
+    may_change: ClassVar = ("laps", "tol")
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -9,6 +9,7 @@ import time
 from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -90,6 +91,8 @@ class MemoizedVB(Variational):
     truncation: int = 25
     tol: float = 0.01
     spill: str | None = None
+
+    may_change: ClassVar = ("laps", "tol", "spill")
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -24,7 +24,7 @@ from evermix.engines.hyper import (
     update_family,
     update_prior,
 )
-from evermix.engines.settings import check_whole
+from evermix.engines.settings import check_begun, check_whole
 from evermix.families.base import Family
 from evermix.kernels.scoring import add_rows
 from evermix.model import Model
@@ -66,6 +66,7 @@ class Sampler(Engine):
 
     needs: ClassVar = (HasPredictive,)
     whole: ClassVar[bool] = True
+    may_change: ClassVar = ("sweeps", "burn_in", "chains")
 
     def __post_init__(self) -> None:
         for name in ("sweeps", "chains", "thin"):
@@ -121,6 +122,21 @@ class Sampler(Engine):
                 f"{type(self).__name__} needs every sample weight to be 1, got {odd[0]:g}: a row "
                 "is in one cluster or another. Leave out rows of weight 0, repeat those of weight "
                 "2."
+            )
+
+    def check_change(self, before: Self, state: State) -> None:
+        """Raise ValueError unless this would have made the same sweeps and kept the same draws."""
+        super().check_change(before, state)
+        chain, sweep = (int(state.latents[name][0]) for name in ("chain_no", "sweep"))
+        if chain >= self.chains:
+            check_begun("chains", before.chains, self.chains)
+        if chain > 0 or sweep > self.sweeps:
+            check_begun("sweeps", before.sweeps, self.sweeps)
+        old, new = before._burn_in, self._burn_in
+        if old != new and sweep + chain * self.sweeps > min(old, new):
+            raise ValueError(
+                f"the fit was begun with a burn-in of {old} sweeps, and cannot go on with one of "
+                f"{new}: other draws would have been kept. Use burn_in={old}, or call fit."
             )
 
     def initial(self, model: Model, rng: np.random.Generator) -> State:

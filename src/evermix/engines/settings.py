@@ -32,3 +32,12 @@ def check_switch(name: str, value: object) -> None:
     """Raise TypeError unless a setting is True or False."""
     if not isinstance(value, bool | np.bool_):
         raise TypeError(f"{name} must be True or False, got {value!r}.")
+
+
+def check_begun(name: str, before: object, now: object) -> None:
+    """Raise ValueError unless a setting is what it was when the fit was begun."""
+    if before != now:
+        raise ValueError(
+            f"the fit was begun with {name}={before!r}, and cannot go on with {name}={now!r}. Set "
+            "it back, or call fit."
+        )

@@ -45,6 +45,7 @@ class Variational(Engine):
     needs: ClassVar = (HasSticks,)
     foreign: ClassVar = True
     divides: ClassVar = True
+    may_change: ClassVar[tuple[str, ...]] = ("laps",)
 
     @classmethod
     def default_prior(cls) -> Prior:

@@ -10,8 +10,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from evermix._random import generator
 from evermix._xp import Array, host, is_foreign, logsumexp
 from evermix.engines.run import interrupts_wait
+from evermix.engines.settings import check_begun
 from evermix.estimators.asked import check_family, with_family
-from evermix.estimators.drawn import Drawn, check_begun
+from evermix.estimators.drawn import Drawn
 from evermix.estimators.fingerprint import RowHash
 from evermix.estimators.resolve import WARMUP, resolve
 from evermix.estimators.rows import automatic_family, prepare_rows

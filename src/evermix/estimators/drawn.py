@@ -13,7 +13,7 @@ from evermix.engines.settings import check_whole
 from evermix.estimators.keeping import or_as_before
 from evermix.estimators.times import Times
 
-__all__ = ["Drawn", "check_begun"]
+__all__ = ["Drawn"]
 
 
 class Drawn(BaseEstimator, ABC):  # type: ignore[misc]
@@ -66,12 +66,3 @@ class Drawn(BaseEstimator, ABC):  # type: ignore[misc]
     @abstractmethod
     def _n_drawn(self) -> int:
         """Number of draws that were kept."""
-
-
-def check_begun(name: str, before: object, now: object) -> None:
-    """Raise ValueError unless a setting is what it was when the fit was begun."""
-    if before != now:
-        raise ValueError(
-            f"the fit was begun with {name}={before!r}, and cannot go on with {name}={now!r}. Set "
-            "it back, or call fit."
-        )

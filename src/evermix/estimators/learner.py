@@ -168,10 +168,10 @@ class Learner(Asked):
         self._results = RowResults.empty(0)
         self._model = model
 
-    def _take_up(self, n_rows: int = 0) -> None:
-        """Go on with the engine that is asked for now, if it can go on from what was learnt.
+    def _next_engine(self, fit: bool) -> Engine:
+        """Return the engine that is asked for now, if it can go on from what was learnt.
 
-        ``n_rows`` is the number of rows of a fit.
+        A stream goes on with any settings of the same engine, a ``fit`` with those that may change.
         """
         engine, before = self._engine(), self._taught
         if type(engine) is not type(before):
@@ -179,21 +179,11 @@ class Learner(Asked):
                 f"the model was begun with the engine {type(before).__name__}, got {engine!r}. "
                 "Set the engine back, or call fit."
             )
-        rows = before.batch_rows(n_rows, self.n_features_in_)
-        if engine.batch_rows(n_rows, self.n_features_in_) != rows:
-            raise ValueError(
-                f"the fit was begun with batches of {rows} rows, and {engine!r} cuts others. Set "
-                "the engine back, or call fit."
-            )
         if self._model is not None:
             engine.check(self._model)
-            fresh = engine.initial(self._model, generator(0))
-            if fresh.latents.keys() != self._state.latents.keys():
-                raise ValueError(
-                    f"the model was begun with {before!r}, and {engine!r} learns other things "
-                    "(hyperparameters, or U). Set the engine back, or call fit."
-                )
-        self._taught = engine
+        if fit:
+            engine.check_change(before, self._state)
+        return engine
 
     def _check_remembered(self) -> None:
         """Raise ValueError if what a fit remembers of its rows is not whole."""

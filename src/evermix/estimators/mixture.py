@@ -198,8 +198,10 @@ class Mixture(ClusterMixin, DensityMixin, Told):  # type: ignore[misc]
     ) -> Self:
         """Go on with a fit that was interrupted, with the same rows, as if it had not been.
 
-        A fit that was finished goes on too, if ``set_params`` has given its engine more to do.
-        Parameters are those of :meth:`fit`.
+        A fit that was finished goes on too, if ``set_params`` has given its engine more to do: more
+        ``laps``, a smaller ``tol``, more ``sweeps`` with the same ``burn_in``, more ``chains``.
+        All other settings must be those that it was begun with. Parameters are those of
+        :meth:`fit`.
         """
         check_is_fitted(self)
         watching = watches(observers)
@@ -208,7 +210,8 @@ class Mixture(ClusterMixin, DensityMixin, Told):  # type: ignore[misc]
                 "there is no fit to go on with: this model was taught by partial_fit, or merged "
                 "from others, and knows no rows. Call fit."
             )
-        _, X, weights = self._validated(X, sample_weight, False, lazy=not self._taught.whole)
+        engine = self._next_engine(fit=True)
+        _, X, weights = self._validated(X, sample_weight, False, lazy=not engine.whole)
         assert self._model is not None
         stamps = prepare_times(times, len(weights), self._model.forgetting)
         seen = fingerprint(X, _numbers(weights, stamps))
@@ -217,7 +220,7 @@ class Mixture(ClusterMixin, DensityMixin, Told):  # type: ignore[misc]
                 "these are not the rows, or not the weights or times, that the fit was begun with. "
                 "Give the same X, sample_weight and times again, or call fit."
             )
-        self._take_up(len(weights))
+        self._taught = engine
         self._check_remembered()
         self._go_round(X, weights, stamps, watching)
         return self
@@ -228,6 +231,7 @@ class Mixture(ClusterMixin, DensityMixin, Told):  # type: ignore[misc]
     ) -> Self:
         """Learn these rows and go on from where the model is; nothing of the rows is kept.
 
+        Other settings of the same engine hold for these rows and those that follow.
         Parameters are those of :meth:`fit`.
         """
         first = not self.__sklearn_is_fitted__()
@@ -243,7 +247,7 @@ class Mixture(ClusterMixin, DensityMixin, Told):  # type: ignore[misc]
         if first:
             self._begin(family)
         else:
-            self._take_up()
+            self._taught = self._next_engine(fit=False)
         self._rows_seen, self._timed = None, stamps is not None
         if self._model is not None:
             self._learn(X, weights, stamps)

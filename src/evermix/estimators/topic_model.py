@@ -13,8 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from evermix._random import generator
 from evermix._xp import Array, host, is_foreign
 from evermix.engines.run import interrupts_wait
-from evermix.engines.settings import check_whole
-from evermix.estimators.drawn import check_begun
+from evermix.engines.settings import check_begun, check_whole
 from evermix.estimators.learner import watches
 from evermix.estimators.rows import check_csr
 from evermix.estimators.times import Times

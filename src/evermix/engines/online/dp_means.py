@@ -111,6 +111,7 @@ class DPMeans(Engine):
     families: ClassVar[tuple[type[Family], ...]] = (FixedGaussian,)
     streams: ClassVar[bool] = True
     forgets: ClassVar[bool] = True
+    may_change: ClassVar[tuple[str, ...]] = ("laps",)
 
     @classmethod
     def default_prior(cls) -> Prior:
