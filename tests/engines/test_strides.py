@@ -38,6 +38,11 @@ def test_a_lap_visits_every_batch_once_and_a_step_one_of_each_run(n, count):
         assert all(np.isin(together, run).sum() <= 1 for run in runs)
 
 
+@pytest.mark.parametrize("n", [0, 1, 7])
+def test_a_stride_beyond_all_batches_costs_nothing(n):
+    assert interleaved(n, 2**62).tolist() == list(range(n))
+
+
 # ---- memoized variational inference ------------------------------------------------------------
 
 

@@ -188,7 +188,7 @@ def interleaved(n: int, count: int) -> Array:
 
     So batches that are visited together can be in different places. The array is only to be read.
     """
-    runs = blocks(n, count)
+    runs = blocks(n, max(min(count, n), 1))  # others would be empty
     place = np.concatenate([np.arange(len(run)) for run in runs])
     order = np.lexsort((np.arange(n), place))
     order.flags.writeable = False
