@@ -4,6 +4,7 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
+from same_models import assert_same
 from test_mixture import blobs
 
 import evermix as em
@@ -82,14 +83,6 @@ def stopped(engine, steps):
     with pytest.raises(Stop):
         mix.fit(X, observers=[stop])
     return mix
-
-
-def assert_same(one, other):
-    ours, theirs = one.state_.to_arrays(), other.state_.to_arrays()
-    assert ours[0].keys() == theirs[0].keys() and ours[1] == theirs[1]
-    for name, values in ours[0].items():
-        assert values.tobytes() == theirs[0][name].tobytes(), name
-    np.testing.assert_array_equal(one.labels_, other.labels_)
 
 
 # ---- any engine ----------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from same_models import assert_same
 
 import evermix as em
 from evermix.engines.shards import Shard
@@ -64,15 +65,6 @@ def interrupt_at(moment):
             signal.raise_signal(signal.SIGINT)
 
     return observe
-
-
-def assert_same(one, other):
-    ours, theirs = one.state_.to_arrays(), other.state_.to_arrays()
-    assert ours[0].keys() == theirs[0].keys() and ours[1] == theirs[1]
-    for name, values in ours[0].items():
-        assert values.tobytes() == theirs[0][name].tobytes(), name
-    np.testing.assert_array_equal(one.labels_, other.labels_)
-    np.testing.assert_array_equal(one.probabilities_, other.probabilities_)
 
 
 @pytest.mark.parametrize("name", ENGINES)

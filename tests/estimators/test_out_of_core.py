@@ -4,6 +4,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from same_models import assert_same
 from scipy import sparse
 
 import evermix as em
@@ -43,15 +44,6 @@ def mapped(path, X):
 
 def in_chunks(X):
     return em.Chunks([X[:31], X[31:31], X[31:32], X[32:33], X[33:]])
-
-
-def assert_same(one, other):
-    ours, theirs = one.state_.to_arrays(), other.state_.to_arrays()
-    assert ours[0].keys() == theirs[0].keys() and ours[1] == theirs[1]
-    for name, values in ours[0].items():
-        assert values.tobytes() == theirs[0][name].tobytes(), name
-    np.testing.assert_array_equal(one.labels_, other.labels_)
-    np.testing.assert_array_equal(one.probabilities_, other.probabilities_)
 
 
 @pytest.mark.parametrize("name", ROWS)

@@ -14,7 +14,7 @@ import numpy as np
 from evermix._xp import Array, gammaln
 from evermix.engines.hyper import slice_sample
 from evermix.kernels.slices import WIDTH
-from evermix.priors.hyper import Beta, Gamma
+from evermix.priors.hyper import Beta, Gamma, HyperPrior
 
 __all__ = ["Laws", "Measure", "Newborn", "Occupancy", "Offers", "finite_log"]
 
@@ -224,27 +224,20 @@ class Measure(ABC):
 
         On their own scale, densities of weights that have no observations have no bound.
         """
-        laws, total = self.laws, float(np.log(self.u).sum())
-        if laws.sigma is not None:
-            total += laws.sigma.log_jacobian(self.sigma)
-        if laws.mass is not None:
-            total += float(laws.mass.log_jacobians(self.mass).sum())
-        if laws.q is not None:
-            total += float(laws.q.log_jacobians(self.q).sum())
-        return total
+        total = sum(float(law.log_jacobians(x).sum()) for law, x in self._learnt())
+        return total + float(np.log(self.u).sum())
 
     # ---- shared by all -----------------------------------------------------------------------
 
+    def _learnt(self) -> list[tuple[HyperPrior, Array]]:
+        """Return the laws of what is learnt, but for u, and its numbers."""
+        sigma, mass, q, _ = self.laws
+        pairs = ((sigma, np.array([self.sigma])), (mass, self.mass), (q, self.q))
+        return [(law, x) for law, x in pairs if law is not None]
+
     def _log_priors(self) -> float:
         """Log density of what is learnt under its laws, up to a constant."""
-        laws, total = self.laws, 0.0
-        if laws.sigma is not None:
-            total += laws.sigma.log_density(self.sigma)
-        if laws.mass is not None:
-            total += float(laws.mass.log_densities(self.mass).sum())
-        if laws.q is not None:
-            total += float(laws.q.log_densities(self.q).sum())
-        return total
+        return sum(float(law.log_densities(x).sum()) for law, x in self._learnt())
 
     @abstractmethod
     def _exponents(self, sigma: float) -> Array:
