@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from commands import evermix
 from typer.testing import CliRunner
 
 import evermix as em
@@ -27,12 +28,6 @@ def points(tmp_path, monkeypatch):
     np.save(tmp_path / "points.npy", X)
     monkeypatch.chdir(tmp_path)
     return X
-
-
-def evermix(*arguments, status=0):
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    assert result.exit_code == status, result.output
-    return result
 
 
 def rows(path):

@@ -9,10 +9,9 @@ import sys
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from commands import evermix
 
 import evermix as em
-from evermix.cli import app
 from evermix.cli.replacing import Replacing
 
 FILES = ["--checkpoint", "model.evermix", "--out", "out", "--trace", "trace", "--quiet"]
@@ -50,12 +49,6 @@ def folder(tmp_path, old, command, monkeypatch):
     place = shutil.copytree(old[command], tmp_path / command)
     monkeypatch.chdir(place)
     return place
-
-
-def evermix(*arguments, status=0):
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    assert result.exit_code == status, result.output
-    return result
 
 
 def contents(folder):

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from commands import evermix
 from pyarrow import parquet
 from typer.testing import CliRunner
 
@@ -21,12 +22,6 @@ ROWS = 1500
 FILES = ["--out", "out.jsonl", "--checkpoint", "model.evermix", "--trace", "trace.jsonl"]
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(ROWS, 2)) + RNG.choice([-9.0, 9.0], size=(ROWS, 1))
-
-
-def evermix(*arguments, status=0):
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    assert result.exit_code == status, result.output
-    return result
 
 
 def fails(*arguments):
