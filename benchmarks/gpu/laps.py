@@ -14,8 +14,8 @@ import torch
 
 import evermix as em
 from benchmarks.common import target
-from evermix.engines import local
 from evermix.engines.base import Batch
+from evermix.engines.variational import local
 from evermix.model import Model
 
 __all__ = ["lap", "peak", "products"]

@@ -12,8 +12,8 @@ from scipy import sparse
 
 import evermix as em
 from benchmarks.topics.documents import Documents
-from evermix.topics.corpus import Corpus
-from evermix.topics.evaluation import halves
+from evermix.topics.words.corpus import Corpus
+from evermix.topics.words.evaluation import halves
 
 __all__ = ["ALPHA", "Gensim", "Learner", "Ours", "learners", "threaded"]
 

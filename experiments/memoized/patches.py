@@ -14,8 +14,8 @@ import numpy as np
 import typer
 
 import evermix as em
-from evermix.estimators.persistence import load_with_extra
-from evermix.estimators.persistence import save as save_with_extra
+from evermix.estimators.files import load_with_extra
+from evermix.estimators.files import save as save_with_extra
 from experiments.common import RESULTS, new_figure, save, show
 from experiments.memoized.bsds import SIDE, basis, training_patches
 

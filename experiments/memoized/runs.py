@@ -19,8 +19,8 @@ from threadpoolctl import threadpool_limits
 
 import evermix as em
 from evermix.engines.base import Batch
-from evermix.engines.bound import bound_of_rows
-from evermix.engines.local import believe, summarise
+from evermix.engines.variational.bound import bound_of_rows
+from evermix.engines.variational.local import believe, summarise
 from evermix.families.base import Family
 from experiments.common import remember, show
 from experiments.memoized.yardstick import yardstick

@@ -32,7 +32,7 @@ import numpy as np
 import evermix as em
 from evermix.distributed.cluster import FAN
 from evermix.engines.run import run_laps
-from evermix.estimators.clustered import ClusterRows
+from evermix.estimators.data.dask import ClusterRows
 from evermix.model import Model
 from experiments.common import RESULTS, show
 

@@ -49,9 +49,9 @@ from evermix.io.chunks import Chunks
 from evermix.model import Model
 from evermix.priors import DP, NGGP, NRM, Beta, Gamma, GeneralizedDirichlet, PitmanYor
 from evermix.topics.hierarchies import HDP, HMNGG, HMNGP, HNGG, HSNGG, HTNGG, HTNGP
-from evermix.topics.samplers import M1, M2, M3, T1, T2, T3, T4, T5
-from evermix.topics.samplers.hierarchy import H1, H2
-from evermix.topics.specs import MNGG, SNGG, TNGG
+from evermix.topics.priors import MNGG, SNGG, TNGG
+from evermix.topics.rows.samplers import M1, M2, M3, T1, T2, T3, T4, T5
+from evermix.topics.words.samplers import H1, H2
 
 __version__ = version("evermix")
 

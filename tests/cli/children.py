@@ -18,7 +18,12 @@ from evermix.io import checkpoint
 # The server imports everything once; each child is a fresh fork of it.
 _context = multiprocessing.get_context("forkserver")
 _context.set_forkserver_preload(
-    ["evermix.cli", "evermix.cli.session", "evermix.cli.fitting", "evermix.cli.findings"]
+    [
+        "evermix.cli",
+        "evermix.cli.runs.stream",
+        "evermix.cli.runs.fit",
+        "evermix.cli.output.findings",
+    ]
 )
 
 

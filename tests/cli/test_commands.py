@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import evermix as em
 from evermix.cli import app
-from evermix.cli.docstrings import docstrings_of, standard_library
+from evermix.cli.input.docstrings import docstrings_of, standard_library
 from evermix.io import checkpoint
 
 WORDS = {"sea": "ship wave salt harbour sail", "sky": "cloud wing wind feather moon"}
@@ -279,7 +279,7 @@ def test_a_python_without_its_sources_is_told(tmp_path, monkeypatch):
 def test_demo_leaves_a_picture_and_a_model_to_go_on_with(folder, monkeypatch):
     """On a few modules of the library, so that it is quick."""
     chosen = [path for path in standard_library() if path.parent.name in ("asyncio", "tkinter")]
-    monkeypatch.setattr("evermix.cli.demo.standard_library", lambda: chosen)
+    monkeypatch.setattr("evermix.cli.commands.demo.standard_library", lambda: chosen)
     shown = evermix("demo", "--out-dir", "demo").stdout
     assert "words that set it apart" in shown and "evermix info" in shown
     assert (folder / "demo" / "overview.png").read_bytes().startswith(b"\x89PNG")

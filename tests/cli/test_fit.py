@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 import evermix as em
 from evermix.cli import app
-from evermix.cli.fitting import LapLog
+from evermix.cli.runs.fit import LapLog
 from evermix.io import checkpoint
 
 WORDS = {"sea": "ship wave salt harbour sail", "sky": "cloud wing wind feather moon"}
@@ -346,7 +346,7 @@ def test_a_fit_that_is_stopped_before_its_first_step_leaves_nothing(folder, monk
     def read(*arguments, **settings):
         signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr("evermix.cli.fitting.read_rows", read)
+    monkeypatch.setattr("evermix.cli.runs.fit.read_rows", read)
     assert "Nothing was learnt yet" in evermix("fit", "points.npy", status=130).stderr
     assert not (folder / "points.evermix").exists()
 

@@ -9,9 +9,9 @@ from typer.testing import CliRunner
 
 import evermix as em
 from evermix.cli import app
-from evermix.cli.fit import _described
-from evermix.cli.fitting import LapLog
-from evermix.cli.settings import EngineName, FitSettings, PriorName, usual_prior
+from evermix.cli.commands.fit import _described
+from evermix.cli.options.settings import EngineName, FitSettings, PriorName, usual_prior
+from evermix.cli.runs.fit import LapLog
 from evermix.engines import ENGINES
 from evermix.io import checkpoint
 from evermix.priors import DP
@@ -140,8 +140,8 @@ def test_what_is_spilled_is_found_all_the_same(points, tmp_path):
 @pytest.mark.parametrize("options", [["--laps", "3", "--tol", "0", "--batch-size", "40"], MEMOIZED])
 def test_a_crash_within_a_lap_falls_back_to_a_checkpoint_of_that_lap(points, monkeypatch, options):
     """Unless --every says otherwise, checkpoints are also written between two batches."""
-    monkeypatch.setattr("evermix.cli.pacing.PAUSE", 0.0)
-    monkeypatch.setattr("evermix.cli.pacing.SHARE", 0.0)
+    monkeypatch.setattr("evermix.cli.runs.pacing.PAUSE", 0.0)
+    monkeypatch.setattr("evermix.cli.runs.pacing.SHARE", 0.0)
     evermix("fit", "points.npy", *options, "--checkpoint", "whole.evermix", "--out", "whole.jsonl")
     add, told = LapLog.add, []
 

@@ -12,7 +12,7 @@ import pytest
 from commands import evermix
 
 import evermix as em
-from evermix.cli.replacing import Replacing
+from evermix.cli.runs.replacing import Replacing
 
 FILES = ["--checkpoint", "model.evermix", "--out", "out", "--trace", "trace", "--quiet"]
 LEARNT = {

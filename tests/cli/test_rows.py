@@ -9,8 +9,9 @@ from scipy import sparse
 from typer.testing import CliRunner
 
 import evermix as em
-from evermix.cli import app, rows
-from evermix.cli.rows import Held, Mapped, Reread, read_rows
+from evermix.cli import app
+from evermix.cli.input import rows
+from evermix.cli.input.rows import Held, Mapped, Reread, read_rows
 from evermix.families import Gaussian, Multinomial
 from evermix.io import checkpoint
 from evermix.io.sources import SourceError, open_source
@@ -42,7 +43,7 @@ def folder(tmp_path, monkeypatch):
             entries = (f"{j + 1}:{value}" for j, value in enumerate(row) if value)
             file.write(f"1 {' '.join(entries)}\n")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("evermix.cli.rows.ROWS", 25)
+    monkeypatch.setattr("evermix.cli.input.rows.ROWS", 25)
     _save_parquet(tmp_path / "points.parquet", X)
     return tmp_path
 
@@ -131,7 +132,7 @@ def test_a_fit_finds_the_same_however_its_rows_are_kept(folder, monkeypatch, eng
     options += [] if engine == "fullvb" else ["--batch-size", "40"]
     mapped = rows._mapped
     for most, out in ((2**28, "held"), (100, "again")):
-        monkeypatch.setattr("evermix.cli.fitting.HELD", most)
+        monkeypatch.setattr("evermix.cli.runs.fit.HELD", most)
         monkeypatch.setattr(rows, "_mapped", mapped if out == "again" else lambda source: None)
         if out == "again" and engine != "stochasticvb":
             monkeypatch.setattr(rows, "Held", None)  # which cannot be called

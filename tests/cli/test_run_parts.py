@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import pytest
 import typer
 
-from evermix.cli.output import Trace
-from evermix.cli.resuming import going_on
-from evermix.cli.runs import stoppable, summary
+from evermix.cli.output.lines import Trace
+from evermix.cli.runs.base import stoppable, summary
+from evermix.cli.runs.resuming import going_on
 from evermix.io.trace import read_trace
 
 

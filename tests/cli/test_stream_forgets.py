@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 import evermix as em
 from evermix.cli import app
-from evermix.cli.forgetting import parse_half_life, shown_time
-from evermix.cli.settings import EngineName, StreamEngineName
+from evermix.cli.options.forgetting import parse_half_life, shown_time
+from evermix.cli.options.settings import EngineName, StreamEngineName
 from evermix.engines import ENGINES
 from evermix.io import checkpoint
 from evermix.state import FADED

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import evermix as em
 from evermix.cli import app
-from evermix.cli.topic_settings import TopicPriorName
+from evermix.cli.options.topic_settings import TopicPriorName
 from evermix.io import checkpoint
 
 WORDS = {"sea": "ship wave salt harbour sail", "sky": "cloud wing wind feather moon"}

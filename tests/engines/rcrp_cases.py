@@ -7,7 +7,7 @@ from scipy import sparse
 
 from evermix import DP, Multinomial
 from evermix.engines.base import Batch
-from evermix.kernels.rcrp import NEGLIGIBLE
+from evermix.kernels.engines.rcrp import NEGLIGIBLE
 from evermix.model import Model
 
 ALPHAS = (1.1, 10.78, 15.37, 30.91)  # of the published check

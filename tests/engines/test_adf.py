@@ -7,7 +7,7 @@ import pytest
 from cases import Plain, documents, model_for, text_model
 from scipy import sparse
 
-import evermix.engines.filter as filter
+import evermix.engines.filters.filter as filter
 from evermix import ADF, DP, NGGP, GeneralizedDirichlet, Mixture, PitmanYor
 from evermix.engines.base import Batch, CapacityWarning
 from evermix.families import FAMILIES

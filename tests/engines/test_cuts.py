@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from cases import model_for
 
-import evermix.engines.filter as filter
+import evermix.engines.filters.filter as filter
 from evermix import ADF, NGGP
 from evermix.engines.base import Batch
 from evermix.families import FAMILIES

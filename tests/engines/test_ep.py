@@ -8,7 +8,7 @@ import pytest
 from cases import Plain, documents, model_for, text_model, vectors
 from scipy import sparse
 
-import evermix.engines.filter as filter
+import evermix.engines.filters.filter as filter
 from evermix import ADF, DP, EP, NGGP, FixedGaussian, GeneralizedDirichlet, Mixture, PitmanYor
 from evermix.engines.base import Batch, CapacityWarning
 from evermix.engines.run import run_laps

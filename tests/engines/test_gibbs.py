@@ -10,7 +10,7 @@ import evermix as em
 from evermix import DP, NGGP, Beta, Gamma, GeneralizedDirichlet, Gibbs, Mixture, PitmanYor
 from evermix.engines.base import Batch, CapacityWarning
 from evermix.engines.run import run_laps
-from evermix.engines.sampler import state_of
+from evermix.engines.samplers.sampler import state_of
 from evermix.families import FAMILIES
 from evermix.testing import check_engine
 

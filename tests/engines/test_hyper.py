@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evermix.engines.hyper import (
+from evermix.engines.samplers.hyper import (
     check_hyperpriors,
     draw_log_u,
     slice_sample,

@@ -7,8 +7,8 @@ from scipy import sparse
 
 from evermix import ADF, DP, NGGP, PitmanYor
 from evermix.engines.base import Batch
-from evermix.engines.moves.join import join, log_odds
-from evermix.engines.moves.prune import prune
+from evermix.engines.joining.join import join, log_odds
+from evermix.engines.joining.prune import prune
 from evermix.families import FAMILIES
 
 
@@ -68,7 +68,7 @@ def test_distinct_clusters_stay_apart():
 def test_odds_that_are_not_a_number_fuse_nothing(monkeypatch):
     model = text_model(NGGP(), V=4)
     state = hard_state(model, sparse.csr_matrix(np.eye(2, 4)), [0, 1])
-    monkeypatch.setattr("evermix.engines.moves.join.log_odds", lambda *_: np.array([np.nan]))
+    monkeypatch.setattr("evermix.engines.joining.join.log_odds", lambda *_: np.array([np.nan]))
     assert join(model, state, 0.0) == []
 
 
@@ -81,7 +81,7 @@ def test_a_cluster_is_judged_again_only_after_it_has_changed():
 
 
 def test_joining_conserves_mass_and_statistics_in_a_stream(monkeypatch):
-    import evermix.engines.filter as filter
+    import evermix.engines.filters.filter as filter
 
     monkeypatch.setattr(filter, "CHECK_EVERY", 50)
     X = documents(600, V=12, words=6)

@@ -7,7 +7,7 @@ import pytest
 from cases import documents, model_for, text_model, vectors
 from rcrp_cases import by_arrays, stream
 
-import evermix.engines.rcrp as rcrp
+import evermix.engines.filters.rcrp as rcrp
 from evermix import ADF, DP, NGGP, RCRP, FixedGaussian, PitmanYor
 from evermix.engines.base import Batch, CapacityWarning
 from evermix.families import FAMILIES

@@ -13,9 +13,9 @@ from scipy import integrate
 from scipy.special import gamma
 
 from evermix.engines import Batch, CapacityWarning, Slice
-from evermix.engines import slice as slicing
-from evermix.engines.atoms import Atoms
 from evermix.engines.run import run_laps
+from evermix.engines.samplers import slice as slicing
+from evermix.engines.samplers.atoms import Atoms
 from evermix.families import FAMILIES
 from evermix.model import Model
 from evermix.priors import DP, NGGP, Gamma, PitmanYor

@@ -7,13 +7,13 @@ import pytest
 from variational_cases import best_log_shares, elbo, joined, named
 
 from evermix.engines.base import Batches, CapacityWarning
-from evermix.engines.ep import EP
-from evermix.engines.memoized import MemoizedVB
-from evermix.engines.rounds import Visit, commit, damped, snapshot
+from evermix.engines.ep.ep import EP
+from evermix.engines.ep.rounds import Visit, commit, damped, snapshot
+from evermix.engines.ep.sites import summed, to_sites
 from evermix.engines.run import run_laps
 from evermix.engines.shards import Shard, Tell, blocks, interleaved
-from evermix.engines.sites import summed, to_sites
-from evermix.kernels.ep import Sites
+from evermix.engines.variational.memoized import MemoizedVB
+from evermix.kernels.engines.ep import Sites
 from evermix.priors import DP, NGGP
 from evermix.state import Lineage
 

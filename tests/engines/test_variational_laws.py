@@ -20,8 +20,8 @@ from variational_cases import (
 
 from evermix import FullVB, StochasticVB
 from evermix.engines.base import Batch
-from evermix.engines.bound import bound_of_rows, lower_bound
-from evermix.engines.local import believe, summarise
+from evermix.engines.variational.bound import bound_of_rows, lower_bound
+from evermix.engines.variational.local import believe, summarise
 from evermix.families import FAMILIES, FixedGaussian
 from evermix.model import Model
 from evermix.priors import DP, PitmanYor

@@ -11,9 +11,9 @@ from threadpoolctl import threadpool_limits
 from variational_cases import all_pairs, cut, divided, fit
 
 from evermix import FullVB, MemoizedVB, StochasticVB, _xp
-from evermix.engines import local
 from evermix.engines.base import Batch
-from evermix.engines.local import (
+from evermix.engines.variational import local
+from evermix.engines.variational.local import (
     FEW,
     NO_PLAN,
     Plan,
@@ -29,7 +29,7 @@ from evermix.families import (
     _wishart,
     base,
 )
-from evermix.kernels.shares import LEAST
+from evermix.kernels.engines.local import LEAST
 from evermix.model import Model
 from evermix.priors import DP
 from oracles import best_log_shares, sums_of

@@ -8,12 +8,12 @@ from scipy import sparse
 from variational_cases import all_pairs, cut
 
 from evermix import FullVB, MemoizedVB
-from evermix.engines import bound
-from evermix.engines.bound import fused_sticks
-from evermix.engines.moves import sample
-from evermix.engines.moves.sample import collect, draw_rows
-from evermix.engines.seeding import seed
 from evermix.engines.shards import Shard
+from evermix.engines.variational import bound
+from evermix.engines.variational.bound import fused_sticks
+from evermix.engines.variational.moves import sample
+from evermix.engines.variational.moves.sample import collect, draw_rows
+from evermix.engines.variational.seeding import seed
 from evermix.families import FixedGaussian, Gaussian, Multinomial, base
 from evermix.model import Model
 from evermix.priors import DP

@@ -18,11 +18,11 @@ from variational_cases import (
 )
 
 from evermix import MemoizedVB
-from evermix.engines.local import Beliefs, Plan, Trial, believe
-from evermix.engines.moves import birth
-from evermix.engines.moves import plan as plans
-from evermix.engines.moves.judge import judge
-from evermix.engines.summaries import totals
+from evermix.engines.variational.local import Beliefs, Plan, Trial, believe
+from evermix.engines.variational.moves import birth
+from evermix.engines.variational.moves import plan as plans
+from evermix.engines.variational.moves.judge import judge
+from evermix.engines.variational.summaries import totals
 from evermix.families import FAMILIES
 from evermix.priors import DP
 from oracles import best_log_shares, elbo, sums_of

@@ -5,8 +5,8 @@ import pytest
 from cases import model_for
 from scipy import sparse
 
-from evermix.engines.moves.analysis import analyse, refine, valued
-from evermix.engines.seeding import Sample, seed
+from evermix.engines.variational.moves.analysis import analyse, refine, valued
+from evermix.engines.variational.seeding import Sample, seed
 from evermix.families import (
     FAMILIES,
     Bernoulli,

@@ -9,12 +9,12 @@ from scipy.special import softmax
 
 from evermix import MemoizedVB
 from evermix.engines.base import Batch
-from evermix.engines.local import HELD, Plan
-from evermix.engines.moves import plan as plans
-from evermix.engines.moves.change import decide
-from evermix.engines.moves.judge import judge
 from evermix.engines.run import run_laps
-from evermix.engines.summaries import totals
+from evermix.engines.variational.local import HELD, Plan
+from evermix.engines.variational.moves import plan as plans
+from evermix.engines.variational.moves.change import decide
+from evermix.engines.variational.moves.judge import judge
+from evermix.engines.variational.summaries import totals
 from evermix.priors import DP, PitmanYor
 from evermix.state import State
 from oracles import best_log_shares, elbo

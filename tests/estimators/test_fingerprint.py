@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from evermix.estimators.fingerprint import RowHash
+from evermix.estimators.data.fingerprint import RowHash
 
 RNG = np.random.default_rng(0)
 DENSE = RNG.normal(size=(50, 4))

@@ -102,7 +102,7 @@ def test_a_fit_that_ends_before_its_first_step_says_so(monkeypatch, tmp_path):
 
     mix = em.Mixture(engine=em.EP(laps=2))
     with monkeypatch.context() as patch:
-        patch.setattr("evermix.estimators.learner.run_laps", interrupt)
+        patch.setattr("evermix.estimators.mixture.learner.run_laps", interrupt)
         with pytest.raises(KeyboardInterrupt):
             mix.fit(X)
     with pytest.raises(NotFittedError, match="no row was learnt yet"):

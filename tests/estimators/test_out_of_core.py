@@ -30,7 +30,7 @@ MB = 2**20
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch):
     monkeypatch.setattr("evermix.engines.base.ROWS", 20)
-    monkeypatch.setattr("evermix.estimators.lazy.ROWS", 7)
+    monkeypatch.setattr("evermix.estimators.data.lazy.ROWS", 7)
 
 
 def mixture(engine):
@@ -190,7 +190,7 @@ def test_texts_are_no_rows(tmp_path):
     ],
 )
 def test_bad_rows_are_told_before_anything_is_learnt(family, bad, error, tmp_path, monkeypatch):
-    monkeypatch.setattr("evermix.estimators.lazy.ROWS", 40)
+    monkeypatch.setattr("evermix.estimators.data.lazy.ROWS", 40)
     X = np.abs(REAL)
     mix = em.Mixture(family, engine=em.FullVB(laps=2, truncation=2)).fit(X)
     want = mix.score_samples(X)

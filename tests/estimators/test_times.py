@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evermix.estimators.times import Times
+from evermix.estimators.data.times import Times
 
 DATES = ["2020-03-01", "2019-01-01", "2020-03-01"]
 DAYS = [datetime.datetime(2019, 1, 1), datetime.datetime(2020, 3, 1)]

@@ -7,9 +7,9 @@ import sys
 import numpy as np
 import pytest
 
-from evermix.engines.local import share
+from evermix.engines.variational.local import share
 from evermix.families._products import products, with_products
-from evermix.kernels import device
+from evermix.kernels.device import dispatch as device
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("triton")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import evermix as em
-from evermix.kernels import ep, gibbs
+from evermix.kernels.engines import ep, gibbs
 
 
 @pytest.mark.parametrize(

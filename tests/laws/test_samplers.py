@@ -12,10 +12,11 @@ import pytest
 from scipy import sparse
 
 from evermix import Beta, Gamma, Gibbs, Slice
-from evermix.engines import Batch, hybrid
-from evermix.engines import slice as slicing
-from evermix.engines.atoms import Atoms
-from evermix.engines.sampler import state_of
+from evermix.engines import Batch
+from evermix.engines.samplers import hybrid
+from evermix.engines.samplers import slice as slicing
+from evermix.engines.samplers.atoms import Atoms
+from evermix.engines.samplers.sampler import state_of
 from evermix.families import FAMILIES, Multinomial
 from evermix.model import Model
 from evermix.priors import DP, NGGP, PitmanYor

@@ -9,8 +9,8 @@ from scipy import sparse
 from scipy.special import gammaln
 
 from evermix.families import Multinomial
-from evermix.topics.chain import Data, start
 from evermix.topics.measures import Laws, Mixed, Thinned
+from evermix.topics.rows.chain import Data, start
 from oracles import set_partitions
 
 FIXED = Laws(relative=False)

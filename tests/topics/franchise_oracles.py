@@ -9,10 +9,10 @@ from dependent_oracles import _grid, _log_mixed, _log_thinned, _total
 from scipy import sparse
 from scipy.special import gammaln
 
-from evermix.topics.corpus import Corpus
-from evermix.topics.franchise import start
 from evermix.topics.measures import Laws, Mixed
-from evermix.topics.seating import Seating
+from evermix.topics.words.corpus import Corpus
+from evermix.topics.words.franchise import start
+from evermix.topics.words.seating import Seating
 from oracles import set_partitions
 
 FIXED = Laws(relative=False)

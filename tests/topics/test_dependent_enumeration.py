@@ -19,9 +19,9 @@ from dependent_oracles import (
     walk_chain,
 )
 
-from evermix.topics import slices
 from evermix.topics.measures.factors import Factors
-from evermix.topics.samplers import M1, M2, M3, T1, T2, T3, T4, T5, threshold
+from evermix.topics.rows import slices
+from evermix.topics.rows.samplers import M1, M2, M3, T1, T2, T3, T4, T5, threshold
 
 MIXED, THINNED = (M1(), M2(), M3()), (T1(), T2(), T3(), T4(), T5())
 QUICK, LONG = 600, 8000

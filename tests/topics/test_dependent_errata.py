@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from dependent_oracles import coarse, data, misfit, mixed, thinned
 
-from evermix.topics import slices
 from evermix.topics.measures import Mixed, Thinned
-from evermix.topics.samplers import M1, M2, M3, T1, T2
+from evermix.topics.rows import slices
+from evermix.topics.rows.samplers import M1, M2, M3, T1, T2
 
 SWEEPS = 800
 APART = ((2.0, 0.2), (0.2, 2.0))
@@ -66,7 +66,7 @@ def test_a_threshold_of_each_region_is_caught(sampler, measure, monkeypatch):
         move(rows, chain, rng)
 
     for name in ("mixed", "thinned"):
-        monkeypatch.setattr(f"evermix.topics.samplers.{name}.slice_move", misprinted)
+        monkeypatch.setattr(f"evermix.topics.rows.samplers.{name}.slice_move", misprinted)
     assert wrong(sampler, measure) > 4
 
 

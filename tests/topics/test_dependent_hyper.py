@@ -11,11 +11,11 @@ from dependent_oracles import EMPTY, TIMES, WORDS, data, walk_chain
 from scipy import sparse
 
 from evermix import Beta, Gamma
-from evermix.topics.chain import Data, start
 from evermix.topics.measures import Mixed, Thinned
 from evermix.topics.measures.levels import jumps_above, level_of
-from evermix.topics.samplers import M1, M2, M3, T1, T2, T3, T4, T5
-from evermix.topics.specs import MNGG, TNGG
+from evermix.topics.priors import MNGG, TNGG
+from evermix.topics.rows.chain import Data, start
+from evermix.topics.rows.samplers import M1, M2, M3, T1, T2, T3, T4, T5
 
 SIGMA, MASS, Q = Beta(2.0, 8.0), Gamma(2.0, 1.0), {Mixed: Gamma(3.0, 3.0), Thinned: Beta(3.0, 1.0)}
 SPECS = {

@@ -18,8 +18,8 @@ from dependent_oracles import (
 from scipy.special import gammaln
 
 from evermix.priors import DP, NGGP
-from evermix.topics.samplers import M1, M2, M3, T1, T2, T5
-from evermix.topics.specs import SNGG
+from evermix.topics.priors import SNGG
+from evermix.topics.rows.samplers import M1, M2, M3, T1, T2, T5
 
 ONE_TIME = np.zeros(5, dtype=np.int64)
 SWEEPS = 400

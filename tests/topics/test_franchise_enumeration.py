@@ -20,8 +20,8 @@ from scipy import sparse
 from scipy.special import gammaln
 
 from evermix.topics.measures import Mixed
-from evermix.topics.samplers.hierarchy import H1, H2, Direct, WordSampler
-from evermix.topics.seating import Unseated
+from evermix.topics.words.samplers import H1, H2, Direct, WordSampler
+from evermix.topics.words.seating import Unseated
 
 ONE, TWO = corpus(np.array([[2, 1], [1, 2]]), (0, 0)), corpus()
 CASES = {
@@ -164,7 +164,7 @@ def test_compiled_word_loops_equal_plain_ones(sampler, loop, sigma, monkeypatch)
     measure = mixed(sigma=0.3)
     below = seating(words, sigma=sigma)
     *_, chain = walk_chain(sampler, measure, below, words, sweeps=3)
-    monkeypatch.setattr("evermix.topics.service.SeatedService._reorder", lambda *_: None)
+    monkeypatch.setattr("evermix.topics.words.service.SeatedService._reorder", lambda *_: None)
     for seed in range(10):
         slow = deepcopy(chain)
         offers = slow.measure.marginal(slow.occupancy(words))

@@ -9,10 +9,11 @@ from franchise_oracles import corpus, walk_chain
 from test_franchise_enumeration import LONG, of_case
 from test_topic_laws import SWEEPS, check_laws, learnt_case
 
-from evermix.topics import slices, table_slices
 from evermix.topics.measures import Mixed, Thinned
-from evermix.topics.samplers.hierarchy import H1
-from evermix.topics.table_slices import SliceService
+from evermix.topics.rows import slices
+from evermix.topics.words import table_slices
+from evermix.topics.words.samplers import H1
+from evermix.topics.words.table_slices import SliceService
 
 SLICED = H1(slices=True)
 MODELS = pytest.mark.parametrize("name", ["HMNGG", "HTNGG"])

@@ -15,12 +15,12 @@ import evermix as em
 from evermix.kernels.stirling import log_stirling_sum, seat_ratios
 from evermix.kernels.weights import QUADRATURE, new_weight
 from evermix.priors import Beta, Gamma
-from evermix.topics.corpus import Corpus
-from evermix.topics.evaluation import fold_flat, fold_in, freeze, halves
-from evermix.topics.franchise import start
 from evermix.topics.measures import Laws
-from evermix.topics.samplers.hierarchy import H1, H2
-from evermix.topics.snapshots import Snapshot
+from evermix.topics.words.corpus import Corpus
+from evermix.topics.words.evaluation import fold_flat, fold_in, freeze, halves
+from evermix.topics.words.franchise import start
+from evermix.topics.words.samplers import H1, H2
+from evermix.topics.words.snapshots import Snapshot
 from oracles import set_partitions
 
 LEARNT = Laws(Beta(3.0, 3.0), Gamma(6.0, 3.0))  # means 1/2 and 2
@@ -224,7 +224,7 @@ def test_topics_that_are_there_for_new_documents_have_their_posterior(law):
 
 
 def test_documents_with_many_tables_make_room_for_them(monkeypatch):
-    monkeypatch.setattr("evermix.topics.evaluation.MOST_TABLES", 1)
+    monkeypatch.setattr("evermix.topics.words.evaluation.MOST_TABLES", 1)
     model = freeze(np.zeros((1, 1)), np.array([[0.5, 0.5]]), 1.0, 50.0, 0.5)
     words = corpus(np.array([[30]]), (0,))
     theta = fold_in(model, words, 1.0, 5, 5, 0)
@@ -233,7 +233,7 @@ def test_documents_with_many_tables_make_room_for_them(monkeypatch):
 
 def test_perplexity_is_that_of_the_enumeration(monkeypatch):
     """Averaged over draws inside the log, of the words of the second halves."""
-    monkeypatch.setattr("evermix.estimators.topic_model.SWEEPS", 20_000)
+    monkeypatch.setattr("evermix.estimators.topics.estimator.SWEEPS", 20_000)
     X = np.array([[2, 1, 0], [0, 1, 2], [3, 0, 0], [0, 0, 3]])
     topics = em.TopicModel(em.HDP(), burn_in=5, draws=3, random_state=0).fit(X)
     new = np.array([[1, 1, 1], [2, 0, 2]])

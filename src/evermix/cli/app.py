@@ -5,12 +5,12 @@ from typing import Annotated
 
 import typer
 
-from evermix.cli.demo import demo
-from evermix.cli.fit import fit
-from evermix.cli.info import info
-from evermix.cli.predict import predict
-from evermix.cli.stream import stream
-from evermix.cli.topics import topics
+from evermix.cli.commands.demo import demo
+from evermix.cli.commands.fit import fit
+from evermix.cli.commands.info import info
+from evermix.cli.commands.predict import predict
+from evermix.cli.commands.stream import stream
+from evermix.cli.commands.topics import topics
 
 __all__ = ["app"]
 

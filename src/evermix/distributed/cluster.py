@@ -21,8 +21,8 @@ from evermix.distributed.workers import (
     workers_of,
 )
 from evermix.engines.base import Batch
-from evermix.engines.moves.sample import TakeRows
 from evermix.engines.shards import Shard, Shards, Task, blocks
+from evermix.engines.variational.moves.sample import TakeRows
 from evermix.state import Record
 
 __all__ = ["ClusterShards", "Remembered", "Spent"]

@@ -1,17 +1,17 @@
 """How the posterior is computed."""
 
-from evermix.engines.adf import ADF
 from evermix.engines.base import Batch, CapacityWarning, Engine, Info, RowResults
-from evermix.engines.ep import EP
-from evermix.engines.full import FullVB
-from evermix.engines.gibbs import Gibbs
-from evermix.engines.memoized import MemoizedVB
-from evermix.engines.online.dp_means import DPMeans
-from evermix.engines.online.online_crp import OnlineCRP
-from evermix.engines.online.sugs import SUGS
-from evermix.engines.rcrp import RCRP
-from evermix.engines.slice import Slice
-from evermix.engines.stochastic import StochasticVB
+from evermix.engines.ep.ep import EP
+from evermix.engines.filters.adf import ADF
+from evermix.engines.filters.dp_means import DPMeans
+from evermix.engines.filters.online_crp import OnlineCRP
+from evermix.engines.filters.rcrp import RCRP
+from evermix.engines.filters.sugs import SUGS
+from evermix.engines.samplers.gibbs import Gibbs
+from evermix.engines.samplers.slice import Slice
+from evermix.engines.variational.full import FullVB
+from evermix.engines.variational.memoized import MemoizedVB
+from evermix.engines.variational.stochastic import StochasticVB
 
 __all__ = [
     "ADF",

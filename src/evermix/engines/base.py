@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from evermix._xp import Array
-from evermix.engines.moves.prune import drop, fade_out
+from evermix.engines.joining.prune import drop, fade_out
 from evermix.engines.settings import check_begun
 from evermix.families.base import Family
 from evermix.model import Model

@@ -1,11 +1,11 @@
 """Estimators with the interface of scikit-learn."""
 
-from evermix.estimators.dependent import DependentMixture
-from evermix.estimators.merge import merge
-from evermix.estimators.mixture import Mixture
-from evermix.estimators.persistence import load
-from evermix.estimators.select import PriorScore, score_priors, select_prior
-from evermix.estimators.topic_model import TopicModel
+from evermix.estimators.dependent.estimator import DependentMixture
+from evermix.estimators.files import load
+from evermix.estimators.mixture.estimator import Mixture
+from evermix.estimators.mixture.merge import merge
+from evermix.estimators.mixture.select import PriorScore, score_priors, select_prior
+from evermix.estimators.topics.estimator import TopicModel
 
 __all__ = [
     "DependentMixture",

@@ -8,13 +8,13 @@ from scipy import sparse
 
 from evermix._xp import Array
 from evermix.engines.base import Batch
-from evermix.estimators.integrity import check_waiting
-from evermix.estimators.rows import check_csr, prepare_rows
+from evermix.estimators.data.rows import check_csr, prepare_rows
+from evermix.estimators.mixture.checks import check_waiting
 from evermix.families.base import Family
 from evermix.io import checkpoint
 from evermix.priors.base import Prior
 from evermix.topics.measures import Measure
-from evermix.topics.seating import Seating, Unseated
+from evermix.topics.words.seating import Seating, Unseated
 
 __all__ = ["assign", "built", "group", "named", "packed", "plain_json", "unpacked"]
 

@@ -7,7 +7,7 @@ import array_api_compat
 import numpy as np
 
 from evermix._xp import Array, alike, is_numpy, multiply_into, namespace
-from evermix.kernels import device
+from evermix.kernels.device import dispatch as device
 from evermix.kernels.products import write_products
 from evermix.kernels.rows import plain
 

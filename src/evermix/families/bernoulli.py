@@ -11,7 +11,7 @@ from evermix.families._gamma import draw_log_gamma
 from evermix.families._hyper import positive_as_given, positive_columns
 from evermix.families.base import Family
 from evermix.kernels.base import refresh_all
-from evermix.kernels.bernoulli import BernoulliWork
+from evermix.kernels.families.bernoulli import BernoulliWork
 from evermix.kernels.rows import DenseRows, plain
 from evermix.tally import Tally
 

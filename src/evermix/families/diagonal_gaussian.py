@@ -13,7 +13,7 @@ from evermix.families._hyper import column, positive, positive_columns
 from evermix.families._scale import column_variances, expected_variances, share_of_spread
 from evermix.families.base import Family
 from evermix.kernels.base import refresh_all
-from evermix.kernels.diagonal_gaussian import DiagonalGaussianWork
+from evermix.kernels.families.diagonal_gaussian import DiagonalGaussianWork
 from evermix.kernels.rows import DenseRows, plain
 from evermix.tally import Tally
 

@@ -12,7 +12,7 @@ from evermix.families._hyper import column, positive_as_given, positive_columns
 from evermix.families._scale import column_variances, expected_variances
 from evermix.families.base import Family
 from evermix.kernels.base import refresh_all
-from evermix.kernels.fixed_gaussian import FixedGaussianWork
+from evermix.kernels.families.fixed_gaussian import FixedGaussianWork
 from evermix.kernels.rows import DenseRows, plain
 from evermix.tally import Tally
 

@@ -24,7 +24,7 @@ from evermix.families._wishart import (
 )
 from evermix.families.base import Family
 from evermix.kernels.base import refresh_all
-from evermix.kernels.gaussian import GaussianWork
+from evermix.kernels.families.gaussian import GaussianWork
 from evermix.kernels.rows import DenseRows, plain
 from evermix.tally import Tally
 

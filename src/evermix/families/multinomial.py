@@ -21,7 +21,7 @@ from evermix._xp import (
 from evermix.families._gamma import draw_log_gamma
 from evermix.families._hyper import positive_as_given, positive_columns
 from evermix.families.base import Family
-from evermix.kernels.multinomial import MultinomialWork, fuse_pairs, log_marginals
+from evermix.kernels.families.multinomial import MultinomialWork, fuse_pairs, log_marginals
 from evermix.kernels.rising import factors
 from evermix.kernels.rows import SparseRows, plain
 from evermix.tally import Layout, Tally

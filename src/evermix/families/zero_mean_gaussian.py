@@ -24,8 +24,8 @@ from evermix.families._wishart import (
 )
 from evermix.families.base import Family
 from evermix.kernels.base import refresh_all
+from evermix.kernels.families.zero_mean_gaussian import ZeroMeanGaussianWork
 from evermix.kernels.rows import DenseRows, plain
-from evermix.kernels.zero_mean_gaussian import ZeroMeanGaussianWork
 from evermix.tally import Tally
 
 __all__ = ["ZeroMeanGaussian"]

@@ -20,8 +20,8 @@ import numpy as np
 from evermix._xp import Array
 from evermix.priors.hyper import Beta, Gamma
 from evermix.topics.measures import Measure
-from evermix.topics.seating import Seating, Unseated
-from evermix.topics.specs import MNGG, SNGG, TNGG, WEAK_BETA, WEAK_GAMMA, DependentPrior, Spec
+from evermix.topics.priors import MNGG, SNGG, TNGG, WEAK_BETA, WEAK_GAMMA, DependentPrior, Spec
+from evermix.topics.words.seating import Seating, Unseated
 
 __all__ = [
     "HDP",

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from evermix._xp import Array, gammaln
-from evermix.engines.hyper import slice_sample
-from evermix.kernels.slices import WIDTH
+from evermix.engines.samplers.hyper import slice_sample
+from evermix.kernels.slice_sampling import WIDTH
 from evermix.priors.hyper import Beta, Gamma, HyperPrior
 
 __all__ = ["Laws", "Measure", "Newborn", "Occupancy", "Offers", "finite_log"]

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from evermix._xp import Array
-from evermix.kernels.thinned import LEAST, Grid, multiply, new_atoms
+from evermix.kernels.topics.thinned import LEAST, Grid, multiply, new_atoms
 
 __all__ = ["Factors"]
 

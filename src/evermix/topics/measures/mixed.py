@@ -22,7 +22,7 @@ import numpy as np
 
 from evermix._xp import Array, gammaln
 from evermix.families._gamma import draw_log_gamma
-from evermix.kernels import mixed
+from evermix.kernels.topics import mixed
 from evermix.priors.hyper import Gamma
 from evermix.topics.measures.base import Measure, Newborn, Occupancy, Offers, finite_log
 from evermix.topics.measures.levels import jumps_above

@@ -1,0 +1,70 @@
+"""``evermix predict``: find the clusters of new rows without learning them."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evermix.cli.options import common as options
+from evermix.cli.output.console import note, plain_errors, row_progress
+
+__all__ = ["predict"]
+
+
+def predict(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model or checkpoint file.")],
+    source: options.Source,
+    out: options.Out = "-",
+    batch: options.Batch = 1000,
+    kind: options.Kind = None,
+    text_field: options.TextField = "text",
+    vector_field: options.VectorField = "vector",
+    id_field: options.IdField = "id",
+    time_field: options.TimeField = None,
+    skip_bad: options.SkipBad = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Find the clusters of new rows; the model stays as it is.
+
+    Writes one JSON line per row: id, cluster, its probability, and the row's log density.
+    """
+    with plain_errors():
+        from evermix.cli.input.reading import features
+        from evermix.cli.output.lines import open_lines
+        from evermix.estimators.files import load_with_extra
+        from evermix.io.sources import open_source
+        from evermix.io.text import from_spec
+
+        mix, extra = load_with_extra(model)
+        text = from_spec(extra["text"]) if extra.get("text") else None
+        rows = open_source(
+            source[0] if len(source) == 1 else source,
+            kind=None if kind is None else kind.value,
+            text_field=text_field,
+            vector_field=vector_field,
+            id_field=id_field,
+            time_field=time_field,
+            n_features=None if text else mix.n_features_in_,
+            skip_bad=skip_bad,
+        )
+        family, ids = mix.model_.family, mix.cluster_ids_
+        done = 0
+        with open_lines(out) as lines, row_progress("predicting", rows.n_rows, quiet) as progress:
+            for chunk in rows.chunks(0, batch):
+                X = features(family, text, chunk.X)
+                proba, log_density = mix.predict_proba(X), mix.score_samples(X)
+                best = proba.argmax(axis=1)
+                for i, name in enumerate(chunk.ids):
+                    lines.write(
+                        {
+                            "id": name,
+                            "cluster": int(ids[best[i]]),
+                            "probability": float(proba[i, best[i]]),
+                            "log_density": float(log_density[i]),
+                        }
+                    )
+                lines.flush()
+                done += len(chunk.ids)
+                progress.update(chunk.offset, len(ids))
+        if not quiet:
+            note(f"{done:,} rows predicted.")

@@ -1,0 +1,1 @@
+"""Sources of rows and documents."""

@@ -1,0 +1,134 @@
+"""The documents of a source, and their times."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from evermix._xp import Array
+from evermix.cli.input.reading import features
+from evermix.cli.input.rows import read_rows
+from evermix.cli.options.building import make_text_counter
+from evermix.cli.options.topic_settings import PeriodName, TopicSettings
+from evermix.cli.output.console import note
+from evermix.io.sources import Source
+from evermix.io.text import TextCounter
+
+__all__ = ["Documents", "Parts", "read_documents", "split"]
+
+_UNITS = {PeriodName.YEAR: "Y", PeriodName.MONTH: "M", PeriodName.DAY: "D"}
+_HELD = 0x746F7069  # makes the choice of documents to hold out another than those of the sampler
+MANY = 50  # times, from which on it is worth a word that nearly every document has its own
+
+
+@dataclass(frozen=True, eq=False)
+class Documents:
+    """Counts of words with times.
+
+    Attributes
+    ----------
+    X : CSR matrix (D, V)
+        Documents without words are left out.
+    times : array (D,) or None
+        Numbers, labels, or periods such as "2007" or "2007-05"; None if the source gives none.
+    dated : bool
+        Whether times are periods, made of dates.
+    words : list of str or None
+        Names of the columns, where they have some.
+    text : TextCounter or None
+        How the words of texts were counted.
+    empty, skipped : int
+        Documents without known words, and blank or bad rows.
+    complaints : list of str
+        What was wrong with the first few bad rows.
+    """
+
+    X: Array
+    times: Array | None
+    dated: bool
+    words: list[str] | None
+    text: TextCounter | None
+    empty: int
+    skipped: int
+    complaints: list[str]
+
+    def __len__(self) -> int:
+        return int(self.X.shape[0])
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Rows of documents to learn, and of those that are held out."""
+
+    learnt: Array
+    held: Array
+
+
+def read_documents(
+    source: Source, settings: TopicSettings, text: TextCounter | None, quiet: bool
+) -> Documents:
+    """Read a source; ``text`` counts words, or None to learn a vocabulary."""
+    rows = read_rows(source, quiet, map_arrays=False, most=math.inf)
+    (chunk,) = rows.chunks()
+    if source.kind == "text" and text is None:
+        text = make_text_counter(settings, rows.texts(), "--hash")
+    X = sparse.csr_matrix(features("multinomial", text, chunk.X))
+    full = np.flatnonzero(np.asarray(X.sum(axis=1)).ravel() != 0)
+    if not len(full):
+        raise ValueError("no document has any words that are counted, so there are no topics.")
+    times = None if chunk.times is None else _in_periods(chunk.times[full], settings)
+    if times is not None and not quiet:
+        _look_at(times)
+    return Documents(
+        X[full],
+        times,
+        bool(source.dated),
+        source.columns if text is None else text.words,
+        text,
+        empty=rows.n - len(full),
+        skipped=rows.skipped,
+        complaints=rows.complaints,
+    )
+
+
+def split(documents: Documents, share: float, seed: int) -> Parts:
+    """Choose a share of the documents of each time at random; every time keeps some to learn."""
+    D = len(documents)
+    times = np.zeros(D) if documents.times is None else documents.times
+    codes = np.unique(times, return_inverse=True)[1]
+    order = np.random.default_rng((_HELD, seed)).permutation(D)
+    held = np.zeros(D, dtype=bool)
+    for code in range(int(codes.max()) + 1):
+        of_time = order[codes[order] == code]
+        held[of_time[: int(share * len(of_time))]] = True
+    if share and not held.any():
+        raise ValueError(
+            f"--held-out {share:g} leaves no document to hold out: no time has {1 / share:.3g} or "
+            "more. Hold out more, or join times with --period."
+        )
+    return Parts(np.flatnonzero(~held), np.flatnonzero(held))
+
+
+def _in_periods(times: Array, settings: TopicSettings) -> Array:
+    """Return the times of a model: periods for dates; numbers and labels as they are."""
+    if times.dtype.kind == "M":
+        unit: Any = _UNITS[PeriodName(settings.period or PeriodName.YEAR)]
+        return np.datetime_as_string(times.astype(f"datetime64[{unit}]"))
+    if settings.period is not None:
+        found = "labels" if times.dtype.kind == "U" else "numbers"
+        raise ValueError(
+            f"--period {settings.period} turns dates into times, but {settings.time_field!r} holds "
+            f"{found}, which are times as they are. Leave it out."
+        )
+    return times
+
+
+def _look_at(times: Array) -> None:
+    T, D = len(np.unique(times)), len(times)
+    if T > MANY and 2 * T > D:
+        note(
+            f"warning: {D:,} documents have {T:,} different times, so that few share one. Give "
+            "dates with --period, or coarser numbers or labels."
+        )

@@ -1,0 +1,170 @@
+"""All rows of a source, for a fit: held in memory, mapped from a file, or read in every lap."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from evermix._xp import Array
+from evermix.cli.input.reading import ROWS, features
+from evermix.cli.output.console import row_progress
+from evermix.families.base import Family
+from evermix.io.chunks import Chunks
+from evermix.io.sources import Chunk, Source, SourceError
+from evermix.io.sources.arrays import DenseArray
+from evermix.io.sources.several import joined
+from evermix.io.text import TextCounter
+
+__all__ = ["Held", "Mapped", "Reread", "Rows", "read_rows"]
+
+
+class Rows(ABC):
+    """The rows of a source that was read once.
+
+    Attributes
+    ----------
+    n : int
+        Number of rows.
+    skipped : int
+        Number of rows that were blank or bad, and are left out.
+    complaints : list of str
+        What was wrong with the first few of these.
+    """
+
+    def __init__(self, source: Source, n: int, offset: int) -> None:
+        self.n = n
+        self.skipped = offset - n
+        self.complaints = list(source.complaints)  # later readings would complain again
+        self._source = source
+
+    @abstractmethod
+    def chunks(self) -> Iterator[Chunk]:
+        """Yield the rows in order."""
+
+    def texts(self) -> Iterator[str]:
+        """Yield the texts of a source of texts."""
+        for chunk in self.chunks():
+            yield from chunk.X
+
+    def ids(self) -> Iterator[Any]:
+        """Yield the ids of the rows."""
+        for chunk in self.chunks():
+            yield from chunk.ids
+
+    @abstractmethod
+    def features(self, family: str | Family, text: TextCounter | None) -> Any:
+        """Return all rows as numbers, in a form that a mixture can be fitted to."""
+
+
+class Held(Rows):
+    """Rows in memory."""
+
+    def __init__(self, source: Source, chunks: list[Chunk]) -> None:
+        self._all = joined(chunks)
+        super().__init__(source, len(self._all.ids), self._all.offset)
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Yield the rows in order."""
+        yield self._all
+
+    def features(self, family: str | Family, text: TextCounter | None) -> Any:
+        """Return all rows as an array or CSR matrix (n, D)."""
+        return features(family, text, self._all.X)
+
+
+class Reread(Rows):
+    """Rows that are parsed anew whenever they are wanted."""
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Yield the rows in order, if they are as many as before."""
+        found = 0
+        for chunk in self._source.chunks(0, ROWS):
+            found += len(chunk.ids)
+            if found > self.n:
+                break
+            yield chunk
+        if found != self.n:
+            raise SourceError(
+                f"the source has changed while it was fitted: it had {self.n:,} rows, now it has "
+                f"{'more' if found > self.n else f'{found:,}'}. Put the old file back, or begin "
+                "anew with --overwrite."
+            )
+
+    def features(self, family: str | Family, text: TextCounter | None) -> Any:
+        """Return all rows as chunks that are read whenever they are asked for."""
+        return Chunks(lambda: (features(family, text, chunk.X) for chunk in self.chunks()))
+
+
+class Mapped(Reread):
+    """Rows of a ``.npy`` file without bad ones, of which the system holds what it has room for."""
+
+    def __init__(self, source: Source, X: Array) -> None:
+        super().__init__(source, len(X), len(X))
+        self._X = X
+
+    def ids(self) -> Iterator[Any]:
+        """Yield the ids of the rows."""
+        yield from range(self.n)
+
+    def features(self, family: str | Family, text: TextCounter | None) -> Any:
+        """Return all rows as a memory map (n, D)."""
+        return self._X
+
+
+def read_rows(
+    source: Source, quiet: bool, *, map_arrays: bool, most: float, hold: type[Held] = Held
+) -> Rows:
+    """Read a source to its end.
+
+    Parameters
+    ----------
+    source : Source
+    quiet : bool
+        Whether to show no progress.
+    map_arrays : bool
+        Whether the rows of ``.npy`` files stay in the file.
+    most : float
+        Bytes of rows to hold; where there are more, they are to be read again.
+    hold : type of Held
+        What holds them.
+    """
+    mapped = _mapped(source) if map_arrays else None
+    chunks: list[Chunk] = []
+    n = offset = size = 0
+    with row_progress("reading", source.n_rows, quiet) as progress:
+        try:
+            for chunk in source.chunks(0, ROWS):
+                n, offset, size = n + len(chunk.ids), chunk.offset, size + _size(chunk.X)
+                if mapped is not None or size > most:
+                    chunks.clear()
+                else:
+                    chunks.append(chunk)
+                progress.update(chunk.offset)
+        except SourceError as error:
+            raise SourceError(f"{error} Mend the row, or give --skip-bad.") from error
+    if not n:
+        raise SourceError("the source has no rows that can be learnt.")
+    if chunks:
+        return hold(source, chunks)
+    if mapped is not None and n == len(mapped):
+        return Mapped(source, mapped)
+    return Reread(source, n, offset)
+
+
+def _mapped(source: Source) -> Array | None:
+    """Return the rows of a ``.npy`` file as a memory map, if a mixture would take them as meant."""
+    if not isinstance(source, DenseArray):
+        return None
+    X = np.load(source.path, mmap_mode="r", allow_pickle=False)
+    # To a mixture whole numbers are counts, whatever --kind says.
+    return X if source.kind == "counts" or X.dtype.kind == "f" else None
+
+
+def _size(X: Any) -> int:
+    """Return about how many bytes the X of a chunk takes."""
+    if isinstance(X, list):
+        return sum(map(len, X))
+    if isinstance(X, np.ndarray):
+        return X.nbytes
+    return X.data.nbytes + X.indices.nbytes

@@ -1,0 +1,1 @@
+"""Runs with checkpoints behind the commands that learn."""

@@ -1,0 +1,161 @@
+"""Sites: what each row has added to the clusters, remembered sparsely by the ids of clusters.
+
+A record of the state's memo holds the sites of one batch: ``begin`` and ``end`` (N,) say which
+entries of ``ids`` and ``q`` are a row's responsibilities.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from evermix._xp import Array
+from evermix.engines.base import Batch
+from evermix.kernels.engines.adf import Clusters
+from evermix.kernels.engines.ep import Sites, Slots, sum_sites
+from evermix.model import Model
+from evermix.state import ALIVE, Lineage, Record, State
+from evermix.tally import Layout, Tally
+
+__all__ = [
+    "check_sites",
+    "close_holes",
+    "gathered",
+    "grown",
+    "no_sites",
+    "packed",
+    "places",
+    "slot_of",
+    "summed",
+    "to_record",
+    "to_sites",
+]
+
+
+def no_sites(n: int, room: int = 0) -> Sites:
+    """Return sites of n rows that have added nothing yet, with room for entries."""
+    nowhere = np.zeros((2, n), dtype=np.int64)
+    return Sites(nowhere[0], nowhere[1], np.zeros(room, dtype=np.int32), np.zeros(room))
+
+
+def grown(sites: Sites, room: int) -> Sites:
+    """Return the same sites with room for so many entries."""
+    ids, q = np.zeros(room, dtype=np.int32), np.zeros(room)
+    n = min(room, len(sites.q))
+    ids[:n], q[:n] = sites.ids[:n], sites.q[:n]
+    return Sites(sites.begin, sites.end, ids, q)
+
+
+def to_record(sites: Sites) -> Record:
+    """Return sites as the record of a memo, no larger than it must be."""
+    used = int(sites.end.max(initial=0))
+    return dict(grown(sites, used)._asdict())
+
+
+def to_sites(record: Record) -> Sites:
+    """Return the sites that a record holds."""
+    return Sites(*(record[name] for name in Sites._fields))
+
+
+def slot_of(state: State, births: int, holes: Array) -> Array:
+    """Return the slot of each id given so far, merges followed; -1 for clusters that have gone.
+
+    There is room for so many births. ``holes`` are slots whose clusters have gone in this step.
+    """
+    n = state.lineage.next_id
+    place = np.full(n + births, -1, dtype=np.int64)
+    place[state.tally.ids] = np.arange(state.tally.K)
+    place[state.tally.ids[holes]] = -1
+    today = state.lineage.current(np.arange(n))
+    place[:n] = np.where(today >= 0, place[today], -1)
+    return place
+
+
+def places(state: State, births: int = 0, holes: Array | None = None) -> Slots:
+    """Return where the clusters lie, for the kernels; ``holes`` are slots that stand empty."""
+    capacity = state.tally.capacity
+    holes = np.empty(0, dtype=np.int64) if holes is None else holes
+    stack = np.zeros(capacity, dtype=np.int64)
+    stack[: len(holes)] = holes
+    return Slots(
+        state.tally.id_buffer,
+        slot_of(state, births, holes),
+        stack,
+        np.zeros(capacity),
+        np.zeros(capacity, dtype=np.int64),
+        state.tally.layout is Layout.STATISTIC_MAJOR,
+    )
+
+
+def close_holes(state: State, holes: Array, candidates: set[int]) -> list[int]:
+    """Remove empty slots and return those of the candidates that have thus gone."""
+    if len(holes):
+        alive = np.ones(state.tally.K, dtype=bool)
+        alive[holes] = False
+        state.take(np.flatnonzero(alive))
+    living = {k for k in candidates if state.lineage.into[k] == ALIVE}
+    gone = sorted(living - set(state.tally.ids.tolist()))
+    for k in gone:
+        state.lineage.drop(k, state.clock)
+    return gone
+
+
+def summed(
+    model: Model, like: Tally, lineage: Lineage, visited: Iterable[tuple[Batch, Record]]
+) -> tuple[Tally, float]:
+    """Sum the sites of batches, in the order of the rows.
+
+    Returns a tally of the same clusters as another, and the mass that sites give to clusters that
+    have gone: it comes back when the rows are visited next.
+    """
+    family = model.family
+    tally = Tally.empty(like.size, like.extra_buffers, like.layout)
+    tally.append(like.ids)
+    seen = {"last_seen": np.zeros(tally.capacity, dtype=np.int64)}
+    state = State(tally, seen | family.columns(tally), {}, lineage)
+    work, slots = family.workspace(tally, state.columns), places(state)
+    clusters = Clusters(
+        tally.mass_buffer, **tally.extra_buffers, last_seen=state.columns["last_seen"]
+    )
+    orphaned = 0.0
+    for batch, record in visited:
+        weights = np.where(record["held"], 0.0, batch.weights)
+        orphaned += sum_sites(
+            work, family.rows(batch.X), weights, to_sites(record), clusters, slots
+        )
+    return tally, orphaned
+
+
+def gathered(state: State, sites: Sites, i: int) -> dict[int, float]:
+    """Return the responsibilities of row i in living clusters, by id, merges followed."""
+    some = slice(sites.begin[i], sites.end[i])
+    found: dict[int, float] = {}
+    for id, q in zip(state.lineage.current(sites.ids[some]), sites.q[some], strict=True):
+        if id >= 0:
+            found[int(id)] = found.get(int(id), 0.0) + float(q)
+    return found
+
+
+def packed(n: int, found: list[tuple[int, Array, Array]]) -> Sites:
+    """Return sites of n rows from the ids and responsibilities found for some of them."""
+    sites = no_sites(n, sum(len(q) for _, _, q in found))
+    used = 0
+    for i, ids, q in found:
+        sites.begin[i], sites.end[i] = used, used + len(q)
+        sites.ids[used : used + len(q)], sites.q[used : used + len(q)] = ids, q
+        used += len(q)
+    return sites
+
+
+def check_sites(record: Record, next_id: int) -> int:
+    """Return the number of rows of a record; raise ValueError if it does not hold whole sites."""
+    kinds = {"begin": "i8", "end": "i8", "ids": "i4", "q": "f8"}
+    for name, kind in kinds.items():
+        if name not in record or record[name].dtype != kind or record[name].ndim != 1:
+            raise ValueError(f"sites need one-dimensional {name} of type {kind}.")
+    begin, end, ids, q = to_sites(record)
+    if len(begin) != len(end) or len(ids) != len(q):
+        raise ValueError("sites need as many begins as ends, and as many ids as values.")
+    inside = (begin >= 0) & (begin <= end) & (end <= len(q))
+    if not (inside.all() and np.all(ids < next_id) and np.all((q > 0) & (q <= 1 + 1e-9))):
+        raise ValueError("sites hold entries, ids or responsibilities that cannot be.")
+    return len(begin)

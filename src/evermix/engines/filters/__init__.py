@@ -1,0 +1,1 @@
+"""Engines that learn each row once."""

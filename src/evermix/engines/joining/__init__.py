@@ -1,0 +1,1 @@
+"""Dropping, joining and matching clusters."""

@@ -1,0 +1,122 @@
+"""One state from several that were taught apart, on different rows, with the same model."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from evermix._random import generator
+from evermix._xp import Array
+from evermix.engines.base import Engine
+from evermix.engines.joining.match import BOUND, ODDS, match
+from evermix.engines.variational.base import Variational
+from evermix.engines.variational.bound import lower_bound
+from evermix.engines.variational.stochastic import StochasticVB
+from evermix.families.base import Family
+from evermix.model import Model
+from evermix.state import State
+from evermix.tally import Tally
+
+__all__ = ["United", "moved", "unite"]
+
+ADDED = ("base", "dropped", "steps", "weight")  # latents that are sums over rows or batches
+LARGEST = ("capped", "typical")  # those of which the largest stands for all
+
+
+class United(NamedTuple):
+    """A state, and for every state that it was made of, what its clusters are called now."""
+
+    state: State
+    ids: list[Array]  # of each state (K,), in the order of its tally
+
+
+def moved(family: Family, state: State, to: Family) -> State:
+    """Return a state of a family as that of one with another origin; both may be used on."""
+    tally, latents = state.tally.copy(), dict(state.latents)
+    tally.stats[:] = family.moved(tally.stats, tally.mass, to)
+    if "base" in latents:  # what the base measure loses by moving, the evidence wins
+        evidence = family.log_marginals(state.tally).sum() - to.log_marginals(tally).sum()
+        latents["base"] = latents["base"] + evidence
+    return replace(state, tally=tally, latents=latents)
+
+
+def unite(engine: Engine, model: Model, parts: Sequence[State], threshold: float) -> United:
+    """Return one state of all rows; clusters that explain the same data become one.
+
+    What the parts remember of their rows is left behind, so that a fit cannot go on. Clusters are
+    named in order of appearance: those of the first part first, by their ids.
+    """
+    owner = np.repeat(np.arange(len(parts)), [part.tally.K for part in parts])
+    tally = _beside([part.tally for part in parts])
+    old = tally.ids.copy()
+    rule = BOUND if isinstance(engine, Variational) else ODDS
+    kept, row = np.unique(match(model, tally, owner, rule, threshold), return_inverse=True)
+    state = engine.initial(model, generator(0))  # seeds are for laps, of which there are no more
+    state.tally = tally.take(kept)
+    by_appearance = np.lexsort((old, owner))
+    first = np.unique(row[by_appearance], return_index=True)[1]
+    state.tally.ids[:] = np.argsort(np.argsort(first))
+    _set_latents(state, parts)
+    _set_columns(model, state, parts, row)
+    born = np.concatenate([[s.lineage.born[k] for k in s.tally.ids] for s in parts])
+    for k in np.argsort(state.tally.ids):
+        state.lineage.birth(int(born[row == k].min()))
+    ids = [state.tally.ids[row[owner == i]] for i in range(len(parts))]
+    if isinstance(engine, Variational) and len(parts) > 1:
+        state.take(np.argsort(-state.tally.mass, kind="stable"))  # on a stick the largest is first
+        _set_bound(engine, model, state, parts)
+    elif isinstance(engine, Variational):
+        state.latents["bound"][:] = parts[0].latents["bound"]
+    return United(state, ids)
+
+
+def _beside(tallies: Sequence[Tally]) -> Tally:
+    """Return a tally of the clusters of all, with the ids that they had."""
+    return Tally.of(
+        np.concatenate([tally.ids for tally in tallies]),
+        np.concatenate([tally.mass for tally in tallies]),
+        np.concatenate([tally.stats for tally in tallies]),
+        {n: np.concatenate([t.extras[n] for t in tallies]) for n in tallies[0].extras},
+        tallies[0].layout,
+    )
+
+
+def _set_latents(state: State, parts: Sequence[State]) -> None:
+    """Set what is known of all rows together.   Consumes: state."""
+    state.clock = sum(part.clock for part in parts)
+    state.lap = max(1, *(part.lap for part in parts))
+    for name, values in state.latents.items():
+        each = [part.latents[name] for part in parts]
+        if name in ADDED:
+            values[:] = np.sum(each, axis=0)
+        elif name in LARGEST:
+            values[:] = np.max(each, axis=0)
+
+
+def _set_columns(model: Model, state: State, parts: Sequence[State], row: Array) -> None:
+    """Set what filters keep beside the tally; they judge all clusters anew.   Consumes: state."""
+    state.reserve(state.tally.capacity)
+    if "last_seen" not in state.columns:
+        return
+    # As long ago as it was for the part that saw it last.
+    ages = [part.clock - part.columns["last_seen"][: part.tally.K] for part in parts]
+    since = np.full(state.tally.K, state.clock)
+    np.minimum.at(since, row, np.concatenate(ages))
+    state.columns["last_seen"][: state.tally.K] = state.clock - since
+    state.columns |= model.family.columns(state.tally)
+
+
+def _set_bound(engine: Engine, model: Model, state: State, parts: Sequence[State]) -> None:
+    """Set the lower bound: those of the parts, and what being one adds to the evidence.
+
+    Responsibilities, and so their entropy, stay as they are.   Consumes: state.
+    """
+    if isinstance(engine, StochasticVB):  # beliefs are not those that its responsibilities make
+        return
+    nothing = 0.0 * state.tally.mass
+    bound = lower_bound(model, state.tally.mass, state.tally.stats, nothing, 0.0)
+    for part in parts:
+        mass, stats = part.tally.mass, part.tally.stats
+        bound += part.latents["bound"][0] - lower_bound(model, mass, stats, 0.0 * mass, 0.0)
+    state.latents["bound"][:] = bound

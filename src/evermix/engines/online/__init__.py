@@ -1,1 +1,0 @@
-"""Online baselines: one pass, every row in one cluster."""

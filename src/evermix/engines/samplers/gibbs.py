@@ -1,0 +1,182 @@
+"""Gibbs sampling for mixtures: the exact answer, one row at a time.
+
+References
+----------
+Favaro, Teh (2013). MCMC for normalized random measure mixture models. Statistical Science.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from evermix._xp import Array, logsumexp
+from evermix.engines.base import Batch, RowResults
+from evermix.engines.filters.filter import NO_CAP, warn_once
+from evermix.engines.samplers.sampler import CHAIN, Sampler
+from evermix.engines.settings import check_switch
+from evermix.kernels.engines import adf, gibbs
+from evermix.kernels.weights import MODE, QUADRATURE
+from evermix.model import Model
+from evermix.priors.base import GibbsType, HasPredictive
+from evermix.priors.hyper import HyperPrior
+from evermix.priors.jumps import Jumps
+from evermix.state import State
+from evermix.tally import Layout
+
+__all__ = ["Gibbs"]
+
+
+@dataclass(frozen=True)
+class Gibbs(Sampler):
+    """Draws partitions from the exact posterior by moving one row at a time.
+
+    Parameters
+    ----------
+    sweeps : int
+        Passes over the data of each chain, those of the burn-in included.
+    burn_in : int or None
+        Sweeps at the start of each chain that are not kept; None for half of them.
+    augmented : bool
+        Carry the auxiliary variable U along with the partition (Favaro and Teh) instead of
+        integrating it out. DP and NGGP only; the draws have the same law.
+    chains : int
+        Independent chains, one after another.
+    thin : int
+        Keep every ``thin``-th sweep.
+    hyperpriors : mapping of str to Gamma or Beta, or None
+        Hyperparameters to learn, by name: of the prior (``"a"``, ``"sigma"``, ``"alpha"``, ...) or
+        of the family (``"family.alpha"``, ...). None keeps all as they are.
+
+    Notes
+    -----
+    The rows are kept with the model: every draw is a partition of them, and densities are averaged
+    over draws.
+    """
+
+    sweeps: int = 200
+    burn_in: int | None = None
+    augmented: bool = False
+    chains: int = 1
+    thin: int = 1
+    hyperpriors: Mapping[str, HyperPrior] | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_switch("augmented", self.augmented)
+
+    @property
+    def uses_u(self) -> bool:
+        """Whether U is part of the chain's state."""
+        return self.augmented
+
+    def _sweep(
+        self,
+        model: Model,
+        state: State,
+        batch: Batch,
+        results: RowResults,
+        rng: np.random.Generator,
+    ) -> Array:
+        """Return new labels (N,) of all rows, each drawn given all others."""
+        n = len(batch.weights)
+        order, uniforms = rng.permutation(n), rng.random(n)
+        # Before the first sweep there is no U; any first partition will do.
+        first = state.latents["sweep"][0] == 0
+        fixed = 0.0 if first or not self.augmented else _weight_given_u(model, state)
+        if isinstance(model.prior, GibbsType):
+            return _compiled(model, state, batch, results, order, uniforms, fixed)
+        return _by_arrays(model, state, batch, results, order, uniforms)
+
+
+def _weight_given_u(model: Model, state: State) -> float:
+    """Weight of a new cluster, a (U + tau)^sigma."""
+    jumps = Jumps.of(model.prior)
+    return jumps.a * math.exp(jumps.sigma * jumps.log_sum(float(state.latents["log_u"][0])))
+
+
+def _compiled(
+    model: Model,
+    state: State,
+    batch: Batch,
+    results: RowResults,
+    order: Array,
+    uniforms: Array,
+    fixed: float,
+) -> Array:
+    """Sweep with the compiled loop."""
+    assert isinstance(model.prior, GibbsType)
+    scalars, rows = model.prior.scalars(), model.family.rows(batch.X)
+    if scalars.kind == MODE:  # a plug-in would not be exact, nor faster where weights are cached
+        scalars = scalars._replace(kind=QUADRATURE)
+    cap = NO_CAP if model.max_clusters is None else model.max_clusters
+    rule = gibbs.Rule(scalars, fixed, cap, state.tally.layout is Layout.STATISTIC_MAJOR)
+    sweep = gibbs.Sweep(rows, order, uniforms, gibbs.Results(*results[1:]))
+    labels = state.memo[CHAIN]["labels"].copy()
+    place = gibbs.Place(state.tally.K, 0, int(np.count_nonzero(labels >= 0)), 0)
+    holes, why = np.empty(0, dtype=np.int64), adf.ROOM
+    while why == adf.ROOM:
+        state.reserve(state.tally.K + 2)
+        tally, capacity = state.tally, state.tally.capacity
+        with np.errstate(divide="ignore"):
+            log_weight = np.log(np.maximum(tally.mass_buffer - scalars.sigma, 0.0))
+        stack = np.zeros(capacity, dtype=np.int64)
+        stack[: len(holes)] = holes
+        chain = gibbs.Chain(
+            labels,
+            tally.mass_buffer,
+            log_weight,
+            np.empty(capacity),
+            stack,
+            np.full(capacity, np.nan),
+        )
+        stands, refused, why = gibbs.gibbs_pass(
+            model.family.workspace(tally, state.columns), sweep, rule, chain, place
+        )
+        place = gibbs.Place(*stands)
+        tally.K, holes = place.K, stack[: place.n_holes]
+        if refused:
+            warn_once(model, state)
+        if why == adf.ROOM:
+            state.reserve(2 * capacity)
+    return labels
+
+
+def _by_arrays(
+    model: Model,
+    state: State,
+    batch: Batch,
+    results: RowResults,
+    order: Array,
+    uniforms: Array,
+) -> Array:
+    """Sweep with plain array maths: any prior, and the reference for the kernel."""
+    prior, family, X = model.prior, model.family, batch.X
+    assert isinstance(prior, HasPredictive)
+    cap = NO_CAP if model.max_clusters is None else model.max_clusters
+    labels = state.memo[CHAIN]["labels"].copy()
+    sizes, stats = state.tally.mass.copy(), state.tally.stats.copy()
+    for i, uniform in zip(order, uniforms, strict=True):
+        t = family.accumulate(X[i : i + 1], np.ones((1, 1)))
+        if labels[i] >= 0:
+            sizes[labels[i]] -= 1.0
+            stats[labels[i]] -= t[0]
+        alive = np.flatnonzero(sizes > 0)
+        eta = family.posterior(np.vstack([stats[alive], 0.0 * t]), np.append(sizes[alive], 0.0))
+        rho = prior.log_weights(sizes[alive], np.ones(len(alive)))
+        rho = rho + family.log_predictive(X[i : i + 1], eta)[0]
+        results.log_predictive[i] = logsumexp(rho)
+        if len(alive) >= cap:
+            rho[-1] = -np.inf
+        q = np.exp(rho - logsumexp(rho))
+        pick = min(int(np.searchsorted(np.cumsum(q), uniform * q.sum(), side="right")), len(alive))
+        results.probabilities[i], results.born[i] = q[pick], pick == len(alive)
+        if pick == len(alive):
+            sizes, stats = np.append(sizes, 0.0), np.vstack([stats, 0.0 * t])
+            labels[i] = len(sizes) - 1
+        else:
+            labels[i] = alive[pick]
+        sizes[labels[i]] += 1.0
+        stats[labels[i]] += t[0]
+    return labels

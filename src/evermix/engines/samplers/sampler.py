@@ -1,0 +1,361 @@
+"""What the samplers share: chains of partitions, their hyperparameters, and the draws kept.
+
+A sweep is one step over all rows. Chains run one after another, each from nothing: in its first
+sweep rows come one by one, as in a stream.
+"""
+
+import math
+import time
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from evermix._xp import Array
+from evermix.engines.base import Batch, Engine, Info, RowResults
+from evermix.engines.samplers.chain_memo import CHAIN, DRAWS, SCALAR, check_chain
+from evermix.engines.samplers.hyper import (
+    FAMILY,
+    check_hyperpriors,
+    draw_log_u,
+    update_augmented,
+    update_family,
+    update_prior,
+)
+from evermix.engines.settings import check_begun, check_whole
+from evermix.families.base import Family
+from evermix.kernels.scoring import add_rows
+from evermix.model import Model
+from evermix.priors.base import HasPredictive
+from evermix.priors.hyper import HyperPrior
+from evermix.priors.jumps import Jumps
+from evermix.state import Lineage, State
+from evermix.tally import Tally
+
+__all__ = ["CHAIN", "Draws", "Sampler", "state_of"]
+
+
+class Draws(NamedTuple):
+    """Partitions drawn from the posterior, by one chain or several.
+
+    Attributes
+    ----------
+    labels : int32 array (M, N)
+        Cluster of each row in each draw; the numbers of one draw mean nothing in another.
+    chain : int64 array (M,)
+        The chain that each draw comes from.
+    scalars : dict of arrays (M,)
+        Log joint density, K, hyperparameters.
+    """
+
+    labels: Array
+    chain: Array
+    scalars: dict[str, Array]
+
+
+class Sampler(Engine):
+    """An engine that draws partitions from the posterior."""
+
+    sweeps: int
+    burn_in: int | None
+    chains: int
+    thin: int
+    hyperpriors: Mapping[str, HyperPrior] | None
+
+    needs: ClassVar = (HasPredictive,)
+    whole: ClassVar[bool] = True
+    may_change: ClassVar = ("sweeps", "burn_in", "chains")
+
+    def __post_init__(self) -> None:
+        for name in ("sweeps", "chains", "thin"):
+            check_whole(name, getattr(self, name))
+        if not isinstance(self.hyperpriors, Mapping | None):
+            raise TypeError(
+                "hyperpriors must be a mapping such as {'a': em.Gamma(1.0, 1.0)} or None, got "
+                f"{self.hyperpriors!r}."
+            )
+        if self.burn_in is None:
+            return
+        check_whole("burn_in", self.burn_in, least=0)
+        if self.burn_in >= self.sweeps:
+            raise ValueError(
+                f"burn_in must lie in [0, sweeps = {self.sweeps}), got {self.burn_in}: sweeps "
+                "count those of the burn-in, and some must be kept."
+            )
+
+    @property
+    @abstractmethod
+    def uses_u(self) -> bool:
+        """Whether the auxiliary variable U is part of the chain's state."""
+
+    @abstractmethod
+    def _sweep(
+        self,
+        model: Model,
+        state: State,
+        batch: Batch,
+        results: RowResults,
+        rng: np.random.Generator,
+    ) -> Array:
+        """Return new labels (N,), any numbers >= 0, given those of the last sweep.
+
+        The state's tally agrees with ``state.memo["chain"]["labels"]`` (N,), which are its rows, or
+        all -1 in the first sweep of a chain. The tally may be changed: it is rebuilt afterwards.
+        ``results`` is filled, but for the labels.
+        """
+
+    def check(self, model: Model) -> None:
+        """Raise if this engine cannot work with the model."""
+        super().check(model)
+        if self.uses_u:
+            Jumps.of(model.prior)
+        check_hyperpriors(self._laws, model.prior, model.family)
+
+    def check_weights(self, model: Model, weights: Array) -> None:
+        """Raise ValueError unless every weight is 1."""
+        del model
+        odd = weights[weights != 1.0]
+        if len(odd):
+            raise ValueError(
+                f"{type(self).__name__} needs every sample weight to be 1, got {odd[0]:g}: a row "
+                "is in one cluster or another. Leave out rows of weight 0, repeat those of weight "
+                "2."
+            )
+
+    def check_change(self, before: Self, state: State) -> None:
+        """Raise ValueError unless this would have made the same sweeps and kept the same draws."""
+        super().check_change(before, state)
+        chain, sweep = (int(state.latents[name][0]) for name in ("chain_no", "sweep"))
+        if chain >= self.chains:
+            check_begun("chains", before.chains, self.chains)
+        if chain > 0 or sweep > self.sweeps:
+            check_begun("sweeps", before.sweeps, self.sweeps)
+        old, new = before._burn_in, self._burn_in
+        if old != new and sweep + chain * self.sweeps > min(old, new):
+            raise ValueError(
+                f"the fit was begun with a burn-in of {old} sweeps, and cannot go on with one of "
+                f"{new}: other draws would have been kept. Use burn_in={old}, or call fit."
+            )
+
+    def initial(self, model: Model, rng: np.random.Generator) -> State:
+        """Return the state before any data."""
+        del rng
+        latents: dict[str, Array] = {name: np.zeros(1) for name in ("capped", "dropped")}
+        if self.uses_u:
+            latents["log_u"] = np.zeros(1)
+        latents |= {name: np.zeros(1, dtype=np.int64) for name in ("chain_no", "sweep", "kept")}
+        for name in self._laws:
+            latents[name] = np.array([_get(model, name)], dtype=np.float64)
+        tally = Tally.empty(model.family.n_stats, (), model.family.layout)
+        return State(tally, model.family.columns(tally), latents)
+
+    def finished(self, state: State) -> bool:
+        """Whether all chains have made all their sweeps."""
+        last = state.latents["chain_no"][0] >= self.chains - 1
+        return bool(last and state.latents["sweep"][0] >= self.sweeps)
+
+    def step(
+        self, model: Model, state: State, batch: Batch, rng: np.random.Generator
+    ) -> tuple[State, Info]:
+        """Make one sweep over all rows.   Consumes: state."""
+        began = time.perf_counter()
+        self.check_weights(model, batch.weights)
+        n, latents = len(batch.weights), state.latents
+        if latents["sweep"][0] >= self.sweeps:
+            latents["chain_no"] += 1
+            latents["sweep"][:] = 0
+        if latents["sweep"][0] == 0:
+            self._restart(model, state, batch)
+        now, results = self.current(model, state), RowResults.empty(n)
+        state.clock += n
+        labels = self._sweep(now, state, batch, results, rng)
+        labels = _in_order(labels)
+        state.memo[CHAIN]["labels"] = labels
+        self._rebuild(now, state, batch, labels)
+        now = self._learn(now, state, rng)
+        scalars = self._scalars(now, state)
+        sweep, burn_in = int(latents["sweep"][0]), self._burn_in
+        if sweep >= burn_in and (sweep - burn_in) % self.thin == 0:
+            _keep(state, labels, scalars)
+        latents["sweep"] += 1
+        results.labels[:] = labels
+        results.log_predictive[:] += state.memo[CHAIN]["base"]
+        return state, Info(
+            rows=n,
+            clock=state.clock,
+            K=state.tally.K,
+            log_predictive=float(results.log_predictive.sum()),
+            seconds=time.perf_counter() - began,
+            results=results,
+            lap=state.lap,
+            scalars=scalars | {"chain": float(latents["chain_no"][0])},
+        )
+
+    def current(self, model: Model, state: State) -> Model:
+        """Return the model with the hyperparameters that the chain has now."""
+        return _set(model, {name: float(state.latents[name][0]) for name in self._laws})
+
+    def log_weights(self, model: Model, state: State) -> Array:
+        """Log predictive probabilities (K + 1,) of the clusters and, last, of a new one."""
+        assert isinstance(model.prior, HasPredictive)  # `needs` says so
+        return model.prior.log_weights(state.tally.mass, np.ones(state.tally.K))
+
+    def n_draws(self, state: State) -> int:
+        """Return how many draws were kept."""
+        return int(state.latents["kept"][0])
+
+    def draws(self, state: State) -> Draws:
+        """Return the draws that were kept."""
+        n = self.n_draws(state)
+        record = {name: values[:n] for name, values in state.memo[DRAWS].items()}
+        scalars = {k.removeprefix(SCALAR): v for k, v in record.items() if k.startswith(SCALAR)}
+        return Draws(record["labels"], record["chain"], scalars)
+
+    def draw(self, model: Model, state: State, batch: Batch, m: int) -> tuple[Model, State]:
+        """Return the model and the state of draw m; ``batch`` holds all rows."""
+        draws = self.draws(state)
+        model = _set(model, {name: float(draws.scalars[name][m]) for name in self._laws})
+        return model, state_of(model, batch, draws.labels[m].astype(np.int64))
+
+    def check_memo(self, model: Model, state: State, n_rows: int) -> None:
+        """Raise ValueError if labels or draws cannot be those of ``n_rows`` rows."""
+        del model
+        check_chain(state, self._laws, n_rows)
+
+    def to_spec(self) -> dict[str, Any]:
+        """Return the settings as a JSON-ready dict."""
+        spec = {field.name: getattr(self, field.name) for field in fields(self)}
+        if self.hyperpriors is not None:
+            spec["hyperpriors"] = {k: law.to_spec() for k, law in self.hyperpriors.items()}
+        return spec
+
+    @classmethod
+    def from_spec(cls, spec: dict[str, Any]) -> Self:
+        """Return the engine that :meth:`to_spec` described."""
+        laws = spec["hyperpriors"]
+        if laws is not None:
+            laws = {name: HyperPrior.from_spec(law) for name, law in laws.items()}
+        return cls(**{**spec, "hyperpriors": laws})
+
+    # ---- inside ----------------------------------------------------------------------------
+
+    @property
+    def _laws(self) -> Mapping[str, HyperPrior]:
+        return self.hyperpriors or {}
+
+    @property
+    def _burn_in(self) -> int:
+        return self.sweeps // 2 if self.burn_in is None else self.burn_in
+
+    def _restart(self, model: Model, state: State, batch: Batch) -> None:
+        """Begin a chain: no labels, and the hyperparameters of the model."""
+        n = len(batch.weights)
+        if DRAWS not in state.memo:
+            state.memo[CHAIN] = {"base": model.family.log_base(batch.X)}
+            state.memo[DRAWS] = {
+                "labels": np.empty((0, n), dtype=np.int32),
+                "chain": np.empty(0, dtype=np.int64),
+            }
+        state.memo[CHAIN]["labels"] = np.full(n, -1, dtype=np.int64)
+        for name in self._laws:
+            state.latents[name][0] = _get(model, name)
+        state.tally = Tally.empty(model.family.n_stats, (), model.family.layout)
+        state.columns |= model.family.columns(state.tally)
+
+    def _rebuild(self, model: Model, state: State, batch: Batch, labels: Array) -> None:
+        """Compute the tally anew from the labels: no drift, and no empty clusters."""
+        fresh = state_of(model, batch, labels)
+        state.tally, state.columns, state.lineage = fresh.tally, fresh.columns, fresh.lineage
+
+    def _learn(self, model: Model, state: State, rng: np.random.Generator) -> Model:
+        """Move U and the hyperparameters, given the partition; return the model they make."""
+        sizes, prior = state.tally.mass, model.prior
+        assert isinstance(prior, HasPredictive)  # `needs` says so
+        if self.uses_u:
+            n, K, u = int(sizes.sum()), len(sizes), state.latents["log_u"]
+            if state.latents["sweep"][0] == 0:
+                u[0] = Jumps.of(prior).log_u_peak(n, K)[0]
+            u[0] = draw_log_u(prior, n, K, float(u[0]), rng)
+            moved = update_augmented(prior, self._laws, sizes, float(u[0]), rng)
+        else:
+            moved = update_prior(prior, self._laws, sizes, rng)
+        family = update_family(model.family, self._laws, state.tally, rng)
+        model = replace(model, prior=moved, family=family)
+        for name in self._laws:
+            state.latents[name][0] = _get(model, name)
+        if any(name.startswith(FAMILY) for name in self._laws):  # caches depend on the family
+            state.columns |= family.columns(state.tally)
+        return model
+
+    def _scalars(self, model: Model, state: State) -> dict[str, float]:
+        """Return what is worth following of a chain: log joint density, K, hyperparameters."""
+        prior, tally = model.prior, state.tally
+        assert isinstance(prior, HasPredictive)  # `needs` says so
+        joint = prior.log_eppf(tally.mass) + float(model.family.log_marginals(tally).sum())
+        joint += float(state.memo[CHAIN]["base"].sum())
+        values = {name: _get(model, name) for name in self._laws}
+        joint += sum(law.log_density(values[name]) for name, law in self._laws.items())
+        scalars = {"log_joint": joint, "K": float(tally.K), **values}
+        if self.uses_u:
+            scalars["u"] = math.exp(min(float(state.latents["log_u"][0]), 700.0))
+        return scalars
+
+
+def state_of(model: Model, batch: Batch, labels: Array) -> State:
+    """Return the state in which rows have these labels (N,), numbers 0..K-1 all in use."""
+    family, K = model.family, int(labels.max(initial=-1)) + 1
+    tally = Tally.empty(family.n_stats, (), family.layout)
+    tally.append(np.arange(K))
+    columns = family.columns(tally)
+    add_rows(family.workspace(tally, columns), family.rows(batch.X), labels, tally.mass_buffer)
+    born = [0] * K
+    return State(tally, family.columns(tally), {}, Lineage(born, [-1] * K, [-1] * K))
+
+
+def _in_order(labels: Array) -> Array:
+    """Return labels 0, 1, ... in the order in which clusters appear among the rows, (N,)."""
+    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return rank[inverse]
+
+
+def _keep(state: State, labels: Array, scalars: dict[str, float]) -> None:
+    """Add a draw to those kept; room doubles when there is none left."""
+    record, m = state.memo[DRAWS], int(state.latents["kept"][0])
+    for name in scalars:
+        record.setdefault(SCALAR + name, np.zeros(len(record["chain"])))
+    if m == len(record["chain"]):
+        for name, values in record.items():
+            more = np.zeros((max(m, 16), *values.shape[1:]), dtype=values.dtype)
+            record[name] = np.concatenate([values, more])
+    record["labels"][m] = labels
+    record["chain"][m] = state.latents["chain_no"][0]
+    for name, value in scalars.items():
+        record[SCALAR + name][m] = value
+    state.latents["kept"] += 1
+
+
+def _owner(model: Model, name: str) -> Any:
+    return model.family if name.startswith(FAMILY) else model.prior
+
+
+def _get(model: Model, name: str) -> float:
+    return float(getattr(_owner(model, name), name.removeprefix(FAMILY)))
+
+
+def _set(model: Model, values: Mapping[str, float]) -> Model:
+    """Return the model with these hyperparameters."""
+    family: Any = {k.removeprefix(FAMILY): v for k, v in values.items() if k.startswith(FAMILY)}
+    prior: Any = {k: v for k, v in values.items() if not k.startswith(FAMILY)}
+    return replace(
+        model,
+        family=_with(model.family, family),
+        prior=replace(model.prior, **prior) if prior else model.prior,
+    )
+
+
+def _with(family: Family, values: dict[str, Any]) -> Family:
+    return replace(family, **values) if values else family

@@ -1,0 +1,1 @@
+"""Variational Bayes: full, stochastic and memoized."""

@@ -1,0 +1,1 @@
+"""Births, deletes and merges of memoized variational Bayes."""

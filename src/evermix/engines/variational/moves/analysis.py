@@ -1,0 +1,189 @@
+"""A fresh analysis of a sample: how would these rows fall apart, if nothing were known of them?
+
+Full variational inference on a few thousand rows, each standing for many, from seeds far from each
+other, with merges wherever they raise the bound.
+"""
+
+import itertools
+from typing import NamedTuple
+
+import numpy as np
+
+from evermix._threads import side_by_side
+from evermix._xp import Array, alike, host, is_numpy, namespace, xlogy
+from evermix.engines.variational.bound import fused_sticks, log_evidence
+from evermix.engines.variational.local import Beliefs, believe, share, weighted
+from evermix.engines.variational.seeding import Sample, seed
+from evermix.model import Model
+from evermix.priors.base import HasSticks
+
+__all__ = ["Clusters", "analyse", "refine", "valued"]
+
+ROUNDS = 12  # of merges
+LAPS = 4  # between merges
+STARTS = 24  # of the search for the best pairs
+LEAST = 1e-2  # rows below which a cluster of a sample is dropped
+
+
+class Clusters(NamedTuple):
+    """Clusters of a sample, the largest first."""
+
+    mass: Array  # (K,)
+    stats: Array  # (K, S)
+    entropy: Array  # (K,)
+    value: float  # what they add to the bound, the order of sticks aside
+
+    def beliefs(self, model: Model) -> Beliefs:
+        """Return what is believed of them, as if nothing else existed."""
+        return believe(model, self.mass, self.stats)
+
+
+def analyse(
+    model: Model, sample: Sample, K: int, rng: np.random.Generator, merge: bool = True
+) -> Clusters:
+    """Find up to K clusters in a sample."""
+    nearest = seed(sample, K, rng)
+    r = np.zeros((len(sample), K))
+    r[np.arange(len(sample)), nearest] = 1.0
+    return refine(model, sample, valued(model, sample, sample.beside(r))[0], merge)
+
+
+def refine(model: Model, sample: Sample, found: Clusters, merge: bool = True) -> Clusters:
+    """Improve clusters of a sample until they settle, and merge them where that is better."""
+    for _ in range(ROUNDS):
+        found, r = _settled(model, sample, found)
+        fewer = _merged(model, sample, found, r) if merge else None
+        if fewer is None:
+            break
+        found = fewer
+    return _settled(model, sample, found)[0]
+
+
+def _settled(model: Model, sample: Sample, found: Clusters) -> tuple[Clusters, Array]:
+    """Make a few laps of full variational inference; return also the shares (N, K)."""
+    for _ in range(LAPS):
+        before = found.value
+        found, r = _improved(model, sample, found.beliefs(model))
+        if found.value - before < 1e-5 * len(sample):
+            break
+    return found, r
+
+
+def _improved(model: Model, sample: Sample, beliefs: Beliefs) -> tuple[Clusters, Array]:
+    """Share the rows of a sample once, and return the clusters and their shares (N, K)."""
+
+    def part(rows: slice) -> tuple[Array, Array, Array, Array]:
+        features, weights = sample.features[rows, :], sample.weights_there[rows]
+        shared = share(sample.scores(*beliefs, rows), weights)
+        sums = weighted(shared, weights, features)
+        return shared.shares, host(shared.mass), host(shared.entropy), host(sums)
+
+    chunks = model.family.chunks(sample.X, len(beliefs.intercepts))
+    here = is_numpy(sample.weights_there)
+    parts = side_by_side(part, chunks) if here else [part(rows) for rows in chunks]
+    r, mass, entropy, sums = zip(*parts, strict=True)
+    every = namespace(r[0]).concat(r)
+    return _ordered(model, sample, every, sum(mass), sum(sums), sum(entropy))
+
+
+def valued(model: Model, sample: Sample, r: Array) -> tuple[Clusters, Array]:
+    """Return the clusters that shares r (N, K) make, the largest first, and their shares."""
+    xp, wr = namespace(r), sample.weights_there[:, None] * r
+    entropy = -xp.sum(xlogy(wr, r), axis=0)
+    found = xp.sum(wr, axis=0), wr.T @ sample.features, entropy
+    return _ordered(model, sample, r, *(host(values) for values in found))
+
+
+def _ordered(
+    model: Model, sample: Sample, r: Array, mass: Array, sums: Array, entropy: Array
+) -> tuple[Clusters, Array]:
+    """Return clusters and shares, the largest first, without those that hold next to nothing."""
+    order = np.argsort(-mass, kind="stable")
+    order = order[mass[order] > LEAST * sample.weights.min()]
+    stats = model.family.from_features(sums[order])
+    some = r[:, order] if is_numpy(r) else namespace(r).take(r, alike(order, r), axis=1)
+    return _with_value(model, mass[order], stats, entropy[order]), some
+
+
+def _with_value(model: Model, mass: Array, stats: Array, entropy: Array) -> Clusters:
+    assert isinstance(model.prior, HasSticks)
+    value = log_evidence(model, mass, stats).sum() + entropy.sum()
+    value += model.prior.log_stick_evidence(mass)
+    return Clusters(mass, stats, entropy, float(value))
+
+
+def _merged(model: Model, sample: Sample, found: Clusters, r: Array) -> Clusters | None:
+    """Merge disjoint pairs where that raises the value; None if there are none."""
+    K = len(found.mass)
+    if K < 2:
+        return None
+    a, b = np.triu_indices(K, 1)
+    alone = log_evidence(model, found.mass, found.stats)
+    fused = log_evidence(model, found.mass[a] + found.mass[b], found.stats[a] + found.stats[b])
+    gain = np.zeros((K, K))
+    gain[a, b] = fused - alone[a] - alone[b]
+    gain[a, b] += fused_sticks(model, found.mass, np.stack([a, b], axis=1))
+    gain += gain.T
+    while pairs := _matching(gain):
+        kept = [pair for pair in pairs if gain[pair] > _entropy_lost(sample, found, r, *pair)]
+        for i, j in kept:
+            r[:, i], r[:, j] = r[:, i] + r[:, j], 0.0
+        if kept:
+            return valued(model, sample, r)[0]
+        for i, j in pairs:
+            gain[i, j] = gain[j, i] = 0.0
+    return None
+
+
+def _entropy_lost(sample: Sample, found: Clusters, r: Array, i: int, j: int) -> float:
+    """Return by how much the entropy of two clusters is more than that of their union."""
+    both = r[:, i] + r[:, j]
+    left = -float(sample.weights_there @ xlogy(both, both))
+    return float(found.entropy[i] + found.entropy[j] - left)
+
+
+def _matching(gain: Array) -> list[tuple[int, int]]:
+    """Return disjoint pairs with positive gains, of a symmetric matrix (K, K), that sum to much.
+
+    The best pair that is left first, by more and more distorted gains; then two pairs exchange
+    partners as long as that is better. The best of several is nearly always the best of all.
+    """
+    worth = np.maximum(np.nan_to_num(gain, posinf=0.0), 0.0)
+    (some,) = np.nonzero(worth.any(axis=1))
+    K = len(some) + len(some) % 2  # the last may be alone
+    worth = np.pad(worth[np.ix_(some, some)], (0, K - len(some)))
+    found = [_greedy(worth)]
+    if np.count_nonzero(worth) > K:  # else the best of what is left is the best of all
+        rng = np.random.default_rng(0)
+        for power in range(STARTS):
+            noise = rng.random((K, K))
+            found.append(_exchanged(worth, _greedy(worth * (noise + noise.T) ** power)))
+    pairs = max(found, key=lambda pairs: sum(worth[a, b] for a, b in pairs))
+    return [(int(some[a]), int(some[b])) for a, b in pairs if worth[a, b] > 0]
+
+
+def _greedy(worth: Array) -> list[tuple[int, int]]:
+    """Return disjoint pairs of all, the best of what is left first."""
+    left = worth - np.diag(np.full(len(worth), np.inf))
+    pairs = []
+    for _ in range(len(worth) // 2):
+        i, j = np.unravel_index(np.argmax(left), left.shape)
+        pairs.append((int(i), int(j)))
+        left[[i, j], :] = left[:, [i, j]] = -np.inf
+    return pairs
+
+
+def _exchanged(worth: Array, pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return pairs after exchanges of partners, as long as they are worth more."""
+    table = worth.tolist()
+    better = True
+    while better:
+        better = False
+        for p, q in itertools.combinations(range(len(pairs)), 2):
+            (a, b), (c, d) = pairs[p], pairs[q]
+            now = table[a][b] + table[c][d]
+            for e, f in ((c, d), (d, c)):
+                if table[a][e] + table[b][f] > now * (1 + 1e-12):
+                    now = table[a][e] + table[b][f]
+                    pairs[p], pairs[q], better = (a, e), (b, f), True
+    return pairs

@@ -1,0 +1,201 @@
+"""Births and deletes: some clusters are taken apart, and what is found may take their place.
+
+1. *Collection*: rows of the clusters are drawn from all batches.
+2. *Creation*: they are analysed afresh, as if nothing were known of them; or, for a delete, shared
+   among the neighbours of the cluster to be given up.
+3. *Adoption*: where that explains them better, the next lap tries it on all rows of the clusters (a
+   :class:`~evermix.engines.variational.local.Trial`), and the exact bound decides.
+
+Attempts on a cluster follow a schedule: its rows alone first, then with those of neighbours, so
+that clusters that share rows in the wrong way are told apart anew. When all have failed it is left
+alone until its mass has changed. A cluster that is like no other is tried once.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from evermix._xp import Array, namespace
+from evermix.engines.shards import Shards
+from evermix.engines.variational.local import Trial, believe, share
+from evermix.engines.variational.moves.analysis import Clusters, analyse, refine, valued
+from evermix.engines.variational.moves.sample import collect
+from evermix.engines.variational.seeding import Sample
+from evermix.model import Model
+from evermix.state import State
+
+__all__ = ["Search", "due", "plan_trials"]
+
+FIRST, LATER, ALONE = 24, 10, 5  # seeds of an analysis: while clusters are few, later, of a loner
+ROWS_PER_SEED = 10
+MARGIN = 1.0  # nats by which an attempt must be better, else it is noise
+TRIES, TRY_ROWS = 6, 3000  # analyses of a small sample, so many rows in all
+CHANGED = 0.01  # relative change of mass after which attempts begin anew
+LAPS, LEAST = 2.0, 2e10  # work on attempts in a lap: so many laps, or operations if that is more
+PASSES, CALLS = 25, 5e6  # passes over a sample that an analysis takes, and the price of their calls
+
+
+class Attempt(NamedTuple):
+    """Take a cluster apart together with some of its neighbours, or give it up to them."""
+
+    neighbours: slice
+    fresh: bool = True
+
+
+SPLIT = Attempt(slice(0, 0))
+DELETE = Attempt(slice(0, 4), fresh=False)
+SCHEDULE = (
+    SPLIT,
+    Attempt(slice(0, 1)),
+    DELETE,
+    Attempt(slice(1, 2)),
+    Attempt(slice(2, 3)),
+    Attempt(slice(3, 4)),
+    Attempt(slice(0, 2)),
+    SPLIT,
+    Attempt(slice(0, 3)),
+)
+
+
+@dataclass
+class Search:
+    """What may be tried.
+
+    Attributes
+    ----------
+    births, deletes : bool
+        Which attempts are allowed.
+    near : list of int arrays
+        Neighbours of each cluster, the nearest first.
+    free : bool array (K,)
+        Clusters that no move has reserved; trials reserve theirs.
+    """
+
+    births: bool
+    deletes: bool
+    near: list[Array]
+    free: Array
+
+    @property
+    def any(self) -> bool:
+        """Whether anything may be tried."""
+        return self.births or self.deletes
+
+    def group(self, k: int, attempt: Attempt) -> Array | None:
+        """Return the clusters that an attempt on k takes apart, k first; None if it cannot be."""
+        allowed = self.births if attempt.fresh else self.deletes
+        others = self.near[k][attempt.neighbours]
+        if not allowed or not self.free[others].all():
+            return None
+        return np.append(k, others) if len(others) or attempt is SPLIT else None
+
+    def isolated(self, k: int) -> bool:
+        """Whether a cluster is like no other."""
+        return not len(self.near[k]) and len(self.near) > 1
+
+
+def due(state: State) -> Array:
+    """Return positions of clusters on which something is still to be tried.
+
+    Those that were tried least come first, and of these the largest.
+    """
+    K, mass = state.tally.K, state.tally.mass
+    tried, stage = state.columns["tried"][:K], state.columns["stage"][:K]
+    anew = np.abs(mass - tried) > CHANGED * np.maximum(tried, 1.0)
+    stage[anew], tried[anew] = 0, mass[anew]
+    targets = np.flatnonzero((stage < len(SCHEDULE)) & (mass > 2.0))
+    return targets[np.lexsort((-mass[targets], stage[targets]))]
+
+
+def plan_trials(
+    model: Model,
+    state: State,
+    shards: Shards,
+    search: Search,
+    rng: np.random.Generator,
+) -> tuple[list[Trial], list[int]]:
+    """Return trials that promise to raise the bound, and the cluster that each was made for."""
+    targets = due(state)
+    trials: list[Trial] = []
+    chosen: list[int] = []
+    if not len(targets):
+        return trials, chosen
+    found = collect(model.family, state.tally.K, shards, rng)
+    creation = Creation(model, state, found.total, rng)
+    stage = state.columns["stage"]
+    for k in targets:
+        while creation.work > 0 and search.free[k] and stage[k] < len(SCHEDULE):
+            attempt = SCHEDULE[stage[k]]
+            group = search.group(int(k), attempt)
+            trial = None
+            if group is not None:
+                sample = found.of(group, rng)
+                trial = creation.trial(sample, group, attempt, search.isolated(int(k)))
+            if trial is None:
+                stage[k] = len(SCHEDULE) if search.isolated(int(k)) else stage[k] + 1
+                continue
+            trials.append(trial)
+            chosen.append(int(k))
+            search.free[group] = False
+    return trials, chosen
+
+
+class Creation:
+    """Fresh analyses of the rows of clusters, within the cap on their number.
+
+    Attributes
+    ----------
+    work : float
+        Operations that may still be spent.
+    """
+
+    def __init__(self, model: Model, state: State, rows: int, rng: np.random.Generator) -> None:
+        tally = state.tally
+        self._model, self._mass, self._rng = model, tally.mass, rng
+        self._beliefs = believe(model, tally.mass, tally.stats)
+        self._price = 4.0 * self._beliefs.slopes.shape[1]  # of one row and cluster, in and out
+        self.work = max(LEAST, LAPS * self._price * rows * tally.K)
+        self._seeds = FIRST if tally.K < 4 else LATER
+        cap = model.max_clusters
+        self._room = np.inf if cap is None else cap - tally.K
+
+    def trial(self, sample: Sample, group: Array, attempt: Attempt, alone: bool) -> Trial | None:
+        """Return a trial if a new analysis explains the sample better than its clusters do."""
+        self._pay(sample, len(group))
+        if len(sample) < 2:
+            return None
+        slopes, intercepts = self._beliefs.slopes[group], self._beliefs.intercepts[group]
+        scores, weights = sample.scores(slopes, intercepts), sample.weights_there
+        copy = namespace(scores).asarray(scores, copy=True)
+        now, _ = valued(self._model, sample, share(copy, weights).shares)
+        if len(group) > 1:
+            now = refine(self._model, sample, now, merge=False)
+        if attempt.fresh:
+            new = self._analysed(sample, len(group), alone)
+        else:
+            rest = share(scores[:, 1:], weights).shares
+            new = refine(self._model, sample, valued(self._model, sample, rest)[0])
+        if new is None or not new.value > now.value + MARGIN:
+            return None
+        self._room -= max(len(new.mass) - len(group), 0)
+        scale = self._mass[group].sum() / new.mass.sum()
+        return Trial(group, believe(self._model, scale * new.mass, scale * new.stats))
+
+    def _analysed(self, sample: Sample, size: int, alone: bool) -> Clusters | None:
+        """Return the best of several analyses; small samples get more of them."""
+        seeds = min(self._seeds, ALONE) if alone else self._seeds
+        most = int(np.clip(len(sample) // ROWS_PER_SEED, 2, seeds)) + size - 1
+        most = int(min(most, self._room + size))
+        if most < 2:
+            return None
+        tries = 1 if alone else int(np.clip(TRY_ROWS // len(sample), 1, TRIES))
+        counts = [max(most // (1 + t % 3), 2) for t in range(tries)]
+        self._pay(sample, *counts)
+        found = [analyse(self._model, sample, count, self._rng) for count in counts]
+        return max(found, key=lambda clusters: clusters.value)
+
+    def _pay(self, sample: Sample, *counts: int) -> None:
+        """Pay for analyses that begin with so many clusters."""
+        each = [self._price * len(sample) * count + CALLS for count in counts]
+        self.work -= PASSES * sum(each)

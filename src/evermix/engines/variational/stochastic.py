@@ -1,0 +1,158 @@
+"""Stochastic variational Bayes: a step along the natural gradient after every batch.
+
+References
+----------
+Hoffman, Blei, Wang, Paisley (2013). Stochastic variational inference.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evermix._xp import Array, host
+from evermix.engines.base import Batch, Info
+from evermix.engines.memo import check_numbers
+from evermix.engines.settings import check_number, check_whole
+from evermix.engines.shards import Shards, placed
+from evermix.engines.variational.base import Glance, SumUp, Variational
+from evermix.engines.variational.bound import bound_of_rows
+from evermix.engines.variational.local import believe
+from evermix.model import Model
+from evermix.state import State
+
+__all__ = ["StochasticVB"]
+
+
+@dataclass(frozen=True)
+class StochasticVB(Variational):
+    """Noisy ascent on the evidence lower bound: beliefs move after every batch.
+
+    After batch t they move by the rate ``(t + delay) ** -kappa`` towards what the batch alone,
+    taken for all rows, would say; further after a batch that weighs more than the average, and
+    less far after one that weighs less. The bound is that of the last lap, computed when the fit
+    ends. Batches are rows as they come: shuffle data that are sorted.
+
+    Parameters
+    ----------
+    laps : int
+        Passes over the data.
+    batch_size : int
+        Rows in a batch.
+    delay : float
+        Delay of the rate, >= 0: larger values weaken the first batches.
+    kappa : float
+        Decay of the rate, in [0.5, 1].
+    truncation : int
+        Number of clusters. Those that own no row are dropped when the fit ends.
+    start : {"kmeans++", "random", "one"} or str
+        Where the clusters start (see :class:`FullVB`).
+    top : int or None
+        Share each row among at most so many clusters; None for all.
+    """
+
+    laps: int = 20
+    batch_size: int = 1000
+    delay: float = 1.0
+    kappa: float = 0.6
+    truncation: int = 25
+    start: str = "kmeans++"
+    top: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_whole("batch_size", self.batch_size)
+        for name in ("delay", "kappa"):
+            check_number(name, getattr(self, name))
+        if not 0 <= self.delay < np.inf:
+            raise ValueError(f"delay must be finite and >= 0, got {self.delay}.")
+        if not 0.5 <= self.kappa <= 1:
+            raise ValueError(f"kappa must lie in [0.5, 1], got {self.kappa}.")
+
+    def batch_rows(self, n: int, n_features: int) -> int:
+        """Return how many of n rows a batch shall have."""
+        del n_features
+        return min(self.batch_size, n)
+
+    def initial(self, model: Model, rng: np.random.Generator) -> State:
+        """Return the state before any data."""
+        state = super().initial(model, rng)
+        state.latents["steps"] = np.zeros(1, dtype=np.int64)
+        state.latents["typical"] = np.zeros(1)  # weight of a batch, on average
+        return state
+
+    def begin(
+        self, model: Model, state: State, batches: Sequence[Batch], rng: np.random.Generator
+    ) -> State:
+        """Put the first clusters into a state."""
+        state = super().begin(model, state, batches, rng)
+        state.latents["typical"][:] = state.latents["weight"] / len(batches)
+        return state
+
+    def order(self, state: State, n: int) -> Array:
+        """Return the order (n,) in which this lap visits the n batches: a new one in each."""
+        return np.random.default_rng([state.latents["seed"][0], state.lap]).permutation(n)
+
+    def visit(
+        self,
+        model: Model,
+        state: State,
+        shards: Shards,
+        keys: Sequence[int],
+        rng: np.random.Generator,
+    ) -> tuple[State, Info]:
+        """Move along the natural gradient of batches.   Consumes: state."""
+        del rng
+        began, tally = time.perf_counter(), state.tally
+        beliefs = believe(model, tally.mass, tally.stats)
+        sums = shards.do(Glance(model, tally.ids.copy(), beliefs, self.top), keys)
+        weight = sum(float(host(shards.weights_of(key)).sum()) for key in keys)
+        if weight > 0:
+            state.latents["steps"] += 1
+            rate = float((state.latents["steps"][0] + self.delay) ** -self.kappa)
+            # Batches count by their weight, else rows of light ones would count for more.
+            rate = min(rate * weight / float(state.latents["typical"][0]), 1.0)
+            all_rows = float(state.latents["weight"][0]) / weight
+            stats = model.family.from_features(sums.sums)
+            tally.mass[:] += rate * (all_rows * sums.mass - tally.mass)
+            tally.stats[:] += rate * (all_rows * stats - tally.stats)
+            state.latents["dropped"] *= 1.0 - rate
+        return state, self.told(state, shards, keys, sums, began)
+
+    def end_lap(
+        self, model: Model, state: State, batches: Sequence[Batch], rng: np.random.Generator
+    ) -> tuple[State, Info]:
+        """Compute the bound, if this was the last lap.   Consumes: state."""
+        del rng
+        began = time.perf_counter()
+        scalars = {}
+        if state.lap + 1 >= self.laps:
+            bound = self._bound(model, state, batches)
+            state.latents["bound"][:] = bound, state.latents["bound"][0]
+            scalars["elbo"] = bound
+        return state, Info(
+            rows=0,
+            clock=state.clock,
+            K=state.tally.K,
+            seconds=time.perf_counter() - began,
+            lap=state.lap,
+            scalars=scalars,
+        )
+
+    def check_memo(self, model: Model, state: State, n_rows: int) -> None:
+        """Raise ValueError if anything is remembered of the data."""
+        super().check_memo(model, state, n_rows)
+        check_numbers(state, ("typical",), ("steps", "typical"))
+        if (state.latents["typical"][0] > 0) != (state.latents["weight"][0] > 0):
+            raise ValueError("batches must weigh something on average, as all rows do.")
+        if state.memo:
+            raise ValueError(f"StochasticVB remembers nothing, got {sorted(state.memo)}.")
+
+    def _bound(self, model: Model, state: State, batches: Sequence[Batch]) -> float:
+        """Return the bound of the beliefs as they are, from all rows."""
+        shards, tally = placed(batches, state.memo), state.tally
+        beliefs = believe(model, tally.mass, tally.stats)
+        task = SumUp(model, tally.ids.copy(), beliefs, self.top)
+        sums = shards.do(task, range(len(shards)))
+        return bound_of_rows(model, tally.mass, tally.stats, sums.log_norm, sums.base)

@@ -1,0 +1,1 @@
+"""Rows and times as users give them, checked and prepared."""

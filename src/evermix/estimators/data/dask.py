@@ -1,0 +1,121 @@
+"""Rows of Dask collections, which stay on the workers of their cluster."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_array
+
+from evermix._xp import Array
+from evermix.distributed.client import current_client
+from evermix.distributed.cluster import ClusterShards
+from evermix.distributed.collections import partitions, stacked
+from evermix.distributed.workers import lengths_of, result_of
+from evermix.engines.base import ROWS
+from evermix.engines.shards import Shard, Task
+from evermix.estimators.data.fingerprint import RowHash
+from evermix.estimators.data.rows import LazyRows, automatic_family, prepare_rows, stack
+from evermix.families.base import Family
+from evermix.state import Record
+
+__all__ = ["ClusterRows"]
+
+
+@dataclass(frozen=True)
+class Prepare:
+    """Validate rows and prepare them for a family, where they are."""
+
+    family: Family
+    n_features: int
+    names: tuple[Any, ...] | None = None  # of columns, where the first partition has them
+
+    def __call__(self, rows: Any) -> Array:
+        """Return prepared rows (N, D), or raise ValueError."""
+        names = _names(rows)
+        if self.names is not None and names is not None and names != self.names:
+            raise ValueError(
+                f"the columns of one partition are {list(names)}, and those of the first "
+                f"{list(self.names)}. All must have the same, in the same order."
+            )
+        accept = "csr" if self.family.sparse else False
+        X = check_array(rows, accept_sparse=accept, dtype="numeric", ensure_min_samples=0)
+        if X.shape[1] != self.n_features:
+            raise ValueError(
+                f"X has {X.shape[1]} features in one partition and {self.n_features} in the first. "
+                "All rows must have the same."
+            )
+        return prepare_rows(self.family, X)
+
+
+@dataclass(frozen=True)
+class Survey(Task[RowHash]):
+    """Compute the digest of rows."""
+
+    size: int
+
+    def of(self, shard: Shard, key: int) -> RowHash:
+        """Return the digest of one batch."""
+        digest = RowHash(key * self.size)
+        digest.update(shard[key].X)
+        return digest
+
+    def joined(self, answers: Iterable[RowHash]) -> RowHash:
+        """Return the digest of all."""
+        digest = RowHash()
+        for answer in answers:
+            digest.add(answer)
+        return digest
+
+
+class ClusterRows(LazyRows):
+    """Rows of a Dask collection.
+
+    Parameters
+    ----------
+    family : Family or None
+        None: what suits the first rows.
+    X : Dask collection (N, D)
+    validate : callable
+        Called as ``validate(first_rows, True)``; returns an array (N, D) of finite numbers.
+    """
+
+    shards: ClusterShards
+
+    def __init__(
+        self, family: Family | None, X: Any, validate: Callable[[Any, bool], Array]
+    ) -> None:
+        self._client, self._parts = current_client(), partitions(X)
+        self._lengths = lengths_of(self._client, self._parts)
+        some = [part for part, n in zip(self._parts, self._lengths, strict=True) if n]
+        if not some:
+            raise ValueError("wanted at least one row, the Dask collection holds none.")
+        first = self._client.submit(_head, self._client.compute(some[0].rows))
+        found = result_of(self._client, first)
+        self._names, head = _names(found), validate(found, True)
+        self.family = automatic_family(head) if family is None else family
+        self.shape = sum(self._lengths), head.shape[1]
+
+    def place(self, weights: Array, size: int, records: dict[str, Record]) -> None:
+        """Cut the rows into batches of this size, and let the workers hold and look at them."""
+        prepare = Prepare(self.family, self.shape[1], self._names)
+        self.shards = ClusterShards(
+            self._client, self._parts, self._lengths, weights, size, prepare, records
+        )
+        self.hash = self.shards.do(Survey(self.shards.size), range(len(self.shards)))
+
+    def __getitem__(self, some: Any) -> Array:
+        if isinstance(some, slice):
+            some = np.arange(*some.indices(self.shape[0]))
+        found = self.shards.rows(some)
+        return stack([found[key] for key in sorted(found)])
+
+
+def _names(rows: Any) -> tuple[Any, ...] | None:
+    """Return the names of the columns of a data frame."""
+    return tuple(rows.columns) if type(rows).__module__.startswith("pandas") else None
+
+
+def _head(part: Any) -> Any:
+    """Return the first rows of a partition."""
+    return stacked(part)[:ROWS]

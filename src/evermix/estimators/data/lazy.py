@@ -1,0 +1,214 @@
+"""Rows that are read and prepared when they are asked for, so that they need not fit into memory.
+
+They look like an array: they have a shape, and ``rows[some]`` are prepared rows, for a slice or for
+ascending numbers. All of them are read once when they are given, to see that nothing inside need
+doubt them, to count them, and to know them again.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import _num_samples
+
+from evermix._csr import DeviceCSR, is_foreign_csr
+from evermix._xp import Array, host, take_rows
+from evermix.engines.base import ROWS
+from evermix.estimators.data.fingerprint import RowHash
+from evermix.estimators.data.rows import (
+    LazyRows,
+    Rows,
+    automatic_family,
+    device_rows,
+    prepare_rows,
+    stack,
+)
+from evermix.families.base import Family
+from evermix.io.chunks import Chunks
+
+__all__ = ["ChunkedRows", "ForeignRows", "MappedRows", "check_readable", "fingerprint"]
+
+SURVEYED = 2**16  # rows that are brought to the host at a time, to look at them once
+
+
+class MappedRows(LazyRows):
+    """Rows of an array that lies in a file, of any real type.
+
+    Parameters
+    ----------
+    family : Family
+    X : array (N, D)
+        Of finite numbers.
+    """
+
+    def __init__(self, family: Family, X: Array) -> None:
+        self.family, self._X = family, X
+        self._survey(self[start : start + ROWS] for start in range(0, X.shape[0], ROWS))
+
+    def __getitem__(self, some: Any) -> Array:
+        first = some.start or 0 if isinstance(some, slice) else int(some[0])
+        with _named_place(first):
+            return prepare_rows(self.family, self._X[some])
+
+
+class ChunkedRows(LazyRows):
+    """Rows that come in chunks, anew each time.
+
+    Going forward continues where the last reading ended; going back begins anew.
+
+    Parameters
+    ----------
+    family : Family or None
+        None: what suits the first chunk.
+    chunks : Chunks
+    validate : callable
+        Called as ``validate(chunk, first)``; returns an array (N, D) of finite numbers.
+    """
+
+    def __init__(
+        self, family: Family | None, chunks: Chunks, validate: Callable[[Any, bool], Array]
+    ) -> None:
+        self._chunks, self._validate, self._asked = chunks, validate, family
+        self._survey(self._prepared(first=True))
+        if not self.shape[0]:
+            raise ValueError("wanted at least one row, the chunks hold none.")
+        self._begin()
+
+    def __getitem__(self, some: Any) -> Array:
+        if isinstance(some, slice):
+            start, stop, _ = some.indices(self.shape[0])
+            return self._read(start, stop)
+        found, done = [], 0
+        while done < len(some):
+            first = int(some[done])
+            end = int(np.searchsorted(some, first + ROWS))
+            found.append(self._read(first, int(some[end - 1]) + 1)[some[done:end] - first])
+            done = end
+        return stack(found)
+
+    def _prepared(self, first: bool = False) -> Iterator[Array]:
+        """Yield chunks as prepared rows; ``first`` says that they were never read before."""
+        n = 0
+        for chunk in self._chunks:
+            rows = _num_samples(chunk)
+            if not rows:
+                continue
+            with _named_place(n):
+                X = self._validate(chunk, first and n == 0)
+                if first and n == 0:
+                    self.family = automatic_family(X) if self._asked is None else self._asked
+                X = prepare_rows(self.family, X)
+            yield X
+            n += rows
+
+    def _begin(self) -> None:
+        self._parts = self._prepared()
+        self._at, self._part = 0, next(self._parts, None)
+
+    def _read(self, start: int, stop: int) -> Array:
+        """Return rows start..stop, going forward where that is possible."""
+        if start < self._at:  # the number of the first row of the chunk at hand
+            self._begin()
+        found: list[Array] = []
+        while start < stop:
+            if self._part is None:
+                raise ValueError(_changed(self._at, self.shape[0]))
+            end = self._at + self._part.shape[0]
+            if start < end:
+                found.append(self._part[start - self._at : stop - self._at])
+                start += found[-1].shape[0]
+            else:
+                self._at, self._part = end, next(self._parts, None)
+        if stop == self.shape[0]:
+            self._end(stop)
+        return found[0] if len(found) == 1 else stack(found)
+
+    def _end(self, n: int) -> None:
+        """Raise if more follows."""
+        assert self._part is not None
+        end = self._at + self._part.shape[0]
+        if end > n or next(self._parts, None) is not None:
+            raise ValueError(_changed(max(end, n + 1), n, "at least "))
+
+
+class ForeignRows(LazyRows):
+    """Rows of an array of another library, which stay where they are, and as precise as they are.
+
+    Parameters
+    ----------
+    family : Family or None
+        None: what suits the first rows.
+    X : array (N, D)
+    validate : callable
+        Called as ``validate(some, first)``; returns an array (N, D) of finite numbers.
+    """
+
+    def __init__(
+        self, family: Family | None, X: Array, validate: Callable[[Any, bool], Array]
+    ) -> None:
+        if X.ndim != 2 or not X.shape[0]:
+            raise ValueError(f"wanted rows (N, D), at least one, got an array of {tuple(X.shape)}.")
+        if family is None:
+            sparse = is_foreign_csr(X)
+            first = host(DeviceCSR.of(X)[:ROWS] if sparse else X[: min(ROWS, X.shape[0]), :])
+            family = automatic_family(validate(first, True))
+        self.family = family
+        self._X = device_rows(X, family.sparse)
+        self._survey(self._prepared(validate))
+
+    def __getitem__(self, some: Any) -> Array:
+        """Return rows where they are for a slice, on the host for ascending numbers (M,)."""
+        if isinstance(some, slice):
+            start, stop, _ = some.indices(self._X.shape[0])  # the standard has none beyond the end
+            return self._X[start:stop, :]
+        return prepare_rows(self.family, host(take_rows(self._X, some)))
+
+    def _prepared(self, validate: Callable[[Any, bool], Array]) -> Iterator[Array]:
+        for start in range(0, self._X.shape[0], SURVEYED):
+            with _named_place(start):
+                part = validate(host(self[start : start + SURVEYED]), start == 0)
+                yield prepare_rows(self.family, part)
+
+
+def check_readable(X: Any, lazy: bool) -> None:
+    """Raise TypeError for rows that can be read once, and for chunks where an array is needed."""
+    if isinstance(X, Iterator):
+        raise TypeError(
+            f"wanted rows that can be read more than once, and {X!r} cannot. Give an array, or the "
+            "function that makes the iterator: fit(em.Chunks(make))."
+        )
+    if isinstance(X, Chunks) and not lazy:
+        raise TypeError(
+            "rows in chunks are read by fit and resume, and by engines that learn batch by batch "
+            "(em.ADF, em.EP, em.FullVB, em.StochasticVB, em.MemoizedVB). Give an array, or go "
+            "through the chunks one by one."
+        )
+
+
+def fingerprint(X: Rows, weights: Array) -> str:
+    """Return a digest of rows and weights, by which they are known again."""
+    if isinstance(X, LazyRows):
+        return X.hash.result(weights)
+    digest = RowHash()
+    digest.update(X)
+    return digest.result(weights)
+
+
+def _changed(now: int, before: int, about: str = "") -> str:
+    return (
+        f"there were {before} rows when they were first read, and now there are {about}{now}. Rows "
+        "must come anew, and be the same, each time; give a function that makes a new iterator: "
+        "em.Chunks(make)."
+    )
+
+
+@contextmanager
+def _named_place(row: int) -> Iterator[None]:
+    """Say where the rows were that are no good."""
+    try:
+        yield
+    except ValueError as error:
+        if not row:
+            raise
+        raise ValueError(f"in rows from {row} on: {error}") from error

@@ -1,0 +1,1 @@
+"""Compiled verbs of the families."""

@@ -1,0 +1,1 @@
+"""Compiled loops of dependent mixtures and topic models."""

@@ -1,0 +1,333 @@
+r"""The franchise: words of hierarchical topic models choose tables, and tables dishes.
+
+A word of document d joins a table of n words with weight :math:`(n - \sigma) / (1 + u_d)` times the
+probability of the word in the dish of the table, or opens one, with weight
+:math:`a (1 + u_d)^{\sigma - 1}` times that of one more table for each dish [teh2006]_. The
+tables of a dish are weighed together: a word looks at dishes, and then at the tables of one.
+
+References
+----------
+.. [teh2006] Y. W. Teh, M. Jordan, M. Beal and D. Blei. Hierarchical Dirichlet processes. Journal
+   of the American Statistical Association, 2006.
+"""
+
+from typing import Any, NamedTuple
+
+from evermix._xp import Array
+from evermix.kernels.base import lean
+from evermix.kernels.topics.menu import (
+    BORN,
+    DONE,
+    MORE_DISHES,
+    Menu,
+    Novelties,
+    Place,
+    Words,
+    Worth,
+    choose,
+    fresh_slot,
+    give_back,
+    popularity,
+)
+
+__all__ = [
+    "Tables",
+    "choose_dish",
+    "enter",
+    "gather",
+    "order_pass",
+    "put_block",
+    "seat_pass",
+    "take_block",
+    "weigh_block",
+]
+
+STRETCH = 16  # words of a table whose probabilities are multiplied before the log is taken
+
+
+class Tables(NamedTuple):
+    """Where the words of documents sit, and scratch for one document.   # INOUT."""
+
+    dish: Array  # (N,) int32 slot of each word, -1 for none yet
+    table: Array  # (N,) int32 number of its table in the document
+    opens: Array  # (N,) bool, whether it is the first word at its table
+    n: Array  # (L + 1,) int64 words at each table of the document
+    order: Array  # (L + 1,) int64 its dish
+    block: Array  # (L + 1,) int64
+    member: Array  # (L,) int64, words of the document by table
+    words: Array  # (C,) int64 words of each dish in the document
+    tables: Array  # (C,) int64 tables of each dish in the document
+    worth: Worth
+    below: Array  # (C,)
+
+
+@lean
+def _refresh(words: Words, menu: Menu, tables: Tables, sigma: float, t: int, k: int) -> None:
+    """Compute what the choice of dish k is worth in this document."""
+    inverse = 1.0 / (words.size * words.beta + menu.totals[k])
+    tables.worth.old[k] = (tables.words[k] - sigma * tables.tables[k]) * inverse
+    tables.worth.top[k] = popularity(menu, t, k) * inverse
+
+
+@lean
+def enter(words: Words, tables: Tables, d: int, K: int) -> int:
+    """Count the words at the tables of document d, and return how many numbers are in use."""
+    slots = 0
+    tables.n[: words.start[d + 1] - words.start[d]] = 0
+    tables.words[:K] = 0
+    tables.tables[:K] = 0
+    for w in range(words.start[d], words.start[d + 1]):
+        k = tables.dish[w]
+        if k >= 0:
+            table = tables.table[w]
+            tables.n[table] += 1
+            tables.order[table] = k
+            tables.words[k] += 1
+            tables.tables[k] += tables.n[table] == 1
+            slots = max(slots, table + 1)
+    return slots
+
+
+@lean
+def _leave(words: Words, tables: Tables, d: int, slots: int) -> int:
+    """Number the tables of document d as they appear, and return how many there are."""
+    tables.block[:slots] = -1
+    seen = 0
+    for w in range(words.start[d], words.start[d + 1]):
+        if tables.dish[w] >= 0:
+            table = tables.table[w]
+            tables.opens[w] = tables.block[table] < 0
+            if tables.opens[w]:
+                tables.block[table] = seen
+                seen += 1
+            tables.table[w] = tables.block[table]
+    return seen
+
+
+@lean
+def _open_table(menu: Menu, tables: Tables, t: int, k: int, slots: int) -> int:
+    """Open a table of dish k at time t, and return its number: the first that no table has."""
+    table = 0
+    while table < slots and tables.n[table] > 0:
+        table += 1
+    tables.n[table] = 0
+    tables.order[table] = k
+    tables.tables[k] += 1
+    menu.tables[k] += 1
+    menu.open[t] += 1
+    return table
+
+
+@lean
+def _table_of(tables: Tables, k: int, sigma: float, slots: int, target: float) -> int:
+    """Return the table of dish k where the weights n - sigma up to it exceed the target."""
+    last = -1
+    for table in range(slots):
+        if tables.order[table] == k and tables.n[table] > 0:
+            last = table
+            target -= tables.n[table] - sigma
+            if target < 0.0:
+                break
+    return last
+
+
+@lean
+def seat_pass(
+    words: Words,
+    novelties: Novelties,
+    menu: Menu,
+    tables: Tables,
+    u: Array,  # IN (D,)
+    a: float,
+    sigma: float,
+    at: Place,
+    rng: Any,
+) -> Place:
+    """Let words choose tables. Returns where it stopped."""
+    d, w, K, n_holes, why, born = at.d, at.i, at.K, at.n_holes, DONE, -1
+    capacity = menu.totals.size
+    while d < words.time.size:
+        t = words.time[d]
+        open_one = a * (1.0 + u[d]) ** sigma  # times 1 + u, which all weights have been given
+        slots = enter(words, tables, d, K)
+        for k in range(K):
+            _refresh(words, menu, tables, sigma, t, k)
+        while w < words.start[d + 1] and why == DONE:
+            if K == capacity and n_holes == 0:
+                why = MORE_DISHES
+                break
+            x, k = words.word[w], tables.dish[w]
+            if k >= 0:
+                menu.counts[x, k] -= 1
+                menu.totals[k] -= 1
+                tables.n[tables.table[w]] -= 1
+                tables.words[k] -= 1
+                if tables.n[tables.table[w]] == 0:
+                    tables.tables[k] -= 1
+                    n_holes = give_back(menu, t, k, n_holes)
+                _refresh(words, menu, tables, sigma, t, k)
+
+            counts, scale = menu.counts[x], open_one / max(menu.open[t], 1)
+            novel = scale * novelties.total[t] / words.size
+            k, target = choose(counts, words.beta, scale, tables.worth, K, novel, k, rng.random())
+            table = -1
+            if k < K:
+                target /= words.beta + counts[k]
+                if target < tables.worth.old[k]:
+                    target *= words.size * words.beta + menu.totals[k]
+                    table = _table_of(tables, k, sigma, slots, target)
+            else:
+                target *= novelties.total[t] / novel
+                k, K, n_holes = fresh_slot(menu, novelties, t, target, K, n_holes)
+                tables.words[k] = tables.tables[k] = 0
+                if menu.discount < 0.0:
+                    why, born = BORN, k
+            if table < 0:
+                table = _open_table(menu, tables, t, k, slots)
+                slots = max(slots, table + 1)
+            tables.dish[w], tables.table[w] = k, table
+            tables.n[table] += 1
+            tables.words[k] += 1
+            menu.counts[x, k] += 1
+            menu.totals[k] += 1
+            _refresh(words, menu, tables, sigma, t, k)
+            w += 1
+        _leave(words, tables, d, slots)
+        if why != DONE:
+            return Place(d, w, K, n_holes, why, born)
+        d += 1
+    return Place(d, w, K, n_holes, why, born)
+
+
+@lean
+def gather(words: Words, tables: Tables, d: int, slots: int) -> None:
+    """Write the words of document d by table; those of a table end at ``tables.n[table]``."""
+    end = 0
+    for table in range(slots):
+        end += tables.n[table]
+        tables.n[table] = end
+    for w in range(words.start[d + 1] - 1, words.start[d] - 1, -1):
+        table = tables.table[w]
+        tables.n[table] -= 1
+        tables.member[tables.n[table]] = w
+    for table in range(slots):
+        tables.n[table] = tables.n[table + 1] if table < slots - 1 else end
+
+
+@lean
+def take_block(words: Words, menu: Menu, tables: Tables, table: int) -> int:
+    """Take the words of a table out of its dish, and return how many they are."""
+    first = tables.n[table - 1] if table > 0 else 0
+    n = tables.n[table] - first
+    k = tables.order[table]
+    for i in range(n):
+        x = words.word[tables.member[first + i]]
+        tables.block[i] = x
+        menu.counts[x, k] -= 1
+    menu.totals[k] -= n
+    return n
+
+
+@lean
+def put_block(words: Words, menu: Menu, tables: Tables, table: int, k: int) -> None:
+    """Put the words of a table into dish k."""
+    first = tables.n[table - 1] if table > 0 else 0
+    for i in range(first, tables.n[table]):
+        w = tables.member[i]
+        tables.dish[w] = k
+        menu.counts[words.word[w], k] += 1
+    menu.totals[k] += tables.n[table] - first
+    tables.order[table] = k
+    menu.tables[k] += 1
+
+
+@lean
+def _weigh_words(words: Words, menu: Menu, tables: Tables, i: int, stop: int, K: int) -> float:
+    """Multiply weights by probabilities of words i.. of a block; return that of a new dish."""
+    novel = 1.0
+    tables.below[:K] = 1.0
+    while i < stop:
+        x, again = tables.block[i], 0
+        while i > again and tables.block[i - again - 1] == x:
+            again += 1
+        least, total = words.beta + again, words.size * words.beta + i
+        counts = menu.counts[x]
+        for k in range(K):
+            tables.worth.weight[k] *= least + counts[k]
+            tables.below[k] *= total + menu.totals[k]
+        novel *= least / total
+        i += 1
+    for k in range(K):
+        tables.worth.weight[k] /= tables.below[k]
+    return novel
+
+
+@lean
+def weigh_block(words: Words, menu: Menu, tables: Tables, novel: float, n: int, K: int) -> float:
+    """Multiply weights of dishes, and of a new one, by the probability of a block of words.
+
+    All have a common factor where the block is long. Returns the weight of a new dish.
+    """
+    for i in range(0, n, STRETCH):
+        novel *= _weigh_words(words, menu, tables, i, min(n, i + STRETCH), K)
+        if n <= STRETCH:
+            break
+        peak = novel
+        for k in range(K):
+            peak = max(peak, tables.worth.weight[k])
+        novel /= peak
+        for k in range(K):
+            tables.worth.weight[k] /= peak
+    return novel
+
+
+@lean
+def choose_dish(tables: Tables, novel: float, K: int, rng: Any) -> tuple[int, float]:
+    """Draw a dish from the weights, or K for a new one and a uniform number."""
+    total = novel
+    for k in range(K):
+        total += tables.worth.weight[k]
+    target, k = rng.random() * total, 0
+    while k < K and target >= tables.worth.weight[k]:
+        target -= tables.worth.weight[k]
+        k += 1
+    while k == K and novel == 0.0 or 0 < k < K and tables.worth.weight[k] == 0.0:
+        k -= 1  # rounding ran over the last one that has weight
+    return k, min(max(target / novel, 0.0), 1.0) if k == K else 0.0
+
+
+@lean
+def order_pass(
+    words: Words,
+    novelties: Novelties,
+    menu: Menu,
+    tables: Tables,
+    at: Place,
+    rng: Any,
+) -> Place:
+    """Let whole tables choose dishes. Returns where it stopped."""
+    d, table, K, n_holes = at.d, at.i, at.K, at.n_holes
+    capacity = menu.totals.size
+    while d < words.time.size:
+        t, slots = words.time[d], enter(words, tables, d, K)
+        gather(words, tables, d, slots)
+        while table < slots:
+            if K == capacity and n_holes == 0:
+                return Place(d, table, K, n_holes, MORE_DISHES, -1)
+            n = take_block(words, menu, tables, table)
+            menu.open[t] += 1  # the table stays open
+            n_holes = give_back(menu, t, tables.order[table], n_holes)
+            for k in range(K):
+                tables.worth.weight[k] = popularity(menu, t, k)
+            novel = weigh_block(words, menu, tables, novelties.total[t], n, K)
+            k, share = choose_dish(tables, novel, K, rng)
+            born = k == K
+            if born:
+                target = share * novelties.total[t]
+                k, K, n_holes = fresh_slot(menu, novelties, t, target, K, n_holes)
+            put_block(words, menu, tables, table, k)
+            table += 1
+            if born and menu.discount < 0.0:
+                return Place(d, table, K, n_holes, BORN, k)
+        d, table = d + 1, 0
+    return Place(d, table, K, n_holes, DONE, -1)

@@ -1,0 +1,1 @@
+"""Dependent mixtures: chains over rows."""

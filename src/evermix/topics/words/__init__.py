@@ -1,0 +1,1 @@
+"""Topic models: chains over the words of documents."""

@@ -1,0 +1,142 @@
+"""Documents that a topic model has not seen: their topics, and how well words are foretold."""
+
+from zlib import crc32
+
+import numpy as np
+
+from evermix._xp import Array
+from evermix.kernels.stirling import seat_ratios
+from evermix.kernels.topics.flat import NewTime, fold_mixed, fold_thinned
+from evermix.kernels.topics.folding import Frozen, Plate, fold_document, word_probabilities
+from evermix.kernels.topics.menu import CHUNK, Worth
+from evermix.priors.hyper import Beta, Gamma
+from evermix.topics.measures import Measure
+from evermix.topics.priors import MNGG, TNGG
+from evermix.topics.words.corpus import Corpus
+from evermix.topics.words.snapshots import Snapshot
+
+__all__ = ["add_probabilities", "fold_flat", "fold_in", "freeze", "frozen", "halves"]
+
+MOST_TABLES = 32  # tables of a topic in a document that there is room for at first
+SPLIT = 20130616  # seed of the halves, so that all models are asked the same
+
+
+def frozen(snapshot: Snapshot, measure: Measure, beta: float) -> Frozen:
+    """Return a draw as something that does not change.   Consumes: measure."""
+    top = np.exp(snapshot.log_weights(measure))
+    return freeze(snapshot.counts.toarray(), top, beta, snapshot.a, snapshot.sigma)
+
+
+def freeze(counts: Array, top: Array, beta: float, a: float, sigma: float) -> Frozen:
+    """Return topics of these words (V, K) and weights (T, K + 1), with room behind them."""
+    (V, K), T = counts.shape, len(top)
+    C = CHUNK * (K // CHUNK + 1)
+    # Numbers up to 2^24 are exact in single precision, which takes half the memory.
+    words: Array = np.zeros((V, C), dtype=np.float32 if counts.sum() <= 2**24 else np.float64)
+    words[:, :K] = counts
+    weights = np.zeros((T, C))
+    weights[:, : K + 1] = top
+    inverse = 1.0 / (V * beta + words.sum(axis=0, dtype=np.float64))
+    return Frozen(words, inverse, weights, K + 1, a, sigma)
+
+
+def fold_in(model: Frozen, corpus: Corpus, beta: float, sweeps: int, skip: int, seed: int) -> Array:
+    """Return the probability of each topic, and of a new one, for one more word, (D, K + 1).
+
+    What is told of a document does not depend on others.
+
+    Parameters
+    ----------
+    model : Frozen
+    corpus : Corpus
+    beta : float
+    sweeps, skip : int
+        Sweeps over each document that are averaged, and those before them.
+    seed : int
+    """
+    C, n_max, words = model.top.shape[1], int(corpus.lengths.max(initial=1)), corpus.words(beta)
+    theta = np.empty((corpus.n_documents, model.n_topics))
+    n, t = np.zeros((2, C), dtype=np.int64)
+    plate = Plate(np.zeros(n_max, dtype=np.int64), n, t, Worth(*np.zeros((3, C))))
+    ratios = _ratios(model.sigma, n_max, MOST_TABLES)
+    for d, shares in enumerate(theta):
+        rng = _rng(corpus, d, seed)
+        while not fold_document(words, model, plate, ratios, sweeps, skip, d, shares, rng):
+            ratios, rng = _ratios(model.sigma, n_max, 2 * ratios.shape[1]), _rng(corpus, d, seed)
+    return theta
+
+
+def _ratios(sigma: float, n_max: int, t_max: int) -> Array:
+    ratios = np.empty((n_max + 1, min(n_max, t_max) + 1, 2))
+    seat_ratios(sigma, ratios)
+    return ratios
+
+
+def _rng(corpus: Corpus, d: int, seed: int) -> np.random.Generator:
+    """Return a generator for document d, which depends on its words alone."""
+    some = corpus.word[corpus.start[d] : corpus.start[d + 1]]
+    return np.random.default_rng((seed, crc32(some.astype("<i4").tobytes())))
+
+
+def fold_flat(
+    snapshot: Snapshot, prior: MNGG | TNGG, corpus: Corpus, beta: float, sweeps: int, skip: int,
+    seed: int,
+) -> tuple[Frozen, Array]:  # fmt: skip
+    """Do the same where every document is a time of its own; return topics as they are, too."""
+    V, K = snapshot.counts.shape
+    jump, fresh = snapshot.measure["jump"], snapshot.measure["fresh"]
+    R, C = len(fresh), K + len(fresh)
+    counts = np.zeros((V, C))
+    counts[:, :K] = snapshot.counts.toarray()
+    inverse = 1.0 / (V * beta + counts.sum(axis=0))
+    region = np.concatenate([snapshot.region, np.arange(R)])
+    first, second, fixed = _law(prior.q)
+    time = NewTime(counts, inverse, np.append(jump, fresh), region, first, second, fixed)
+    theta, words = np.empty((corpus.n_documents, C)), corpus.words(beta)
+    L = int(corpus.lengths.max(initial=1))
+    q, n, (there, weight) = np.empty(R), np.zeros(C, dtype=np.int64), np.empty((2, C))
+    dish, p = np.zeros(L, dtype=np.int64), np.empty(L + 1)
+    for d, shares in enumerate(theta):
+        rng = _rng(corpus, d, seed)
+        if isinstance(prior, TNGG):
+            fold_thinned(words, time, sweeps, skip, d, there, p, shares, rng)
+        else:
+            fold_mixed(words, time, sweeps, skip, d, q, there, n, weight, dish, shares, rng)
+    new = theta[:, K:].sum(axis=1)
+    model = Frozen(counts[:, : K + 1], inverse[: K + 1], np.empty((0, K + 1)), K + 1, 0.0, 0.0)
+    return model, np.column_stack([theta[:, :K], new])
+
+
+def _law(q: float | Gamma | Beta) -> tuple[float, float, float]:
+    """Return the numbers of a law, and -1; or zeros and a value."""
+    if isinstance(q, Gamma):
+        return q.shape, q.rate, -1.0
+    if isinstance(q, Beta):
+        return q.a, q.b, -1.0
+    return 0.0, 0.0, float(q)
+
+
+def add_probabilities(model: Frozen, corpus: Corpus, beta: float, theta: Array, out: Array) -> None:
+    """Add the probability of every word, given theta (D, K + 1), to ``out`` (N,).
+
+    Consumes: out.
+    """
+    word_probabilities(corpus.words(beta), model, theta, out)
+
+
+def halves(corpus: Corpus) -> tuple[Corpus, Corpus]:
+    """Split the words of every document at random: those to learn from, and those to foretell.
+
+    The split of a document depends on its words alone. The first half is the smaller.
+    """
+    first = np.zeros(len(corpus), dtype=bool)
+    for d, n in enumerate(corpus.lengths):
+        chosen = _rng(corpus, d, SPLIT).permutation(n)[: n // 2]
+        first[corpus.start[d] + chosen] = True
+    return _some(corpus, first), _some(corpus, ~first)
+
+
+def _some(corpus: Corpus, chosen: Array) -> Corpus:
+    lengths = np.bincount(corpus.document[chosen], minlength=corpus.n_documents)
+    start = np.append(0, np.cumsum(lengths))
+    return Corpus(corpus.word[chosen], start, corpus.time, corpus.size, corpus.n_times)

@@ -1,0 +1,217 @@
+"""Samplers of topic models: words, tables and documents."""
+
+from abc import ABC, abstractmethod
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+
+from evermix.engines.settings import check_switch
+from evermix.topics.measures import Measure, Mixed, Occupancy, Offers, Thinned
+from evermix.topics.measures.thinned import MOST_TIMES
+from evermix.topics.priors import WEAK_GAMMA
+from evermix.topics.words.corpus import Corpus
+from evermix.topics.words.franchise import Franchise
+from evermix.topics.words.service import FlatService, IndicatorService, SeatedService
+from evermix.topics.words.switching import switch_topics
+from evermix.topics.words.table_slices import SliceService
+
+__all__ = ["H1", "H2", "WORD_SAMPLERS", "Direct", "WordSampler"]
+
+MIXED_SWEEPS = 40
+
+
+@dataclass(frozen=True)
+class WordSampler(ABC):
+    """One way to move the words of all documents, and everything else that is learnt."""
+
+    jumps: bool | None = None
+
+    def __post_init__(self) -> None:
+        if self.jumps is not None:
+            check_switch("jumps", self.jumps)
+
+    def sweep(self, corpus: Corpus, chain: Franchise, rng: np.random.Generator) -> None:
+        """Move everything once.   Consumes: chain."""
+        by_time, by_document = chain.tables(corpus)
+        atoms = Occupancy.of(by_time, chain.region, chain.on)
+        if chain.started:
+            blocks = partial(chain.blocks, corpus)
+            chain.seating.update(corpus.lengths, by_document, blocks, rng)
+            chain.measure.update(atoms, rng)
+            chain.region, chain.on = atoms.region, atoms.on
+        if chain.started:
+            self.move(corpus, chain, atoms, rng)
+        else:
+            self._begin(corpus, chain, atoms, rng)
+
+    def _begin(
+        self, corpus: Corpus, chain: Franchise, atoms: Occupancy, rng: np.random.Generator
+    ) -> None:
+        """Make the first sweep with all jumps integrated out, and topics that are on at all times.
+
+        Newborn topics have small jumps, and are off nearly everywhere in a thinned measure: as long
+        as there are no others, words would open thousands that never meet.
+        """
+        measure = chain.measure
+        if not isinstance(measure, Thinned):
+            sampler = self._marginal() if self._hybrid(chain) else self
+            sampler.move(corpus, chain, atoms, rng)
+            return
+        there = measure.q > 0.0
+        chain.measure = Mixed(measure.laws, measure.sigma, measure.mass, there, measure.u)
+        self._marginal().move(corpus, chain, atoms, rng)
+        chain.measure, chain.on = measure, there[chain.region].T.copy()
+
+    def offers(self, chain: Franchise, atoms: Occupancy, rng: np.random.Generator) -> Offers:
+        """Return what tables may choose.   Consumes: atoms."""
+        if not self._hybrid(chain):
+            return chain.measure.marginal(atoms)
+        chain.measure.draw_jumps(atoms, rng)
+        return chain.measure.hybrid(atoms)
+
+    def switch(
+        self, corpus: Corpus, chain: Franchise, atoms: Occupancy, rng: np.random.Generator
+    ) -> None:
+        """Move where topics of thinned measures are on, with what tables there order.
+
+        Consumes: chain, atoms.
+        """
+        if chain.started and isinstance(chain.measure, Thinned) and self._hybrid(chain):
+            switch_topics(corpus, chain, atoms, rng)
+
+    def _hybrid(self, chain: Franchise) -> bool:
+        """Whether topics have jumps while words move."""
+        return isinstance(chain.measure, Thinned) if self.jumps is None else self.jumps
+
+    def _marginal(self) -> Self:
+        """Return the same sampler with all jumps integrated out."""
+        return replace(self, jumps=False)
+
+    def check(self, measure: Measure) -> None:
+        """Raise if this sampler cannot move the measure."""
+        many = measure.n_times > MOST_TIMES
+        if self.jumps is False and many and isinstance(measure, Thinned):
+            raise ValueError(
+                f"{self!r} visits all 2^T sets of times of thinned measures, and is meant for at "
+                f"most {MOST_TIMES} times, got {measure.n_times}. Leave out jumps=False."
+            )
+
+    @abstractmethod
+    def move(
+        self, corpus: Corpus, chain: Franchise, atoms: Occupancy, rng: np.random.Generator
+    ) -> None:
+        """Move the words.   Consumes: chain, atoms."""
+
+    def to_spec(self) -> dict[str, Any]:
+        """Return the settings as a JSON-ready dict."""
+        return asdict(self)
+
+    @classmethod
+    def from_spec(cls, spec: dict[str, Any]) -> Self:
+        """Return the sampler that :meth:`to_spec` described."""
+        return cls(**spec)
+
+
+@dataclass(frozen=True)
+class H1(WordSampler):
+    """The Chinese restaurant franchise: words sit at tables, and tables order topics. The default.
+
+    Whole tables move too, so that topics can be exchanged at once.
+
+    Parameters
+    ----------
+    jumps : bool or None
+        Whether topics have explicit jumps while words move, or all are integrated out. None: they
+        have for thinned measures (HTNGG, HTNGP).
+    slices : bool
+        Whether tables choose topics by slices: among those whose jumps lie above a random level,
+        where topics without tables are drawn too. Words move as they do with ``jumps=True``, which
+        this implies.
+    """
+
+    slices: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_switch("slices", self.slices)
+        if self.slices and self.jumps is False:
+            raise ValueError("slices need jumps: leave out jumps=False, or give slices=False.")
+
+    def _hybrid(self, chain: Franchise) -> bool:
+        return self.slices or super()._hybrid(chain)
+
+    def _marginal(self) -> Self:
+        return replace(self, jumps=False, slices=False)
+
+    def move(
+        self, corpus: Corpus, chain: Franchise, atoms: Occupancy, rng: np.random.Generator
+    ) -> None:
+        """Move words, then tables."""
+        if chain.started and not chain.seated:
+            raise ValueError("this chain has no seats: it was moved by H2.")
+        self.switch(corpus, chain, atoms, rng)
+        service = SliceService if self.slices else SeatedService
+        service(corpus, chain, atoms, self.offers(chain, atoms, rng)).run(rng)
+
+
+@dataclass(frozen=True)
+class H2(WordSampler):
+    """Table indicators: seats are summed over, and only numbers of tables are kept.
+
+    With as many topics a sweep is faster than one of :class:`H1`; tables do not move as a whole, so
+    that topics which are the same come together slowly. Topics of thinned measures that are off at
+    a time come back slowly too, since only whole tables can bring them.
+
+    Parameters
+    ----------
+    jumps : bool or None
+        See :class:`H1`.
+    """
+
+    def move(
+        self, corpus: Corpus, chain: Franchise, atoms: Occupancy, rng: np.random.Generator
+    ) -> None:
+        """Move the words."""
+        IndicatorService(corpus, chain, atoms, self.offers(chain, atoms, rng)).run(rng)
+
+
+@dataclass(frozen=True)
+class Direct(WordSampler):
+    """Words choose topics themselves, for models without hierarchy.
+
+    Parameters
+    ----------
+    jumps : bool or None
+        See :class:`H1`.
+    """
+
+    def _begin(
+        self, corpus: Corpus, chain: Franchise, atoms: Occupancy, rng: np.random.Generator
+    ) -> None:
+        """Make the first sweep; that of a thinned measure begins with those of a mixed one.
+
+        Were all topics on at all times, documents would be alike, and nothing told topics apart.
+        """
+        measure = chain.measure
+        if not isinstance(measure, Thinned) or measure.laws.q is None:
+            super()._begin(corpus, chain, atoms, rng)
+            return
+        laws, weights = measure.laws._replace(q=WEAK_GAMMA), np.ones(measure.q.shape)
+        chain.measure = Mixed(laws, measure.sigma, measure.mass, weights, measure.u)
+        for _ in range(MIXED_SWEEPS):
+            self._marginal().sweep(corpus, chain, rng)
+        measure.assign(chain.measure.arrays() | {"q": measure.q})
+        chain.measure, chain.on = measure, chain.tables(corpus)[0] > 0
+
+    def move(
+        self, corpus: Corpus, chain: Franchise, atoms: Occupancy, rng: np.random.Generator
+    ) -> None:
+        """Move the words."""
+        self.switch(corpus, chain, atoms, rng)
+        FlatService(corpus, chain, atoms, self.offers(chain, atoms, rng)).run(rng)
+
+
+WORD_SAMPLERS: dict[str, type[WordSampler]] = {cls.__name__: cls for cls in (Direct, H1, H2)}
+"""The samplers of topic models, by the name that a file stores."""
