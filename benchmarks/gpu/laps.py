@@ -14,7 +14,7 @@ import torch
 
 import evermix as em
 from benchmarks.common import target
-from evermix.engines.base import Batch
+from evermix.engines.batch import Batch
 from evermix.engines.variational import local
 from evermix.model import Model
 

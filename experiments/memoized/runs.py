@@ -18,7 +18,7 @@ from sklearn.metrics.cluster import contingency_matrix
 from threadpoolctl import threadpool_limits
 
 import evermix as em
-from evermix.engines.base import Batch
+from evermix.engines.batch import Batch
 from evermix.engines.variational.bound import bound_of_rows
 from evermix.engines.variational.local import believe, summarise
 from evermix.families.base import Family

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from scipy import sparse
 
 import evermix as em
-from evermix.engines.base import Batch
+from evermix.engines.batch import Batch
 from experiments.common import new_figure, save, show
 
 __all__ = ["draws", "main", "recursion", "truth"]

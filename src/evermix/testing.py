@@ -18,7 +18,8 @@ import numpy as np
 
 from evermix._random import restore
 from evermix._xp import Array, logsumexp
-from evermix.engines.base import Batch, Engine, Info, RowResults
+from evermix.engines.base import Engine
+from evermix.engines.batch import Batch, Info, RowResults
 from evermix.engines.run import run, run_laps
 from evermix.engines.shards import Shard, Tell
 from evermix.families.base import Family

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from evermix import DP, Multinomial
-from evermix.engines.base import Batch
+from evermix.engines.batch import Batch
 from evermix.kernels.engines.rcrp import NEGLIGIBLE
 from evermix.model import Model
 

@@ -9,7 +9,7 @@ from scipy import sparse
 
 import evermix.engines.filters.filter as filter
 from evermix import ADF, DP, NGGP, GeneralizedDirichlet, Mixture, PitmanYor
-from evermix.engines.base import Batch, CapacityWarning
+from evermix.engines.batch import Batch, CapacityWarning
 from evermix.families import FAMILIES
 from evermix.priors.base import occupancy
 from evermix.testing import check_engine

@@ -6,7 +6,7 @@ from cases import model_for
 
 import evermix.engines.filters.filter as filter
 from evermix import ADF, NGGP
-from evermix.engines.base import Batch
+from evermix.engines.batch import Batch
 from evermix.families import FAMILIES
 from evermix.state import State
 

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import evermix as em
 from evermix import DP, DPMeans, FixedGaussian, Mixture
 from evermix.cli import app
-from evermix.engines.base import Batch, CapacityWarning
+from evermix.engines.batch import Batch, CapacityWarning
 from evermix.engines.run import run, run_laps
 from evermix.engines.shards import Shard
 from evermix.model import Model

@@ -10,7 +10,7 @@ from scipy import sparse
 
 import evermix.engines.filters.filter as filter
 from evermix import ADF, DP, EP, NGGP, FixedGaussian, GeneralizedDirichlet, Mixture, PitmanYor
-from evermix.engines.base import Batch, CapacityWarning
+from evermix.engines.batch import Batch, CapacityWarning
 from evermix.engines.run import run_laps
 from evermix.families import FAMILIES
 from evermix.model import Model

@@ -8,7 +8,7 @@ from cases import Plain, documents, model_for, text_model, vectors
 
 import evermix as em
 from evermix import DP, NGGP, Beta, Gamma, GeneralizedDirichlet, Gibbs, Mixture, PitmanYor
-from evermix.engines.base import Batch, CapacityWarning
+from evermix.engines.batch import Batch, CapacityWarning
 from evermix.engines.run import run_laps
 from evermix.engines.samplers.sampler import state_of
 from evermix.families import FAMILIES

@@ -13,7 +13,7 @@ from scipy.optimize import brentq
 from scipy.special import gammaln, logsumexp
 
 from evermix import ADF, NGGP
-from evermix.engines.base import Batch
+from evermix.engines.batch import Batch
 from oracles import LogU, nggp_omega
 
 A, SIGMA, TAU, ALPHA, BIRTH = 2.0, 0.5, 1.0, 0.3, 0.05

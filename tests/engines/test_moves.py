@@ -6,7 +6,7 @@ from cases import documents, model_for, text_model
 from scipy import sparse
 
 from evermix import ADF, DP, NGGP, PitmanYor
-from evermix.engines.base import Batch
+from evermix.engines.batch import Batch
 from evermix.engines.joining.join import join, log_odds
 from evermix.engines.joining.prune import prune
 from evermix.families import FAMILIES

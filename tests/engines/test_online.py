@@ -9,7 +9,7 @@ from cases import Plain, documents, model_for, text_model
 from scipy import sparse
 
 from evermix import DP, NGGP, SUGS, Mixture, OnlineCRP, PitmanYor
-from evermix.engines.base import Batch, CapacityWarning
+from evermix.engines.batch import Batch, CapacityWarning
 from evermix.engines.filters import filter
 from evermix.families import FAMILIES
 from evermix.testing import check_engine, set_partitions

@@ -9,7 +9,7 @@ from rcrp_cases import by_arrays, stream
 
 import evermix.engines.filters.rcrp as rcrp
 from evermix import ADF, DP, NGGP, RCRP, FixedGaussian, PitmanYor
-from evermix.engines.base import Batch, CapacityWarning
+from evermix.engines.batch import Batch, CapacityWarning
 from evermix.families import FAMILIES
 from evermix.model import Model
 from evermix.state import State

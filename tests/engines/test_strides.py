@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from variational_cases import best_log_shares, elbo, joined, named
 
-from evermix.engines.base import Batches, CapacityWarning
+from evermix.engines.batch import Batches, CapacityWarning
 from evermix.engines.ep.ep import EP
 from evermix.engines.ep.rounds import Visit, commit, damped, snapshot
 from evermix.engines.ep.sites import summed, to_sites

@@ -19,7 +19,7 @@ from variational_cases import (
 )
 
 from evermix import FullVB, StochasticVB
-from evermix.engines.base import Batch
+from evermix.engines.batch import Batch
 from evermix.engines.variational.bound import bound_of_rows, lower_bound
 from evermix.engines.variational.local import believe, summarise
 from evermix.families import FAMILIES, FixedGaussian

@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 from variational_cases import all_pairs, cut, divided, fit
 
 from evermix import FullVB, MemoizedVB, StochasticVB, _xp
-from evermix.engines.base import Batch
+from evermix.engines.batch import Batch
 from evermix.engines.variational import local
 from evermix.engines.variational.local import (
     FEW,

@@ -13,7 +13,7 @@ from variational_cases import PRIORS, WEIGHTS, copied, cut, fit, joined, memoize
 
 import evermix as em
 from evermix import FullVB, MemoizedVB, StochasticVB
-from evermix.engines.base import CapacityWarning
+from evermix.engines.batch import CapacityWarning
 from evermix.engines.variational.moves import birth
 from evermix.families import FixedGaussian, Multinomial
 from evermix.model import Model

@@ -8,7 +8,7 @@ from scipy import sparse
 from scipy.special import softmax
 
 from evermix import MemoizedVB
-from evermix.engines.base import Batch
+from evermix.engines.batch import Batch
 from evermix.engines.run import run_laps
 from evermix.engines.variational.local import HELD, Plan
 from evermix.engines.variational.moves import plan as plans

@@ -172,7 +172,7 @@ def test_an_interrupt_waits_for_the_step_and_leaves_a_whole_model():
 
     X, _ = texts(3000)
     mix = em.Mixture().partial_fit(X[:100])
-    from evermix.engines.base import Info
+    from evermix.engines.batch import Info
 
     original = Info.summary
 

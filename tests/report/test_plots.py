@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from evermix.engines.base import Info
+from evermix.engines.batch import Info
 from evermix.report import overview, read_events
 
 

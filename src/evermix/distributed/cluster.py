@@ -20,7 +20,7 @@ from evermix.distributed.workers import (
     result_of,
     workers_of,
 )
-from evermix.engines.base import Batch
+from evermix.engines.batch import Batch
 from evermix.engines.shards import Shard, Shards, Task, blocks
 from evermix.engines.variational.moves.sample import TakeRows
 from evermix.state import Record

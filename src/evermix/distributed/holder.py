@@ -13,7 +13,7 @@ from threadpoolctl import ThreadpoolController
 from evermix._xp import Array
 from evermix.distributed.collections import joined, stacked
 from evermix.distributed.workers import reply_of
-from evermix.engines.base import Batch, Batches
+from evermix.engines.batch import Batch, Batches
 from evermix.engines.shards import Shard, Task
 from evermix.state import Record
 

@@ -1,6 +1,7 @@
 """How the posterior is computed."""
 
-from evermix.engines.base import Batch, CapacityWarning, Engine, Info, RowResults
+from evermix.engines.base import Engine
+from evermix.engines.batch import Batch, CapacityWarning, Info, RowResults
 from evermix.engines.ep.ep import EP
 from evermix.engines.filters.adf import ADF
 from evermix.engines.filters.dp_means import DPMeans

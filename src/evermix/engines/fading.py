@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 from evermix._xp import Array
-from evermix.engines.base import Batch, Engine, Info, RowResults
+from evermix.engines.base import Engine
+from evermix.engines.batch import Batch, Info, RowResults
 from evermix.model import Model
 from evermix.state import State
 

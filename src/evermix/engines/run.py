@@ -13,7 +13,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from evermix.engines.base import Batch, Engine, Info
+from evermix.engines.base import Engine
+from evermix.engines.batch import Batch, Info
 from evermix.engines.fading import learn
 from evermix.engines.shards import placed
 from evermix.model import Model

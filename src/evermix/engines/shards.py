@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from evermix._xp import Array, host, is_numpy
-from evermix.engines.base import Batch, Batches, RowResults, weights_of
+from evermix.engines.batch import Batch, Batches, RowResults, weights_of
 from evermix.engines.spill import Spill
 from evermix.model import Model
 from evermix.state import Record

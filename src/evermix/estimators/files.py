@@ -10,7 +10,7 @@ import numpy as np
 from evermix._random import restore
 from evermix._xp import Array
 from evermix.engines import ENGINES
-from evermix.engines.base import Batch, RowResults
+from evermix.engines.batch import Batch, RowResults
 from evermix.engines.ep.ep import EP
 from evermix.engines.variational.memoized import MemoizedVB
 from evermix.estimators.dependent import file as dependent_file

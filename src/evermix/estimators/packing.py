@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from evermix._xp import Array
-from evermix.engines.base import Batch
+from evermix.engines.batch import Batch
 from evermix.estimators.data.rows import check_csr, prepare_rows
 from evermix.estimators.mixture.checks import check_waiting
 from evermix.families.base import Family

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from evermix._xp import Array
-from evermix.engines.base import Batch, CapacityWarning
+from evermix.engines.batch import Batch, CapacityWarning
 from evermix.engines.filters.adf import ADF
 from evermix.engines.run import run
 from evermix.families.base import Family

@@ -22,7 +22,7 @@ from evermix.cli.runs.stopping import Stop, Stopped
 
 if TYPE_CHECKING:
     from evermix.cli.runs.fit import Fitting
-    from evermix.engines.base import Info
+    from evermix.engines.batch import Info
 
 __all__ = ["fit"]
 

@@ -21,7 +21,7 @@ from evermix.cli.runs.pacing import Pace
 from evermix.cli.runs.replacing import Replacing
 from evermix.cli.runs.resuming import going_on, load_run, open_again
 from evermix.engines import Engine, StochasticVB
-from evermix.engines.base import Info
+from evermix.engines.batch import Info
 from evermix.engines.variational.base import Variational
 from evermix.estimators import Mixture
 from evermix.estimators.files import save

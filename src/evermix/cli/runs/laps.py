@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from evermix.engines import EP, DPMeans, Engine
-from evermix.engines.base import Info
+from evermix.engines.batch import Info
 from evermix.engines.samplers.sampler import Sampler
 from evermix.engines.variational.base import Variational
 

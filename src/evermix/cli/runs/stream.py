@@ -19,7 +19,7 @@ from evermix.cli.output.lines import Lines, Trace, naming
 from evermix.cli.runs.base import check_distinct
 from evermix.cli.runs.replacing import Replacing
 from evermix.cli.runs.resuming import load_run, open_again
-from evermix.engines.base import Info
+from evermix.engines.batch import Info
 from evermix.estimators import Mixture
 from evermix.estimators.files import save
 from evermix.io.sources import Chunk, Source

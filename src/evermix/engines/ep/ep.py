@@ -17,7 +17,7 @@ from typing import ClassVar
 import numpy as np
 
 from evermix._xp import Array
-from evermix.engines.base import ROWS, Batch, Info, RowResults
+from evermix.engines.batch import ROWS, Batch, Info, RowResults
 from evermix.engines.ep.revisiting import IDLE, BatchVisit, Revisiting
 from evermix.engines.ep.rounds import SumSites, Visit, commit, snapshot
 from evermix.engines.ep.sites import check_sites, no_sites, to_record, to_sites

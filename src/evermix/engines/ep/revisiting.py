@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from evermix._xp import Array
-from evermix.engines.base import RowResults
+from evermix.engines.batch import RowResults
 from evermix.engines.ep.sites import close_holes, gathered, grown, no_sites, packed, places
 from evermix.engines.filters.filter import Filter, warn_once
 from evermix.engines.joining.prune import prune

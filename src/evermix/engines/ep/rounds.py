@@ -19,7 +19,7 @@ import numpy as np
 from scipy import sparse
 
 from evermix._xp import Array
-from evermix.engines.base import Batch, CapacityWarning, RowResults
+from evermix.engines.batch import Batch, CapacityWarning, RowResults
 from evermix.engines.ep.sites import summed, to_record, to_sites
 from evermix.engines.shards import Shard, Task
 from evermix.kernels.engines.ep import RESIDUE, Sites

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from evermix._xp import Array
-from evermix.engines.base import Batch
+from evermix.engines.batch import Batch
 from evermix.kernels.engines.adf import Clusters
 from evermix.kernels.engines.ep import Sites, Slots, sum_sites
 from evermix.model import Model

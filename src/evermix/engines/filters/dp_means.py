@@ -21,7 +21,8 @@ import numpy as np
 from scipy.special import chdtri
 
 from evermix._xp import Array
-from evermix.engines.base import Batch, Engine, Info, RowResults
+from evermix.engines.base import Engine
+from evermix.engines.batch import Batch, Info, RowResults
 from evermix.engines.filters.centres import (
     join_near,
     leave_laps,

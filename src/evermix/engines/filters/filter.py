@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from evermix._xp import Array, logsumexp
-from evermix.engines.base import CapacityWarning, Engine, RowResults
+from evermix.engines.base import Engine
+from evermix.engines.batch import CapacityWarning, RowResults
 from evermix.engines.joining.join import join
 from evermix.engines.settings import check_number
 from evermix.kernels.engines import adf as kernels

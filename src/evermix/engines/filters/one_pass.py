@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 import numpy as np
 
 from evermix._xp import Array
-from evermix.engines.base import Batch, Info, RowResults
+from evermix.engines.batch import Batch, Info, RowResults
 from evermix.engines.fading import note_times
 from evermix.engines.filters.filter import Filter, warn_once
 from evermix.engines.joining.prune import prune

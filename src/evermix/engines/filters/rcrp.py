@@ -13,7 +13,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from evermix._xp import Array
-from evermix.engines.base import Batch, Engine, Info, RowResults
+from evermix.engines.base import Engine
+from evermix.engines.batch import Batch, Info, RowResults
 from evermix.engines.filters.filter import NO_CAP, warn_once
 from evermix.engines.settings import check_number
 from evermix.kernels.engines import rcrp as kernels

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evermix._xp import Array, logsumexp
-from evermix.engines.base import Batch, RowResults
+from evermix.engines.batch import Batch, RowResults
 from evermix.engines.filters.filter import NO_CAP, warn_once
 from evermix.engines.samplers.sampler import CHAIN, Sampler
 from evermix.engines.settings import check_switch

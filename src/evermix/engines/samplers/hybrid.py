@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from evermix._xp import Array
-from evermix.engines.base import Batch, RowResults
+from evermix.engines.batch import Batch, RowResults
 from evermix.engines.filters.filter import warn_once
 from evermix.engines.samplers.atoms import Atoms
 from evermix.engines.samplers.sampler import CHAIN

@@ -14,7 +14,8 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from evermix._xp import Array
-from evermix.engines.base import Batch, Engine, Info, RowResults
+from evermix.engines.base import Engine
+from evermix.engines.batch import Batch, Info, RowResults
 from evermix.engines.samplers.chain_memo import CHAIN, DRAWS, SCALAR, check_chain
 from evermix.engines.samplers.hyper import (
     FAMILY,

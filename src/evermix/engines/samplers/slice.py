@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evermix._xp import Array
-from evermix.engines.base import Batch, RowResults
+from evermix.engines.batch import Batch, RowResults
 from evermix.engines.samplers.gibbs import Gibbs
 from evermix.engines.samplers.hybrid import Scene, hybrid_sweep
 from evermix.engines.samplers.sampler import Sampler

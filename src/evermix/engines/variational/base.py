@@ -14,7 +14,8 @@ import numpy as np
 from scipy import sparse
 
 from evermix._xp import Array, doubled, host
-from evermix.engines.base import Batch, Engine, Info, weights_of
+from evermix.engines.base import Engine
+from evermix.engines.batch import Batch, Info, weights_of
 from evermix.engines.memo import check_numbers
 from evermix.engines.settings import check_whole
 from evermix.engines.shards import Only, Said, Shard, Shards, Task, placed

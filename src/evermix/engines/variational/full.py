@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from evermix.engines.base import ROWS, Batch, Info
+from evermix.engines.batch import ROWS, Batch, Info
 from evermix.engines.memo import FLOAT, check_arrays
 from evermix.engines.settings import check_tolerance
 from evermix.engines.shards import Shards

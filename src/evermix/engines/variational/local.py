@@ -31,7 +31,7 @@ from evermix._xp import (
     take_rows,
     xlogy,
 )
-from evermix.engines.base import Batch
+from evermix.engines.batch import Batch
 from evermix.families.base import finite
 from evermix.kernels.device import dispatch as device
 from evermix.kernels.engines.local import LEAST, add_rows, share_rows

@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from evermix._xp import Array
-from evermix.engines.base import Batch, Info
+from evermix.engines.batch import Batch, Info
 from evermix.engines.filters.filter import warn_once
 from evermix.engines.memo import (
     FLOAT,

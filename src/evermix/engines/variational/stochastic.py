@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evermix._xp import Array, host
-from evermix.engines.base import Batch, Info
+from evermix.engines.batch import Batch, Info
 from evermix.engines.memo import check_numbers
 from evermix.engines.settings import check_number, check_whole
 from evermix.engines.shards import Shards, placed

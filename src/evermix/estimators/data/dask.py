@@ -12,7 +12,7 @@ from evermix.distributed.client import current_client
 from evermix.distributed.cluster import ClusterShards
 from evermix.distributed.collections import partitions, stacked
 from evermix.distributed.workers import lengths_of, result_of
-from evermix.engines.base import ROWS
+from evermix.engines.batch import ROWS
 from evermix.engines.shards import Shard, Task
 from evermix.estimators.data.fingerprint import RowHash
 from evermix.estimators.data.rows import LazyRows, automatic_family, prepare_rows, stack

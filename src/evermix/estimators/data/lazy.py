@@ -14,7 +14,7 @@ from sklearn.utils.validation import _num_samples
 
 from evermix._csr import DeviceCSR, is_foreign_csr
 from evermix._xp import Array, host, take_rows
-from evermix.engines.base import ROWS
+from evermix.engines.batch import ROWS
 from evermix.estimators.data.fingerprint import RowHash
 from evermix.estimators.data.rows import (
     LazyRows,

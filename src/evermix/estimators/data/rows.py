@@ -11,7 +11,7 @@ from sklearn.utils.validation import _check_sample_weight
 
 from evermix._csr import DeviceCSR, is_foreign_csr
 from evermix._xp import Array, alike, host, is_foreign, namespace, real
-from evermix.engines.base import ROWS, Batch, Batches
+from evermix.engines.batch import ROWS, Batch, Batches
 from evermix.estimators.data.fingerprint import RowHash
 from evermix.families import Bernoulli, DiagonalGaussian, Gaussian, Multinomial
 from evermix.families.base import Family

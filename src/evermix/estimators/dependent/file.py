@@ -8,7 +8,7 @@ import numpy as np
 
 from evermix._random import restore
 from evermix._xp import Array
-from evermix.engines.base import Batch
+from evermix.engines.batch import Batch
 from evermix.estimators.data.times import Times
 from evermix.estimators.dependent.estimator import DependentMixture
 from evermix.estimators.packing import assign, built, group, named, packed, plain_json, unpacked

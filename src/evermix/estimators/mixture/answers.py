@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from evermix._xp import Array, alike, doubled, is_foreign, logsumexp, namespace, precise
-from evermix.engines.base import Batch, Engine
+from evermix.engines.base import Engine
+from evermix.engines.batch import Batch
 from evermix.engines.samplers.sampler import Sampler
 from evermix.engines.variational.base import Variational
 from evermix.kernels.scoring import score_rows

@@ -4,7 +4,8 @@ import numpy as np
 
 from evermix._random import generator
 from evermix._xp import Array
-from evermix.engines.base import Batch, Engine, RowResults
+from evermix.engines.base import Engine
+from evermix.engines.batch import Batch, RowResults
 from evermix.model import Model
 from evermix.state import State
 

@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from evermix._csr import DeviceCSR, is_foreign_csr
 from evermix._random import generator
 from evermix._xp import Array, alike, doubled, is_foreign, logsumexp, namespace
-from evermix.engines.base import Batch, Engine
+from evermix.engines.base import Engine
+from evermix.engines.batch import Batch
 from evermix.estimators.data.fingerprint import same_rows
 from evermix.estimators.data.lazy import fingerprint
 from evermix.estimators.data.rows import prepare_times

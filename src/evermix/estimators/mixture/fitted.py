@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from evermix._xp import Array, logsumexp
-from evermix.engines.base import Info
+from evermix.engines.batch import Info
 from evermix.engines.filters.rcrp import RCRP
 from evermix.engines.samplers.sampler import Sampler
 from evermix.engines.variational.base import Variational

@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from evermix._random import generator
 from evermix._xp import Array, is_foreign, logsumexp
 from evermix.distributed.collections import in_memory, is_collection
-from evermix.engines.base import ROWS, Batch, Engine, Info, RowResults
+from evermix.engines.base import Engine
+from evermix.engines.batch import ROWS, Batch, Info, RowResults
 from evermix.engines.run import interrupts_wait, run, run_laps
 from evermix.engines.shards import Shard, Shards, Tell
 from evermix.estimators.data.dask import ClusterRows

@@ -7,7 +7,8 @@ import numpy as np
 
 from evermix._random import generator
 from evermix._xp import Array
-from evermix.engines.base import CapacityWarning, Engine, RowResults
+from evermix.engines.base import Engine
+from evermix.engines.batch import CapacityWarning, RowResults
 from evermix.engines.filters.filter import Filter
 from evermix.engines.joining.union import United, moved, unite
 from evermix.engines.samplers.sampler import Sampler
