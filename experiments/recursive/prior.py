@@ -52,7 +52,7 @@ def recursion(rule: str, alpha: float, n: int = T) -> tuple[np.ndarray, np.ndarr
     for t in range(n):
         state, _ = engine.step(model, state, batch, rng)
         summed[t + 1, : state.tally.K] = state.tally.mass
-        tables[t, : state.tally.K + 1] = engine.tables(state)
+        tables[t, : state.tally.K + 1] = engine.n_clusters_probabilities(state)
     return np.diff(summed, axis=0), tables
 
 

@@ -12,8 +12,6 @@ import array_api_compat
 import numpy as np
 from scipy import sparse
 
-__all__ = ["DeviceCSR", "is_foreign_csr"]
-
 Array: TypeAlias = Any
 
 

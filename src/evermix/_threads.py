@@ -16,8 +16,6 @@ from typing import TypeVar
 
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["cuts", "side_by_side"]
-
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 

@@ -14,29 +14,6 @@ from scipy import sparse, special
 
 from evermix._csr import DeviceCSR, is_foreign_csr
 
-__all__ = [
-    "Array",
-    "alike",
-    "digamma",
-    "doubled",
-    "gammaln",
-    "filled",
-    "host",
-    "is_foreign",
-    "is_numpy",
-    "logsumexp",
-    "multidigamma",
-    "multiply_into",
-    "multigammaln",
-    "namespace",
-    "nth_largest",
-    "precise",
-    "real",
-    "summed_by",
-    "take_rows",
-    "xlogy",
-]
-
 DOUBLES = ((6, 0), (7, 0), (8, 0), (9, 0), (10, 0))
 """CUDA devices, by compute capability, that are made for doubles: those of data centres."""
 

@@ -17,8 +17,6 @@ import numpy as np
 
 from evermix._xp import Array
 
-__all__ = ["Exponential", "Stretch"]
-
 TICKS = 16  # times in a half-life that all is scaled
 ROUNDS = 4  # times in a half-life that faded clusters are dropped, and equal ones joined
 

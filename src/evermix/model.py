@@ -6,8 +6,6 @@ from evermix.families.base import Family
 from evermix.forgetting import Exponential
 from evermix.priors.base import Prior
 
-__all__ = ["Model"]
-
 
 @dataclass(frozen=True)
 class Model:

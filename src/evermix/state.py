@@ -9,8 +9,6 @@ import numpy as np
 from evermix._xp import Array
 from evermix.tally import Layout, Tally, _grown
 
-__all__ = ["ALIVE", "Lineage", "Record", "State"]
-
 ALIVE, DROPPED, FADED = -1, -2, -3
 
 Record: TypeAlias = dict[str, Array]

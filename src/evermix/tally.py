@@ -8,8 +8,6 @@ import numpy as np
 
 from evermix._xp import Array
 
-__all__ = ["Layout", "Tally"]
-
 FIRST_NUMBERS = 2**19  # statistics for which room is made at first: a few MB, so seldom to grow
 
 

@@ -47,7 +47,7 @@ def test_two_rows_are_learnt_exactly(seed):
     X = np.random.default_rng(seed).normal(scale=3.0, size=(2, 2))
     state, info = stream(RCRP(), gaussian(X), X)
     want = enumerated(gaussian(X), X)
-    np.testing.assert_allclose(RCRP().tables(state), want, rtol=1e-10)
+    np.testing.assert_allclose(RCRP().n_clusters_probabilities(state), want, rtol=1e-10)
     np.testing.assert_allclose(state.tally.mass, [2 - want[2], want[2]], rtol=1e-10)
     family = gaussian(X).family
     both = family.accumulate(X, np.ones((2, 1)))
@@ -63,7 +63,7 @@ def test_three_rows_are_learnt_nearly():
     for seed in range(40):
         X = np.random.default_rng(seed).normal(scale=3.0, size=(3, 2))
         state, _ = stream(RCRP(), gaussian(X), X)
-        got = np.pad(RCRP().tables(state), (0, 4 - state.tally.K - 1))
+        got = np.pad(RCRP().n_clusters_probabilities(state), (0, 4 - state.tally.K - 1))
         errors.append(0.5 * np.abs(got - enumerated(gaussian(X), X)).sum())
     assert np.mean(errors) < 0.1
     assert max(errors) > 1e-3  # were it exact, the docstring would have to say so
@@ -137,7 +137,7 @@ def _same(state, info, engine, want):
     )
     np.testing.assert_allclose(state.tally.mass, want.mass, rtol=1e-7, atol=1e-12)
     np.testing.assert_allclose(state.tally.stats, want.stats, rtol=1e-7, atol=1e-10)
-    np.testing.assert_allclose(engine.tables(state), want.tables, atol=1e-10)
+    np.testing.assert_allclose(engine.n_clusters_probabilities(state), want.tables, atol=1e-10)
     np.testing.assert_allclose(info.results.log_predictive, want.log_predictive, rtol=1e-7)
 
 
@@ -256,11 +256,13 @@ def test_a_weight_multiplies_what_is_added_and_the_number_of_tables_takes_one_st
     model = gaussian(X)
     for w in (0.1, 1.0, 7.0):
         state, _ = stream(RCRP(), model, X[:1], [w])
-        np.testing.assert_array_equal(RCRP().tables(state), [0.0, 1.0])
+        np.testing.assert_array_equal(RCRP().n_clusters_probabilities(state), [0.0, 1.0])
         np.testing.assert_array_equal(state.tally.mass, [w])
     one, _ = stream(RCRP(), model, X, [1.0, 1.0])
     light, _ = stream(RCRP(), model, X, [1.0, 0.25])
-    np.testing.assert_array_equal(RCRP().tables(light), RCRP().tables(one))
+    np.testing.assert_array_equal(
+        RCRP().n_clusters_probabilities(light), RCRP().n_clusters_probabilities(one)
+    )
     np.testing.assert_allclose(light.tally.mass[1], 0.25 * one.tally.mass[1], rtol=1e-12)
 
 
@@ -291,7 +293,7 @@ def test_the_cap_is_kept_and_warns_once(engine):
     assert len(caught) == 1
     assert state.tally.K == 3
     assert state.tally.mass.sum() - state.tally.extras["start"].sum() == pytest.approx(300)
-    assert engine.tables(state).sum() == pytest.approx(1.0)
+    assert engine.n_clusters_probabilities(state).sum() == pytest.approx(1.0)
 
 
 def test_a_cap_that_takes_nothing_away_is_silent():
@@ -309,11 +311,11 @@ def test_what_has_faded_leaves_its_label_empty_and_its_name_behind():
     total = state.tally.mass.sum()
     engine.fade(model, state, 0.02)
     state.tally.mass[0] += 20.0  # the first has been renewed since
-    tables, labels = engine.tables(state), state.tally.K
+    tables, labels = engine.n_clusters_probabilities(state), state.tally.K
     gone, merges = engine.tidy(model, state)
     assert gone == [1]
     assert merges == []
-    np.testing.assert_array_equal(engine.tables(state), tables)
+    np.testing.assert_array_equal(engine.n_clusters_probabilities(state), tables)
     assert state.tally.K == labels
     assert state.tally.mass[1] == 0.0
     assert not np.any(state.tally.stats[1])
@@ -342,7 +344,7 @@ def test_a_state_in_which_all_has_faded_still_works(name, engine):
     assert np.all(np.isfinite(info.results.log_predictive))
     mass = state.tally.mass.sum() - state.tally.extras["start"].sum()
     assert mass == pytest.approx(40, rel=1e-9)
-    assert engine.tables(state).sum() == pytest.approx(1.0)
+    assert engine.n_clusters_probabilities(state).sum() == pytest.approx(1.0)
 
 
 def test_a_capped_state_in_which_all_has_faded_still_works():

@@ -13,7 +13,7 @@ T = 50
 
 def learnt(engine, alpha, n=T):
     state, _ = stream(engine, *no_data(n, alpha))
-    tables = engine.tables(state)
+    tables = engine.n_clusters_probabilities(state)
     return np.pad(tables, (0, n + 1 - len(tables))), np.pad(
         state.tally.mass, (0, n - state.tally.K)
     )
@@ -81,8 +81,8 @@ def test_probabilities_sum_to_one_and_rows_to_their_number(rule):
 def test_probabilities_still_sum_to_one_after_many_rows():
     engine = RCRP()
     state, _ = stream(engine, *no_data(20_000, 3.0))
-    assert engine.tables(state).sum() == pytest.approx(1.0, abs=1e-13)
-    mean = engine.tables(state) @ np.arange(state.tally.K + 1)
+    assert engine.n_clusters_probabilities(state).sum() == pytest.approx(1.0, abs=1e-13)
+    mean = engine.n_clusters_probabilities(state) @ np.arange(state.tally.K + 1)
     assert mean == pytest.approx((3.0 / (3.0 + np.arange(20_000))).sum(), rel=1e-9)
 
 
@@ -98,7 +98,7 @@ def test_vanishing_concentration_gives_one_cluster():
     X = np.random.default_rng(0).normal(size=(100, 2))
     model = Model(FixedGaussian(1.0, 4.0).candidates(X)[0], DP(1e-12))
     state, info = stream(RCRP(), model, X)
-    assert RCRP().tables(state)[1] == pytest.approx(1.0, abs=1e-9)
+    assert RCRP().n_clusters_probabilities(state)[1] == pytest.approx(1.0, abs=1e-9)
     assert state.tally.mass[0] == pytest.approx(100, rel=1e-9)
     assert info.K == 1
     assert info.births == [0]

@@ -58,7 +58,7 @@ def test_one_row_and_two_equal_rows_are_one_cluster(name, engine):
     assert fitted(name, engine, X).n_clusters_ == fitted(name, engine, twice).n_clusters_ == 1
 
 
-@pytest.mark.filterwarnings("ignore::evermix.engines.base.CapacityWarning")
+@pytest.mark.filterwarnings("ignore::evermix.engines.batch.CapacityWarning")
 @each_engine
 @pytest.mark.parametrize("cap", [1, 2])
 def test_there_are_no_more_clusters_than_allowed(engine, cap):

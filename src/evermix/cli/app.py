@@ -12,8 +12,6 @@ from evermix.cli.commands.predict import predict
 from evermix.cli.commands.stream import stream
 from evermix.cli.commands.topics import topics
 
-__all__ = ["app"]
-
 app = typer.Typer(
     name="evermix",
     help="Cluster data that keep arriving; how many clusters there are is found on the way.",

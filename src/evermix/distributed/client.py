@@ -8,8 +8,6 @@ from typing import Any
 
 from evermix.distributed import steady
 
-__all__ = ["cluster_client", "current_client"]
-
 SECONDS = 10  # to wait for a scheduler, and for the first worker
 
 

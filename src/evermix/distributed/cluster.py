@@ -25,8 +25,6 @@ from evermix.engines.shards import Shard, Shards, Task, blocks
 from evermix.engines.variational.moves.sample import TakeRows
 from evermix.state import Record
 
-__all__ = ["ClusterShards", "Remembered", "Spent"]
-
 Value = TypeVar("Value")
 
 FAN = 8  # holders that one place asks; they ask others

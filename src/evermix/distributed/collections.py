@@ -12,17 +12,6 @@ from scipy import sparse
 from evermix._xp import Array
 from evermix.io.chunks import Chunks
 
-__all__ = [
-    "Partition",
-    "computed",
-    "in_memory",
-    "is_collection",
-    "joined",
-    "one_by_one",
-    "partitions",
-    "stacked",
-]
-
 AHEAD = 1  # partitions that are computed while another is learnt
 
 

@@ -22,8 +22,6 @@ from evermix.io.sources.parquet import Parquet
 from evermix.io.sources.records import RecordSource
 from evermix.io.sources.several import Several
 
-__all__ = ["Files", "Piece", "pieces_of", "sent"]
-
 ROWS = 4096  # that a worker reads at a time
 ROOM = 2**26  # bytes of a piece, about
 SENT = 2**24  # bytes of rows that are sent together, about

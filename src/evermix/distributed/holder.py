@@ -17,8 +17,6 @@ from evermix.engines.batch import Batch, Batches
 from evermix.engines.shards import Shard, Task
 from evermix.state import Record
 
-__all__ = ["Answer", "Branch", "Holder", "Load"]
-
 TRIM, MMAP, ROOM = -1, -3, 2**25  # of mallopt, and bytes: the most that it takes
 
 

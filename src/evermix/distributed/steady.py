@@ -9,8 +9,6 @@ import logging
 import signal
 from typing import Any
 
-__all__ = ["dask_setup"]
-
 
 def dask_setup(worker: Any) -> None:
     """Called by Dask when a worker starts."""

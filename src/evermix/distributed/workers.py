@@ -6,8 +6,6 @@ from typing import Any
 
 from evermix.distributed.collections import Partition, stacked
 
-__all__ = ["ADVICE", "address_of", "is_loss", "lengths_of", "reply_of", "result_of", "workers_of"]
-
 ADVICE = (
     "If its log tells of memory: give workers more of it (memory_limit), use more workers, smaller "
     "partitions, or larger batches (batch_size), of which less is remembered; MemoizedVB can put "

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from evermix._xp import Array
-from evermix.engines.batch import ROWS, Batch, Info
+from evermix.engines.batch import ROWS, Batch, Draws, Info
 from evermix.engines.joining.prune import drop, fade_out
 from evermix.engines.settings import check_begun
 from evermix.families.base import Family
@@ -50,6 +50,14 @@ class Engine(ABC):
 
     They say when it ends, or where things are kept, and nothing else of what is learnt.
     """
+    lap_name: ClassVar[str] = "lap"
+    """What one pass over the rows is called."""
+    rereads: ClassVar[bool] = False
+    """Whether rows may be read from their source in every lap instead of being held."""
+    reads_in_order: ClassVar[bool] = True
+    """Whether every lap visits the batches in the order of the rows."""
+    not_mergeable: ClassVar[str | None] = "it keeps no statistics that add up"
+    """Why fitted models of this engine cannot be merged; None if they can."""
 
     @classmethod
     def default_prior(cls) -> Prior:
@@ -145,6 +153,54 @@ class Engine(ABC):
     def finished(self, state: State) -> bool:
         """Whether there is nothing more to do; asked between two laps."""
         return state.lap >= 1
+
+    @property
+    def max_laps(self) -> int:
+        """The largest number of laps that the engine makes."""
+        return 1
+
+    def progress(self, state: State) -> dict[str, Any]:
+        """Return how far a fit has come, as JSON-ready entries by name."""
+        finished = state.at == 0 and bool(self.finished(state))
+        return {"laps": state.lap, "finished": finished}
+
+    @property
+    def merge_threshold(self) -> float:
+        """Log odds above which clusters of merged models are fused, unless the user says else."""
+        return 0.0
+
+    def start_file(self) -> str | None:
+        """Return the path of a saved model whose clusters a fit starts from, or None."""
+        return None
+
+    def lower_bound(self, state: State) -> float | None:
+        """Lower bound on the log evidence of the rows, or None if the engine has none."""
+        del state
+        return None
+
+    def n_clusters_probabilities(self, state: State) -> Array | None:
+        """Probabilities (L + 1,) of 0..L clusters, or None if the engine does not follow them."""
+        del state
+        return None
+
+    def draws(self, state: State) -> Draws | None:
+        """Return the draws that were kept, or None if the engine makes none."""
+        del state
+        return None
+
+    def draw(self, model: Model, state: State, batch: Batch, m: int) -> tuple[Model, State]:
+        """Return the model and the state of draw m; ``batch`` holds all rows."""
+        raise TypeError(f"{type(self).__name__} makes no draws.")
+
+    def current(self, model: Model, state: State) -> Model:
+        """Return the model with the hyperparameters that the engine has learnt so far."""
+        del state
+        return model
+
+    def for_scoring(self, model: Model, state: State) -> State:
+        """Return the state with the columns that scoring needs."""
+        del model
+        return state
 
     def records(self, state: State) -> dict[str, Record]:
         """Return what is remembered of batches where they are."""

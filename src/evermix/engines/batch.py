@@ -127,3 +127,26 @@ class Info:
         event = asdict(self.summary())
         del event["results"]
         return event
+
+
+class Draws(NamedTuple):
+    """Partitions drawn from the posterior, by one chain or several.
+
+    Attributes
+    ----------
+    labels : int32 array (M, N)
+        Cluster of each row in each draw; the numbers of one draw mean nothing in another.
+    chain : int64 array (M,)
+        The chain that each draw comes from.
+    scalars : dict of arrays (M,)
+        Log joint density, K, hyperparameters.
+    """
+
+    labels: Array
+    chain: Array
+    scalars: dict[str, Array]
+
+    @property
+    def n_draws(self) -> int:
+        """Number of draws, M."""
+        return len(self.chain)

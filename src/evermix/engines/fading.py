@@ -10,8 +10,6 @@ from evermix.engines.batch import Batch, Info, RowResults
 from evermix.model import Model
 from evermix.state import State
 
-__all__ = ["learn", "note_times"]
-
 
 def learn(
     engine: Engine, model: Model, state: State, batch: Batch, rng: np.random.Generator

@@ -11,16 +11,6 @@ import numpy as np
 from evermix._xp import Array
 from evermix.state import DROPPED, Record, State
 
-__all__ = [
-    "FLOAT",
-    "check_arrays",
-    "check_batches",
-    "check_numbers",
-    "check_plan",
-    "check_stride",
-    "remembered",
-]
-
 FLOAT, WHOLE, SHORT = "f8", "i8", "i4"
 
 

@@ -20,8 +20,6 @@ from evermix.engines.shards import placed
 from evermix.model import Model
 from evermix.state import State
 
-__all__ = ["Observer", "interrupts_wait", "run", "run_laps"]
-
 Observer: TypeAlias = Callable[[State, Info], None]
 """Called after every step with the new state, which it must not change, and what happened."""
 

@@ -4,8 +4,6 @@ from numbers import Integral, Real
 
 import numpy as np
 
-__all__ = ["check_number", "check_switch", "check_tolerance", "check_whole"]
-
 
 def check_whole(name: str, value: object, least: int = 1) -> None:
     """Raise TypeError or ValueError unless a setting is a whole number, and not below ``least``."""

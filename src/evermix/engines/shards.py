@@ -18,8 +18,6 @@ from evermix.engines.spill import Spill
 from evermix.model import Model
 from evermix.state import Record
 
-__all__ = ["Only", "Said", "Shard", "Shards", "Task", "Tell", "blocks", "interleaved", "placed"]
-
 Answer = TypeVar("Answer")
 
 

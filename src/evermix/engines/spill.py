@@ -15,8 +15,6 @@ import numpy as np
 
 from evermix._xp import Array
 
-__all__ = ["Spill"]
-
 LEAST, MOST = 2**24, 2**30  # bytes in a file: each is twice as large as the one before
 ALIGNED = 64
 

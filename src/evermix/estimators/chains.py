@@ -13,8 +13,6 @@ from evermix.engines.settings import check_whole
 from evermix.estimators.data.times import Times
 from evermix.estimators.keeping import or_as_before
 
-__all__ = ["Drawn"]
-
 
 class Drawn(BaseEstimator, ABC):  # type: ignore[misc]
     """An estimator of rows or documents that have times, whose answers are draws of a chain."""

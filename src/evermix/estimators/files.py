@@ -30,8 +30,6 @@ from evermix.priors import PRIORS
 from evermix.priors.base import Prior
 from evermix.state import State
 
-__all__ = ["load", "load_any", "load_topics", "load_with_extra", "save"]
-
 _KINDS = {
     "mixture": "a mixture",
     dependent_file.KIND: "a dependent mixture",

@@ -4,8 +4,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["or_as_before"]
-
 
 def _never(error: BaseException) -> bool:
     return False

@@ -16,8 +16,6 @@ from evermix.priors.base import Prior
 from evermix.topics.measures import Measure
 from evermix.topics.words.seating import Seating, Unseated
 
-__all__ = ["assign", "built", "group", "named", "packed", "plain_json", "unpacked"]
-
 _CSR = ("data", "indices", "indptr")
 
 

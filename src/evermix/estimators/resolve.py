@@ -16,8 +16,6 @@ from evermix.model import Model
 from evermix.priors import NGGP
 from evermix.priors.base import GibbsType, Prior
 
-__all__ = ["WARMUP", "check_cap", "resolve"]
-
 WARMUP = 1000  # rows that open hyperparameters are chosen from
 HEAT_ROWS = 400  # with as many rows, a first heat on a quarter of them saves time
 

@@ -4,8 +4,6 @@ import numpy as np
 
 from evermix._xp import Array
 
-__all__ = ["draw_log_gamma"]
-
 LEAST_SHAPE = 1e-250  # smaller ones would overflow, and their draws are as good as zero anyway
 
 

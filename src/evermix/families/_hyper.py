@@ -4,16 +4,6 @@ import numpy as np
 
 from evermix._xp import Array
 
-__all__ = [
-    "as_given",
-    "column",
-    "covariance",
-    "degrees",
-    "positive",
-    "positive_as_given",
-    "positive_columns",
-]
-
 
 def as_given(value: float | Array) -> float | Array:
     """Return a number as a float and anything else as a float64 array, in its own shape."""

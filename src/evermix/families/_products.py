@@ -11,8 +11,6 @@ from evermix.kernels.device import dispatch as device
 from evermix.kernels.products import write_products
 from evermix.kernels.rows import plain
 
-__all__ = ["folded", "products", "unfolded", "with_products"]
-
 
 def products(x: Array) -> Array:
     """Return products x_d x_e, d <= e, of rows x (N, D), (N, D (D + 1) / 2)."""

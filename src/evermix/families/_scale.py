@@ -8,8 +8,6 @@ import numpy as np
 
 from evermix._xp import Array
 
-__all__ = ["column_variances", "expected_variances", "share_of_spread"]
-
 SHARES_OF_SPREAD = (1.0, 1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 64, 1 / 256)
 MULTIPLES_OF_NEIGHBOURS = (1.0, 2.0, 4.0)
 MAX_ROWS = 1000

@@ -8,19 +8,6 @@ from evermix._xp import Array, alike, host, is_numpy, multidigamma, multigammaln
 from evermix.kernels.cholesky import factor, gram, invert
 from evermix.kernels.rows import plain
 
-__all__ = [
-    "draw_covariance_factor",
-    "draw_precision_factors",
-    "expected_log_det",
-    "log_det",
-    "log_normaliser",
-    "mean_params",
-    "squares",
-    "whitened_squares",
-    "whitener_log_det",
-    "whiteners",
-]
-
 
 def _cholesky(B: Array) -> Array:
     """Return the factor of matrices B (..., D, D) that are positive definite up to rounding.

@@ -22,8 +22,6 @@ from evermix._threads import cuts
 from evermix._xp import Array, alike, is_foreign, namespace
 from evermix.tally import Layout, Tally
 
-__all__ = ["Family", "finite"]
-
 PAIRS = 64  # pairs of clusters fused at a time, to bound memory
 CHUNK = 2**20  # features and scores computed at a time: at most 8 MB, to stay in fast memory
 DEVICE_CHUNK = 2**28  # the same on a device that does much at once: 2 GB

@@ -15,8 +15,6 @@ from evermix.kernels.families.bernoulli import BernoulliWork
 from evermix.kernels.rows import DenseRows, plain
 from evermix.tally import Tally
 
-__all__ = ["Bernoulli"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Bernoulli(Family):

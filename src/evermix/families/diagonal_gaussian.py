@@ -17,9 +17,6 @@ from evermix.kernels.families.diagonal_gaussian import DiagonalGaussianWork
 from evermix.kernels.rows import DenseRows, plain
 from evermix.tally import Tally
 
-__all__ = ["DiagonalGaussian"]
-
-
 # How sure the prior is of the expected variance: 2 lets every cluster learn its own, 20 holds many
 # columns together while a cluster is young.
 SHAPES = (2.0, 20.0)

@@ -16,8 +16,6 @@ from evermix.kernels.families.fixed_gaussian import FixedGaussianWork
 from evermix.kernels.rows import DenseRows, plain
 from evermix.tally import Tally
 
-__all__ = ["FixedGaussian"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FixedGaussian(Family):

@@ -28,9 +28,6 @@ from evermix.kernels.families.gaussian import GaussianWork
 from evermix.kernels.rows import DenseRows, plain
 from evermix.tally import Tally
 
-__all__ = ["Gaussian"]
-
-
 # Rows, in multiples of D, that the expected covariance counts for. With fewer than D, a young
 # cluster's covariance is all but singular, and the next row of the same cluster looks impossible.
 PRIOR_ROWS = (1.0, 4.0)

@@ -26,8 +26,6 @@ from evermix.kernels.rising import factors
 from evermix.kernels.rows import SparseRows, plain
 from evermix.tally import Layout, Tally
 
-__all__ = ["Multinomial"]
-
 PRIOR_LENGTH = 100  # words of a document drawn from the prior
 
 

@@ -16,8 +16,6 @@ from evermix.kernels.rising import factors
 from evermix.kernels.rows import DenseRows, plain
 from evermix.tally import Layout, Tally
 
-__all__ = ["Poisson"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Poisson(Family):

@@ -28,8 +28,6 @@ from evermix.kernels.families.zero_mean_gaussian import ZeroMeanGaussianWork
 from evermix.kernels.rows import DenseRows, plain
 from evermix.tally import Tally
 
-__all__ = ["ZeroMeanGaussian"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ZeroMeanGaussian(Family):

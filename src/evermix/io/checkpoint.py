@@ -21,8 +21,6 @@ from safetensors import SafetensorError, safe_open
 
 from evermix._xp import Array
 
-__all__ = ["FORMAT", "CheckpointError", "read", "write"]
-
 FORMAT = 4
 """Number of the layout that this version writes; it reads this one and all before."""
 

@@ -8,8 +8,6 @@ from evermix.io.sources.blocks import BlockSource
 from evermix.io.sources.records import RecordSource
 from evermix.io.sources.several import Several
 
-__all__ = ["Chunks"]
-
 ROWS = 4096  # that a source reads at a time
 _Open = RecordSource | BlockSource | Several
 

@@ -14,8 +14,6 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 
-__all__ = ["Hashing", "TextCounter", "Vocabulary", "from_spec"]
-
 _WORD = r"[^\W\d_]{2,}"
 
 

@@ -12,8 +12,6 @@ from typing import Any, Self
 
 import numpy as np
 
-__all__ = ["LineFile", "LineFileError", "TraceWriter", "read_trace"]
-
 
 class LineFileError(OSError):
     """A file of JSON lines is not what the checkpoint or the reader expects."""

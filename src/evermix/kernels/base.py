@@ -21,20 +21,6 @@ from numba.extending import overload
 
 from evermix._xp import Array
 
-__all__ = [
-    "F",
-    "add",
-    "clear",
-    "exact",
-    "implement",
-    "kernel",
-    "lean",
-    "refresh",
-    "refresh_all",
-    "score",
-    "stamped",
-]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Keeps nan and inf as they are; allows the reordering that vector units need.

@@ -12,8 +12,6 @@ from evermix._xp import Array
 from evermix.kernels.base import kernel
 from evermix.kernels.whitening import dot
 
-__all__ = ["factor", "gram", "invert"]
-
 
 @kernel
 def factor(B: Array, L: Array, ok: Array) -> None:

@@ -7,8 +7,6 @@ import numpy as np
 from evermix._xp import Array
 from evermix.kernels.base import kernel
 
-__all__ = ["digest_dense", "digest_sparse", "multipliers"]
-
 GOLDEN: Any = np.uint64(0x9E3779B97F4A7C15)
 FIRST: Any = np.uint64(0xBF58476D1CE4E5B9)
 SECOND: Any = np.uint64(0x94D049BB133111EB)

@@ -9,8 +9,6 @@ import numpy as np
 from evermix._xp import Array
 from evermix.kernels.base import kernel
 
-__all__ = ["count_matches", "number_clusters", "shared_terms", "size_terms"]
-
 TILE = 32  # rows compared with so many others at a time, while both lie in the cache
 
 

@@ -3,8 +3,6 @@
 from evermix._xp import Array
 from evermix.kernels.base import kernel
 
-__all__ = ["write_products"]
-
 
 @kernel
 def write_products(x: Array, out: Array) -> None:

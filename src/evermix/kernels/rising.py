@@ -13,8 +13,6 @@ from evermix._xp import Array
 from evermix.kernels.base import kernel
 from evermix.kernels.special import log, log_rising
 
-__all__ = ["Factors", "add_log_rising", "factors"]
-
 MAX_BLOCK = 24  # factors that share one log: floats hold 24 factors within 1e-12..1e12
 HUGE = 1e300  # products beyond this may have overflowed
 MAX_COUNT = 32  # counts up to this are written as factors

@@ -6,8 +6,6 @@ import numpy as np
 
 from evermix._xp import Array
 
-__all__ = ["DenseRows", "SparseRows", "plain"]
-
 
 class DenseRows(NamedTuple):
     """Rows as one array."""

@@ -5,8 +5,6 @@ from typing import Any
 from evermix._xp import Array
 from evermix.kernels.base import add, kernel, score
 
-__all__ = ["add_rows", "score_rows"]
-
 
 @kernel
 def score_rows(work: Any, rows: Any, slots: int, out: Array) -> None:

@@ -11,8 +11,6 @@ from numba.extending import overload
 
 from evermix.kernels.base import F, kernel
 
-__all__ = ["HIGHEST", "LOWEST", "WIDTH", "height", "implement_height", "slice_step"]
-
 WIDTH = 1.5  # first guess of a slice's width, of logs or log odds
 LOWEST, HIGHEST = -650.0, 650.0  # between which logs move
 STEPS_OUT = 200  # a slice is at most so many widths wide

@@ -14,8 +14,6 @@ from numba.extending import intrinsic
 
 from evermix.kernels.base import F, stamped
 
-__all__ = ["log", "log_rising", "strict"]
-
 
 def strict(function: F) -> F:
     """Compile a function whose operations must keep their order, inlined wherever it is called.

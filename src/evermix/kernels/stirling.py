@@ -13,8 +13,6 @@ import numpy as np
 from evermix._xp import Array
 from evermix.kernels.base import kernel
 
-__all__ = ["log_stirling_sum", "seat_ratios"]
-
 
 @kernel
 def _next_row(n: int, sigma: float, row: Array) -> None:

@@ -20,8 +20,6 @@ import math
 from evermix.kernels.base import kernel
 from evermix.kernels.special import log_rising
 
-__all__ = ["AFFINE", "MODE", "QUADRATURE", "log_u_mode", "log_v", "new_weight"]
-
 AFFINE, QUADRATURE, MODE = 0, 1, 2
 """Rules for the new cluster: a + sigma * K; the exact omega; the plug-in of the mode of log U."""
 

@@ -11,8 +11,6 @@ import math
 from evermix._xp import Array
 from evermix.kernels.base import exact, kernel
 
-__all__ = ["copy", "dot", "half_log_det", "squared_length", "update"]
-
 LEAST = 1e-13  # share of B in the direction of v that must be left for its digits to mean anything
 
 

@@ -21,20 +21,6 @@ import numpy as np
 from evermix._xp import Array, digamma, gammaln
 from evermix.kernels.weights import new_weight
 
-__all__ = [
-    "EXTRAS",
-    "POSITIVE",
-    "UNIT",
-    "GibbsScalars",
-    "GibbsType",
-    "HasPartition",
-    "HasPredictive",
-    "HasSticks",
-    "Prior",
-    "finite_number",
-    "occupancy",
-]
-
 EXTRAS = ("log_empty", "hard")
 POSITIVE, UNIT = (0.0, math.inf), (0.0, 1.0)
 """Domains of hyperparameters, as open intervals."""

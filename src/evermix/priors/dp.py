@@ -9,8 +9,6 @@ from evermix._xp import Array
 from evermix.kernels.weights import AFFINE, log_v
 from evermix.priors.base import POSITIVE, GibbsScalars, GibbsType, HasSticks, finite_number
 
-__all__ = ["DP"]
-
 
 @dataclass(frozen=True)
 class DP(GibbsType, HasSticks):

@@ -10,8 +10,6 @@ from evermix.priors.base import POSITIVE, Prior, finite_number
 from evermix.priors.dp import DP
 from evermix.priors.nrm import NRM
 
-__all__ = ["GeneralizedDirichlet"]
-
 
 @dataclass(frozen=True)
 class GeneralizedDirichlet(NRM):

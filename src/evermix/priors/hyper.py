@@ -13,8 +13,6 @@ import numpy as np
 from evermix._xp import Array
 from evermix.priors.base import POSITIVE, UNIT, finite_number
 
-__all__ = ["HYPERPRIORS", "Beta", "Gamma", "HyperPrior"]
-
 
 @dataclass(frozen=True)
 class HyperPrior(ABC):

@@ -27,8 +27,6 @@ from evermix.priors.base import Prior
 from evermix.priors.dp import DP
 from evermix.priors.nggp import NGGP
 
-__all__ = ["Jumps"]
-
 LARGEST = 700.0  # beyond its exponential, numbers overflow
 
 

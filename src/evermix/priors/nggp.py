@@ -8,8 +8,6 @@ from evermix.priors.base import POSITIVE, UNIT, GibbsScalars, GibbsType, Prior, 
 from evermix.priors.dp import DP
 from evermix.priors.pitman_yor import PitmanYor
 
-__all__ = ["NGGP"]
-
 _RULES = {"quadrature": QUADRATURE, "mode": MODE}
 
 

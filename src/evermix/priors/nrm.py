@@ -22,8 +22,6 @@ from scipy.optimize import minimize_scalar
 from evermix._xp import Array, logsumexp
 from evermix.priors.base import HasPredictive
 
-__all__ = ["NRM"]
-
 DEPTH = 38.0  # how far the log density falls before nodes end: exp(-38) is below rounding
 BLOCK = 64  # nodes computed at once
 LARGEST_V = 690.0  # beyond it, u = exp(v) leaves the floating-point range

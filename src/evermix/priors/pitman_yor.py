@@ -20,8 +20,6 @@ from evermix.priors.base import (
 )
 from evermix.priors.dp import DP
 
-__all__ = ["PitmanYor"]
-
 
 @dataclass(frozen=True)
 class PitmanYor(GibbsType, HasSticks):

@@ -12,8 +12,6 @@ from evermix.report.canvas import BLUE, GREEN, INK, ORANGE, dress, new_figure
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Laps", "bound_plot", "read_laps"]
-
 COLOURS = (BLUE, ORANGE, GREEN, INK)
 
 

@@ -7,18 +7,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = [
-    "BLUE",
-    "FAINT",
-    "GREEN",
-    "INK",
-    "ORANGE",
-    "check_picture",
-    "dress",
-    "new_figure",
-    "note",
-]
-
 INK, FAINT, BLUE, ORANGE, GREEN = "#24313d", "#c9d1d9", "#2266aa", "#d9762b", "#2d8f6f"
 
 

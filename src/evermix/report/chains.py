@@ -12,8 +12,6 @@ import numpy as np
 
 from evermix._xp import Array
 
-__all__ = ["describe", "side_by_side", "to_inference_data"]
-
 ENDS = (0.05, 0.95)
 FEWEST = 4  # draws per chain that ArviZ asks for
 

@@ -6,8 +6,6 @@ import numpy as np
 
 from evermix._xp import Array
 
-__all__ = ["Lifetimes", "lifetimes"]
-
 
 class Lifetimes(NamedTuple):
     """When each of K topics is there, in numbers 0..T-1 of times.

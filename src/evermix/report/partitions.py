@@ -8,8 +8,6 @@ from scipy import special
 from evermix._xp import Array
 from evermix.kernels.partitions import number_clusters, shared_terms, size_terms
 
-__all__ = ["Loss", "entropies", "expected_losses", "numbered"]
-
 Loss: TypeAlias = Literal["vi", "binder"]
 """Variation of information, in nats; or Binder's loss, the share of pairs that disagree."""
 

@@ -12,8 +12,6 @@ from evermix.report.canvas import BLUE, FAINT, GREEN, INK, ORANGE, dress, new_fi
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Series", "overview", "read_events"]
-
 
 class Series(NamedTuple):
     """What a stream's steps recorded, one entry per step.

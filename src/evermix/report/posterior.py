@@ -12,8 +12,6 @@ from evermix.kernels.partitions import TILE, count_matches
 from evermix.report.chains import describe, to_inference_data
 from evermix.report.partitions import Loss, entropies, expected_losses, numbered
 
-__all__ = ["Posterior"]
-
 MAX_ENTRIES = 2 * 10**8  # of a matrix of pairs: 1.6 GB
 MAX_REFERENCES = 200  # draws that stand for all of them when candidates are compared
 

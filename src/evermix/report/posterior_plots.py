@@ -13,8 +13,6 @@ from evermix.report.posterior import Posterior
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["co_clustering_map", "trace_plot"]
-
 CHAIN_COLOURS = (BLUE, ORANGE, GREEN, INK)
 MAX_ROWS = 1000  # more would not be told apart
 

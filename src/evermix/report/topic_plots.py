@@ -14,8 +14,6 @@ from evermix.report.lifetimes import Lifetimes, lifetimes
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["topic_curves", "topic_overview"]
-
 TICKS = 9  # at most, of times
 NAMED = 5  # words of a topic
 COLOURS = (

@@ -6,8 +6,6 @@ import numpy as np
 
 from evermix._xp import Array
 
-__all__ = ["distinctive_words", "frequent_words"]
-
 
 def frequent_words(
     counts: Array, words: Sequence[str], n: int = 10, *, rows: Array | None = None

@@ -23,19 +23,6 @@ from evermix.topics.measures import Measure
 from evermix.topics.priors import MNGG, SNGG, TNGG, WEAK_BETA, WEAK_GAMMA, DependentPrior, Spec
 from evermix.topics.words.seating import Seating, Unseated
 
-__all__ = [
-    "HDP",
-    "HIERARCHIES",
-    "HMNGG",
-    "HMNGP",
-    "HNGG",
-    "HSNGG",
-    "HTNGG",
-    "HTNGP",
-    "Flat",
-    "Hierarchy",
-]
-
 REGIONS = 20  # of models without hierarchy, as in the paper
 
 Made = TypeVar("Made")

@@ -20,8 +20,6 @@ from evermix.priors.base import finite_number
 from evermix.priors.hyper import Beta, Gamma, HyperPrior
 from evermix.topics.measures import Laws, Measure, Mixed, Thinned
 
-__all__ = ["MNGG", "SNGG", "SPECS", "TNGG", "DependentPrior", "Spec"]
-
 WEAK_GAMMA, WEAK_BETA = Gamma(0.1, 0.1), Beta(0.5, 0.5)
 
 

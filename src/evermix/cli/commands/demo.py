@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from evermix.estimators import Mixture
     from evermix.io.text import Vocabulary
 
-__all__ = ["demo"]
-
 ALPHA = 0.1
 BATCH = 100  # docstrings between two points of the picture
 WARMUP = 2000

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from evermix.cli.runs.fit import Fitting
     from evermix.engines.batch import Info
 
-__all__ = ["fit"]
-
 
 def fit(
     context: typer.Context,
@@ -114,12 +112,10 @@ def fit(
 
 def _run(fitting: "Fitting", stop: Stop, every: int | None, quiet: bool) -> None:
     """Learn until the engine has finished, and leave a checkpoint whatever ends it."""
-    from evermix.cli.runs.laps import lap_name, most_laps
-
-    began, unit = time.perf_counter(), lap_name(fitting.engine)
-    title = f"{fitting.settings.engine} {unit}s"
+    began, engine = time.perf_counter(), fitting.engine
+    title = f"{fitting.settings.engine} {engine.lap_name}s"
     try:
-        with lap_progress(title, most_laps(fitting.engine), quiet) as progress:
+        with lap_progress(title, engine.max_laps, quiet) as progress:
 
             def show(laps: float, info: "Info") -> None:
                 progress.update(laps, info.K, _described(info, fitting.log.last))
@@ -154,24 +150,21 @@ def _described(info: "Info", lap: "Info | None") -> str:
 
 def _facts(fitting: "Fitting") -> Iterator[str]:
     """Yield what came of a fit, in the order in which people ask."""
-    from evermix.engines.samplers.sampler import Sampler
-    from evermix.engines.variational.base import Variational
-
     mix, last = fitting.mix, fitting.log.last
     rows = fitting.rows
     skipped = f", {rows.skipped:,} blank or bad rows skipped" if rows.skipped else ""
     yield f"{rows.n:,} rows{skipped}"
     yield f"{mix.n_clusters_:,} clusters"
     yield _laps(fitting)
-    if isinstance(fitting.engine, Variational):
-        bound = mix.lower_bound_
+    bound = fitting.engine.lower_bound(mix.state_)
+    if bound is not None:
         yield f"ELBO {bound:,.2f}, {bound / rows.n:.3f} per row"
     elif last is not None:
         held = fitting.held
         yield f"log predictive {last.log_predictive / (last.rows - held):.3f} per row"
         if held:
             yield f"{last.scalars['held_out'] / held:.3f} per row held out"
-    if isinstance(fitting.engine, Sampler):
+    if fitting.engine.draws(mix.state_) is not None:
         yield from _of_draws(fitting)
 
 
@@ -202,8 +195,6 @@ def _farewell(fitting: "Fitting | None", dask: str | None) -> str:
 
 def _laps(fitting: "Fitting") -> str:
     """Say how many laps are done, and of how many if there may be more."""
-    from evermix.cli.runs.laps import lap_name, most_laps
-
-    done, most = fitting.mix.state_.lap, most_laps(fitting.engine)
+    done, most = fitting.mix.state_.lap, fitting.engine.max_laps
     of = f" of at most {most:,}" if done < most else ""
-    return f"{done:,}{of} {lap_name(fitting.engine)}{'s' * (most > 1)}"
+    return f"{done:,}{of} {fitting.engine.lap_name}{'s' * (most > 1)}"

@@ -1,7 +1,6 @@
 """``evermix info``: what a model file holds."""
 
 import json
-import math
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -15,8 +14,6 @@ if TYPE_CHECKING:
     from evermix._xp import Array
     from evermix.engines import Engine
     from evermix.estimators import Mixture
-
-__all__ = ["info"]
 
 _WORDS = 8  # per cluster
 
@@ -114,34 +111,19 @@ def _met_once(mix: "Mixture", engine: "Engine") -> bool:
 
 def _progress(mix: "Mixture", engine: "Engine") -> dict[str, Any]:
     """Return how far an engine has come that comes back to its rows."""
-    from evermix.engines.samplers.sampler import Sampler
-    from evermix.engines.variational.base import Variational
-
-    state = mix.state_
-    if _met_once(mix, engine):
-        return {}
-    done: dict[str, Any] = {
-        "laps": state.lap,
-        "finished": state.at == 0 and bool(engine.finished(state)),
-    }
-    if isinstance(engine, Sampler):
-        done |= {"chains": engine.chains, "draws": engine.n_draws(state)}
-    if isinstance(engine, Variational):
-        bound = mix.lower_bound_
-        done["elbo"] = bound if math.isfinite(bound) else None  # there is none in the first lap
-    return done
+    return {} if _met_once(mix, engine) else engine.progress(mix.state_)
 
 
 def _clusters(mix: "Mixture", extra: dict[str, Any], chosen: "Array") -> list[dict[str, Any]]:
     from evermix.cli.options.forgetting import shown_time
-    from evermix.engines.samplers.sampler import Sampler
 
     plan = mix.model_.forgetting
     ids, weights, mass = mix.cluster_ids_, mix.weights_, mix.tally_.mass
     clusters: list[dict[str, Any]] = [
         {"id": int(ids[k]), "size": float(mass[k]), "weight": float(weights[k])} for k in chosen
     ]
-    if not isinstance(mix.engine, Sampler):  # the clusters of a draw have no history
+    # The clusters of a draw have no history.
+    if mix.engine is None or mix.engine.draws(mix.state_) is None:
         for cluster in clusters:
             cluster["born"] = mix.lineage_.born[cluster["id"]]
             if plan is not None:

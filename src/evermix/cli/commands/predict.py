@@ -8,8 +8,6 @@ import typer
 from evermix.cli.options import common as options
 from evermix.cli.output.console import note, plain_errors, row_progress
 
-__all__ = ["predict"]
-
 
 def predict(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model or checkpoint file.")],

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from evermix.cli.output.console import RowProgress
     from evermix.cli.runs.stream import Session
 
-__all__ = ["stream"]
-
 
 def stream(
     context: typer.Context,

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from evermix.cli.runs.topics import TopicRun
     from evermix.topics.words.run import Sweep
 
-__all__ = ["topics"]
-
 
 def topics(
     context: typer.Context,

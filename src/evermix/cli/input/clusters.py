@@ -15,8 +15,6 @@ from evermix.families.base import Family
 from evermix.io.sources import Chunk, Source, SourceError
 from evermix.io.text import TextCounter
 
-__all__ = ["Cluster", "cluster"]
-
 LOCAL = "local"
 
 

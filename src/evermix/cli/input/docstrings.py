@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["Docstring", "docstrings_of", "standard_library"]
-
 MIN_WORDS = 8
 # Tests, vendored packages, tables and generated text say little about what the library does.
 _SKIPPED = frozenset(

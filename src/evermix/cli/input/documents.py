@@ -16,8 +16,6 @@ from evermix.cli.output.console import note
 from evermix.io.sources import Source
 from evermix.io.text import TextCounter
 
-__all__ = ["Documents", "Parts", "read_documents", "split"]
-
 _UNITS = {PeriodName.YEAR: "Y", PeriodName.MONTH: "M", PeriodName.DAY: "D"}
 _HELD = 0x746F7069  # makes the choice of documents to hold out another than those of the sampler
 MANY = 50  # times, from which on it is worth a word that nearly every document has its own

@@ -10,8 +10,6 @@ from evermix.families.base import Family
 from evermix.io.sources import Chunk, Source, SourceError, open_source
 from evermix.io.text import TextCounter
 
-__all__ = ["ROWS", "features", "open_rows", "take"]
-
 ROWS = 4096  # read at a time where all are wanted
 
 

@@ -16,8 +16,6 @@ from evermix.io.sources.arrays import DenseArray
 from evermix.io.sources.several import joined
 from evermix.io.text import TextCounter
 
-__all__ = ["Held", "Mapped", "Reread", "Rows", "read_rows"]
-
 
 class Rows(ABC):
     """The rows of a source that was read once.

@@ -32,8 +32,6 @@ from evermix.io.text import Hashing, TextCounter, Vocabulary
 from evermix.priors import DP, NGGP, PitmanYor
 from evermix.priors.base import Prior
 
-__all__ = ["make_engine", "make_mixture", "make_text_counter"]
-
 _FAMILIES: dict[str, Callable[[], Family]] = {
     FamilyName.GAUSSIAN: Gaussian,
     FamilyName.DIAGONAL: DiagonalGaussian,

@@ -4,8 +4,6 @@ from typing import Any
 
 import typer
 
-__all__ = ["FILES", "MODEL", "ROWS", "option", "optional"]
-
 FILES, MODEL, ROWS = "Output and checkpoints", "Model", "Rows"
 
 

@@ -6,8 +6,6 @@ from evermix._xp import Array
 from evermix.forgetting import Exponential
 from evermix.io.sources import Chunk, Source
 
-__all__ = ["check_order", "check_times", "parse_half_life", "shown_time"]
-
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
 

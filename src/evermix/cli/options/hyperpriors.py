@@ -6,8 +6,6 @@ from evermix.priors import Beta, Gamma
 from evermix.priors.base import UNIT
 from evermix.priors.hyper import HyperPrior
 
-__all__ = ["parse_hyperpriors"]
-
 _LAWS: dict[str, type[Gamma] | type[Beta]] = {"gamma": Gamma, "beta": Beta}
 FAMILY = "family."
 

@@ -6,20 +6,6 @@ from dataclasses import asdict, dataclass, fields, replace
 from enum import StrEnum
 from typing import Any, ClassVar, Self
 
-__all__ = [
-    "EngineName",
-    "FamilyName",
-    "FitSettings",
-    "KindName",
-    "MixtureSettings",
-    "PriorName",
-    "Settings",
-    "StreamEngineName",
-    "StreamSettings",
-    "option_name",
-    "usual_prior",
-]
-
 
 class FamilyName(StrEnum):
     """Names of families on the command line."""

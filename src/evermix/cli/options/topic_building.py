@@ -9,8 +9,6 @@ from evermix.estimators.topics.file import PRIORS
 from evermix.report.canvas import check_picture
 from evermix.topics.words.samplers import WORD_SAMPLERS
 
-__all__ = ["check_asked", "knows_times", "make_topic_model"]
-
 _TIMELESS = ("hdp", "hngg")
 _FLAT = ("mngg", "tngg")
 _OPTIONS = {"hsngg": ("window",), "hdp": (), "hngg": ()}  # others take regions

@@ -5,26 +5,6 @@ from typing import Annotated
 from evermix.cli.options.declaring import FILES, MODEL, ROWS, option, optional
 from evermix.cli.options.topic_settings import PeriodName, SamplerName, TopicPriorName
 
-__all__ = [
-    "Alpha",
-    "BurnIn",
-    "Chains",
-    "Curves",
-    "Draws",
-    "Every",
-    "Figure",
-    "HeldOut",
-    "Out",
-    "Period",
-    "Prior",
-    "Regions",
-    "Sampler",
-    "Share",
-    "TopWords",
-    "Trace",
-    "Window",
-]
-
 _SAMPLING, _TELLING = "Sampling", "What is told"
 
 Out = Annotated[

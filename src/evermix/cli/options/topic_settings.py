@@ -7,8 +7,6 @@ from typing import Any, ClassVar, Self
 
 from evermix.cli.options.settings import Settings
 
-__all__ = ["SHARE", "PeriodName", "SamplerName", "TopicPriorName", "TopicSettings"]
-
 SHARE = 0.01  # of the words of a time, from which on a topic is there
 
 

@@ -18,17 +18,6 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
-__all__ = [
-    "LapProgress",
-    "RowProgress",
-    "item_progress",
-    "lap_progress",
-    "note",
-    "output_console",
-    "plain_errors",
-    "row_progress",
-]
-
 Item = TypeVar("Item")
 
 WIDTH = 110  # of tables that do not go to a terminal

@@ -7,8 +7,6 @@ import numpy as np
 from evermix.cli.output.findings import shown_label
 from evermix.estimators import DependentMixture
 
-__all__ = ["describe_dependent"]
-
 
 def describe_dependent(mix: DependentMixture, top: int) -> dict[str, Any]:
     """Return what a mixture over time has found so far as a JSON-ready dict."""

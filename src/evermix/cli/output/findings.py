@@ -15,8 +15,6 @@ from evermix.estimators import TopicModel
 from evermix.estimators.data.times import Times
 from evermix.report import Lifetimes, lifetimes, topic_curves, topic_overview
 
-__all__ = ["Findings", "shown_label", "tell_topics", "used_words"]
-
 DIGITS = 6  # behind the point, of shares
 
 

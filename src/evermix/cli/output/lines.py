@@ -9,8 +9,6 @@ from typing import Any
 
 from evermix.io.trace import LineFile, TraceWriter
 
-__all__ = ["Device", "Lines", "StandardOutput", "Trace", "naming", "open_lines"]
-
 
 class StandardOutput(LineFile):
     """Standard output as a file of JSON lines; what was written cannot be taken back."""

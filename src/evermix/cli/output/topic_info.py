@@ -7,8 +7,6 @@ from evermix.cli.output.findings import shown_label, tell_topics, used_words
 from evermix.estimators import TopicModel
 from evermix.report import lifetimes
 
-__all__ = ["describe_topics"]
-
 WORDS = 8  # per topic
 
 

@@ -13,17 +13,6 @@ from evermix.cli.options.settings import Settings
 from evermix.cli.output.console import note, plain_errors
 from evermix.cli.runs.stopping import Stop, Stopped
 
-__all__ = [
-    "check_distinct",
-    "check_new",
-    "default_checkpoint",
-    "farewell",
-    "given_options",
-    "open_run",
-    "stoppable",
-    "summary",
-]
-
 Run = TypeVar("Run")
 
 

@@ -20,16 +20,13 @@ from evermix.cli.runs.laps import LapLog, renewed
 from evermix.cli.runs.pacing import Pace
 from evermix.cli.runs.replacing import Replacing
 from evermix.cli.runs.resuming import going_on, load_run, open_again
-from evermix.engines import Engine, StochasticVB
+from evermix.engines import Engine
 from evermix.engines.batch import Info
-from evermix.engines.variational.base import Variational
 from evermix.estimators import Mixture
 from evermix.estimators.files import save
 from evermix.io.sources import Source
 from evermix.io.text import TextCounter
 from evermix.state import State
-
-__all__ = ["Fitting"]
 
 HELD = 2**28  # bytes of rows that are held although they could be read again
 
@@ -192,7 +189,7 @@ def _read(
     assert engine is not None
     if cluster is not None:
         return cluster.rows(source, engine, quiet)
-    again = isinstance(engine, Variational) and settings.source != "-"
+    again = engine.rereads and settings.source != "-"
     # Visiting batches at random means to begin anew again and again, where rows are no array.
-    forward = again and not isinstance(engine, StochasticVB)
+    forward = again and engine.reads_in_order
     return read_rows(source, quiet, map_arrays=again, most=HELD if forward else math.inf)

@@ -4,26 +4,8 @@ from collections.abc import Container
 from dataclasses import dataclass, replace
 from typing import Any
 
-from evermix.engines import EP, DPMeans, Engine
+from evermix.engines import Engine
 from evermix.engines.batch import Info
-from evermix.engines.samplers.sampler import Sampler
-from evermix.engines.variational.base import Variational
-
-__all__ = ["LapLog", "lap_name", "most_laps", "renewed"]
-
-
-def lap_name(engine: Engine) -> str:
-    """Return what one pass over the rows is called."""
-    return "sweep" if isinstance(engine, Sampler) else "lap"
-
-
-def most_laps(engine: Engine) -> int:
-    """Return how many passes over the rows an engine makes at most, those of all chains."""
-    if isinstance(engine, Sampler):
-        return engine.chains * engine.sweeps
-    if isinstance(engine, EP | Variational | DPMeans) and engine.laps is not None:
-        return engine.laps
-    return 1
 
 
 def renewed(engine: Engine, asked: Engine, given: Container[str]) -> Engine:

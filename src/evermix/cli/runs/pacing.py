@@ -4,8 +4,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["Pace"]
-
 PAUSE = 5.0  # seconds between two checkpoints, at least
 SHARE = 10.0  # and so many times the seconds that one takes to write
 

@@ -4,8 +4,6 @@ import os
 from pathlib import Path
 from typing import Self
 
-__all__ = ["Replacing"]
-
 
 class Replacing:
     """Puts an old checkpoint aside for a ``with`` block, and back if the block fails.

@@ -14,8 +14,6 @@ from evermix.io.checkpoint import CheckpointError
 from evermix.io.sources import Source
 from evermix.io.text import TextCounter
 
-__all__ = ["Saved", "going_on", "load_run", "open_again"]
-
 
 class Saved(NamedTuple):
     """What a checkpoint holds: the mixture, how words are counted, and the command's own notes."""

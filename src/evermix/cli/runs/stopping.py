@@ -6,8 +6,6 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Self
 
-__all__ = ["Stop", "Stopped"]
-
 
 class Stopped(Exception):
     """A signal asked the program to end.

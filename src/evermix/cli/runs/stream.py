@@ -27,8 +27,6 @@ from evermix.io.sources.several import Mark, Several, joined
 from evermix.io.text import TextCounter
 from evermix.state import FADED
 
-__all__ = ["Session", "Totals"]
-
 FIRST_ROWS = 1000  # in a first batch of numbers, from which a mixture takes their scale
 
 

@@ -25,8 +25,6 @@ from evermix.io import text as texts
 from evermix.io.checkpoint import CheckpointError
 from evermix.topics.words.run import Sweep
 
-__all__ = ["TopicRun"]
-
 Show = Callable[[Sweep], None]
 
 

@@ -30,8 +30,6 @@ from evermix.kernels.engines import ep
 from evermix.model import Model
 from evermix.state import State
 
-__all__ = ["EP"]
-
 UNDAMPED = 10  # batches visited together up to which assignments move all the way
 
 
@@ -136,6 +134,11 @@ class EP(Revisiting):
         if not self.shuffle or state.lap == 0:
             return interleaved(n, int(state.latents["stride"][0]))
         return np.random.default_rng([state.latents["seed"][0], state.lap]).permutation(n)
+
+    @property
+    def max_laps(self) -> int:
+        """The largest number of laps."""
+        return self.laps
 
     def finished(self, state: State) -> bool:
         """Whether all laps are done, or nothing has changed in the last one."""

@@ -15,8 +15,6 @@ from evermix.model import Model
 from evermix.priors.base import GibbsType
 from evermix.state import State
 
-__all__ = ["IDLE", "BatchVisit", "Revisiting", "Visited"]
-
 IDLE = 10  # observations per cluster without a visit, after which the first lap drops dust
 ENTRIES = 4  # entries of sites per row for which room is made at first
 

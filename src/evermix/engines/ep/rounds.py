@@ -30,8 +30,6 @@ from evermix.tally import Tally
 if TYPE_CHECKING:
     from evermix.engines.ep.ep import EP
 
-__all__ = ["SumSites", "Visit", "Visited", "commit", "damped", "snapshot"]
-
 
 class Visited(NamedTuple):
     """What a batch gives back.

@@ -16,20 +16,6 @@ from evermix.model import Model
 from evermix.state import ALIVE, Lineage, Record, State
 from evermix.tally import Layout, Tally
 
-__all__ = [
-    "check_sites",
-    "close_holes",
-    "gathered",
-    "grown",
-    "no_sites",
-    "packed",
-    "places",
-    "slot_of",
-    "summed",
-    "to_record",
-    "to_sites",
-]
-
 
 def no_sites(n: int, room: int = 0) -> Sites:
     """Return sites of n rows that have added nothing yet, with room for entries."""

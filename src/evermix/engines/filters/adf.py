@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from evermix.engines.filters.one_pass import Lot, OnePass, Stand
 from evermix.kernels.engines.adf import Known, Out, adf_pass
 
-__all__ = ["ADF"]
-
 
 @dataclass(frozen=True)
 class ADF(OnePass):

@@ -8,8 +8,6 @@ from evermix.engines.joining.prune import drop
 from evermix.kernels.engines.dp_means import Rule
 from evermix.state import State
 
-__all__ = ["join_near", "leave_laps", "move_centres", "name_births", "slots_of"]
-
 
 def slots_of(state: State, ids: Array) -> Array:
     """Return where clusters with these ids (N,) are, -1 for those that have gone."""

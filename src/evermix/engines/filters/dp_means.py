@@ -43,8 +43,6 @@ from evermix.priors.base import Prior
 from evermix.state import DROPPED, State
 from evermix.tally import Tally
 
-__all__ = ["DPMeans"]
-
 CERTAIN = 1e30  # a mass at which the mean of a cluster is known for certain
 RARE = 1e-3  # share of a cluster's own rows that may lie beyond a derived penalty
 
@@ -219,6 +217,11 @@ class DPMeans(Engine):
             lap=state.lap,
             scalars=scalars if model.forgetting is None else {},
         )
+
+    @property
+    def max_laps(self) -> int:
+        """The largest number of laps, or 1 where nothing limits them."""
+        return 1 if self.laps is None else self.laps
 
     def finished(self, state: State) -> bool:
         """Whether all laps are done, or no row has moved in the last one."""

@@ -17,8 +17,6 @@ from evermix.priors.base import GibbsScalars, GibbsType, HasPredictive, occupanc
 from evermix.state import State
 from evermix.tally import Tally
 
-__all__ = ["CHECK_EVERY", "Filter", "warn_once"]
-
 CHECK_EVERY = 1000  # observations between two rounds of pruning, joining and rebuilding of caches
 NO_CAP = np.iinfo(np.int64).max
 
@@ -29,6 +27,7 @@ class Filter(Engine):
     merge: float | None
 
     needs: ClassVar = (HasPredictive,)
+    not_mergeable: ClassVar = None
 
     @property
     def birth(self) -> float:
@@ -50,6 +49,11 @@ class Filter(Engine):
             raise ValueError(f"rule must be 'expected' or 'paper', got {self.rule!r}.")
         if self.merge is not None and not self.merge >= 0:
             raise ValueError(f"merge must be >= 0 nats or None, got {self.merge}.")
+
+    @property
+    def merge_threshold(self) -> float:
+        """Log odds above which clusters are fused."""
+        return float(self.merge or 0.0)
 
     @property
     def paper(self) -> bool:

@@ -9,8 +9,6 @@ from evermix.kernels.engines.hard import hard_pass
 from evermix.priors import DP
 from evermix.priors.base import Prior
 
-__all__ = ["HardFilter"]
-
 
 class HardFilter(OnePass):
     """A filter that puts each row into one cluster, as if it were certain.

@@ -17,8 +17,6 @@ from evermix.model import Model
 from evermix.priors.base import GibbsType
 from evermix.state import State
 
-__all__ = ["Lot", "OnePass", "Stand"]
-
 Stand: TypeAlias = tuple[int, int, int, bool, int]
 """The next row, K, the clock, whether the cap refused a birth, and why a pass stopped."""
 

@@ -8,8 +8,6 @@ from evermix._xp import Array
 from evermix.engines.filters.hard import HardFilter
 from evermix.kernels.engines.hard import BEST
 
-__all__ = ["OnlineCRP"]
-
 
 @dataclass(frozen=True)
 class OnlineCRP(HardFilter):

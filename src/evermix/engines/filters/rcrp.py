@@ -18,14 +18,12 @@ from evermix.engines.batch import Batch, Info, RowResults
 from evermix.engines.filters.filter import NO_CAP, warn_once
 from evermix.engines.settings import check_number
 from evermix.kernels.engines import rcrp as kernels
-from evermix.kernels.engines.adf import CHECK, ROOM, Out
+from evermix.kernels.engines.adf import CHECK, DEAD, ROOM, Out
 from evermix.model import Model
 from evermix.priors import DP
 from evermix.priors.base import HasPredictive, Prior
 from evermix.state import State
 from evermix.tally import Layout, Tally
-
-__all__ = ["RCRP"]
 
 CHECK_EVERY = 1000  # observations between two rebuildings of caches
 NOT_YET = 0  # birth of a label that was not announced
@@ -182,7 +180,7 @@ class RCRP(Engine):
         for name in state.tally.ids[some]:
             state.lineage.born[name] = NOT_YET
 
-    def tables(self, state: State) -> Array:
+    def n_clusters_probabilities(self, state: State) -> Array:
         """Probabilities (K + 1,) that 0, 1, ... K tables are in use."""
         return np.append(state.latents["no_table"], state.columns["tables"][: state.tally.K])
 
@@ -212,7 +210,7 @@ class RCRP(Engine):
     def check_memo(self, model: Model, state: State, n_rows: int) -> None:
         """Raise ValueError if the number of tables has no law that could be."""
         super().check_memo(model, state, n_rows)
-        tables = self.tables(state)
+        tables = self.n_clusters_probabilities(state)
         if not (np.all(tables >= 0) and abs(tables.sum() - 1.0) < 1e-6):
             raise ValueError("the probabilities of numbers of tables must sum to one.")
         if state.tally.K and not self.shown(state).any():
@@ -221,7 +219,7 @@ class RCRP(Engine):
     def log_weights(self, model: Model, state: State) -> Array:
         """Log predictive probabilities (K + 1,) of the labels and, last, of a new table."""
         assert isinstance(model.prior, DP)  # `check` says so
-        weights = np.append(np.maximum(_seen(state), kernels.DEAD), model.prior.alpha)
+        weights = np.append(np.maximum(_seen(state), DEAD), model.prior.alpha)
         return np.log(weights / weights.sum())
 
     # ---- inside ----------------------------------------------------------------------------

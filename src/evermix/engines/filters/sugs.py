@@ -9,8 +9,6 @@ from dataclasses import dataclass
 
 from evermix.engines.filters.hard import HardFilter
 
-__all__ = ["SUGS"]
-
 
 @dataclass(frozen=True)
 class SUGS(HardFilter):

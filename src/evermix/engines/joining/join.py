@@ -27,8 +27,6 @@ from evermix.model import Model
 from evermix.priors.base import HasPartition, occupancy
 from evermix.state import State
 
-__all__ = ["join"]
-
 YOUNGEST = 0.25  # numbers seen per statistic, below which a cluster is too young to be judged
 PARTNERS = 5  # partners judged exactly, per cluster
 CHANGED = 0.1  # relative change of mass that asks for a new judgement

@@ -15,8 +15,8 @@ judged as if the younger one had reached that age. (With plain odds there are fe
 held-out documents are predicted less well.)
 
 Each cluster is judged with the few of each other model that explain its data best. The bound by
-which :mod:`evermix.engines.joining.join` finds partners would not do here: where clusters are young,
-it is highest for the smallest partners, whatever they are.
+which :mod:`evermix.engines.joining.join` finds partners would not do here: where clusters are
+young, it is highest for the smallest partners, whatever they are.
 """
 
 from collections.abc import Callable
@@ -31,8 +31,6 @@ from evermix.families.base import finite
 from evermix.model import Model
 from evermix.priors.base import HasPartition, occupancy
 from evermix.tally import Tally
-
-__all__ = ["BOUND", "ODDS", "Rule", "match"]
 
 PARTNERS = 5  # of each cluster in each other model that are looked at
 NUMBERS = 2**22  # of expected log likelihoods computed at a time, to bound memory

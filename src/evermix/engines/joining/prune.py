@@ -12,8 +12,6 @@ from evermix._xp import Array
 from evermix.priors.base import occupancy
 from evermix.state import State
 
-__all__ = ["drop", "fade_out", "prune"]
-
 FAINT = 0.5  # mass below which a cluster has faded
 
 

@@ -18,8 +18,6 @@ from evermix.model import Model
 from evermix.state import State
 from evermix.tally import Tally
 
-__all__ = ["United", "moved", "unite"]
-
 ADDED = ("base", "dropped", "steps", "weight")  # latents that are sums over rows or batches
 LARGEST = ("capped", "typical")  # those of which the largest stands for all
 

@@ -19,8 +19,6 @@ import numpy as np
 
 from evermix._xp import Array
 
-__all__ = ["Atoms"]
-
 
 class Atoms(NamedTuple):
     """The law of the jumps without observations.

@@ -12,8 +12,6 @@ from evermix._xp import Array
 from evermix.priors.hyper import HyperPrior
 from evermix.state import Record, State
 
-__all__ = ["CHAIN", "DRAWS", "SCALAR", "check_chain"]
-
 CHAIN, DRAWS = "chain", "draws"  # keys of the memo: the chain's labels, and what was kept of them
 SCALAR = "scalar "  # the names of arrays of draws that hold one number each begin with this
 

@@ -14,7 +14,8 @@ import numpy as np
 from evermix._xp import Array, logsumexp
 from evermix.engines.batch import Batch, RowResults
 from evermix.engines.filters.filter import NO_CAP, warn_once
-from evermix.engines.samplers.sampler import CHAIN, Sampler
+from evermix.engines.samplers.chain_memo import CHAIN
+from evermix.engines.samplers.sampler import Sampler
 from evermix.engines.settings import check_switch
 from evermix.kernels.engines import adf, gibbs
 from evermix.kernels.weights import MODE, QUADRATURE
@@ -24,8 +25,6 @@ from evermix.priors.hyper import HyperPrior
 from evermix.priors.jumps import Jumps
 from evermix.state import State
 from evermix.tally import Layout
-
-__all__ = ["Gibbs"]
 
 
 @dataclass(frozen=True)

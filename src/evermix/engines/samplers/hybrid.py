@@ -21,13 +21,11 @@ from evermix._xp import Array
 from evermix.engines.batch import Batch, RowResults
 from evermix.engines.filters.filter import warn_once
 from evermix.engines.samplers.atoms import Atoms
-from evermix.engines.samplers.sampler import CHAIN
+from evermix.engines.samplers.chain_memo import CHAIN
 from evermix.families._gamma import draw_log_gamma
 from evermix.model import Model
 from evermix.priors.jumps import Jumps
 from evermix.state import State
-
-__all__ = ["Scene", "hybrid_sweep"]
 
 ROWS = 1024  # rows that all clusters are held against at a time, to bound memory
 

@@ -27,15 +27,6 @@ from evermix.priors.hyper import Gamma, HyperPrior
 from evermix.priors.jumps import Jumps
 from evermix.tally import Tally
 
-__all__ = [
-    "check_hyperpriors",
-    "draw_log_u",
-    "slice_sample",
-    "update_augmented",
-    "update_family",
-    "update_prior",
-]
-
 FAMILY = "family."  # the names of a family's hyperparameters begin with this
 WIDTH = 1.5  # first guess of a slice's width, in logs or log odds
 STEPS_OUT = 1000  # a slice is at most so many widths wide

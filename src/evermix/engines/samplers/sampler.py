@@ -9,13 +9,13 @@ import time
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import fields, replace
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from evermix._xp import Array
 from evermix.engines.base import Engine
-from evermix.engines.batch import Batch, Info, RowResults
+from evermix.engines.batch import Batch, Draws, Info, RowResults
 from evermix.engines.samplers.chain_memo import CHAIN, DRAWS, SCALAR, check_chain
 from evermix.engines.samplers.hyper import (
     FAMILY,
@@ -35,26 +35,6 @@ from evermix.priors.jumps import Jumps
 from evermix.state import Lineage, State
 from evermix.tally import Tally
 
-__all__ = ["CHAIN", "Draws", "Sampler", "state_of"]
-
-
-class Draws(NamedTuple):
-    """Partitions drawn from the posterior, by one chain or several.
-
-    Attributes
-    ----------
-    labels : int32 array (M, N)
-        Cluster of each row in each draw; the numbers of one draw mean nothing in another.
-    chain : int64 array (M,)
-        The chain that each draw comes from.
-    scalars : dict of arrays (M,)
-        Log joint density, K, hyperparameters.
-    """
-
-    labels: Array
-    chain: Array
-    scalars: dict[str, Array]
-
 
 class Sampler(Engine):
     """An engine that draws partitions from the posterior."""
@@ -68,6 +48,8 @@ class Sampler(Engine):
     needs: ClassVar = (HasPredictive,)
     whole: ClassVar[bool] = True
     may_change: ClassVar = ("sweeps", "burn_in", "chains")
+    lap_name: ClassVar = "sweep"
+    not_mergeable: ClassVar = "a sampler's result is a set of draws of whole partitions"
 
     def __post_init__(self) -> None:
         for name in ("sweeps", "chains", "thin"):
@@ -203,13 +185,20 @@ class Sampler(Engine):
         assert isinstance(model.prior, HasPredictive)  # `needs` says so
         return model.prior.log_weights(state.tally.mass, np.ones(state.tally.K))
 
-    def n_draws(self, state: State) -> int:
-        """Return how many draws were kept."""
-        return int(state.latents["kept"][0])
+    @property
+    def max_laps(self) -> int:
+        """The number of sweeps of all chains."""
+        return self.chains * self.sweeps
+
+    def progress(self, state: State) -> dict[str, Any]:
+        """Return the sweeps made, the chains, and the draws kept so far."""
+        return super().progress(state) | {"chains": self.chains, "draws": self.draws(state).n_draws}
 
     def draws(self, state: State) -> Draws:
         """Return the draws that were kept."""
-        n = self.n_draws(state)
+        n = int(state.latents["kept"][0])
+        if n == 0:
+            return Draws(np.empty((0, 0), np.int32), np.empty(0, np.int64), {})
         record = {name: values[:n] for name, values in state.memo[DRAWS].items()}
         scalars = {k.removeprefix(SCALAR): v for k, v in record.items() if k.startswith(SCALAR)}
         return Draws(record["labels"], record["chain"], scalars)

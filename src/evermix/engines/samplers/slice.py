@@ -1,6 +1,6 @@
 """Slice sampling of mixtures: all rows move at once, among clusters that are drawn anew.
 
-Clusters that have rows are given weights and parameters (see ``evermix.engines.samplers.hybrid``). A row
+Clusters that have rows are given weights and parameters (see ``engines.samplers.hybrid``). A row
 draws a level below the weight of its cluster; every cluster whose weight lies above the level is
 then as good as its likelihood, and rows do not see each other. Clusters without rows are drawn too,
 as far down as the lowest level [griffin2011]_. Weights and parameters are forgotten after the
@@ -28,8 +28,6 @@ from evermix.engines.settings import check_switch
 from evermix.model import Model
 from evermix.priors.hyper import HyperPrior
 from evermix.state import State
-
-__all__ = ["Slice"]
 
 MOST_ATOMS = 1e5  # clusters without rows that a sweep may draw
 SPARE = 10.0  # how many there should be at least, in units of a new cluster's weight

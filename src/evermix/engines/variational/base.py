@@ -4,11 +4,13 @@ Beliefs about the clusters are those that a tally makes: the posterior of its st
 broken by its masses in its order. The entropy of the responsibilities is the tally's extra.
 """
 
+import math
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
-from typing import ClassVar, NamedTuple
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -29,8 +31,6 @@ from evermix.priors.base import HasSticks, Prior
 from evermix.state import Record, State
 from evermix.tally import Tally
 
-__all__ = ["STARTS", "Glance", "Sums", "SumUp", "Variational", "noted"]
-
 STARTS = ("one", "kmeans++", "random")
 ROWS_PER_CLUSTER, LEAST_ROWS = 100, 10_000  # rows that a start looks at
 
@@ -46,6 +46,8 @@ class Variational(Engine):
     needs: ClassVar = (HasSticks,)
     foreign: ClassVar = True
     divides: ClassVar = True
+    rereads: ClassVar = True
+    not_mergeable: ClassVar = None
     may_change: ClassVar[tuple[str, ...]] = ("laps",)
 
     @classmethod
@@ -144,6 +146,35 @@ class Variational(Engine):
         tally = state.tally
         entropy, base = tally.extras["entropy"], float(state.latents["base"][0])
         return lower_bound(model, tally.mass, tally.stats, entropy, base)
+
+    def lower_bound(self, state: State) -> float:
+        """Return the bound of the last whole lap; -inf if it is not known."""
+        return float(state.latents["bound"][0])
+
+    def progress(self, state: State) -> dict[str, Any]:
+        """Return the laps made and the bound, which is None in the first lap."""
+        bound = self.lower_bound(state)
+        return super().progress(state) | {"elbo": bound if math.isfinite(bound) else None}
+
+    def for_scoring(self, model: Model, state: State) -> State:
+        """Return the state with the family's columns, which laps do without."""
+        return replace(state, columns=model.family.columns(state.tally))
+
+    def start_file(self) -> str | None:
+        """Return the path of a saved model whose clusters a fit starts from, or None."""
+        if self.start in STARTS:
+            return None
+        if not Path(self.start).is_file():
+            names = ", ".join(repr(name) for name in STARTS)
+            raise ValueError(
+                f"start must be {names} or the path of a saved model, got {self.start!r}."
+            )
+        return self.start
+
+    @property
+    def max_laps(self) -> int:
+        """The largest number of laps."""
+        return self.laps
 
     def finished(self, state: State) -> bool:
         """Whether all laps are done."""

@@ -19,15 +19,6 @@ from evermix.families.base import finite
 from evermix.model import Model
 from evermix.priors.base import HasSticks
 
-__all__ = [
-    "bound_of_rows",
-    "divergence",
-    "fused_sticks",
-    "log_evidence",
-    "lower_bound",
-    "sorted_sticks",
-]
-
 NUMBERS = 2**20  # masses after a fusion that are looked at at a time, to bound memory
 
 

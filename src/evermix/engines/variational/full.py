@@ -16,8 +16,6 @@ from evermix.engines.variational.local import believe
 from evermix.model import Model
 from evermix.state import Record, State
 
-__all__ = ["FullVB"]
-
 NUMBERS = 2**24  # in the rows of a batch: 128 MB
 
 

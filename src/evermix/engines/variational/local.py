@@ -39,19 +39,6 @@ from evermix.kernels.rows import plain
 from evermix.model import Model
 from evermix.priors.base import HasSticks
 
-__all__ = [
-    "NO_PLAN",
-    "Beliefs",
-    "Plan",
-    "Shares",
-    "Summary",
-    "Trial",
-    "believe",
-    "share",
-    "summarise",
-    "weighted",
-]
-
 BLOCK = 2**17  # statistics of clusters taken at a time: 1 MB, to stay in fast memory
 BLOCK_ROWS = 256  # rows that single precision sums up at a time
 FEW = 8  # if only one in so many shares is not zero, sums skip the others

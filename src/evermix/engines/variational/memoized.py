@@ -38,8 +38,6 @@ from evermix.model import Model
 from evermix.state import Record, State
 from evermix.tally import Tally
 
-__all__ = ["MemoizedVB"]
-
 QUIET = 0.1  # share of the laps, at the end, in which there are no births
 
 

@@ -20,8 +20,6 @@ from scipy import sparse
 from evermix._xp import Array, alike, host, namespace, take_rows
 from evermix.families.base import Family, finite
 
-__all__ = ["Sample", "seed"]
-
 SEED_ROWS = 2000  # rows that seeds are chosen among
 
 

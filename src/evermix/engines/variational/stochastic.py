@@ -8,6 +8,7 @@ Hoffman, Blei, Wang, Paisley (2013). Stochastic variational inference.
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -21,8 +22,6 @@ from evermix.engines.variational.bound import bound_of_rows
 from evermix.engines.variational.local import believe
 from evermix.model import Model
 from evermix.state import State
-
-__all__ = ["StochasticVB"]
 
 
 @dataclass(frozen=True)
@@ -59,6 +58,8 @@ class StochasticVB(Variational):
     truncation: int = 25
     start: str = "kmeans++"
     top: int | None = None
+
+    reads_in_order: ClassVar = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,6 +1,7 @@
 """What memoized inference remembers of each batch: its sums, from which all totals follow.
 
-A record holds the entries of a :class:`~evermix.engines.variational.local.Summary` and the ids of its clusters.
+A record holds the entries of a :class:`~evermix.engines.variational.local.Summary` and the ids of
+its clusters.
 Totals are sums over records, so a batch that is visited again first takes its old sums out. Moves
 change the records of all batches in the same way, so that the totals stay sums over records.
 """
@@ -12,8 +13,6 @@ import numpy as np
 from evermix._xp import Array, host
 from evermix.engines.variational.local import Summary
 from evermix.state import Lineage, Record
-
-__all__ = ["aligned", "to_record", "totals", "unplanned"]
 
 SUMMED = ("mass", "sums", "entropy", "pairs", "child_mass", "child_sums", "child_entropy", "base")
 

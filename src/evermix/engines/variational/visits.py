@@ -14,8 +14,6 @@ from evermix.engines.variational.summaries import aligned, to_record, totals
 from evermix.model import Model
 from evermix.state import Lineage, Record
 
-__all__ = ["Make", "News", "Revisit", "Totals"]
-
 
 class News(NamedTuple):
     """What batches say now minus what they said when they were last visited."""

@@ -19,8 +19,6 @@ from evermix.estimators.data.rows import LazyRows, automatic_family, prepare_row
 from evermix.families.base import Family
 from evermix.state import Record
 
-__all__ = ["ClusterRows"]
-
 
 @dataclass(frozen=True)
 class Prepare:

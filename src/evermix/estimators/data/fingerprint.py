@@ -10,8 +10,6 @@ from evermix._xp import Array
 from evermix.kernels.digest import digest_dense, digest_sparse, multipliers
 from evermix.kernels.rows import plain
 
-__all__ = ["RowHash", "same_rows"]
-
 MARK = "3:"  # digests of before have another, or none
 ROWS = 4096  # taken at a time
 

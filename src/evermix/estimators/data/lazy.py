@@ -27,8 +27,6 @@ from evermix.estimators.data.rows import (
 from evermix.families.base import Family
 from evermix.io.chunks import Chunks
 
-__all__ = ["ChunkedRows", "ForeignRows", "MappedRows", "check_readable", "fingerprint"]
-
 SURVEYED = 2**16  # rows that are brought to the host at a time, to look at them once
 
 

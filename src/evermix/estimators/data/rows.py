@@ -17,20 +17,6 @@ from evermix.families import Bernoulli, DiagonalGaussian, Gaussian, Multinomial
 from evermix.families.base import Family
 from evermix.forgetting import Exponential
 
-__all__ = [
-    "Cuts",
-    "LazyRows",
-    "Rows",
-    "automatic_family",
-    "check_csr",
-    "device_rows",
-    "prepare_foreign",
-    "prepare_rows",
-    "prepare_times",
-    "prepare_weights",
-    "stack",
-]
-
 FULL_COVARIANCE = 32  # features up to which "auto" takes full covariances
 HEAVIEST = 1e12  # beyond this one row drowns the rest in rounding
 LIGHTEST = 1e-200  # below this, weights times responsibilities underflow

@@ -9,8 +9,6 @@ import numpy as np
 
 from evermix._xp import Array
 
-__all__ = ["Times"]
-
 SHOWN = 5  # times that a message names
 
 

@@ -27,8 +27,6 @@ from evermix.topics.rows.chain import Data, start
 from evermix.topics.rows.draws import Draws
 from evermix.topics.rows.samplers import Sampler, default_sampler
 
-__all__ = ["DependentMixture"]
-
 
 class DependentMixture(Drawn):
     """Clusters rows that have a time, and follows the share of each cluster over time.

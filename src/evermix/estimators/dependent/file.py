@@ -19,8 +19,6 @@ from evermix.topics.rows.chain import Chain, Data
 from evermix.topics.rows.draws import Draws
 from evermix.topics.rows.samplers import SAMPLERS
 
-__all__ = ["KIND", "restored", "save"]
-
 KIND = "dependent mixture"
 
 

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,31 +9,12 @@ import numpy as np
 from evermix._xp import Array, alike, doubled, is_foreign, logsumexp, namespace, precise
 from evermix.engines.base import Engine
 from evermix.engines.batch import Batch
-from evermix.engines.samplers.sampler import Sampler
-from evermix.engines.variational.base import Variational
 from evermix.kernels.scoring import score_rows
 from evermix.model import Model
 from evermix.report.posterior import Posterior
 from evermix.state import State
 
-__all__ = [
-    "Draws",
-    "View",
-    "answered",
-    "log_densities",
-    "log_density",
-    "log_joint",
-    "point",
-    "posterior",
-    "sampled",
-]
-
 ROOM = 2**25  # numbers that kept states of draws may hold: 256 MB
-
-
-def posterior(engine: Sampler, state: State) -> Posterior:
-    """Return the draws of a sampler and what follows from them."""
-    return Posterior(*engine.draws(state))
 
 
 class View(NamedTuple):
@@ -51,23 +31,16 @@ def point(engine: Engine, model: Model, state: State, batch: Batch | None) -> Vi
     For samplers this is the draw nearest to all others, or the chain as it is if nothing was kept
     yet; ``batch`` then holds all rows.
     """
-    if not isinstance(engine, Sampler):
-        state = _whole(engine, model, state)
+    draws = engine.draws(state)
+    if draws is None:
+        state = engine.for_scoring(model, state)
         shown = engine.shown(state)
         return View(model, state if shown.all() else state.part(np.flatnonzero(shown)))
-    if not engine.n_draws(state):
+    if not draws.n_draws:
         return View(engine.current(model, state), state)
     assert batch is not None  # samplers keep their rows
-    draws = posterior(engine, state)
-    best = draws.point()
+    best = Posterior(*draws).point()
     return View(*engine.draw(model, state, batch, best), draws.labels[best].astype(np.int64))
-
-
-def _whole(engine: Engine, model: Model, state: State) -> State:
-    """Return the state of an engine that makes no draws, with what scores need."""
-    if isinstance(engine, Variational):
-        return replace(state, columns=model.family.columns(state.tally))
-    return state
 
 
 class Draws(Sequence[View]):
@@ -78,12 +51,14 @@ class Draws(Sequence[View]):
 
     def __init__(self, engine: Engine, model: Model, state: State, batch: Batch | None) -> None:
         self._of = engine, model, state, batch
+        draws = engine.draws(state)
+        self._sampled = draws is not None
+        self._count = 0 if draws is None else draws.n_draws
         self._known: dict[int, View] = {}
         self._room = ROOM
 
     def __len__(self) -> int:
-        engine, _, state, _ = self._of
-        return max(engine.n_draws(state), 1) if isinstance(engine, Sampler) else 1
+        return max(self._count, 1)
 
     def __getitem__(self, m: Any) -> Any:
         if not 0 <= m < len(self):
@@ -91,9 +66,9 @@ class Draws(Sequence[View]):
         if m in self._known:
             return self._known[m]
         engine, model, state, batch = self._of
-        if not isinstance(engine, Sampler):
-            return View(model, _whole(engine, model, state))
-        if not engine.n_draws(state):
+        if not self._sampled:
+            return View(model, engine.for_scoring(model, state))
+        if not self._count:
             return point(*self._of)
         assert batch is not None  # samplers keep their rows
         view = View(*engine.draw(model, state, batch, m))

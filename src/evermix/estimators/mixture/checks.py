@@ -9,8 +9,6 @@ from evermix.engines.batch import Batch, RowResults
 from evermix.model import Model
 from evermix.state import State
 
-__all__ = ["check_learnt", "check_maps", "check_waiting"]
-
 
 def check_learnt(
     engine: Engine, model: Model, state: State, results: RowResults, n_features: int

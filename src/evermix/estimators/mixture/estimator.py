@@ -27,8 +27,6 @@ from evermix.families.base import Family
 from evermix.forgetting import Exponential
 from evermix.priors.base import Prior
 
-__all__ = ["Mixture"]
-
 
 def _streams(mix: "Mixture") -> bool:
     """Whether the engine learns rows as they come; raises what scikit-learn shows as the reason."""

@@ -5,17 +5,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from evermix._xp import Array, logsumexp
 from evermix.engines.batch import Info
-from evermix.engines.filters.rcrp import RCRP
-from evermix.engines.samplers.sampler import Sampler
-from evermix.engines.variational.base import Variational
-from evermix.estimators.mixture.answers import posterior
 from evermix.estimators.mixture.learner import Learner
 from evermix.model import Model
 from evermix.report.posterior import Posterior
 from evermix.state import Lineage, State
 from evermix.tally import Tally
-
-__all__ = ["Told"]
 
 
 class Told(Learner):
@@ -102,34 +96,36 @@ class Told(Learner):
         ``StochasticVB`` it is known when the fit has ended, and not of merged models (-inf).
         """
         self._settle()
-        if not isinstance(self._taught, Variational):
+        bound = self._taught.lower_bound(self._state)
+        if bound is None:
             raise AttributeError(
                 f"{type(self._taught).__name__} has no lower bound. Use a variational engine: "
                 "em.MemoizedVB, em.FullVB or em.StochasticVB."
             )
-        return float(self._state.latents["bound"][0])
+        return bound
 
     @property
     def n_clusters_posterior_(self) -> Array:
         """Probabilities (L + 1,) that the data are of 0, 1, ... L clusters, of :class:`RCRP`."""
         self._settle()
-        if not isinstance(self._taught, RCRP):
+        probabilities = self._taught.n_clusters_probabilities(self._state)
+        if probabilities is None:
             raise AttributeError(
                 f"{type(self._taught).__name__} does not follow the number of clusters. Use "
                 "em.RCRP, or the draws of a sampler: posterior_.n_clusters."
             )
-        return self._taught.tables(self._state)
+        return probabilities
 
     @property
     def posterior_(self) -> Posterior:
         """The draws of a sampler, and what follows from them."""
         self._settle()
-        engine = self._taught
-        if not isinstance(engine, Sampler):
+        draws = self._taught.draws(self._state)
+        if draws is None:
             raise AttributeError(
-                f"{type(engine).__name__} makes no draws, so there is no posterior_. Use a "
+                f"{type(self._taught).__name__} makes no draws, so there is no posterior_. Use a "
                 "sampler: em.Gibbs or em.Slice."
             )
-        if not engine.n_draws(self._state):
+        if not draws.n_draws:
             raise AttributeError("no draw was kept yet: go on with resume, or shorten burn_in.")
-        return posterior(engine, self._state)
+        return Posterior(*draws)

@@ -34,8 +34,6 @@ from evermix.families.base import Family
 from evermix.model import Model
 from evermix.state import State
 
-__all__ = ["Learner", "Watch", "watches"]
-
 HISTORY = 10_000  # steps remembered in `history_`, so that endless streams stay bounded
 
 Watch: TypeAlias = Callable[[Any, Info], None]

@@ -9,16 +9,11 @@ from evermix._random import generator
 from evermix._xp import Array
 from evermix.engines.base import Engine
 from evermix.engines.batch import CapacityWarning, RowResults
-from evermix.engines.filters.filter import Filter
 from evermix.engines.joining.union import United, moved, unite
-from evermix.engines.samplers.sampler import Sampler
 from evermix.engines.settings import check_number
-from evermix.engines.variational.base import Variational
 from evermix.estimators.mixture.estimator import Mixture
 from evermix.estimators.mixture.merge_checks import check_alike
 from evermix.state import State
-
-__all__ = ["merge"]
 
 
 def merge(models: Iterable[Mixture], threshold: float | None = None) -> Mixture:
@@ -91,7 +86,7 @@ def _checked(models: Iterable[Mixture]) -> list[Mixture]:
             raise TypeError(f"wanted fitted models, and model {number} is {mix!r}.")
         if not mix.state_.tally.K:
             raise ValueError(f"model {number} has learnt no row yet: its fit was interrupted.")
-        if isinstance(mix._taught, Variational) and mix._rows_seen and not mix.state_.lap:
+        if mix._taught.rereads and mix._rows_seen and not mix.state_.lap:
             raise ValueError(
                 f"the first lap of model {number} was interrupted, so part of what it holds is "
                 "only its start. Go on with resume first."
@@ -106,11 +101,10 @@ def _checked(models: Iterable[Mixture]) -> list[Mixture]:
             "the same model was given twice, and its rows would count twice. Give models of "
             "different rows."
         )
-    if not isinstance(chosen[0]._taught, Filter | Variational):
-        drawn = isinstance(chosen[0]._taught, Sampler)
-        reason = ": what a sampler learns is draws of whole partitions" if drawn else ""
+    reason = chosen[0]._taught.not_mergeable
+    if reason is not None:
         raise TypeError(
-            f"models of {type(chosen[0]._taught).__name__} cannot be merged{reason}. Use em.ADF, "
+            f"models of {type(chosen[0]._taught).__name__} cannot be merged: {reason}. Use em.ADF, "
             "em.EP or a variational engine."
         )
     for number, mix in enumerate(chosen[1:], start=1):
@@ -124,7 +118,7 @@ def _threshold(engine: Engine, threshold: float | None) -> float:
         if np.isnan(threshold):
             raise ValueError("threshold must be a number of nats, got nan.")
         return float(threshold)
-    return float(engine.merge or 0.0) if isinstance(engine, Filter) else 0.0
+    return engine.merge_threshold
 
 
 def _mixture(models: Sequence[Mixture], united: United) -> Mixture:

@@ -7,8 +7,6 @@ import numpy as np
 
 from evermix.estimators.mixture.estimator import Mixture
 
-__all__ = ["check_alike"]
-
 ADVICE = (
     "Give all hyperparameters explicitly, or fit one model first and the others with its family: "
     "em.Mixture(family=first.model_.family, ...)."

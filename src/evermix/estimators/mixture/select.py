@@ -18,8 +18,6 @@ from evermix.estimators.mixture.estimator import Mixture
 from evermix.families.base import Family
 from evermix.priors.base import Prior
 
-__all__ = ["PriorScore", "score_priors", "select_prior"]
-
 
 class PriorScore(NamedTuple):
     """A prior, the held-out log likelihood that it reached, and the number of clusters."""

@@ -21,8 +21,6 @@ from evermix.model import Model
 from evermix.priors.base import Prior
 from evermix.state import State
 
-__all__ = ["Asked", "check_family", "with_family"]
-
 
 def check_family(family: object) -> None:
     """Raise ValueError or TypeError unless this is "auto" or a family."""

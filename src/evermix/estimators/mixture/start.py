@@ -1,19 +1,15 @@
 """Where a variational fit starts, if that is a saved model: engines themselves read no files."""
 
 from dataclasses import fields, replace
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from evermix._xp import Array
 from evermix.engines.base import Engine
-from evermix.engines.variational.base import STARTS, Variational
 from evermix.families.base import Family
 from evermix.model import Model
 from evermix.state import State
-
-__all__ = ["Clusters", "saved_clusters"]
 
 
 class Clusters(NamedTuple):
@@ -51,14 +47,10 @@ def saved_clusters(engine: Engine) -> Clusters | None:
     """Return the clusters that an engine shall start from, or None if it finds them itself."""
     from evermix.estimators.files import load_with_extra  # which knows estimators
 
-    if not isinstance(engine, Variational) or engine.start in STARTS:
+    path = engine.start_file()
+    if path is None:
         return None
-    if not Path(engine.start).is_file():
-        names = ", ".join(repr(name) for name in STARTS)
-        raise ValueError(
-            f"start must be {names} or the path of a saved model, got {engine.start!r}."
-        )
-    mix, _ = load_with_extra(engine.start)
+    mix, _ = load_with_extra(path)
     tally = mix.tally_
     order = np.argsort(-tally.mass, kind="stable")
-    return Clusters(engine.start, mix.model_.family, tally.mass[order], tally.stats[order])
+    return Clusters(path, mix.model_.family, tally.mass[order], tally.stats[order])

@@ -30,8 +30,6 @@ from evermix.topics.words.run import Run, Sweep
 from evermix.topics.words.samplers import H1, H2, Direct, WordSampler
 from evermix.topics.words.snapshots import Snapshot
 
-__all__ = ["TopicModel"]
-
 SWEEPS, SKIP = 20, 20  # over new documents: those that are averaged, and those before them
 LARGEST = 2**31 - 1  # words of one kind in a document
 

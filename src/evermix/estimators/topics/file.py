@@ -21,8 +21,6 @@ from evermix.topics.words.run import Run
 from evermix.topics.words.samplers import WORD_SAMPLERS
 from evermix.topics.words.snapshots import Snapshot
 
-__all__ = ["KIND", "PRIORS", "restored", "save"]
-
 KIND = "topics"
 PRIORS: dict[str, Any] = {**HIERARCHIES, "MNGG": MNGG, "TNGG": TNGG}
 ALL_SAMPLERS: dict[str, Any] = {**WORD_SAMPLERS, **SAMPLERS}

@@ -13,8 +13,6 @@ from evermix.topics.words.corpus import Corpus
 from evermix.topics.words.run import Run
 from evermix.topics.words.snapshots import Snapshot
 
-__all__ = ["ToldTopics"]
-
 
 class ToldTopics(Drawn):
     """Topics, their words and their shares over time, in the draws of a fitted model."""

@@ -10,8 +10,6 @@ from scipy import sparse
 from evermix.io.sources.base import Kind, Options
 from evermix.io.sources.blocks import Block, BlockSource
 
-__all__ = ["DenseArray", "SparseMatrix"]
-
 
 class DenseArray(BlockSource):
     """A two-dimensional ``.npy`` file, mapped into memory; a row's id is its index from 0.

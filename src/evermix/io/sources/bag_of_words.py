@@ -11,8 +11,6 @@ from evermix.io.sources.lines import FileLines
 from evermix.io.sources.records import Record, RecordSource, Row
 from evermix.io.sources.values import stack_sparse
 
-__all__ = ["BagOfWords"]
-
 _HEADER = 3
 
 

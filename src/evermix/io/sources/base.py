@@ -15,17 +15,6 @@ import numpy as np
 from evermix._xp import Array
 from evermix.io.sources.times import Time, read_time
 
-__all__ = [
-    "Checked",
-    "Chunk",
-    "Kind",
-    "NoRows",
-    "Options",
-    "RowError",
-    "Source",
-    "SourceError",
-]
-
 Kind: TypeAlias = Literal["text", "counts", "vectors"]
 
 _COMPLAINTS_KEPT = 5

@@ -11,8 +11,6 @@ from evermix.io.sources.base import Checked, Chunk
 from evermix.io.sources.times import Time
 from evermix.io.sources.values import faulty_rows, kept_rows
 
-__all__ = ["Block", "BlockSource"]
-
 
 class Block(NamedTuple):
     """Rows ``first`` to ``first + n`` of an array, with what is already known to be wrong.

@@ -13,8 +13,6 @@ from evermix.io.sources.lines import FileLines
 from evermix.io.sources.records import Record, RecordSource, Row
 from evermix.io.sources.values import fault, stack_dense
 
-__all__ = ["Delimited"]
-
 
 class Delimited(RecordSource):
     """A ``.csv`` file in UTF-8, with a header or without.

@@ -14,8 +14,6 @@ from evermix.io.sources.lines import FileLines, Lines, StandardInput
 from evermix.io.sources.records import Record, RecordSource, Row
 from evermix.io.sources.values import fault, stack_dense
 
-__all__ = ["JsonLines"]
-
 
 class JsonLines(RecordSource):
     """Records such as ``{"id": 7, "text": "..."}`` or ``{"vector": [0.5, 2.0]}``, one per line.

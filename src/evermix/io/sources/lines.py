@@ -9,8 +9,6 @@ from typing import Protocol
 
 from evermix.io.sources.base import SourceError
 
-__all__ = ["FileLines", "Lines", "StandardInput"]
-
 
 class Lines(Protocol):
     """Lines that can be looked at before they are read."""

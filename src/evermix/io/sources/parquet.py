@@ -12,8 +12,6 @@ from evermix.io.sources.base import Options, RowError
 from evermix.io.sources.blocks import Block, BlockSource
 from evermix.io.sources.times import Time
 
-__all__ = ["Parquet"]
-
 
 class Parquet(BlockSource):
     """A ``.parquet`` file, read in batches; needs pyarrow (``pip install evermix[arrow]``).

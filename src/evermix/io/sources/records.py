@@ -9,8 +9,6 @@ import numpy as np
 from evermix.io.sources.base import Checked, Chunk, RowError, SourceError
 from evermix.io.sources.times import Time
 
-__all__ = ["Record", "RecordSource", "Row"]
-
 
 class Record(NamedTuple):
     """One raw record: its row from 0, its line in the file from 1, and what stands there."""

@@ -13,8 +13,6 @@ from evermix.io.sources.records import RecordSource
 from evermix.io.sources.svmlight import SvmLight
 from evermix.io.sources.values import stack
 
-__all__ = ["Mark", "Several", "joined", "listed", "names_several"]
-
 
 class Mark(NamedTuple):
     """A file of which rows were read: its path, its bytes, and its rows if all were read."""

@@ -12,8 +12,6 @@ from evermix.io.sources.lines import FileLines
 from evermix.io.sources.records import Record, RecordSource, Row
 from evermix.io.sources.values import fault, stack_sparse
 
-__all__ = ["SvmLight"]
-
 
 class SvmLight(RecordSource):
     """Lines such as ``1 3:2 17:1 # comment``; labels are not used, a row's id is its line number.

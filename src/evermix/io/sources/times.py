@@ -7,8 +7,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-__all__ = ["Time", "read_time"]
-
 Time: TypeAlias = float | np.datetime64 | str
 
 _MONTH = re.compile(r"\d{4}-\d{2}")

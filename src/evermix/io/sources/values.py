@@ -8,8 +8,6 @@ from scipy import sparse
 
 from evermix._xp import Array
 
-__all__ = ["fault", "faulty_rows", "kept_rows", "stack", "stack_dense", "stack_sparse"]
-
 
 def fault(values: Array, columns: Sequence[Any] | Array, kind: str) -> str | None:
     """Say what is wrong with a row's values (n,) in these columns (n names), or return None."""

@@ -15,8 +15,6 @@ import numpy as np
 from evermix._xp import Array, namespace
 from evermix.kernels.engines.local import LEAST
 
-__all__ = ["can_share", "can_write_products", "share_rows", "write_products"]
-
 ROWS, COLUMNS = 32, 512  # of products that a program writes
 NUMBERS, TALL = 512, 16  # scores, and rows, that a program holds at a time, at most
 PROGRAMS = 4096  # that share rows side by side: several for each processor of a device

@@ -1,4 +1,4 @@
-"""Kernels for CUDA devices, in the language of Triton: see :mod:`evermix.kernels.device.dispatch`."""
+"""Kernels for CUDA devices, in the language of Triton: see ``evermix.kernels.device.dispatch``."""
 
 from collections.abc import Callable
 from inspect import signature
@@ -10,8 +10,6 @@ try:
     import triton.language as tl
 except ImportError:
     triton, tl = None, SimpleNamespace(constexpr=Any)
-
-__all__ = ["products", "share"]
 
 COUNTS = ("N", "K", "each", "apart")  # arguments that change all the time
 

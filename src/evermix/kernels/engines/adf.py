@@ -11,26 +11,6 @@ from evermix._xp import Array
 from evermix.kernels.base import add, exact, kernel, refresh, score
 from evermix.kernels.weights import new_weight
 
-__all__ = [
-    "CHECK",
-    "DEAD",
-    "DONE",
-    "HARD",
-    "ROOM",
-    "Clusters",
-    "Known",
-    "Out",
-    "Scratch",
-    "Settings",
-    "adf_pass",
-    "deposit",
-    "learn",
-    "log_sum",
-    "omega_of",
-    "reweigh",
-    "reweigh_all",
-]
-
 DONE, ROOM, CHECK = 0, 1, 2  # why a pass stopped: no rows left, buffers full, time to tidy up
 
 HARD = 1.0 - 1e-12  # a responsibility from here on counts as certain

@@ -11,8 +11,6 @@ from evermix._xp import Array
 from evermix.kernels.base import exact, kernel
 from evermix.kernels.engines.adf import DONE, NEGLIGIBLE, ROOM, Out
 
-__all__ = ["Centres", "Rule", "lap_pass", "online_pass"]
-
 
 class Centres(NamedTuple):
     """Per-cluster buffers.   # INOUT."""

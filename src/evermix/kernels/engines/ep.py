@@ -24,18 +24,6 @@ from evermix.kernels.engines.adf import (
     reweigh,
 )
 
-__all__ = [
-    "FULL",
-    "RESIDUE",
-    "Progress",
-    "Sites",
-    "Slots",
-    "Visit",
-    "crumbs",
-    "ep_pass",
-    "sum_sites",
-]
-
 FULL = 3  # why a pass stopped, beside those of the filter: no room for sites
 
 EMPTY = 1e-6  # mass left when a row of weight 1 is taken out, below which a cluster was its own

@@ -13,8 +13,6 @@ from evermix.kernels.base import add, clear, kernel, refresh, score
 from evermix.kernels.engines.adf import DONE, NEGLIGIBLE, ROOM
 from evermix.kernels.weights import new_weight
 
-__all__ = ["Chain", "Place", "Results", "Rule", "Sweep", "gibbs_pass", "pick", "to_shares"]
-
 
 class Chain(NamedTuple):
     """Buffers of a chain.   # INOUT."""

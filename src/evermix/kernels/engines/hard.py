@@ -22,8 +22,6 @@ from evermix.kernels.engines.adf import (
     reweigh,
 )
 
-__all__ = ["BEST", "hard_pass"]
-
 BEST = -1.0  # in place of a number to draw with: take the best
 
 

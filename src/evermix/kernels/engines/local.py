@@ -7,8 +7,6 @@ import numpy as np
 from evermix._xp import Array
 from evermix.kernels.base import kernel
 
-__all__ = ["LEAST", "add_rows", "share_rows"]
-
 LEAST = -46.0  # log of a share, relative to the largest, below which it is nothing: 1e-20
 
 

@@ -11,22 +11,6 @@ from evermix._xp import Array
 from evermix.kernels.base import add, clear, kernel, refresh, score
 from evermix.kernels.engines.adf import CHECK, DEAD, DONE, ROOM, SEEN, Out
 
-__all__ = [
-    "CODE",
-    "COUPLED",
-    "DEAD",
-    "JOINT",
-    "NEGLIGIBLE",
-    "PAPER",
-    "REFUSED",
-    "TEXT",
-    "Known",
-    "Labels",
-    "Scratch",
-    "Settings",
-    "rcrp_pass",
-]
-
 COUPLED, JOINT, PAPER, TEXT, CODE = 0, 1, 2, 3, 4  # how the number of tables is followed
 
 NEGLIGIBLE = 1e-16  # a smaller share of a row is lost in rounding, and opens no label

@@ -14,8 +14,6 @@ from evermix._xp import Array
 from evermix.kernels.base import exact, implement, kernel
 from evermix.kernels.rows import DenseRows
 
-__all__ = ["BernoulliWork"]
-
 
 class BernoulliWork(NamedTuple):
     """What the kernels need, beside the rows."""

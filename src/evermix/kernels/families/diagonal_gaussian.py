@@ -18,8 +18,6 @@ from evermix.kernels.base import exact, implement, kernel
 from evermix.kernels.rows import DenseRows
 from evermix.kernels.special import log
 
-__all__ = ["DiagonalGaussianWork"]
-
 FACTORS = 64  # so many factors share one log
 HUGE = 1e300
 

@@ -15,8 +15,6 @@ from evermix._xp import Array
 from evermix.kernels.base import exact, implement, kernel
 from evermix.kernels.rows import DenseRows
 
-__all__ = ["FixedGaussianWork"]
-
 FACTORS = 16  # so many factors share one log
 SMALL = 1e-15  # smaller ones have a log of their own: the product of all others stays a number
 

@@ -17,8 +17,6 @@ from evermix.kernels.base import exact, implement, kernel
 from evermix.kernels.rows import DenseRows
 from evermix.kernels.whitening import copy, half_log_det, squared_length, update
 
-__all__ = ["GaussianWork"]
-
 
 class GaussianWork(NamedTuple):
     """What the kernels need, beside the rows; everything is about the family's origin."""

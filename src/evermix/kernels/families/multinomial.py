@@ -18,8 +18,6 @@ from evermix.kernels.rising import Factors, add_log_rising
 from evermix.kernels.rows import SparseRows
 from evermix.kernels.special import log_rising, strict
 
-__all__ = ["MultinomialWork", "fuse_pairs", "log_marginals"]
-
 FAINT = 1e-6  # soft counts below this do not matter when clusters are compared
 
 

@@ -19,8 +19,6 @@ from evermix.kernels.base import exact, implement, kernel
 from evermix.kernels.rising import Factors, add_log_rising
 from evermix.kernels.rows import DenseRows
 
-__all__ = ["PoissonWork"]
-
 
 class PoissonWork(NamedTuple):
     """What the kernels need, beside the rows."""

@@ -15,8 +15,6 @@ from evermix.kernels.base import exact, implement, kernel
 from evermix.kernels.rows import DenseRows
 from evermix.kernels.whitening import copy, half_log_det, squared_length, update
 
-__all__ = ["ZeroMeanGaussianWork"]
-
 
 class ZeroMeanGaussianWork(NamedTuple):
     """What the kernels need, beside the rows."""

@@ -15,8 +15,6 @@ from evermix.kernels.base import kernel
 from evermix.kernels.slice_sampling import HIGHEST, LOWEST, WIDTH, implement_height, slice_step
 from evermix.kernels.topics.mixed import exponent
 
-__all__ = ["draw_u", "move_document_u"]
-
 
 class DocumentU(NamedTuple):
     """The log density above."""

@@ -28,8 +28,6 @@ from evermix.kernels.topics.menu import (
 from evermix.kernels.topics.switching import CANCELLED
 from evermix.kernels.topics.thinned import RAREST, SUREST
 
-__all__ = ["Choices", "NewTime", "flat_pass", "fold_mixed", "fold_thinned"]
-
 
 class Choices(NamedTuple):
     """Where words are, and scratch for one document.   # INOUT."""

@@ -1,7 +1,8 @@
 r"""Documents that a topic model has not seen: their topics, with all topics held as they are.
 
-Words choose topics as in ``evermix.kernels.topics.indicators``, but the words of topics and the weights of
-topics at a time are fixed. With n words at T tables, the next word is of topic k with probability
+Words choose topics as in ``evermix.kernels.topics.indicators``, but the words of topics and the
+weights of topics at a time are fixed. With n words at T tables, the next word is of topic k with
+probability
 
 .. math::
 
@@ -18,8 +19,6 @@ from evermix.kernels.base import lean
 from evermix.kernels.topics.documents import draw_u
 from evermix.kernels.topics.menu import Seats, Words, Worth, appraise, choose, split
 from evermix.kernels.weights import QUADRATURE, new_weight
-
-__all__ = ["Frozen", "Plate", "fold_document", "word_probabilities"]
 
 
 class Frozen(NamedTuple):

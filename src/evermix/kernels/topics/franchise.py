@@ -30,18 +30,6 @@ from evermix.kernels.topics.menu import (
     popularity,
 )
 
-__all__ = [
-    "Tables",
-    "choose_dish",
-    "enter",
-    "gather",
-    "order_pass",
-    "put_block",
-    "seat_pass",
-    "take_block",
-    "weigh_block",
-]
-
 STRETCH = 16  # words of a table whose probabilities are multiplied before the log is taken
 
 

@@ -33,8 +33,6 @@ from evermix.kernels.topics.menu import (
     split,
 )
 
-__all__ = ["Card", "count_portions", "indicator_pass"]
-
 
 class Card(NamedTuple):
     """Where the words of documents are, and scratch for one document.   # INOUT."""

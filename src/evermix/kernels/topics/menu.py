@@ -12,28 +12,6 @@ from typing import NamedTuple
 from evermix._xp import Array
 from evermix.kernels.base import lean
 
-__all__ = [
-    "BORN",
-    "CHUNK",
-    "DONE",
-    "MORE_DISHES",
-    "MORE_TABLES",
-    "Menu",
-    "Novelties",
-    "Place",
-    "Seats",
-    "Words",
-    "Worth",
-    "appraise",
-    "choose",
-    "count_tables",
-    "count_words",
-    "fresh_slot",
-    "give_back",
-    "popularity",
-    "split",
-]
-
 DONE, MORE_DISHES, BORN, MORE_TABLES = 0, 1, 2, 3
 CHUNK = 8  # dishes that are searched together; capacities are multiples of it
 

@@ -18,8 +18,6 @@ from evermix._xp import Array
 from evermix.kernels.base import kernel
 from evermix.kernels.slice_sampling import HIGHEST, LOWEST, WIDTH, implement_height, slice_step
 
-__all__ = ["exponent", "move_q", "move_u"]
-
 
 class Weight(NamedTuple):
     """The log density above."""

@@ -15,8 +15,6 @@ from evermix.kernels.base import add, clear, kernel, refresh, score
 from evermix.kernels.engines.adf import DONE, ROOM
 from evermix.kernels.engines.gibbs import pick, to_shares
 
-__all__ = ["BORN", "DONE", "ROOM", "Chain", "Kinds", "row_pass"]
-
 BORN = 2
 
 

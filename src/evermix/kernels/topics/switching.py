@@ -21,8 +21,6 @@ import numpy as np
 from evermix._xp import Array
 from evermix.kernels.base import kernel
 
-__all__ = ["Blocks", "Topics", "switch_pass"]
-
 STRETCH = 16  # words of a block whose probabilities are multiplied before the log is taken
 LEAST = 1e-200  # of weights of a block, of which the largest is one
 LARGE = 230.0  # of the log of a product that can take one more factor, of 1 / LEAST at most

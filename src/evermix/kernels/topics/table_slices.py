@@ -21,8 +21,6 @@ from evermix.kernels.topics.franchise import (
 )
 from evermix.kernels.topics.menu import DONE, MORE_DISHES, Menu, Words, give_back
 
-__all__ = ["Guests", "Pool", "slice_pass"]
-
 
 class Guests(NamedTuple):
     """The tables that move.   # IN."""

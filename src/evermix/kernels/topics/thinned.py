@@ -15,18 +15,6 @@ from evermix._xp import Array
 from evermix.kernels.base import kernel
 from evermix.kernels.slice_sampling import HIGHEST, LOWEST, WIDTH, implement_height, slice_step
 
-__all__ = [
-    "RAREST",
-    "SUREST",
-    "Grid",
-    "log_factor",
-    "log_factors",
-    "move_q",
-    "move_u",
-    "multiply",
-    "new_atoms",
-]
-
 RAREST, SUREST = 1e-250, 1.0 - 1e-15  # between which probabilities q move
 ODDS = 600.0  # of log odds
 LEAST = 1e-300  # of a factor, so that it can be taken out of a product

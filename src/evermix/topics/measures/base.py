@@ -16,8 +16,6 @@ from evermix.engines.samplers.hyper import slice_sample
 from evermix.kernels.slice_sampling import WIDTH
 from evermix.priors.hyper import Beta, Gamma, HyperPrior
 
-__all__ = ["Laws", "Measure", "Newborn", "Occupancy", "Offers", "finite_log"]
-
 NEVER = -1e200  # log of a probability of zero
 LEAST, MOST = 1e-12, 1.0 - 1e-9  # sigma is kept between these: beyond, gamma functions overflow
 

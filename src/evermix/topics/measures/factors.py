@@ -20,8 +20,6 @@ import numpy as np
 from evermix._xp import Array
 from evermix.kernels.topics.thinned import LEAST, Grid, multiply, new_atoms
 
-__all__ = ["Factors"]
-
 STEP = 0.3
 # First and last node, in logs. The first is in units of 1 / max u, and leaves room for steps of u:
 # with few observations and a small sigma, log u moves by tens at once.

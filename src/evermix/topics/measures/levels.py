@@ -14,8 +14,6 @@ from scipy import special
 
 from evermix._xp import Array
 
-__all__ = ["exponent_below", "jumps_above", "level_of", "mean_below", "number_above"]
-
 STEP = 0.25  # of the grid, in logs
 SMALL = 1e-6  # a sigma that is taken for zero where formulas divide by it
 LARGEST = 5.0  # log of the largest jump: beyond, the intensity is below 1e-60

@@ -27,8 +27,6 @@ from evermix.priors.hyper import Gamma
 from evermix.topics.measures.base import Measure, Newborn, Occupancy, Offers, finite_log
 from evermix.topics.measures.levels import jumps_above
 
-__all__ = ["Mixed"]
-
 U_STEPS = 2  # passes over u in an update, which cost little beside a sweep
 
 

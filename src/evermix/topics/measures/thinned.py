@@ -32,8 +32,6 @@ from evermix.topics.measures.base import Measure, Newborn, Occupancy, Offers, fi
 from evermix.topics.measures.factors import Factors
 from evermix.topics.measures.levels import jumps_above
 
-__all__ = ["MOST_TIMES", "Thinned", "log_tilt"]
-
 U_STEPS = 2  # passes over u in an update
 ON_STEPS = 2  # how often jumps and times on are drawn in turn
 MOST_TIMES = 8  # with jumps integrated out, the cost doubles with each time

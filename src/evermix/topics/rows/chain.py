@@ -13,8 +13,6 @@ from evermix.state import State
 from evermix.tally import Tally
 from evermix.topics.measures import Measure, Occupancy
 
-__all__ = ["Chain", "Data", "start"]
-
 
 @dataclass(frozen=True, eq=False)
 class Data:

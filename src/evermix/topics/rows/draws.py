@@ -9,8 +9,6 @@ from evermix._xp import Array
 from evermix.topics.measures import Measure, Occupancy
 from evermix.topics.rows.chain import Chain, Data
 
-__all__ = ["Draws"]
-
 
 @dataclass
 class Draws:

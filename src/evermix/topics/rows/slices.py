@@ -12,8 +12,6 @@ from evermix.topics.measures import Measure, Occupancy
 from evermix.topics.measures.levels import level_of
 from evermix.topics.rows.chain import Chain, Data
 
-__all__ = ["floor_of", "lowest", "slice_move"]
-
 ENOUGH = 1000  # clusters without rows that are worth their time at most, beside one for each row
 NUMBERS = 2**22  # entries that a table of rows, parameters and clusters may have
 

@@ -3,12 +3,11 @@
 import numpy as np
 
 from evermix._xp import Array
+from evermix.kernels.engines.adf import DONE, ROOM
 from evermix.kernels.topics import rows as dependent
 from evermix.tally import Layout
 from evermix.topics.measures import Occupancy, Offers
 from evermix.topics.rows.chain import Chain, Data
-
-__all__ = ["walk"]
 
 
 def walk(
@@ -49,10 +48,10 @@ class _Walker:
         """Visit all rows, and leave the chain where they end."""
         data, hybrid = self.data, self.offers.discount < 0
         order, uniforms = rng.permutation(len(data)), rng.random(len(data))
-        rows, at, why = data.rows, 0, dependent.ROOM
+        rows, at, why = data.rows, 0, ROOM
         statistic_major = data.family.layout is Layout.STATISTIC_MAJOR
-        while why != dependent.DONE:
-            if why == dependent.ROOM:
+        while why != DONE:
+            if why == ROOM:
                 work, buffers = self._buffers()
             self.K, self.n_holes, at, why, slot = dependent.row_pass(
                 work,

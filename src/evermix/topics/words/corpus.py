@@ -9,8 +9,6 @@ import numpy as np
 from evermix._xp import Array
 from evermix.kernels.topics.menu import Words
 
-__all__ = ["Corpus"]
-
 
 @dataclass(frozen=True, eq=False)
 class Corpus:

@@ -15,8 +15,6 @@ from evermix.topics.priors import MNGG, TNGG
 from evermix.topics.words.corpus import Corpus
 from evermix.topics.words.snapshots import Snapshot
 
-__all__ = ["add_probabilities", "fold_flat", "fold_in", "freeze", "frozen", "halves"]
-
 MOST_TABLES = 32  # tables of a topic in a document that there is room for at first
 SPLIT = 20130616  # seed of the halves, so that all models are asked the same
 

@@ -12,8 +12,6 @@ from evermix.topics.measures import Measure, Occupancy
 from evermix.topics.words.corpus import Corpus
 from evermix.topics.words.seating import Blocks, Seating, Unseated
 
-__all__ = ["Franchise", "start"]
-
 FEWEST = 16  # tables of one dish in a document that are counted at first
 
 

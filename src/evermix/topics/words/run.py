@@ -14,8 +14,6 @@ from evermix.topics.words.samplers import WordSampler
 from evermix.topics.words.seating import Unseated
 from evermix.topics.words.snapshots import Snapshot
 
-__all__ = ["Run", "Sweep"]
-
 FEWEST, MOST = 20, 40  # snapshots of each chain that are kept
 
 

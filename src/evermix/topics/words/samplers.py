@@ -17,8 +17,6 @@ from evermix.topics.words.service import FlatService, IndicatorService, SeatedSe
 from evermix.topics.words.switching import switch_topics
 from evermix.topics.words.table_slices import SliceService
 
-__all__ = ["H1", "H2", "WORD_SAMPLERS", "Direct", "WordSampler"]
-
 MIXED_SWEEPS = 40
 
 

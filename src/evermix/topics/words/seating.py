@@ -22,8 +22,6 @@ from evermix.kernels.topics.documents import move_document_u
 from evermix.topics.measures import Laws
 from evermix.topics.measures.base import LEAST, MOST
 
-__all__ = ["Blocks", "Seating", "Unseated"]
-
 Blocks = Callable[[float], float]
 """Log of what the seats of all words are worth, for a sigma."""
 

@@ -25,8 +25,6 @@ from evermix.topics.words.corpus import Corpus
 from evermix.topics.words.franchise import Franchise
 from evermix.topics.words.seating import Seating
 
-__all__ = ["FlatService", "IndicatorService", "SeatedService"]
-
 Step = Callable[[Place, np.random.Generator], Place]
 
 MOST_TABLES = 16  # tables of a dish in a document that there is room for at first

@@ -12,8 +12,6 @@ from evermix.topics.words.corpus import Corpus
 from evermix.topics.words.franchise import Franchise
 from evermix.topics.words.seating import Seating
 
-__all__ = ["Snapshot"]
-
 _PLAIN = ("words", "tables", "region", "on")
 _CSR = ("data", "indices", "indptr")
 

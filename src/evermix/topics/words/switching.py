@@ -8,8 +8,6 @@ from evermix.topics.measures import Occupancy, Thinned
 from evermix.topics.words.corpus import Corpus
 from evermix.topics.words.franchise import Franchise
 
-__all__ = ["switch_topics"]
-
 
 def switch_topics(
     corpus: Corpus, chain: Franchise, atoms: Occupancy, rng: np.random.Generator

@@ -15,8 +15,6 @@ from evermix.topics.measures import Occupancy
 from evermix.topics.rows.slices import floor_of, lowest
 from evermix.topics.words.service import SeatedService
 
-__all__ = ["SliceService"]
-
 
 class SliceService(SeatedService):
     """Words that sit at tables, which choose among dishes above a random level."""

@@ -17,8 +17,6 @@ from evermix.engines.variational.seeding import Sample, seed
 from evermix.model import Model
 from evermix.priors.base import HasSticks
 
-__all__ = ["Clusters", "analyse", "refine", "valued"]
-
 ROUNDS = 12  # of merges
 LAPS = 4  # between merges
 STARTS = 24  # of the search for the best pairs

@@ -25,8 +25,6 @@ from evermix.engines.variational.seeding import Sample
 from evermix.model import Model
 from evermix.state import State
 
-__all__ = ["Search", "due", "plan_trials"]
-
 FIRST, LATER, ALONE = 24, 10, 5  # seeds of an analysis: while clusters are few, later, of a loner
 ROWS_PER_SEED = 10
 MARGIN = 1.0  # nats by which an attempt must be better, else it is noise

@@ -15,8 +15,6 @@ from evermix.engines.variational.moves.plan import children
 from evermix.engines.variational.summaries import unplanned
 from evermix.state import Lineage, Record
 
-__all__ = ["Change", "decide"]
-
 EMPTY = 1e-9  # share of a row, or of all rows if they weigh less, below which nothing is held
 
 

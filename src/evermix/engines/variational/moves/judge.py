@@ -16,8 +16,6 @@ from evermix.engines.variational.moves.plan import children
 from evermix.model import Model
 from evermix.state import Record
 
-__all__ = ["Verdict", "judge"]
-
 
 class Verdict(NamedTuple):
     """Moves that raise the bound, and by how much."""

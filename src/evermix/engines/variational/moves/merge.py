@@ -13,8 +13,6 @@ from evermix.engines.variational.bound import fused_sticks
 from evermix.model import Model
 from evermix.tally import Tally
 
-__all__ = ["Likeness", "likeness", "n_others", "plan_merges"]
-
 PARTNERS = 8  # of each cluster that are looked at
 PLANNED = 4  # and planned
 NEAR = 3.0  # nats per row that two clusters may lose by being one, and still be neighbours

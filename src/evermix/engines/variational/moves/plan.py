@@ -9,8 +9,6 @@ from evermix._xp import Array
 from evermix.engines.variational.local import NO_PLAN, Beliefs, Plan, Trial
 from evermix.state import Record
 
-__all__ = ["children", "from_record", "to_record"]
-
 
 def children(plan: Plan) -> list[Array]:
     """Return the numbers of the children of each trial; they are counted through all trials."""

@@ -12,8 +12,6 @@ from evermix.engines.shards import Shard, Shards, Task
 from evermix.engines.variational.seeding import Sample
 from evermix.families.base import Family
 
-__all__ = ["Collected", "collect", "draw_rows"]
-
 NUMBERS = 2**24  # statistics that rows for a start may have: 128 MB
 ROOM = 2**25  # numbers that rows of all clusters, or features of a sample, may hold: 256 MB
 WORDS = 100  # numbers that a sparse row is taken to hold

@@ -9,8 +9,6 @@ import numpy as np
 from evermix.topics.measures import Measure
 from evermix.topics.rows.chain import Chain, Data
 
-__all__ = ["Sampler"]
-
 
 @dataclass(frozen=True)
 class Sampler(ABC):

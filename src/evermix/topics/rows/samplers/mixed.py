@@ -11,8 +11,6 @@ from evermix.topics.rows.samplers.base import Sampler
 from evermix.topics.rows.slices import slice_move
 from evermix.topics.rows.walk import walk
 
-__all__ = ["M1", "M2", "M3"]
-
 
 @dataclass(frozen=True)
 class M1(Sampler):

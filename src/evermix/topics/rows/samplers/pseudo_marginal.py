@@ -21,8 +21,6 @@ from evermix.topics.measures.levels import exponent_below, mean_below
 from evermix.topics.measures.thinned import log_tilt
 from evermix.topics.rows.samplers.threshold import TINY, Above, Threshold, linear
 
-__all__ = ["T4", "log_estimate"]
-
 
 @dataclass(frozen=True)
 class T4(Threshold):

@@ -12,8 +12,6 @@ from evermix.topics.rows.samplers.base import Sampler
 from evermix.topics.rows.slices import slice_move
 from evermix.topics.rows.walk import walk
 
-__all__ = ["T1", "T2", "T5"]
-
 
 @dataclass(frozen=True)
 class T1(Sampler):

@@ -31,8 +31,6 @@ from evermix.topics.measures.levels import mean_below, number_above
 from evermix.topics.rows.chain import Chain, Data
 from evermix.topics.rows.samplers.thinned import T2
 
-__all__ = ["T3", "Above", "Threshold", "linear"]
-
 MOST_ATOMS = 2e4  # atoms above the threshold of a region of mass a = 1 that a sweep may draw
 TINY = 1e-300
 LEVEL = "log_level"  # (R,) the threshold of each region, which only ever falls
