@@ -1,6 +1,6 @@
 """A saved model goes on bit for bit."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -50,8 +50,6 @@ def test_equal_models_give_equal_bytes(tmp_path):
 
 
 def test_a_prior_of_ones_own_must_be_passed_to_load(tmp_path):
-    from dataclasses import dataclass
-
     @dataclass(frozen=True)
     class Gamma(em.NRM):
         a: float = 1.0
@@ -70,7 +68,7 @@ def test_a_prior_of_ones_own_must_be_passed_to_load(tmp_path):
         em.load(tmp_path / "m.evermix")
     assert em.load(tmp_path / "m.evermix", custom=[Gamma]).prior == Gamma()
     for custom in (Gamma, None, [Gamma()], ["Gamma"], [3]):
-        with pytest.raises(TypeError, match="custom must be a list of classes of priors"):
+        with pytest.raises(TypeError, match="custom must be a list of classes, each of them a Fam"):
             em.load(tmp_path / "m.evermix", custom=custom)
 
     class Bare(Gamma):
@@ -87,6 +85,56 @@ def test_a_prior_of_ones_own_must_be_passed_to_load(tmp_path):
     assert em.load(tmp_path / "m.evermix", custom=[Bare]).prior.a == 2.0
     with pytest.raises(TypeError, match="would lose a of Loose, which is no dataclass"):
         em.Mixture(prior=Loose(2.0)).fit(texts(40)[0]).save(tmp_path / "m.evermix")
+
+
+class Words(em.Multinomial):
+    """A family of one's own, without fields of its own."""
+
+
+@dataclass(frozen=True)
+class Patient(em.ADF):
+    """An engine of one's own."""
+
+    patience: float = 3.0
+
+
+class Hasty(em.ADF):
+    """An engine with a setting that no file would hold."""
+
+    def __init__(self, haste):
+        super().__init__()
+        object.__setattr__(self, "haste", haste)
+
+
+def test_a_family_and_an_engine_of_ones_own_must_be_passed_to_load(tmp_path):
+    path = tmp_path / "m.evermix"
+    X = texts(40)[0]
+    mix = em.Mixture(Words(0.3), engine=Patient(patience=2.0)).partial_fit(X)
+    mix.save(path)
+    for missing, passed in (("Words", []), ("Words", [Patient]), ("Patient", [Words])):
+        with pytest.raises(CheckpointError, match=rf"uses {missing}, .*custom=\[{missing}\]"):
+            em.load(path, custom=passed)
+    again = em.load(path, custom=[Patient, Words])
+    assert again.engine == Patient(patience=2.0)
+    assert type(again.family) is Words
+    assert_same_model(mix.partial_fit(X), again.partial_fit(X))
+
+
+def test_an_engine_that_a_file_would_not_hold_is_refused(tmp_path):
+    mix = em.Mixture(engine=Hasty(2.0)).fit(texts(40)[0])
+    with pytest.raises(TypeError, match="would lose haste of Hasty, which is no dataclass"):
+        mix.save(tmp_path / "m.evermix")
+
+
+def test_a_dependent_mixture_can_have_a_family_of_ones_own(tmp_path):
+    path, X = tmp_path / "m.evermix", texts(40)[0]
+    mix = em.DependentMixture(Words(0.3), burn_in=1, draws=2, random_state=0)
+    mix.fit(X, times=np.arange(40) % 2).save(path)
+    with pytest.raises(CheckpointError, match=r"custom=\[Words\]"):
+        em.load(path)
+    again = em.load(path, custom=[Words])
+    assert type(again.family) is Words
+    np.testing.assert_array_equal(again.labels_, mix.labels_)
 
 
 def test_nothing_to_save(tmp_path):

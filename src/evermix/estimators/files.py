@@ -9,7 +9,6 @@ import numpy as np
 
 from evermix._random import restore
 from evermix._xp import Array
-from evermix.engines import ENGINES
 from evermix.engines.batch import Batch, RowResults
 from evermix.engines.ep.ep import EP
 from evermix.engines.variational.memoized import MemoizedVB
@@ -17,17 +16,23 @@ from evermix.estimators.dependent import file as dependent_file
 from evermix.estimators.dependent.estimator import DependentMixture
 from evermix.estimators.mixture.checks import check_learnt, check_maps, check_waiting
 from evermix.estimators.mixture.estimator import Mixture
-from evermix.estimators.packing import built, group, named, packed, plain_json, unpacked
+from evermix.estimators.packing import (
+    Registry,
+    built,
+    group,
+    named,
+    packed,
+    plain_json,
+    registry,
+    unpacked,
+)
 from evermix.estimators.resolve import check_cap
 from evermix.estimators.topics import file as topic_file
 from evermix.estimators.topics.estimator import TopicModel
-from evermix.families import FAMILIES
 from evermix.families.base import Family
 from evermix.forgetting import Exponential
 from evermix.io import checkpoint
 from evermix.model import Model
-from evermix.priors import PRIORS
-from evermix.priors.base import Prior
 from evermix.state import State
 
 _KINDS = {
@@ -72,58 +77,59 @@ def save(mix: Mixture, path: str | Path, extra: Mapping[str, Any] | None = None)
     checkpoint.write(path, arrays, plain_json(header))
 
 
-def load(
-    path: str | Path, custom: Iterable[type[Prior]] = ()
-) -> Mixture | DependentMixture | TopicModel:
+def load(path: str | Path, custom: Iterable[type] = ()) -> Mixture | DependentMixture | TopicModel:
     """Restore an estimator from a file that its ``save`` wrote.
 
     Parameters
     ----------
     path : path-like
-    custom : iterable of Prior classes
-        Your own priors, if a saved mixture uses one.
+    custom : iterable of classes
+        Your own families, priors and engines, if the saved model uses some.
     """
     return load_any(path, custom)[0]
 
 
 def load_any(
-    path: str | Path, custom: Iterable[type[Prior]] = ()
+    path: str | Path, custom: Iterable[type] = ()
 ) -> tuple[Mixture | DependentMixture | TopicModel, dict[str, Any]]:
     """Restore an estimator, and the ``extra`` entries that were saved beside it."""
-    own = _own_priors(custom)
+    known = registry(custom)
     arrays, header = checkpoint.read(path)
-    for file in (dependent_file, topic_file):
-        if header.get("kind") == file.KIND:
-            with _whole(path):
-                return file.restored(arrays, header), dict(header.get("extra", {}))
-    return _mixture(path, arrays, header, own)
+    if header.get("kind") == topic_file.KIND:
+        return _topics(path, arrays, header)
+    if header.get("kind") == dependent_file.KIND:
+        with _whole(path):
+            return dependent_file.restored(arrays, header, known), dict(header.get("extra", {}))
+    return _mixture(path, arrays, header, known)
 
 
 def load_with_extra(
-    path: str | Path, custom: Iterable[type[Prior]] = ()
+    path: str | Path, custom: Iterable[type] = ()
 ) -> tuple[Mixture, dict[str, Any]]:
     """Restore a mixture, and the ``extra`` entries that were saved beside it."""
-    own = _own_priors(custom)
-    return _mixture(path, *checkpoint.read(path), own)
+    known = registry(custom)
+    return _mixture(path, *checkpoint.read(path), known)
 
 
 def load_topics(path: str | Path) -> tuple[TopicModel, dict[str, Any]]:
     """Restore a topic model, and the ``extra`` entries that were saved beside it."""
-    arrays, header = checkpoint.read(path)
+    return _topics(path, *checkpoint.read(path))
+
+
+def _topics(
+    path: str | Path, arrays: Mapping[str, Array], header: Mapping[str, Any]
+) -> tuple[TopicModel, dict[str, Any]]:
     _check_kind(path, header, topic_file.KIND)
     with _whole(path):
         return topic_file.restored(arrays, header), dict(header.get("extra", {}))
 
 
 def _mixture(
-    path: str | Path,
-    arrays: Mapping[str, Array],
-    header: Mapping[str, Any],
-    own: Mapping[str, type[Prior]],
+    path: str | Path, arrays: Mapping[str, Array], header: Mapping[str, Any], known: Registry
 ) -> tuple[Mixture, dict[str, Any]]:
     _check_kind(path, header, "mixture")
     with _whole(path):
-        return _restored(arrays, header, own), dict(header["extra"])
+        return _restored(arrays, header, known), dict(header["extra"])
 
 
 def _check_kind(path: str | Path, header: Mapping[str, Any], wanted: str) -> None:
@@ -145,38 +151,26 @@ def _whole(path: str | Path) -> Iterator[None]:
         ) from error
 
 
-def _own_priors(custom: Iterable[type[Prior]]) -> dict[str, type[Prior]]:
-    """Return classes of priors by name, or raise TypeError if they are none."""
-    classes = list(custom) if isinstance(custom, Iterable) else [custom]
-    for cls in classes:
-        if not (isinstance(custom, Iterable) and isinstance(cls, type) and issubclass(cls, Prior)):
-            raise TypeError(f"custom must be a list of classes of priors, got {custom!r}.")
-    return {cls.__name__: cls for cls in classes}
-
-
-def _restored(
-    arrays: Mapping[str, Array], header: Mapping[str, Any], own: Mapping[str, type[Prior]]
-) -> Mixture:
+def _restored(arrays: Mapping[str, Array], header: Mapping[str, Any], known: Registry) -> Mixture:
     """Return the mixture that these arrays and this header describe, if it can go on."""
-    priors = {**PRIORS, **own}
     params = header["params"]
     mix = Mixture(
-        family=_family_of(params["family"]),
-        prior=None if params["prior"] is None else built(params["prior"], priors),
-        engine=None if params["engine"] is None else built(params["engine"], ENGINES),
+        family=_family_of(params["family"], known),
+        prior=None if params["prior"] is None else built(params["prior"], known.priors),
+        engine=None if params["engine"] is None else built(params["engine"], known.engines),
         forgetting=_plan_of(params.get("forgetting")),
         max_clusters=params["max_clusters"],
         random_state=params["random_state"],
     )
-    mix._begin(built(header["family"], FAMILIES))
+    mix._begin(built(header["family"], known.families))
     if "engine" in header:  # else it was not set anew since the model was taught
-        mix._taught = built(header["engine"], ENGINES)
+        mix._taught = built(header["engine"], known.engines)
     mix._timed = header.get("timed")
     mix.n_features_in_ = header["n_features_in"]
     if "feature_names_in" in header:
         mix.feature_names_in_ = np.array(header["feature_names_in"], dtype=object)
     if "model" in header:
-        mix._model = _model_of(header["model"], priors)
+        mix._model = _model_of(header["model"], known)
         mix._rng = restore(header["rng"])
         learnt = group(arrays, "state.")
         if header["format"] < 4:  # which knew no times
@@ -200,7 +194,7 @@ def _restored(
         if not mix._taught.streams:
             raise ValueError(f"rows cannot wait for {mix._taught!r}, which does not stream.")
         if "begun" in header:  # else it was not set anew since the stream began
-            mix._begun = _model_of(header["begun"], priors)
+            mix._begun = _model_of(header["begun"], known)
             check_cap(mix._begun.max_clusters)
         mix._waiting = _get_waiting(arrays)
         check_waiting(mix._waiting, mix.n_features_in_)
@@ -216,19 +210,19 @@ def _model_spec(model: Model) -> dict[str, Any]:
     }
 
 
-def _model_of(saved: Mapping[str, Any], priors: Mapping[str, type[Prior]]) -> Model:
+def _model_of(saved: Mapping[str, Any], known: Registry) -> Model:
     return Model(
-        built(saved["family"], FAMILIES),
-        built(saved["prior"], priors),
+        built(saved["family"], known.families),
+        built(saved["prior"], known.priors),
         saved["max_clusters"],
         _plan_of(saved.get("forgetting")),  # files before format 4 forget nothing
     )
 
 
-def _family_of(saved: Any) -> str | Family:
+def _family_of(saved: Any, known: Registry) -> str | Family:
     if saved is None:  # in older files
         return "auto"
-    return saved if isinstance(saved, str) else built(saved, FAMILIES)
+    return saved if isinstance(saved, str) else built(saved, known.families)
 
 
 def _params(mix: Mixture) -> dict[str, Any]:

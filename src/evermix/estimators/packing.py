@@ -1,21 +1,23 @@
 """How the parts of an estimator go into a file: specs as names and numbers, rows as arrays."""
 
-from collections.abc import Mapping
-from typing import Any, Protocol, TypeVar
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from scipy import sparse
 
 from evermix._xp import Array
-from evermix.engines.batch import Batch
+from evermix.engines import ENGINES, Batch, Engine
 from evermix.estimators.data.rows import check_csr, prepare_rows
 from evermix.estimators.mixture.checks import check_waiting
-from evermix.families.base import Family
+from evermix.families import FAMILIES, Family
 from evermix.io import checkpoint
-from evermix.priors.base import Prior
+from evermix.priors import PRIORS, Prior
 from evermix.topics.measures import Measure
 from evermix.topics.words.seating import Seating, Unseated
 
+KINDS = (Family, Prior, Engine)  # what users may write themselves
 _CSR = ("data", "indices", "indptr")
 
 
@@ -43,8 +45,9 @@ def plain_json(value: Any) -> Any:
 def named(part: Spec) -> dict[str, Any]:
     """Return a part as its name and its settings."""
     cls, spec = type(part), part.to_spec()
-    lost = set(vars(part)) - set(spec)
-    if lost and cls.to_spec is Prior.to_spec and "__dataclass_fields__" not in vars(cls):
+    held = {n for n in vars(part) if not isinstance(getattr(cls, n, None), cached_property)}
+    lost, inherited = held - set(spec), {kind.to_spec for kind in KINDS}
+    if lost and cls.to_spec in inherited and "__dataclass_fields__" not in vars(cls):
         raise TypeError(
             f"a file would lose {', '.join(sorted(lost))} of {cls.__name__}, which is no "
             "dataclass. Decorate it with @dataclass(frozen=True), or give it to_spec and from_spec."
@@ -54,12 +57,36 @@ def named(part: Spec) -> dict[str, Any]:
 
 def built(saved: dict[str, Any], classes: Mapping[str, type[Part]]) -> Part:
     """Return the part that :func:`named` described, of one of these classes."""
-    if saved["name"] not in classes:
+    name = saved["name"]
+    if name not in classes:
         raise checkpoint.CheckpointError(
-            f"the file uses {saved['name']}, which is not part of evermix. "
-            f"If it is your own prior, pass it: em.load(path, custom=[{saved['name']}])."
+            f"the file uses {name}, which is not part of evermix. If it is a class of your own, "
+            f"pass it: em.load(path, custom=[{name}])."
         )
-    return classes[saved["name"]].from_spec(saved["spec"])
+    return classes[name].from_spec(saved["spec"])
+
+
+class Registry(NamedTuple):
+    """The classes that a file may name: those of evermix, and a user's own."""
+
+    families: Mapping[str, type[Family]] = FAMILIES
+    priors: Mapping[str, type[Prior]] = PRIORS
+    engines: Mapping[str, type[Engine]] = ENGINES
+
+
+def registry(custom: Iterable[type]) -> Registry:
+    """Return all classes by name, or raise TypeError if custom ones are of no known kind."""
+    classes = list(custom) if isinstance(custom, Iterable) else [custom]
+    own: tuple[dict[str, Any], ...] = ({}, {}, {})
+    for cls in classes:
+        kinds = [issubclass(cls, kind) for kind in KINDS] if isinstance(cls, type) else []
+        if not any(kinds) or not isinstance(custom, Iterable):
+            raise TypeError(
+                "custom must be a list of classes, each of them a Family, a Prior or an Engine, "
+                f"got {custom!r}."
+            )
+        own[kinds.index(True)][cls.__name__] = cls
+    return Registry(*({**ours, **mine} for ours, mine in zip(Registry(), own, strict=True)))
 
 
 def group(arrays: Mapping[str, Array], prefix: str) -> dict[str, Array]:

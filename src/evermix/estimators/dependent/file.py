@@ -11,8 +11,16 @@ from evermix._xp import Array
 from evermix.engines.batch import Batch
 from evermix.estimators.data.times import Times
 from evermix.estimators.dependent.estimator import DependentMixture
-from evermix.estimators.packing import assign, built, group, named, packed, plain_json, unpacked
-from evermix.families import FAMILIES
+from evermix.estimators.packing import (
+    Registry,
+    assign,
+    built,
+    group,
+    named,
+    packed,
+    plain_json,
+    unpacked,
+)
 from evermix.io import checkpoint
 from evermix.topics.priors import SPECS
 from evermix.topics.rows.chain import Chain, Data
@@ -56,11 +64,13 @@ def save(mix: DependentMixture, path: str | Path) -> None:
     checkpoint.write(path, arrays, plain_json(header))
 
 
-def restored(arrays: Mapping[str, Array], header: Mapping[str, Any]) -> DependentMixture:
+def restored(
+    arrays: Mapping[str, Array], header: Mapping[str, Any], known: Registry
+) -> DependentMixture:
     """Return the dependent mixture that these arrays and this header describe."""
     params = header["params"]
     mix = DependentMixture(
-        family="auto" if params["family"] is None else built(params["family"], FAMILIES),
+        family="auto" if params["family"] is None else built(params["family"], known.families),
         prior=None if params["prior"] is None else built(params["prior"], SPECS),
         sampler=None if params["sampler"] is None else built(params["sampler"], SAMPLERS),
         burn_in=params["burn_in"],
@@ -73,7 +83,7 @@ def restored(arrays: Mapping[str, Array], header: Mapping[str, Any]) -> Dependen
     mix._taught = built(header["sampler"], SAMPLERS)
     mix._prior = built(header["prior"], SPECS)
     mix._times = Times.from_spec(header["times"])
-    family = built(header["family"], FAMILIES)
+    family = built(header["family"], known.families)
     X, times = unpacked(arrays, family, mix.n_features_in_).X, arrays["times"]
     mix._data = Data(family, X, times, len(mix._times))
     mix._rng, mix._sweep = restore(header["rng"]), int(header["sweep"])
