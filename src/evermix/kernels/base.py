@@ -10,16 +10,15 @@ Slots are the rows of the buffers: 0..K-1 are the clusters, slot K is empty and 
 cluster. Scores leave out the base measure log h(x), which is the same for every slot.
 """
 
-import hashlib
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
 from numba.extending import overload
 
 from evermix._xp import Array
+from evermix.kernels.disk_cache import remember_verbs, stamped
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -27,24 +26,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 FASTMATH = {"contract", "arcp", "nsz", "reassoc"}
 
 
-def _fingerprint() -> str:
-    """Digest of every kernel's source, so that a change in one recompiles all that call it."""
-    digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
-
-
-FINGERPRINT = _fingerprint()
-
-
 def kernel(function: F) -> F:
-    """Compile a module-level function, cached on disk, free of the interpreter lock.
-
-    numba takes a cached function for fresh while its own file is unchanged, even if a function that
-    it calls has changed in another file: after an upgrade, old code would go on running. So the
-    stamp that numba compares is replaced by a digest of all kernels.
-    """
+    """Compile a module-level function, cached on disk, free of the interpreter lock."""
     # A callee that is not inlined has one copy in each function that calls it, each rounded its own
     # way, and which copy runs depends on what this process compiled and what it read from the disk.
     compile = numba.njit(
@@ -78,16 +61,6 @@ def exact(function: F) -> F:
     )
 
 
-def stamped(compiled: Any) -> Any:
-    """Give a compiled function the stamp of all kernels, and return it."""
-    file = compiled._cache._cache_file
-    file._source_stamp = FINGERPRINT
-    # numba reads types before it compares stamps, and fails if one of them is gone; versions of its
-    # own are compared first.
-    file._version = f"{file._version} {FINGERPRINT}"
-    return compiled
-
-
 def score(work: Any, rows: Any, i: int, slots: int, out: Array) -> None:
     """Write log p(x_i | slot) - log h(x_i) into ``out[:slots]``."""
     raise TypeError("score is a verb of compiled loops; call it from a kernel.")
@@ -114,6 +87,7 @@ def implement(work: type, *, score: F, add: F, refresh: F) -> None:
     _IMPLEMENTATIONS["score", work] = score
     _IMPLEMENTATIONS["add", work] = add
     _IMPLEMENTATIONS["refresh", work] = refresh
+    remember_verbs(work, (score, add, refresh))
 
 
 @overload(score, inline="never", strict=False)

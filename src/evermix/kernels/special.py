@@ -12,7 +12,8 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.extending import intrinsic
 
-from evermix.kernels.base import F, stamped
+from evermix.kernels.base import F
+from evermix.kernels.disk_cache import stamped
 
 
 def strict(function: F) -> F:
