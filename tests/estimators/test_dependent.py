@@ -331,5 +331,5 @@ def test_files_that_are_not_whole_are_refused(tmp_path):
         "draws.labels": arrays["draws.labels"][:, :-1],
     }.items():
         checkpoint.write(tmp_path / "n.evermix", {**arrays, name: wrong}, header)
-        with pytest.raises(em.CheckpointError, match="does not hold a whole mixture"):
+        with pytest.raises(em.CheckpointError, match="does not hold a whole dependent mixture"):
             em.load(tmp_path / "n.evermix")

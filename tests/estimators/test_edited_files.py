@@ -127,3 +127,15 @@ def test_clusters_have_the_mass_that_labels_say(tmp_path, saved):
 def test_counters_that_cannot_be_are_refused(tmp_path, saved, counter, value):
     arrays, header = saved
     refused(tmp_path, arrays, header | {"state": header["state"] | {counter: value}})
+
+
+@pytest.mark.parametrize("kind", ["topic model", "dependent mixture"])
+def test_a_damaged_file_is_called_what_it_is(tmp_path, kind):
+    path, short = tmp_path / "m.evermix", {"burn_in": 1, "draws": 2, "random_state": 0}
+    model = em.TopicModel(**short) if kind == "topic model" else em.DependentMixture(**short)
+    model.fit(COUNTS, times=np.arange(len(COUNTS)) % 2).save(path)
+    arrays, header = checkpoint.read(path)
+    for name in ("n_features_in", "times"):
+        checkpoint.write(path, arrays, {k: v for k, v in header.items() if k != name})
+        with pytest.raises(em.CheckpointError, match=f"does not hold a whole {kind} "):
+            em.load(path)

@@ -98,7 +98,7 @@ def load_any(
     if header.get("kind") == topic_file.KIND:
         return _topics(path, arrays, header)
     if header.get("kind") == dependent_file.KIND:
-        with _whole(path):
+        with _whole(path, dependent_file.KIND):
             return dependent_file.restored(arrays, header, known), dict(header.get("extra", {}))
     return _mixture(path, arrays, header, known)
 
@@ -120,7 +120,7 @@ def _topics(
     path: str | Path, arrays: Mapping[str, Array], header: Mapping[str, Any]
 ) -> tuple[TopicModel, dict[str, Any]]:
     _check_kind(path, header, topic_file.KIND)
-    with _whole(path):
+    with _whole(path, topic_file.KIND):
         return topic_file.restored(arrays, header), dict(header.get("extra", {}))
 
 
@@ -128,7 +128,7 @@ def _mixture(
     path: str | Path, arrays: Mapping[str, Array], header: Mapping[str, Any], known: Registry
 ) -> tuple[Mixture, dict[str, Any]]:
     _check_kind(path, header, "mixture")
-    with _whole(path):
+    with _whole(path, "mixture"):
         return _restored(arrays, header, known), dict(header["extra"])
 
 
@@ -140,14 +140,15 @@ def _check_kind(path: str | Path, header: Mapping[str, Any], wanted: str) -> Non
 
 
 @contextmanager
-def _whole(path: str | Path) -> Iterator[None]:
-    """Say that a file is not whole where what it holds does not fit together."""
+def _whole(path: str | Path, kind: str) -> Iterator[None]:
+    """Raise CheckpointError if what a file holds does not fit together."""
     try:
         yield
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise checkpoint.CheckpointError(
-            f"{path} does not hold a whole mixture ({type(error).__name__}: {error}). It was "
-            "edited or written by another program; use an earlier copy."
+            f"{path} does not hold a whole {_KINDS[kind].removeprefix('a ')} "
+            f"({type(error).__name__}: {error}). It was edited or written by another program; use "
+            "an earlier copy."
         ) from error
 
 
