@@ -92,6 +92,21 @@ def test_fusion_of_a_cluster_with_an_empty_one_changes_nothing(case):
     np.testing.assert_allclose(gain, 0.0, atol=1e-8)
 
 
+def test_fusion_with_more_data_is_fusion_of_clusters_that_have_them(case):
+    """Foresight: twice and three times the data of each pair, in the same proportions."""
+    family, X = case
+    r = np.random.default_rng(3).dirichlet(np.ones(3), size=X.shape[0])
+    stats, mass = family.accumulate(X, r), r.sum(axis=0)
+    tally = Tally.of(np.arange(3), mass, stats, {}, family.layout)
+    pairs, times = np.array([[0, 1], [1, 2]]), np.array([2.0, 3.0])
+    for pair, t, gain in zip(pairs, times, family.log_fusion(tally, pairs, times), strict=True):
+        (a, b), more = pair, (t * stats, t * mass)
+        apart = family.log_marginal(*more)
+        together = family.log_marginal(more[0][[a]] + more[0][[b]], more[1][[a]] + more[1][[b]])
+        want = together[0] - apart[a] - apart[b]
+        assert gain == pytest.approx(want, rel=1e-8, abs=1e-8 * np.abs(apart).max())
+
+
 def test_spec_survives_json(case):
     """A family is plain data, in every digit."""
     family, X = case

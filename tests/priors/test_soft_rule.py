@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from prior_cases import EVERY
+from prior_cases import ARRAYS, EVERY, GeneralizedGamma
+from scipy.special import gammaln, logsumexp
 
 from evermix.priors import DP, NGGP
 from oracles import expected_predictive, occupied
@@ -36,6 +37,27 @@ def test_hard_assignments_give_the_exact_predictive(prior):
     exact = np.array([prior.log_eppf(np.append(sizes, 1.0)) - prior.log_eppf(sizes)])
     got = prior.log_weights(sizes, occupied(q))[-1:]
     np.testing.assert_allclose(np.exp(got), np.exp(exact), rtol=1e-10)
+
+
+def log_soft_eppf(prior, q):
+    """The joint law of the partition and U with soft sizes, integrated over log u on a fine grid.
+
+    A cluster of mass m that is occupied with probability p stands for p clusters of size m / p.
+    """
+    mass, p = q.sum(axis=0), occupied(q)
+    v = np.arange(-60.0, 60.0, 0.01)
+    u, n = np.exp(v), mass.sum()
+    blocks = p @ prior.log_moment((mass / p)[:, None], u)
+    return logsumexp(n * v - prior.laplace_exponent(u) + blocks) + np.log(0.01) - gammaln(n)
+
+
+@pytest.mark.parametrize("prior", [*ARRAYS, GeneralizedGamma()], ids=repr)
+def test_merge_odds_of_soft_clusters_are_those_of_their_rows_together(prior):
+    """No row is in doubt between the two clusters, so that one is occupied whatever the other."""
+    q = np.array([[0.6, 0.0, 0.4], [0.7, 0.0, 0.3], [0.0, 0.8, 0.2], [0.0, 0.5, 0.5]])
+    fused = np.column_stack([q[:, 0] + q[:, 1], q[:, 2]])
+    (got,) = prior.log_merge_odds(q.sum(axis=0), occupied(q), np.array([[0, 1]]))
+    assert got == pytest.approx(log_soft_eppf(prior, fused) - log_soft_eppf(prior, q), abs=1e-9)
 
 
 @pytest.mark.parametrize("prior", EVERY, ids=repr)
