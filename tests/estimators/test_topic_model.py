@@ -85,9 +85,13 @@ def test_without_hierarchy_documents_are_times(prior):
 
 
 def test_without_times_the_default_is_the_hierarchical_dirichlet_process():
-    topics = em.TopicModel(**SHORT).fit(X)
-    assert topics.transform(X).shape[1] == topics.n_topics_
+    topics, hdp = em.TopicModel(**SHORT).fit(X), em.TopicModel(em.HDP(), **SHORT).fit(X)
+    hngg = em.TopicModel(em.HNGG(), **SHORT).fit(X)
     assert topics.evolution_.shape == (1, topics.n_topics_)
+    np.testing.assert_array_equal(topics.transform(X), hdp.transform(X))
+    for name, values in topics.traces_.items():
+        np.testing.assert_array_equal(values, hdp.traces_[name])
+    assert not np.array_equal(topics.traces_["log_joint"], hngg.traces_["log_joint"])
 
 
 def test_vocabularies_name_the_words(fitted):

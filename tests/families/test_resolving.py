@@ -138,13 +138,25 @@ def test_bad_hyperparameters_are_refused_with_advice(family, message):
     ],
 )
 def test_rows_outside_the_support_are_refused_with_their_place(family, X, message):
+    assert not family.supports(X)
     with pytest.raises(ValueError, match=message):
         family.check(X)
 
 
-def test_rows_inside_the_support_pass():
-    Multinomial().check(sparse.csr_array((3, 4)))
-    Multinomial().check(sparse.csr_array([[0.5, 2.0]]))
-    Poisson().check(np.array([[0.5, 2.0]]))
-    Bernoulli().check(np.array([[True, False]]))
-    Gaussian().check(np.array([[-1e9, 2.0]]))
+@pytest.mark.parametrize(
+    ("family", "X"),
+    [
+        (Multinomial(), sparse.csr_array((3, 4))),
+        (Multinomial(), sparse.csr_array([[0.5, 2.0]])),
+        (Poisson(), np.array([[0.5, 2.0]])),
+        (Bernoulli(), np.array([[True, False]])),
+        (Gaussian(), np.array([[-1e9, 2.0]])),
+    ],
+)
+def test_rows_inside_the_support_have_a_density(family, X):
+    """What is checked, what is supported, and what has a density is the same."""
+    family.check(X)
+    assert family.supports(X)
+    resolved = family.candidates(X)[0]
+    log_p = resolved.log_base(X) + resolved.log_predictive(X, resolved.eta0[None])[:, 0]
+    assert np.all(np.isfinite(log_p))

@@ -1,5 +1,6 @@
 """When topics are there, and pictures of it."""
 
+import re
 import sys
 
 import numpy as np
@@ -61,11 +62,15 @@ def test_pictures_of_topics_leave_pyplot_alone(tmp_path, times, n):
 
 
 def test_one_time_and_one_topic_can_be_drawn(tmp_path):
-    """Without a warning of axes that have no width."""
-    pytest.importorskip("matplotlib")
+    """Without a warning of axes that have no width, and with the words of the topic."""
+    matplotlib = pytest.importorskip("matplotlib")
     shown = {"times": [2001], "evolution": [[1.0]], "words": [["sea"]]}
-    topic_overview(tmp_path / "topics.png", **shown)
-    topic_curves(tmp_path / "curves.png", **shown)
+    with matplotlib.rc_context({"svg.fonttype": "none"}):  # text stays text
+        topic_overview(tmp_path / "topics.svg", **shown)
+        topic_curves(tmp_path / "curves.svg", **shown)
+    for name in ("topics.svg", "curves.svg"):
+        texts = re.findall(r"<text[^>]*>([^<]*)</text>", (tmp_path / name).read_text())
+        assert texts.count("sea") == 1
 
 
 @pytest.mark.parametrize("draw", [topic_overview, topic_curves])
