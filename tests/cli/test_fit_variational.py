@@ -69,7 +69,7 @@ def test_a_fit_may_start_from_the_clusters_of_another_model(points):
     evermix("fit", "points.npy", *MEMOIZED, "--checkpoint", "first.evermix", "--out", "first.jsonl")
     options = ["--engine", "fullvb", "--start", "first.evermix", "--trace", "trace.jsonl"]
     said = evermix("fit", "points.npy", *options, "--checkpoint", "first.evermix", status=1).stderr
-    assert "--trace, --start, --checkpoint must be different files" in said
+    assert "--start and --checkpoint must be different files" in said
     evermix("fit", "points.npy", *options)
     first = em.load("first.evermix")
     assert rows("trace.jsonl")[0]["scalars"]["elbo"] >= first.lower_bound_ - 1e-6

@@ -12,7 +12,7 @@ import pytest
 from commands import evermix
 
 import evermix as em
-from evermix.cli.runs.replacing import Replacing
+from evermix.cli.output_files import Replacing, checkpoint_written, unfinished_outputs
 
 FILES = ["--checkpoint", "model.evermix", "--out", "out", "--trace", "trace", "--quiet"]
 LEARNT = {
@@ -173,3 +173,26 @@ def test_what_a_killed_run_has_put_aside_does_not_come_back(tmp_path):
     with Replacing(path):
         pass
     assert not contents(tmp_path)
+
+
+def test_outputs_are_known_until_there_is_a_checkpoint(tmp_path):
+    path = tmp_path / "model.evermix"
+    with pytest.raises(ValueError), Replacing(path, ["out", None, "-"]):
+        raise ValueError("refused")
+    assert not unfinished_outputs(path) and not contents(tmp_path)
+    with Replacing(path, ["out", None, "-"]):
+        pass  # and killed
+    assert unfinished_outputs(path) == {"out"}
+    with pytest.raises(ValueError), Replacing(path, ["out"]):
+        raise ValueError("refused")
+    assert unfinished_outputs(path) == {"out"}
+    checkpoint_written(path)
+    assert not unfinished_outputs(path) and not contents(tmp_path)
+
+
+def test_an_old_checkpoint_is_replaced_where_a_link_points(tmp_path):
+    path, link = tmp_path / "model.evermix", tmp_path / "link.evermix"
+    path.write_text("old")
+    link.symlink_to(path)
+    with Replacing(link):
+        assert link.is_symlink() and not path.exists()

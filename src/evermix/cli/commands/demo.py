@@ -13,6 +13,7 @@ import typer
 from evermix.cli.input.docstrings import Docstring, docstrings_of, standard_library
 from evermix.cli.options import common as options
 from evermix.cli.output.console import item_progress, output_console, plain_errors, row_progress
+from evermix.cli.output_files import check_files, check_new
 
 if TYPE_CHECKING:
     from evermix._xp import Array
@@ -24,6 +25,7 @@ BATCH = 100  # docstrings between two points of the picture
 WARMUP = 2000
 SHOWN = 15  # clusters
 WORDS = 7  # per cluster
+FOLDER = Path("demo_output")  # of the demo alone, which writes its files there again and again
 BAR = 10  # characters for the largest cluster
 
 
@@ -35,10 +37,17 @@ class _Pass(NamedTuple):
     compiling: float
 
 
+class _Files(NamedTuple):
+    """The files that the demo writes."""
+
+    model: Path
+    texts: Path
+    picture: Path
+
+
 def demo(
-    out_dir: Annotated[Path, typer.Option(help="Where the model and picture go.")] = Path(
-        "demo_output"
-    ),
+    out_dir: Annotated[Path, typer.Option(help="Where the model and picture go.")] = FOLDER,
+    overwrite: options.Overwrite = False,
     seed: options.Seed = 0,
     quiet: options.Quiet = False,
 ) -> None:
@@ -52,6 +61,7 @@ def demo(
         from evermix.io.text import Vocabulary
 
         documents = _read(quiet)
+        files = _files(out_dir, overwrite)
         order = np.random.default_rng(seed).permutation(len(documents))
         documents = [documents[i] for i in order]
         texts = [document.text for document in documents]
@@ -60,7 +70,7 @@ def demo(
         done = _stream(X, seed, quiet)
         _show_clusters(done.mix, X, vocabulary, documents)
         _show_speed(done, len(documents), vocabulary.n_features)
-        _save(out_dir, done.mix, vocabulary, documents)
+        _save(files, done.mix, vocabulary, documents)
 
 
 def _read(quiet: bool) -> list[Docstring]:
@@ -141,18 +151,29 @@ def _show_speed(done: _Pass, n: int, n_words: int) -> None:
     )
 
 
+def _files(folder: Path, overwrite: bool) -> _Files:
+    """Make the folder, and return the files that the demo may write into it."""
+    names = ("docstrings.evermix", "docstrings.jsonl", "overview.png")
+    files = _Files(*(folder / name for name in names))
+    folder.mkdir(parents=True, exist_ok=True)
+    outputs = {f"the {what}": str(path) for what, path in files._asdict().items()}
+    check_files([], {}, outputs)
+    if not overwrite and folder.resolve() != FOLDER.resolve():
+        check_new(outputs, "Choose another --out-dir, or replace it with --overwrite.")
+    return files
+
+
 def _save(
-    folder: Path, mix: "Mixture", vocabulary: "Vocabulary", documents: Sequence[Docstring]
+    files: _Files, mix: "Mixture", vocabulary: "Vocabulary", documents: Sequence[Docstring]
 ) -> None:
     from evermix.estimators.files import save
 
-    folder.mkdir(parents=True, exist_ok=True)
-    model, texts = folder / "docstrings.evermix", folder / "docstrings.jsonl"
+    model, texts, picture = files
     save(mix, model, {"text": vocabulary.to_spec()})
     with texts.open("w", encoding="utf-8") as file:
         file.writelines(json.dumps(document._asdict()) + "\n" for document in documents)
     console = output_console()
-    console.print(f"Picture   {_draw(folder / 'overview.png', mix, len(documents))}")
+    console.print(f"Picture   {_draw(picture, mix, len(documents))}")
     console.print(f"Model     {model}")
     console.print(f"Texts     {texts}\n")
     console.print("Go on with:")

@@ -1,5 +1,6 @@
 """``evermix predict``: find the clusters of new rows without learning them."""
 
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
@@ -7,12 +8,14 @@ import typer
 
 from evermix.cli.options import common as options
 from evermix.cli.output.console import note, plain_errors, row_progress
+from evermix.cli.output_files import check_files, check_new
 
 
 def predict(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model or checkpoint file.")],
     source: options.Source,
     out: options.Out = "-",
+    overwrite: options.Overwrite = False,
     batch: options.Batch = 1000,
     kind: options.Kind = None,
     text_field: options.TextField = "text",
@@ -28,11 +31,14 @@ def predict(
     """
     with plain_errors():
         from evermix.cli.input.reading import features
-        from evermix.cli.output.lines import open_lines
+        from evermix.cli.output.lines import Lines
         from evermix.estimators.files import load_with_extra
         from evermix.io.sources import open_source
         from evermix.io.text import from_spec
 
+        check_files(source, {"MODEL": str(model)}, {"--out": out})
+        if not overwrite:
+            check_new({"--out": out}, "Choose another place, or replace it with --overwrite.")
         mix, extra = load_with_extra(model)
         text = from_spec(extra["text"]) if extra.get("text") else None
         rows = open_source(
@@ -47,7 +53,10 @@ def predict(
         )
         family, ids = mix.model_.family, mix.cluster_ids_
         done = 0
-        with open_lines(out) as lines, row_progress("predicting", rows.n_rows, quiet) as progress:
+        with (
+            closing(Lines(out, None)) as lines,
+            row_progress("predicting", rows.n_rows, quiet) as progress,
+        ):
             for chunk in rows.chunks(0, batch):
                 X = features(family, text, chunk.X)
                 proba, log_density = mix.predict_proba(X), mix.score_samples(X)
@@ -64,5 +73,6 @@ def predict(
                 lines.flush()
                 done += len(chunk.ids)
                 progress.update(chunk.offset, len(ids))
+            lines.flush()  # empties an old file even if there were no rows
         if not quiet:
             note(f"{done:,} rows predicted.")

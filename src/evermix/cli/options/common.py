@@ -43,9 +43,7 @@ Checkpoint = Annotated[
 Resume = Annotated[
     bool, option("Go on from the checkpoint, with its options.", "--resume", panel=FILES)
 ]
-Overwrite = Annotated[
-    bool, option("Replace an old checkpoint and output.", "--overwrite", panel=FILES)
-]
+Overwrite = Annotated[bool, option("Replace files that exist already.", "--overwrite", panel=FILES)]
 Every = Annotated[int, option("Rows between two checkpoints.", panel=FILES, min=1)]
 Trace = Annotated[
     str | None, optional("JSON lines on what each batch brought.", panel=FILES, metavar="FILE")

@@ -106,14 +106,14 @@ class Settings:
         return [self.source] if isinstance(self.source, str) else self.source
 
     @property
-    def files(self) -> dict[str, str | None]:
-        """The files that the run reads once or writes, but its checkpoint, by their options."""
-        return {"--out": self.out, "--trace": self.trace}
+    def inputs(self) -> dict[str, str | None]:
+        """The files that the run reads beside its sources, by their options."""
+        return {}
 
     @property
-    def written(self) -> list[str]:
-        """The files that the run writes beside its checkpoint; - is standard output."""
-        return [name for name in (self.out, self.trace) if name is not None]
+    def outputs(self) -> dict[str, str | None]:
+        """The files that the run writes beside its checkpoint, by their options."""
+        return {"--out": self.out, "--trace": self.trace}
 
     def to_spec(self) -> dict[str, Any]:
         """Return the settings as a JSON-ready dict."""
@@ -207,10 +207,9 @@ class FitSettings(MixtureSettings):
     spill: str | None = None
 
     @property
-    def files(self) -> dict[str, str | None]:
-        """The files of the run beside its checkpoint, by what they are called."""
-        start = None if self.start is None else os.path.abspath(self.start)
-        return super().files | {"--start": start}
+    def inputs(self) -> dict[str, str | None]:
+        """The files that the run reads beside its sources, by their options."""
+        return {"--start": self.start}
 
     def resumed(
         self, saved: dict[str, Any], given: Iterable[str], free: Iterable[str] = ()

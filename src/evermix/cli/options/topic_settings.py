@@ -68,14 +68,9 @@ class TopicSettings(Settings):
         return [name for name in (self.figure, self.curves) if name is not None]
 
     @property
-    def files(self) -> dict[str, str | None]:
-        """The files of the run beside its checkpoint, by their options."""
-        return super().files | {"--figure": self.figure, "--curves": self.curves}
-
-    @property
-    def written(self) -> list[str]:
-        """The files that the run writes beside its checkpoint; - is standard output."""
-        return [*super().written, *self.pictures]
+    def outputs(self) -> dict[str, str | None]:
+        """The files that the run writes beside its checkpoint, by their options."""
+        return super().outputs | {"--figure": self.figure, "--curves": self.curves}
 
     def resumed(self, saved: dict[str, Any], given: Iterable[str]) -> Self:
         """Return the saved settings; more draws, and other ways to tell of topics, are welcome."""

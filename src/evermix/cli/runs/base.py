@@ -4,13 +4,14 @@ import os
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path, PurePath
-from typing import TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
 import typer
 
 from evermix.cli.options.settings import Settings
 from evermix.cli.output.console import note, plain_errors
+from evermix.cli.output_files import check_files, check_new, unfinished_outputs
 from evermix.cli.runs.stopping import Stop, Stopped
 
 Run = TypeVar("Run")
@@ -56,15 +57,33 @@ def open_run(
     """Begin a run or go on with one, if its files allow it."""
     if resume and overwrite:
         raise typer.BadParameter("--resume and --overwrite exclude each other.")
-    check_distinct(settings, path)
-    _check_folders(settings, path)
+    outputs = settings.outputs | {"--checkpoint": str(path)}
+    check_files(settings.sources, settings.inputs, outputs)
     if resume and path.exists():
         return go_on()
     if resume:
+        begun = unfinished_outputs(path)
+        check_new(
+            {option: name for option, name in settings.outputs.items() if name not in begun},
+            f"There is no checkpoint {path} to resume from: correct its name, or start again with "
+            "--overwrite in place of --resume.",
+        )
         note(f"there is no checkpoint {path} yet; starting from the beginning.")
     elif not overwrite:
-        _check_free(settings, path)
+        check_new(
+            {"--checkpoint": str(path)},
+            "Resume from it with --resume, or start again with --overwrite.",
+        )
+        check_new(settings.outputs, "Choose another place, or replace it with --overwrite.")
     return begin()
+
+
+def check_resumed(settings: Settings, saved: dict[str, Any], path: Path) -> None:
+    """Check the files of a run that goes on; outputs of its own it may write again."""
+    check_files(settings.sources, settings.inputs, settings.outputs | {"--checkpoint": str(path)})
+    before = type(settings)(**saved).outputs
+    new = {option: name for option, name in settings.outputs.items() if name != before[option]}
+    check_new(new, "Choose another place.")
 
 
 def farewell(command: str, settings: Settings, path: Path, done: str, *more: str) -> str:
@@ -78,61 +97,3 @@ def summary(facts: Iterable[str], complaints: Iterable[str]) -> str:
     """Say what came of a run, and what was wrong with the first few bad rows."""
     lines = ["; ".join(facts), *(f"skipped: {complaint}" for complaint in complaints)]
     return "\nevermix: ".join(lines)
-
-
-def check_distinct(settings: Settings, path: Path) -> None:
-    """Refuse a file for two things at once; what is written may not be one of the sources."""
-    named = settings.files | {"--checkpoint": str(path.absolute())}
-    files = {option: str(name) for option, name in named.items() if name not in (None, "-")}
-    if len(set(files.values())) < len(files):
-        raise ValueError(
-            f"{', '.join(files)} must be different files, got {', '.join(files.values())}."
-        )
-    for source in settings.sources:
-        for option, name in files.items():
-            if _is_part(name, source):
-                raise ValueError(
-                    f"SOURCE and {option} must be different files, and {name} is, or would be, "
-                    f"one of {source}. Choose another place."
-                )
-
-
-def _is_part(path: str, source: str) -> bool:
-    """Whether a file is a source, or one that a folder or a pattern stands for."""
-    if source == "-":
-        return False
-    return path == source or os.path.dirname(path) == source or PurePath(path).match(source)
-
-
-def _check_folders(settings: Settings, path: Path) -> None:
-    """Refuse files that cannot be made, before anything is learnt or removed."""
-    if settings.trace == "-":
-        raise ValueError("--trace wants a file: standard output is for the rows.")
-    for name in (*settings.written, str(path.absolute())):
-        if name != "-" and not os.path.isdir(os.path.dirname(name)):
-            raise ValueError(f"there is no folder for {name}. Make it, or choose another place.")
-        if name != "-" and os.path.isdir(name):
-            raise ValueError(f"{name} is a folder, where a file was wanted. Choose another name.")
-    for kept in (settings.trace, str(path.absolute())):
-        if kept is not None and os.path.exists(kept) and not os.path.isfile(kept):
-            raise ValueError(
-                f"{kept} is a device or a pipe, where a file was wanted: checkpoints and traces "
-                "are cut and replaced on the way. Choose another place."
-            )
-
-
-def _check_free(settings: Settings, path: Path) -> None:
-    """Refuse to write over what an earlier run left."""
-    if path.exists():
-        raise ValueError(
-            f"the checkpoint {path} exists already. Go on from it with --resume, or begin anew "
-            "with --overwrite."
-        )
-    for name in settings.written:
-        check_new(name, "Replace it with --overwrite.")
-
-
-def check_new(name: str | None, remedy: str) -> None:
-    """Refuse a file for output that holds something already."""
-    if name not in (None, "-") and os.path.isfile(str(name)) and os.path.getsize(str(name)):
-        raise ValueError(f"{name} exists already. {remedy}")

@@ -15,10 +15,10 @@ from evermix.cli.input.rows import Rows, read_rows
 from evermix.cli.options.building import make_engine, make_mixture, make_text_counter
 from evermix.cli.options.settings import FitSettings
 from evermix.cli.output.lines import Trace, naming, open_lines
-from evermix.cli.runs.base import check_distinct, check_new
+from evermix.cli.output_files import Replacing, checkpoint_written
+from evermix.cli.runs.base import check_resumed
 from evermix.cli.runs.laps import LapLog, renewed
 from evermix.cli.runs.pacing import Pace
-from evermix.cli.runs.replacing import Replacing
 from evermix.cli.runs.resuming import going_on, load_run, open_again
 from evermix.engines import Engine
 from evermix.engines.batch import Info
@@ -91,9 +91,7 @@ class Fitting:
         assert isinstance(saved.mix.engine, Engine)
         free = {"out", *saved.mix.engine.may_change}
         settings = settings.resumed(saved.notes["settings"], given, free)
-        check_distinct(settings, checkpoint)
-        if settings.out != saved.notes["settings"]["out"]:
-            check_new(settings.out, "Choose another place.")
+        check_resumed(settings, saved.notes["settings"], checkpoint)
         source = open_again(settings, saved, checkpoint, settings.skip_bad)
         engine = renewed(saved.mix.engine, make_engine(settings), given)
         saved.mix.set_params(engine=engine)
@@ -147,7 +145,7 @@ class Fitting:
                 self.save()
 
         if not self._resumed:
-            with Replacing(self.checkpoint) as replaced:
+            with Replacing(self.checkpoint, self.settings.outputs.values()) as replaced:
                 self.mix.fit(self._X, observers=[replaced, watch])
             return
         with going_on(self.settings, self.checkpoint):
@@ -164,6 +162,7 @@ class Fitting:
         text = None if self._text is None else self._text.to_spec()
         with self._pace.writing():
             save(self.mix, self.checkpoint, {"fit": fit, "text": text})
+            checkpoint_written(self.checkpoint)
 
     def write_rows(self) -> None:
         """Write a line for each row."""

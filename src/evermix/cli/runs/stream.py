@@ -16,8 +16,8 @@ from evermix.cli.options.building import make_engine, make_mixture, make_text_co
 from evermix.cli.options.forgetting import check_order, check_times
 from evermix.cli.options.settings import StreamSettings
 from evermix.cli.output.lines import Lines, Trace, naming
-from evermix.cli.runs.base import check_distinct
-from evermix.cli.runs.replacing import Replacing
+from evermix.cli.output_files import Replacing, checkpoint_written
+from evermix.cli.runs.base import check_resumed
 from evermix.cli.runs.resuming import load_run, open_again
 from evermix.engines.batch import Info
 from evermix.estimators import Mixture
@@ -109,7 +109,7 @@ class Session:
         """Go on after the last row of a checkpoint; ``given`` names the options to compare."""
         saved = load_run(checkpoint, "stream")
         settings = settings.resumed(saved.notes["settings"], given)
-        check_distinct(settings, checkpoint)  # sources may be new
+        check_resumed(settings, saved.notes["settings"], checkpoint)
         source = open_again(settings, saved, checkpoint, skip_bad)
         check_times(source, saved.mix.forgetting)
         totals = Totals(**saved.notes["totals"])
@@ -145,7 +145,8 @@ class Session:
         if self.mix.forgetting is not None and chunk.times is not None:
             times = chunk.times
             check_order(self.source, chunk, self.mix.state_.now if before else None)
-        with nullcontext() if before else Replacing(self.checkpoint):
+        outputs = self.settings.outputs.values()
+        with nullcontext() if before else Replacing(self.checkpoint, outputs):
             self.mix.partial_fit(features(self.mix.family, self.text, chunk.X), times=times)
             steps = self._steps_since(before)
         faded = self._faded(steps)
@@ -190,6 +191,7 @@ class Session:
             stream["files"] = [list(mark) for mark in self.source.marks(self.totals.offset)]
         text = None if self.text is None else self.text.to_spec()
         save(self.mix, self.checkpoint, {"stream": stream, "text": text})
+        checkpoint_written(self.checkpoint)
         self._saved_rows = self.totals.rows
 
     def _faded(self, steps: list[Info]) -> list[int]:

@@ -14,9 +14,9 @@ from evermix.cli.input.reading import open_rows
 from evermix.cli.options.topic_building import check_asked, knows_times, make_topic_model
 from evermix.cli.options.topic_settings import TopicSettings
 from evermix.cli.output.lines import Trace
-from evermix.cli.runs.base import check_distinct, check_new
+from evermix.cli.output_files import Replacing, checkpoint_written
+from evermix.cli.runs.base import check_resumed
 from evermix.cli.runs.pacing import Pace
-from evermix.cli.runs.replacing import Replacing
 from evermix.cli.runs.resuming import going_on
 from evermix.estimators import TopicModel
 from evermix.estimators.files import load_topics
@@ -78,10 +78,7 @@ class TopicRun:
         before = extra["topics"]["settings"]
         settings = settings.resumed(before, given)
         check_asked(settings)
-        check_distinct(settings, checkpoint)
-        for name in ("out", "figure", "curves"):
-            if getattr(settings, name) != before[name]:
-                check_new(getattr(settings, name), "Choose another place.")
+        check_resumed(settings, before, checkpoint)
         text = None if extra["text"] is None else texts.from_spec(extra["text"])
         n_features = None if text else model.n_features_in_
         source = open_rows(settings, settings.skip_bad, n_features, time_labels=True)
@@ -126,7 +123,7 @@ class TopicRun:
 
         rows = self.rows(self.parts.learnt)
         if not self._resumed:
-            with Replacing(self.checkpoint) as replaced:
+            with Replacing(self.checkpoint, self.settings.outputs.values()) as replaced:
                 self.model.fit(*rows, observers=[replaced, watch])
             return
         with going_on(self.settings, self.checkpoint):
@@ -144,6 +141,7 @@ class TopicRun:
         extra = {"topics": topics, "text": None if text is None else text.to_spec()}
         with self._pace.writing():
             save(self.model, self.checkpoint, extra)
+            checkpoint_written(self.checkpoint)
 
 
 def _check_times(documents: Documents, settings: TopicSettings) -> None:
