@@ -1,10 +1,12 @@
-"""Random generators, made once at the border and passed down."""
+"""Random generators, made once at the border and passed down, and a draw that NumPy lacks."""
 
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+LEAST_SHAPE = 1e-250  # smaller ones would overflow, and their draws are as good as zero anyway
 BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
 
 
@@ -31,6 +33,20 @@ def restore(state: dict[str, Any]) -> np.random.Generator:
     rng = np.random.Generator(getattr(np.random, name)())
     rng.bit_generator.state = _with_arrays(state)
     return rng
+
+
+def draw_log_gamma(shape: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+    """Draw log g with g ~ Gamma(shape, 1), finite also where g itself is too small for a float.
+
+    With G ~ Gamma(shape + 1, 1) and U uniform, g = G U^(1 / shape) in law [marsaglia2000]_.
+
+    References
+    ----------
+    .. [marsaglia2000] G. Marsaglia and W. W. Tsang. A simple method for generating gamma
+       variables. ACM Transactions on Mathematical Software, 2000.
+    """
+    shape = np.maximum(shape, LEAST_SHAPE)
+    return np.log(rng.standard_gamma(shape + 1)) - rng.standard_exponential(shape.shape) / shape
 
 
 def _with_arrays(state: dict[str, Any]) -> dict[str, Any]:

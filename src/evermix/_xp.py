@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 import array_api_compat
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse, special
 
 from evermix._csr import DeviceCSR, is_foreign_csr
@@ -19,6 +20,10 @@ DOUBLES = ((6, 0), (7, 0), (8, 0), (9, 0), (10, 0))
 
 Array: TypeAlias = Any
 """An array of any supported library; its shape stands in the docstring that uses it."""
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+Bools: TypeAlias = NDArray[np.bool_]
+"""Arrays that are always NumPy's."""
 
 
 def namespace(*arrays: Array) -> Any:

@@ -10,7 +10,7 @@ from family_cases import CASES
 
 from evermix._csr import DeviceCSR
 from evermix._xp import digamma, gammaln, host, multidigamma, multigammaln
-from evermix.families._wishart import log_det
+from evermix.families._covariance import log_det
 
 DENSE = [name for name, (family, _) in CASES.items() if not family.sparse]
 

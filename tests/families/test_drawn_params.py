@@ -5,9 +5,9 @@ import pytest
 from family_cases import CASES
 from scipy import sparse, special, stats
 
+from evermix._random import draw_log_gamma
 from evermix._xp import logsumexp
 from evermix.families import Bernoulli, DiagonalGaussian, Multinomial, Poisson
-from evermix.families._gamma import draw_log_gamma
 
 DRAWS = 4000
 

@@ -15,7 +15,7 @@ from evermix import (
     Slice,
     ZeroMeanGaussian,
 )
-from evermix.families._wishart import log_det, mean_params, whiteners
+from evermix.families._covariance import log_det, mean_params, whiteners
 
 
 @pytest.mark.parametrize("far", [1e8, 1e15, 3.4e38, 1e99])

@@ -12,7 +12,7 @@ from evermix.families import (
     Poisson,
     ZeroMeanGaussian,
 )
-from evermix.families._wishart import log_normaliser
+from evermix.families._covariance import log_normaliser
 
 RNG = np.random.default_rng(11)
 

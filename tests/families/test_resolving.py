@@ -13,7 +13,7 @@ from evermix.families import (
     Poisson,
     ZeroMeanGaussian,
 )
-from evermix.families._scale import column_variances, expected_variances
+from evermix.families._hyperparameters import column_variances, expected_variances
 from evermix.testing import check_family
 
 OPEN = [Gaussian(), ZeroMeanGaussian(), DiagonalGaussian(), FixedGaussian(), Poisson()]

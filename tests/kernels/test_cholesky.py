@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evermix.kernels.cholesky import factor, gram, invert
+from evermix.kernels.linear_algebra import factor, gram, invert
 
 
 def factors(B):

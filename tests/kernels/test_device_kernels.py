@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from evermix.engines.variational.local import share
-from evermix.families._products import products, with_products
+from evermix.families._covariance import products, with_products
 from evermix.kernels.device import dispatch as device
 
 torch = pytest.importorskip("torch")

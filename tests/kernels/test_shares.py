@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from evermix.kernels.engines.local import LEAST, add_rows, share_rows
-from evermix.kernels.products import write_products
+from evermix.kernels.linear_algebra import write_products
 
 
 @pytest.mark.parametrize("scale", [0.1, 10.0, 1000.0])

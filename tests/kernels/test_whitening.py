@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evermix.kernels.whitening import half_log_det, squared_length, update
+from evermix.kernels.linear_algebra import half_log_det, squared_length, update
 
 
 def whitener(B):

@@ -7,8 +7,8 @@ r"""What one cluster looks like: a conjugate exponential family.
 
 The posterior after statistics ``s = sum r t(x)`` and mass ``N = sum r`` is
 ``eta = eta0 + [s; N, ..., N]``: the first ``S`` entries pair with ``t(x)``, the rest (counts) with
-the parts of ``-A``. A family says what ``eta0``, ``t``, ``a``, ``h`` and the gradient of ``a`` are;
-everything else is derived here, once.
+the parts of ``-A``. A family defines ``eta0``, ``t``, ``a`` and its gradient, and ``h`` unless that
+is 1. Everything else is derived here, once.
 """
 
 from abc import ABC, abstractmethod
@@ -17,9 +17,11 @@ from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy import sparse
 
 from evermix._threads import cuts
-from evermix._xp import Array, alike, is_foreign, namespace
+from evermix._xp import Array, Bools, Floats, alike, filled, is_foreign, namespace
+from evermix.kernels.interpreted import ArrayRows, ArrayWork
 from evermix.tally import Layout, Tally
 
 PAIRS = 64  # pairs of clusters fused at a time, to bound memory
@@ -28,12 +30,16 @@ DEVICE_CHUNK = 2**28  # the same on a device that does much at once: 2 GB
 INFINITE = 1e250  # stands in for an infinite parameter: times a statistic of zero it is zero
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class Family(ABC):
     """A likelihood with its conjugate prior.
 
     Hyperparameters that are ``None`` are open: :meth:`candidates` fills them from data.
     A *resolved* family has no open hyperparameter, knows ``n_features``, and can compute.
+
+    Your own family is a frozen dataclass with :attr:`eta0`, :meth:`statistic`,
+    :meth:`log_partition` and :meth:`mean_params`. All engines can use it; those that draw
+    parameters (``Slice``) also need :meth:`draw_params`, and ``sample`` needs :meth:`draw`.
     """
 
     n_features: int | None = field(default=None, kw_only=True)
@@ -43,22 +49,42 @@ class Family(ABC):
     """Largest value that rows may hold: squares and their sums must stay finite."""
     sparse: ClassVar[bool] = False
     """Whether rows come as a CSR matrix (float64) or as a dense array (float64)."""
+    support: ClassVar[tuple[str, str]] = "Rows must lie in the support of the family", ""
+    """What rows must be, and advice where they are not: both are part of an error message."""
+    log_base_of_column: ClassVar[float] = 0.0
+    """The log base measure of a row, divided by the number of columns, where it is a constant."""
     tunable: ClassVar[tuple[str, ...]] = ()
     """Names of positive hyperparameters that can be learnt from data, where they are numbers.
 
     Only ``eta0`` may depend on them: not the statistics, the base measure or the support.
     """
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for name in ("__eq__", "__repr__"):  # those of @dataclass cannot deal with arrays
+            setattr(cls, name, getattr(cls, name))
+
     # ---- resolving -------------------------------------------------------------------------
+
+    def inside(self, X: Array) -> Array | None:
+        """Return which entries, or which rows (N,), of finite rows X (N, D) are in the support.
+
+        The entries are (N, D), or (nnz,) where rows are sparse. None, the default: all are.
+        """
+        del X
+        return None
 
     def check(self, X: Array) -> None:
         """Raise ValueError if finite rows ``X`` (N, D) are outside the family's support."""
-        del X  # the real vectors have no bounds
+        inside = self.inside(X)
+        if inside is not None and not np.all(inside):
+            wanted, advice = self.support
+            raise ValueError(f"{wanted}, got {_first_outside(X, inside)}. {advice}".rstrip())
 
     def supports(self, X: Array) -> bool:
         """Whether finite rows ``X`` (N, D) of any library lie in the family's support."""
-        del X
-        return True
+        inside = self.inside(X)
+        return inside is None or bool(namespace(inside).all(inside))
 
     @property
     def resolved(self) -> bool:
@@ -67,36 +93,42 @@ class Family(ABC):
 
     @property
     def open(self) -> bool:
-        """Whether hyperparameters must come from data: more than its width and its place."""
+        """Whether hyperparameters, other than the width and the origin, must come from data."""
         names = {f.name for f in fields(self)} - {"n_features", "origin"}
         return any(getattr(self, name) is None for name in names)
 
-    @abstractmethod
     def candidates(self, X: Array) -> list[Self]:
         """Return resolved families to choose among, given the first rows ``X`` (N, D).
 
         One candidate where nothing is open; several where the data must decide (by evidence).
         """
+        if self.open:
+            raise TypeError(
+                f"{self!r} has open hyperparameters, but {type(self).__name__} cannot set them "
+                "from data. Set them, or define the method candidates."
+            )
+        return [self._with(n_features=int(X.shape[1]))]
 
     # ---- the exponential family ------------------------------------------------------------
 
     @property
-    @abstractmethod
     def n_stats(self) -> int:
-        """Number of sufficient statistics, S."""
+        """Number of sufficient statistics, S; here all entries of ``eta0`` but one count."""
+        return len(self.eta0) - 1
 
     @property
     @abstractmethod
-    def eta0(self) -> Array:
+    def eta0(self) -> Floats:
         """Natural hyperparameters of the prior (E,), E = S + number of counts."""
 
     @abstractmethod
     def statistic(self, X: Array) -> Array:
         """Sufficient statistics t(x) of each row, (N, S)."""
 
-    @abstractmethod
     def log_base(self, X: Array) -> Array:
         """Log base measure log h(x) of each row, (N,)."""
+        values = X.data if self.sparse else X
+        return filled(self._D * self.log_base_of_column, values, X.shape[0])
 
     @abstractmethod
     def log_partition(self, eta: Array) -> Array:
@@ -106,19 +138,24 @@ class Family(ABC):
     def mean_params(self, eta: Array) -> Array:
         """Gradient of :meth:`log_partition`: E[phi; -A(phi)], (K, E)."""
 
-    @abstractmethod
-    def draw_params(self, eta: Array, rng: np.random.Generator) -> Array:
+    def draw_params(self, eta: Floats, rng: np.random.Generator) -> Floats:
         """Draw parameters [phi; -A(phi)] of each cluster from its law eta (K, E), (K, E).
 
         Their mean is :meth:`mean_params`; they are finite.
         """
+        raise NotImplementedError(
+            f"{type(self).__name__} cannot draw parameters of clusters: define the method "
+            "draw_params, or use an engine that needs none, such as em.Gibbs()."
+        )
 
-    @abstractmethod
-    def draw(self, eta: Array, mass: float, rng: np.random.Generator) -> Array:
+    def draw(self, eta: Floats, mass: float, rng: np.random.Generator) -> Floats:
         """Draw a parameter from the prior ``eta`` (E,), then one row (D,) from it.
 
         ``mass`` is the cluster's mass, for families whose rows have a size of their own.
         """
+        raise NotImplementedError(
+            f"{type(self).__name__} cannot draw rows: define the method draw."
+        )
 
     # ---- derived ---------------------------------------------------------------------------
 
@@ -185,8 +222,10 @@ class Family(ABC):
         """
         step = self._step(X)
         eta = alike(eta, step)
-        after = [self.log_partition(eta[k, :] + step) for k in range(eta.shape[0])]
-        return namespace(eta).stack(after, axis=1) - self.log_partition(eta)
+        by_row = step.shape[0] < eta.shape[0]
+        few, many = (step, eta) if by_row else (eta, step)
+        after = [self.log_partition(many + few[j, :]) for j in range(few.shape[0])]
+        return namespace(eta).stack(after, axis=0 if by_row else 1) - self.log_partition(eta)
 
     def log_likelihood(self, X: Array, params: Array) -> Array:
         """Log p(x | phi) (N, K) of rows X under parameters [phi; -A(phi)] (K, E).
@@ -225,8 +264,7 @@ class Family(ABC):
 
     def numbers_seen(self, tally: Tally) -> Array:
         """How many numbers each cluster was learnt from, (K,)."""
-        assert self.n_features is not None
-        return tally.mass * self.n_features
+        return tally.mass * self._D
 
     def log_fusion(self, tally: Tally, pairs: Array, times: float | Array = 1.0) -> Array:
         """Log marginal likelihood of each pair (P, 2) of clusters fused, minus apart; (P,).
@@ -267,20 +305,31 @@ class Family(ABC):
         """Log normaliser of the prior, (1,)."""
         return self.log_partition(self.eta0[None, :])
 
-    # ---- kernels ---------------------------------------------------------------------------
+    @property
+    def _D(self) -> int:
+        """Number of columns of a family that has met data."""
+        assert self.n_features is not None
+        return self.n_features
 
-    @abstractmethod
+    # ---- loops over rows -------------------------------------------------------------------
+
     def rows(self, X: Array) -> Any:
-        """Pack rows X (N, D) for the kernels (a NamedTuple)."""
+        """Pack rows X (N, D) for the loops of engines: here for array maths, which needs no more.
 
-    @abstractmethod
-    def workspace(self, tally: Tally, columns: dict[str, Array]) -> Any:
-        """Pack the tally's buffers and what is derived from them (a NamedTuple, the *work*).
-
-        Derived values of slots 0..K are up to date on return.
+        A family with compiled verbs returns a NamedTuple, see ``evermix.kernels.base``.
         """
+        return ArrayRows(self, X)
 
-    def columns(self, tally: Tally) -> dict[str, Array]:
+    def workspace(self, tally: Tally, columns: dict[str, Floats]) -> Any:
+        """Pack the tally's buffers and what is derived from them: the *work* of the loops.
+
+        Derived values of slots 0..K are up to date on return. A family with compiled verbs returns
+        the NamedTuple that they are registered for.
+        """
+        del columns
+        return ArrayWork(self, tally)
+
+    def columns(self, tally: Tally) -> dict[str, Floats]:
         """Return caches that are updated step by step, recomputed from the tally.
 
         Each is an array (capacity, ...), saved with the state and rebuilt only at fixed clocks.
@@ -311,13 +360,24 @@ class Family(ABC):
             np.array_equal(getattr(self, f.name), getattr(other, f.name)) for f in fields(self)
         )
 
-    __hash__ = None  # type: ignore[assignment]
-
     def __repr__(self) -> str:
         order = sorted(fields(self), key=lambda f: bool(f.kw_only))
         values = {f.name: getattr(self, f.name) for f in order}
         shown = ", ".join(f"{k}={_short(v)}" for k, v in values.items() if v is not None)
         return f"{type(self).__name__}({shown})"
+
+
+def _first_outside(X: Array, inside: Bools) -> str:
+    """Return the first value, or row, that a mask leaves out, and where it is."""
+    p = int(np.argmin(inside))
+    if sparse.issparse(X):
+        matrix: Any = X
+        row = int(np.searchsorted(matrix.indptr, p, side="right")) - 1
+        return f"{matrix.data[p]} in row {row}, column {matrix.indices[p]}"
+    if inside.ndim == 1:
+        return f"{_short(X[p])} in row {p}"
+    row, column = divmod(p, X.shape[1])
+    return f"{X[row, column]} in row {row}, column {column}"
 
 
 def finite(params: Array) -> Array:

@@ -6,18 +6,16 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from evermix._xp import Array, alike, digamma, filled, gammaln, namespace, real
-from evermix.families._gamma import draw_log_gamma
-from evermix.families._hyper import positive_as_given, positive_columns
-from evermix.families.base import Family
-from evermix.kernels.base import refresh_all
+from evermix._random import draw_log_gamma
+from evermix._xp import Array, Floats, alike, digamma, gammaln, namespace
+from evermix.families._hyperparameters import positive_as_given, positive_columns
+from evermix.families.dense import DenseFamily
 from evermix.kernels.families.bernoulli import BernoulliWork
-from evermix.kernels.rows import DenseRows, plain
 from evermix.tally import Tally
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Bernoulli(Family):
+@dataclass(frozen=True)
+class Bernoulli(DenseFamily):
     r"""Each cluster has its own probability of a one in each column, columns independent.
 
     The prior is Beta(a, b) in each column; :math:`\eta = [a, a + b]`.
@@ -38,24 +36,18 @@ class Bernoulli(Family):
     array([[0.1875]])
     """
 
+    support: ClassVar[tuple[str, str]] = (
+        "Bernoulli needs zeros and ones",
+        "Threshold the data, or use another family.",
+    )
     tunable: ClassVar[tuple[str, ...]] = ("a", "b")
 
-    a: float | Array = 1.0
-    b: float | Array = 1.0
+    a: float | Floats = 1.0
+    b: float | Floats = 1.0
 
-    def check(self, X: Array) -> None:
-        """Raise ValueError if a value is neither 0 nor 1."""
-        other = (X != 0) & (X != 1)
-        if np.any(other):
-            row, d = np.argwhere(other)[0]
-            raise ValueError(
-                f"Bernoulli needs zeros and ones, got {X[row, d]} in row {row}, column {d}. "
-                "Threshold the data, or use another family."
-            )
-
-    def supports(self, X: Array) -> bool:
-        """Whether all values are 0 or 1."""
-        return bool(namespace(X).all((X == 0) | (X == 1)))
+    def inside(self, X: Array) -> Array:
+        """Return which values are 0 or 1, (N, D)."""
+        return (X == 0) | (X == 1)
 
     def candidates(self, X: Array) -> list[Self]:
         """Return this family for the columns of ``X`` (N, D)."""
@@ -63,78 +55,53 @@ class Bernoulli(Family):
         a, b = positive_as_given("a", self.a, D), positive_as_given("b", self.b, D)
         return [self._with(a=a, b=b, n_features=D)]
 
-    @property
-    def n_stats(self) -> int:
-        """D."""
-        return self._D
-
     @cached_property
-    def eta0(self) -> Array:
+    def eta0(self) -> Floats:
         """Prior [a, a + b], (2 D,)."""
         a, b = self._prior
         return np.concatenate([a, a + b])
 
-    def statistic(self, X: Array) -> Array:
-        """The rows themselves, (N, D)."""
-        return real(X)
-
-    def log_base(self, X: Array) -> Array:
-        """Zero for each row, (N,)."""
-        return filled(0.0, X, X.shape[0])
-
     def log_partition(self, eta: Array) -> Array:
         """Log normaliser of D Beta distributions, (K,)."""
-        ones, total = eta[:, : self._D], eta[:, self._D :]
+        ones, total = self._halves(eta)
         each = gammaln(ones) + gammaln(total - ones) - gammaln(total)
         return namespace(eta).sum(each, axis=1)
 
     def mean_params(self, eta: Array) -> Array:
         """E[log odds, log(1 - p)], (K, 2 D)."""
-        ones, total = eta[:, : self._D], eta[:, self._D :]
+        ones, total = self._halves(eta)
         zeros = digamma(total - ones)
         return namespace(eta).concat([digamma(ones) - zeros, zeros - digamma(total)], axis=1)
 
     def log_predictive(self, X: Array, eta: Array) -> Array:
         """Log probability (N, K) of zeros and ones."""
         xp, x = namespace(eta), self.statistic(X)
-        ones, total = eta[:, : self._D], eta[:, self._D :]
+        ones, total = self._halves(eta)
         log_odds = xp.log(ones / (total - ones))
         zeros = xp.sum(xp.log((total - ones) / total), axis=1)
         return x @ alike(log_odds, x).T + alike(zeros, x)
 
-    def draw_params(self, eta: Array, rng: np.random.Generator) -> Array:
+    def draw_params(self, eta: Floats, rng: np.random.Generator) -> Floats:
         """Draw [log odds, log(1 - p)], (K, 2 D)."""
-        ones, total = eta[:, : self._D], eta[:, self._D :]
+        ones, total = self._halves(eta)
         one, zero = draw_log_gamma(ones, rng), draw_log_gamma(total - ones, rng)
         return np.column_stack([one - zero, zero - np.logaddexp(one, zero)])
 
-    def draw(self, eta: Array, mass: float, rng: np.random.Generator) -> Array:
+    def draw(self, eta: Floats, mass: float, rng: np.random.Generator) -> Floats:
         """Draw probabilities, then one row (D,)."""
         ones, total = eta[: self._D], eta[self._D :]
         return (rng.random(self._D) < rng.beta(ones, total - ones)).astype(np.float64)
 
-    def rows(self, X: Array) -> DenseRows:
-        """Pack rows X (N, D)."""
-        return DenseRows(plain(X))
-
-    def workspace(self, tally: Tally, columns: dict[str, Array]) -> BernoulliWork:
-        """Pack the tally's buffers and what is derived from them."""
+    def _work(self, tally: Tally, columns: dict[str, Floats]) -> BernoulliWork:
         a, b = self._prior
-        work = BernoulliWork(
+        return BernoulliWork(
             stats=tally.stats_buffer,
             log_odds=np.zeros((tally.capacity, self._D)),
             constants=np.zeros(tally.capacity),
             a=a,
             b=b,
         )
-        refresh_all(work, tally.mass_buffer, tally.K)
-        return work
-
-    @property
-    def _D(self) -> int:
-        assert self.n_features is not None
-        return self.n_features
 
     @cached_property
-    def _prior(self) -> tuple[Array, Array]:
+    def _prior(self) -> tuple[Floats, Floats]:
         return positive_columns("a", self.a, self._D), positive_columns("b", self.b, self._D)

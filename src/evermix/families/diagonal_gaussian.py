@@ -7,14 +7,17 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from evermix._xp import Array, alike, digamma, filled, gammaln, namespace
-from evermix.families._gamma import draw_log_gamma
-from evermix.families._hyper import column, positive, positive_columns
-from evermix.families._scale import column_variances, expected_variances, share_of_spread
-from evermix.families.base import Family
-from evermix.kernels.base import refresh_all
+from evermix._random import draw_log_gamma
+from evermix._xp import Array, Floats, alike, digamma, gammaln, namespace
+from evermix.families._hyperparameters import (
+    column_variances,
+    expected_variances,
+    positive,
+    positive_columns,
+    share_of_spread,
+)
+from evermix.families.dense import DenseFamily
 from evermix.kernels.families.diagonal_gaussian import DiagonalGaussianWork
-from evermix.kernels.rows import DenseRows, plain
 from evermix.tally import Tally
 
 # How sure the prior is of the expected variance: 2 lets every cluster learn its own, 20 holds many
@@ -22,8 +25,8 @@ from evermix.tally import Tally
 SHAPES = (2.0, 20.0)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class DiagonalGaussian(Family):
+@dataclass(frozen=True)
+class DiagonalGaussian(DenseFamily):
     r"""Rows of a cluster share a mean and a variance in each column, columns independent.
 
     The prior is Normal-Gamma in each column: precision :math:`\lambda_d \sim Ga(a, b_d)`, mean
@@ -55,23 +58,21 @@ class DiagonalGaussian(Family):
     array([[-1.94]])
     """
 
+    log_base_of_column: ClassVar[float] = -0.5 * math.log(2 * math.pi)
     tunable: ClassVar[tuple[str, ...]] = ("kappa",)
 
-    mean: float | Array | None = None
+    mean: float | Floats | None = None
     kappa: float | None = None
     shape: float | None = None
-    rate: float | Array | None = None
-    origin: Array | None = None
+    rate: float | Floats | None = None
+    origin: Floats | None = None
 
     def candidates(self, X: Array) -> list[Self]:
         """Return resolved families: one, or several expected variances if rate is open."""
         X = np.asarray(X, dtype=np.float64)
-        D = int(X.shape[1])
-        mean = X.mean(axis=0) if self.mean is None else column("mean", self.mean, D)
-        filled = self._with(mean=mean, n_features=D, origin=X[0].copy())
-        spread = column_variances(X)
+        family, spread = self._placed(X, self.mean), column_variances(X)
         return [
-            filled._with(shape=shape, rate=rate, kappa=self._kappa_for(shape, rate, spread))
+            family._with(shape=shape, rate=rate, kappa=self._kappa_for(shape, rate, spread))
             for shape in self._shapes()
             for rate in self._rates(shape, X)
         ]
@@ -81,7 +82,7 @@ class DiagonalGaussian(Family):
             return [positive("shape", self.shape)]
         return list(SHAPES if self.rate is None else SHAPES[:1])
 
-    def _rates(self, shape: float, X: Array) -> list[Array]:
+    def _rates(self, shape: float, X: Floats) -> list[Floats]:
         if self.rate is not None:
             return [positive_columns("rate", self.rate, X.shape[1])]
         if shape <= 1:
@@ -91,13 +92,11 @@ class DiagonalGaussian(Family):
             )
         return [(shape - 1) * variances for variances in expected_variances(X)]
 
-    def _kappa_for(self, shape: float, rate: Array, spread: Array) -> float:
+    def _kappa_for(self, shape: float, rate: Floats, spread: Floats) -> float:
         """Return kappa at which the prior variance of cluster means is that of the data."""
         if self.kappa is not None:
             return positive("kappa", self.kappa)
         return share_of_spread(rate / max(shape - 1, 0.5), spread)
-
-    # ---- the exponential family ------------------------------------------------------------
 
     @property
     def n_stats(self) -> int:
@@ -105,26 +104,21 @@ class DiagonalGaussian(Family):
         return 2 * self._D
 
     @cached_property
-    def eta0(self) -> Array:
+    def eta0(self) -> Floats:
         """Prior [kappa m, 2 b + kappa m^2, kappa, 2 a] about the origin, (2 D + 2,)."""
         mean, kappa, shape, rate = self._prior
         return np.concatenate([kappa * mean, 2 * rate + kappa * mean**2, [kappa, 2 * shape]])
 
     def statistic(self, X: Array) -> Array:
         """[x, x^2] about the origin, (N, 2 D)."""
-        x = X - alike(self.origin, X)
+        x = self._centred(X)
         return namespace(x).concat([x, x * x], axis=1)
 
-    def moved(self, stats: Array, mass: Array, to: Self) -> Array:
+    def moved(self, stats: Floats, mass: Floats, to: Self) -> Floats:
         """Return statistics (K, 2 D) about the origin of another family."""
-        assert self.origin is not None and to.origin is not None
-        D, shift = self._D, self.origin - to.origin
+        D, shift = self._D, self._shift(to)
         first = stats[:, :D] + mass[:, None] * shift
         return np.column_stack([first, stats[:, D:] + shift * (stats[:, :D] + first)])
-
-    def log_base(self, X: Array) -> Array:
-        """-(D / 2) log 2 pi for each row, (N,)."""
-        return filled(-0.5 * self._D * math.log(2 * math.pi), X, X.shape[0])
 
     def log_partition(self, eta: Array) -> Array:
         """Log normaliser of D Normal-Gamma distributions, (K,)."""
@@ -146,7 +140,7 @@ class DiagonalGaussian(Family):
 
     def log_predictive(self, X: Array, eta: Array) -> Array:
         """Log density (N, K) of independent Student-t columns, base measure left out."""
-        xp, x = namespace(eta), X - alike(self.origin, X)
+        xp, x = namespace(eta), self._centred(X)
         mean, kappa, shape, rate = self._standard(eta)
         shrink = kappa / (kappa + 1)
         each = gammaln(shape + 0.5) - gammaln(shape) + 0.5 * xp.log(shrink)
@@ -159,7 +153,7 @@ class DiagonalGaussian(Family):
         ]
         return constant - alike(shape + 0.5, x) * xp.stack(growth, axis=1)
 
-    def draw_params(self, eta: Array, rng: np.random.Generator) -> Array:
+    def draw_params(self, eta: Floats, rng: np.random.Generator) -> Floats:
         """Draw [lambda mu, -lambda / 2, -sum lambda mu^2 / 2, sum log lambda / 2], (K, E)."""
         mean, kappa, shape, rate = self._standard(eta)
         shape = np.broadcast_to(shape[:, None], rate.shape)
@@ -170,23 +164,16 @@ class DiagonalGaussian(Family):
         square, half_logs = -0.5 * np.sum(white**2, axis=1), 0.5 * np.sum(logs, axis=1)
         return np.column_stack([root * white, -0.5 * root**2, square, half_logs])
 
-    def draw(self, eta: Array, mass: float, rng: np.random.Generator) -> Array:
+    def draw(self, eta: Floats, mass: float, rng: np.random.Generator) -> Floats:
         """Draw variances and means, then one row (D,)."""
         (mean,), (kappa,), (shape,), (rate,) = self._standard(eta[None, :])
         deviation = np.sqrt((1 + 1 / kappa) * rate / rng.standard_gamma(shape, self._D))
         return self.origin + mean + deviation * rng.standard_normal(self._D)
 
-    # ---- kernels ---------------------------------------------------------------------------
-
-    def rows(self, X: Array) -> DenseRows:
-        """Pack rows X (N, D), counted from the origin."""
-        return DenseRows(plain(X - self.origin))
-
-    def workspace(self, tally: Tally, columns: dict[str, Array]) -> DiagonalGaussianWork:
-        """Pack the tally's buffers and what is derived from them."""
+    def _work(self, tally: Tally, columns: dict[str, Floats]) -> DiagonalGaussianWork:
         D, capacity = self._D, tally.capacity
         mean, kappa, shape, rate = self._prior
-        work = DiagonalGaussianWork(
+        return DiagonalGaussianWork(
             stats=tally.stats_buffer,
             means=np.zeros((capacity, D)),
             inverse_scales=np.zeros((capacity, D)),
@@ -196,21 +183,12 @@ class DiagonalGaussian(Family):
             kappa=kappa,
             shape=shape,
         )
-        refresh_all(work, tally.mass_buffer, tally.K)
-        return work
-
-    # ---- inside ----------------------------------------------------------------------------
-
-    @property
-    def _D(self) -> int:
-        assert self.n_features is not None
-        return self.n_features
 
     @cached_property
-    def _prior(self) -> tuple[Array, float, float, Array]:
+    def _prior(self) -> tuple[Floats, float, float, Floats]:
         """Mean (about the origin), kappa, shape and rate of the prior."""
         assert self.kappa is not None and self.shape is not None
-        mean = column("mean", self.mean, self._D) - self.origin
+        mean = self._from_origin(self.mean)
         return mean, self.kappa, self.shape, positive_columns("rate", self.rate, self._D)
 
     def _standard(self, eta: Array) -> tuple[Array, Array, Array, Array]:

@@ -7,25 +7,33 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from evermix._xp import Array, alike, filled, gammaln, namespace
-from evermix.families._hyper import as_given, column, covariance, degrees, positive
-from evermix.families._products import folded, unfolded, with_products
-from evermix.families._scale import column_variances, expected_variances, share_of_spread
-from evermix.families._wishart import (
+from evermix._xp import Array, Floats, alike, gammaln, namespace
+from evermix.families._covariance import (
     draw_covariance_factor,
     draw_precision_factors,
     expected_log_det,
+    folded,
     log_normaliser,
     mean_params,
     squares,
+    unfolded,
     whitened_squares,
     whitener_log_det,
     whiteners,
+    whiteners_with_room,
+    with_products,
 )
-from evermix.families.base import Family
-from evermix.kernels.base import refresh_all
+from evermix.families._hyperparameters import (
+    as_given,
+    column_variances,
+    covariance,
+    degrees,
+    expected_variances,
+    positive,
+    share_of_spread,
+)
+from evermix.families.dense import DenseFamily
 from evermix.kernels.families.gaussian import GaussianWork
-from evermix.kernels.rows import DenseRows, plain
 from evermix.tally import Tally
 
 # Rows, in multiples of D, that the expected covariance counts for. With fewer than D, a young
@@ -33,8 +41,8 @@ from evermix.tally import Tally
 PRIOR_ROWS = (1.0, 4.0)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Gaussian(Family):
+@dataclass(frozen=True)
+class Gaussian(DenseFamily):
     r"""Rows of a cluster share a mean and a full covariance matrix.
 
     The prior is Normal-Wishart: precision :math:`\Lambda \sim W(\nu, B^{-1})`, mean
@@ -67,25 +75,23 @@ class Gaussian(Family):
     array([[-1.517]])
     """
 
+    log_base_of_column: ClassVar[float] = -0.5 * math.log(2 * math.pi)
     tunable: ClassVar[tuple[str, ...]] = ("kappa",)
 
-    mean: float | Array | None = None
+    mean: float | Floats | None = None
     kappa: float | None = None
     nu: float | None = None
-    scale: float | Array | None = None
-    origin: Array | None = None
+    scale: float | Floats | None = None
+    origin: Floats | None = None
 
     def candidates(self, X: Array) -> list[Self]:
         """Return resolved families: one, or several expected covariances if scale is open."""
         X = np.asarray(X, dtype=np.float64)
-        D = int(X.shape[1])
-        mean = X.mean(axis=0) if self.mean is None else column("mean", self.mean, D)
-        filled = self._with(mean=mean, n_features=D, origin=X[0].copy())
-        spread = column_variances(X)
+        family, spread = self._placed(X, self.mean), column_variances(X)
         scales = expected_variances(X) if self.scale is None else [as_given(self.scale)]
         return [
-            filled._with(scale=scale, nu=nu, kappa=self._kappa_for(scale, spread))
-            for nu in self._degrees(D)
+            family._with(scale=scale, nu=nu, kappa=self._kappa_for(scale, spread))
+            for nu in self._degrees(len(spread))
             for scale in scales
         ]
 
@@ -95,13 +101,11 @@ class Gaussian(Family):
         strengths = PRIOR_ROWS if self.scale is None else PRIOR_ROWS[:1]
         return [D + 1.0 + rows * D for rows in strengths]
 
-    def _kappa_for(self, scale: float | Array, spread: Array) -> float:
+    def _kappa_for(self, scale: float | Floats, spread: Floats) -> float:
         """Return kappa at which the prior variance of cluster means is that of the data."""
         if self.kappa is not None:
             return positive("kappa", self.kappa)
         return share_of_spread(np.diag(covariance(scale, len(spread))), spread)
-
-    # ---- the exponential family ------------------------------------------------------------
 
     @property
     def n_stats(self) -> int:
@@ -116,7 +120,7 @@ class Gaussian(Family):
         return D + D * (D + 1) // 2
 
     @cached_property
-    def eta0(self) -> Array:
+    def eta0(self) -> Floats:
         """Prior [kappa m, B + kappa m m^T, kappa, nu] about the origin, (D + D D + 2,)."""
         mean, kappa, nu, B = self._prior
         second = B + kappa * np.outer(mean, mean)
@@ -143,18 +147,13 @@ class Gaussian(Family):
         D = self._D
         return namespace(sums).concat([sums[:, :D], unfolded(sums[:, D:], D)], axis=1)
 
-    def moved(self, stats: Array, mass: Array, to: Self) -> Array:
+    def moved(self, stats: Floats, mass: Floats, to: Self) -> Floats:
         """Return statistics (K, D + D D) about the origin of another family."""
-        assert self.origin is not None and to.origin is not None
-        D, shift = self._D, self.origin - to.origin
+        D, shift = self._D, self._shift(to)
         first = stats[:, :D] + mass[:, None] * shift
         # sum r (x + d)(x + d)^T = sum r x x^T + d (sum r x)^T + (sum r (x + d)) d^T
         cross = shift[:, None] * stats[:, None, :D] + first[:, :, None] * shift
         return np.column_stack([first, stats[:, D:] + cross.reshape(-1, D * D)])
-
-    def log_base(self, X: Array) -> Array:
-        """-(D / 2) log 2 pi for each row, (N,)."""
-        return filled(-0.5 * self._D * math.log(2 * math.pi), X, X.shape[0])
 
     def log_partition(self, eta: Array) -> Array:
         """Log normaliser of the Normal-Wishart distribution, (K,)."""
@@ -180,7 +179,7 @@ class Gaussian(Family):
         gammas = gammaln((nu + 1) / 2) - gammaln((nu + 1 - D) / 2)
         scale = 0.5 * (D * namespace(eta).log(2 * shrink) - whitener_log_det(W))
         constant, power = alike(gammas + scale, x), alike(0.5 * (nu + 1), x)
-        distance = alike(shrink, x) * _squares(x, alike(mean, x), alike(W, x))
+        distance = alike(shrink, x) * whitened_squares(x, alike(W, x), alike(mean, x))
         return constant - power * namespace(x).log1p(distance)
 
     def self_log_likelihood(self, X: Array) -> Array:
@@ -193,7 +192,7 @@ class Gaussian(Family):
         log_det = expected_log_det(nu + 1, B) - xp.log1p(distance)
         return 0.5 * (log_det - first)
 
-    def draw_params(self, eta: Array, rng: np.random.Generator) -> Array:
+    def draw_params(self, eta: Floats, rng: np.random.Generator) -> Floats:
         """Draw [Lambda mu, -Lambda / 2, -mu^T Lambda mu / 2, log|Lambda| / 2], (K, E)."""
         D = self._D
         mean, kappa, nu, B = self._standard(eta)
@@ -205,30 +204,22 @@ class Gaussian(Family):
         square = -0.5 * np.sum(white**2, axis=1)
         return np.column_stack([first, second, square, np.linalg.slogdet(R)[1]])
 
-    def draw(self, eta: Array, mass: float, rng: np.random.Generator) -> Array:
+    def draw(self, eta: Floats, mass: float, rng: np.random.Generator) -> Floats:
         """Draw a covariance and a mean, then one row (D,)."""
         (mean,), (kappa,), (nu,), (B,) = self._standard(eta[None, :])
         spread = draw_covariance_factor(nu, B, rng)
         size = math.sqrt(1 + 1 / kappa)  # the row about its mean, and the mean about m
         return self.origin + mean + size * (spread @ rng.standard_normal(self._D))
 
-    # ---- kernels ---------------------------------------------------------------------------
-
-    def rows(self, X: Array) -> DenseRows:
-        """Pack rows X (N, D), counted from the origin."""
-        return DenseRows(plain(X - self.origin))
-
-    def columns(self, tally: Tally) -> dict[str, Array]:
+    def columns(self, tally: Tally) -> dict[str, Floats]:
         """Return the whitener of every cluster, {"whitener": (capacity, D, D)}."""
-        whitener = np.zeros((tally.capacity, self._D, self._D))
-        whitener[: tally.K] = whiteners(self._standard(self.posterior(tally.stats, tally.mass))[3])
-        return {"whitener": whitener}
+        B = self._standard(self.posterior(tally.stats, tally.mass))[3]
+        return {"whitener": whiteners_with_room(B, tally.capacity)}
 
-    def workspace(self, tally: Tally, columns: dict[str, Array]) -> GaussianWork:
-        """Pack the tally's buffers, the whiteners, and what is derived from them."""
+    def _work(self, tally: Tally, columns: dict[str, Floats]) -> GaussianWork:
         D, capacity = self._D, tally.capacity
         mean, kappa, nu, B = self._prior
-        work = GaussianWork(
+        return GaussianWork(
             stats=tally.stats_buffer,
             whiteners=columns["whitener"],
             means=np.zeros((capacity, D)),
@@ -240,25 +231,12 @@ class Gaussian(Family):
             residual=np.zeros(D),
             scratch=np.zeros(D),
         )
-        refresh_all(work, tally.mass_buffer, tally.K)
-        return work
-
-    # ---- inside ----------------------------------------------------------------------------
-
-    @property
-    def _D(self) -> int:
-        assert self.n_features is not None
-        return self.n_features
-
-    def _centred(self, X: Array) -> Array:
-        """Rows (N, D) about the origin."""
-        return X - alike(self.origin, X)
 
     @cached_property
-    def _prior(self) -> tuple[Array, float, float, Array]:
+    def _prior(self) -> tuple[Floats, float, float, Floats]:
         """Mean (about the origin), kappa, nu and B of the prior."""
         assert self.kappa is not None and self.nu is not None
-        mean = column("mean", self.mean, self._D) - self.origin
+        mean = self._from_origin(self.mean)
         B = (self.nu - self._D - 1) * covariance(self.scale, self._D)
         return mean, self.kappa, self.nu, B
 
@@ -269,9 +247,3 @@ class Gaussian(Family):
         mean = eta[:, :D] / kappa[:, None]
         second = xp.reshape(eta[:, D:-2], (-1, D, D))
         return mean, kappa, nu, second - eta[:, :D, None] * mean[:, None, :]
-
-
-def _squares(x: Array, mean: Array, W: Array) -> Array:
-    """Squared lengths of W (x - mean) for every row and cluster, (N, K)."""
-    each = [whitened_squares(x - mean[k, :], W[k, :, :]) for k in range(mean.shape[0])]
-    return namespace(x).stack(each, axis=1)

@@ -8,8 +8,10 @@ import numpy as np
 from scipy import sparse
 
 from evermix._csr import DeviceCSR
+from evermix._random import draw_log_gamma
 from evermix._xp import (
     Array,
+    Floats,
     alike,
     digamma,
     doubled,
@@ -18,8 +20,7 @@ from evermix._xp import (
     namespace,
     summed_by,
 )
-from evermix.families._gamma import draw_log_gamma
-from evermix.families._hyper import positive_as_given, positive_columns
+from evermix.families._hyperparameters import positive_as_given, positive_columns
 from evermix.families.base import Family
 from evermix.kernels.families.multinomial import MultinomialWork, fuse_pairs, log_marginals
 from evermix.kernels.rising import factors
@@ -29,7 +30,7 @@ from evermix.tally import Layout, Tally
 PRIOR_LENGTH = 100  # words of a document drawn from the prior
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class Multinomial(Family):
     r"""Rows are counts, each cluster has its own word probabilities.
 
@@ -56,25 +57,17 @@ class Multinomial(Family):
     layout: ClassVar[Layout] = Layout.STATISTIC_MAJOR
     largest: ClassVar[float] = 1e15  # sums stay below 1e25, where the gamma functions are exact
     sparse: ClassVar[bool] = True
+    support: ClassVar[tuple[str, str]] = (
+        "Negative values in data: Multinomial needs counts >= 0",
+        "Use a Gaussian family for signed data.",
+    )
     tunable: ClassVar[tuple[str, ...]] = ("alpha",)
 
-    alpha: float | Array = 0.1
+    alpha: float | Floats = 0.1
 
-    def check(self, X: Array) -> None:
-        """Raise ValueError if a count is negative."""
-        counts = sparse.csr_array(X)
-        if counts.nnz and counts.data.min() < 0:
-            p = int(np.argmin(counts.data))
-            row = int(np.searchsorted(counts.indptr, p, side="right")) - 1
-            raise ValueError(
-                "Negative values in data: Multinomial needs counts >= 0, "
-                f"got {counts.data[p]} in row {row}, column {counts.indices[p]}. "
-                "Use a Gaussian family for signed data."
-            )
-
-    def supports(self, X: Array) -> bool:
-        """Whether no count is negative."""
-        return not X.nnz or bool(namespace(X.data).min(X.data) >= 0)
+    def inside(self, X: Array) -> Array:
+        """Return which counts are not negative, (nnz,)."""
+        return sparse.csr_array(X).data >= 0 if not isinstance(X, DeviceCSR) else X.data >= 0
 
     def candidates(self, X: Array) -> list[Self]:
         """Return this family for the words of ``X`` (N, V)."""
@@ -84,15 +77,15 @@ class Multinomial(Family):
     @property
     def n_stats(self) -> int:
         """V + 1: the words, and the length."""
-        return self._V + 1
+        return self._D + 1
 
     @property
     def n_slopes(self) -> int:
         """V."""
-        return self._V
+        return self._D
 
     @cached_property
-    def eta0(self) -> Array:
+    def eta0(self) -> Floats:
         """The Dirichlet parameters and their sum, (V + 1,)."""
         alpha = self._alpha
         return np.append(alpha, alpha.sum())
@@ -186,7 +179,7 @@ class Multinomial(Family):
         stays = mean[:, rows].T @ seen - marginal
         return np.maximum(gone, stays)
 
-    def draw_params(self, eta: Array, rng: np.random.Generator) -> Array:
+    def draw_params(self, eta: Floats, rng: np.random.Generator) -> Floats:
         """Draw log gammas of the words, and last minus the log of their sum, (K, V + 1).
 
         Word probabilities are gammas over their sum. Small alphas make gammas that underflow, not
@@ -195,7 +188,7 @@ class Multinomial(Family):
         logs = draw_log_gamma(eta[:, :-1], rng)
         return np.column_stack([logs, -logsumexp(logs, axis=1)])
 
-    def draw(self, eta: Array, mass: float, rng: np.random.Generator) -> Array:
+    def draw(self, eta: Floats, mass: float, rng: np.random.Generator) -> Floats:
         """Draw word probabilities, then a document (V,) as long as the cluster's average."""
         length = PRIOR_LENGTH
         if mass > 0:
@@ -208,7 +201,7 @@ class Multinomial(Family):
             plain(X.indptr, np.int64), plain(X.indices, np.int32), plain(X.data, np.float64)
         )
 
-    def workspace(self, tally: Tally, columns: dict[str, Array]) -> MultinomialWork:
+    def workspace(self, tally: Tally, columns: dict[str, Floats]) -> MultinomialWork:
         """Pack the tally's counts for the kernels."""
         alpha = self._alpha
         return MultinomialWork(
@@ -218,14 +211,9 @@ class Multinomial(Family):
             waiting=factors(alpha, tally.capacity),
         )
 
-    @property
-    def _V(self) -> int:
-        assert self.n_features is not None
-        return self.n_features
-
     @cached_property
-    def _alpha(self) -> Array:
-        return positive_columns("alpha", self.alpha, self._V)
+    def _alpha(self) -> Floats:
+        return positive_columns("alpha", self.alpha, self._D)
 
 
 def _entries(X: Array) -> tuple[Array, Array, Array, Array]:

@@ -6,19 +6,17 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from evermix._xp import Array, alike, digamma, doubled, gammaln, namespace, real
-from evermix.families._gamma import draw_log_gamma
-from evermix.families._hyper import positive_as_given, positive_columns
-from evermix.families.base import Family
-from evermix.kernels.base import refresh_all
+from evermix._random import draw_log_gamma
+from evermix._xp import Array, Floats, alike, digamma, doubled, gammaln, namespace, real
+from evermix.families._hyperparameters import positive_as_given, positive_columns
+from evermix.families.dense import DenseFamily
 from evermix.kernels.families.poisson import PoissonWork
 from evermix.kernels.rising import factors
-from evermix.kernels.rows import DenseRows, plain
 from evermix.tally import Layout, Tally
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Poisson(Family):
+@dataclass(frozen=True)
+class Poisson(DenseFamily):
     r"""Each cluster has its own rate in each column, columns independent.
 
     The prior of a rate is Gamma(shape, rate); :math:`\eta = [shape, rate]`. Rows may hold any
@@ -43,24 +41,18 @@ class Poisson(Family):
 
     layout: ClassVar[Layout] = Layout.STATISTIC_MAJOR
     largest: ClassVar[float] = 1e15  # sums stay below 1e25, where the gamma functions are exact
+    support: ClassVar[tuple[str, str]] = (
+        "Negative values in data: Poisson needs counts >= 0",
+        "Use a Gaussian family for signed data.",
+    )
     tunable: ClassVar[tuple[str, ...]] = ("shape", "rate")
 
-    shape: float | Array | None = None
-    rate: float | Array | None = None
+    shape: float | Floats | None = None
+    rate: float | Floats | None = None
 
-    def check(self, X: Array) -> None:
-        """Raise ValueError if a count is negative."""
-        if X.size and np.min(X) < 0:
-            row, d = np.unravel_index(np.argmin(X), X.shape)
-            raise ValueError(
-                "Negative values in data: Poisson needs counts >= 0, "
-                f"got {X[row, d]} in row {row}, column {d}. "
-                "Use a Gaussian family for signed data."
-            )
-
-    def supports(self, X: Array) -> bool:
-        """Whether no count is negative."""
-        return bool(namespace(X).min(X) >= 0)
+    def inside(self, X: Array) -> Array:
+        """Return which values are not negative, (N, D)."""
+        return X >= 0
 
     def candidates(self, X: Array) -> list[Self]:
         """Return this family with the expected counts of ``X`` (N, D), if rate is open."""
@@ -69,19 +61,10 @@ class Poisson(Family):
         rate = shape / _column_means(X) if self.rate is None else self.rate
         return [self._with(shape=shape, rate=positive_as_given("rate", rate, D), n_features=D)]
 
-    @property
-    def n_stats(self) -> int:
-        """D."""
-        return self._D
-
     @cached_property
-    def eta0(self) -> Array:
+    def eta0(self) -> Floats:
         """Prior [shape, rate], (2 D,)."""
         return np.concatenate(self._prior)
-
-    def statistic(self, X: Array) -> Array:
-        """The rows themselves, (N, D)."""
-        return real(X)
 
     def log_base(self, X: Array) -> Array:
         """-sum log x! of each row, (N,)."""
@@ -90,21 +73,19 @@ class Poisson(Family):
 
     def log_partition(self, eta: Array) -> Array:
         """Log normaliser of D Gamma distributions, (K,)."""
-        xp = namespace(eta)
-        shape, rate = eta[:, : self._D], eta[:, self._D :]
+        xp, (shape, rate) = namespace(eta), self._halves(eta)
         return xp.sum(gammaln(shape) - shape * xp.log(rate), axis=1)
 
     def mean_params(self, eta: Array) -> Array:
         """E[log lambda, -lambda], (K, 2 D)."""
-        xp = namespace(eta)
-        shape, rate = eta[:, : self._D], eta[:, self._D :]
+        xp, (shape, rate) = namespace(eta), self._halves(eta)
         return xp.concat([digamma(shape) - xp.log(rate), -shape / rate], axis=1)
 
     def log_predictive(self, X: Array, eta: Array) -> Array:
         """Log negative binomial probability (N, K), base measure left out."""
         x = doubled(X)  # small differences of large logarithms
         eta = alike(eta, x)
-        xp, shape, rate = namespace(x), eta[:, : self._D], eta[:, self._D :]
+        xp, (shape, rate) = namespace(x), self._halves(eta)
         constant = -xp.sum(shape * xp.log1p(1 / rate), axis=1)
         rising = [
             xp.sum(gammaln(shape[k, :] + x) - gammaln(shape[k, :]), axis=1)
@@ -112,48 +93,36 @@ class Poisson(Family):
         ]
         return alike(constant - x @ xp.log1p(rate).T + xp.stack(rising, axis=1), real(X))
 
-    def draw_params(self, eta: Array, rng: np.random.Generator) -> Array:
+    def draw_params(self, eta: Floats, rng: np.random.Generator) -> Floats:
         """Draw [log lambda, -lambda], (K, 2 D)."""
-        shape, rate = eta[:, : self._D], eta[:, self._D :]
+        shape, rate = self._halves(eta)
         logs = draw_log_gamma(shape, rng) - np.log(rate)
         return np.column_stack([logs, -np.exp(logs)])
 
-    def draw(self, eta: Array, mass: float, rng: np.random.Generator) -> Array:
+    def draw(self, eta: Floats, mass: float, rng: np.random.Generator) -> Floats:
         """Draw rates, then one row (D,)."""
         shape, rate = eta[: self._D], eta[self._D :]
         return rng.poisson(rng.standard_gamma(shape) / rate).astype(np.float64)
 
-    def rows(self, X: Array) -> DenseRows:
-        """Pack rows X (N, D)."""
-        return DenseRows(plain(X))
-
-    def workspace(self, tally: Tally, columns: dict[str, Array]) -> PoissonWork:
-        """Pack the tally's buffers and what is derived from them."""
+    def _work(self, tally: Tally, columns: dict[str, Floats]) -> PoissonWork:
         shape, rate = self._prior
-        work = PoissonWork(
+        return PoissonWork(
             stats=tally.stats_buffer,
             log_rates=np.zeros((self._D, tally.capacity)),
             constants=np.zeros(tally.capacity),
             shape=shape,
             rate=rate,
-            index=np.arange(self._D),
+            columns=np.arange(self._D),
             waiting=factors(shape, tally.capacity),
         )
-        refresh_all(work, tally.mass_buffer, tally.K)
-        return work
-
-    @property
-    def _D(self) -> int:
-        assert self.n_features is not None
-        return self.n_features
 
     @cached_property
-    def _prior(self) -> tuple[Array, Array]:
+    def _prior(self) -> tuple[Floats, Floats]:
         D = self._D
         return positive_columns("shape", self.shape, D), positive_columns("rate", self.rate, D)
 
 
-def _column_means(X: Array) -> Array:
+def _column_means(X: Array) -> Floats:
     """Mean of each column, (D,); columns of zeros get the overall mean, or 1."""
     means = np.mean(np.asarray(X, dtype=np.float64), axis=0)
     overall = means.mean()

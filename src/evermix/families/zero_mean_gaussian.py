@@ -7,30 +7,30 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from evermix._xp import Array, alike, filled, gammaln, namespace, real
-from evermix.families._hyper import as_given, covariance, degrees
-from evermix.families._products import folded, products, unfolded
-from evermix.families._scale import expected_variances
-from evermix.families._wishart import (
+from evermix._xp import Array, Floats, alike, gammaln, namespace, real
+from evermix.families._covariance import (
     draw_covariance_factor,
     draw_precision_factors,
     expected_log_det,
+    folded,
     log_normaliser,
     mean_params,
+    products,
     squares,
+    unfolded,
     whitened_squares,
     whitener_log_det,
     whiteners,
+    whiteners_with_room,
 )
-from evermix.families.base import Family
-from evermix.kernels.base import refresh_all
+from evermix.families._hyperparameters import as_given, covariance, degrees, expected_variances
+from evermix.families.dense import DenseFamily
 from evermix.kernels.families.zero_mean_gaussian import ZeroMeanGaussianWork
-from evermix.kernels.rows import DenseRows, plain
 from evermix.tally import Tally
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class ZeroMeanGaussian(Family):
+@dataclass(frozen=True)
+class ZeroMeanGaussian(DenseFamily):
     r"""Rows of a cluster share a full covariance matrix; every mean is zero.
 
     The prior is Wishart: precision :math:`\Lambda \sim W(\nu, B^{-1})`, so that
@@ -53,23 +53,22 @@ class ZeroMeanGaussian(Family):
     array([[-0.634]])
     """
 
+    log_base_of_column: ClassVar[float] = -0.5 * math.log(2 * math.pi)
     tunable: ClassVar[tuple[str, ...]] = ("scale",)
 
     nu: float | None = None
-    scale: float | Array | None = None
+    scale: float | Floats | None = None
 
     def candidates(self, X: Array) -> list[Self]:
         """Return resolved families: one, or several expected covariances if scale is open."""
         X = np.asarray(X, dtype=np.float64)
         D = int(X.shape[1])
         nu = D + 2.0 if self.nu is None else degrees(self.nu, D)
-        filled = self._with(nu=nu, n_features=D)
+        family = self._with(nu=nu, n_features=D)
         if self.scale is None:
-            return [filled._with(scale=variances) for variances in expected_variances(X)]
+            return [family._with(scale=variances) for variances in expected_variances(X)]
         covariance(self.scale, D)
-        return [filled._with(scale=as_given(self.scale))]
-
-    # ---- the exponential family ------------------------------------------------------------
+        return [family._with(scale=as_given(self.scale))]
 
     @property
     def n_stats(self) -> int:
@@ -82,7 +81,7 @@ class ZeroMeanGaussian(Family):
         return self._D * (self._D + 1) // 2
 
     @cached_property
-    def eta0(self) -> Array:
+    def eta0(self) -> Floats:
         """Prior [B, nu], (D D + 1,)."""
         return np.concatenate([self._prior_B.ravel(), [self.nu]])
 
@@ -103,10 +102,6 @@ class ZeroMeanGaussian(Family):
         """Return statistics (K, D D) from sums of features."""
         return unfolded(sums, self._D)
 
-    def log_base(self, X: Array) -> Array:
-        """-(D / 2) log 2 pi for each row, (N,)."""
-        return filled(-0.5 * self._D * math.log(2 * math.pi), X, X.shape[0])
-
     def log_partition(self, eta: Array) -> Array:
         """Log normaliser of the Wishart distribution, (K,)."""
         return log_normaliser(*self._standard(eta))
@@ -125,7 +120,7 @@ class ZeroMeanGaussian(Family):
         gammas = gammaln((nu + 1) / 2) - gammaln((nu + 1 - D) / 2)
         scale = 0.5 * (D * math.log(2) - whitener_log_det(W))
         constant, power = alike(gammas + scale, x), alike(0.5 * (nu + 1), x)
-        return constant - power * namespace(x).log1p(_squares(x, alike(W, x)))
+        return constant - power * namespace(x).log1p(whitened_squares(x, alike(W, x)))
 
     def self_log_likelihood(self, X: Array) -> Array:
         """E log p(x | phi) of each row (N,) when its cluster has learnt that row alone."""
@@ -135,34 +130,26 @@ class ZeroMeanGaussian(Family):
         log_det = expected_log_det(nu, B) - namespace(X).log1p(distance)
         return 0.5 * (log_det - nu * distance / (1 + distance))
 
-    def draw_params(self, eta: Array, rng: np.random.Generator) -> Array:
+    def draw_params(self, eta: Floats, rng: np.random.Generator) -> Floats:
         """Draw [-Lambda / 2, log|Lambda| / 2], (K, D D + 1)."""
         D = self._D
         R = draw_precision_factors(*self._standard(eta), rng)
         second = -0.5 * (R @ R.transpose(0, 2, 1)).reshape(len(eta), D * D)
         return np.column_stack([second, np.linalg.slogdet(R)[1]])
 
-    def draw(self, eta: Array, mass: float, rng: np.random.Generator) -> Array:
+    def draw(self, eta: Floats, mass: float, rng: np.random.Generator) -> Floats:
         """Draw a covariance, then one row (D,)."""
         (nu,), (B,) = self._standard(eta[None, :])
         return draw_covariance_factor(nu, B, rng) @ rng.standard_normal(self._D)
 
-    # ---- kernels ---------------------------------------------------------------------------
-
-    def rows(self, X: Array) -> DenseRows:
-        """Pack rows X (N, D)."""
-        return DenseRows(plain(X))
-
-    def columns(self, tally: Tally) -> dict[str, Array]:
+    def columns(self, tally: Tally) -> dict[str, Floats]:
         """Return the whitener of every cluster, {"whitener": (capacity, D, D)}."""
-        whitener = np.zeros((tally.capacity, self._D, self._D))
-        whitener[: tally.K] = whiteners(self._standard(self.posterior(tally.stats, tally.mass))[1])
-        return {"whitener": whitener}
+        B = self._standard(self.posterior(tally.stats, tally.mass))[1]
+        return {"whitener": whiteners_with_room(B, tally.capacity)}
 
-    def workspace(self, tally: Tally, columns: dict[str, Array]) -> ZeroMeanGaussianWork:
-        """Pack the tally's buffers, the whiteners, and what is derived from them."""
+    def _work(self, tally: Tally, columns: dict[str, Floats]) -> ZeroMeanGaussianWork:
         assert self.nu is not None
-        work = ZeroMeanGaussianWork(
+        return ZeroMeanGaussianWork(
             stats=tally.stats_buffer,
             whiteners=columns["whitener"],
             terms=np.zeros((tally.capacity, 2)),
@@ -170,26 +157,12 @@ class ZeroMeanGaussian(Family):
             nu=self.nu,
             scratch=np.zeros(self._D),
         )
-        refresh_all(work, tally.mass_buffer, tally.K)
-        return work
-
-    # ---- inside ----------------------------------------------------------------------------
-
-    @property
-    def _D(self) -> int:
-        assert self.n_features is not None
-        return self.n_features
 
     @cached_property
-    def _prior_B(self) -> Array:
+    def _prior_B(self) -> Floats:
         assert self.nu is not None
         return (self.nu - self._D - 1) * covariance(self.scale, self._D)
 
     def _standard(self, eta: Array) -> tuple[Array, Array]:
         """Degrees nu (K,) and B (K, D, D) of eta (K, E)."""
         return eta[:, -1], namespace(eta).reshape(eta[:, :-1], (-1, self._D, self._D))
-
-
-def _squares(x: Array, W: Array) -> Array:
-    """Squared lengths of W x for every row and cluster, (N, K)."""
-    return namespace(x).stack([whitened_squares(x, W[k, :, :]) for k in range(W.shape[0])], axis=1)

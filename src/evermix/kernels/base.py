@@ -1,10 +1,11 @@
-"""The one way in which kernels are compiled, and the three verbs that every family supplies.
+"""How kernels are compiled, and the three verbs through which loops see a family.
 
 An engine's loop over observations is written once, against the verbs :func:`score`, :func:`add`
-and :func:`refresh`. Each family packs its arrays into a NamedTuple (its *work*) and registers
-its own compiled versions with :func:`implement`; numba picks by the type of the work when it
-compiles the loop, so a loop knows no family and a family knows no engine. (Passing compiled
-functions as arguments would do the same, but defeats numba's disk cache.)
+and :func:`refresh`. A family with compiled verbs packs its arrays into a NamedTuple (its *work*)
+and registers them with :func:`implement`; numba picks them by the type of the work when it compiles
+the loop, so that a loop knows no family and a family knows no engine. (Compiled functions as
+arguments would do the same, but defeat numba's disk cache.) For a family that has only array maths,
+Python runs the loop: ``evermix.kernels.interpreted``.
 
 Slots are the rows of the buffers: 0..K-1 are the clusters, slot K is empty and stands for a new
 cluster. Scores leave out the base measure log h(x), which is the same for every slot.
@@ -17,23 +18,23 @@ from typing import Any, TypeVar
 import numba
 from numba.extending import overload
 
-from evermix._xp import Array
+from evermix._xp import Floats
 from evermix.kernels.disk_cache import remember_verbs, stamped
+from evermix.kernels.interpreted import interpretable
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Keeps nan and inf as they are; allows the reordering that vector units need.
 FASTMATH = {"contract", "arcp", "nsz", "reassoc"}
 
+_njit: Any = partial(numba.njit, cache=True, nogil=True, error_model="numpy")
+
 
 def kernel(function: F) -> F:
     """Compile a module-level function, cached on disk, free of the interpreter lock."""
     # A callee that is not inlined has one copy in each function that calls it, each rounded its own
     # way, and which copy runs depends on what this process compiled and what it read from the disk.
-    compile = numba.njit(
-        cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH, forceinline=True
-    )
-    return stamped(compile(function))
+    return _finished(_njit(fastmath=FASTMATH, forceinline=True)(function))
 
 
 def lean(function: F) -> F:
@@ -43,40 +44,47 @@ def lean(function: F) -> F:
     with locked instructions, which take most of the time of short functions. Without memory of its
     own a function has nothing to count.
     """
-    compile: Any = partial(
-        numba.njit, cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH, forceinline=True
-    )
-    return stamped(compile(_nrt=False)(function))
+    return _finished(_njit(fastmath=FASTMATH, forceinline=True, _nrt=False)(function))
 
 
 def exact(function: F) -> F:
     """Compile like :func:`kernel`, but with one result wherever the function is inlined.
 
-    What is derived from saved numbers is computed inside loops and again where a batch begins, and
-    both must agree to the last bit. (numba lets a function inherit its caller's fast maths unless
-    told otherwise.)
+    Values derived from saved numbers are computed inside loops and again where a batch begins, and
+    both must agree to the last bit. (Without ``fastmath=False`` a function inherits the fast maths
+    of its caller.)
     """
-    return stamped(
-        numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=False)(function)
-    )
+    return _finished(_njit(fastmath=False)(function))
 
 
-def score(work: Any, rows: Any, i: int, slots: int, out: Array) -> None:
+def strict(function: F) -> F:
+    """Compile a function whose operations must keep their order, inlined wherever it is called.
+
+    A loop becomes vector code only if every call in it is inlined.
+    """
+    return _finished(_njit(fastmath={"contract"}, forceinline=True)(function))
+
+
+def _finished(compiled: Any) -> Any:
+    return interpretable(stamped(compiled))
+
+
+def score(work: Any, rows: Any, i: int, slots: int, out: Floats) -> None:
     """Write log p(x_i | slot) - log h(x_i) into ``out[:slots]``."""
-    raise TypeError("score is a verb of compiled loops; call it from a kernel.")
+    work.score(rows, i, slots, out)
 
 
 def add(work: Any, rows: Any, i: int, slot: int, weight: float, mass: float) -> None:
     """Add ``weight`` times the statistic of row i to a slot, whose mass is now ``mass``."""
-    raise TypeError("add is a verb of compiled loops; call it from a kernel.")
+    work.add(rows, i, slot, weight, mass)
 
 
 def refresh(work: Any, slot: int, mass: float) -> None:
     """Compute what is derived from a slot's statistics; mass zero sets it to the prior's values.
 
-    This must be an :func:`exact` function, free of any other maths.
+    A compiled one must be an :func:`exact` function that calls no other maths.
     """
-    raise TypeError("refresh is a verb of compiled loops; call it from a kernel.")
+    work.refresh(slot, mass)
 
 
 _IMPLEMENTATIONS: dict[tuple[str, type], Callable[..., Any]] = {}
@@ -91,7 +99,7 @@ def implement(work: type, *, score: F, add: F, refresh: F) -> None:
 
 
 @overload(score, inline="never", strict=False)
-def _score(work: Any, rows: Any, i: int, slots: int, out: Array) -> Any:
+def _score(work: Any, rows: Any, i: int, slots: int, out: Floats) -> Any:
     chosen = _IMPLEMENTATIONS["score", work.instance_class]
     return lambda work, rows, i, slots, out: chosen(work, rows, i, slots, out)
 
@@ -121,7 +129,7 @@ def clear(work: Any, slot: int, statistic_major: bool) -> None:
 
 
 @kernel
-def refresh_all(work: Any, mass: Array, K: int) -> None:
+def refresh_all(work: Any, mass: Floats, K: int) -> None:
     """Compute what is derived, for slots 0..K (the last is empty)."""
     for k in range(K):
         refresh(work, k, mass[k])

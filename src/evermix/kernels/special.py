@@ -7,26 +7,11 @@ machine's vector units.
 
 from typing import Any
 
-import numba
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.extending import intrinsic
 
-from evermix.kernels.base import F
-from evermix.kernels.disk_cache import stamped
-
-
-def strict(function: F) -> F:
-    """Compile a function whose operations must keep their order, inlined wherever it is called.
-
-    A loop becomes vector code only if every call in it is inlined.
-    """
-    return stamped(
-        numba.njit(
-            cache=True, nogil=True, error_model="numpy", fastmath={"contract"}, forceinline=True
-        )(function)
-    )
-
+from evermix.kernels.base import strict
 
 MANTISSA = 0x000FFFFFFFFFFFFF
 HALF_ROOT = 0x3FE6A09E667F3BCD  # the bits of sqrt(1/2)

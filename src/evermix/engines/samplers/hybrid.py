@@ -17,12 +17,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from evermix._random import draw_log_gamma
 from evermix._xp import Array
 from evermix.engines.batch import Batch, RowResults
 from evermix.engines.filters.filter import warn_once
 from evermix.engines.samplers.atoms import Atoms
 from evermix.engines.samplers.chain_memo import CHAIN
-from evermix.families._gamma import draw_log_gamma
 from evermix.model import Model
 from evermix.priors.jumps import Jumps
 from evermix.state import State

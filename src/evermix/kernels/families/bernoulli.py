@@ -10,7 +10,7 @@ With the posterior probability p of a one in each column,
 import math
 from typing import NamedTuple
 
-from evermix._xp import Array
+from evermix._xp import Floats
 from evermix.kernels.base import exact, implement, kernel
 from evermix.kernels.rows import DenseRows
 
@@ -18,15 +18,15 @@ from evermix.kernels.rows import DenseRows
 class BernoulliWork(NamedTuple):
     """What the kernels need, beside the rows."""
 
-    stats: Array  # INOUT (capacity, D): sum of x
-    log_odds: Array  # OUT (capacity, D)
-    constants: Array  # OUT (capacity,): log probability of a row of zeros
-    a: Array  # IN (D,)
-    b: Array  # IN (D,)
+    stats: Floats  # INOUT (capacity, D): sum of x
+    log_odds: Floats  # OUT (capacity, D)
+    constants: Floats  # OUT (capacity,): log probability of a row of zeros
+    a: Floats  # IN (D,)
+    b: Floats  # IN (D,)
 
 
 @kernel
-def score(work: BernoulliWork, rows: DenseRows, i: int, slots: int, out: Array) -> None:
+def score(work: BernoulliWork, rows: DenseRows, i: int, slots: int, out: Floats) -> None:
     """Beta-Bernoulli predictive of row i in each slot."""
     x = rows.values[i]
     for k in range(slots):

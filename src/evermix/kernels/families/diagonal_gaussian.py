@@ -13,7 +13,7 @@ The exponent is the same for every column, so factors 1 + z^2 are multiplied bef
 import math
 from typing import NamedTuple
 
-from evermix._xp import Array
+from evermix._xp import Floats
 from evermix.kernels.base import exact, implement, kernel
 from evermix.kernels.rows import DenseRows
 from evermix.kernels.special import log
@@ -25,18 +25,18 @@ HUGE = 1e300
 class DiagonalGaussianWork(NamedTuple):
     """What the kernels need, beside the rows; everything is about the family's origin."""
 
-    stats: Array  # INOUT (capacity, 2 D): sum of x, sum of x^2
-    means: Array  # OUT (capacity, D)
-    inverse_scales: Array  # OUT (capacity, D): z = (x - mean) * inverse_scale
-    terms: Array  # OUT (capacity, 2): c, a + 1/2
-    prior_mean: Array  # IN (D,)
-    prior_rate: Array  # IN (D,)
+    stats: Floats  # INOUT (capacity, 2 D): sum of x, sum of x^2
+    means: Floats  # OUT (capacity, D)
+    inverse_scales: Floats  # OUT (capacity, D): z = (x - mean) * inverse_scale
+    terms: Floats  # OUT (capacity, 2): c, a + 1/2
+    prior_mean: Floats  # IN (D,)
+    prior_rate: Floats  # IN (D,)
     kappa: float
     shape: float
 
 
 @kernel
-def score(work: DiagonalGaussianWork, rows: DenseRows, i: int, slots: int, out: Array) -> None:
+def score(work: DiagonalGaussianWork, rows: DenseRows, i: int, slots: int, out: Floats) -> None:
     """Product of Student-t predictives of row i in each slot."""
     x = rows.values[i]
     for k in range(slots):
@@ -45,7 +45,7 @@ def score(work: DiagonalGaussianWork, rows: DenseRows, i: int, slots: int, out: 
 
 
 @kernel
-def _sum_logs(x: Array, mean: Array, inverse_scale: Array) -> float:
+def _sum_logs(x: Floats, mean: Floats, inverse_scale: Floats) -> float:
     """Sum over d of log(1 + z_d^2)."""
     total = 0.0
     for start in range(0, x.size, FACTORS):
@@ -55,7 +55,7 @@ def _sum_logs(x: Array, mean: Array, inverse_scale: Array) -> float:
 
 
 @kernel
-def _log_product(x: Array, mean: Array, inverse_scale: Array) -> float:
+def _log_product(x: Floats, mean: Floats, inverse_scale: Floats) -> float:
     product = 1.0
     for d in range(x.size):
         z = (x[d] - mean[d]) * inverse_scale[d]

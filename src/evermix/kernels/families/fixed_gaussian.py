@@ -11,7 +11,7 @@ With the posterior mean m and the counts kappa of a cluster, and known variances
 import math
 from typing import NamedTuple
 
-from evermix._xp import Array
+from evermix._xp import Floats
 from evermix.kernels.base import exact, implement, kernel
 from evermix.kernels.rows import DenseRows
 
@@ -22,17 +22,17 @@ SMALL = 1e-15  # smaller ones have a log of their own: the product of all others
 class FixedGaussianWork(NamedTuple):
     """What the kernels need, beside the rows; everything is about the family's origin."""
 
-    stats: Array  # INOUT (capacity, D): sum of x
-    means: Array  # OUT (capacity, D)
-    weights: Array  # OUT (capacity, D): of squared differences
-    constants: Array  # OUT (capacity,)
-    prior_mean: Array  # IN (D,)
-    kappa: Array  # IN (D,)
-    half_precision: Array  # IN (D,): 1 / (2 v)
+    stats: Floats  # INOUT (capacity, D): sum of x
+    means: Floats  # OUT (capacity, D)
+    weights: Floats  # OUT (capacity, D): of squared differences
+    constants: Floats  # OUT (capacity,)
+    prior_mean: Floats  # IN (D,)
+    kappa: Floats  # IN (D,)
+    half_precision: Floats  # IN (D,): 1 / (2 v)
 
 
 @kernel
-def score(work: FixedGaussianWork, rows: DenseRows, i: int, slots: int, out: Array) -> None:
+def score(work: FixedGaussianWork, rows: DenseRows, i: int, slots: int, out: Floats) -> None:
     """Gaussian predictive of row i in each slot."""
     x = rows.values[i]
     base = 0.0

@@ -12,29 +12,29 @@ Adding a row changes B by a multiple of :math:`(x - m)(x - m)^T`: a rank-one upd
 import math
 from typing import NamedTuple
 
-from evermix._xp import Array
+from evermix._xp import Floats
 from evermix.kernels.base import exact, implement, kernel
+from evermix.kernels.linear_algebra import copy, half_log_det, squared_length, update
 from evermix.kernels.rows import DenseRows
-from evermix.kernels.whitening import copy, half_log_det, squared_length, update
 
 
 class GaussianWork(NamedTuple):
     """What the kernels need, beside the rows; everything is about the family's origin."""
 
-    stats: Array  # INOUT (capacity, D + D D): sum of x, sum of x x^T
-    whiteners: Array  # INOUT (capacity, D, D)
-    means: Array  # OUT (capacity, D)
-    terms: Array  # OUT (capacity, 3): c, kappa / (kappa + 1), (nu + 1) / 2
-    prior_whitener: Array  # IN (D, D)
-    prior_mean: Array  # IN (D,)
+    stats: Floats  # INOUT (capacity, D + D D): sum of x, sum of x x^T
+    whiteners: Floats  # INOUT (capacity, D, D)
+    means: Floats  # OUT (capacity, D)
+    terms: Floats  # OUT (capacity, 3): c, kappa / (kappa + 1), (nu + 1) / 2
+    prior_whitener: Floats  # IN (D, D)
+    prior_mean: Floats  # IN (D,)
     kappa: float
     nu: float
-    residual: Array  # scratch (D,)
-    scratch: Array  # scratch (D,)
+    residual: Floats  # scratch (D,)
+    scratch: Floats  # scratch (D,)
 
 
 @kernel
-def score(work: GaussianWork, rows: DenseRows, i: int, slots: int, out: Array) -> None:
+def score(work: GaussianWork, rows: DenseRows, i: int, slots: int, out: Floats) -> None:
     """Student-t predictive of row i in each slot."""
     for k in range(slots):
         _subtract_mean(work, rows, i, k)

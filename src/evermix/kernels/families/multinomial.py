@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evermix._xp import Array
-from evermix.kernels.base import exact, implement, kernel
+from evermix._xp import Floats, Ints
+from evermix.kernels.base import exact, implement, kernel, strict
 from evermix.kernels.rising import Factors, add_log_rising
 from evermix.kernels.rows import SparseRows
-from evermix.kernels.special import log_rising, strict
+from evermix.kernels.special import log_rising
 
 FAINT = 1e-6  # soft counts below this do not matter when clusters are compared
 
@@ -24,14 +24,14 @@ FAINT = 1e-6  # soft counts below this do not matter when clusters are compared
 class MultinomialWork(NamedTuple):
     """What the kernels need, beside the rows."""
 
-    stats: Array  # INOUT (V + 1, capacity): words, then lengths
-    alpha: Array  # IN (V,)
+    stats: Floats  # INOUT (V + 1, capacity): words, then lengths
+    alpha: Floats  # IN (V,)
     alpha_sum: float
     waiting: Factors
 
 
 @kernel
-def score(work: MultinomialWork, rows: SparseRows, i: int, slots: int, out: Array) -> None:
+def score(work: MultinomialWork, rows: SparseRows, i: int, slots: int, out: Floats) -> None:
     """Dirichlet-multinomial predictive of document i in each slot."""
     start, stop = rows.indptr[i], rows.indptr[i + 1]
     index, x = rows.indices[start:stop], rows.data[start:stop]
@@ -63,7 +63,7 @@ def refresh(work: MultinomialWork, slot: int, mass: float) -> None:
 
 
 @kernel
-def log_marginals(stats: Array, prior: Array, out: Array) -> None:
+def log_marginals(stats: Floats, prior: Floats, out: Floats) -> None:
     """Log marginal likelihood of the first clusters into ``out`` (K,); stats (V + 1, capacity)."""
     lengths = prior.size - 1
     for k in range(out.size):
@@ -75,7 +75,7 @@ def log_marginals(stats: Array, prior: Array, out: Array) -> None:
 
 
 @kernel
-def fuse_pairs(stats: Array, prior: Array, pairs: Array, times: Array, out: Array) -> None:
+def fuse_pairs(stats: Floats, prior: Floats, pairs: Ints, times: Floats, out: Floats) -> None:
     """Log marginal likelihood of pairs (P, 2) of clusters fused, minus apart, into ``out`` (P,).
 
     Here ``stats`` (K, V + 1) lie cluster by cluster: a pair reads two whole rows, and multiplies

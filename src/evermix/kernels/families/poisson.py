@@ -14,7 +14,7 @@ column, so that the inner loops run over clusters.
 import math
 from typing import NamedTuple
 
-from evermix._xp import Array
+from evermix._xp import Floats, Ints
 from evermix.kernels.base import exact, implement, kernel
 from evermix.kernels.rising import Factors, add_log_rising
 from evermix.kernels.rows import DenseRows
@@ -23,17 +23,17 @@ from evermix.kernels.rows import DenseRows
 class PoissonWork(NamedTuple):
     """What the kernels need, beside the rows."""
 
-    stats: Array  # INOUT (D, capacity): sum of x
-    log_rates: Array  # OUT (D, capacity): log(1 + b)
-    constants: Array  # OUT (capacity,): log probability of a row of zeros
-    shape: Array  # IN (D,)
-    rate: Array  # IN (D,)
-    index: Array  # IN, int64 (D,): 0, 1, ..., D - 1
+    stats: Floats  # INOUT (D, capacity): sum of x
+    log_rates: Floats  # OUT (D, capacity): log(1 + b)
+    constants: Floats  # OUT (capacity,): log probability of a row of zeros
+    shape: Floats  # IN (D,)
+    rate: Floats  # IN (D,)
+    columns: Ints  # IN, (D,): 0, 1, ..., D - 1
     waiting: Factors
 
 
 @kernel
-def score(work: PoissonWork, rows: DenseRows, i: int, slots: int, out: Array) -> None:
+def score(work: PoissonWork, rows: DenseRows, i: int, slots: int, out: Floats) -> None:
     """Negative binomial predictive of row i in each slot."""
     x = rows.values[i]
     for k in range(slots):
@@ -43,7 +43,7 @@ def score(work: PoissonWork, rows: DenseRows, i: int, slots: int, out: Array) ->
             log_rate = work.log_rates[d]
             for k in range(slots):
                 out[k] -= x[d] * log_rate[k]
-    add_log_rising(work.waiting, work.stats, work.shape, work.index, x, slots, out)
+    add_log_rising(work.waiting, work.stats, work.shape, work.columns, x, slots, out)
 
 
 @kernel

@@ -10,25 +10,25 @@ With the posterior (nu, B) of a cluster,
 import math
 from typing import NamedTuple
 
-from evermix._xp import Array
+from evermix._xp import Floats
 from evermix.kernels.base import exact, implement, kernel
+from evermix.kernels.linear_algebra import copy, half_log_det, squared_length, update
 from evermix.kernels.rows import DenseRows
-from evermix.kernels.whitening import copy, half_log_det, squared_length, update
 
 
 class ZeroMeanGaussianWork(NamedTuple):
     """What the kernels need, beside the rows."""
 
-    stats: Array  # INOUT (capacity, D D): sum of x x^T
-    whiteners: Array  # INOUT (capacity, D, D)
-    terms: Array  # OUT (capacity, 2): c, (nu + 1) / 2
-    prior_whitener: Array  # IN (D, D)
+    stats: Floats  # INOUT (capacity, D D): sum of x x^T
+    whiteners: Floats  # INOUT (capacity, D, D)
+    terms: Floats  # OUT (capacity, 2): c, (nu + 1) / 2
+    prior_whitener: Floats  # IN (D, D)
     nu: float
-    scratch: Array  # scratch (D,)
+    scratch: Floats  # scratch (D,)
 
 
 @kernel
-def score(work: ZeroMeanGaussianWork, rows: DenseRows, i: int, slots: int, out: Array) -> None:
+def score(work: ZeroMeanGaussianWork, rows: DenseRows, i: int, slots: int, out: Floats) -> None:
     """Student-t predictive of row i in each slot."""
     x = rows.values[i]
     for k in range(slots):

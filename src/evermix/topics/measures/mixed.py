@@ -20,8 +20,8 @@ from functools import partial
 
 import numpy as np
 
+from evermix._random import draw_log_gamma
 from evermix._xp import Array, gammaln
-from evermix.families._gamma import draw_log_gamma
 from evermix.kernels.topics import mixed
 from evermix.priors.hyper import Gamma
 from evermix.topics.measures.base import Measure, Newborn, Occupancy, Offers, finite_log

@@ -24,8 +24,8 @@ from functools import cached_property, partial
 import numpy as np
 from scipy import special
 
+from evermix._random import draw_log_gamma
 from evermix._xp import Array, gammaln
-from evermix.families._gamma import draw_log_gamma
 from evermix.kernels.topics import thinned
 from evermix.priors.hyper import Beta
 from evermix.topics.measures.base import Measure, Newborn, Occupancy, Offers, finite_log
