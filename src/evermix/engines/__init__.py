@@ -1,5 +1,6 @@
 """How the posterior is computed."""
 
+from evermix._registry import registered
 from evermix.engines.base import Engine
 from evermix.engines.batch import Batch, CapacityWarning, Info, RowResults
 from evermix.engines.ep.ep import EP
@@ -35,9 +36,6 @@ __all__ = [
 ]
 
 ENGINES: dict[str, type[Engine]] = {
-    cls.__name__: cls
-    for cls in (
-        *(ADF, EP, FullVB, StochasticVB, MemoizedVB, Gibbs, Slice),
-        *(RCRP, SUGS, OnlineCRP, DPMeans),
-    )
+    name: engine for name, engine in registered(Engine).items() if name in __all__
 }
+"""The engines of evermix by name, without the bases that they share."""

@@ -1,6 +1,5 @@
 """What an engine is: a way to compute the posterior, one batch at a time."""
 
-import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from evermix._registry import registered
 from evermix._xp import Array
 from evermix.engines.batch import ROWS, Batch, Draws, Info
 from evermix.engines.joining.prune import drop, fade_out
@@ -79,10 +79,12 @@ class Engine(ABC):
             )
         for capability in self.needs:
             if not isinstance(model.prior, capability):
+                priors = registered(Prior).items()
+                able = sorted(name for name, cls in priors if issubclass(cls, capability))
                 raise TypeError(
                     f"{type(self).__name__} needs a prior with the capability "
                     f"{capability.__name__}; {type(model.prior).__name__} has it not. "
-                    f"Priors that have it: {', '.join(_having(capability))}."
+                    f"Priors that have it: {', '.join(able)}."
                 )
 
     def check_weights(self, model: Model, weights: Array) -> None:
@@ -254,14 +256,3 @@ class Engine(ABC):
     def from_spec(cls, spec: dict[str, Any]) -> Self:
         """Return the engine that :meth:`to_spec` described."""
         return cls(**spec)
-
-
-def _having(capability: type[Prior]) -> list[str]:
-    found: set[str] = set()
-    waiting = [capability]
-    while waiting:
-        kind = waiting.pop()
-        waiting += kind.__subclasses__()
-        if not inspect.isabstract(kind):
-            found.add(kind.__name__)
-    return sorted(found)

@@ -7,13 +7,14 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 from scipy import sparse
 
+from evermix._registry import registered
 from evermix._xp import Array
-from evermix.engines import ENGINES, Batch, Engine
+from evermix.engines import Batch, Engine
 from evermix.estimators.data.rows import check_csr, prepare_rows
 from evermix.estimators.mixture.checks import check_waiting
-from evermix.families import FAMILIES, Family
+from evermix.families import Family
 from evermix.io import checkpoint
-from evermix.priors import PRIORS, Prior
+from evermix.priors import Prior
 from evermix.topics.measures import Measure
 from evermix.topics.words.seating import Seating, Unseated
 
@@ -61,7 +62,7 @@ def built(saved: dict[str, Any], classes: Mapping[str, type[Part]]) -> Part:
     if name not in classes:
         raise checkpoint.CheckpointError(
             f"the file uses {name}, which is not part of evermix. If it is a class of your own, "
-            f"pass it: em.load(path, custom=[{name}])."
+            f"import its module before, or pass it: em.load(path, custom=[{name}])."
         )
     return classes[name].from_spec(saved["spec"])
 
@@ -69,9 +70,9 @@ def built(saved: dict[str, Any], classes: Mapping[str, type[Part]]) -> Part:
 class Registry(NamedTuple):
     """The classes that a file may name: those of evermix, and a user's own."""
 
-    families: Mapping[str, type[Family]] = FAMILIES
-    priors: Mapping[str, type[Prior]] = PRIORS
-    engines: Mapping[str, type[Engine]] = ENGINES
+    families: Mapping[str, type[Family]]
+    priors: Mapping[str, type[Prior]]
+    engines: Mapping[str, type[Engine]]
 
 
 def registry(custom: Iterable[type]) -> Registry:
@@ -86,7 +87,7 @@ def registry(custom: Iterable[type]) -> Registry:
                 f"got {custom!r}."
             )
         own[kinds.index(True)][cls.__name__] = cls
-    return Registry(*({**ours, **mine} for ours, mine in zip(Registry(), own, strict=True)))
+    return Registry(*(registered(kind) | mine for kind, mine in zip(KINDS, own, strict=True)))
 
 
 def group(arrays: Mapping[str, Array], prefix: str) -> dict[str, Array]:

@@ -1,5 +1,6 @@
 """What one cluster looks like: likelihoods with their conjugate priors."""
 
+from evermix._registry import registered
 from evermix.families.base import Family
 from evermix.families.bernoulli import Bernoulli
 from evermix.families.diagonal_gaussian import DiagonalGaussian
@@ -21,16 +22,5 @@ __all__ = [
     "ZeroMeanGaussian",
 ]
 
-FAMILIES: dict[str, type[Family]] = {
-    family.__name__: family
-    for family in (
-        Multinomial,
-        Gaussian,
-        ZeroMeanGaussian,
-        DiagonalGaussian,
-        FixedGaussian,
-        Bernoulli,
-        Poisson,
-    )
-}
-"""Every family by name, as a saved model names it."""
+FAMILIES: dict[str, type[Family]] = registered(Family)
+"""The families of evermix by name."""

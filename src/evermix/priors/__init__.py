@@ -1,12 +1,11 @@
 """How many clusters there are and how big."""
 
+from evermix._registry import registered
 from evermix.priors.base import GibbsType, HasPartition, HasPredictive, Prior
-from evermix.priors.dp import DP
-from evermix.priors.generalized_dirichlet import GeneralizedDirichlet
+from evermix.priors.dirichlet import DP, PitmanYor
 from evermix.priors.hyper import HYPERPRIORS, Beta, Gamma, HyperPrior
 from evermix.priors.nggp import NGGP
-from evermix.priors.nrm import NRM
-from evermix.priors.pitman_yor import PitmanYor
+from evermix.priors.nrm import NRM, GeneralizedDirichlet
 
 __all__ = [
     "DP",
@@ -25,7 +24,5 @@ __all__ = [
     "Prior",
 ]
 
-PRIORS: dict[str, type[Prior]] = {
-    cls.__name__: cls for cls in (DP, GeneralizedDirichlet, NGGP, PitmanYor)
-}
-"""The priors that evermix ships, by the name that a checkpoint stores."""
+PRIORS: dict[str, type[Prior]] = registered(Prior)
+"""The priors of evermix by name."""

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from evermix._xp import Array, digamma, gammaln
+from evermix._xp import Floats, Ints, digamma, gammaln
 from evermix.kernels.weights import new_weight
 
 EXTRAS = ("log_empty", "hard")
@@ -26,14 +26,14 @@ POSITIVE, UNIT = (0.0, math.inf), (0.0, 1.0)
 """Domains of hyperparameters, as open intervals."""
 
 
-def occupancy(mass: Array, extras: Mapping[str, Array]) -> Array:
+def occupancy(mass: Floats, extras: Mapping[str, Floats]) -> Floats:
     """Probability that each cluster is occupied, (K,), never above its mass."""
     some = np.where(extras["hard"] > 0, 1.0, -np.expm1(extras["log_empty"]))
     return np.minimum(mass, some)
 
 
 def finite_number(name: str, value: object) -> float:
-    """Return a hyperparameter as a float; refuse what is no finite number."""
+    """Return a hyperparameter as a float, or raise ValueError unless it is a finite number."""
     if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
         raise ValueError(f"{name} must be a finite number, got {value!r}.")
     return float(value)
@@ -46,9 +46,15 @@ class Prior:
     tunable: ClassVar[Mapping[str, tuple[float, float]]] = {}
     """Hyperparameters that a sampler may learn, and the open interval that each lives in."""
 
-    def _store(self, name: str, value: object) -> None:
-        """Set a field of a frozen prior, while it is being made."""
-        object.__setattr__(self, name, value)
+    def _store_numbers(self, *names: str) -> None:
+        """Store fields as floats while the prior is being made; raise ValueError for others."""
+        for name in names:
+            object.__setattr__(self, name, finite_number(name, getattr(self, name)))
+
+    def _require(self, holds: bool, name: str, wanted: str) -> None:
+        """Raise ValueError unless a condition on a field holds."""
+        if not holds:
+            raise ValueError(f"{name} {wanted}, got {getattr(self, name)!r}.")
 
     def canonical(self) -> "Prior":
         """Return the same law in its simplest parameters, to tell equal priors apart."""
@@ -68,11 +74,11 @@ class HasPartition(Prior, ABC):
     """A prior with an exchangeable partition probability function (EPPF)."""
 
     @abstractmethod
-    def log_eppf(self, sizes: Array) -> float:
+    def log_eppf(self, sizes: Floats) -> float:
         """Log probability of one partition with these block sizes (K,), each > 0."""
 
     @abstractmethod
-    def log_merge_odds(self, mass: Array, occupied: Array, pairs: Array) -> Array:
+    def log_merge_odds(self, mass: Floats, occupied: Floats, pairs: Ints) -> Floats:
         """Log EPPF after fusing two clusters minus before, (P,) for pairs (P, 2) of rows.
 
         Sizes may be soft; each cluster of a pair must have mass >= 1.
@@ -85,7 +91,7 @@ class HasPredictive(HasPartition):
     extras: ClassVar[tuple[str, ...]] = EXTRAS
 
     @abstractmethod
-    def log_weights(self, mass: Array, occupied: Array) -> Array:
+    def log_weights(self, mass: Floats, occupied: Floats) -> Floats:
         """Log predictive probabilities (K + 1,) of the clusters and, last, of a new one.
 
         They are normalised. ``mass`` (K,) and ``occupied`` (K,) may be soft.
@@ -118,7 +124,7 @@ class GibbsType(HasPredictive):
     def log_v(self, n: float, K: float) -> float:
         """Log V(n, K) for real n > 0 and K > 0."""
 
-    def log_eppf(self, sizes: Array) -> float:
+    def log_eppf(self, sizes: Floats) -> float:
         """Log probability of one partition with these block sizes (K,), each > 0."""
         if not len(sizes):
             return 0.0
@@ -126,7 +132,7 @@ class GibbsType(HasPredictive):
         blocks = gammaln(sizes - sigma) - gammaln(1.0 - sigma)
         return self.log_v(float(sizes.sum()), float(len(sizes))) + float(blocks.sum())
 
-    def log_weights(self, mass: Array, occupied: Array) -> Array:
+    def log_weights(self, mass: Floats, occupied: Floats) -> Floats:
         """Log predictive probabilities (K + 1,) of the clusters and, last, of a new one."""
         prior = self.scalars()
         new = new_weight(*prior, float(mass.sum()), float(occupied.sum()))
@@ -134,7 +140,7 @@ class GibbsType(HasPredictive):
         with np.errstate(divide="ignore"):  # an empty cluster has weight 0
             return np.log(weights / weights.sum())
 
-    def log_merge_odds(self, mass: Array, occupied: Array, pairs: Array) -> Array:
+    def log_merge_odds(self, mass: Floats, occupied: Floats, pairs: Ints) -> Floats:
         """Log EPPF after fusing two clusters minus before, (P,) for pairs (P, 2) of rows."""
         sigma, n, K = self.scalars().sigma, float(mass.sum()), float(occupied.sum())
         a, b = mass[pairs[:, 0]], mass[pairs[:, 1]]
@@ -153,35 +159,35 @@ class HasSticks(Prior, ABC):
     """
 
     @abstractmethod
-    def sticks(self, K: int) -> tuple[Array, Array]:
+    def sticks(self, K: int) -> tuple[Floats, Floats]:
         """Beta parameters (K,) and (K,) of the first K fractions."""
 
-    def broken(self, mass: Array) -> tuple[Array, Array]:
+    def broken(self, mass: Floats) -> tuple[Floats, Floats]:
         """Beta parameters (..., K), (..., K) of the fractions given the clusters' mass (..., K)."""
         a, b = self.sticks(mass.shape[-1])
         later = np.zeros(mass.shape)
         later[..., :-1] = np.cumsum(mass[..., :0:-1], axis=-1)[..., ::-1]
         return a + mass, b + later
 
-    def expected_log_weights(self, mass: Array) -> Array:
+    def expected_log_weights(self, mass: Floats) -> Floats:
         """E log w_k (K,) given the clusters' mass (K,)."""
         a, b = self.broken(mass)
         total = digamma(a + b)
         rest = np.cumsum(digamma(b) - total)
         return digamma(a) - total + np.append(0.0, rest[:-1])
 
-    def log_stick_weights(self, mass: Array) -> Array:
+    def log_stick_weights(self, mass: Floats) -> Floats:
         """Log E w_k of the clusters and, last, of all behind them, (K + 1,)."""
         a, b = self.broken(mass)
         total = np.log(a + b)
         rest = np.append(0.0, np.cumsum(np.log(b) - total))
         return np.append(np.log(a) - total, 0.0) + rest
 
-    def log_stick_evidence(self, mass: Array) -> Array:
+    def log_stick_evidence(self, mass: Floats) -> Floats:
         """Log evidence (...) of soft counts (..., K) in this order, fractions integrated out."""
         a, b = self.sticks(mass.shape[-1])
         return np.sum(_log_beta(*self.broken(mass)) - _log_beta(a, b), axis=-1)
 
 
-def _log_beta(a: Array, b: Array) -> Array:
+def _log_beta(a: Floats, b: Floats) -> Floats:
     return gammaln(a) + gammaln(b) - gammaln(a + b)

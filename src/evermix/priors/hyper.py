@@ -1,6 +1,6 @@
-"""Hyperpriors: what is believed of a hyperparameter before data, where a sampler learns it.
+"""Hyperpriors: laws of hyperparameters that a sampler learns.
 
-A sampler moves on the whole real line, so a hyperprior also says how its domain maps there.
+A sampler moves on the whole real line, so a hyperprior also maps its domain to it.
 """
 
 import math
@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from evermix._xp import Array
+from evermix._registry import registered
+from evermix._xp import Floats
 from evermix.priors.base import POSITIVE, UNIT, finite_number
 
 
@@ -26,7 +27,7 @@ class HyperPrior(ABC):
         """Log density at x in the domain, up to a constant."""
 
     @abstractmethod
-    def log_densities(self, x: Array) -> Array:
+    def log_densities(self, x: Floats) -> Floats:
         """Log densities at the numbers of an array, up to a constant."""
 
     @abstractmethod
@@ -42,7 +43,7 @@ class HyperPrior(ABC):
         """Log of dx / dy at x = from_real(y), x in the domain."""
 
     @abstractmethod
-    def log_jacobians(self, x: Array) -> Array:
+    def log_jacobians(self, x: Floats) -> Floats:
         """The same for the numbers of an array."""
 
     def _check(self, *names: str) -> None:
@@ -60,11 +61,13 @@ class HyperPrior(ABC):
     @staticmethod
     def from_spec(spec: dict[str, Any]) -> "HyperPrior":
         """Return the hyperprior that :meth:`to_spec` described."""
-        if spec.get("name") not in HYPERPRIORS:
+        known = registered(HyperPrior)
+        if spec.get("name") not in known:
             raise ValueError(
-                f"a hyperprior must be one of {', '.join(HYPERPRIORS)}, got {spec.get('name')!r}."
+                f"a hyperprior must be one of {', '.join(known)}, got {spec.get('name')!r}."
             )
-        return HYPERPRIORS[spec["name"]](**{k: v for k, v in spec.items() if k != "name"})
+        made: HyperPrior = known[spec["name"]](**{k: v for k, v in spec.items() if k != "name"})
+        return made
 
 
 @dataclass(frozen=True)
@@ -97,7 +100,7 @@ class Gamma(HyperPrior):
         """Log density at x > 0, up to a constant."""
         return (self.shape - 1.0) * math.log(x) - self.rate * x
 
-    def log_densities(self, x: Array) -> Array:
+    def log_densities(self, x: Floats) -> Floats:
         """Log densities at the numbers of an array, up to a constant."""
         return (self.shape - 1.0) * np.log(x) - self.rate * x
 
@@ -113,7 +116,7 @@ class Gamma(HyperPrior):
         """Return log x."""
         return math.log(x)
 
-    def log_jacobians(self, x: Array) -> Array:
+    def log_jacobians(self, x: Floats) -> Floats:
         """Return log x."""
         return np.log(x)
 
@@ -146,7 +149,7 @@ class Beta(HyperPrior):
         """Log density at x in (0, 1), up to a constant."""
         return (self.a - 1.0) * math.log(x) + (self.b - 1.0) * math.log1p(-x)
 
-    def log_densities(self, x: Array) -> Array:
+    def log_densities(self, x: Floats) -> Floats:
         """Log densities at the numbers of an array, up to a constant."""
         return (self.a - 1.0) * np.log(x) + (self.b - 1.0) * np.log1p(-x)
 
@@ -163,10 +166,10 @@ class Beta(HyperPrior):
         """Return log x + log(1 - x)."""
         return math.log(x) + math.log1p(-x)
 
-    def log_jacobians(self, x: Array) -> Array:
+    def log_jacobians(self, x: Floats) -> Floats:
         """Return log x + log(1 - x)."""
         return np.log(x) + np.log1p(-x)
 
 
-HYPERPRIORS: dict[str, type[HyperPrior]] = {cls.__name__: cls for cls in (Beta, Gamma)}
-"""The hyperpriors that evermix ships, by the name that a spec stores."""
+HYPERPRIORS: dict[str, type[HyperPrior]] = registered(HyperPrior)
+"""The hyperpriors of evermix by name."""

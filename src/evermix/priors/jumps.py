@@ -21,10 +21,10 @@ References
 import math
 from typing import NamedTuple
 
-from evermix._xp import Array, gammaln
+from evermix._xp import Floats, gammaln
 from evermix.kernels.weights import log_u_mode
 from evermix.priors.base import Prior
-from evermix.priors.dp import DP
+from evermix.priors.dirichlet import DP
 from evermix.priors.nggp import NGGP
 
 LARGEST = 700.0  # beyond its exponential, numbers overflow
@@ -88,7 +88,7 @@ class Jumps(NamedTuple):
         curvature = (n - self.sigma * K) * rest + new * (rest + self.sigma * share)
         return v, 1.0 / math.sqrt(share * curvature)
 
-    def log_partition(self, sizes: Array, v: float) -> float:
+    def log_partition(self, sizes: Floats, v: float) -> float:
         """Log of p(partition, u) without a^K exp(-a psi), up to what depends on u and n alone."""
         K, n = len(sizes), float(sizes.sum())
         blocks = float(gammaln(sizes - self.sigma).sum()) - K * math.lgamma(1.0 - self.sigma)

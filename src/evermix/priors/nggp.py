@@ -4,9 +4,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from evermix.kernels.weights import MODE, QUADRATURE, log_v
-from evermix.priors.base import POSITIVE, UNIT, GibbsScalars, GibbsType, Prior, finite_number
-from evermix.priors.dp import DP
-from evermix.priors.pitman_yor import PitmanYor
+from evermix.priors.base import POSITIVE, UNIT, GibbsScalars, GibbsType, Prior
+from evermix.priors.dirichlet import DP, PitmanYor
 
 _RULES = {"quadrature": QUADRATURE, "mode": MODE}
 
@@ -56,17 +55,12 @@ class NGGP(GibbsType):
     tunable: ClassVar = {"a": POSITIVE, "sigma": UNIT, "tau": POSITIVE}
 
     def __post_init__(self) -> None:
-        for name in ("a", "sigma", "tau"):
-            self._store(name, finite_number(name, getattr(self, name)))
-        if self.a <= 0:
-            raise ValueError(f"a must be positive, got {self.a}.")
-        if not 0 <= self.sigma < 1:
-            raise ValueError(f"sigma must lie in [0, 1), got {self.sigma}.")
-        if self.tau < 0 or self.tau == self.sigma == 0:
-            wanted = "positive where sigma is 0" if self.sigma == 0 else "0 or more"
-            raise ValueError(f"tau must be {wanted}, got {self.tau}.")
-        if self.u not in _RULES:
-            raise ValueError(f'u must be "quadrature" or "mode", got {self.u!r}.')
+        self._store_numbers("a", "sigma", "tau")
+        self._require(self.a > 0, "a", "must be positive")
+        self._require(0 <= self.sigma < 1, "sigma", "must lie in [0, 1)")
+        wanted = "positive where sigma is 0" if self.sigma == 0 else "0 or more"
+        self._require(self.tau > 0 or self.tau == 0 < self.sigma, "tau", f"must be {wanted}")
+        self._require(self.u in _RULES, "u", 'must be "quadrature" or "mode"')
 
     def canonical(self) -> Prior:
         """Return the same law in its simplest parameters: tau = 1, or a DP or PitmanYor."""

@@ -22,7 +22,7 @@ import numpy as np
 from evermix._xp import Array
 from evermix.families.base import Family
 from evermix.priors.base import POSITIVE, HasPartition, Prior
-from evermix.priors.dp import DP
+from evermix.priors.dirichlet import DP
 from evermix.priors.hyper import Gamma, HyperPrior
 from evermix.priors.jumps import Jumps
 from evermix.tally import Tally
