@@ -8,7 +8,7 @@ from scipy import sparse
 from evermix import ADF, DP, NGGP, PitmanYor
 from evermix.engines.batch import Batch
 from evermix.engines.joining.join import join, log_odds
-from evermix.engines.joining.prune import prune
+from evermix.engines.prune import prune
 from evermix.families import FAMILIES
 
 

@@ -8,7 +8,7 @@ from variational_cases import best_log_shares, elbo, joined, named
 
 from evermix.engines.batch import Batches, CapacityWarning
 from evermix.engines.ep.ep import EP
-from evermix.engines.ep.rounds import Visit, commit, damped, snapshot
+from evermix.engines.ep.parallel import Visit, commit, damped, snapshot
 from evermix.engines.ep.sites import summed, to_sites
 from evermix.engines.run import run_laps
 from evermix.engines.shards import Shard, Tell, blocks, interleaved

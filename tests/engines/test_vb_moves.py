@@ -19,10 +19,10 @@ from variational_cases import (
 
 from evermix import MemoizedVB
 from evermix.engines.variational.local import Beliefs, Plan, Trial, believe
+from evermix.engines.variational.memory import totals
 from evermix.engines.variational.moves import birth
 from evermix.engines.variational.moves import plan as plans
-from evermix.engines.variational.moves.judge import judge
-from evermix.engines.variational.summaries import totals
+from evermix.engines.variational.moves.decide import judge
 from evermix.families import FAMILIES
 from evermix.priors import DP
 from oracles import best_log_shares, elbo, sums_of

@@ -11,10 +11,10 @@ from evermix import MemoizedVB
 from evermix.engines.batch import Batch
 from evermix.engines.run import run_laps
 from evermix.engines.variational.local import HELD, Plan
+from evermix.engines.variational.memory import totals
 from evermix.engines.variational.moves import plan as plans
 from evermix.engines.variational.moves.change import decide
-from evermix.engines.variational.moves.judge import judge
-from evermix.engines.variational.summaries import totals
+from evermix.engines.variational.moves.decide import judge
 from evermix.priors import DP, PitmanYor
 from evermix.state import State
 from oracles import best_log_shares, elbo

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from evermix import Beta, Gamma, Gibbs, Slice
 from evermix.engines import Batch
-from evermix.engines.samplers import hybrid
+from evermix.engines.samplers import conditional as hybrid
 from evermix.engines.samplers import slice as slicing
 from evermix.engines.samplers.atoms import Atoms
 from evermix.engines.samplers.sampler import state_of

@@ -10,7 +10,7 @@ import numpy as np
 from evermix._registry import registered
 from evermix._xp import Array
 from evermix.engines.batch import ROWS, Batch, Draws, Info
-from evermix.engines.joining.prune import drop, fade_out
+from evermix.engines.prune import drop, fade_out
 from evermix.engines.settings import check_begun
 from evermix.families.base import Family
 from evermix.model import Model

@@ -18,12 +18,12 @@ import numpy as np
 
 from evermix._xp import Array
 from evermix.engines.batch import ROWS, Batch, Info, RowResults
-from evermix.engines.ep.revisiting import IDLE, BatchVisit, Revisiting
-from evermix.engines.ep.rounds import SumSites, Visit, commit, snapshot
+from evermix.engines.ep.parallel import SumSites, Visit, commit, snapshot
 from evermix.engines.ep.sites import check_sites, no_sites, to_record, to_sites
+from evermix.engines.ep.updates import IDLE, BatchVisit, Revisiting
 from evermix.engines.filters.filter import CHECK_EVERY, warn_once
-from evermix.engines.joining.prune import drop, prune
 from evermix.engines.memo import check_stride, remembered
+from evermix.engines.prune import drop, prune
 from evermix.engines.settings import check_number, check_switch, check_whole
 from evermix.engines.shards import Shard, Shards, interleaved, placed
 from evermix.kernels.engines import ep

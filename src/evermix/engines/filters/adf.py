@@ -7,7 +7,7 @@ Tank, Foti, Fox (2015). Streaming variational inference for Bayesian nonparametr
 
 from dataclasses import dataclass
 
-from evermix.engines.filters.one_pass import Lot, OnePass, Stand
+from evermix.engines.filters.assignment import Lot, OnePass, Stand
 from evermix.kernels.engines.adf import Known, Out, adf_pass
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from evermix._xp import Array
 from evermix.engines.batch import RowResults
-from evermix.engines.joining.prune import drop
+from evermix.engines.prune import drop
 from evermix.kernels.engines.dp_means import Rule
 from evermix.state import State
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from evermix._xp import Array, logsumexp
-from evermix.engines.filters.one_pass import Lot, OnePass, Stand
+from evermix.engines.filters.assignment import Lot, OnePass, Stand
 from evermix.kernels.engines.adf import Known, Out
 from evermix.kernels.engines.hard import hard_pass
 from evermix.priors import DP

@@ -1,6 +1,6 @@
 """Slice sampling of mixtures: all rows move at once, among clusters that are drawn anew.
 
-Clusters that have rows are given weights and parameters (see ``engines.samplers.hybrid``). A row
+Clusters that have rows are given weights and parameters (see ``engines.samplers.conditional``). A row
 draws a level below the weight of its cluster; every cluster whose weight lies above the level is
 then as good as its likelihood, and rows do not see each other. Clusters without rows are drawn too,
 as far down as the lowest level [griffin2011]_. Weights and parameters are forgotten after the
@@ -21,8 +21,8 @@ import numpy as np
 
 from evermix._xp import Array
 from evermix.engines.batch import Batch, RowResults
+from evermix.engines.samplers.conditional import Scene, hybrid_sweep
 from evermix.engines.samplers.gibbs import Gibbs
-from evermix.engines.samplers.hybrid import Scene, hybrid_sweep
 from evermix.engines.samplers.sampler import Sampler
 from evermix.engines.settings import check_switch
 from evermix.model import Model

@@ -31,7 +31,7 @@ from evermix.engines.variational.local import NO_PLAN, Plan, Trial, believe
 from evermix.engines.variational.moves import plan as plans
 from evermix.engines.variational.moves.birth import Search, due, plan_trials
 from evermix.engines.variational.moves.change import Change, decide
-from evermix.engines.variational.moves.judge import judge
+from evermix.engines.variational.moves.decide import judge
 from evermix.engines.variational.moves.merge import likeness, n_others, plan_merges
 from evermix.engines.variational.visits import Make, News, Revisit, Totals
 from evermix.model import Model

@@ -9,8 +9,8 @@ from evermix._xp import Array, host
 from evermix.engines.shards import Shard, Task
 from evermix.engines.variational.base import Sums, noted
 from evermix.engines.variational.local import Beliefs, Plan, summarise
+from evermix.engines.variational.memory import aligned, to_record, totals
 from evermix.engines.variational.moves.change import Change
-from evermix.engines.variational.summaries import aligned, to_record, totals
 from evermix.model import Model
 from evermix.state import Lineage, Record
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from evermix._xp import Array
 from evermix.engines.variational.local import Plan
-from evermix.engines.variational.moves.judge import Verdict
+from evermix.engines.variational.memory import unplanned
+from evermix.engines.variational.moves.decide import Verdict
 from evermix.engines.variational.moves.plan import children
-from evermix.engines.variational.summaries import unplanned
 from evermix.state import Lineage, Record
 
 EMPTY = 1e-9  # share of a row, or of all rows if they weigh less, below which nothing is held

@@ -11,7 +11,7 @@ from evermix._xp import Array
 from evermix.engines.batch import Batch, Info, RowResults
 from evermix.engines.fading import note_times
 from evermix.engines.filters.filter import Filter, warn_once
-from evermix.engines.joining.prune import prune
+from evermix.engines.prune import prune
 from evermix.kernels.engines import adf as kernels
 from evermix.model import Model
 from evermix.priors.base import GibbsType

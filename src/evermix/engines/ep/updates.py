@@ -8,7 +8,7 @@ from evermix._xp import Array
 from evermix.engines.batch import RowResults
 from evermix.engines.ep.sites import close_holes, gathered, grown, no_sites, packed, places
 from evermix.engines.filters.filter import Filter, warn_once
-from evermix.engines.joining.prune import prune
+from evermix.engines.prune import prune
 from evermix.families.base import Family
 from evermix.kernels.engines import adf, ep
 from evermix.model import Model
