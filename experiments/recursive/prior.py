@@ -16,12 +16,14 @@ from scipy import sparse
 import evermix as em
 from evermix.engines.batch import Batch
 from experiments.common import new_figure, save, show
+from experiments.recursive import published_rules
+from experiments.recursive.published_rules import PublishedRCRP
 
 __all__ = ["draws", "main", "recursion", "truth"]
 
 T = 50
 ALPHAS = (1.1, 10.78, 15.37, 30.91)
-RULES = ("coupled", "joint", "paper", "text", "code")
+RULES = ("coupled", "joint", *published_rules.RULES)
 SAMPLES = 5_000
 
 
@@ -44,7 +46,8 @@ def truth(alpha: float, n: int = T) -> tuple[np.ndarray, np.ndarray]:
 
 def recursion(rule: str, alpha: float, n: int = T) -> tuple[np.ndarray, np.ndarray]:
     """Return the same as the engine has it, customer by customer: empty documents say nothing."""
-    engine = em.RCRP(rule)
+    published = rule in published_rules.RULES
+    engine = PublishedRCRP(rule) if published else em.RCRP(rule)
     model = em.Model(em.Multinomial(1.0, n_features=1), em.DP(alpha))
     rng = np.random.default_rng(0)
     state, batch = engine.initial(model, rng), Batch(sparse.csr_matrix((1, 1)), np.ones(1))

@@ -21,7 +21,7 @@ from evermix._xp import Array, logsumexp
 from evermix.engines.base import Engine
 from evermix.engines.batch import Batch, Info, RowResults
 from evermix.engines.run import run, run_laps
-from evermix.engines.shards import Shard, Tell
+from evermix.engines.shards import CollectResults, Shard
 from evermix.families.base import Family
 from evermix.forgetting import Exponential
 from evermix.kernels.base import add, kernel
@@ -245,7 +245,7 @@ def check_engine(engine: Engine, model: Model, X: Array) -> None:
         whole, results = _laps(engine, model, X)
         other, _ = _laps(engine, model, X, resume=True)
         _same_states(whole, other, "a stop and a resume after every step change nothing")
-    mass = whole.tally.mass.sum() + whole.latents["dropped"].sum()
+    mass = whole.tally.mass.sum() + engine.dropped_mass(whole)
     _close(mass, float(n), 1e-9, "mass plus dropped mass is the sum of the weights")
     _require(len(set(whole.tally.ids.tolist())) == whole.tally.K, "ids are unique")
     _close(logsumexp(engine.log_weights(model, whole)), 0.0, 1e-9, "predictive weights sum to one")
@@ -279,7 +279,7 @@ def _check_forgetting(engine: Engine, model: Model, X: Array) -> None:
     left = 0.0
     for stretch in plan.stretches(np.arange(1.0, n + 1), None):
         left = left * stretch.factor + (stretch.rows.stop - stretch.rows.start)
-    mass = state.tally.mass.sum() + state.latents["dropped"].sum()
+    mass = state.tally.mass.sum() + engine.dropped_mass(state)
     _close(mass, left, 1e-9, "mass plus dropped mass is what is left of the weights")
     _require(len(state.lineage.last) == state.lineage.next_id, "all clusters were seen sometime")
 
@@ -316,7 +316,7 @@ def _laps(engine: Engine, model: Model, X: Array, resume: bool = False) -> tuple
         shard = Shard(batches, state.memo)
         with suppress(_Stopped):
             run_laps(engine, model, state, shard, rng, [watch])
-        for key, told in shard.do(Tell(), range(len(shard))).items():
+        for key, told in shard.do(CollectResults(), range(len(shard))).items():
             put(key, told)
         state = State.from_arrays(*state.to_arrays())
         rng = restore(dict(rng.bit_generator.state))

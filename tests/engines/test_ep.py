@@ -11,6 +11,7 @@ from scipy import sparse
 import evermix.engines.filters.filter as filter
 from evermix import ADF, DP, EP, NGGP, FixedGaussian, GeneralizedDirichlet, Mixture, PitmanYor
 from evermix.engines.batch import Batch, CapacityWarning
+from evermix.engines.ep import updates
 from evermix.engines.run import run_laps
 from evermix.families import FAMILIES
 from evermix.model import Model
@@ -189,13 +190,13 @@ def test_an_emptied_cluster_stays_empty_when_the_loop_is_interrupted(monkeypatch
 
 
 def test_a_row_goes_back_to_what_it_left_of_its_own_cluster(monkeypatch):
-    """The mutation: rows that open another cluster beside the shell do so in every lap."""
+    """The mutation: rows that open another cluster beside their own do so in every lap."""
     model, X = text_model(NGGP(20.0, 0.6, 1.0)), documents(60, words=6)
     model = replace(model, prior=Plain(model.prior))
     engine = EP(laps=4, birth=0.1, merge=None, tol=0.0)
     right = fit(engine, model, cut(X)).lineage.next_id
-    take_out = EP._take_out
-    monkeypatch.setattr(EP, "_take_out", lambda *args: (take_out(*args)[0], None))
+    remove = updates._remove_row
+    monkeypatch.setattr(updates, "_remove_row", lambda *args: (remove(*args)[0], None))
     assert fit(engine, model, cut(X)).lineage.next_id > 1.5 * right
 
 

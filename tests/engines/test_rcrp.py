@@ -14,11 +14,13 @@ from evermix.families import FAMILIES
 from evermix.model import Model
 from evermix.state import State
 from evermix.testing import check_engine
+from experiments.recursive.published_rules import RULES, PublishedRCRP
 from oracles import set_partitions
 
 ENGINES = [
-    RCRP(rule, likelihood)
-    for rule in ("coupled", "joint", "paper", "text", "code")
+    kind(rule, likelihood)
+    for kind, rules in ((RCRP, ("coupled", "joint")), (PublishedRCRP, RULES))
+    for rule in rules
     for likelihood in ("predictive", "paper")
 ]
 
@@ -124,7 +126,7 @@ def test_the_compiled_loop_equals_the_array_maths(name, engine):
 @pytest.mark.parametrize("name", FAMILIES)
 def test_it_does_so_for_every_family(name):
     model, X = model_for(name, DP(2.0), n=60)
-    for engine in (RCRP(), RCRP("paper", "paper")):
+    for engine in (RCRP(), RCRP("joint", "paper"), PublishedRCRP("paper", "paper")):
         state, info = stream(engine, model, X)
         _same(state, info, engine, by_arrays(engine, model, X, np.ones(60)))
 
@@ -146,7 +148,7 @@ def test_laws_hold_for_every_family(name):
     check_engine(RCRP(), *model_for(name, DP(2.0)))
 
 
-@pytest.mark.parametrize("engine", [RCRP(), RCRP("paper", "paper")], ids=repr)
+@pytest.mark.parametrize("engine", [RCRP(), RCRP("joint", "paper")], ids=repr)
 @pytest.mark.parametrize("name", FAMILIES)
 def test_batches_of_one_row_and_resumes_give_the_same_bits(name, engine, monkeypatch):
     """What is derived from the state is rebuilt at every cut, exactly as it was."""
@@ -364,7 +366,7 @@ def test_a_capped_state_in_which_all_has_faded_still_works():
 @pytest.mark.parametrize(
     ("settings", "error", "message"),
     [
-        ({"rule": "other"}, ValueError, "one of coupled, joint, paper, text, code, got 'other'"),
+        ({"rule": "other"}, ValueError, "one of coupled, joint, got 'other'"),
         ({"likelihood": "own"}, ValueError, "'predictive' or 'paper', got 'own'"),
         ({"announce": 0.0}, ValueError, "announce must be finite and above 0, got 0.0"),
         ({"announce": np.inf}, ValueError, "announce must be finite"),

@@ -15,7 +15,7 @@ from scipy.special import gamma
 from evermix.engines import Batch, CapacityWarning, Slice
 from evermix.engines.run import run_laps
 from evermix.engines.samplers import slice as slicing
-from evermix.engines.samplers.atoms import Atoms
+from evermix.engines.samplers.conditional import EmptyClusters
 from evermix.families import FAMILIES
 from evermix.model import Model
 from evermix.priors import DP, NGGP, Gamma, PitmanYor
@@ -51,7 +51,7 @@ def integral(power, level, mass, sigma):
 def test_jumps_above_a_level_have_the_intensity_of_the_process(sigma, level):
     """Mean number, mean sum and mean sum of squares, each within 4.5 standard errors."""
     rng, mass, size = np.random.default_rng(0), 3.0, 3000
-    draws = [np.exp(Atoms(mass, sigma).draw(math.log(level), rng)) for _ in range(size)]
+    draws = [np.exp(EmptyClusters(mass, sigma).draw(math.log(level), rng)) for _ in range(size)]
     assert min(w.min(initial=np.inf) for w in draws) >= level * (1 - 1e-12)
     for power in (0, 1, 2):
         got = np.array([np.sum(w**power) for w in draws])
@@ -62,22 +62,22 @@ def test_jumps_above_a_level_have_the_intensity_of_the_process(sigma, level):
 
 @pytest.mark.parametrize("sigma", [0.0, 0.3, 0.7])
 def test_proposals_bound_the_number_of_jumps(sigma):
-    atoms = Atoms(2.0, sigma)
+    empty = EmptyClusters(2.0, sigma)
     for level in (1e-5, 0.1, 1.0, 3.0):
-        exact, proposed = integral(0, level, *atoms), sum(atoms.proposed(math.log(level)))
+        exact, proposed = integral(0, level, *empty), sum(empty.proposed(math.log(level)))
         assert exact <= proposed <= 3 * exact + 1
 
 
 @pytest.mark.parametrize("sigma", [0.0, 1e-9, 0.3, 0.7])
 def test_the_lowest_level_needs_as_many_jumps_as_asked_for(sigma):
-    atoms = Atoms(50.0, sigma)
-    near, _ = atoms.proposed(atoms.lowest(1e4))
+    empty = EmptyClusters(50.0, sigma)
+    near, _ = empty.proposed(empty.lowest(1e4))
     assert near == pytest.approx(1e4, rel=0.2)
 
 
 def test_jumps_are_continuous_where_sigma_vanishes():
     for level in (1e-3, 0.5, 2.0):
-        tiny, none = (Atoms(2.0, sigma).proposed(math.log(level)) for sigma in (1e-10, 0.0))
+        tiny, none = (EmptyClusters(2.0, sigma).proposed(math.log(level)) for sigma in (1e-10, 0.0))
         assert tiny == pytest.approx(none, rel=1e-6)
 
 
@@ -132,7 +132,7 @@ def test_the_cap_is_kept_and_told_once(hybrid):
 def test_crowds_are_told_once_and_dealt_with_one_by_one(monkeypatch):
     """Where there are more small jumps than should be drawn."""
     model, X = model_for("Multinomial", NGGP(50.0, 0.9), n=60)
-    monkeypatch.setattr(slicing, "MOST_ATOMS", 100.0)
+    monkeypatch.setattr(slicing, "MOST_EMPTY", 100.0)
     advice = r"clusters without rows.*Slice\(hybrid=True\)"
     with pytest.warns(RuntimeWarning, match=advice) as caught:
         fitted(Slice(sweeps=4), model, X)

@@ -8,10 +8,10 @@ from variational_cases import best_log_shares, elbo, joined, named
 
 from evermix.engines.batch import Batches, CapacityWarning
 from evermix.engines.ep.ep import EP
-from evermix.engines.ep.parallel import Visit, commit, damped, snapshot
+from evermix.engines.ep.parallel import UpdateBatches, commit, damped, snapshot
 from evermix.engines.ep.sites import summed, to_sites
 from evermix.engines.run import run_laps
-from evermix.engines.shards import Shard, Tell, blocks, interleaved
+from evermix.engines.shards import CollectResults, Shard, blocks, interleaved
 from evermix.engines.variational.memoized import MemoizedVB
 from evermix.kernels.engines.ep import Sites
 from evermix.priors import DP, NGGP
@@ -95,10 +95,10 @@ def test_a_stride_of_all_batches_is_a_step_of_full_variational_inference():
 def test_what_is_said_of_rows_is_told_once():
     model, batches = named("Gaussian", DP(1.0), size=20)
     state, shard = laps(MemoizedVB(laps=2, batch_size=20, stride=2), model, batches)
-    told = shard.do(Tell(), range(len(shard)))
+    told = shard.do(CollectResults(), range(len(shard)))
     assert sorted(told) == list(range(len(batches)))
     assert all(len(told[b.key].labels) == len(b.weights) for b in batches)
-    assert shard.do(Tell(), range(len(shard))) == {}
+    assert shard.do(CollectResults(), range(len(shard))) == {}
 
 
 # ---- expectation propagation -------------------------------------------------------------------
@@ -128,13 +128,13 @@ def test_mass_is_conserved_and_clusters_are_sums_of_sites(stride, damping):
 
 def test_the_order_of_batches_in_a_round_is_irrelevant():
     model, batches = named("Gaussian", NGGP(), size=20)
-    engine = EP(laps=1, batch_size=20, stride=3)
+    engine = EP(laps=1, batch_size=20, stride=3, merge=None)
     rng, found = np.random.default_rng(0), []
     first, shard = engine.initial(model, rng), Shard(batches)
     first, _ = engine.visit(model, engine.begin(model, first, shard, rng), shard, [0], rng)
     for keys in ([1, 2, 3], [3, 1, 2]):
         state = snapshot(first)
-        visits = shard.do(Visit(engine, model, snapshot(state), {}, 1.0), keys)
+        visits = shard.do(UpdateBatches(engine, model, snapshot(state), {}, 1.0), keys)
         commit(state, [(key, visits[key]) for key in keys])
         order = np.argsort(state.tally.mass)
         found.append((state.tally.mass[order], state.tally.stats[order]))

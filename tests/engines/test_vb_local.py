@@ -19,8 +19,8 @@ from evermix.engines.variational.local import (
     Plan,
     Summary,
     Trial,
+    assign,
     believe,
-    share,
     summarise,
 )
 from evermix.families import (
@@ -253,7 +253,7 @@ def test_shares_are_kept_for_the_largest_and_sum_to_one(xp, top):
     """By the compiled loop and by array maths."""
     scores = np.random.default_rng(0).normal(scale=20.0, size=(50, 7))
     weights = np.linspace(0.0, 2.0, 50)
-    got = share(xp.asarray(scores.copy()), xp.asarray(weights), top)
+    got = assign(xp.asarray(scores.copy()), xp.asarray(weights), top)
     kept = np.sort(np.argsort(-scores, axis=1)[:, :top], axis=1)
     logs = np.full((50, 7), -np.inf)
     some = np.take_along_axis(scores, kept, axis=1)
@@ -262,9 +262,9 @@ def test_shares_are_kept_for_the_largest_and_sum_to_one(xp, top):
     logs[scores - scores.max(axis=1, keepdims=True) < LEAST] = -np.inf
     r = np.exp(logs)
     entropy = weights @ (-r * np.where(r > 0, logs, 0.0))
-    assert top is None or np.all(np.sum(np.asarray(got.shares) > 0, axis=1) <= top)
-    np.testing.assert_allclose(np.sum(np.asarray(got.shares), axis=1), 1.0)
-    np.testing.assert_allclose(np.asarray(got.shares), r, rtol=1e-12)
+    assert top is None or np.all(np.sum(np.asarray(got.r) > 0, axis=1) <= top)
+    np.testing.assert_allclose(np.sum(np.asarray(got.r), axis=1), 1.0)
+    np.testing.assert_allclose(np.asarray(got.r), r, rtol=1e-12)
     np.testing.assert_allclose(np.asarray(got.mass), weights @ r, rtol=1e-12)
     np.testing.assert_allclose(np.asarray(got.entropy), entropy, rtol=1e-12, atol=1e-15)
     np.testing.assert_allclose(np.asarray(got.log_norm), total[:, 0], rtol=1e-12)
@@ -275,9 +275,9 @@ def test_shares_are_kept_for_the_largest_and_sum_to_one(xp, top):
 @pytest.mark.parametrize("xp", [np, strict])
 def test_what_is_not_a_number_stays_so(xp):
     scores = np.array([[0.0, np.nan, -1.0], [0.0, -1.0, -2.0]])
-    got = share(xp.asarray(scores), xp.asarray(np.ones(2)))
-    assert np.isnan(np.asarray(got.shares)[0]).any()
-    assert np.isfinite(np.asarray(got.shares)[1]).all()
+    got = assign(xp.asarray(scores), xp.asarray(np.ones(2)))
+    assert np.isnan(np.asarray(got.r)[0]).any()
+    assert np.isfinite(np.asarray(got.r)[1]).all()
 
 
 @every_family

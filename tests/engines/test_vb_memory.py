@@ -10,9 +10,9 @@ from variational_cases import all_pairs, cut
 from evermix import FullVB, MemoizedVB
 from evermix.engines.shards import Shard
 from evermix.engines.variational import bound
+from evermix.engines.variational import samples as sample
 from evermix.engines.variational.bound import fused_sticks
-from evermix.engines.variational.moves import sample
-from evermix.engines.variational.moves.sample import collect, draw_rows
+from evermix.engines.variational.samples import collect, draw_rows
 from evermix.engines.variational.seeding import seed
 from evermix.families import FixedGaussian, Gaussian, Multinomial, base
 from evermix.model import Model
@@ -58,7 +58,7 @@ def test_gains_of_the_sticks_do_not_depend_on_how_pairs_are_cut(monkeypatch):
 
 def test_the_features_of_a_sample_are_bounded(monkeypatch):
     """They are many more numbers than its rows hold."""
-    monkeypatch.setattr(sample, "LEAST_ROWS", 10)
+    monkeypatch.setattr(sample, "MIN_SAMPLE", 10)
     monkeypatch.setattr(sample, "ROOM", 20 * (30 + 30 * 31 // 2))
     X = np.random.default_rng(0).normal(size=(400, 30))
     model = Model(Gaussian(0.0, 1.0, 32.0, 1.0).candidates(X)[0], DP(1.0))

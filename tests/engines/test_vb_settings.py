@@ -113,7 +113,7 @@ def test_a_seed_decides_everything(engine):
 def test_a_prior_without_sticks_is_refused_and_others_are_named(engine):
     X = documents(20)
     mix = em.Mixture(prior=NGGP(), engine=ENGINES[engine]())
-    with pytest.raises(TypeError, match=f"{engine} needs .* NGGP has it not.*DP, PitmanYor"):
+    with pytest.raises(TypeError, match=f"{engine} needs .* got NGGP.*DP, PitmanYor"):
         mix.fit(X)
 
 

@@ -13,8 +13,7 @@ from evermix.engines.run import run_laps
 from evermix.engines.variational.local import HELD, Plan
 from evermix.engines.variational.memory import totals
 from evermix.engines.variational.moves import plan as plans
-from evermix.engines.variational.moves.change import decide
-from evermix.engines.variational.moves.decide import judge
+from evermix.engines.variational.moves.decide import decide, judge
 from evermix.priors import DP, PitmanYor
 from evermix.state import State
 from oracles import best_log_shares, elbo

@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 import evermix as em
-from evermix.engines.spill import Spill
+from evermix.engines.shards import Spill
 
 RNG = np.random.default_rng(0)
 TOPICS = RNG.dirichlet(np.full(12, 0.3), size=4)

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from evermix.engines.variational.local import share
+from evermix.engines.variational.local import assign
 from evermix.families._covariance import products, with_products
 from evermix.kernels.device import dispatch as device
 
@@ -53,10 +53,10 @@ def test_rows_are_shared(N, K, dtype, weighed, monkeypatch):
     scores = torch.as_tensor(rng.normal(scale=20.0, size=(N, K)), dtype=dtype)
     plus = torch.as_tensor(rng.normal(size=K), dtype=dtype)
     weights = torch.as_tensor(rng.random(N), dtype=weighed)
-    want = share(scores.clone(), weights, plus=plus)
+    want = assign(scores.clone(), weights, plus=plus)
     for programs in (1, 4, device.PROGRAMS):
         monkeypatch.setattr(device, "PROGRAMS", programs)
-        got = device.share_rows(scores.clone(), weights, plus)
+        got = device.softmax_rows(scores.clone(), weights, plus)
         close = 1e-12 if weighed == torch.float64 else 2e-5
         for ours, theirs in zip(got, want, strict=False):
             np.testing.assert_allclose(ours, theirs, rtol=close, atol=close)
@@ -66,4 +66,4 @@ def test_rows_are_shared(N, K, dtype, weighed, monkeypatch):
 
 def test_kernels_are_for_cuda_tensors_alone():
     assert not device.can_write_products(torch.ones(2, 2))
-    assert not device.can_share(np.ones((2, 2)))
+    assert not device.can_softmax(np.ones((2, 2)))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evermix.kernels.engines.local import LEAST, add_rows, share_rows
+from evermix.kernels.engines.local import LEAST, add_rows, softmax_rows
 from evermix.kernels.linear_algebra import write_products
 
 
@@ -19,7 +19,7 @@ def test_shares_and_their_sums(K, scale):
     log_norm = np.logaddexp.reduce(scores, axis=1)
     mass, entropies, owner = np.full(K, 3.0), np.full(K, 5.0), np.empty(40, dtype=np.int64)
     best, norms, got = np.empty(40), np.empty(40), scores.copy()
-    count = share_rows(got, weights, mass, entropies, owner, best, norms)
+    count = softmax_rows(got, weights, mass, entropies, owner, best, norms)
     assert count == np.count_nonzero(want)
     np.testing.assert_allclose(got, want, rtol=1e-13)
     np.testing.assert_allclose(mass, 3.0 + weights @ want, rtol=1e-13)

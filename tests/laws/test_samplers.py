@@ -13,9 +13,9 @@ from scipy import sparse
 
 from evermix import Beta, Gamma, Gibbs, Slice
 from evermix.engines import Batch
-from evermix.engines.samplers import conditional as hybrid
+from evermix.engines.samplers import conditional
 from evermix.engines.samplers import slice as slicing
-from evermix.engines.samplers.atoms import Atoms
+from evermix.engines.samplers.conditional import EmptyClusters
 from evermix.engines.samplers.sampler import state_of
 from evermix.families import FAMILIES, Multinomial
 from evermix.model import Model
@@ -134,7 +134,7 @@ def test_of_every_family_partitions_have_the_posterior_of_the_enumeration(family
 @pytest.mark.slow
 def test_rows_that_rest_leave_the_posterior_as_it_is(monkeypatch):
     """Where slices would need too many clusters without rows, here more than two."""
-    monkeypatch.setattr(slicing, "MOST_ATOMS", 2.0)
+    monkeypatch.setattr(slicing, "MOST_EMPTY", 2.0)
     monkeypatch.setattr(slicing, "_crowded", lambda scene: False)
     assert misfit(SAMPLERS["G2"], Model(WORDS, NGGP(1.0, 0.5)), DOCUMENTS, 2500, thin=3) < 3
 
@@ -143,7 +143,7 @@ def test_rows_that_rest_leave_the_posterior_as_it_is(monkeypatch):
 @pytest.mark.filterwarnings("ignore:a slice sweep would need")
 def test_sweeps_of_both_kinds_leave_the_posterior_as_it_is(monkeypatch):
     """Crowded sweeps are made by the hybrid step, here about every second one."""
-    monkeypatch.setattr(slicing, "MOST_ATOMS", 28.0)
+    monkeypatch.setattr(slicing, "MOST_EMPTY", 28.0)
     kinds = Counter()
     for name in ("hybrid_sweep", "_slice_sweep"):
         sweep = getattr(slicing, name)
@@ -174,10 +174,14 @@ def test_errors_of_weights_are_caught(name, error, monkeypatch):
     if error == "exponent":
         monkeypatch.setattr(Jumps, "log_u_density", misprinted)
     elif error == "weights":
-        right = hybrid.draw_log_gamma
-        monkeypatch.setattr(hybrid, "draw_log_gamma", lambda shape, rng: right(shape + 0.5, rng))
+        right = conditional.draw_log_gamma
+        monkeypatch.setattr(
+            conditional, "draw_log_gamma", lambda shape, rng: right(shape + 0.5, rng)
+        )
     else:
-        monkeypatch.setattr(hybrid, "Atoms", lambda mass, sigma: Atoms(2 * mass, sigma))
+        monkeypatch.setattr(
+            conditional, "EmptyClusters", lambda mass, sigma: EmptyClusters(2 * mass, sigma)
+        )
     assert misfit(SAMPLERS[name], Model(WORDS, NGGP(2.0, 0.5)), DOCUMENTS, 3000) > 4
 
 

@@ -21,8 +21,7 @@ from evermix.distributed.workers import (
     workers_of,
 )
 from evermix.engines.batch import Batch
-from evermix.engines.shards import Shard, Shards, Task, blocks
-from evermix.engines.variational.moves.sample import TakeRows
+from evermix.engines.shards import Shard, Shards, TakeRows, Task, blocks
 from evermix.state import Record
 
 Value = TypeVar("Value")

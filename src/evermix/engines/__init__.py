@@ -6,9 +6,8 @@ from evermix.engines.batch import Batch, CapacityWarning, Info, RowResults
 from evermix.engines.ep.ep import EP
 from evermix.engines.filters.adf import ADF
 from evermix.engines.filters.dp_means import DPMeans
-from evermix.engines.filters.online_crp import OnlineCRP
+from evermix.engines.filters.hard import SUGS, OnlineCRP
 from evermix.engines.filters.rcrp import RCRP
-from evermix.engines.filters.sugs import SUGS
 from evermix.engines.samplers.gibbs import Gibbs
 from evermix.engines.samplers.slice import Slice
 from evermix.engines.variational.full import FullVB

@@ -1,17 +1,19 @@
-"""What an engine is: a way to compute the posterior, one batch at a time."""
+"""The interface of engines: ways to compute the posterior, one batch at a time."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evermix._registry import registered
 from evermix._xp import Array
 from evermix.engines.batch import ROWS, Batch, Draws, Info
 from evermix.engines.prune import drop, fade_out
 from evermix.engines.settings import check_begun
+from evermix.engines.shards import Shards
 from evermix.families.base import Family
 from evermix.model import Model
 from evermix.priors import NGGP
@@ -19,49 +21,57 @@ from evermix.priors.base import Prior
 from evermix.state import Record, State
 from evermix.tally import Tally
 
-if TYPE_CHECKING:
-    from evermix.engines.shards import Shards
-
 
 @dataclass(frozen=True)
 class Engine(ABC):
-    """A way to compute the posterior, given as plain settings."""
+    """A way to compute the posterior, given as plain settings.
 
-    needs: ClassVar[tuple[type[Prior], ...]]
+    An engine defines :meth:`initial`, :meth:`step` and :meth:`log_weights`; everything else has a
+    default. It is a frozen dataclass whose fields are its settings.
+
+    Notes
+    -----
+    A state holds what the engine puts into it. These names, all optional, mean something to others:
+
+    - the latent ``dropped`` (1,): mass of clusters that were dropped, see :meth:`dropped_mass`;
+    - the latent ``capped`` (1,): 1 once a warning has said that ``max_clusters`` was reached;
+    - the column ``last_seen`` (capacity,), int64: the clock when each cluster was last in use, for
+      engines that forget. Without it the labels of the rows decide.
+    """
+
+    needs: ClassVar[tuple[type[Prior], ...]] = ()
     """Capabilities that the prior must have."""
     streams: ClassVar[bool] = False
     """Whether it learns rows as they come and needs none of them again."""
     whole: ClassVar[bool] = False
     """Whether a batch must hold all rows."""
-
     foreign: ClassVar[bool] = False
-    """Whether it learns rows of other array libraries where they are."""
+    """Whether it learns arrays of other libraries (PyTorch, CuPy) without copying them to NumPy."""
     divides: ClassVar[bool] = False
-    """Whether it learns batches where they are, on the workers of a cluster."""
+    """Whether it learns batches on the workers of a cluster."""
     families: ClassVar[tuple[type[Family], ...]] = ()
-    """Families that it can work with; any, if there are none. "auto" stands for the first."""
+    """Families that it works with; empty for all. "auto" stands for the first."""
     forgets: ClassVar[bool] = False
-    """Whether what it has learnt can fade.
-
-    Then it has a column ``last_seen``: the clock when each cluster was last in use.
-    """
+    """Whether its statistics may decay, see :meth:`fade` and :meth:`tidy`."""
     may_change: ClassVar[tuple[str, ...]] = ()
-    """Settings with which a fit may go on that was begun with others.
+    """Settings that may change before a fit is resumed.
 
-    They say when it ends, or where things are kept, and nothing else of what is learnt.
+    They decide when a fit ends or where things are stored, and nothing else of what is learnt.
     """
     lap_name: ClassVar[str] = "lap"
     """What one pass over the rows is called."""
     rereads: ClassVar[bool] = False
     """Whether rows may be read from their source in every lap instead of being held."""
     reads_in_order: ClassVar[bool] = True
-    """Whether every lap visits the batches in the order of the rows."""
+    """Whether every lap takes the batches in the order of the rows."""
     not_mergeable: ClassVar[str | None] = "it keeps no statistics that add up"
     """Why fitted models of this engine cannot be merged; None if they can."""
 
+    # ---- the model and the settings --------------------------------------------------------
+
     @classmethod
     def default_prior(cls) -> Prior:
-        """Return the prior where none is asked for."""
+        """Return the prior that is used if the user gives none."""
         return NGGP()
 
     def check(self, model: Model) -> None:
@@ -83,7 +93,7 @@ class Engine(ABC):
                 able = sorted(name for name, cls in priors if issubclass(cls, capability))
                 raise TypeError(
                     f"{type(self).__name__} needs a prior with the capability "
-                    f"{capability.__name__}; {type(model.prior).__name__} has it not. "
+                    f"{capability.__name__}, got {type(model.prior).__name__}. "
                     f"Priors that have it: {', '.join(able)}."
                 )
 
@@ -92,11 +102,13 @@ class Engine(ABC):
         del model, weights
 
     def check_change(self, before: Self, state: State) -> None:
-        """Raise ValueError unless this can go on with a fit of another one, from its state."""
+        """Raise ValueError unless this engine can resume the fit of ``before`` from its state."""
         del state
         for setting in fields(self):
             if setting.name not in self.may_change:
                 check_begun(setting.name, *(getattr(one, setting.name) for one in (before, self)))
+
+    # ---- learning --------------------------------------------------------------------------
 
     @abstractmethod
     def initial(self, model: Model, rng: np.random.Generator) -> State:
@@ -105,7 +117,7 @@ class Engine(ABC):
     def begin(
         self, model: Model, state: State, batches: Sequence[Batch], rng: np.random.Generator
     ) -> State:
-        """Look at the data before the first of many laps.   Consumes: state."""
+        """Prepare the first lap, with access to all data.   Consumes: state."""
         del model, batches, rng
         return state
 
@@ -115,8 +127,8 @@ class Engine(ABC):
     ) -> tuple[State, Info]:
         """Learn one batch.   Consumes: state."""
 
-    def together(self, state: State, shards: "Shards") -> int:
-        """Return how many batches a step of a lap takes from the same state."""
+    def together(self, state: State, shards: Shards) -> int:
+        """Return how many batches a step of a lap learns from the same state."""
         del state, shards
         return 1
 
@@ -124,7 +136,7 @@ class Engine(ABC):
         self,
         model: Model,
         state: State,
-        shards: "Shards",
+        shards: Shards,
         keys: Sequence[int],
         rng: np.random.Generator,
     ) -> tuple[State, Info]:
@@ -133,27 +145,24 @@ class Engine(ABC):
         return self.step(model, state, shards[key], rng)
 
     def batch_rows(self, n: int, n_features: int) -> int:
-        """Return how many of n rows a batch shall have."""
+        """Return the number of rows of a batch, for n rows in all."""
         del n_features
         return n if self.whole else ROWS
 
-    def order(self, state: State, n: int) -> Array:
-        """Return the order (n,) in which this lap visits the n batches."""
+    def order(self, state: State, n: int) -> NDArray[np.int64]:
+        """Return the order (n,) in which this lap takes the n batches."""
         del state
         return np.arange(n)
 
     def end_lap(
         self, model: Model, state: State, batches: Sequence[Batch], rng: np.random.Generator
     ) -> tuple[State, Info]:
-        """Tidy up after all data have been seen; streams never end, so they never call this.
-
-        Consumes: state.
-        """
+        """Finish a lap over all data; streams never call this.   Consumes: state."""
         del model, batches, rng
         return state, Info(rows=0, clock=state.clock, K=state.tally.K, lap=state.lap)
 
     def finished(self, state: State) -> bool:
-        """Whether there is nothing more to do; asked between two laps."""
+        """Whether the fit is complete; called between two laps."""
         return state.lap >= 1
 
     @property
@@ -166,22 +175,66 @@ class Engine(ABC):
         finished = state.at == 0 and bool(self.finished(state))
         return {"laps": state.lap, "finished": finished}
 
-    @property
-    def merge_threshold(self) -> float:
-        """Log odds above which clusters of merged models are fused, unless the user says else."""
-        return 0.0
+    # ---- forgetting and dropping -----------------------------------------------------------
 
-    def start_file(self) -> str | None:
-        """Return the path of a saved model whose clusters a fit starts from, or None."""
-        return None
+    def fade(self, model: Model, state: State, factor: float) -> None:
+        """Scale all statistics by ``factor``, at most 1.   Consumes: state."""
+        state.tally.scale(factor)
+        if "dropped" in state.latents:
+            state.latents["dropped"] *= factor
+        state.columns |= model.family.columns(state.tally)
+
+    def tidy(self, model: Model, state: State) -> tuple[list[int], list[tuple[int, int]]]:
+        """Drop clusters that have faded and merge those that have become equal.
+
+        Called now and then in models that forget. Returns the ids of the dropped, and (gone, into)
+        for every merge.   Consumes: state.
+        """
+        del model
+        return fade_out(state), []
+
+    def dismiss(self, state: State, some: NDArray[np.bool_]) -> None:
+        """Stop showing the clusters of a mask (K,): drop them, if possible.   Consumes: state."""
+        drop(state, some)
+
+    def dropped_mass(self, state: State) -> float:
+        """Return the mass of dropped clusters.
+
+        Together with the masses of the clusters it is the sum of the weights of all rows learnt.
+        """
+        return float(np.sum(state.latents.get("dropped", 0.0)))
+
+    # ---- results ---------------------------------------------------------------------------
+
+    @abstractmethod
+    def log_weights(self, model: Model, state: State) -> Array:
+        """Log predictive probabilities (K + 1,) of the clusters and, last, of a new one."""
+
+    def believed(self, state: State) -> Tally:
+        """Return the mass and statistics by which rows are scored."""
+        return state.tally
+
+    def for_scoring(self, model: Model, state: State) -> State:
+        """Return the state with the columns that scoring needs."""
+        del model
+        return state
+
+    def shown(self, state: State) -> NDArray[np.bool_]:
+        """Mask (K,) of the clusters that users see; the others count for densities only."""
+        return np.ones(state.tally.K, dtype=bool)
+
+    def current(self, model: Model, state: State) -> Model:
+        """Return the model with the hyperparameters learnt so far."""
+        del state
+        return model
 
     def lower_bound(self, state: State) -> float | None:
         """Lower bound on the log evidence of the rows, or None if the engine has none."""
         del state
         return None
 
-    def n_clusters_probabilities(self, state: State) -> Array | None:
-        """Probabilities (L + 1,) of 0..L clusters, or None if the engine does not follow them."""
+    def n_clusters_probabilities(self, state: State) -> NDArray[np.float64] | None:
+        """Probabilities (L + 1,) of 0..L clusters, or None if the engine has none."""
         del state
         return None
 
@@ -194,59 +247,27 @@ class Engine(ABC):
         """Return the model and the state of draw m; ``batch`` holds all rows."""
         raise TypeError(f"{type(self).__name__} makes no draws.")
 
-    def current(self, model: Model, state: State) -> Model:
-        """Return the model with the hyperparameters that the engine has learnt so far."""
-        del state
-        return model
+    @property
+    def merge_threshold(self) -> float:
+        """Log odds above which clusters of merged models are fused, if the user gives none."""
+        return 0.0
 
-    def for_scoring(self, model: Model, state: State) -> State:
-        """Return the state with the columns that scoring needs."""
-        del model
-        return state
+    # ---- files -----------------------------------------------------------------------------
+
+    def start_file(self) -> str | None:
+        """Return the path of a saved model whose clusters a fit starts from, or None."""
+        return None
 
     def records(self, state: State) -> dict[str, Record]:
-        """Return what is remembered of batches where they are."""
+        """Return the records of batches that are stored where the batches are."""
         del state
         return {}
 
     def check_memo(self, model: Model, state: State, n_rows: int) -> None:
-        """Raise ValueError if what a state remembers of data cannot be of ``n_rows`` rows."""
+        """Raise ValueError if the records of a state do not fit ``n_rows`` rows."""
         del model, n_rows
         if state.memo:
             raise ValueError(f"{type(self).__name__} remembers nothing, got {sorted(state.memo)}.")
-
-    def fade(self, model: Model, state: State, factor: float) -> None:
-        """Scale all that was learnt by ``factor``, at most 1.   Consumes: state."""
-        state.tally.scale(factor)
-        state.latents["dropped"] *= factor
-        state.columns |= model.family.columns(state.tally)
-
-    def tidy(self, model: Model, state: State) -> tuple[list[int], list[tuple[int, int]]]:
-        """Drop what has faded and join what has become the same; return ids, and (gone, into).
-
-        Asked now and then of engines that forget.   Consumes: state.
-        """
-        del model
-        return fade_out(state), []
-
-    def believed(self, state: State) -> Tally:
-        """Return the mass and statistics that rows are scored by: what was learnt, as a rule."""
-        return state.tally
-
-    def shown(self, state: State) -> Array:
-        """Mask (K,) of the clusters that users see; others only count for densities."""
-        return np.ones(state.tally.K, dtype=bool)
-
-    def dismiss(self, state: State, some: Array) -> None:
-        """Show the clusters of a mask (K,) no more: drop them, if they can be spared.
-
-        Consumes: state.
-        """
-        drop(state, some)
-
-    @abstractmethod
-    def log_weights(self, model: Model, state: State) -> Array:
-        """Log predictive probabilities (K + 1,) of the clusters and, last, of a new one."""
 
     def to_spec(self) -> dict[str, Any]:
         """Return the settings as a JSON-ready dict."""

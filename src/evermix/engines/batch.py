@@ -1,5 +1,6 @@
 """Batches of rows, and the results of learning them."""
 
+import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -8,8 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from evermix._xp import Array
+from evermix.model import Model
+from evermix.state import State
 
-ROWS = 4096  # in a batch: few enough for progress, enough to cost nothing
+ROWS = 4096  # in a batch by default
+NO_CAP = int(np.iinfo(np.int64).max)  # on the number of clusters
 
 
 class CapacityWarning(UserWarning):
@@ -23,11 +27,11 @@ class Batch(NamedTuple):
     ----------
     X : array (N, D) or CSR matrix (N, D), float64
     weights : array (N,)
-        Weight of each row; a row of weight zero is labelled but teaches nothing.
+        Weight of each row; a row of weight zero is labelled but not learnt.
     key : int
-        Number of the batch, by which engines that come back to the data know it again.
+        Number of the batch, under which engines remember it.
     times : array (N,) or None
-        When the rows were seen, for models that forget by the clock on the wall.
+        When the rows were observed, for models that forget by time stamps.
     """
 
     X: Array
@@ -45,17 +49,17 @@ class Batches(Sequence[Batch]):
 
 
 def weights_of(batches: Sequence[Batch], key: int) -> Array:
-    """Return the weights (N,) of a batch, without its rows where that can be."""
+    """Return the weights (N,) of a batch, without reading its rows if possible."""
     return batches.weights_of(key) if isinstance(batches, Batches) else batches[key].weights
 
 
 class RowResults(NamedTuple):
-    """What was said of each row when it was met.
+    """Results for each row of a batch, as of the moment when it was learnt.
 
     Attributes
     ----------
     labels : int64 array (N,)
-        The id of the most probable cluster; -1 where there was none yet (rows of weight zero).
+        Id of the most probable cluster; -1 if there was none yet (rows of weight zero).
     probabilities : array (N,)
         Its probability.
     log_predictive : array (N,)
@@ -77,7 +81,7 @@ class RowResults(NamedTuple):
 
 @dataclass(frozen=True)
 class Info:
-    """What happened in a step: worth looking at, never needed to go on.
+    """What happened in a step, for observers; no later step needs it.
 
     Attributes
     ----------
@@ -88,7 +92,7 @@ class Info:
     K : int
         Clusters after the step.
     births, dropped : list of int
-        Ids of the clusters that were born, and of those that faded and were dropped.
+        Ids of the clusters that were opened, and of those that were dropped.
     merges : list of (int, int)
         ``(gone, into)`` for every merge.
     log_predictive : float
@@ -96,13 +100,13 @@ class Info:
     seconds : float
         Wall time of the step.
     results : RowResults or None
-        What was said of each row, where the step tells it at once.
+        Results for each row, if the step returns them at once.
     lap : int
-        Laps that were finished before the step.
+        Laps finished before the step.
     batches : int
-        Batches of the step.
+        Number of batches in the step.
     scalars : dict of float
-        Further numbers by name: how far assignments moved, the state of a chain.
+        Further numbers by name, such as the change of assignments or the state of a chain.
     """
 
     rows: int
@@ -122,11 +126,46 @@ class Info:
         """Return the same without the row results, small enough to keep."""
         return replace(self, results=None)
 
+    @classmethod
+    def joined(cls, parts: Sequence["Info"]) -> "Info":
+        """Return the information on consecutive steps, at least one, as that of one step."""
+        results = [info.results for info in parts if info.results is not None]
+        rows = RowResults(*map(np.concatenate, zip(*results, strict=True))) if results else None
+        return replace(
+            parts[-1],
+            rows=sum(info.rows for info in parts),
+            births=[k for info in parts for k in info.births],
+            dropped=[k for info in parts for k in info.dropped],
+            merges=[pair for info in parts for pair in info.merges],
+            log_predictive=sum(info.log_predictive for info in parts),
+            seconds=sum(info.seconds for info in parts),
+            results=rows,
+        )
+
     def to_event(self) -> dict[str, Any]:
         """Return the summary as a JSON-ready dict, for traces."""
         event = asdict(self.summary())
         del event["results"]
         return event
+
+
+def cap_of(model: Model) -> int:
+    """Return the largest number of clusters that a model allows."""
+    return NO_CAP if model.max_clusters is None else model.max_clusters
+
+
+def warn_once(model: Model, state: State, remedy: str = "lower the prior's concentration") -> None:
+    """Warn that ``max_clusters`` was reached, unless the latent ``capped`` says it was done."""
+    flags = state.latents if "capped" in state.latents else state.derived
+    if flags.get("capped", np.zeros(1))[0]:
+        return
+    flags["capped"] = np.ones(1)
+    warnings.warn(
+        f"K reached max_clusters={model.max_clusters} at observation {state.clock}; later data "
+        f"join existing clusters. Raise max_clusters, or {remedy}.",
+        CapacityWarning,
+        stacklevel=2,
+    )
 
 
 class Draws(NamedTuple):

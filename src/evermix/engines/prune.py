@@ -1,14 +1,14 @@
-"""Dropping clusters: dust that never took hold, and what has faded.
+"""Dropping clusters that never took hold, and those that have decayed.
 
-Dust is what is more likely empty than occupied. (A mass below one is not enough: a rare cluster
-that one observation belongs to for nearly certain has such a mass, and dropping it costs
-predictions.) In models that forget, a cluster of which less than half an observation is left has
-faded. Its name stays with the rows that it had.
+A cluster is dropped as *dust* if it is more likely empty than occupied. (A mass below one is not
+enough: a rare cluster to which one observation belongs almost certainly has such a mass, and
+dropping it costs predictions.) In models that forget, a cluster with less than half an observation
+left has *faded*; its rows keep its id.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
-from evermix._xp import Array
 from evermix.priors.base import occupancy
 from evermix.state import State
 
@@ -16,11 +16,11 @@ FAINT = 0.5  # mass below which a cluster has faded
 
 
 def prune(state: State, idle: float = 0.0, faded: bool = False) -> list[int]:
-    """Drop the dust that nothing has visited for a while; return its ids.
+    """Drop the dust that no row has joined for a while; return its ids.
 
-    A while is ``idle`` observations for every cluster that is not dust. (For every cluster it
-    could grow faster than the stream.) The mass goes to the latent ``dropped``. At least one
-    cluster stays. ``faded`` says that clusters may have been more than dust.   Consumes: state.
+    The while is ``idle`` observations for every cluster that is not dust. (For every cluster it
+    could grow faster than the stream.) At least one cluster is kept. ``faded`` says that clusters
+    may have been larger before.   Consumes: state.
     """
     tally = state.tally
     dust = occupancy(tally.mass, tally.extras) < 0.5
@@ -32,7 +32,7 @@ def prune(state: State, idle: float = 0.0, faded: bool = False) -> list[int]:
 
 
 def fade_out(state: State) -> list[int]:
-    """Drop the clusters that have faded, but not the last one; return their ids.
+    """Drop the clusters that have faded, except the last one; return their ids.
 
     Consumes: state.
     """
@@ -40,15 +40,16 @@ def fade_out(state: State) -> list[int]:
     return drop(state, _but_one(mass < FAINT, mass), faded=True)
 
 
-def drop(state: State, some: Array, faded: bool = False) -> list[int]:
+def drop(state: State, some: NDArray[np.bool_], faded: bool = False) -> list[int]:
     """Drop the clusters of a mask (K,), as dust or as faded; return their ids.
 
-    Consumes: state.
+    Their mass is added to the latent ``dropped``, if the state has it.   Consumes: state.
     """
     if not some.any():
         return []
     gone = [int(k) for k in state.tally.ids[some]]
-    state.latents["dropped"] += state.tally.mass[some].sum()
+    if "dropped" in state.latents:
+        state.latents["dropped"] += state.tally.mass[some].sum()
     end = state.lineage.fade if faded else state.lineage.drop
     for k in gone:
         end(k, state.clock)
@@ -56,8 +57,8 @@ def drop(state: State, some: Array, faded: bool = False) -> list[int]:
     return gone
 
 
-def _but_one(some: Array, mass: Array) -> Array:
-    """Return a mask (K,) from which the heaviest cluster is taken out, if it holds all."""
+def _but_one(some: NDArray[np.bool_], mass: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return a mask (K,) without the heaviest cluster, if the mask holds all."""
     if some.all():
         some[mass.argmax()] = False
     return some

@@ -1,22 +1,23 @@
-"""The loops over batches, written once for every engine.
+"""The loops over batches, written once for every engine, and forgetting between steps.
 
-An interrupt (Ctrl-C) waits for the step in progress, so that the state is always whole. So does a
-termination, where the program has a handler for it.
+An interrupt (Ctrl-C) waits for the step in progress, so that the state is always consistent. So
+does a termination signal, if the program has a handler for it.
 """
 
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from types import FrameType
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evermix.engines.base import Engine
 from evermix.engines.batch import Batch, Info
-from evermix.engines.fading import learn
-from evermix.engines.shards import placed
+from evermix.engines.shards import as_shards
 from evermix.model import Model
 from evermix.state import State
 
@@ -32,7 +33,7 @@ def run(
     rng: np.random.Generator,
     observers: Iterable[Observer] = (),
 ) -> State:
-    """Step once through a stream of batches, telling every observer.   Consumes: state."""
+    """Learn a stream of batches once, and call every observer after each.   Consumes: state."""
     observers = tuple(observers)
     for batch in batches:
         with interrupts_wait():
@@ -50,12 +51,12 @@ def run_laps(
     rng: np.random.Generator,
     observers: Iterable[Observer] = (),
 ) -> State:
-    """Go round the batches until the engine has finished, from where the state stands.
+    """Make laps over the batches until the engine has finished, starting where the state is.
 
-    Observers are told after every step and after every lap (then ``info.rows`` is 0).
+    Observers are called after every step and after every lap (then ``info.rows`` is 0).
     Consumes: state.
     """
-    observers, shards = tuple(observers), placed(batches, state.memo)
+    observers, shards = tuple(observers), as_shards(batches, state.memo)
     if state.lap == state.at == 0:
         with interrupts_wait():
             state = engine.begin(model, state, shards, rng)
@@ -66,7 +67,7 @@ def run_laps(
             with interrupts_wait():
                 if model.forgetting is None:
                     state, info = engine.visit(model, state, shards, keys, rng)
-                else:  # by an engine that sees rows once
+                else:  # such engines read rows once
                     state, info = learn(engine, model, state, shards[keys[0]], rng)
                 state.at += len(keys)
                 for observe in observers:
@@ -77,6 +78,80 @@ def run_laps(
             for observe in observers:
                 observe(state, info)
     return state
+
+
+# ---- forgetting ----------------------------------------------------------------------------
+
+
+def learn(
+    engine: Engine, model: Model, state: State, batch: Batch, rng: np.random.Generator
+) -> tuple[State, Info]:
+    """Learn one batch, and scale the statistics when forgetting asks for it.   Consumes: state."""
+    if model.forgetting is None or not len(batch.weights):
+        return engine.step(model, state, batch, rng)
+    counts = batch.weights > 0
+    times = batch.times
+    if times is None:
+        times = np.maximum(state.clock + np.cumsum(counts, dtype=np.float64), 1.0)
+    elif not counts.all():  # rows of weight zero do not move the time
+        times = _filled_times(times, counts, state.now)
+    parts: list[Info] = []
+    for rows, factor, tidy, faded in model.forgetting.stretches(times, state.faded):
+        dropped: list[int] = []
+        merges: list[tuple[int, int]] = []
+        if factor < 1.0 and state.tally.K:
+            engine.fade(model, state, factor)
+            if tidy:
+                dropped, merges = engine.tidy(model, state)
+        state.faded, before = faded, state.clock
+        part = Batch(batch.X[rows], batch.weights[rows], batch.key, times[rows])
+        state, info = engine.step(model, state, part, rng)
+        record_times(state, before, part, None if info.results is None else info.results.labels)
+        parts.append(replace(info, dropped=dropped + info.dropped, merges=merges + info.merges))
+    return state, Info.joined(parts)
+
+
+def _filled_times(
+    times: NDArray[Any], counts: NDArray[np.bool_], now: float | None
+) -> NDArray[Any]:
+    """Return times (N,) in which rows of weight zero have the time of the last row that counts."""
+    first = now if now is not None else times[np.argmax(counts)]
+    last = np.maximum.accumulate(np.where(counts, np.arange(len(times)), -1))
+    return np.where(last >= 0, times[last], first)
+
+
+def record_times(
+    state: State, before: int, batch: Batch, labels: NDArray[np.int64] | None = None
+) -> None:
+    """Write into the lineage when clusters were last seen, in a model that forgets.
+
+    Parameters
+    ----------
+    state : State
+        The column ``last_seen`` holds the clock when each cluster was last in use.
+    before : int
+        The clock before the first row of the batch, of which some rows may not be learnt yet.
+    batch : Batch
+    labels : int64 array (N,) or None
+        Clusters of the rows, for engines without the column ``last_seen``.
+    """
+    if batch.times is None or state.clock == before:
+        return
+    times = batch.times[batch.weights > 0]
+    state.now = float(times[state.clock - before - 1])
+    lineage = state.lineage
+    lineage.last += [state.now] * (lineage.next_id - len(lineage.last))
+    if "last_seen" in state.columns:
+        seen = state.columns["last_seen"][: state.tally.K]
+        for k in np.flatnonzero(seen > before):
+            lineage.last[state.tally.ids[k]] = float(times[seen[k] - before - 1])
+    elif labels is not None:
+        for k, time in zip(labels[batch.weights > 0], times, strict=True):
+            if k >= 0:
+                lineage.last[k] = float(time)
+
+
+# ---- interrupts ----------------------------------------------------------------------------
 
 
 @contextmanager
@@ -92,7 +167,7 @@ def interrupts_wait() -> Iterator[None]:
 @contextmanager
 def _held(number: signal.Signals) -> Iterator[None]:
     before = signal.getsignal(number)
-    if not callable(before):  # nothing in Python would notice
+    if not callable(before):  # no Python handler would see the signal
         yield
         return
     frames: list[FrameType | None] = []

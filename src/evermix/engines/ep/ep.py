@@ -1,8 +1,7 @@
 """Expectation propagation for normalized random measure mixtures: as many laps as it takes.
 
-Every row is taken out of its clusters and learnt again from what all other rows say. What a row has
-added, its *site*, is remembered sparsely: memory follows the number of responsibilities above
-rounding, not rows times clusters.
+Every row is removed from its clusters and learnt again given all other rows. The contribution of a
+row, its *site*, is stored sparsely, so memory does not grow as rows times clusters.
 
 References
 ----------
@@ -11,30 +10,30 @@ Tank, Foti, Fox (2015). Streaming variational inference for Bayesian nonparametr
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from evermix._xp import Array
-from evermix.engines.batch import ROWS, Batch, Info, RowResults
-from evermix.engines.ep.parallel import SumSites, Visit, commit, snapshot
+from evermix.engines.batch import ROWS, Batch, Info, RowResults, cap_of, warn_once
+from evermix.engines.ep.parallel import SumSites, UpdateBatches, commit, snapshot
 from evermix.engines.ep.sites import check_sites, no_sites, to_record, to_sites
-from evermix.engines.ep.updates import IDLE, BatchVisit, Revisiting
-from evermix.engines.filters.filter import CHECK_EVERY, warn_once
-from evermix.engines.memo import check_stride, remembered
+from evermix.engines.ep.updates import EPBatch, update_sites
+from evermix.engines.filters.filter import CHECK_EVERY, IDLE, Filter
+from evermix.engines.memo import check_stride, recorded_batches
 from evermix.engines.prune import drop, prune
 from evermix.engines.settings import check_number, check_switch, check_whole
-from evermix.engines.shards import Shard, Shards, interleaved, placed
+from evermix.engines.shards import Shard, Shards, as_shards, interleaved
 from evermix.kernels.engines import ep
 from evermix.model import Model
 from evermix.state import State
 
-UNDAMPED = 10  # batches visited together up to which assignments move all the way
+UNDAMPED = 10  # largest number of batches updated together without damping
 
 
 @dataclass(frozen=True)
-class EP(Revisiting):
+class EP(Filter):
     """Many-pass inference: one streaming pass, then every row is reconsidered, lap after lap.
 
     The first lap is that of :class:`ADF`. Laps end early when the assignments have settled.
@@ -42,7 +41,7 @@ class EP(Revisiting):
     Parameters
     ----------
     laps : int
-        At most so many passes over the data.
+        The largest number of passes over the data.
     birth : float
         A new cluster is opened when its responsibility exceeds this (see :class:`ADF`).
     rule : {"expected", "paper"}
@@ -53,20 +52,19 @@ class EP(Revisiting):
     tol : float
         Stop when no responsibility has changed by more than this in a lap.
     shuffle : bool
-        Visit rows in a new random order in every lap after the first.
+        Update rows in a new random order in every lap after the first.
     validation : float
-        Share of the rows, drawn at random, that is only scored and not learnt. If it is positive,
+        Fraction of the rows, chosen at random, that are scored and not learnt. If it is positive,
         stop when their log predictive density has not risen for ``patience`` laps.
     patience : int
         See ``validation``.
     batch_size : int
-        Rows in a batch. It matters if several batches are visited together, and for memory.
+        Rows in a batch. It matters if several batches are updated together, and for memory.
     stride : int or None
-        Batches that are visited from the same snapshot of the clusters: as many as places that
-        shall work at the same time. None: as many as a Dask collection has workers, and 1 for all
-        other rows.
+        Number of batches that are updated in parallel, from the same snapshot of the clusters.
+        None: the number of workers for a Dask collection, and 1 for all other rows.
     damping : float or None
-        How far assignments move, in (0, 1], if batches are visited together. None: 1, or 0.5 if
+        How far assignments move, in (0, 1], if batches are updated together. None: 1, or 0.5 if
         there are more than ten.
     """
 
@@ -82,8 +80,10 @@ class EP(Revisiting):
     stride: int | None = None
     damping: float | None = None
 
-    divides: ClassVar = True
-    may_change: ClassVar = ("laps", "tol", "patience")
+    streams: ClassVar[bool] = False
+    forgets: ClassVar[bool] = False
+    divides: ClassVar[bool] = True
+    may_change: ClassVar[tuple[str, ...]] = ("laps", "tol", "patience")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -108,8 +108,8 @@ class EP(Revisiting):
         """Return the state before any data."""
         state = super().initial(model, rng)
         state.latents["seed"] = rng.integers(2**63 - 1, size=1)
-        # Of this lap: largest change of a responsibility, mass that moved, log predictive density
-        # of the rows that are learnt, and of those that are held out.
+        # Of this lap: largest change of a responsibility, mass moved, log predictive density of
+        # the rows that are learnt, and of those that are held out.
         state.latents["progress"] = np.zeros(4)
         # Of the last lap: the largest change; of the best one: its held-out score and its number.
         state.latents["settled"] = np.array([np.inf, -np.inf, 0.0])
@@ -119,18 +119,18 @@ class EP(Revisiting):
     def begin(
         self, model: Model, state: State, batches: Sequence[Batch], rng: np.random.Generator
     ) -> State:
-        """Find out how many batches are visited together.   Consumes: state."""
-        width = placed(batches, state.memo).width
+        """Set the number of batches that are updated together.   Consumes: state."""
+        width = as_shards(batches, state.memo).width
         state.latents["stride"][0] = width if self.stride is None else self.stride
         return state
 
     def batch_rows(self, n: int, n_features: int) -> int:
-        """Return how many of n rows a batch shall have."""
+        """Return the number of rows of a batch, for n rows in all."""
         del n_features
         return min(self.batch_size, n)
 
-    def order(self, state: State, n: int) -> Array:
-        """Return the order (n,) in which this lap visits the n batches."""
+    def order(self, state: State, n: int) -> NDArray[np.int64]:
+        """Return the order (n,) in which this lap takes the n batches."""
         if not self.shuffle or state.lap == 0:
             return interleaved(n, int(state.latents["stride"][0]))
         return np.random.default_rng([state.latents["seed"][0], state.lap]).permutation(n)
@@ -141,7 +141,7 @@ class EP(Revisiting):
         return self.laps
 
     def finished(self, state: State) -> bool:
-        """Whether all laps are done, or nothing has changed in the last one."""
+        """Whether all laps are done, or the assignments have converged."""
         if state.lap >= self.laps:
             return True
         change, _, best = state.latents["settled"]
@@ -149,9 +149,9 @@ class EP(Revisiting):
         return bool(state.lap > 1 and (change <= self.tol or idle))
 
     def together(self, state: State, shards: Shards) -> int:
-        """Return how many batches are visited together; the very first is alone.
+        """Return how many batches are updated together; the very first is alone.
 
-        Else each of them would open all clusters anew.
+        Otherwise each of them would open all clusters.
         """
         del shards
         return int(state.latents["stride"][0]) if state.tally.K else 1
@@ -164,48 +164,51 @@ class EP(Revisiting):
         keys: Sequence[int],
         rng: np.random.Generator,
     ) -> tuple[State, Info]:
-        """Visit batches, from the same snapshot if they are several.   Consumes: state."""
+        """Update batches, from the same snapshot if there are several.   Consumes: state."""
         if isinstance(shards, Shard) and state.latents["stride"][0] == 1:
             return super().visit(model, state, shards, keys, rng)
-        began = time.perf_counter()
+        began, checks = time.perf_counter(), state.clock // CHECK_EVERY
         records = {key: state.memo[str(key)] for key in keys if str(key) in state.memo}
-        eta = self.damping
-        if eta is None:
-            eta = 1.0 if state.latents["stride"][0] <= UNDAMPED else 0.5
-        visits = shards.do(Visit(self, model, snapshot(state), records, eta), keys)
-        rounds = state.clock // CHECK_EVERY
-        cap = np.inf if model.max_clusters is None else model.max_clusters
-        told = commit(state, [(key, visits[key]) for key in keys], cap)
-        if any(visits[key].capped for key in keys):
+        engine = replace(self, merge=None)  # the snapshot's clusters are joined here
+        task = UpdateBatches(engine, model, snapshot(state), records, self._damping(state))
+        updates = shards.do(task, keys)
+        found = commit(state, [(key, updates[key]) for key in keys], cap_of(model))
+        if any(updates[key].capped for key in keys):
             warn_once(model, state)
         if "lightest" not in state.derived:
             state.derived["lightest"] = _lightest(shards)
-        empty = state.tally.mass < ep.crumbs(state.derived["lightest"])
-        told.dropped += [] if empty.all() else drop(state, empty)
+        empty = state.tally.mass < ep.negligible_mass(state.derived["lightest"])
+        found.dropped += [] if empty.all() else drop(state, empty)
         merges: list[tuple[int, int]] = []
-        if state.lap == 0 and state.clock // CHECK_EVERY > rounds:
-            told.dropped += prune(state, IDLE)
-            merges = self._join(model, state)
+        if state.lap == 0 and state.clock // CHECK_EVERY > checks:
+            found.dropped += prune(state, IDLE)
+            merges = self.join_similar(model, state)
         state.columns |= model.family.columns(state.tally)
         return state, Info(
-            rows=len(told.results.labels),
+            rows=len(found.results.labels),
             clock=state.clock,
             K=state.tally.K,
-            births=told.births,
-            dropped=told.dropped,
+            births=found.births,
+            dropped=found.dropped,
             merges=merges,
-            log_predictive=told.learnt,
+            log_predictive=found.learnt,
             seconds=time.perf_counter() - began,
-            results=told.results,
+            results=found.results,
             lap=state.lap,
             batches=len(keys),
-            scalars={"change": told.change, "moved": told.moved},
+            scalars={"change": found.change, "moved": found.moved},
         )
+
+    def _damping(self, state: State) -> float:
+        """Return how far sites move in a step of several batches."""
+        if self.damping is not None:
+            return self.damping
+        return 1.0 if state.latents["stride"][0] <= UNDAMPED else 0.5
 
     def step(
         self, model: Model, state: State, batch: Batch, rng: np.random.Generator
     ) -> tuple[State, Info]:
-        """Visit the rows of one batch.   Consumes: state."""
+        """Update the sites of one batch.   Consumes: state."""
         began = time.perf_counter()
         self.check_weights(model, batch.weights)
         n, first_id = len(batch.weights), state.lineage.next_id
@@ -221,8 +224,8 @@ class EP(Revisiting):
         weights = np.where(record["held"], 0.0, batch.weights)
         order = rng.permutation(n) if self.shuffle and state.lap > 0 else np.arange(n)
         results, moved = RowResults.empty(n), np.zeros(3)
-        visit = BatchVisit(batch.X, weights, order, to_sites(record), results, moved)
-        sites, dropped, merges = self._visited(model, state, visit)
+        rows = EPBatch(batch.X, weights, order, to_sites(record), results, moved)
+        sites, dropped, merges = update_sites(self, model, state, rows)
         record |= to_record(sites)
         results.log_predictive[:] += record["base"]
         learnt = float(results.log_predictive[~record["held"]].sum())
@@ -249,13 +252,13 @@ class EP(Revisiting):
     def end_lap(
         self, model: Model, state: State, batches: Sequence[Batch], rng: np.random.Generator
     ) -> tuple[State, Info]:
-        """Drop dust, join, and sum the sites anew against drift.   Consumes: state."""
+        """Drop dust, join, and recompute the sums of sites, against drift.   Consumes: state."""
         del rng
         began = time.perf_counter()
-        shards = placed(batches, state.memo)
+        shards = as_shards(batches, state.memo)
         dust = state.tally.mass < self.birth * _lightest(shards)
         dropped = [] if dust.all() else drop(state, dust)
-        merges = self._join(model, state)
+        merges = self.join_similar(model, state)
         records = {key: state.memo[str(key)] for key in range(len(shards))}
         task = SumSites(model, state.tally, state.lineage, records)
         state.tally, state.latents["dropped"][0] = shards.do(task, range(len(shards)))
@@ -267,7 +270,7 @@ class EP(Revisiting):
         scalars = {"change": float(change), "moved": float(moved)}
         if self.validation > 0:
             scalars["held_out"] = float(held)
-            # The first lap scores rows before the others are known.
+            # The first lap scores rows given the earlier ones only.
             if state.lap == 0 or held > settled[1]:
                 settled[1:] = held if state.lap else -np.inf, state.lap + 1
         state.latents["progress"][:] = 0.0
@@ -284,12 +287,12 @@ class EP(Revisiting):
         )
 
     def check_memo(self, model: Model, state: State, n_rows: int) -> None:
-        """Raise ValueError unless there are sites of all batches seen, and of all their rows."""
+        """Raise ValueError unless there are sites of all rows of the batches seen so far."""
         del model
         check_stride(state)
         size = self.batch_size
         order = self.order(state, -(-n_rows // size))
-        for key, rows in remembered(state, size, n_rows, order).items():
+        for key, rows in recorded_batches(state, size, n_rows, order).items():
             record = state.memo[str(key)]
             n = check_sites(record, state.lineage.next_id)
             held, base = record["held"], record["base"]
@@ -297,12 +300,14 @@ class EP(Revisiting):
             if not kinds or held.shape != (n,) or base.shape != (n,):
                 raise ValueError(f"the record {key} does not hold the sites of a batch.")
             if n != rows:
-                raise ValueError(f"batch {key} wants sites of {rows} rows, got those of {n}.")
+                raise ValueError(f"batch {key} must have sites of {rows} rows, got those of {n}.")
 
 
-def _held_out(rng: np.random.Generator, weights: Array, share: float) -> Array:
-    """Return which rows (N,) are held out; never all that count."""
-    held = rng.random(len(weights)) < share
+def _held_out(
+    rng: np.random.Generator, weights: NDArray[np.float64], fraction: float
+) -> NDArray[np.bool_]:
+    """Return a mask (N,) of held-out rows; at least one counted row is kept."""
+    held = rng.random(len(weights)) < fraction
     if not weights[~held].any():
         held[np.flatnonzero(weights)[:1]] = False
     return held

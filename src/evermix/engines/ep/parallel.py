@@ -1,24 +1,24 @@
-"""Rounds of expectation propagation: several batches learn from the same snapshot of the clusters.
+"""Parallel expectation propagation: several batches are updated from the same snapshot.
 
-A batch is visited with a copy of the clusters, in which its rows go in and out as ever. What it
-gives back is by how much the sums of its sites have changed. Sites are sums that are never
-negative, so these changes can be added up whichever batches they come from; and where nothing
-changes any more, rounds of one batch and of many agree.
+A batch is updated with its own copy of the clusters, and returns by how much the sums of its sites
+have changed. Sites are sums that are never negative, so the changes of several batches can be
+added. At convergence, steps of one batch and of many agree.
 
-Clusters that several batches open for the same rows are joined as all others are. Hyper weights
-(omega, the expected number of clusters) follow from the sums, wherever they are needed.
+Clusters that several batches open for the same rows are joined like all others. The weight of a new
+cluster and the expected number of clusters follow from the sums.
 """
 
 import warnings
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
-from evermix._xp import Array
+from evermix.engines.base import Engine
 from evermix.engines.batch import Batch, CapacityWarning, RowResults
 from evermix.engines.ep.sites import summed, to_record, to_sites
 from evermix.engines.shards import Shard, Task
@@ -27,41 +27,38 @@ from evermix.model import Model
 from evermix.state import ALIVE, Lineage, Record, State
 from evermix.tally import Tally
 
-if TYPE_CHECKING:
-    from evermix.engines.ep.ep import EP
 
-
-class Visited(NamedTuple):
-    """What a batch gives back.
+class BatchUpdate(NamedTuple):
+    """The result of updating a batch.
 
     Attributes
     ----------
     record : Record
-        Its sites; clusters that it opened have the ids that follow those given before.
+        Its sites; clusters that it opened have the next free ids.
     change : Tally
-        By how much its sums have changed, of clusters where they have.
-    orphaned : float
-        By how much the mass has changed that no cluster holds.
+        The change of its sums, of clusters where there is one.
+    unassigned : float
+        The change of the mass whose cluster does not exist.
     results : RowResults
     progress : array (4,)
-        As the latent of that name.
+        The change of the latent of that name.
     ticks : int
-        Rows of positive weight that it learnt.
+        Number of rows of positive weight.
     capped : bool
-        Whether it wanted more clusters than there may be.
+        Whether the cap refused a birth.
     """
 
     record: Record
     change: Tally
-    orphaned: float
+    unassigned: float
     results: RowResults
-    progress: Array
+    progress: NDArray[Any]
     ticks: int
     capped: bool
 
 
 def snapshot(state: State) -> State:
-    """Return the clusters of a state as they are, without what is remembered or can be derived."""
+    """Return a copy of a state without its memo and what can be derived."""
     columns = {name: state.columns[name].copy() for name in ("last_seen", "judged")}
     latents = {name: values.copy() for name, values in state.latents.items()}
     latents["progress"][:] = 0.0
@@ -71,34 +68,35 @@ def snapshot(state: State) -> State:
 
 
 @dataclass(frozen=True)
-class Visit(Task[dict[int, Visited]]):
-    """Visit batches, each from the same snapshot.
+class UpdateBatches(Task[dict[int, BatchUpdate]]):
+    """Update the sites of batches, each from the same snapshot.
 
     Attributes
     ----------
     engine : EP
+        It must not merge clusters.
     model : Model
     state : State
         The snapshot.
     records : dict of records
-        The sites of batches that were visited before, by key.
+        The sites of batches that were updated before, by key.
     damping : float
-        How far sites move from what they were to what they would be.
+        How far sites move from their old to their new values.
     """
 
-    engine: "EP"
+    engine: Engine
     model: Model
     state: State
     records: dict[int, Record]
     damping: float
 
-    def part(self, keys: Sequence[int]) -> "Visit":
+    def part(self, keys: Sequence[int]) -> "UpdateBatches":
         """Return the same task for these batches."""
         return replace(self, records={k: self.records[k] for k in keys if k in self.records})
 
-    def of(self, shard: Shard, key: int) -> dict[int, Visited]:
-        """Visit one batch."""
-        batch, state, engine = shard[key], deepcopy(self.state), replace(self.engine, merge=None)
+    def of(self, shard: Shard, key: int) -> dict[int, BatchUpdate]:
+        """Update one batch."""
+        batch, state = shard[key], deepcopy(self.state)
         state.reserve(state.tally.capacity)
         state.columns |= self.model.family.columns(state.tally)
         old = self.records.get(key)
@@ -106,8 +104,8 @@ class Visit(Task[dict[int, Visited]]):
             state.memo[str(key)] = dict(old)
         rng = np.random.default_rng([state.latents["seed"][0], state.lap, key])
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", CapacityWarning)  # told where the clusters are counted
-            state, info = engine.step(self.model, state, batch, rng)
+            warnings.simplefilter("ignore", CapacityWarning)  # the caller warns
+            state, info = self.engine.step(self.model, state, batch, rng)
         record, results = state.memo[str(key)], info.results
         assert results is not None
         name = self._names(state)
@@ -116,23 +114,23 @@ class Visit(Task[dict[int, Visited]]):
         if old is not None and self.damping < 1:
             sites = damped(to_sites(old), sites, self.state.lineage, self.damping)
         record |= to_record(sites)
-        change, orphaned = self._change(batch, old, record, int(name.max(initial=-1)) + 1)
+        change, unassigned = self._change(batch, old, record, int(name.max(initial=-1)) + 1)
         results, ticks = results._replace(labels=labels), state.clock - self.state.clock
         progress, capped = state.latents["progress"], bool(state.latents["capped"][0])
-        return {key: Visited(record, change, orphaned, results, progress, ticks, capped)}
+        return {key: BatchUpdate(record, change, unassigned, results, progress, ticks, capped)}
 
-    def joined(self, answers: Iterable[dict[int, Visited]]) -> dict[int, Visited]:
-        """Return what all batches give back."""
-        return {key: visited for some in answers for key, visited in some.items()}
+    def joined(self, answers: Iterable[dict[int, BatchUpdate]]) -> dict[int, BatchUpdate]:
+        """Return the updates of all batches."""
+        return {key: update for some in answers for key, update in some.items()}
 
-    def _names(self, state: State) -> Array:
-        """Return what ids are called that a visit used; -1 for what it opened and dropped.
+    def _names(self, state: State) -> NDArray[Any]:
+        """Return new names of the ids that an update used; -1 for those it opened and dropped.
 
         The last entry is for the id -1.
         """
         known, n = self.state.lineage.next_id, state.lineage.next_id
         name = np.full(n + 1, -1)
-        name[:known] = np.arange(known)  # what the visit has dropped may live elsewhere
+        name[:known] = np.arange(known)  # what this batch has dropped may exist elsewhere
         born = [k for k in range(known, n) if state.lineage.into[k] == ALIVE]
         name[born] = known + np.arange(len(born))
         return name
@@ -140,44 +138,46 @@ class Visit(Task[dict[int, Visited]]):
     def _change(
         self, batch: Batch, old: Record | None, new: Record, next_id: int
     ) -> tuple[Tally, float]:
-        """Return by how much the sums of a batch have changed, and the mass that nobody holds."""
+        """Return the changes of the sums of a batch, and of its unassigned mass."""
         lineage = deepcopy(self.state.lineage)
         while lineage.next_id < next_id:
             lineage.birth(self.state.clock)
         born = np.arange(self.state.lineage.next_id, next_id)
         like = self.state.tally.copy()
         like.append(born)
-        after, orphaned = summed(self.model, like, lineage, [(batch, new)])
+        after, unassigned = summed(self.model, like, lineage, [(batch, new)])
         if old is not None:
-            before, orphans = summed(self.model, like, lineage, [(batch, old)])
-            after, orphaned = after.minus(before), orphaned - orphans
+            before, unassigned_before = summed(self.model, like, lineage, [(batch, old)])
+            after, unassigned = after.minus(before), unassigned - unassigned_before
         moved = (after.mass != 0) | np.any(after.stats != 0, axis=1)
         moved[self.state.tally.K :] = True
-        return after.take(moved), orphaned
+        return after.take(moved), unassigned
 
 
 @dataclass
-class Told:
-    """What a round brought."""
+class StepUpdate:
+    """The result of a step of several batches."""
 
     births: list[int]
     dropped: list[int]
     results: RowResults
-    change: float  # largest of a responsibility
-    moved: float  # mass
-    learnt: float  # log predictive density of the rows that are learnt
+    change: float  # largest change of a responsibility
+    moved: float  # mass moved
+    learnt: float  # log predictive density of the rows that are not held out
 
 
-def commit(state: State, visits: Sequence[tuple[int, Visited]], cap: float = np.inf) -> Told:
-    """Add what batches, by key, have given back to the clusters.   Consumes: state.
+def commit(
+    state: State, updates: Sequence[tuple[int, BatchUpdate]], cap: float = np.inf
+) -> StepUpdate:
+    """Add the updates of batches, given with their keys, to the clusters.   Consumes: state.
 
-    Clusters beyond the cap are not opened: what belongs to them comes back with the next visit.
+    Clusters beyond the cap are not opened; their mass is assigned again with the next update.
     """
     known, births, results = state.lineage.next_id, [], []
     progress, before = state.latents["progress"], state.latents["progress"].copy()
     largest = 0.0
-    for key, visited in visits:
-        change, told = visited.change, visited.results
+    for key, update in updates:
+        change = update.change
         count = int(np.count_nonzero(change.ids >= known))
         room = int(max(min(count, cap - state.tally.K), 0))
         names = [state.lineage.birth(state.clock) for _ in range(room)]
@@ -186,24 +186,24 @@ def commit(state: State, visits: Sequence[tuple[int, Visited]], cap: float = np.
         refused = change.ids < 0
         state.latents["dropped"] += change.mass[refused].sum()
         change = change.take(~refused)
-        results.append(told._replace(labels=name[told.labels]))
-        record = visited.record
+        results.append(update.results._replace(labels=name[update.results.labels]))
+        record = update.record
         record["ids"] = name[record["ids"]].astype(np.int32)
         state.memo[str(key)] = record
         _add(state, change)
-        state.latents["dropped"] += visited.orphaned
-        state.clock += visited.ticks
+        state.latents["dropped"] += update.unassigned
+        state.clock += update.ticks
         births += names
-        largest = max(largest, float(visited.progress[0]))
-        progress[0] = max(progress[0], visited.progress[0])
-        progress[1:] += visited.progress[1:]
+        largest = max(largest, float(update.progress[0]))
+        progress[0] = max(progress[0], update.progress[0])
+        progress[1:] += update.progress[1:]
     all_results = RowResults(*(np.concatenate(values) for values in zip(*results, strict=True)))
     moved, learnt = progress[1:3] - before[1:3]
-    return Told(births, [], all_results, largest, float(moved), float(learnt))
+    return StepUpdate(births, [], all_results, largest, float(moved), float(learnt))
 
 
 def _add(state: State, change: Tally) -> None:
-    """Add a change of sums to the clusters; those that are new come last.   Consumes: state."""
+    """Add changes of sums to the clusters; new clusters come last.   Consumes: state."""
     state.append(change.ids[~np.isin(change.ids, state.tally.ids)])
     tally = state.tally
     place = {int(k): row for row, k in enumerate(tally.ids)}
@@ -225,7 +225,7 @@ class SumSites(Task[tuple[Tally, float]]):
     ----------
     model : Model
     like : Tally
-        Of the clusters.
+        A tally of the clusters.
     lineage : Lineage
     records : dict of records
         The sites of each batch, by key.
@@ -241,25 +241,25 @@ class SumSites(Task[tuple[Tally, float]]):
         return replace(self, records={key: self.records[key] for key in keys})
 
     def over(self, shard: Shard, keys: Iterable[int]) -> tuple[Tally, float]:
-        """Return the sums of several batches, and the mass that no cluster holds."""
+        """Return the sums of several batches, and their unassigned mass."""
         return summed(
             self.model, self.like, self.lineage, ((shard[k], self.records[k]) for k in keys)
         )
 
     def of(self, shard: Shard, key: int) -> tuple[Tally, float]:
-        """Return the sums of one batch, and the mass that no cluster holds."""
+        """Return the sums of one batch, and its unassigned mass."""
         return self.over(shard, [key])
 
     def joined(self, answers: Iterable[tuple[Tally, float]]) -> tuple[Tally, float]:
         """Return the sums of sums."""
-        (tally, orphaned), *others = answers
-        for more, orphans in others:
-            tally, orphaned = tally.plus(more), orphaned + orphans
-        return tally, orphaned
+        (tally, unassigned), *others = answers
+        for more, unassigned_before in others:
+            tally, unassigned = tally.plus(more), unassigned + unassigned_before
+        return tally, unassigned
 
 
 def damped(old: Sites, new: Sites, lineage: Lineage, damping: float) -> Sites:
-    """Return sites between the old and the new ones; rows that had none get the new ones."""
+    """Return sites between old and new ones; rows without old sites get the new ones."""
     ids = max(lineage.next_id, int(new.ids.max(initial=-1)) + 1)
     before, after = (_matrix(some, lineage, ids) for some in (old, new))
     share = np.where(old.end > old.begin, damping, 1.0)
@@ -272,7 +272,7 @@ def damped(old: Sites, new: Sites, lineage: Lineage, damping: float) -> Sites:
 
 
 def _matrix(sites: Sites, lineage: Lineage, n_ids: int) -> sparse.csr_array:
-    """Return responsibilities (N, ids) by the ids of today; those of clusters gone are left out."""
+    """Return responsibilities (N, ids) by current ids, without clusters that no longer exist."""
     counts = sites.end - sites.begin
     places = np.repeat(sites.begin - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
     ids, q = sites.ids[places], sites.q[places]
@@ -284,6 +284,6 @@ def _matrix(sites: Sites, lineage: Lineage, n_ids: int) -> sparse.csr_array:
     return sparse.csr_array((q, (rows, np.maximum(today, 0))), (len(counts), max(n_ids, 1)))
 
 
-def _renamed(sites: Sites, name: Array) -> Sites:
-    """Return sites by other ids; what belongs to nobody (-1) comes back with the next visit."""
+def _renamed(sites: Sites, name: NDArray[Any]) -> Sites:
+    """Return sites by other ids; those of id -1 are assigned again with the next update."""
     return Sites(sites.begin, sites.end, name[sites.ids].astype(np.int32), sites.q)

@@ -1,30 +1,31 @@
-"""Sites: what each row has added to the clusters, remembered sparsely by the ids of clusters.
+"""Sites: the contribution of each row to the clusters, stored sparsely by cluster id.
 
-A record of the state's memo holds the sites of one batch: ``begin`` and ``end`` (N,) say which
-entries of ``ids`` and ``q`` are a row's responsibilities.
+A record of the state's memo holds the sites of one batch: the responsibilities of row i are entries
+``begin[i]`` to ``end[i]`` of ``ids`` and ``q``.
 """
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from evermix._xp import Array
 from evermix.engines.batch import Batch
-from evermix.kernels.engines.adf import Clusters
-from evermix.kernels.engines.ep import Sites, Slots, sum_sites
+from evermix.kernels.engines.adf import ClusterBuffers
+from evermix.kernels.engines.ep import ClusterSlots, Sites, sum_sites
 from evermix.model import Model
 from evermix.state import ALIVE, Lineage, Record, State
 from evermix.tally import Layout, Tally
 
 
 def no_sites(n: int, room: int = 0) -> Sites:
-    """Return sites of n rows that have added nothing yet, with room for entries."""
+    """Return empty sites of n rows, with room for entries."""
     nowhere = np.zeros((2, n), dtype=np.int64)
     return Sites(nowhere[0], nowhere[1], np.zeros(room, dtype=np.int32), np.zeros(room))
 
 
 def grown(sites: Sites, room: int) -> Sites:
-    """Return the same sites with room for so many entries."""
+    """Return the same sites with room for ``room`` entries."""
     ids, q = np.zeros(room, dtype=np.int32), np.zeros(room)
     n = min(room, len(sites.q))
     ids[:n], q[:n] = sites.ids[:n], sites.q[:n]
@@ -32,7 +33,7 @@ def grown(sites: Sites, room: int) -> Sites:
 
 
 def to_record(sites: Sites) -> Record:
-    """Return sites as the record of a memo, no larger than it must be."""
+    """Return sites as a record for the memo, without unused entries."""
     used = int(sites.end.max(initial=0))
     return dict(grown(sites, used)._asdict())
 
@@ -42,10 +43,10 @@ def to_sites(record: Record) -> Sites:
     return Sites(*(record[name] for name in Sites._fields))
 
 
-def slot_of(state: State, births: int, holes: Array) -> Array:
-    """Return the slot of each id given so far, merges followed; -1 for clusters that have gone.
+def _slot_of(state: State, births: int, holes: NDArray[Any]) -> NDArray[Any]:
+    """Return the slot of each id, following merges; -1 for clusters that no longer exist.
 
-    There is room for so many births. ``holes`` are slots whose clusters have gone in this step.
+    There is room for ``births`` more. ``holes`` are slots that were emptied in this step.
     """
     n = state.lineage.next_id
     place = np.full(n + births, -1, dtype=np.int64)
@@ -56,15 +57,15 @@ def slot_of(state: State, births: int, holes: Array) -> Array:
     return place
 
 
-def places(state: State, births: int = 0, holes: Array | None = None) -> Slots:
-    """Return where the clusters lie, for the kernels; ``holes`` are slots that stand empty."""
+def cluster_slots(state: State, births: int = 0, holes: NDArray[Any] | None = None) -> ClusterSlots:
+    """Return the slots of clusters, for the kernels; ``holes`` are empty slots."""
     capacity = state.tally.capacity
     holes = np.empty(0, dtype=np.int64) if holes is None else holes
     stack = np.zeros(capacity, dtype=np.int64)
     stack[: len(holes)] = holes
-    return Slots(
+    return ClusterSlots(
         state.tally.id_buffer,
-        slot_of(state, births, holes),
+        _slot_of(state, births, holes),
         stack,
         np.zeros(capacity),
         np.zeros(capacity, dtype=np.int64),
@@ -72,8 +73,8 @@ def places(state: State, births: int = 0, holes: Array | None = None) -> Slots:
     )
 
 
-def close_holes(state: State, holes: Array, candidates: set[int]) -> list[int]:
-    """Remove empty slots and return those of the candidates that have thus gone."""
+def close_holes(state: State, holes: NDArray[Any], candidates: set[int]) -> list[int]:
+    """Remove empty slots; return the ids of the candidates that no longer exist."""
     if len(holes):
         alive = np.ones(state.tally.K, dtype=bool)
         alive[holes] = False
@@ -86,24 +87,24 @@ def close_holes(state: State, holes: Array, candidates: set[int]) -> list[int]:
 
 
 def summed(
-    model: Model, like: Tally, lineage: Lineage, visited: Iterable[tuple[Batch, Record]]
+    model: Model, like: Tally, lineage: Lineage, batches: Iterable[tuple[Batch, Record]]
 ) -> tuple[Tally, float]:
     """Sum the sites of batches, in the order of the rows.
 
-    Returns a tally of the same clusters as another, and the mass that sites give to clusters that
-    have gone: it comes back when the rows are visited next.
+    Returns a tally of the same clusters as ``like``, and the mass of sites whose clusters no longer
+    exist; it is assigned again when their rows are updated.
     """
     family = model.family
     tally = Tally.empty(like.size, like.extra_buffers, like.layout)
     tally.append(like.ids)
     seen = {"last_seen": np.zeros(tally.capacity, dtype=np.int64)}
     state = State(tally, seen | family.columns(tally), {}, lineage)
-    work, slots = family.workspace(tally, state.columns), places(state)
-    clusters = Clusters(
+    work, slots = family.workspace(tally, state.columns), cluster_slots(state)
+    clusters = ClusterBuffers(
         tally.mass_buffer, **tally.extra_buffers, last_seen=state.columns["last_seen"]
     )
     orphaned = 0.0
-    for batch, record in visited:
+    for batch, record in batches:
         weights = np.where(record["held"], 0.0, batch.weights)
         orphaned += sum_sites(
             work, family.rows(batch.X), weights, to_sites(record), clusters, slots
@@ -112,7 +113,7 @@ def summed(
 
 
 def gathered(state: State, sites: Sites, i: int) -> dict[int, float]:
-    """Return the responsibilities of row i in living clusters, by id, merges followed."""
+    """Return the responsibilities of row i in existing clusters, by id, following merges."""
     some = slice(sites.begin[i], sites.end[i])
     found: dict[int, float] = {}
     for id, q in zip(state.lineage.current(sites.ids[some]), sites.q[some], strict=True):
@@ -121,8 +122,8 @@ def gathered(state: State, sites: Sites, i: int) -> dict[int, float]:
     return found
 
 
-def packed(n: int, found: list[tuple[int, Array, Array]]) -> Sites:
-    """Return sites of n rows from the ids and responsibilities found for some of them."""
+def packed(n: int, found: list[tuple[int, NDArray[Any], NDArray[Any]]]) -> Sites:
+    """Return sites of n rows from (row, ids, responsibilities) of some of them."""
     sites = no_sites(n, sum(len(q) for _, _, q in found))
     used = 0
     for i, ids, q in found:
@@ -133,7 +134,7 @@ def packed(n: int, found: list[tuple[int, Array, Array]]) -> Sites:
 
 
 def check_sites(record: Record, next_id: int) -> int:
-    """Return the number of rows of a record; raise ValueError if it does not hold whole sites."""
+    """Return the number of rows of a record; raise ValueError unless it holds valid sites."""
     kinds = {"begin": "i8", "end": "i8", "ids": "i4", "q": "f8"}
     for name, kind in kinds.items():
         if name not in record or record[name].dtype != kind or record[name].ndim != 1:
@@ -143,5 +144,5 @@ def check_sites(record: Record, next_id: int) -> int:
         raise ValueError("sites need as many begins as ends, and as many ids as values.")
     inside = (begin >= 0) & (begin <= end) & (end <= len(q))
     if not (inside.all() and np.all(ids < next_id) and np.all((q > 0) & (q <= 1 + 1e-9))):
-        raise ValueError("sites hold entries, ids or responsibilities that cannot be.")
+        raise ValueError("sites hold entries, ids or responsibilities that are out of range.")
     return len(begin)

@@ -7,12 +7,11 @@ Tank, Foti, Fox (2015). Streaming variational inference for Bayesian nonparametr
 
 from dataclasses import dataclass
 
-from evermix.engines.filters.assignment import Lot, OnePass, Stand
-from evermix.kernels.engines.adf import Known, Out, adf_pass
+from evermix.engines.filters.filter import Filter
 
 
 @dataclass(frozen=True)
-class ADF(OnePass):
+class ADF(Filter):
     """One-pass streaming inference: each observation is learnt once and forgotten.
 
     Parameters
@@ -32,7 +31,3 @@ class ADF(OnePass):
     birth: float = 0.05
     rule: str = "expected"
     merge: float | None = 5.0
-
-    def _pass(self, known: Known, lot: Lot, K: int, clock: int, at: int) -> Stand:
-        """Run the compiled loop."""
-        return adf_pass(known, lot.rows, lot.weights, K, clock, at, Out(*lot.results))

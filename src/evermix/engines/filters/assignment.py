@@ -1,158 +1,212 @@
-"""One pass over a stream: each row is learnt when it comes, and nothing of it is kept."""
+"""How a filter assigns a row to clusters: to all in part, to the best, or to a random one."""
 
-import time
-from abc import abstractmethod
-from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from evermix._xp import Array
-from evermix.engines.batch import Batch, Info, RowResults
-from evermix.engines.fading import note_times
-from evermix.engines.filters.filter import Filter, warn_once
-from evermix.engines.prune import prune
+from evermix._xp import logsumexp
+from evermix.engines.batch import RowResults, cap_of, warn_once
 from evermix.kernels.engines import adf as kernels
+from evermix.kernels.engines.hard import BEST, hard_pass
 from evermix.model import Model
-from evermix.priors.base import GibbsType
 from evermix.state import State
 
-Stand: TypeAlias = tuple[int, int, int, bool, int]
+Floats: TypeAlias = NDArray[np.float64]
+PassResult: TypeAlias = tuple[int, int, int, bool, int]
 """The next row, K, the clock, whether the cap refused a birth, and why a pass stopped."""
 
-IDLE = 10  # observations per cluster without a visit, after which dust is dropped
+
+class StepRows(NamedTuple):
+    """The rows of a step: data, weights (N,), uniform numbers (N,) or (0,), and results."""
+
+    rows: Any
+    weights: Floats
+    uniforms: Floats
+    results: RowResults
 
 
-class OnePass(Filter):
-    """A filter that sees each row once."""
+class Assignment(NamedTuple):
+    """The assignment of one row.
 
-    streams: ClassVar[bool] = True
-    forgets: ClassVar[bool] = True
+    Attributes
+    ----------
+    q : array (K,) or (K + 1,)
+        Responsibilities; the last is that of a new cluster, if one is opened.
+    probability : float or None
+        Probability of the chosen cluster, if it is not the largest responsibility.
+    wanted : bool
+        Whether the row asked for a new cluster.
+    """
 
-    def step(
-        self, model: Model, state: State, batch: Batch, rng: np.random.Generator
-    ) -> tuple[State, Info]:
-        """Learn one batch.   Consumes: state."""
-        began, before = time.perf_counter(), state.clock
-        self.check_weights(model, batch.weights)
-        n = len(batch.weights)
-        results = RowResults.empty(n)
-        compiled = isinstance(model.prior, GibbsType)
-        advance = self._compiled if compiled else self._by_arrays
-        rows = model.family.rows(batch.X) if compiled else batch.X
-        lot = Lot(rows, batch.weights, self._uniforms(batch.weights, rng), results)
-        dropped: list[int] = []
-        merges: list[tuple[int, int]] = []
-        first_id, at = state.lineage.next_id, 0
-        while at < n:
-            at, why = advance(model, state, lot, at)
-            if why == kernels.CHECK:
-                note_times(state, before, batch)  # clusters may end now
-                gone, fused = self.tidy(model, state)
-                dropped, merges = dropped + gone, merges + fused
-        if not compiled:  # array maths needs no caches, but predictions do
-            state.columns |= model.family.columns(state.tally)
-        results.log_predictive[:] += model.family.log_base(batch.X)
-        return state, Info(
-            rows=n,
-            clock=state.clock,
-            K=state.tally.K,
-            births=list(range(first_id, state.lineage.next_id)),
-            dropped=dropped,
-            merges=merges,
-            log_predictive=float(results.log_predictive.sum()),
-            seconds=time.perf_counter() - began,
-            results=results,
-        )
+    q: Floats
+    probability: float | None
+    wanted: bool
 
-    def end_lap(
-        self, model: Model, state: State, batches: Sequence[Batch], rng: np.random.Generator
-    ) -> tuple[State, Info]:
-        """Drop what is more likely empty than not, and join once more.   Consumes: state."""
-        del batches, rng
-        dropped = prune(state, faded=model.forgetting is not None)
-        merges = self._join(model, state)
-        info = Info(rows=0, clock=state.clock, K=state.tally.K, dropped=dropped, merges=merges)
-        return state, info
 
-    def tidy(self, model: Model, state: State) -> tuple[list[int], list[tuple[int, int]]]:
-        """Drop dust and what has faded, and join what is the same; return ids, and (gone, into).
+class AssignmentRule(ABC):
+    """The rule by which a filter assigns rows, as array maths and as a compiled loop."""
 
-        Consumes: state.
-        """
-        dropped = prune(state, IDLE, faded=model.forgetting is not None)
-        return dropped, self._join(model, state)
-
-    def fade(self, model: Model, state: State, factor: float) -> None:
-        """Scale all that was learnt by ``factor``, at most 1.   Consumes: state."""
-        super().fade(model, state, factor)
-        nothing = state.tally.mass < kernels.DEAD  # or else a row might find no cluster at all
-        state.tally.mass[nothing] = state.tally.extras["hard"][nothing] = kernels.DEAD
-        state.columns["judged"] *= factor  # so that clusters are judged again as they are renewed
-
-    def _uniforms(self, weights: Array, rng: np.random.Generator) -> Array:
-        """Return numbers in [0, 1) to draw with, one for each of N rows, or (0,)."""
+    def uniforms(self, weights: Floats, rng: np.random.Generator) -> Floats:
+        """Return uniform random numbers for rows of these weights (N,), or (0,) if none is used."""
         del weights, rng
         return np.empty(0)
 
     @abstractmethod
-    def _pass(self, known: kernels.Known, lot: "Lot", K: int, clock: int, at: int) -> Stand:
-        """Run the compiled loop, see ``kernels.adf.adf_pass``."""
+    def assign(self, rho: Floats, room: bool, uniform: float) -> Assignment:
+        """Assign a row with log weights rho (K + 1,), the last of a new cluster.
 
-    def _compiled(self, model: Model, state: State, lot: "Lot", at: int) -> "_Stop":
-        """Learn rows with the compiled loop, until it is time to tidy up or there are no more."""
-        prior = model.prior
-        assert isinstance(prior, GibbsType)
-        first, refused, why = at, False, kernels.ROOM
-        state.reserve(state.tally.K + 2)
-        while why == kernels.ROOM:
-            tally = state.tally
-            known = self._known(model, state, prior)
-            at, tally.K, state.clock, capped, why = self._pass(known, lot, tally.K, state.clock, at)
-            refused |= capped
-            if why == kernels.ROOM:
-                state.reserve(2 * tally.capacity)
-        _name(state, lot.results, first, at, lot.weights)
-        if refused:
-            warn_once(model, state)
-        return _Stop(at, why)
+        A cluster can be opened only if there is ``room``.
+        """
 
-    def _by_arrays(self, model: Model, state: State, lot: "Lot", at: int) -> "_Stop":
-        """Learn rows with plain array maths, until it is time to tidy up."""
-        every = self._settings(model).every
-        X, weights, uniforms, results = lot
-        for i in range(at, len(weights)):
-            uniform = uniforms[i] if len(uniforms) else 0.0
-            q = self._learn_by_arrays(model, state, X, weights, i, results, uniform=uniform)
-            if len(q) and state.clock % every == 0:
-                return _Stop(i + 1, kernels.CHECK)
-        return _Stop(len(weights), kernels.DONE)
+    @abstractmethod
+    def run(
+        self, data: kernels.FilterData, step: StepRows, K: int, clock: int, start: int
+    ) -> PassResult:
+        """Run the compiled loop from row ``start`` on, see ``kernels.engines.adf.adf_pass``."""
 
 
-class Lot(NamedTuple):
-    """The rows of a step: prepared rows, their weights, numbers to draw with, what is said."""
+@dataclass(frozen=True)
+class Soft(AssignmentRule):
+    """Every row is shared by all clusters; a new one needs a responsibility above ``birth``."""
 
-    rows: Any
-    weights: Array
-    uniforms: Array
-    results: RowResults
+    birth: float
+
+    def assign(self, rho: Floats, room: bool, uniform: float) -> Assignment:
+        """Return the responsibilities of a row."""
+        del uniform
+        wanted = len(rho) == 1 or bool(np.exp(rho[-1] - logsumexp(rho)) > self.birth)
+        rho = rho if wanted and room else rho[:-1]
+        below = rho - rho.max()
+        q = np.where(below > kernels.NEGLIGIBLE, np.exp(below), 0.0)
+        return Assignment(q / q.sum(), None, wanted)
+
+    def run(
+        self, data: kernels.FilterData, step: StepRows, K: int, clock: int, start: int
+    ) -> PassResult:
+        """Run the compiled loop."""
+        out = kernels.RowOutputs(*step.results)
+        return kernels.adf_pass(data, step.rows, step.weights, K, clock, start, out)
 
 
-class _Stop(NamedTuple):
-    """Where a stretch of rows ended: the next row, and why."""
+@dataclass(frozen=True)
+class Hard(AssignmentRule):
+    """Every row goes to one cluster: the most probable, or a random one if ``sample`` is true."""
 
-    at: int
-    why: int
+    sample: bool = False
+
+    def uniforms(self, weights: Floats, rng: np.random.Generator) -> Floats:
+        """Return uniform random numbers (N,), none spent on rows of weight zero; (0,) for best."""
+        if not self.sample:
+            return np.empty(0)
+        uniforms = np.full(len(weights), BEST)
+        uniforms[weights > 0] = rng.random(np.count_nonzero(weights))
+        return uniforms
+
+    def assign(self, rho: Floats, room: bool, uniform: float) -> Assignment:
+        """Return responsibilities that are 1 for one cluster."""
+        chosen = self._choose(rho if room else rho[:-1], uniform)
+        q = np.zeros(len(rho) - (chosen < len(rho) - 1))
+        q[chosen] = 1.0
+        probability = float(np.exp(rho[chosen] - logsumexp(rho)))
+        return Assignment(q, probability, bool(rho[-1] > rho[chosen]))
+
+    def _choose(self, rho: Floats, uniform: float) -> int:
+        if not self.sample or uniform == BEST:
+            return int(rho.argmax())
+        weights = np.exp(rho - rho.max())
+        chosen = np.searchsorted(np.cumsum(weights), uniform * weights.sum(), side="right")
+        return int(min(chosen, len(rho) - 1))
+
+    def run(
+        self, data: kernels.FilterData, step: StepRows, K: int, clock: int, start: int
+    ) -> PassResult:
+        """Run the compiled loop."""
+        rows, weights, uniforms, results = step
+        out = kernels.RowOutputs(*results)
+        return hard_pass(data, rows, weights, uniforms, K, clock, start, out)
 
 
-def _name(state: State, results: RowResults, first: int, end: int, weights: Array) -> None:
-    """Give the clusters born in rows first..end their ids, and turn slots into ids."""
-    some = slice(first, end)
-    clock = state.clock - np.count_nonzero(weights[some])
-    ticks = clock + np.cumsum(weights[some] > 0)
-    born = ticks[results.born[some]]
+def learn_row(
+    model: Model,
+    state: State,
+    rule: AssignmentRule,
+    log_weights: Floats,
+    step: StepRows,
+    i: int,
+    own: int | None = None,
+) -> Floats:
+    """Learn row i with array maths: for any prior, and the reference for the kernels.
+
+    Parameters
+    ----------
+    model, state
+        Consumes: state.
+    rule : AssignmentRule
+    log_weights : array (K + 1,)
+        Log predictive weights of the clusters and of a new one.
+    step : StepRows
+        Its ``rows`` are the plain rows X.
+    i : int
+    own : int or None
+        Id of the row's own cluster, which a new cluster continues.
+
+    Returns
+    -------
+    array (K,)
+        The responsibilities; (0,) if the row has weight zero.
+    """
+    family, tally = model.family, state.tally
+    x, w, results = step.rows[i : i + 1], step.weights[i], step.results
+    stats = np.vstack([tally.stats, np.zeros(tally.size)])
+    eta = family.posterior(stats, np.append(tally.mass, 0.0))
+    rho = log_weights + family.log_predictive(x, eta)[0]
+    results.log_predictive[i] = logsumexp(rho)
+    room = w > 0 and tally.K < cap_of(model)
+    if not room and not tally.K:  # a row of weight zero before any cluster
+        return rho[:0]
+    uniform = step.uniforms[i] if len(step.uniforms) else 0.0
+    q, probability, wanted = rule.assign(rho, room, uniform)
+    if wanted and w > 0 and not room:
+        warn_once(model, state)
+    born = len(q) > tally.K
+    if born:
+        q = _open_cluster(state, q, own)
+    results.labels[i] = tally.ids[q.argmax()]
+    results.probabilities[i] = q.max() if probability is None else probability
+    results.born[i] = born and own is None
+    if w == 0:
+        return rho[:0]
+    state.clock += 1
+    hard = q >= kernels.HARD
+    tally.mass[:] += w * q
+    tally.stats[:] += family.accumulate(x, w * q[None, :])
+    tally.extras["hard"][:] += w * hard
+    tally.extras["log_empty"][:] += w * np.log1p(-np.where(hard, 0.0, q))
+    state.columns["last_seen"][: tally.K][q > kernels.SEEN] = state.clock
+    return q
+
+
+def _open_cluster(state: State, q: Floats, own: int | None) -> Floats:
+    """Open a cluster for the last of the responsibilities q (K + 1,), or add it to its own."""
+    at = np.flatnonzero(state.tally.ids == own)
+    if len(at):
+        q[at[0]] += q[-1]
+        return q[:-1]
+    state.append([state.lineage.birth(state.clock + 1) if own is None else own])
+    state.columns["last_seen"][state.tally.K - 1] = state.clock + 1
+    return q
+
+
+def name_births(state: State, results: RowResults, weights: Floats, rows: slice) -> None:
+    """Give the clusters opened by these rows, just learnt, their ids; turn slots into ids."""
+    clock = state.clock - np.count_nonzero(weights[rows])
+    ticks = clock + np.cumsum(weights[rows] > 0)
+    born = ticks[results.born[rows]]
     if len(born):
         state.tally.ids[-len(born) :] = [state.lineage.birth(int(tick)) for tick in born]
-    slots = results.labels[some]
+    slots = results.labels[rows]
     known = slots >= 0
     slots[known] = state.tally.ids[slots[known]]

@@ -15,35 +15,29 @@ Kulis, Jordan (2012). Revisiting k-means: new algorithms via Bayesian nonparamet
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import chdtri
 
-from evermix._xp import Array
 from evermix.engines.base import Engine
-from evermix.engines.batch import Batch, Info, RowResults
-from evermix.engines.filters.centres import (
-    join_near,
-    leave_laps,
-    move_centres,
-    name_births,
-    slots_of,
-)
-from evermix.engines.filters.filter import NO_CAP, warn_once
+from evermix.engines.batch import Batch, Info, RowResults, cap_of, warn_once
+from evermix.engines.joining.join import join_near
+from evermix.engines.prune import drop
 from evermix.engines.settings import check_number, check_whole
 from evermix.engines.shards import Shards
 from evermix.families import FixedGaussian
 from evermix.families.base import Family
 from evermix.kernels.engines import dp_means as kernels
-from evermix.kernels.engines.adf import ROOM, Out
+from evermix.kernels.engines.adf import ROOM, RowOutputs
 from evermix.model import Model
 from evermix.priors import DP
 from evermix.priors.base import Prior
 from evermix.state import DROPPED, State
 from evermix.tally import Tally
 
-CERTAIN = 1e30  # a mass at which the mean of a cluster is known for certain
+CERTAIN = 1e30  # a mass at which the mean of a cluster is known exactly
 RARE = 1e-3  # share of a cluster's own rows that may lie beyond a derived penalty
 
 
@@ -53,8 +47,7 @@ class DPMeans(Engine):
 
     A row joins the nearest centre, unless its squared distance is above the penalty: then it opens
     a cluster. Centres are the means of their rows. In a stream, and in the first lap of a fit, they
-    move with every row; in later laps all rows are assigned to centres that stand still, which move
-    when the lap ends.
+    move with every row; in later laps centres are fixed, and move when the lap ends.
 
     Parameters
     ----------
@@ -114,7 +107,7 @@ class DPMeans(Engine):
 
     @classmethod
     def default_prior(cls) -> Prior:
-        """Return the prior where none is asked for."""
+        """Return the prior that is used if the user gives none."""
         return DP()
 
     def __post_init__(self) -> None:
@@ -133,7 +126,7 @@ class DPMeans(Engine):
         super().check(model)
         if model.forgetting is not None and self.laps != 1:
             raise ValueError(
-                f"rows that are met again cannot be forgotten, got laps={self.laps}. Use laps=1, "
+                f"rows that are read again cannot be forgotten, got laps={self.laps}. Use laps=1, "
                 "or forgetting=None."
             )
 
@@ -144,15 +137,15 @@ class DPMeans(Engine):
         columns = {
             "last_seen": np.zeros(tally.capacity, dtype=np.int64),
             "centre": np.zeros((tally.capacity, tally.size)),
-            # Of the rows that a lap has visited so far; they are the tally when it ends.
+            # Sums over the rows of this lap so far, which become the tally when it ends.
             "next_mass": np.zeros(tally.capacity),
             "next_sums": np.zeros((tally.capacity, tally.size)),
         }
         latents = {
             "dropped": np.zeros(1),
             "capped": np.zeros(1),
-            "progress": np.zeros(2),  # of this lap: squared distances, rows that have moved
-            "settled": np.zeros(3),  # of the last lap: squared distances, K; whether it was idle
+            "progress": np.zeros(2),  # of this lap: squared distances, number of rows moved
+            "settled": np.zeros(3),  # of the last lap: squared distances, K, whether it was idle
         }
         return State(tally, columns, latents)
 
@@ -162,7 +155,7 @@ class DPMeans(Engine):
         """Learn one batch of a stream.   Consumes: state."""
         del rng
         if state.memo:
-            leave_laps(state)
+            _leave_laps(state)
         return self._learn(model, state, batch, np.zeros(1))
 
     def visit(
@@ -173,21 +166,21 @@ class DPMeans(Engine):
         keys: Sequence[int],
         rng: np.random.Generator,
     ) -> tuple[State, Info]:
-        """Learn a batch of a fit: online in the first lap, then from standing centres.
+        """Learn a batch of a fit: online in the first lap, then with fixed centres.
 
         Consumes: state.
         """
         del rng
         (key,) = keys
-        batch, own = shards[key], None
+        batch, present = shards[key], None
         if state.lap:
-            own = slots_of(state, state.memo[str(key)]["ids"])
-            if len(own) != len(batch.weights):
+            present = _slots_of(state, state.memo[str(key)]["ids"])
+            if len(present) != len(batch.weights):
                 raise ValueError(
-                    f"batch {key} had {len(own)} rows when it was first seen, now it has "
+                    f"batch {key} had {len(present)} rows when it was first seen, now it has "
                     f"{len(batch.weights)}. Cut the data in the same way in every lap."
                 )
-        state, info = self._learn(model, state, batch, state.latents["progress"], own)
+        state, info = self._learn(model, state, batch, state.latents["progress"], present)
         assert info.results is not None
         state.memo[str(key)] = {"ids": info.results.labels.copy()}
         return state, info
@@ -197,18 +190,19 @@ class DPMeans(Engine):
     ) -> tuple[State, Info]:
         """Move the centres to the means of their rows.   Consumes: state."""
         del batches, rng
-        rule = self._rule(model)
+        settings = self._settings(model)
         cost, moved = state.latents["progress"].tolist()
         state.latents["progress"][:] = 0.0
         dropped: list[int] = []
         if state.lap:
-            gained, dropped = move_centres(state, rule.scale)
+            gained, dropped = _move_centres(state, settings.scale)
             cost = max(cost - gained, 0.0)
         K = state.tally.K
         before, K_before, _ = state.latents["settled"]
-        idle = state.lap > 0 and (moved == 0 or (K >= K_before and cost >= before))  # to rounding
+        # Beyond rounding, every lap lowers the objective.
+        idle = state.lap > 0 and (moved == 0 or (K >= K_before and cost >= before))
         state.latents["settled"][:] = cost, K, idle
-        scalars = {"moved": moved, "objective": cost + rule.penalty * K}
+        scalars = {"moved": moved, "objective": cost + settings.penalty * K}
         return state, Info(
             rows=0,
             clock=state.clock,
@@ -224,12 +218,12 @@ class DPMeans(Engine):
         return 1 if self.laps is None else self.laps
 
     def finished(self, state: State) -> bool:
-        """Whether all laps are done, or no row has moved in the last one."""
+        """Whether all laps are done, or no row moved in the last one."""
         done = self.laps is not None and state.lap >= self.laps
         return done or bool(state.lap and state.latents["settled"][2])
 
     def check_memo(self, model: Model, state: State, n_rows: int) -> None:
-        """Raise ValueError if the labels cannot be those of ``n_rows`` rows."""
+        """Raise ValueError unless there are labels of ``n_rows`` rows."""
         if not state.memo and model.forgetting is None and (state.lap or state.at):
             raise ValueError(f"wanted labels of {n_rows} rows, got none.")
         for key, record in state.memo.items():
@@ -248,58 +242,60 @@ class DPMeans(Engine):
         Consumes: state.
         """
         dropped, merges = super().tidy(model, state)
-        return dropped, merges + join_near(state, self._rule(model))
+        settings = self._settings(model)
+        return dropped, merges + join_near(state, settings.scale, settings.penalty)
 
-    def log_weights(self, model: Model, state: State) -> Array:
-        """Log predictive probabilities (K + 1,): all clusters alike, and no new one."""
+    def log_weights(self, model: Model, state: State) -> NDArray[Any]:
+        """Log predictive probabilities (K + 1,): equal for all clusters, zero for a new one."""
         del model
         K = state.tally.K
         return np.append(np.full(K, -np.log(max(K, 1))), -np.inf if K else 0.0)
 
     def believed(self, state: State) -> Tally:
-        """Return clusters whose means are their centres, for certain."""
+        """Return clusters whose means are known to be their centres."""
         K = state.tally.K
         centres = state.columns["centre"][:K]
         return Tally.of(state.tally.ids, np.full(K, CERTAIN), CERTAIN * centres, {})
 
     # ---- inside ----------------------------------------------------------------------------
 
-    def _rule(self, model: Model) -> kernels.Rule:
-        """Return when a row opens a cluster."""
+    def _settings(self, model: Model) -> kernels.DPMeansSettings:
+        """Return the settings of the kernels; derives the penalty if none is given."""
         family, prior = model.family, model.prior
-        assert isinstance(family, FixedGaussian) and isinstance(prior, DP)  # `check` says so
+        assert isinstance(family, FixedGaussian) and isinstance(prior, DP)  # `check` ensures it
         D = family.n_stats
         variance = np.broadcast_to(np.asarray(family.variance, dtype=np.float64), D)
         largest = float(variance.max())
         penalty = self.penalty
         if penalty is None:
-            shares = family.eta0[D:]  # variance over mean variance
-            as_likely = float(np.log1p(1 / shares).sum() - 2 * np.log(prior.alpha))
+            ratio = family.eta0[D:]  # variance over mean variance
+            as_likely = float(np.log1p(1 / ratio).sum() - 2 * np.log(prior.alpha))
             penalty = largest * max(as_likely, float(chdtri(D, RARE)))
-        cap = NO_CAP if model.max_clusters is None else model.max_clusters
-        return kernels.Rule(largest / variance, float(penalty), 2 * largest, cap)
+        return kernels.DPMeansSettings(
+            largest / variance, float(penalty), 2 * largest, cap_of(model)
+        )
 
     def _learn(
         self,
         model: Model,
         state: State,
         batch: Batch,
-        progress: Array,
-        own: Array | None = None,
+        progress: NDArray[Any],
+        present: NDArray[np.int64] | None = None,
     ) -> tuple[State, Info]:
-        """Assign rows; to standing centres, if their present slots ``own`` (N,) are given.
+        """Assign rows; to fixed centres, if the ``present`` slots (N,) of the rows are given.
 
         Consumes: state.
         """
         began, first_id = time.perf_counter(), state.lineage.next_id
-        n, unmet = len(batch.weights), 0
-        if not state.tally.K:  # rows up to the first that counts meet no cluster
-            unmet = int(np.append(np.flatnonzero(batch.weights), n - 1)[0]) + 1
-        results = self._assign(model, state, batch, progress, own)
-        family, first = model.family, batch.X[:unmet]
-        if unmet:
-            alone = family.log_predictive(first, family.eta0[None, :])[:, 0]
-            results.log_predictive[:unmet] = alone + family.log_base(first)
+        n, unassigned = len(batch.weights), 0
+        if not state.tally.K:  # rows up to the first that counts have no cluster
+            unassigned = int(np.append(np.flatnonzero(batch.weights), n - 1)[0]) + 1
+        results = self._assign(model, state, batch, progress, present)
+        family, first = model.family, batch.X[:unassigned]
+        if unassigned:
+            predictive = family.log_predictive(first, family.eta0[None, :])[:, 0]
+            results.log_predictive[:unassigned] = predictive + family.log_base(first)
         return state, Info(
             rows=n,
             clock=state.clock,
@@ -312,29 +308,81 @@ class DPMeans(Engine):
         )
 
     def _assign(
-        self, model: Model, state: State, batch: Batch, progress: Array, own: Array | None
+        self,
+        model: Model,
+        state: State,
+        batch: Batch,
+        progress: NDArray[np.float64],
+        present: NDArray[np.int64] | None,
     ) -> RowResults:
         """Run the compiled loop over the rows of a batch.   Consumes: state."""
-        rule, values, weights = self._rule(model), model.family.rows(batch.X).values, batch.weights
+        settings, values, weights = (
+            self._settings(model),
+            model.family.rows(batch.X).values,
+            batch.weights,
+        )
         results = RowResults.empty(len(weights))
         at, clock, refused, why = 0, state.clock, False, ROOM
         while why == ROOM:
             state.reserve(state.tally.K + 2)
             tally, columns = state.tally, state.columns
             sums = tally.mass_buffer, tally.stats_buffer
-            if own is not None:
+            if present is not None:
                 sums = columns["next_mass"], columns["next_sums"]
-            clusters = kernels.Centres(columns["centre"], *sums, columns["last_seen"])
-            scratch, out = np.empty(tally.capacity), Out(*results)
-            stands = (scratch, tally.K, state.clock, at, progress, out)
-            if own is None:
-                told = kernels.online_pass(values, weights, rule, clusters, *stands)
+            clusters = kernels.CentreBuffers(columns["centre"], *sums, columns["last_seen"])
+            scratch, out = np.empty(tally.capacity), RowOutputs(*results)
+            position = (scratch, tally.K, state.clock, at, progress, out)
+            if present is None:
+                result = kernels.online_pass(values, weights, settings, clusters, *position)
             else:
-                told = kernels.lap_pass(values, weights, own, rule, clusters, *stands)
-            at, tally.K, state.clock, capped, why = told
+                result = kernels.lap_pass(values, weights, present, settings, clusters, *position)
+            at, tally.K, state.clock, capped, why = result
             refused |= capped
-        name_births(state, results, clock, weights)
+        _name_births(state, results, clock, weights)
         if refused:
             warn_once(model, state, remedy="raise the penalty")
-        results.log_predictive[:] -= 0.5 * np.log(np.pi * rule.spread / rule.scale).sum()
+        results.log_predictive[:] -= 0.5 * np.log(np.pi * settings.spread / settings.scale).sum()
         return results
+
+
+def _slots_of(state: State, ids: NDArray[Any]) -> NDArray[Any]:
+    """Return the slots of clusters with these ids (N,), -1 for those that no longer exist."""
+    slot_of = np.full(state.lineage.next_id + 1, -1)
+    slot_of[state.tally.ids] = np.arange(state.tally.K)
+    return slot_of[np.maximum(ids, -1)]
+
+
+def _name_births(state: State, results: RowResults, clock: int, weights: NDArray[Any]) -> None:
+    """Give the clusters opened since a clock their ids, and turn slots into ids."""
+    born = (clock + np.cumsum(weights > 0))[results.born]
+    if len(born):
+        state.tally.ids[-len(born) :] = [state.lineage.birth(int(tick)) for tick in born]
+    known = results.labels >= 0
+    results.labels[known] = state.tally.ids[results.labels[known]]
+
+
+def _move_centres(state: State, scale: NDArray[Any]) -> tuple[float, list[int]]:
+    """Move centres to the means of the rows that a lap has assigned to them, and drop empty ones.
+
+    Returns the decrease of the squared distances, and the ids of the dropped.   Consumes: state.
+    """
+    tally, columns = state.tally, state.columns
+    K = tally.K
+    tally.mass[:], tally.stats[:] = columns["next_mass"][:K], columns["next_sums"][:K]
+    columns["next_mass"][:], columns["next_sums"][:] = 0.0, 0.0
+    dropped = drop(state, tally.mass == 0)
+    tally, centres = state.tally, state.columns["centre"][: state.tally.K]
+    before = centres.copy()
+    centres[:] = tally.stats / tally.mass[:, None]
+    return float((tally.mass @ (scale * (centres - before) ** 2)).sum()), dropped
+
+
+def _leave_laps(state: State) -> None:
+    """Turn the state of a fit, perhaps in the middle of a lap, into that of a stream."""
+    drop(state, state.tally.mass == 0)  # opened in this lap, and empty so far
+    for name in ("next_mass", "next_sums"):
+        state.columns[name][:] = 0.0
+    for name in ("progress", "settled"):
+        state.latents[name][:] = 0.0
+    state.memo.clear()
+    state.lap = state.at = 0

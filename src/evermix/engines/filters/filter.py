@@ -1,14 +1,24 @@
-"""What the filters share: the rule by which a row is learnt from what is known so far."""
+"""Filters: engines that learn rows one by one, each from what is known of the rows before it."""
 
-import warnings
-from typing import Any, ClassVar
+import time
+from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from evermix._xp import Array, logsumexp
 from evermix.engines.base import Engine
-from evermix.engines.batch import CapacityWarning, RowResults
+from evermix.engines.batch import Batch, Info, RowResults, cap_of, warn_once
+from evermix.engines.filters.assignment import (
+    AssignmentRule,
+    Soft,
+    StepRows,
+    learn_row,
+    name_births,
+)
 from evermix.engines.joining.join import join
+from evermix.engines.prune import prune
+from evermix.engines.run import record_times
 from evermix.engines.settings import check_number
 from evermix.kernels.engines import adf as kernels
 from evermix.kernels.weights import MODE, QUADRATURE, new_weight
@@ -18,26 +28,36 @@ from evermix.state import State
 from evermix.tally import Tally
 
 CHECK_EVERY = 1000  # observations between two rounds of pruning, joining and rebuilding of caches
-NO_CAP = np.iinfo(np.int64).max
+IDLE = 10  # observations per cluster after which dust that no row has joined is dropped
 
 
 class Filter(Engine):
-    """An engine that learns rows one by one with soft assignments."""
+    """An engine that learns rows one by one; unless it says otherwise, in one pass.
+
+    What distinguishes filters is how they assign rows: see :attr:`assignment`.
+    """
 
     merge: float | None
 
-    needs: ClassVar = (HasPredictive,)
-    not_mergeable: ClassVar = None
+    needs: ClassVar[tuple[type, ...]] = (HasPredictive,)
+    streams: ClassVar[bool] = True
+    forgets: ClassVar[bool] = True
+    not_mergeable: ClassVar[str | None] = None
 
     @property
     def birth(self) -> float:
-        """What the responsibility of a new cluster must exceed."""
+        """The responsibility above which a new cluster is opened."""
         return 0.0
 
     @property
     def rule(self) -> str:
-        """How clusters are weighed: "expected" is exact where sizes are whole numbers."""
+        """Predictive weights of clusters: "expected" is exact for hard assignments."""
         return "expected"
+
+    @property
+    def assignment(self) -> AssignmentRule:
+        """The rule by which rows are assigned to clusters."""
+        return Soft(self.birth)
 
     def __post_init__(self) -> None:
         check_number("birth", self.birth)
@@ -78,11 +98,11 @@ class Filter(Engine):
                 f"Use birth={sigma} or rule='expected'."
             )
 
-    def check_weights(self, model: Model, weights: Array) -> None:
+    def check_weights(self, model: Model, weights: NDArray[np.float64]) -> None:
         """Raise ValueError if the published rule could open a cluster that has no weight."""
         if not self.paper:
             return
-        assert isinstance(model.prior, GibbsType)  # `check` says so
+        assert isinstance(model.prior, GibbsType)  # `check` ensures it
         sigma = model.prior.scalars().sigma
         positive = weights[weights > 0]
         if len(positive) and positive.min() * self.birth < sigma:
@@ -95,30 +115,93 @@ class Filter(Engine):
     def initial(self, model: Model, rng: np.random.Generator) -> State:
         """Return the state before any data."""
         del rng
-        assert isinstance(model.prior, HasPredictive)  # `needs` says so
+        assert isinstance(model.prior, HasPredictive)  # `needs` ensures it
         tally = Tally.empty(model.family.n_stats, model.prior.extras, model.family.layout)
         columns = {
             "last_seen": np.zeros(tally.capacity, dtype=np.int64),
-            "judged": np.zeros(tally.capacity),
+            "judged": np.zeros(tally.capacity),  # mass when merges were last considered
             **model.family.columns(tally),
         }
         latents = {"dropped": np.zeros(1), "new_weight": np.zeros(3), "capped": np.zeros(1)}
         return State(tally, columns, latents)
 
-    def log_weights(self, model: Model, state: State) -> Array:
+    def log_weights(self, model: Model, state: State) -> NDArray[np.float64]:
         """Log predictive probabilities (K + 1,) of the clusters and, last, of a new one."""
         prior, mass = model.prior, state.tally.mass
         occupied = occupancy(mass, state.tally.extras)
         if not self.paper:
-            assert isinstance(prior, HasPredictive)  # `needs` says so
+            assert isinstance(prior, HasPredictive)  # `needs` ensures it
             return prior.log_weights(mass, occupied)
-        assert isinstance(prior, GibbsType)  # `check` says so
+        assert isinstance(prior, GibbsType)  # `check` ensures it
         kind, a, sigma, tau = self.scalars(prior)
         new = new_weight(kind, a, sigma, tau, mass.sum(), occupied.sum()) if len(mass) else 1.0
         least = np.where(mass > 0, kernels.DEAD, 0.0)
         weights = np.append(np.maximum(mass - sigma, least), new)
         with np.errstate(divide="ignore"):
             return np.log(weights / weights.sum())
+
+    # ---- one pass --------------------------------------------------------------------------
+
+    def step(
+        self, model: Model, state: State, batch: Batch, rng: np.random.Generator
+    ) -> tuple[State, Info]:
+        """Learn one batch.   Consumes: state."""
+        began, before = time.perf_counter(), state.clock
+        self.check_weights(model, batch.weights)
+        n = len(batch.weights)
+        results = RowResults.empty(n)
+        compiled = isinstance(model.prior, GibbsType)
+        learn = self._learn_compiled if compiled else self._learn_by_arrays
+        rows = model.family.rows(batch.X) if compiled else batch.X
+        uniforms = self.assignment.uniforms(batch.weights, rng)
+        step = StepRows(rows, batch.weights, uniforms, results)
+        dropped: list[int] = []
+        merges: list[tuple[int, int]] = []
+        first_id, at = state.lineage.next_id, 0
+        while at < n:
+            at, why = learn(model, state, step, at)
+            if why == kernels.CHECK:
+                record_times(state, before, batch)  # clusters may end now
+                gone, fused = self.tidy(model, state)
+                dropped, merges = dropped + gone, merges + fused
+        if not compiled:  # array maths needs no caches, but predictions do
+            state.columns |= model.family.columns(state.tally)
+        results.log_predictive[:] += model.family.log_base(batch.X)
+        return state, Info(
+            rows=n,
+            clock=state.clock,
+            K=state.tally.K,
+            births=list(range(first_id, state.lineage.next_id)),
+            dropped=dropped,
+            merges=merges,
+            log_predictive=float(results.log_predictive.sum()),
+            seconds=time.perf_counter() - began,
+            results=results,
+        )
+
+    def end_lap(
+        self, model: Model, state: State, batches: Sequence[Batch], rng: np.random.Generator
+    ) -> tuple[State, Info]:
+        """Drop what is more likely empty than not, and join once more.   Consumes: state."""
+        del batches, rng
+        dropped = prune(state, faded=model.forgetting is not None)
+        merges = self.join_similar(model, state)
+        info = Info(rows=0, clock=state.clock, K=state.tally.K, dropped=dropped, merges=merges)
+        return state, info
+
+    def tidy(self, model: Model, state: State) -> tuple[list[int], list[tuple[int, int]]]:
+        """Drop dust and what has faded, and join similar clusters.   Consumes: state."""
+        dropped = prune(state, IDLE, faded=model.forgetting is not None)
+        return dropped, self.join_similar(model, state)
+
+    def fade(self, model: Model, state: State, factor: float) -> None:
+        """Scale all statistics by ``factor``, at most 1.   Consumes: state."""
+        super().fade(model, state, factor)
+        nothing = state.tally.mass < kernels.DEAD  # or else a row might find no cluster at all
+        state.tally.mass[nothing] = state.tally.extras["hard"][nothing] = kernels.DEAD
+        state.columns["judged"] *= factor  # so that merges are considered again
+
+    # ---- for this filter and for those that revisit rows -------------------------------------
 
     def scalars(self, prior: GibbsType) -> GibbsScalars:
         """Return the prior's scalars; the published rule plugs in the mode of log U."""
@@ -127,115 +210,68 @@ class Filter(Engine):
             return scalars._replace(kind=MODE)
         return scalars
 
-    # ---- inside ----------------------------------------------------------------------------
-
-    def _settings(self, model: Model) -> kernels.Settings:
-        cap = NO_CAP if model.max_clusters is None else model.max_clusters
-        return kernels.Settings(float(self.birth), self.paper, cap, CHECK_EVERY)
-
-    def _known(self, model: Model, state: State, prior: GibbsType) -> kernels.Known:
-        """Return what the kernels learn from: the state's buffers, with weights up to date."""
-        tally, scalars = state.tally, self.scalars(prior)
-        clusters = kernels.Clusters(
+    def filter_data(self, model: Model, state: State) -> kernels.FilterData:
+        """Return the state's buffers for the kernels, with predictive weights up to date."""
+        assert isinstance(model.prior, GibbsType)  # else there is no compiled loop
+        tally, scalars = state.tally, self.scalars(model.prior)
+        clusters = kernels.ClusterBuffers(
             tally.mass_buffer, **tally.extra_buffers, last_seen=state.columns["last_seen"]
         )
-        scratch = kernels.Scratch(*np.empty((4, tally.capacity)))
+        scratch = kernels.FilterScratch(*np.empty((4, tally.capacity)))
         kernels.reweigh_all(tally.K, scalars.sigma, self.paper, clusters, scratch)
-        return kernels.Known(
+        return kernels.FilterData(
             model.family.workspace(tally, state.columns),
             scalars,
             clusters,
             scratch,
             state.latents["new_weight"],
-            self._settings(model),
+            kernels.FilterSettings(float(self.birth), self.paper, cap_of(model), CHECK_EVERY),
         )
 
-    def _join(self, model: Model, state: State) -> list[tuple[int, int]]:
-        """Join similar clusters, if asked to, and rebuild the caches of all."""
+    def maintenance_due(self, state: State) -> bool:
+        """Whether caches and similar clusters are due for a check."""
+        return state.clock % CHECK_EVERY == 0
+
+    def join_similar(self, model: Model, state: State) -> list[tuple[int, int]]:
+        """Join similar clusters, unless ``merge`` is None, and rebuild all caches.
+
+        Consumes: state.
+        """
         merges = [] if self.merge is None else join(model, state, self.merge)
         state.columns |= model.family.columns(state.tally)
         return merges
 
-    def _learn_by_arrays(
-        self,
-        model: Model,
-        state: State,
-        X: Any,
-        weights: Array,
-        i: int,
-        results: RowResults,
-        own: int | None = None,
-        uniform: float = 0.0,
-    ) -> Array:
-        """Learn row i with plain array maths: any prior, and the reference for the kernels.
+    # ---- inside ----------------------------------------------------------------------------
 
-        A newborn cluster takes the id ``own``, if that is given, and is one with the cluster that
-        has it already, if there is one. ``uniform`` is a number in [0, 1) for engines that draw.
-        Returns the row's responsibilities (K,), none if it teaches nothing.
+    def _learn_compiled(
+        self, model: Model, state: State, step: StepRows, start: int
+    ) -> tuple[int, int]:
+        """Learn rows with the compiled loop, until they end or maintenance is due.
+
+        Returns the next row, and why the loop stopped.
         """
-        cap, family = self._settings(model).cap, model.family
-        tally, w = state.tally, weights[i]
-        stats = np.vstack([tally.stats, np.zeros(tally.size)])
-        eta = family.posterior(stats, np.append(tally.mass, 0.0))
-        rho = self.log_weights(model, state) + family.log_predictive(X[i : i + 1], eta)[0]
-        results.log_predictive[i] = logsumexp(rho)
-        room = w > 0 and tally.K < cap
-        if not room and not tally.K:  # a row of weight zero before any cluster
-            return rho[:0]
-        q, probability, wanted = self._assigned(rho, room, uniform)
-        if wanted and w > 0 and not room:
+        at, refused, why = start, False, kernels.ROOM
+        state.reserve(state.tally.K + 2)
+        while why == kernels.ROOM:
+            tally, data = state.tally, self.filter_data(model, state)
+            at, tally.K, state.clock, capped, why = self.assignment.run(
+                data, step, tally.K, state.clock, at
+            )
+            refused |= capped
+            if why == kernels.ROOM:
+                state.reserve(2 * tally.capacity)
+        name_births(state, step.results, step.weights, slice(start, at))
+        if refused:
             warn_once(model, state)
-        born = len(q) > tally.K
-        if born:
-            q = self._give_birth(state, q, own)
-        results.labels[i] = tally.ids[q.argmax()]
-        results.probabilities[i] = q.max() if probability is None else probability
-        results.born[i] = born and own is None
-        if w == 0:
-            return rho[:0]
-        state.clock += 1
-        hard = q >= kernels.HARD
-        tally.mass[:] += w * q
-        tally.stats[:] += family.accumulate(X[i : i + 1], w * q[None, :])
-        tally.extras["hard"][:] += w * hard
-        tally.extras["log_empty"][:] += w * np.log1p(-np.where(hard, 0.0, q))
-        state.columns["last_seen"][: tally.K][q > kernels.SEEN] = state.clock
-        return q
+        return at, why
 
-    def _assigned(self, rho: Array, room: bool, uniform: float) -> tuple[Array, float | None, bool]:
-        """Return responsibilities from log weights rho (K + 1,), the last of a new cluster.
-
-        They are (K + 1,) if a cluster is born, which there may be no ``room`` for. Then the
-        probability of the best, where responsibilities do not say it, and whether a birth was
-        wanted.
-        """
-        del uniform
-        wanted = len(rho) == 1 or bool(np.exp(rho[-1] - logsumexp(rho)) > self.birth)
-        rho = rho if wanted and room else rho[:-1]
-        below = rho - rho.max()
-        q = np.where(below > kernels.NEGLIGIBLE, np.exp(below), 0.0)
-        return q / q.sum(), None, wanted
-
-    @staticmethod
-    def _give_birth(state: State, q: Array, own: int | None) -> Array:
-        """Open a cluster for the last of the responsibilities q (K + 1,), or find it its own."""
-        at = np.flatnonzero(state.tally.ids == own)
-        if len(at):
-            q[at[0]] += q[-1]
-            return q[:-1]
-        state.append([state.lineage.birth(state.clock + 1) if own is None else own])
-        state.columns["last_seen"][state.tally.K - 1] = state.clock + 1
-        return q
-
-
-def warn_once(model: Model, state: State, remedy: str = "lower the prior's concentration") -> None:
-    """Say that the cap was reached and what would help, unless it was said before."""
-    if state.latents["capped"][0]:
-        return
-    state.latents["capped"][0] = 1.0
-    warnings.warn(
-        f"K reached max_clusters={model.max_clusters} at observation {state.clock}; later data "
-        f"join existing clusters. Raise max_clusters, or {remedy}.",
-        CapacityWarning,
-        stacklevel=2,
-    )
+    def _learn_by_arrays(
+        self, model: Model, state: State, step: StepRows, start: int
+    ) -> tuple[int, int]:
+        """Learn rows with array maths, until they end or maintenance is due."""
+        for i in range(start, len(step.weights)):
+            log_weights = self.log_weights(model, state)
+            q = learn_row(model, state, self.assignment, log_weights, step, i)
+            if len(q) and self.maintenance_due(state):
+                return i + 1, kernels.CHECK
+        return len(step.weights), kernels.DONE

@@ -1,41 +1,67 @@
-"""What greedy and sampled one-pass clustering share: every row goes to one cluster."""
+"""One-pass clustering with hard assignments: each row goes to one cluster, permanently.
 
-import numpy as np
+References
+----------
+Wang, Dunson (2011). Fast Bayesian inference in Dirichlet process mixture models.
+"""
 
-from evermix._xp import Array, logsumexp
-from evermix.engines.filters.assignment import Lot, OnePass, Stand
-from evermix.kernels.engines.adf import Known, Out
-from evermix.kernels.engines.hard import hard_pass
+from dataclasses import dataclass
+
+from evermix.engines.filters.assignment import AssignmentRule, Hard
+from evermix.engines.filters.filter import Filter
 from evermix.priors import DP
 from evermix.priors.base import Prior
 
 
-class HardFilter(OnePass):
-    """A filter that puts each row into one cluster, as if it were certain.
+@dataclass(frozen=True)
+class SUGS(Filter):
+    """Greedy one-pass clustering: a row goes to the cluster that is most probable given the past.
 
-    There is one slot for a new cluster, and its likelihood is the prior predictive.
+    Clusters are weighed by the prior's exact predictive rule and by the posterior predictive of the
+    rows that they hold; a new one has the prior predictive.
+
+    Parameters
+    ----------
+    merge : float or None
+        Fuse two clusters when the log odds for it exceed this many nats, as :class:`ADF` does; None
+        for no merges, as published.
     """
+
+    merge: float | None = None
 
     @classmethod
     def default_prior(cls) -> Prior:
-        """Return the prior where none is asked for: the Chinese restaurant process."""
+        """Return the Chinese restaurant process."""
         return DP()
 
-    def _assigned(self, rho: Array, room: bool, uniform: float) -> tuple[Array, float | None, bool]:
-        """Return responsibilities (K,) or (K + 1,), one of them 1; see ``Filter``."""
-        some = rho if room else rho[:-1]
-        chosen = self._chosen(some, uniform)
-        q = np.zeros(len(rho) - (chosen < len(rho) - 1))
-        q[chosen] = 1.0
-        probability = float(np.exp(rho[chosen] - logsumexp(rho)))
-        return q, probability, bool(rho[-1] > rho[chosen])
+    @property
+    def assignment(self) -> AssignmentRule:
+        """The most probable cluster."""
+        return Hard()
 
-    def _chosen(self, rho: Array, uniform: float) -> int:
-        """Return which of the log weights rho (M,) is taken."""
-        del uniform
-        return int(rho.argmax())
 
-    def _pass(self, known: Known, lot: Lot, K: int, clock: int, at: int) -> Stand:
-        """Run the compiled loop."""
-        out = Out(*lot.results)
-        return hard_pass(known, lot.rows, lot.weights, lot.uniforms, K, clock, at, out)
+@dataclass(frozen=True)
+class OnlineCRP(Filter):
+    """Sampled one-pass clustering: a row's cluster is drawn from its posterior given the past.
+
+    It is one particle of a particle filter: the first sweep of a Gibbs sampler, without the others.
+    Rows of weight zero are labelled with the most probable cluster, and use no random number.
+
+    Parameters
+    ----------
+    merge : float or None
+        Fuse two clusters when the log odds for it exceed this many nats, as :class:`ADF` does; None
+        for no merges, as published.
+    """
+
+    merge: float | None = None
+
+    @classmethod
+    def default_prior(cls) -> Prior:
+        """Return the Chinese restaurant process."""
+        return DP()
+
+    @property
+    def assignment(self) -> AssignmentRule:
+        """A random cluster, by its posterior probability."""
+        return Hard(sample=True)

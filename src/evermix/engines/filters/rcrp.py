@@ -1,4 +1,4 @@
-"""The recursive Chinese restaurant process: one pass, with a belief about the number of clusters.
+"""The recursive Chinese restaurant process: one pass, with a posterior of the number of clusters.
 
 References
 ----------
@@ -11,35 +11,28 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from evermix._xp import Array
 from evermix.engines.base import Engine
-from evermix.engines.batch import Batch, Info, RowResults
-from evermix.engines.filters.filter import NO_CAP, warn_once
+from evermix.engines.batch import Batch, Info, RowResults, cap_of, warn_once
 from evermix.engines.settings import check_number
 from evermix.kernels.engines import rcrp as kernels
-from evermix.kernels.engines.adf import CHECK, DEAD, ROOM, Out
+from evermix.kernels.engines.adf import CHECK, DEAD, ROOM, RowOutputs
 from evermix.model import Model
 from evermix.priors import DP
 from evermix.priors.base import HasPredictive, Prior
 from evermix.state import State
 from evermix.tally import Layout, Tally
 
-CHECK_EVERY = 1000  # observations between two rebuildings of caches
-NOT_YET = 0  # birth of a label that was not announced
+CHECK_EVERY = 1000  # observations after which caches are rebuilt
+NOT_YET = 0  # birth of a label that is not announced
 
-RULES = {
-    "coupled": kernels.COUPLED,
-    "joint": kernels.JOINT,
-    "paper": kernels.PAPER,
-    "text": kernels.TEXT,
-    "code": kernels.CODE,
-}
+RULES = {"coupled": kernels.COUPLED, "joint": kernels.JOINT}
 
 
 @dataclass(frozen=True)
 class RCRP(Engine):
-    r"""One-pass streaming inference that also says how probable each number of clusters is.
+    r"""One-pass streaming inference with a posterior of the number of clusters.
 
     Labels 1, 2, ... are the tables of a Chinese restaurant in the order in which they are opened.
     Observation t has label k because its table is in use, or because it is new and k - 1 tables
@@ -53,41 +46,36 @@ class RCRP(Engine):
 
     Parameters
     ----------
-    rule : {"coupled", "joint", "paper", "text", "code"}
-        How the number of tables K_t is followed, given the table of row t. "coupled" and "joint"
-        ask whether that table is new, and are exact without data. If it is in use, "joint" learns
-        nothing of K; "coupled" knows that K_{t-1} >= z_t, and takes the two for as independent as
-        that and their margins allow. With data this keeps p(K_t) in touch with the labels in use:
-        else it spreads, the rows of every new cluster are smeared over many labels, and where there
-        are many clusters these may never take hold.
-        The others are the published forms, which take K_{t-1} and z_t as if they were independent,
-        and miss the prior even without data: "paper" counts one more table if z_t > K_{t-1} (Eq. 8
-        as displayed), "text" if z_t > K_{t-1} + 1 (as the text next to it says, so that there never
-        is a second table), and "code" leaves out z_t > K_{t-1} + 1.
+    rule : {"coupled", "joint"}
+        How the number of tables K_t is updated, given the table of row t. Both rules consider
+        whether that table is new, and are exact without data. If the table is in use, "joint"
+        learns nothing about K; "coupled" uses that K_{t-1} >= z_t, and treats the two as
+        independent as far as that and their margins allow. With data this keeps p(K_t) close to
+        the labels in use; else p(K_t) spreads out, the rows of every new cluster are distributed
+        over many labels, and where there are many clusters some may never be established.
     likelihood : {"predictive", "paper"}
-        What a row says of a new table: its predictive under the prior, or, as published, under
-        the label's own parameters, L_k in both parts. Then a label starts at the row for which it
-        was opened, whose statistic it has learnt with weight one before that row is scored and
-        shared out (the pseudocounts o_t + epsilon and the mean o_t of the paper's tables); what it
-        starts with is part of its mass and statistics, and not of R. A row is then likely to be
-        taken for a new table, or to be kept off it by the row at which the label has started.
+        Likelihood of a row at a new table: its predictive under the prior, or, as published, under
+        the label's own parameters, L_k in both parts. In the second case a label learns the row for
+        which it is opened, with weight one, before that row is scored and assigned (the
+        pseudocounts o_t + epsilon and the mean o_t of the paper's tables). This start is part of
+        its mass and statistics, and not of R. It makes new tables more likely for similar rows,
+        and less likely for others.
     announce : float
-        A label is announced as a cluster with a row that is most probably its, if then its R, or
-        the probability that the row's table is new, is at least this.
+        A label is announced as a cluster at the first row that most probably has it, if then its R
+        or the probability that the row's table is new is at least this.
 
     Notes
     -----
-    Every row opens a label if its share is at least 1e-16, so there are more labels than clusters.
-    ``state_`` holds all of them, and densities are those of all; ``n_clusters_``, ``predict`` and
-    what else speaks of clusters know those that were announced. Labels are counted, so none is ever
-    merged or taken out. A row at a new table is given a label that was not announced before, even
-    if another one has a larger share: where K is uncertain, the same label stands for different
-    clusters.
+    Every row opens a label if its responsibility is at least 1e-16, so there are more labels than
+    clusters. ``state_`` holds all labels, and densities use all; ``n_clusters_``, ``predict`` and
+    other results on clusters refer to those that are announced. Labels are ordinal, so none is ever
+    merged or removed. A row at a new table gets a label that is not announced yet, even if another
+    one has a larger responsibility: while K is uncertain, a label stands for different clusters.
 
-    A row of weight w is met once: it adds w to R and to the statistics, and moves p(K_t) by one
-    step, whatever its weight. With ``forgetting`` R and the statistics fade, and t - 1 is the sum
-    of R. p(K_t) stays as it is, since tables do not close: a heuristic. A cluster that has
-    faded leaves its label empty; were the label to be announced again, it would have a new id.
+    A row of weight w adds w to R and to the statistics, and updates p(K_t) once, whatever its
+    weight. With ``forgetting``, R and the statistics decay, and t - 1 is the sum of R. p(K_t) does
+    not change, since tables do not close: a heuristic. A cluster that has faded leaves its label
+    empty; if the label is announced again, it gets a new id.
 
     ``max_clusters`` bounds the labels.
 
@@ -105,9 +93,9 @@ class RCRP(Engine):
     likelihood: str = "predictive"
     announce: float = 0.5
 
-    needs: ClassVar = (HasPredictive,)
-    streams: ClassVar = True
-    forgets: ClassVar = True
+    needs: ClassVar[tuple[type[Prior], ...]] = (HasPredictive,)
+    streams: ClassVar[bool] = True
+    forgets: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_number("announce", self.announce)
@@ -122,7 +110,7 @@ class RCRP(Engine):
 
     @classmethod
     def default_prior(cls) -> Prior:
-        """Return the prior where none is asked for."""
+        """Return the prior that is used if the user gives none."""
         return DP()
 
     def check(self, model: Model) -> None:
@@ -164,34 +152,31 @@ class RCRP(Engine):
             rows=n,
             clock=state.clock,
             K=int(self.shown(state).sum()),
-            births=_note_births(state, before),
+            births=_record_births(state, before),
             log_predictive=float(results.log_predictive.sum()),
             seconds=time.perf_counter() - began,
             results=results,
         )
 
-    def shown(self, state: State) -> Array:
+    def shown(self, state: State) -> NDArray[Any]:
         """Mask (K,) of the labels that are announced as clusters."""
         return state.columns["announced"][: state.tally.K] > NOT_YET
 
-    def dismiss(self, state: State, some: Array) -> None:
-        """Show the clusters of a mask (K,) no more, until a row is theirs.   Consumes: state."""
+    def dismiss(self, state: State, some: NDArray[Any]) -> None:
+        """Withdraw the announcement of the clusters of a mask (K,).   Consumes: state."""
         state.columns["announced"][: state.tally.K][some] = NOT_YET
         for name in state.tally.ids[some]:
             state.lineage.born[name] = NOT_YET
 
-    def n_clusters_probabilities(self, state: State) -> Array:
+    def n_clusters_probabilities(self, state: State) -> NDArray[Any]:
         """Probabilities (K + 1,) that 0, 1, ... K tables are in use."""
         return np.append(state.latents["no_table"], state.columns["tables"][: state.tally.K])
 
     def tidy(self, model: Model, state: State) -> tuple[list[int], list[tuple[int, int]]]:
-        """Empty the labels of clusters that have faded, and take their names from them.
-
-        Consumes: state.
-        """
+        """Empty the labels of clusters that have faded, and remove their ids.   Consumes: state."""
         tally, lineage, shown, seen = state.tally, state.lineage, self.shown(state), _seen(state)
         faded = shown & (seen < self.announce)
-        if np.array_equal(faded, shown):  # but not the last one
+        if np.array_equal(faded, shown):  # except the last one
             faded[np.argmax(np.where(shown, seen, -1.0))] = False
         gone = [int(k) for k in tally.ids[faded]]
         for row in np.flatnonzero(faded):
@@ -208,7 +193,7 @@ class RCRP(Engine):
         return gone, []
 
     def check_memo(self, model: Model, state: State, n_rows: int) -> None:
-        """Raise ValueError if the number of tables has no law that could be."""
+        """Raise ValueError unless the number of tables has a distribution."""
         super().check_memo(model, state, n_rows)
         tables = self.n_clusters_probabilities(state)
         if not (np.all(tables >= 0) and abs(tables.sum() - 1.0) < 1e-6):
@@ -216,26 +201,32 @@ class RCRP(Engine):
         if state.tally.K and not self.shown(state).any():
             raise ValueError("there are labels, but none is announced as a cluster.")
 
-    def log_weights(self, model: Model, state: State) -> Array:
+    def log_weights(self, model: Model, state: State) -> NDArray[Any]:
         """Log predictive probabilities (K + 1,) of the labels and, last, of a new table."""
-        assert isinstance(model.prior, DP)  # `check` says so
+        assert isinstance(model.prior, DP)  # `check` ensures it
         weights = np.append(np.maximum(_seen(state), DEAD), model.prior.alpha)
         return np.log(weights / weights.sum())
 
     # ---- inside ----------------------------------------------------------------------------
 
     def _advance(
-        self, model: Model, state: State, rows: Any, weights: Array, at: int, results: RowResults
+        self,
+        model: Model,
+        state: State,
+        rows: Any,
+        weights: NDArray[Any],
+        at: int,
+        results: RowResults,
     ) -> int:
-        """Learn rows until there are no more, no room, or it is time to rebuild; return the next.
+        """Learn rows until they end, buffers are full, or caches are due; return the next row.
 
         Consumes: state.
         """
         state.reserve(state.tally.K + 2)
         tally, first, K = state.tally, at, state.tally.K
-        known = self._known(model, state)
+        data = self._data(model, state)
         at, tally.K, state.clock, refused, why = kernels.rcrp_pass(
-            known, rows, weights, K, state.clock, at, Out(*results)
+            data, rows, weights, K, state.clock, at, RowOutputs(*results)
         )
         tally.ids[K:] = [state.lineage.birth(NOT_YET) for _ in range(K, tally.K)]
         slots = results.labels[first:at]
@@ -248,12 +239,13 @@ class RCRP(Engine):
             state.reserve(2 * tally.capacity)
         return int(at)
 
-    def _known(self, model: Model, state: State) -> kernels.Known:
-        """Return what the kernel learns from: the state's buffers."""
+    def _data(self, model: Model, state: State) -> kernels.RCRPData:
+        """Return the state's buffers and the settings, for the kernel."""
+        assert isinstance(model.prior, DP)  # `check` ensures it
         tally, columns = state.tally, state.columns
-        return kernels.Known(
+        return kernels.RCRPData(
             model.family.workspace(tally, columns),
-            kernels.Labels(
+            kernels.LabelBuffers(
                 tally.mass_buffer,
                 tally.extra_buffers["start"],
                 columns["tables"],
@@ -261,30 +253,26 @@ class RCRP(Engine):
                 columns["announced"],
             ),
             state.latents["no_table"],
-            kernels.Scratch(*np.empty((4, tally.capacity))),
-            self._settings(model),
-        )
-
-    def _settings(self, model: Model) -> kernels.Settings:
-        assert isinstance(model.prior, DP)  # `check` says so
-        return kernels.Settings(
-            float(model.prior.alpha),
-            RULES[self.rule],
-            self.likelihood == "paper",
-            float(self.announce),
-            NO_CAP if model.max_clusters is None else model.max_clusters,
-            CHECK_EVERY,
-            model.family.layout is Layout.STATISTIC_MAJOR,
+            kernels.LabelScratch(*np.empty((4, tally.capacity))),
+            kernels.RCRPSettings(
+                float(model.prior.alpha),
+                RULES[self.rule],
+                self.likelihood == "paper",
+                float(self.announce),
+                cap_of(model),
+                CHECK_EVERY,
+                model.family.layout is Layout.STATISTIC_MAJOR,
+            ),
         )
 
 
-def _seen(state: State) -> Array:
-    """R (K,): the mass of each label without what it started with."""
+def _seen(state: State) -> NDArray[Any]:
+    """R (K,): the mass of each label without its start."""
     return np.maximum(state.tally.mass - state.tally.extras["start"], 0.0)
 
 
-def _note_births(state: State, before: int) -> list[int]:
-    """Write the births of labels that were announced since a clock; return their ids."""
+def _record_births(state: State, before: int) -> list[int]:
+    """Record the births of labels that were announced since a clock; return their ids."""
     announced = state.columns["announced"][: state.tally.K]
     new = np.flatnonzero(announced > before)
     new = new[np.argsort(announced[new], kind="stable")]

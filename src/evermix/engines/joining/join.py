@@ -19,13 +19,18 @@ has changed by a tenth since they were last judged are judged again, each agains
 partners, which a cheap lower bound finds (:meth:`evermix.families.Family.fusion_bound`).
 """
 
-import numpy as np
+from typing import TypeAlias
 
-from evermix._xp import Array
+import numpy as np
+from numpy.typing import NDArray
+
 from evermix.families.base import Family
 from evermix.model import Model
 from evermix.priors.base import HasPartition, occupancy
 from evermix.state import State
+
+Floats: TypeAlias = NDArray[np.float64]
+Pairs: TypeAlias = NDArray[np.int64]
 
 YOUNGEST = 0.25  # numbers seen per statistic, below which a cluster is too young to be judged
 PARTNERS = 5  # partners judged exactly, per cluster
@@ -57,7 +62,7 @@ def join(model: Model, state: State, threshold: float) -> list[tuple[int, int]]:
     return merges
 
 
-def log_odds(model: Model, state: State, pairs: Array, times: float | Array = 1.0) -> Array:
+def log_odds(model: Model, state: State, pairs: Pairs, times: float | Floats = 1.0) -> Floats:
     """Log odds (P,) of fusing each pair (P, 2) of rows, had they ``times`` their data."""
     prior, tally = model.prior, state.tally
     assert isinstance(prior, HasPartition)  # the engine's `needs` says so
@@ -66,13 +71,13 @@ def log_odds(model: Model, state: State, pairs: Array, times: float | Array = 1.
     return model.family.log_fusion(tally, pairs, times) + odds
 
 
-def _foresight(family: Family, state: State, pairs: Array) -> Array:
+def _foresight(family: Family, state: State, pairs: Pairs) -> Floats:
     """Times the present data at which the younger cluster of each pair would be of age, (P,)."""
     seen = np.maximum(family.numbers_seen(state.tally), 1.0)
     return np.maximum(family.n_stats / seen[pairs].min(axis=1), 1.0)
 
 
-def _candidates(family: Family, state: State) -> Array:
+def _candidates(family: Family, state: State) -> Pairs:
     """Pairs (P, 2) of rows worth judging; marks their clusters as judged."""
     tally, judged = state.tally, state.columns["judged"][: state.tally.K]
     able = (tally.mass >= 1.0) & (family.numbers_seen(tally) >= YOUNGEST * family.n_stats)
@@ -90,14 +95,43 @@ def _candidates(family: Family, state: State) -> Array:
     return np.unique(np.sort(pairs[worth], axis=1), axis=0)
 
 
+def join_near(state: State, scale: Floats, penalty: float) -> list[tuple[int, int]]:
+    """Fuse centres of DP-means where that lowers the objective; return (gone, into) ids.
+
+    ``scale`` (D,) are weights of squared differences, ``penalty`` is the cost of a cluster. Each
+    cluster takes part in at most one fusion.   Consumes: state.
+    """
+    tally, centres = state.tally, state.columns["centre"]
+    near: list[tuple[float, int, int]] = []
+    for a in range(tally.K - 1):  # row by row: there may be thousands of clusters
+        later = slice(a + 1, tally.K)
+        distance = ((centres[a] - centres[later]) ** 2 * scale).sum(axis=1)
+        mass = tally.mass[a] * tally.mass[later] / (tally.mass[a] + tally.mass[later])
+        cost = np.maximum(mass, 1.0) * distance
+        near += [(float(cost[j]), a, a + 1 + int(j)) for j in np.flatnonzero(cost < penalty)]
+    taken: set[int] = set()
+    merges = []
+    for _, *both in sorted(near):
+        pair = sorted(both, key=lambda k: -tally.mass[k])
+        if not taken.isdisjoint(pair):
+            continue
+        taken.update(pair)
+        merges.append(_fuse(state, *pair))
+        centres[pair[0]] = tally.stats[pair[0]] / tally.mass[pair[0]]
+    if merges:
+        state.take(~np.isin(tally.ids, [gone for gone, _ in merges]))
+    return merges
+
+
 def _fuse(state: State, a: int, b: int) -> tuple[int, int]:
-    """Fuse rows a and b into the heavier one, whose id lives on; return (gone, into) ids."""
+    """Fuse rows a and b into the heavier one, which keeps its id; return (gone, into) ids."""
     tally = state.tally
     into, gone = (a, b) if tally.mass[a] >= tally.mass[b] else (b, a)
     tally.fuse(into, gone)
     seen = state.columns["last_seen"]
     seen[into] = max(seen[into], seen[gone])
-    state.columns["judged"][into] = 0.0
+    if "judged" in state.columns:
+        state.columns["judged"][into] = 0.0
     ids = int(tally.ids[gone]), int(tally.ids[into])
     state.lineage.merge(*ids, state.clock)
     return ids

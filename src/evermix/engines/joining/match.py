@@ -1,30 +1,30 @@
-"""Matching clusters of models that were taught apart, on different rows.
+"""Matching clusters of models that were fitted separately, on different rows.
 
-Clusters of all models lie beside each other. Two of different models become one when the log odds
-for it exceed a threshold; those that like each other best come first, and what has become one is
-judged anew. Clusters of the same model stay apart: their model had the rows, and told them apart.
+Two clusters of different models are fused when the log odds for it exceed a threshold, mutually
+best pairs first; fused clusters are considered again. Clusters of the same model stay apart, since
+their model has seen the rows of both.
 
-So everything adds up without an error. A row has no share in clusters of other models; hence the
-entropy of a union is the sum of entropies, and the log probability of being empty is the sum of
-logs, neither of which holds within a model.
+This is exact: a row has no responsibility in clusters of other models, hence the entropy of a union
+is the sum of entropies, and the log probability of being empty is the sum of logs. Neither holds
+within a model.
 
-Clusters of few rows look alike for want of data, as in :mod:`evermix.engines.joining.join`. There,
-one that has seen less than a quarter of the numbers that it has statistics is not judged, since it
-will grow. Here nothing grows, and one topic of four models should not stay four: such clusters are
-judged as if the younger one had reached that age. (With plain odds there are fewer clusters, and
-held-out documents are predicted less well.)
+Clusters of few rows look similar for lack of data (see :mod:`evermix.engines.joining.join`). There
+a cluster that has seen less than a quarter as many numbers as it has statistics is not considered,
+since it will grow. Here nothing grows, and one topic of four models should not stay four: such
+pairs are evaluated as if the younger cluster had seen that many. (With plain odds there are fewer
+clusters, and held-out documents are predicted less well.)
 
-Each cluster is judged with the few of each other model that explain its data best. The bound by
-which :mod:`evermix.engines.joining.join` finds partners would not do here: where clusters are
-young, it is highest for the smallest partners, whatever they are.
+The candidates for each cluster are the few of each other model that explain its data best. The
+bound by which :mod:`evermix.engines.joining.join` finds candidates is useless here: for young
+clusters it is highest for the smallest partners.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from evermix._xp import Array
 from evermix.engines.joining.join import YOUNGEST
 from evermix.engines.variational.bound import fused_sticks
 from evermix.families.base import finite
@@ -32,57 +32,59 @@ from evermix.model import Model
 from evermix.priors.base import HasPartition, occupancy
 from evermix.tally import Tally
 
-PARTNERS = 5  # of each cluster in each other model that are looked at
-NUMBERS = 2**22  # of expected log likelihoods computed at a time, to bound memory
+PARTNERS = 5  # candidates for each cluster, per other model
+NUMBERS = 2**22  # most expected log likelihoods computed at a time, to bound memory
 
 
-class Rule(NamedTuple):
-    """How a fusion is judged, beside what it does to the evidence of the rows."""
+class Criterion(NamedTuple):
+    """The part of the gain of a fusion that is not the evidence of the rows."""
 
-    weigh: Callable[[Model, Tally, Array], Array]
-    """What fusing each pair (P, 2) adds to the log probability of the partition, (P,)."""
+    weigh: Callable[[Model, Tally, NDArray[Any]], NDArray[Any]]
+    """Returns the gain (P,) of fusing each pair (P, 2)."""
     least: float
-    """Mass that a cluster must have to be judged."""
+    """Smallest mass of a cluster that is considered."""
     age: float
-    """Numbers seen per statistic that a cluster is taken to have, if it has seen fewer."""
+    """Least numbers seen per statistic that a cluster is assumed to have."""
 
 
-def _by_partition(model: Model, tally: Tally, pairs: Array) -> Array:
-    assert isinstance(model.prior, HasPartition)  # the engine's `needs` says so
+def _by_partition(model: Model, tally: Tally, pairs: NDArray[Any]) -> NDArray[Any]:
+    assert isinstance(model.prior, HasPartition)  # the engine's `needs` ensures it
     return model.prior.log_merge_odds(tally.mass, occupancy(tally.mass, tally.extras), pairs)
 
 
-def _by_sticks(model: Model, tally: Tally, pairs: Array) -> Array:
+def _by_sticks(model: Model, tally: Tally, pairs: NDArray[Any]) -> NDArray[Any]:
     return fused_sticks(model, tally.mass, pairs)
 
 
-ODDS = Rule(_by_partition, least=1.0, age=YOUNGEST)
+ODDS = Criterion(_by_partition, least=1.0, age=YOUNGEST)
 """Posterior log odds of the partition, with soft counts."""
-BOUND = Rule(_by_sticks, least=0.0, age=0.0)
-"""What the evidence lower bound gains: the entropy of the responsibilities stays as it is."""
+BOUND = Criterion(_by_sticks, least=0.0, age=0.0)
+"""Gain of the evidence lower bound, in which the entropy of responsibilities does not change."""
 
 
-def match(model: Model, tally: Tally, owner: Array, rule: Rule, threshold: float) -> Array:
-    """Fuse clusters of different models; return for each row the row that it went into, (K,).
+def match(
+    model: Model, tally: Tally, owner: NDArray[Any], criterion: Criterion, threshold: float
+) -> NDArray[Any]:
+    """Fuse clusters of different models; return the position (K,) into which each was fused.
 
-    Rows that went into others are left empty.   Consumes: tally.
+    Positions that were fused into others are left empty.   Consumes: tally.
 
     Parameters
     ----------
     tally : Tally
         The clusters of all models.
     owner : int array (K,)
-        Number of the model that each is of.
-    rule : Rule
+        Number of the model of each cluster.
+    criterion : Criterion
     threshold : float
         Log odds that a fusion must exceed.
     """
     into = np.arange(tally.K)
-    of = owner[:, None] == np.unique(owner)  # (K, models), which models are part of a cluster
-    pairs = _candidates(model, tally, owner, rule.least)
-    gains = _gains(model, tally, pairs, rule.age)
+    of = owner[:, None] == np.unique(owner)  # (K, models), the models in each cluster
+    pairs = _candidates(model, tally, owner, criterion.least)
+    gains = _gains(model, tally, pairs, criterion.age)
     while len(pairs):
-        odds = gains + rule.weigh(model, tally, pairs)
+        odds = gains + criterion.weigh(model, tally, pairs)
         chosen = pairs[_mutual(pairs, odds, threshold)]
         if not len(chosen):
             break
@@ -94,15 +96,12 @@ def match(model: Model, tally: Tally, owner: Array, rule: Rule, threshold: float
         pairs, old = _renamed(pairs, into, of)
         fused = np.isin(pairs, chosen[:, 0]).any(axis=1)
         gains = gains[old]
-        gains[fused] = _gains(model, tally, pairs[fused], rule.age)
+        gains[fused] = _gains(model, tally, pairs[fused], criterion.age)
     return into
 
 
-def _candidates(model: Model, tally: Tally, owner: Array, least: float) -> Array:
-    """Pairs (P, 2) of clusters of different models worth judging.
-
-    For each cluster, those of each other model that explain its data best.
-    """
+def _candidates(model: Model, tally: Tally, owner: NDArray[Any], least: float) -> NDArray[Any]:
+    """Pairs (P, 2) of clusters of different models: for each, those that explain its data best."""
     family, able = model.family, np.flatnonzero(tally.mass >= least)
     eta = family.posterior(tally.stats[able], tally.mass[able])
     seen, mean, owner = eta - family.eta0, finite(family.mean_params(eta)), owner[able]
@@ -117,18 +116,18 @@ def _candidates(model: Model, tally: Tally, owner: Array, least: float) -> Array
     return able[np.unique(np.sort(np.concatenate(found), axis=1), axis=0)]
 
 
-def _gains(model: Model, tally: Tally, pairs: Array, age: float) -> Array:
-    """What fusing each pair adds to the log evidence of the rows, (P,)."""
+def _gains(model: Model, tally: Tally, pairs: NDArray[Any], age: float) -> NDArray[Any]:
+    """Change (P,) of the log evidence of the rows if each pair were fused."""
     family = model.family
     seen = np.maximum(family.numbers_seen(tally), 1.0)
     times = np.maximum(age * family.n_stats / seen[pairs].min(axis=1), 1.0)
     return family.log_fusion(tally, pairs, times)
 
 
-def _mutual(pairs: Array, odds: Array, threshold: float) -> Array:
+def _mutual(pairs: NDArray[Any], odds: NDArray[Any], threshold: float) -> NDArray[Any]:
     """Return the pairs (positions) above the threshold that are best for both of them."""
     order = np.argsort(-odds, kind="stable")
-    order = order[odds[order] > threshold]  # nan odds say nothing
+    order = order[odds[order] > threshold]  # nor nan
     first: dict[int, int] = {}
     for p in order:
         for k in pairs[p]:
@@ -136,8 +135,10 @@ def _mutual(pairs: Array, odds: Array, threshold: float) -> Array:
     return np.array([p for p in order if all(first[int(k)] == p for k in pairs[p])], dtype=np.int64)
 
 
-def _renamed(pairs: Array, into: Array, of: Array) -> tuple[Array, Array]:
-    """Return pairs in terms of what clusters have become, and which of the old ones they are."""
+def _renamed(
+    pairs: NDArray[Any], into: NDArray[Any], of: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return pairs of the clusters after fusions, and the old pair of each."""
     now = np.sort(into[pairs], axis=1)
     a, b = now.T
     apart = np.flatnonzero((a != b) & ~(of[a] & of[b]).any(axis=1))

@@ -1,13 +1,13 @@
-"""One state from several that were taught apart, on different rows, with the same model."""
+"""One state from several that were fitted separately, on different rows, with the same model."""
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evermix._random import generator
-from evermix._xp import Array
 from evermix.engines.base import Engine
 from evermix.engines.joining.match import BOUND, ODDS, match
 from evermix.engines.variational.base import Variational
@@ -19,38 +19,38 @@ from evermix.state import State
 from evermix.tally import Tally
 
 ADDED = ("base", "dropped", "steps", "weight")  # latents that are sums over rows or batches
-LARGEST = ("capped", "typical")  # those of which the largest stands for all
+LARGEST = ("capped", "typical")  # latents of which the largest is used
 
 
 class United(NamedTuple):
-    """A state, and for every state that it was made of, what its clusters are called now."""
+    """A state, and the new ids of the clusters of each state that it was made of."""
 
     state: State
-    ids: list[Array]  # of each state (K,), in the order of its tally
+    ids: list[NDArray[Any]]  # of each state (K,), in the order of its tally
 
 
 def moved(family: Family, state: State, to: Family) -> State:
-    """Return a state of a family as that of one with another origin; both may be used on."""
+    """Return a copy of a state for the same family with another origin."""
     tally, latents = state.tally.copy(), dict(state.latents)
     tally.stats[:] = family.moved(tally.stats, tally.mass, to)
-    if "base" in latents:  # what the base measure loses by moving, the evidence wins
+    if "base" in latents:  # what the base measure loses, the evidence gains
         evidence = family.log_marginals(state.tally).sum() - to.log_marginals(tally).sum()
         latents["base"] = latents["base"] + evidence
     return replace(state, tally=tally, latents=latents)
 
 
 def unite(engine: Engine, model: Model, parts: Sequence[State], threshold: float) -> United:
-    """Return one state of all rows; clusters that explain the same data become one.
+    """Return one state of all rows, in which clusters that explain the same data are fused.
 
-    What the parts remember of their rows is left behind, so that a fit cannot go on. Clusters are
-    named in order of appearance: those of the first part first, by their ids.
+    It has no memo, so a fit cannot be resumed. Clusters are numbered in order of appearance: those
+    of the first part first, by their ids.
     """
     owner = np.repeat(np.arange(len(parts)), [part.tally.K for part in parts])
-    tally = _beside([part.tally for part in parts])
+    tally = _concatenated([part.tally for part in parts])
     old = tally.ids.copy()
-    rule = BOUND if isinstance(engine, Variational) else ODDS
-    kept, row = np.unique(match(model, tally, owner, rule, threshold), return_inverse=True)
-    state = engine.initial(model, generator(0))  # seeds are for laps, of which there are no more
+    criterion = BOUND if isinstance(engine, Variational) else ODDS
+    kept, row = np.unique(match(model, tally, owner, criterion, threshold), return_inverse=True)
+    state = engine.initial(model, generator(0))  # the seed is not used
     state.tally = tally.take(kept)
     by_appearance = np.lexsort((old, owner))
     first = np.unique(row[by_appearance], return_index=True)[1]
@@ -69,8 +69,8 @@ def unite(engine: Engine, model: Model, parts: Sequence[State], threshold: float
     return United(state, ids)
 
 
-def _beside(tallies: Sequence[Tally]) -> Tally:
-    """Return a tally of the clusters of all, with the ids that they had."""
+def _concatenated(tallies: Sequence[Tally]) -> Tally:
+    """Return a tally of the clusters of all, with their old ids."""
     return Tally.of(
         np.concatenate([tally.ids for tally in tallies]),
         np.concatenate([tally.mass for tally in tallies]),
@@ -81,7 +81,7 @@ def _beside(tallies: Sequence[Tally]) -> Tally:
 
 
 def _set_latents(state: State, parts: Sequence[State]) -> None:
-    """Set what is known of all rows together.   Consumes: state."""
+    """Set the clock and the latents.   Consumes: state."""
     state.clock = sum(part.clock for part in parts)
     state.lap = max(1, *(part.lap for part in parts))
     for name, values in state.latents.items():
@@ -92,12 +92,12 @@ def _set_latents(state: State, parts: Sequence[State]) -> None:
             values[:] = np.max(each, axis=0)
 
 
-def _set_columns(model: Model, state: State, parts: Sequence[State], row: Array) -> None:
-    """Set what filters keep beside the tally; they judge all clusters anew.   Consumes: state."""
+def _set_columns(model: Model, state: State, parts: Sequence[State], row: NDArray[Any]) -> None:
+    """Set the columns of filters.   Consumes: state."""
     state.reserve(state.tally.capacity)
     if "last_seen" not in state.columns:
         return
-    # As long ago as it was for the part that saw it last.
+    # A cluster is as old as in the part that saw it last.
     ages = [part.clock - part.columns["last_seen"][: part.tally.K] for part in parts]
     since = np.full(state.tally.K, state.clock)
     np.minimum.at(since, row, np.concatenate(ages))
@@ -106,11 +106,11 @@ def _set_columns(model: Model, state: State, parts: Sequence[State], row: Array)
 
 
 def _set_bound(engine: Engine, model: Model, state: State, parts: Sequence[State]) -> None:
-    """Set the lower bound: those of the parts, and what being one adds to the evidence.
+    """Set the lower bound: those of the parts, plus the change of the evidence.
 
-    Responsibilities, and so their entropy, stay as they are.   Consumes: state.
+    Responsibilities, and so their entropy, do not change.   Consumes: state.
     """
-    if isinstance(engine, StochasticVB):  # beliefs are not those that its responsibilities make
+    if isinstance(engine, StochasticVB):  # its posteriors do not follow from its responsibilities
         return
     nothing = 0.0 * state.tally.mass
     bound = lower_bound(model, state.tally.mass, state.tally.stats, nothing, 0.0)

@@ -1,4 +1,4 @@
-"""Gibbs sampling for mixtures: the exact answer, one row at a time.
+"""Gibbs sampling for mixtures: the exact posterior, one row at a time.
 
 References
 ----------
@@ -8,13 +8,14 @@ Favaro, Teh (2013). MCMC for normalized random measure mixture models. Statistic
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from evermix._xp import Array, logsumexp
-from evermix.engines.batch import Batch, RowResults
-from evermix.engines.filters.filter import NO_CAP, warn_once
-from evermix.engines.samplers.chain_memo import CHAIN
+from evermix._xp import logsumexp
+from evermix.engines.batch import Batch, RowResults, cap_of, warn_once
+from evermix.engines.memo import CHAIN
 from evermix.engines.samplers.sampler import Sampler
 from evermix.engines.settings import check_switch
 from evermix.kernels.engines import adf, gibbs
@@ -50,8 +51,8 @@ class Gibbs(Sampler):
 
     Notes
     -----
-    The rows are kept with the model: every draw is a partition of them, and densities are averaged
-    over draws.
+    The model keeps the rows: every draw is a partition of them, and densities are averaged over
+    draws.
     """
 
     sweeps: int = 200
@@ -77,16 +78,28 @@ class Gibbs(Sampler):
         batch: Batch,
         results: RowResults,
         rng: np.random.Generator,
-    ) -> Array:
+    ) -> NDArray[Any]:
         """Return new labels (N,) of all rows, each drawn given all others."""
-        n = len(batch.weights)
-        order, uniforms = rng.permutation(n), rng.random(n)
-        # Before the first sweep there is no U; any first partition will do.
-        first = state.latents["sweep"][0] == 0
-        fixed = 0.0 if first or not self.augmented else _weight_given_u(model, state)
-        if isinstance(model.prior, GibbsType):
-            return _compiled(model, state, batch, results, order, uniforms, fixed)
-        return _by_arrays(model, state, batch, results, order, uniforms)
+        # Before the first sweep there is no U; any partition can be the first.
+        given_u = self.augmented and state.latents["sweep"][0] > 0
+        return gibbs_sweep(model, state, batch, results, rng, given_u)
+
+
+def gibbs_sweep(
+    model: Model,
+    state: State,
+    batch: Batch,
+    results: RowResults,
+    rng: np.random.Generator,
+    given_u: bool = False,
+) -> NDArray[np.int64]:
+    """Return new labels (N,), each drawn given all others, and U if ``given_u``."""
+    n = len(batch.weights)
+    order, uniforms = rng.permutation(n), rng.random(n)
+    if isinstance(model.prior, GibbsType):
+        fixed = _weight_given_u(model, state) if given_u else 0.0
+        return _compiled(model, state, batch, results, order, uniforms, fixed)
+    return _by_arrays(model, state, batch, results, order, uniforms)
 
 
 def _weight_given_u(model: Model, state: State) -> float:
@@ -100,20 +113,20 @@ def _compiled(
     state: State,
     batch: Batch,
     results: RowResults,
-    order: Array,
-    uniforms: Array,
+    order: NDArray[Any],
+    uniforms: NDArray[Any],
     fixed: float,
-) -> Array:
+) -> NDArray[Any]:
     """Sweep with the compiled loop."""
     assert isinstance(model.prior, GibbsType)
     scalars, rows = model.prior.scalars(), model.family.rows(batch.X)
-    if scalars.kind == MODE:  # a plug-in would not be exact, nor faster where weights are cached
+    if scalars.kind == MODE:  # the mode would not be exact, nor faster, since weights are cached
         scalars = scalars._replace(kind=QUADRATURE)
-    cap = NO_CAP if model.max_clusters is None else model.max_clusters
-    rule = gibbs.Rule(scalars, fixed, cap, state.tally.layout is Layout.STATISTIC_MAJOR)
-    sweep = gibbs.Sweep(rows, order, uniforms, gibbs.Results(*results[1:]))
+    major = state.tally.layout is Layout.STATISTIC_MAJOR
+    settings = gibbs.SweepSettings(scalars, fixed, cap_of(model), major)
+    sweep = gibbs.SweepRows(rows, order, uniforms, gibbs.SweepOutputs(*results[1:]))
     labels = state.memo[CHAIN]["labels"].copy()
-    place = gibbs.Place(state.tally.K, 0, int(np.count_nonzero(labels >= 0)), 0)
+    position = gibbs.SweepPosition(state.tally.K, 0, int(np.count_nonzero(labels >= 0)), 0)
     holes, why = np.empty(0, dtype=np.int64), adf.ROOM
     while why == adf.ROOM:
         state.reserve(state.tally.K + 2)
@@ -122,7 +135,7 @@ def _compiled(
             log_weight = np.log(np.maximum(tally.mass_buffer - scalars.sigma, 0.0))
         stack = np.zeros(capacity, dtype=np.int64)
         stack[: len(holes)] = holes
-        chain = gibbs.Chain(
+        chain = gibbs.ChainBuffers(
             labels,
             tally.mass_buffer,
             log_weight,
@@ -130,11 +143,11 @@ def _compiled(
             stack,
             np.full(capacity, np.nan),
         )
-        stands, refused, why = gibbs.gibbs_pass(
-            model.family.workspace(tally, state.columns), sweep, rule, chain, place
+        fields, refused, why = gibbs.gibbs_pass(
+            model.family.workspace(tally, state.columns), sweep, settings, chain, position
         )
-        place = gibbs.Place(*stands)
-        tally.K, holes = place.K, stack[: place.n_holes]
+        position = gibbs.SweepPosition(*fields)
+        tally.K, holes = position.K, stack[: position.n_holes]
         if refused:
             warn_once(model, state)
         if why == adf.ROOM:
@@ -147,14 +160,13 @@ def _by_arrays(
     state: State,
     batch: Batch,
     results: RowResults,
-    order: Array,
-    uniforms: Array,
-) -> Array:
-    """Sweep with plain array maths: any prior, and the reference for the kernel."""
+    order: NDArray[Any],
+    uniforms: NDArray[Any],
+) -> NDArray[Any]:
+    """Sweep with array maths: for any prior, and the reference for the kernel."""
     prior, family, X = model.prior, model.family, batch.X
     assert isinstance(prior, HasPredictive)
-    cap = NO_CAP if model.max_clusters is None else model.max_clusters
-    labels = state.memo[CHAIN]["labels"].copy()
+    cap, labels = cap_of(model), state.memo[CHAIN]["labels"].copy()
     sizes, stats = state.tally.mass.copy(), state.tally.stats.copy()
     for i, uniform in zip(order, uniforms, strict=True):
         t = family.accumulate(X[i : i + 1], np.ones((1, 1)))

@@ -18,8 +18,8 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from evermix._xp import Array
 from evermix.families.base import Family
 from evermix.priors.base import POSITIVE, HasPartition, Prior
 from evermix.priors.dirichlet import DP
@@ -28,10 +28,10 @@ from evermix.priors.jumps import Jumps
 from evermix.tally import Tally
 
 FAMILY = "family."  # the names of a family's hyperparameters begin with this
-WIDTH = 1.5  # first guess of a slice's width, in logs or log odds
-STEPS_OUT = 1000  # a slice is at most so many widths wide
+WIDTH = 1.5  # initial width of a slice, in logs or log odds
+STEPS_OUT = 1000  # largest width of a slice, in units of WIDTH
 U_STEPS = 3  # slice steps for log U, which cost little beside a sweep
-LEAST, MOST = 1e-200, 1e20  # beyond, special functions lose their digits
+MIN_VALUE, MAX_VALUE = 1e-200, 1e20  # outside, special functions lose accuracy
 
 Part = TypeVar("Part", bound=Prior | Family)
 
@@ -51,10 +51,10 @@ def slice_sample(
     log_density : callable
         Log density up to a constant; -inf or nan where there is none.
     x : float
-        Where the chain stands.
+        The present state.
     rng : Generator
     width : float
-        Step of stepping out: about the width of the density. A bad guess costs time only.
+        Step of stepping out: about the width of the density. A bad value only costs time.
     """
     here = log_density(x)
     if not here > -math.inf:
@@ -78,7 +78,7 @@ def slice_sample(
         low, high = (y, high) if y < x else (low, y)
 
 
-def _moved(
+def _sampled(
     part: Part,
     name: str,
     hyperprior: HyperPrior,
@@ -86,11 +86,11 @@ def _moved(
     rng: np.random.Generator,
 ) -> Part:
     """Return a prior or a family after a slice step of one hyperparameter."""
-    most = min(hyperprior.domain[1], MOST)
+    most = min(hyperprior.domain[1], MAX_VALUE)
 
     def log_density(y: float) -> float:
         x = hyperprior.from_real(y)
-        if not LEAST < x < most:
+        if not MIN_VALUE < x < most:
             return -math.inf
         prior = hyperprior.log_density(x) + hyperprior.log_jacobian(x)
         return prior + log_likelihood(_with(part, name, x))
@@ -108,7 +108,7 @@ def _with(part: Part, name: str, x: float) -> Part:
 
 
 def check_hyperpriors(hyperpriors: Mapping[str, HyperPrior], prior: Prior, family: Family) -> None:
-    """Raise if a hyperprior is of nothing that can be learnt, or of the wrong kind.
+    """Raise unless every hyperprior belongs to a hyperparameter that can be learnt.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def check_hyperpriors(hyperpriors: Mapping[str, HyperPrior], prior: Prior, famil
 def _check_start(
     name: str, value: Any, hyperprior: HyperPrior, domain: tuple[float, float]
 ) -> None:
-    """Raise if a hyperparameter cannot start at this value, or lives in another domain."""
+    """Raise unless a hyperparameter can start at this value, in the hyperprior's domain."""
     low, high = domain
     if hyperprior.domain != domain:
         wanted = "em.Gamma" if domain == POSITIVE else "em.Beta"
@@ -153,10 +153,10 @@ def _check_start(
             f"{name!r} must start inside ({low:g}, {high:g}) to be learnt, got {value}. "
             "Give another value, or no hyperprior."
         )
-    if not LEAST < value < MOST:
+    if not MIN_VALUE < value < MAX_VALUE:
         raise ValueError(
-            f"{name!r} must start between {LEAST:g} and {MOST:g} to be learnt, got {value}. "
-            "Give another value, or no hyperprior."
+            f"{name!r} must start between {MIN_VALUE:g} and {MAX_VALUE:g} to be learnt, got "
+            f"{value}. Give another value, or no hyperprior."
         )
 
 
@@ -166,27 +166,27 @@ def _check_start(
 def update_prior(
     prior: HasPartition,
     hyperpriors: Mapping[str, HyperPrior],
-    sizes: Array,
+    sizes: NDArray[Any],
     rng: np.random.Generator,
 ) -> HasPartition:
-    """Return the prior with its learnt hyperparameters moved, given cluster sizes (K,)."""
+    """Return the prior with new hyperparameters, given cluster sizes (K,)."""
     for name in prior.tunable:
         if name in hyperpriors:
-            prior = _moved(prior, name, hyperpriors[name], lambda p: p.log_eppf(sizes), rng)
+            prior = _sampled(prior, name, hyperpriors[name], lambda p: p.log_eppf(sizes), rng)
     return prior
 
 
 def update_family(
     family: Family, hyperpriors: Mapping[str, HyperPrior], tally: Tally, rng: np.random.Generator
 ) -> Family:
-    """Return the family with its learnt hyperparameters moved, given the clusters' statistics."""
+    """Return the family with new hyperparameters, given the clusters' statistics."""
 
     def log_likelihood(family: Family) -> float:
         return float(family.log_marginals(tally).sum())
 
     for name in family.tunable:
         if FAMILY + name in hyperpriors:
-            family = _moved(family, name, hyperpriors[FAMILY + name], log_likelihood, rng)
+            family = _sampled(family, name, hyperpriors[FAMILY + name], log_likelihood, rng)
     return family
 
 
@@ -194,7 +194,7 @@ def update_family(
 
 
 def draw_log_u(prior: Prior, n: int, K: int, v: float, rng: np.random.Generator) -> float:
-    """Return v = log U moved, for n observations, all there are, in K clusters.
+    """Return a new value of v = log U, given that all n observations are in K clusters.
 
     Raises TypeError unless the prior is a DP or an NGGP.
     """
@@ -208,18 +208,18 @@ def draw_log_u(prior: Prior, n: int, K: int, v: float, rng: np.random.Generator)
 def update_augmented(
     prior: Prior,
     hyperpriors: Mapping[str, HyperPrior],
-    sizes: Array,
+    sizes: NDArray[Any],
     log_u: float,
     rng: np.random.Generator,
 ) -> Prior:
-    """Return the prior with its learnt hyperparameters moved, given cluster sizes (K,) and U.
+    """Return the prior with new hyperparameters, given cluster sizes (K,) and U.
 
     Raises TypeError unless the prior is a DP or an NGGP.
     """
     Jumps.of(prior)
     name, K = "alpha" if isinstance(prior, DP) else "a", len(sizes)
     law = hyperpriors.get(name)
-    assert law is None or isinstance(law, Gamma)  # `check_hyperpriors` says so
+    assert law is None or isinstance(law, Gamma)  # `check_hyperpriors` ensures it
 
     def log_likelihood(prior: Prior) -> float:
         jumps = Jumps.of(prior)
@@ -232,7 +232,7 @@ def update_augmented(
 
     for other in ("sigma", "tau"):
         if other in hyperpriors:
-            prior = _moved(prior, other, hyperpriors[other], log_likelihood, rng)
+            prior = _sampled(prior, other, hyperpriors[other], log_likelihood, rng)
     if law is not None:
         rate = law.rate + Jumps.of(prior).psi(log_u)
         prior = _with(prior, name, rng.gamma(law.shape + K) / rate)

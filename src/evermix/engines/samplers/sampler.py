@@ -1,7 +1,7 @@
 """What the samplers share: chains of partitions, their hyperparameters, and the draws kept.
 
-A sweep is one step over all rows. Chains run one after another, each from nothing: in its first
-sweep rows come one by one, as in a stream.
+A sweep is one step over all rows. Chains run one after another, each without an initial partition:
+in the first sweep rows are added one by one, as in a stream.
 """
 
 import math
@@ -12,11 +12,11 @@ from dataclasses import fields, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from evermix._xp import Array
 from evermix.engines.base import Engine
 from evermix.engines.batch import Batch, Draws, Info, RowResults
-from evermix.engines.samplers.chain_memo import CHAIN, DRAWS, SCALAR, check_chain
+from evermix.engines.memo import CHAIN, DRAWS, SCALAR, check_chain
 from evermix.engines.samplers.hyper import (
     FAMILY,
     check_hyperpriors,
@@ -45,11 +45,11 @@ class Sampler(Engine):
     thin: int
     hyperpriors: Mapping[str, HyperPrior] | None
 
-    needs: ClassVar = (HasPredictive,)
+    needs: ClassVar[tuple[type, ...]] = (HasPredictive,)
     whole: ClassVar[bool] = True
-    may_change: ClassVar = ("sweeps", "burn_in", "chains")
-    lap_name: ClassVar = "sweep"
-    not_mergeable: ClassVar = "a sampler's result is a set of draws of whole partitions"
+    may_change: ClassVar[tuple[str, ...]] = ("sweeps", "burn_in", "chains")
+    lap_name: ClassVar[str] = "sweep"
+    not_mergeable: ClassVar[str | None] = "a sampler's result is a set of draws of whole partitions"
 
     def __post_init__(self) -> None:
         for name in ("sweeps", "chains", "thin"):
@@ -81,12 +81,12 @@ class Sampler(Engine):
         batch: Batch,
         results: RowResults,
         rng: np.random.Generator,
-    ) -> Array:
+    ) -> NDArray[Any]:
         """Return new labels (N,), any numbers >= 0, given those of the last sweep.
 
         The state's tally agrees with ``state.memo["chain"]["labels"]`` (N,), which are its rows, or
         all -1 in the first sweep of a chain. The tally may be changed: it is rebuilt afterwards.
-        ``results`` is filled, but for the labels.
+        Fills ``results`` except its labels.
         """
 
     def check(self, model: Model) -> None:
@@ -94,9 +94,9 @@ class Sampler(Engine):
         super().check(model)
         if self.uses_u:
             Jumps.of(model.prior)
-        check_hyperpriors(self._laws, model.prior, model.family)
+        check_hyperpriors(self._hyperpriors, model.prior, model.family)
 
-    def check_weights(self, model: Model, weights: Array) -> None:
+    def check_weights(self, model: Model, weights: NDArray[Any]) -> None:
         """Raise ValueError unless every weight is 1."""
         del model
         odd = weights[weights != 1.0]
@@ -108,7 +108,7 @@ class Sampler(Engine):
             )
 
     def check_change(self, before: Self, state: State) -> None:
-        """Raise ValueError unless this would have made the same sweeps and kept the same draws."""
+        """Raise ValueError unless this engine would have kept the same draws so far."""
         super().check_change(before, state)
         chain, sweep = (int(state.latents[name][0]) for name in ("chain_no", "sweep"))
         if chain >= self.chains:
@@ -125,11 +125,11 @@ class Sampler(Engine):
     def initial(self, model: Model, rng: np.random.Generator) -> State:
         """Return the state before any data."""
         del rng
-        latents: dict[str, Array] = {name: np.zeros(1) for name in ("capped", "dropped")}
+        latents: dict[str, NDArray[Any]] = {name: np.zeros(1) for name in ("capped", "dropped")}
         if self.uses_u:
             latents["log_u"] = np.zeros(1)
         latents |= {name: np.zeros(1, dtype=np.int64) for name in ("chain_no", "sweep", "kept")}
-        for name in self._laws:
+        for name in self._hyperpriors:
             latents[name] = np.array([_get(model, name)], dtype=np.float64)
         tally = Tally.empty(model.family.n_stats, (), model.family.layout)
         return State(tally, model.family.columns(tally), latents)
@@ -154,10 +154,10 @@ class Sampler(Engine):
         now, results = self.current(model, state), RowResults.empty(n)
         state.clock += n
         labels = self._sweep(now, state, batch, results, rng)
-        labels = _in_order(labels)
+        labels = _by_appearance(labels)
         state.memo[CHAIN]["labels"] = labels
         self._rebuild(now, state, batch, labels)
-        now = self._learn(now, state, rng)
+        now = self._update_parameters(now, state, rng)
         scalars = self._scalars(now, state)
         sweep, burn_in = int(latents["sweep"][0]), self._burn_in
         if sweep >= burn_in and (sweep - burn_in) % self.thin == 0:
@@ -178,11 +178,11 @@ class Sampler(Engine):
 
     def current(self, model: Model, state: State) -> Model:
         """Return the model with the hyperparameters that the chain has now."""
-        return _set(model, {name: float(state.latents[name][0]) for name in self._laws})
+        return _set(model, {name: float(state.latents[name][0]) for name in self._hyperpriors})
 
-    def log_weights(self, model: Model, state: State) -> Array:
+    def log_weights(self, model: Model, state: State) -> NDArray[Any]:
         """Log predictive probabilities (K + 1,) of the clusters and, last, of a new one."""
-        assert isinstance(model.prior, HasPredictive)  # `needs` says so
+        assert isinstance(model.prior, HasPredictive)  # `needs` ensures it
         return model.prior.log_weights(state.tally.mass, np.ones(state.tally.K))
 
     @property
@@ -206,13 +206,13 @@ class Sampler(Engine):
     def draw(self, model: Model, state: State, batch: Batch, m: int) -> tuple[Model, State]:
         """Return the model and the state of draw m; ``batch`` holds all rows."""
         draws = self.draws(state)
-        model = _set(model, {name: float(draws.scalars[name][m]) for name in self._laws})
+        model = _set(model, {name: float(draws.scalars[name][m]) for name in self._hyperpriors})
         return model, state_of(model, batch, draws.labels[m].astype(np.int64))
 
     def check_memo(self, model: Model, state: State, n_rows: int) -> None:
-        """Raise ValueError if labels or draws cannot be those of ``n_rows`` rows."""
+        """Raise ValueError unless the labels and draws are those of ``n_rows`` rows."""
         del model
-        check_chain(state, self._laws, n_rows)
+        check_chain(state, self._hyperpriors, n_rows)
 
     def to_spec(self) -> dict[str, Any]:
         """Return the settings as a JSON-ready dict."""
@@ -224,15 +224,15 @@ class Sampler(Engine):
     @classmethod
     def from_spec(cls, spec: dict[str, Any]) -> Self:
         """Return the engine that :meth:`to_spec` described."""
-        laws = spec["hyperpriors"]
-        if laws is not None:
-            laws = {name: HyperPrior.from_spec(law) for name, law in laws.items()}
-        return cls(**{**spec, "hyperpriors": laws})
+        hyperpriors = spec["hyperpriors"]
+        if hyperpriors is not None:
+            hyperpriors = {k: HyperPrior.from_spec(law) for k, law in hyperpriors.items()}
+        return cls(**{**spec, "hyperpriors": hyperpriors})
 
     # ---- inside ----------------------------------------------------------------------------
 
     @property
-    def _laws(self) -> Mapping[str, HyperPrior]:
+    def _hyperpriors(self) -> Mapping[str, HyperPrior]:
         return self.hyperpriors or {}
 
     @property
@@ -240,7 +240,7 @@ class Sampler(Engine):
         return self.sweeps // 2 if self.burn_in is None else self.burn_in
 
     def _restart(self, model: Model, state: State, batch: Batch) -> None:
-        """Begin a chain: no labels, and the hyperparameters of the model."""
+        """Begin a chain without labels, with the hyperparameters of the model."""
         n = len(batch.weights)
         if DRAWS not in state.memo:
             state.memo[CHAIN] = {"base": model.family.log_base(batch.X)}
@@ -249,52 +249,54 @@ class Sampler(Engine):
                 "chain": np.empty(0, dtype=np.int64),
             }
         state.memo[CHAIN]["labels"] = np.full(n, -1, dtype=np.int64)
-        for name in self._laws:
+        for name in self._hyperpriors:
             state.latents[name][0] = _get(model, name)
         state.tally = Tally.empty(model.family.n_stats, (), model.family.layout)
         state.columns |= model.family.columns(state.tally)
 
-    def _rebuild(self, model: Model, state: State, batch: Batch, labels: Array) -> None:
-        """Compute the tally anew from the labels: no drift, and no empty clusters."""
+    def _rebuild(self, model: Model, state: State, batch: Batch, labels: NDArray[Any]) -> None:
+        """Recompute the tally from the labels, without drift and without empty clusters."""
         fresh = state_of(model, batch, labels)
         state.tally, state.columns, state.lineage = fresh.tally, fresh.columns, fresh.lineage
 
-    def _learn(self, model: Model, state: State, rng: np.random.Generator) -> Model:
-        """Move U and the hyperparameters, given the partition; return the model they make."""
+    def _update_parameters(self, model: Model, state: State, rng: np.random.Generator) -> Model:
+        """Update U and the hyperparameters given the partition; return the new model."""
         sizes, prior = state.tally.mass, model.prior
-        assert isinstance(prior, HasPredictive)  # `needs` says so
+        assert isinstance(prior, HasPredictive)  # `needs` ensures it
         if self.uses_u:
             n, K, u = int(sizes.sum()), len(sizes), state.latents["log_u"]
             if state.latents["sweep"][0] == 0:
                 u[0] = Jumps.of(prior).log_u_peak(n, K)[0]
             u[0] = draw_log_u(prior, n, K, float(u[0]), rng)
-            moved = update_augmented(prior, self._laws, sizes, float(u[0]), rng)
+            moved = update_augmented(prior, self._hyperpriors, sizes, float(u[0]), rng)
         else:
-            moved = update_prior(prior, self._laws, sizes, rng)
-        family = update_family(model.family, self._laws, state.tally, rng)
+            moved = update_prior(prior, self._hyperpriors, sizes, rng)
+        family = update_family(model.family, self._hyperpriors, state.tally, rng)
         model = replace(model, prior=moved, family=family)
-        for name in self._laws:
+        for name in self._hyperpriors:
             state.latents[name][0] = _get(model, name)
-        if any(name.startswith(FAMILY) for name in self._laws):  # caches depend on the family
+        if any(
+            name.startswith(FAMILY) for name in self._hyperpriors
+        ):  # caches depend on the family
             state.columns |= family.columns(state.tally)
         return model
 
     def _scalars(self, model: Model, state: State) -> dict[str, float]:
-        """Return what is worth following of a chain: log joint density, K, hyperparameters."""
+        """Return the scalars of a draw: log joint density, K, hyperparameters."""
         prior, tally = model.prior, state.tally
-        assert isinstance(prior, HasPredictive)  # `needs` says so
+        assert isinstance(prior, HasPredictive)  # `needs` ensures it
         joint = prior.log_eppf(tally.mass) + float(model.family.log_marginals(tally).sum())
         joint += float(state.memo[CHAIN]["base"].sum())
-        values = {name: _get(model, name) for name in self._laws}
-        joint += sum(law.log_density(values[name]) for name, law in self._laws.items())
+        values = {name: _get(model, name) for name in self._hyperpriors}
+        joint += sum(law.log_density(values[name]) for name, law in self._hyperpriors.items())
         scalars = {"log_joint": joint, "K": float(tally.K), **values}
         if self.uses_u:
             scalars["u"] = math.exp(min(float(state.latents["log_u"][0]), 700.0))
         return scalars
 
 
-def state_of(model: Model, batch: Batch, labels: Array) -> State:
-    """Return the state in which rows have these labels (N,), numbers 0..K-1 all in use."""
+def state_of(model: Model, batch: Batch, labels: NDArray[Any]) -> State:
+    """Return the state in which rows have these labels (N,), 0..K-1 without gaps."""
     family, K = model.family, int(labels.max(initial=-1)) + 1
     tally = Tally.empty(family.n_stats, (), family.layout)
     tally.append(np.arange(K))
@@ -304,7 +306,7 @@ def state_of(model: Model, batch: Batch, labels: Array) -> State:
     return State(tally, family.columns(tally), {}, Lineage(born, [-1] * K, [-1] * K))
 
 
-def _in_order(labels: Array) -> Array:
+def _by_appearance(labels: NDArray[Any]) -> NDArray[Any]:
     """Return labels 0, 1, ... in the order in which clusters appear among the rows, (N,)."""
     _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
     rank = np.empty(len(first), dtype=np.int64)
@@ -312,8 +314,8 @@ def _in_order(labels: Array) -> Array:
     return rank[inverse]
 
 
-def _keep(state: State, labels: Array, scalars: dict[str, float]) -> None:
-    """Add a draw to those kept; room doubles when there is none left."""
+def _keep(state: State, labels: NDArray[Any], scalars: dict[str, float]) -> None:
+    """Append a draw to those kept; capacity doubles when it is used up."""
     record, m = state.memo[DRAWS], int(state.latents["kept"][0])
     for name in scalars:
         record.setdefault(SCALAR + name, np.zeros(len(record["chain"])))

@@ -1,10 +1,10 @@
 """Slice sampling of mixtures: all rows move at once, among clusters that are drawn anew.
 
-Clusters that have rows are given weights and parameters (see ``engines.samplers.conditional``). A row
-draws a level below the weight of its cluster; every cluster whose weight lies above the level is
-then as good as its likelihood, and rows do not see each other. Clusters without rows are drawn too,
-as far down as the lowest level [griffin2011]_. Weights and parameters are forgotten after the
-sweep: U and the hyperparameters are moved with both integrated out.
+Clusters with rows are given weights and parameters (see ``engines.samplers.conditional``). A row
+draws a level below the weight of its cluster, and then one of the clusters whose weight is above
+the level, in proportion to their likelihoods and independently of other rows. Clusters without rows
+are drawn too, down to the lowest level [griffin2011]_. Weights and parameters are discarded after
+the sweep: U and the hyperparameters are updated with both integrated out.
 
 References
 ----------
@@ -16,23 +16,24 @@ import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from evermix._xp import Array
 from evermix.engines.batch import Batch, RowResults
-from evermix.engines.samplers.conditional import Scene, hybrid_sweep
-from evermix.engines.samplers.gibbs import Gibbs
+from evermix.engines.samplers.conditional import SweepState, hybrid_sweep
+from evermix.engines.samplers.gibbs import gibbs_sweep
 from evermix.engines.samplers.sampler import Sampler
 from evermix.engines.settings import check_switch
 from evermix.model import Model
 from evermix.priors.hyper import HyperPrior
 from evermix.state import State
 
-MOST_ATOMS = 1e5  # clusters without rows that a sweep may draw
-SPARE = 10.0  # how many there should be at least, in units of a new cluster's weight
-ENOUGH = 1000  # how many are worth their time at most, beside those and one for each row
-NUMBERS = 2**22  # entries that a table of rows, parameters and clusters may have
+MOST_EMPTY = 1e5  # most clusters without rows that a sweep may draw
+SPARE = 10.0  # least number of them, in units of a new cluster's weight
+ENOUGH = 1000  # most number of them that is worth its time, besides one for each row
+NUMBERS = 2**22  # most entries of a table of likelihoods or parameters
 
 
 @dataclass(frozen=True)
@@ -94,24 +95,24 @@ class Slice(Sampler):
         batch: Batch,
         results: RowResults,
         rng: np.random.Generator,
-    ) -> Array:
+    ) -> NDArray[Any]:
         """Return new labels (N,) of all rows, given weights and parameters of the clusters."""
-        if state.latents["sweep"][0] == 0:  # there is no U yet; any first partition will do
-            return Gibbs()._sweep(model, state, batch, results, rng)
-        scene = Scene.draw(model, state, batch, rng)
+        if state.latents["sweep"][0] == 0:  # there is no U yet; any partition can be the first
+            return gibbs_sweep(model, state, batch, results, rng)
+        sweep = SweepState.draw(model, state, batch, rng)
         # Rows that move at once do not see how many clusters the others open, so no cap can hold.
-        if self.hybrid or model.max_clusters is not None or _crowded(scene):
-            return hybrid_sweep(scene, results, rng)
-        return _slice_sweep(scene, results, rng)
+        if self.hybrid or model.max_clusters is not None or _crowded(sweep):
+            return hybrid_sweep(sweep, results, rng)
+        return _slice_sweep(sweep, results, rng)
 
 
-def _crowded(scene: Scene) -> bool:
-    """Whether slices would need too many clusters without rows; says so the first time.
+def _crowded(sweep: SweepState) -> bool:
+    """Whether slices would need too many clusters without rows; warns the first time.
 
-    For exact draws this must not look at anything that the sweep changes, as the levels.
+    For exact draws this must not depend on what the sweep draws, such as the levels.
     """
-    needed, latents = SPARE * scene.atoms.mass, scene.state.latents
-    if needed <= MOST_ATOMS:
+    needed, latents = SPARE * sweep.empty.mass, sweep.state.latents
+    if needed <= MOST_EMPTY:
         return False
     if not latents["crowded"][0]:
         latents["crowded"][0] = 1.0
@@ -124,24 +125,24 @@ def _crowded(scene: Scene) -> bool:
     return True
 
 
-def _floor(scene: Scene) -> float:
-    """Log of the level above which there are as many clusters without rows as can be dealt with."""
-    affordable = min(NUMBERS / scene.params.shape[1], ENOUGH + len(scene.labels))
-    return scene.atoms.lowest(min(max(affordable, SPARE * scene.atoms.mass), MOST_ATOMS))
+def _floor(sweep: SweepState) -> float:
+    """Log of the level above which the number of clusters without rows is affordable."""
+    affordable = min(NUMBERS / sweep.params.shape[1], ENOUGH + len(sweep.labels))
+    return sweep.empty.lowest(min(max(affordable, SPARE * sweep.empty.mass), MOST_EMPTY))
 
 
-def _slice_sweep(scene: Scene, results: RowResults, rng: np.random.Generator) -> Array:
-    """Move all rows at once, and return their labels (N,); fills ``results`` but for the labels."""
-    log_weight, atoms, n = scene.log_weight, scene.atoms, len(scene.labels)
-    level = log_weight[scene.labels] - rng.standard_exponential(n)
-    # Rows whose level would need too many clusters stay where they are, for once. Which rows these
-    # are depends on the levels alone, so the others still move as the posterior wants it.
-    lowest = max(float(level.min()), _floor(scene))
+def _slice_sweep(sweep: SweepState, results: RowResults, rng: np.random.Generator) -> NDArray[Any]:
+    """Move all rows at once, and return their labels (N,); fills ``results`` except its labels."""
+    log_weight, empty, n = sweep.log_weight, sweep.empty, len(sweep.labels)
+    level = log_weight[sweep.labels] - rng.standard_exponential(n)
+    # Rows whose level would need too many clusters do not move in this sweep. Which rows these
+    # are depends on the levels alone, so the draws stay exact.
+    lowest = max(float(level.min()), _floor(sweep))
     awake = np.flatnonzero(level >= lowest)
-    choice = _Choice(scene.labels, level, awake[np.argsort(level[awake])])
-    density = _offer_known(scene, choice, rng)
-    _offer_fresh(scene, choice, atoms.draw(lowest, rng), rng)
-    total = np.exp(log_weight).sum() + atoms.mass
+    choice = _Choice(sweep.labels, level, awake[np.argsort(level[awake])])
+    density = _offer_occupied(sweep, choice, rng)
+    _offer_empty(sweep, choice, empty.draw(lowest, rng), rng)
+    total = np.exp(log_weight).sum() + empty.mass
     results.log_predictive[:] = density - math.log(total)
     results.probabilities[:] = 1.0
     results.probabilities[awake] = np.exp(choice.fit[awake] - choice.total[awake])
@@ -149,57 +150,62 @@ def _slice_sweep(scene: Scene, results: RowResults, rng: np.random.Generator) ->
     return choice.labels
 
 
-def _offer_known(scene: Scene, choice: "_Choice", rng: np.random.Generator) -> Array:
-    """Offer the clusters that have rows; return weight times density of all, logged, (N,)."""
-    family, X = scene.model.family, scene.batch.X
-    density, step = scene.new(X), _block(scene)
-    for first in range(0, len(scene.log_weight), step):
-        fit = family.log_likelihood(X, scene.params[first : first + step])
-        log_weight = scene.log_weight[first : first + step]
+def _offer_occupied(sweep: SweepState, choice: "_Choice", rng: np.random.Generator) -> NDArray[Any]:
+    """Offer the clusters with rows; return log densities (N,) times total weight."""
+    family, X = sweep.model.family, sweep.batch.X
+    density, step = sweep.log_new(X), _block(sweep)
+    for first in range(0, len(sweep.log_weight), step):
+        fit = family.log_likelihood(X, sweep.params[first : first + step])
+        log_weight = sweep.log_weight[first : first + step]
         density = np.logaddexp(density, np.logaddexp.reduce(fit + log_weight, axis=1))
         choice.offer(choice.rows, fit[choice.rows], first, log_weight, rng)
     return density
 
 
-def _offer_fresh(
-    scene: Scene, choice: "_Choice", log_weights: Array, rng: np.random.Generator
+def _offer_empty(
+    sweep: SweepState, choice: "_Choice", log_weights: NDArray[Any], rng: np.random.Generator
 ) -> None:
-    """Offer clusters of these weights that have no rows."""
-    family, K, step = scene.model.family, len(scene.log_weight), _block(scene)
+    """Offer clusters without rows that have these log weights."""
+    family, K, step = sweep.model.family, len(sweep.log_weight), _block(sweep)
     log_weights = -np.sort(-log_weights)
     for first in range(0, len(log_weights), step):
         some = log_weights[first : first + step]
         rows = choice.below(some[0])
         params = family.draw_params(np.tile(family.eta0, (len(some), 1)), rng)
-        fit = family.log_likelihood(scene.batch.X[rows], params)
+        fit = family.log_likelihood(sweep.batch.X[rows], params)
         choice.offer(rows, fit, K + first, some, rng)
 
 
-def _block(scene: Scene) -> int:
-    """Number of clusters to deal with at a time."""
-    return max(NUMBERS // max(len(scene.labels), scene.params.shape[1]), 1)
+def _block(sweep: SweepState) -> int:
+    """Number of clusters that are offered at a time."""
+    return max(NUMBERS // max(len(sweep.labels), sweep.params.shape[1]), 1)
 
 
 class _Choice:
     """For each row a cluster above its level, drawn in proportion to the likelihood.
 
     The largest of log likelihood + Gumbel noise has that law, so clusters can be offered in any
-    order and forgotten.
+    order and need not be stored.
     """
 
-    def __init__(self, labels: Array, level: Array, rows: Array) -> None:
+    def __init__(self, labels: NDArray[Any], level: NDArray[Any], rows: NDArray[Any]) -> None:
         n = len(labels)
         self.labels, self.level = labels.copy(), level
-        self.rows = rows  # those that may move, by increasing level
+        self.rows = rows  # rows that may move, by increasing level
         self.fit, self.total = np.full(n, -np.inf), np.full(n, -np.inf)
         self._best = np.full(n, -np.inf)
 
-    def below(self, log_weight: float) -> Array:
+    def below(self, log_weight: float) -> NDArray[Any]:
         """Rows that may move and have a level below this weight."""
         return self.rows[: np.searchsorted(self.level[self.rows], log_weight)]
 
     def offer(
-        self, rows: Array, fit: Array, first: int, log_weight: Array, rng: np.random.Generator
+        self,
+        rows: NDArray[Any],
+        fit: NDArray[Any],
+        first: int,
+        log_weight: NDArray[Any],
+        rng: np.random.Generator,
     ) -> None:
         """Offer clusters first, first + 1, ... of weights (B,) to rows (R,), with fit (R, B)."""
         fit[self.level[rows, None] >= log_weight] = -np.inf

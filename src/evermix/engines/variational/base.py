@@ -1,7 +1,7 @@
-"""What variational engines share: settings, starts, the local step of a batch, the bound.
+"""The common part of variational engines: settings, starts, sums over batches, the bound.
 
-Beliefs about the clusters are those that a tally makes: the posterior of its statistics, and sticks
-broken by its masses in its order. The entropy of the responsibilities is the tally's extra.
+The variational posteriors of the clusters follow from a tally: the posterior of its statistics, and
+sticks by its masses in its order. The entropy of the responsibilities is an extra of the tally.
 """
 
 import math
@@ -20,10 +20,10 @@ from evermix.engines.base import Engine
 from evermix.engines.batch import Batch, Info, weights_of
 from evermix.engines.memo import check_numbers
 from evermix.engines.settings import check_whole
-from evermix.engines.shards import Only, Said, Shard, Shards, Task, placed
+from evermix.engines.shards import PendingResults, Shard, Shards, SingleBatch, Task, as_shards
 from evermix.engines.variational.bound import lower_bound
 from evermix.engines.variational.local import Beliefs, Summary, summarise
-from evermix.engines.variational.moves.sample import draw_rows
+from evermix.engines.variational.samples import draw_rows
 from evermix.engines.variational.seeding import seed
 from evermix.model import Model
 from evermix.priors import DP
@@ -32,7 +32,7 @@ from evermix.state import Record, State
 from evermix.tally import Tally
 
 STARTS = ("one", "kmeans++", "random")
-ROWS_PER_CLUSTER, LEAST_ROWS = 100, 10_000  # rows that a start looks at
+ROWS_PER_CLUSTER, MIN_ROWS = 100, 10_000  # in the sample for a start
 
 
 class Variational(Engine):
@@ -43,16 +43,16 @@ class Variational(Engine):
     start: str
     top: int | None
 
-    needs: ClassVar = (HasSticks,)
-    foreign: ClassVar = True
-    divides: ClassVar = True
-    rereads: ClassVar = True
-    not_mergeable: ClassVar = None
+    needs: ClassVar[tuple[type, ...]] = (HasSticks,)
+    foreign: ClassVar[bool] = True
+    divides: ClassVar[bool] = True
+    rereads: ClassVar[bool] = True
+    not_mergeable: ClassVar[str | None] = None
     may_change: ClassVar[tuple[str, ...]] = ("laps",)
 
     @classmethod
     def default_prior(cls) -> Prior:
-        """Return the prior where none is asked for: an NGGP has no sticks."""
+        """Return the prior that is used if the user gives none: an NGGP has no sticks."""
         return DP()
 
     def __post_init__(self) -> None:
@@ -74,7 +74,7 @@ class Variational(Engine):
         latents = {
             "dropped": np.zeros(1),
             "seed": rng.integers(2**63 - 1, size=1),
-            "bound": np.full(2, -np.inf),  # of this lap, and of the one before
+            "bound": np.full(2, -np.inf),  # of the last lap, and of the one before
             "base": np.zeros(1),
             "weight": np.zeros(1),
             "capped": np.zeros(1),
@@ -84,8 +84,8 @@ class Variational(Engine):
     def begin(
         self, model: Model, state: State, batches: Sequence[Batch], rng: np.random.Generator
     ) -> State:
-        """Put the first clusters into a state; those of a saved model are there already."""
-        if state.latents["weight"][0] > 0:  # an interrupt came between here and the first batch
+        """Add the first clusters to a state, unless it has those of a saved model."""
+        if state.latents["weight"][0] > 0:  # an interrupt came before the first batch
             return state
         family, K = model.family, self.truncation
         if model.max_clusters is not None:
@@ -97,8 +97,8 @@ class Variational(Engine):
             return state
         if self.start == "one":
             K = 1
-        shards = placed(batches, state.memo)
-        sample = draw_rows(family, shards, max(LEAST_ROWS, ROWS_PER_CLUSTER * K), rng)
+        shards = as_shards(batches, state.memo)
+        sample = draw_rows(family, shards, max(MIN_ROWS, ROWS_PER_CLUSTER * K), rng)
         nearest = np.zeros(len(sample), dtype=np.int64)
         if K > 1:
             nearest = seed(sample, K, rng, spread=self.start != "random")
@@ -109,7 +109,7 @@ class Variational(Engine):
         state.tally.mass[:] = owned.sum(axis=1)
         state.tally.stats[:] = family.from_features(sums.toarray() if family.sparse else sums)
         state.take(np.argsort(-state.tally.mass, kind="stable"))
-        state.latents["weight"][0] = total  # last: what fails before this can begin anew
+        state.latents["weight"][0] = total  # last: if anything fails before, it can be repeated
         return state
 
     # ---- batches ---------------------------------------------------------------------------
@@ -117,13 +117,13 @@ class Variational(Engine):
     def step(
         self, model: Model, state: State, batch: Batch, rng: np.random.Generator
     ) -> tuple[State, Info]:
-        """Visit one batch, which is here.   Consumes: state."""
-        return self.visit(model, state, Shard(Only(batch), state.memo), [batch.key], rng)
+        """Learn one batch, in this process.   Consumes: state."""
+        return self.visit(model, state, Shard(SingleBatch(batch), state.memo), [batch.key], rng)
 
-    def told(
-        self, state: State, shards: Shards, keys: Sequence[int], sums: "Sums", began: float
+    def step_info(
+        self, state: State, shards: Shards, keys: Sequence[int], sums: "BatchSums", began: float
     ) -> Info:
-        """Return what a step brought.   Consumes: state."""
+        """Advance the clock, and return the information on a step.   Consumes: state."""
         weights = [host(shards.weights_of(key)) for key in keys]
         state.clock += sum(int(np.count_nonzero(some)) for some in weights)
         return Info(
@@ -141,7 +141,7 @@ class Variational(Engine):
     def bound(self, model: Model, state: State) -> float:
         """Return the lower bound on the log evidence of all rows, constants included.
 
-        It is exact once every batch has been visited.
+        It is exact once every batch has been learnt.
         """
         tally = state.tally
         entropy, base = tally.extras["entropy"], float(state.latents["base"][0])
@@ -157,7 +157,7 @@ class Variational(Engine):
         return super().progress(state) | {"elbo": bound if math.isfinite(bound) else None}
 
     def for_scoring(self, model: Model, state: State) -> State:
-        """Return the state with the family's columns, which laps do without."""
+        """Return the state with the family's columns, which laps do not need."""
         return replace(state, columns=model.family.columns(state.tally))
 
     def start_file(self) -> str | None:
@@ -181,23 +181,23 @@ class Variational(Engine):
         return state.lap >= self.laps
 
     def settled(self, state: State, tol: float) -> bool:
-        """Whether the last lap has raised the bound by no more than ``tol`` nats."""
+        """Whether the last lap raised the bound by at most ``tol`` nats."""
         now, before = state.latents["bound"]
         return bool(state.lap > 1 and now - before <= tol)
 
     def check_memo(self, model: Model, state: State, n_rows: int) -> None:
-        """Raise ValueError unless the numbers that all laps rely on can be."""
+        """Raise ValueError unless the numbers that all laps use are valid."""
         del model, n_rows
         check_numbers(state, ("dropped", "base", "weight"), ("weight",))
 
     def log_weights(self, model: Model, state: State) -> Array:
         """Log predictive probabilities (K + 1,) of the clusters and, last, of a new one."""
-        assert isinstance(model.prior, HasSticks)  # `needs` says so
+        assert isinstance(model.prior, HasSticks)  # `needs` ensures it
         return model.prior.log_stick_weights(state.tally.mass)
 
 
-class Sums(NamedTuple):
-    """What batches say in all."""
+class BatchSums(NamedTuple):
+    """BatchSums over the rows of batches."""
 
     mass: Array  # (K,)
     sums: Array  # (K, F) of features
@@ -211,19 +211,19 @@ class Sums(NamedTuple):
         return self.base + self.log_norm
 
     @classmethod
-    def added(cls, several: Iterable["Sums"]) -> "Sums":
+    def added(cls, several: Iterable["BatchSums"]) -> "BatchSums":
         """Return the sums of sums."""
         return reduce(lambda a, b: cls(*(x + y for x, y in zip(a, b, strict=True))), several)
 
     def record(self) -> Record:
-        """Return the sums over rows as named arrays."""
+        """Return the sums as named arrays."""
         base = np.full(1, self.base)
         return {"mass": self.mass, "sums": self.sums, "entropy": self.entropy, "base": base}
 
 
 @dataclass(frozen=True)
-class SumUp(Task[Sums]):
-    """Share the rows of batches among clusters, and sum up.
+class SumBatches(Task[BatchSums]):
+    """Compute responsibilities for the rows of batches, and sums over them.
 
     Attributes
     ----------
@@ -231,43 +231,43 @@ class SumUp(Task[Sums]):
     ids : int64 array (K,)
         The clusters.
     beliefs : Beliefs
-        What is believed of them.
+        Their variational posteriors.
     top : int or None
-        Share each row among at most so many.
+        Largest number of clusters that share a row.
     """
 
-    writes: ClassVar = True  # what it says of rows
-    anew: ClassVar = True
+    writes: ClassVar[bool] = True  # the results of rows
+    anew: ClassVar[bool] = True
 
     model: Model
     ids: Array
     beliefs: Beliefs
     top: int | None = None
 
-    def of(self, shard: Shard, key: int) -> Sums:
+    def of(self, shard: Shard, key: int) -> BatchSums:
         """Sum up one batch."""
         batch = shard[key]
         summary = summarise(self.model, self.beliefs, batch, top=self.top)
-        base, log_norm = noted(shard, self.model, self.ids, batch, summary)
-        return Sums(summary.mass, summary.sums, summary.entropy, base, log_norm)
+        base, log_norm = store_results(shard, self.model, self.ids, batch, summary)
+        return BatchSums(summary.mass, summary.sums, summary.entropy, base, log_norm)
 
-    def joined(self, answers: Iterable[Sums]) -> Sums:
+    def joined(self, answers: Iterable[BatchSums]) -> BatchSums:
         """Return the sums of sums."""
-        return Sums.added(answers)
+        return BatchSums.added(answers)
 
 
 @dataclass(frozen=True)
-class Glance(SumUp):
-    """Sum up batches that will be looked at again before anybody asks about their rows."""
+class SumBatchesUnlogged(SumBatches):
+    """The same for batches that are learnt again before the results of their rows are read."""
 
-    writes: ClassVar = False
+    writes: ClassVar[bool] = False
 
 
-def noted(
+def store_results(
     shard: Shard, model: Model, ids: Array, batch: Batch, summary: Summary
 ) -> tuple[float, float]:
-    """Note what a summary says of each row; return the sums of base measures and normalisers."""
-    shard.said[batch.key] = Said(ids, summary.owner, summary.share, summary.log_norm)
+    """Store the results of rows; return the sums of log base measures and of log normalisers."""
+    shard.pending[batch.key] = PendingResults(ids, summary.owner, summary.share, summary.log_norm)
     weights, base = batch.weights, shard.base(model, batch)
     weights = doubled(weights)  # sums over all rows
     return float(weights @ doubled(base)), float(weights @ doubled(summary.log_norm))

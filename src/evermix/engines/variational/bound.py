@@ -13,21 +13,30 @@ that are best for it, the braces sum to the log normalisers of the rows: :func:`
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
-from evermix._xp import Array, digamma
+from evermix._xp import digamma
 from evermix.families.base import finite
 from evermix.model import Model
 from evermix.priors.base import HasSticks
 
-NUMBERS = 2**20  # masses after a fusion that are looked at at a time, to bound memory
+NUMBERS = 2**20  # most masses after fusions that are computed at a time, to bound memory
 
 
-def log_evidence(model: Model, mass: Array, stats: Array) -> Array:
+def log_evidence(
+    model: Model, mass: NDArray[np.float64], stats: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Log marginal likelihood (K,) of clusters with soft counts (K,) and statistics (K, S)."""
     return model.family.log_marginal(stats, mass)
 
 
-def lower_bound(model: Model, mass: Array, stats: Array, entropy: Array, base: float) -> float:
+def lower_bound(
+    model: Model,
+    mass: NDArray[np.float64],
+    stats: NDArray[np.float64],
+    entropy: NDArray[np.float64],
+    base: float,
+) -> float:
     """ELBO right after a global step.
 
     Parameters
@@ -43,14 +52,16 @@ def lower_bound(model: Model, mass: Array, stats: Array, entropy: Array, base: f
     return float(base + evidence + entropy.sum())
 
 
-def sorted_sticks(model: Model, mass: Array) -> Array:
+def sorted_sticks(model: Model, mass: NDArray[np.float64]) -> NDArray[np.float64]:
     """Log evidence (...) of the sticks for soft counts (..., K), the largest first."""
     assert isinstance(model.prior, HasSticks)
     return model.prior.log_stick_evidence(-np.sort(-mass, axis=-1))
 
 
-def fused_sticks(model: Model, mass: Array, pairs: Array) -> Array:
-    """What fusing each pair (P, 2) of clusters adds to the log evidence of the sticks, (P,)."""
+def fused_sticks(
+    model: Model, mass: NDArray[np.float64], pairs: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Change (P,) of the log evidence of the sticks if each pair (P, 2) of clusters were fused."""
     gains, size = np.empty(len(pairs)), max(NUMBERS // len(mass), 1)
     for start in range(0, len(pairs), size):
         some = slice(start, start + size)
@@ -62,8 +73,8 @@ def fused_sticks(model: Model, mass: Array, pairs: Array) -> Array:
     return gains - sorted_sticks(model, mass)
 
 
-def divergence(model: Model, mass: Array, stats: Array) -> float:
-    """KL divergence of the posteriors that these sums make from the prior."""
+def divergence(model: Model, mass: NDArray[np.float64], stats: NDArray[np.float64]) -> float:
+    """KL divergence of the posteriors that follow from these sums from the prior."""
     family, prior = model.family, model.prior
     assert isinstance(prior, HasSticks)
     eta = family.posterior(stats, mass)
@@ -76,8 +87,14 @@ def divergence(model: Model, mass: Array, stats: Array) -> float:
     return float(moved + sticks - evidence)
 
 
-def bound_of_rows(model: Model, mass: Array, stats: Array, log_norm: float, base: float) -> float:
-    """ELBO of the posteriors that these sums make, with the best responsibilities for them.
+def bound_of_rows(
+    model: Model,
+    mass: NDArray[np.float64],
+    stats: NDArray[np.float64],
+    log_norm: float,
+    base: float,
+) -> float:
+    """ELBO of the posteriors that follow from these sums, with optimal responsibilities.
 
     ``log_norm`` is the sum over rows of the log normalisers of their responsibilities.
     """

@@ -1,4 +1,4 @@
-"""Full variational Bayes: one global step a lap, from all rows at once."""
+"""Full variational Bayes: one global step per lap, from all rows at once."""
 
 import time
 from collections.abc import Sequence
@@ -11,12 +11,12 @@ from evermix.engines.batch import ROWS, Batch, Info
 from evermix.engines.memo import FLOAT, check_arrays
 from evermix.engines.settings import check_tolerance
 from evermix.engines.shards import Shards
-from evermix.engines.variational.base import SumUp, Variational
+from evermix.engines.variational.base import SumBatches, Variational
 from evermix.engines.variational.local import believe
 from evermix.model import Model
 from evermix.state import Record, State
 
-NUMBERS = 2**24  # in the rows of a batch: 128 MB
+NUMBERS = 2**24  # most numbers in the rows of a batch: 128 MB
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class FullVB(Variational):
     Parameters
     ----------
     laps : int
-        At most so many passes over the data.
+        The largest number of passes over the data.
     truncation : int
         Number of clusters. Those that own no row are dropped when the fit ends.
     start : {"kmeans++", "random", "one"} or str
@@ -35,7 +35,7 @@ class FullVB(Variational):
     tol : float
         Stop when a lap raises the bound by no more than this many nats.
     top : int or None
-        Share each row among at most so many clusters; None for all.
+        Largest number of clusters that share a row; None for all.
     """
 
     laps: int = 100
@@ -44,18 +44,18 @@ class FullVB(Variational):
     tol: float = 0.01
     top: int | None = None
 
-    may_change: ClassVar = ("laps", "tol")
+    may_change: ClassVar[tuple[str, ...]] = ("laps", "tol")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_tolerance("tol", self.tol)
 
     def batch_rows(self, n: int, n_features: int) -> int:
-        """Return how many of n rows a batch shall have: it matters for memory alone."""
+        """Return the number of rows of a batch, which only matters for memory."""
         return min(max(NUMBERS // max(n_features, 1), ROWS), n)
 
     def together(self, state: State, shards: Shards) -> int:
-        """Return how many batches a step takes: all, if several places work at the same time."""
+        """Return how many batches a step learns: all, if several places work in parallel."""
         return len(shards) if shards.width > 1 else 1
 
     def visit(
@@ -66,26 +66,26 @@ class FullVB(Variational):
         keys: Sequence[int],
         rng: np.random.Generator,
     ) -> tuple[State, Info]:
-        """Sum up batches; beliefs change when the lap ends.   Consumes: state."""
+        """Sum batches; the posteriors change when the lap ends.   Consumes: state."""
         began, tally = time.perf_counter(), state.tally
         if "beliefs" not in state.derived:
             state.derived["beliefs"] = believe(model, tally.mass, tally.stats)
-        task = SumUp(model, tally.ids.copy(), state.derived["beliefs"], self.top)
+        task = SumBatches(model, tally.ids.copy(), state.derived["beliefs"], self.top)
         sums = shards.do(task, keys)
         new, before = sums.record(), state.memo.get("lap")
         if before is not None:
             new = {name: before[name] + new[name] for name in new}
         state.memo["lap"] = new
-        return state, self.told(state, shards, keys, sums, began)
+        return state, self.step_info(state, shards, keys, sums, began)
 
     def finished(self, state: State) -> bool:
-        """Whether all laps are done, or the bound has settled."""
+        """Whether all laps are done, or the bound has converged."""
         return super().finished(state) or self.settled(state, self.tol)
 
     def end_lap(
         self, model: Model, state: State, batches: Sequence[Batch], rng: np.random.Generator
     ) -> tuple[State, Info]:
-        """Make the global step; the largest cluster comes first, which never lowers the bound.
+        """Make the global step; sorting clusters by size never lowers the bound.
 
         Consumes: state.
         """
@@ -97,7 +97,7 @@ class FullVB(Variational):
         tally.mass[:], tally.extras["entropy"][:] = sums["mass"], sums["entropy"]
         tally.stats[:] = model.family.from_features(sums["sums"])
         state.latents["base"][:] = sums["base"]
-        state.latents["dropped"][:] = 0.0  # all rows have been shared again
+        state.latents["dropped"][:] = 0.0  # all rows have been assigned again
         state.take(np.argsort(-tally.mass, kind="stable"))
         bound = self.bound(model, state)
         state.latents["bound"][:] = bound, state.latents["bound"][0]
@@ -111,7 +111,7 @@ class FullVB(Variational):
         )
 
     def check_memo(self, model: Model, state: State, n_rows: int) -> None:
-        """Raise ValueError unless the sums of a lap that was begun, and no others, are there."""
+        """Raise ValueError unless there are the sums of the lap in progress, and no others."""
         super().check_memo(model, state, n_rows)
         if set(state.memo) != ({"lap"} if state.at else set()):
             raise ValueError(f"wanted the sums of a lap that was begun, got {sorted(state.memo)}.")

@@ -1,15 +1,15 @@
-r"""The local step of variational inference: what a batch says, given beliefs about the clusters.
+r"""The local step of variational inference: responsibilities, and their sums over a batch.
 
-Every row is shared among the clusters in proportion to
+The responsibility of cluster k for row n is
 
 .. math::
 
     r_{nk} \propto \exp(E \log w_k + E \log p(x_n | \phi_k)),
 
-which is the best choice given the rest. All else that inference needs of a batch are sums over its
-rows: mass, features and entropy of every cluster, and what moves would change of them. They are
-computed here in one go, by array maths alone, in parts that stay in fast memory. Nothing here looks
-at a state, so that it may run anywhere.
+which is optimal given the posteriors of the clusters. All that inference needs of a batch are sums
+over its rows: mass, features and entropy of every cluster, and of those that planned moves would
+make. They are computed here in one pass, by array maths alone, in parts that fit into the cache.
+Nothing here uses a state, so it can run on any machine.
 """
 
 from typing import NamedTuple
@@ -34,15 +34,17 @@ from evermix._xp import (
 from evermix.engines.batch import Batch
 from evermix.families.base import finite
 from evermix.kernels.device import dispatch as device
-from evermix.kernels.engines.local import LEAST, add_rows, share_rows
+from evermix.kernels.engines.local import LEAST, add_rows, softmax_rows
 from evermix.kernels.rows import plain
 from evermix.model import Model
 from evermix.priors.base import HasSticks
 
-BLOCK = 2**17  # statistics of clusters taken at a time: 1 MB, to stay in fast memory
-BLOCK_ROWS = 256  # rows that single precision sums up at a time
-FEW = 8  # if only one in so many shares is not zero, sums skip the others
-HELD = 1e-3  # share of a row above which a trial asks how its children divide it
+BLOCK = 2**17  # statistics of clusters used at a time: 1 MB, to stay in the cache
+BLOCK_ROWS = 256  # rows summed at a time in single precision
+FEW = 8  # if only one in this many responsibilities is positive, sums skip the others
+HELD = (
+    1e-3  # responsibility of the parents above which a row is assigned to the children of a trial
+)
 
 
 class Beliefs(NamedTuple):
@@ -52,24 +54,24 @@ class Beliefs(NamedTuple):
     intercepts: Array  # (K,)
 
 
-class Shares(NamedTuple):
-    """How rows are shared among clusters, and sums over the shares."""
+class Responsibilities(NamedTuple):
+    """Responsibilities of clusters for rows, and sums over rows."""
 
-    shares: Array  # (N, K), sum to 1
+    r: Array  # (N, K), sum to 1
     mass: Array  # (K,)
     entropy: Array  # (K,)
-    owner: Array  # (N,) the cluster with the largest share
-    best: Array  # (N,) that share
+    owner: Array  # (N,) the cluster with the largest responsibility
+    best: Array  # (N,) that responsibility
     log_norm: Array  # (N,) log of the sum over clusters of exp(score)
-    held: Array | None = None  # (N, K) shares times weights, where they are known already
-    few: bool = False  # whether most shares are zero
+    held: Array | None = None  # (N, K) responsibilities times weights, if they are known already
+    few: bool = False  # whether most responsibilities are zero
 
 
 class Trial(NamedTuple):
     """A proposal to replace some clusters by others, their *children*.
 
-    The children share what their parents hold, and nothing else; so every other cluster is what it
-    would be anyway, and trials of different parents do not disturb each other.
+    The children share what their parents hold, and nothing else. So no other cluster changes, and
+    trials of different parents do not affect each other.
     """
 
     parents: Array  # (M,) positions
@@ -77,9 +79,9 @@ class Trial(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What a lap shall find out beside the clusters' own sums."""
+    """Moves that a lap evaluates besides computing the sums of clusters."""
 
-    pairs: Array  # (P, 2) positions of clusters whose union's entropy is wanted
+    pairs: Array  # (P, 2) positions of clusters that may be merged
     trials: tuple[Trial, ...] = ()
 
 
@@ -87,7 +89,7 @@ NO_PLAN = Plan(np.empty((0, 2), dtype=np.int64))
 
 
 class Summary(NamedTuple):
-    """What a batch says: sums over its rows, and the nearest cluster of each row."""
+    """Sums over the rows of a batch, and the best cluster of each row."""
 
     mass: Array  # (K,)
     sums: Array  # (K, F) of features
@@ -96,17 +98,17 @@ class Summary(NamedTuple):
     child_mass: Array  # (C,) of the children of all trials, one after another
     child_sums: Array  # (C, F)
     child_entropy: Array  # (C,)
-    owner: Array  # (N,) position of the cluster with the largest share
-    child_owner: Array  # (N,) number of the child with the largest share, -1 outside trials
-    share: Array  # (N,) the owner's share
+    owner: Array  # (N,) position of the cluster with the largest responsibility
+    child_owner: Array  # (N,) number of the child with the largest one, -1 outside trials
+    share: Array  # (N,) responsibility of the owner
     log_norm: Array  # (N,) log of the sum over clusters of exp(expected log joint)
 
 
-EACH_ROW = ("owner", "child_owner", "share", "log_norm")  # entries that are no sums
+EACH_ROW = ("owner", "child_owner", "share", "log_norm")  # entries that are not sums
 
 
 class Children(NamedTuple):
-    """What the children of trials hold, and which is nearest to each row; -1 outside trials."""
+    """Sums of the children of trials, and the best of them for each row; -1 outside trials."""
 
     mass: Array  # (C,)
     sums: Array  # (C, F)
@@ -115,9 +117,9 @@ class Children(NamedTuple):
 
 
 def believe(model: Model, mass: Array, stats: Array) -> Beliefs:
-    """Return what is believed of clusters with this mass (K,) and these statistics (K, S)."""
+    """Return the posteriors of clusters with these masses (K,) and statistics (K, S)."""
     family, prior = model.family, model.prior
-    assert isinstance(prior, HasSticks)  # the engine's `needs` says so
+    assert isinstance(prior, HasSticks)  # the engine's `needs` ensures it
     K, S = stats.shape
 
     def some(rows: slice) -> Beliefs:
@@ -129,18 +131,20 @@ def believe(model: Model, mass: Array, stats: Array) -> Beliefs:
     return Beliefs(np.concatenate(slopes), np.concatenate(counts) + log_weights)
 
 
-def share(
+def assign(
     scores: Array, weights: Array, top: int | None = None, plus: Array | None = None
-) -> Shares:
-    """Share rows with weights (N,) in proportion to the exponentials of scores (N, K).
+) -> Responsibilities:
+    """Return responsibilities, the softmax of scores (N, K), for rows with weights (N,).
 
-    With ``plus`` (K,), that is added to the scores of each row. With ``top``, only the largest that
-    many of each row get a share.   Consumes: scores.
+    ``plus`` (K,) is added to the scores of each row. With ``top``, only the ``top`` largest scores
+    of each row count.   Consumes: scores.
     """
     xp, (N, K) = namespace(scores), scores.shape
-    if device.can_share(scores) and (top is None or top >= K):
+    if device.can_softmax(scores) and (top is None or top >= K):
         zeros = xp.zeros_like(scores[0, :])
-        return Shares(*device.share_rows(scores, weights, zeros if plus is None else plus))
+        return Responsibilities(
+            *device.softmax_rows(scores, weights, zeros if plus is None else plus)
+        )
     if plus is not None:
         scores += plus
     if top is not None and top < K:
@@ -149,20 +153,22 @@ def share(
         owner = np.empty(N, dtype=np.int64)
         rest = np.zeros(K), np.zeros(K), owner, np.empty(N), np.empty(N)
         scores = plain(scores)
-        count = share_rows(scores, plain(weights), *rest)
-        return Shares(scores, *rest, few=count * FEW <= N * K)
+        count = softmax_rows(scores, plain(weights), *rest)
+        return Responsibilities(scores, *rest, few=count * FEW <= N * K)
     weights = alike(weights, scores)
     peak = xp.max(scores, axis=1, keepdims=True)
     logs = scores - peak
-    shares = xp.where(logs < LEAST, 0.0, xp.exp(logs))
-    total = xp.sum(shares, axis=1, keepdims=True)
-    shares /= total
-    held = weights[:, None] * shares
-    return Shares(
-        shares=shares,
+    r = xp.where(logs < LEAST, 0.0, xp.exp(logs))
+    total = xp.sum(r, axis=1, keepdims=True)
+    r /= total
+    held = weights[:, None] * r
+    return Responsibilities(
+        r=r,
         mass=_total(held),
-        entropy=-_total(xlogy(held, shares)),
-        owner=xp.astype(xp.argmax(scores, axis=1), xp.int32),  # they travel to the host
+        entropy=-_total(xlogy(held, r)),
+        owner=xp.astype(
+            xp.argmax(scores, axis=1), xp.int32
+        ),  # small, since they are copied to the host
         best=(1.0 / total)[:, 0],
         log_norm=(peak + xp.log(total))[:, 0],
         held=held,
@@ -172,15 +178,15 @@ def share(
 def summarise(
     model: Model, beliefs: Beliefs, batch: Batch, plan: Plan = NO_PLAN, top: int | None = None
 ) -> Summary:
-    """Share the rows of a batch among the clusters, and sum up.
+    """Compute responsibilities for the rows of a batch, and sums over them.
 
     On a device that multiplies doubles as fast as singles, rows of single precision are scored and
-    summed in double precision: no digit of a sum is lost. Elsewhere their scores are of single
-    precision, and so are sums over few of them at a time. Shares have the precision of weights.
+    summed in double precision, without loss. Elsewhere they are scored, and summed in small blocks,
+    in single precision. Responsibilities have the precision of weights.
     """
-    here = is_numpy(batch.weights)  # elsewhere, what a thread may use is not what its caller may
+    here = is_numpy(batch.weights)  # the settings of other libraries are those of a thread
     like = batch.weights if here else precise(batch.X[:0, :])
-    beliefs, plan = _beside(beliefs, like), _plan_beside(plan, like)
+    beliefs, plan = _beliefs_like(beliefs, like), _plan_like(plan, like)
 
     def part(rows: slice) -> Summary:
         X, weights = batch.X[rows, :], batch.weights[rows]
@@ -194,21 +200,21 @@ def summarise(
     return summary._replace(child_owner=nobody)
 
 
-def _beside(beliefs: Beliefs, x: Array) -> Beliefs:
-    """Return beliefs where an array is."""
+def _beliefs_like(beliefs: Beliefs, x: Array) -> Beliefs:
+    """Return beliefs on the device of an array."""
     return Beliefs(alike(beliefs.slopes, x), alike(beliefs.intercepts, x))
 
 
-def _plan_beside(plan: Plan, x: Array) -> Plan:
-    """Return a plan where an array is."""
-    trials = (Trial(alike(t.parents, x), _beside(t.children, x)) for t in plan.trials)
+def _plan_like(plan: Plan, x: Array) -> Plan:
+    """Return a plan on the device of an array."""
+    trials = (Trial(alike(t.parents, x), _beliefs_like(t.children, x)) for t in plan.trials)
     return Plan(alike(plan.pairs, x), tuple(trials))
 
 
 def _joined(parts: list[Summary]) -> Summary:
-    """Return the summary of all parts, sums in the memory of the host and in double precision.
+    """Return the summary of all parts, with sums on the host and in double precision.
 
-    Within a part, sums have the precision of the rows. What is said of each row stays where it is.
+    Within a part, sums have the precision of the rows. Results for rows stay on their device.
     """
     xp = namespace(parts[0].mass)
     joined = {}
@@ -226,32 +232,32 @@ def _part(model: Model, beliefs: Beliefs, batch: Batch, plan: Plan, top: int | N
     F = model.family.features(batch.X)
     scores = F @ beliefs.slopes.T
     xp, w = namespace(scores), alike(batch.weights, scores)[:, None]
-    shared = share(scores, batch.weights, top, beliefs.intercepts)
-    sums = weighted(shared, batch.weights, F)
-    a, b = (xp.take(shared.shares, plan.pairs[:, side], axis=1) for side in (0, 1))
-    young = _young(plan, F, shared, w, sums, top)
+    found = assign(scores, batch.weights, top, beliefs.intercepts)
+    sums = weighted_sums(found, batch.weights, F)
+    a, b = (xp.take(found.r, plan.pairs[:, side], axis=1) for side in (0, 1))
+    young = _all_children(plan, F, found, w, sums, top)
     return Summary(
-        mass=shared.mass,
+        mass=found.mass,
         sums=sums,
-        entropy=shared.entropy,
+        entropy=found.entropy,
         pairs=_total(_entropy(a + b, w)),
         child_mass=young.mass,
         child_sums=young.sums,
         child_entropy=young.entropy,
-        owner=shared.owner,
+        owner=found.owner,
         child_owner=young.owner,
-        share=alike(shared.best, batch.weights),
-        log_norm=alike(shared.log_norm, batch.weights),
+        share=alike(found.best, batch.weights),
+        log_norm=alike(found.log_norm, batch.weights),
     )
 
 
-def weighted(shared: Shares, weights: Array, F: Array) -> Array:
+def weighted_sums(found: Responsibilities, weights: Array, F: Array) -> Array:
     """Return sums (K, F) of features F (N, F) of rows with weights (N,)."""
-    if shared.few and isinstance(F, np.ndarray):
-        sums = np.zeros((shared.shares.shape[1], F.shape[1]))
-        add_rows(shared.shares, plain(weights), plain(F), sums)
+    if found.few and isinstance(F, np.ndarray):
+        sums = np.zeros((found.r.shape[1], F.shape[1]))
+        add_rows(found.r, plain(weights), plain(F), sums)
         return sums
-    held = weights[:, None] * shared.shares if shared.held is None else shared.held
+    held = weights[:, None] * found.r if found.held is None else found.held
     return _summed(held, F)
 
 
@@ -281,17 +287,17 @@ def _summed(held: Array, F: Array) -> Array:
 
 
 def _slots(plan: Plan, r: Array, top: int | None) -> list[Array | None]:
-    """Return for each trial how many children may share each row, (N,); None for all.
+    """Return for each trial the number (N,) of children that may share each row; None for all.
 
-    As many as there were parents, and its part of what ``top`` leaves free: so that no row is
-    shared among more clusters than the next lap will allow, whichever trials are accepted.
+    It is the number of parents that share the row, plus a part of what ``top`` leaves free. So no
+    row has more clusters than the next lap allows, whichever trials are accepted.
     """
     if top is None:
         return [None] * len(plan.trials)
     xp = namespace(r)
-    shared = xp.astype(r > 0, xp.int64)
+    positive = xp.astype(r > 0, xp.int64)
     spare = max(top - r.shape[1], 0) // max(len(plan.trials), 1)
-    groups = (xp.take(shared, trial.parents, axis=1) for trial in plan.trials)
+    groups = (xp.take(positive, trial.parents, axis=1) for trial in plan.trials)
     return [spare + xp.sum(group, axis=1) for group in groups]
 
 
@@ -303,38 +309,38 @@ def _largest(scores: Array, most: Array) -> Array:
     return xp.where(scores >= least, scores, -xp.inf)
 
 
-def _young(
-    plan: Plan, F: Array, shared: Shares, w: Array, sums: Array, top: int | None
+def _all_children(
+    plan: Plan, F: Array, found: Responsibilities, w: Array, sums: Array, top: int | None
 ) -> Children:
     """Return the children of all trials of a plan, one trial after another."""
     xp = namespace(w)
     if not plan.trials:
         none = filled(0.0, w, 0)
-        nothing = xp.zeros_like(sums[:0, :])  # a view would keep all sums
+        nothing = xp.zeros_like(sums[:0, :])  # a view would keep all sums in memory
         return Children(none, nothing, none, filled(-1, w, 0))
     owner = filled(-1, w, F.shape[0])
-    slots = _slots(plan, shared.shares, top)
-    found = [
-        _children(trial, F, shared, w, sums, most)
+    slots = _slots(plan, found.r, top)
+    each = [
+        _children(trial, F, found, w, sums, most)
         for trial, most in zip(plan.trials, slots, strict=True)
     ]
     first = 0
-    for some in found:
+    for some in each:
         owner = xp.where(some.owner >= 0, some.owner + first, owner)
         first += some.mass.shape[0]
-    masses, totals, entropies, _ = zip(*found, strict=True)
+    masses, totals, entropies, _ = zip(*each, strict=True)
     return Children(xp.concat(masses), xp.concat(totals), xp.concat(entropies), owner)
 
 
 def _children(
-    trial: Trial, F: Array, shared: Shares, w: Array, sums: Array, slots: Array | None
+    trial: Trial, F: Array, found: Responsibilities, w: Array, sums: Array, slots: Array | None
 ) -> Children:
     """Return the children of a trial.
 
-    Rows of which the parents hold next to nothing go to the first child, the largest. Others are
-    shared among all children, or among the nearest ``slots`` (N,) of them.
+    Rows for which the responsibility of the parents is tiny go to the first child, the largest.
+    Others are shared by all children, or by the best ``slots`` (N,) of them.
     """
-    r, parents = shared.shares, trial.parents
+    r, parents = found.r, trial.parents
     xp = namespace(r)
     whole = xp.sum(xp.take(r, parents, axis=1), axis=1)
     (rows,) = xp.nonzero(whole > HELD)
@@ -343,11 +349,11 @@ def _children(
     scores = part @ trial.children.slopes.T + trial.children.intercepts
     if slots is not None:
         scores = _largest(scores, xp.take(slots, rows))
-    rc = held * share(scores, weight[:, 0]).shares
+    rc = held * assign(scores, weight[:, 0]).r
     child_mass = _total(weight * rc)
     first = alike(np.eye(1, rc.shape[1])[0], child_mass)
     child_sums = _summed(weight * rc, part)
-    left_mass = xp.sum(xp.take(shared.mass, parents)) - xp.sum(child_mass)
+    left_mass = xp.sum(xp.take(found.mass, parents)) - xp.sum(child_mass)
     left_sums = xp.sum(xp.take(sums, parents, axis=0), axis=0) - xp.sum(child_sums, axis=0)
     rest = _total(xp.where(whole > HELD, 0.0, _entropy(whole, w[:, 0])))
     nearest = filled(-1, w, r.shape[0])

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from evermix._xp import Array
-from evermix.engines.batch import Batch, Info
-from evermix.engines.filters.filter import warn_once
+from evermix.engines.batch import Batch, Info, warn_once
 from evermix.engines.memo import (
     FLOAT,
     check_arrays,
@@ -25,48 +24,46 @@ from evermix.engines.memo import (
     check_stride,
 )
 from evermix.engines.settings import check_switch, check_tolerance, check_whole
-from evermix.engines.shards import Shards, interleaved, placed
+from evermix.engines.shards import Shards, as_shards, interleaved
 from evermix.engines.variational.base import Variational
 from evermix.engines.variational.local import NO_PLAN, Plan, Trial, believe
+from evermix.engines.variational.memory import MemoChange, SumRecords, UpdateRecords
 from evermix.engines.variational.moves import plan as plans
 from evermix.engines.variational.moves.birth import Search, due, plan_trials
-from evermix.engines.variational.moves.change import Change, decide
-from evermix.engines.variational.moves.decide import judge
-from evermix.engines.variational.moves.merge import likeness, n_others, plan_merges
-from evermix.engines.variational.visits import Make, News, Revisit, Totals
+from evermix.engines.variational.moves.decide import ApplyMoves, Change, decide, judge
 from evermix.model import Model
 from evermix.state import Record, State
 from evermix.tally import Tally
 
-QUIET = 0.1  # share of the laps, at the end, in which there are no births
+QUIET = 0.1  # fraction of the laps, at the end, without births
 
 
 @dataclass(frozen=True)
 class MemoizedVB(Variational):
     """Variational inference in batches that needs no learning rate and finds K by itself.
 
-    It remembers what each batch has said, so that the bound of all rows is known exactly and rises
-    with every batch. While it goes round, it looks for clusters to be taken apart, put together or
-    given up; every such move is judged by the exact bound of all rows.
+    It stores the sums of each batch, so that the bound of all rows is known exactly and rises with
+    every batch. During the laps it looks for clusters to split, to merge or to remove; every such
+    move is decided by the exact bound of all rows.
 
     Parameters
     ----------
     laps : int
-        At most so many passes over the data.
+        The largest number of passes over the data.
     batch_size : int
-        Rows in a batch. What is remembered grows with the number of batches.
+        Rows in a batch. The memory needed grows with the number of batches.
     births : bool
-        Analyse rows of clusters afresh, and take what is found in their place where it is better.
+        Cluster rows of some clusters from scratch, and replace these where that is better.
     merges : bool
-        Fuse pairs of clusters where that is better.
+        Merge pairs of clusters where that is better.
     deletes : bool
-        Give clusters up where their neighbours can take their rows.
+        Remove clusters where their neighbours can take their rows.
     stride : int or None
-        Batches that are visited, given the same beliefs, before these change: as many as places
-        that shall work at the same time. The bound still rises with every step. None: as many as
-        a Dask collection has workers, and 1 for all other rows.
+        Number of batches that are learnt in parallel, from the same posteriors. The bound still
+        rises with every step. None: the number of workers for a Dask collection, and 1 for all
+        other rows.
     top : int or None
-        Share each row among at most so many clusters; None for all.
+        Largest number of clusters that share a row; None for all.
     start : {"one", "kmeans++", "random"} or str
         Where the clusters start (see :class:`FullVB`).
     truncation : int
@@ -74,8 +71,8 @@ class MemoizedVB(Variational):
     tol : float
         Stop when a lap raises the bound by no more than this many nats, and no move is pending.
     spill : str or None
-        A folder for what batches have said, which else is kept in memory: batches x clusters x
-        statistics numbers. Its files have no names and are gone with the model.
+        A folder for the sums of batches, which are otherwise kept in memory: batches x clusters x
+        statistics numbers. Its files have no names and vanish with the model.
     """
 
     laps: int = 50
@@ -90,7 +87,7 @@ class MemoizedVB(Variational):
     tol: float = 0.01
     spill: str | None = None
 
-    may_change: ClassVar = ("laps", "tol", "spill")
+    may_change: ClassVar[tuple[str, ...]] = ("laps", "tol", "spill")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -104,7 +101,7 @@ class MemoizedVB(Variational):
             check_switch(name, getattr(self, name))
 
     def batch_rows(self, n: int, n_features: int) -> int:
-        """Return how many of n rows a batch shall have."""
+        """Return the number of rows of a batch, for n rows in all."""
         del n_features
         return min(self.batch_size, n)
 
@@ -116,26 +113,27 @@ class MemoizedVB(Variational):
             "tried": np.zeros(capacity),
             "stage": np.zeros(capacity, dtype=np.int64),
         }
-        state.latents["pending"] = np.zeros(2, dtype=np.int64)  # planned, and waiting to be
+        # Moves planned for this lap, and clusters with attempts left.
+        state.latents["pending"] = np.zeros(2, dtype=np.int64)
         state.latents["stride"] = np.ones(1, dtype=np.int64)
         return state
 
     def begin(
         self, model: Model, state: State, batches: Sequence[Batch], rng: np.random.Generator
     ) -> State:
-        """Put the first clusters into a state."""
+        """Add the first clusters to a state."""
         state = super().begin(model, state, batches, rng)
-        tally, width = state.tally, placed(batches, state.memo).width
+        tally, width = state.tally, as_shards(batches, state.memo).width
         state.latents["stride"][0] = width if self.stride is None else self.stride
         state.memo["start"] = {"mass": tally.mass.copy(), "stats": tally.stats.copy()}
         return state
 
-    def order(self, state: State, n: int) -> Array:
-        """Return the order (n,) in which a lap visits the n batches: a step, one of each run."""
+    def order(self, state: State, n: int) -> NDArray[np.int64]:
+        """Return the order (n,) in which a lap takes the n batches: in a step, one of each run."""
         return interleaved(n, int(state.latents["stride"][0]))
 
     def together(self, state: State, shards: Shards) -> int:
-        """Return how many batches a step takes from the same state."""
+        """Return how many batches a step learns from the same state."""
         del shards
         return int(state.latents["stride"][0])
 
@@ -147,55 +145,56 @@ class MemoizedVB(Variational):
         keys: Sequence[int],
         rng: np.random.Generator,
     ) -> tuple[State, Info]:
-        """Visit batches, given the same beliefs.   Consumes: state."""
+        """Learn batches from the same posteriors.   Consumes: state."""
         del rng
         began, tally = time.perf_counter(), state.tally
         plan, _ = plans.from_record(state.memo.get("plan"), tally.ids)
         beliefs = believe(model, tally.mass, tally.stats)
-        task = Revisit(model, tally.ids.copy(), beliefs, self.top, plan, state.lineage, self.spill)
-        news = shards.do(task, keys)
-        self.commit(model, state, news)
-        return state, self.told(state, shards, keys, news.sums, began)
+        ids, lineage = tally.ids.copy(), state.lineage
+        task = UpdateRecords(model, ids, beliefs, self.top, plan, lineage, self.spill)
+        change = shards.do(task, keys)
+        self.commit(model, state, change)
+        return state, self.step_info(state, shards, keys, change.sums, began)
 
-    def commit(self, model: Model, state: State, news: News) -> None:
-        """Put what batches say now in the place of what they said before."""
-        tally, sums = state.tally, news.sums
+    def commit(self, model: Model, state: State, change: MemoChange) -> None:
+        """Add the changes of the sums of batches to the state.   Consumes: state."""
+        tally, sums = state.tally, change.sums
         mass, stats = sums.mass, model.family.from_features(sums.sums)
-        if news.first > 0:  # until a batch is visited, its share of the start stands for it
+        if change.first > 0:  # until a batch is learnt, a part of the start represents it
             start = state.memo["start"]
-            share = news.first / float(state.latents["weight"][0])
-            mass, stats = mass - share * start["mass"], stats - share * start["stats"]
+            part = change.first / float(state.latents["weight"][0])
+            mass, stats = mass - part * start["mass"], stats - part * start["stats"]
         tally.mass[:] = np.maximum(tally.mass + mass, 0.0)
         tally.stats[:] += stats
         tally.extras["entropy"][:] += sums.entropy
-        state.latents["base"] += news.first_base
-        state.latents["dropped"] -= news.restored
+        state.latents["base"] += change.first_base
+        state.latents["dropped"] -= change.restored
 
     def end_lap(
         self, model: Model, state: State, batches: Sequence[Batch], rng: np.random.Generator
     ) -> tuple[State, Info]:
-        """Sum the batches anew, make the moves that raise the bound, plan others.
+        """Recompute the sums of all batches, make the moves that raise the bound, plan others.
 
         Consumes: state.
         """
-        began, shards = time.perf_counter(), placed(batches, state.memo)
+        began, shards = time.perf_counter(), as_shards(batches, state.memo)
         plan, targets = plans.from_record(state.memo.get("plan"), state.tally.ids)
-        sums = shards.do(Totals(), range(len(shards)))
-        verdict = judge(model, plan, sums)
+        sums = shards.do(SumRecords(), range(len(shards)))
+        accepted = judge(model, plan, sums)
         lineage = deepcopy(state.lineage)
-        change = decide(plan, verdict, sums, state.tally.ids, lineage, state.clock)
-        # Pairs that have lost will lose again at rest, so no fit need wait for them.
-        lost = NO_PLAN.pairs if verdict.gains else state.tally.ids[plan.pairs]
-        after = shards.do(Make(change, self.spill), range(len(shards)))
-        state.lineage = lineage  # nothing was changed here before all batches had changed
-        state.columns["stage"][np.delete(targets, verdict.trials)] += 1  # what has failed
+        change = decide(plan, accepted, sums, state.tally.ids, lineage, state.clock)
+        # Pairs that were rejected will be again at convergence, so no fit waits for them.
+        rejected = NO_PLAN.pairs if accepted.gains else state.tally.ids[plan.pairs]
+        after = shards.do(ApplyMoves(change, self.spill), range(len(shards)))
+        state.lineage = lineage  # only after all batches have changed
+        state.columns["stage"][np.delete(targets, accepted.trials)] += 1  # failed attempts
         state.memo.pop("plan", None)
-        self._make(model, state, change, after)
+        self._apply(model, state, change, after)
         bound = self.bound(model, state)
         state.latents["bound"][:] = bound, state.latents["bound"][0]
-        self._plan(model, state, shards, rng, lost)
-        state.memo.pop("start", None)  # last: rows for births may be out of reach, and asked again
-        state.latents["pending"][0] += len(verdict.trials)  # whose rows the next lap must tell
+        self._plan(model, state, shards, rng, rejected)
+        state.memo.pop("start", None)  # last: reading rows for births may fail and be repeated
+        state.latents["pending"][0] += len(accepted.trials)  # the next lap must assign their rows
         return state, Info(
             rows=0,
             clock=state.clock,
@@ -208,23 +207,23 @@ class MemoizedVB(Variational):
             scalars={
                 "elbo": bound,
                 "trials": float(len(plan.trials)),
-                "accepted": float(len(verdict.gains)),
+                "accepted": float(len(accepted.gains)),
                 "pending": float(state.latents["pending"].sum()),
             },
         )
 
     def finished(self, state: State) -> bool:
-        """Whether all laps are done, or the bound has settled and no move is pending."""
+        """Whether all laps are done, or the bound has converged and no move is pending."""
         planned, waiting = state.latents["pending"]
         idle = not planned and (not waiting or self._quiet(state.lap))
         return super().finished(state) or (idle and self.settled(state, self.tol))
 
     def records(self, state: State) -> dict[str, Record]:
-        """Return what is remembered of batches where they are."""
+        """Return the records of batches."""
         return {key: record for key, record in state.memo.items() if key.isdigit()}
 
     def check_memo(self, model: Model, state: State, n_rows: int) -> None:
-        """Raise ValueError unless all batches seen, the start and the plan are there, and whole."""
+        """Raise ValueError unless the records of batches, the start and the plan are valid."""
         super().check_memo(model, state, n_rows)
         check_numbers(state, (), ("pending",))
         check_stride(state)
@@ -233,7 +232,9 @@ class MemoizedVB(Variational):
             raise ValueError("stages of clusters must be at least 0.")
         first = state.lap == 0 and state.latents["weight"][0] > 0
         if ("start" in state.memo) != first:
-            raise ValueError("the start must be remembered in the first lap, and only there.")
+            raise ValueError(
+                "there must be a record of the start in the first lap, and only there."
+            )
         if first:
             wanted = {"mass": ((K,), FLOAT), "stats": ((K, S), FLOAT)}
             check_arrays("the start", state.memo["start"], wanted)
@@ -243,8 +244,8 @@ class MemoizedVB(Variational):
 
     # ---- moves -----------------------------------------------------------------------------
 
-    def _make(self, model: Model, state: State, change: Change, sums: Record) -> None:
-        """Put the sums of all records after moves into the state: no drift.   Consumes: state."""
+    def _apply(self, model: Model, state: State, change: Change, sums: Record) -> None:
+        """Replace the state's sums by those of all records after moves.   Consumes: state."""
         stats, extras = model.family.from_features(sums["sums"]), {"entropy": sums["entropy"]}
         state.tally = Tally.of(change.ids, sums["mass"], stats, extras, state.tally.layout)
         for name, column in state.columns.items():
@@ -257,9 +258,9 @@ class MemoizedVB(Variational):
         state: State,
         shards: Shards,
         rng: np.random.Generator,
-        lost: Array,
+        rejected: NDArray[np.int64],
     ) -> None:
-        """Plan what the next lap shall find out, given pairs (P, 2) of ids that have just lost.
+        """Plan the moves of the next lap, given the pairs (P, 2) of ids that were just rejected.
 
         Consumes: state.
         """
@@ -267,21 +268,24 @@ class MemoizedVB(Variational):
         state.latents["pending"][:] = 0
         if not (self.births or self.merges or self.deletes):
             return
-        alike = likeness(model, tally)
+        similar = plans.similar_pairs(model, tally)
         free = np.ones(tally.K, dtype=bool)
         trials: list[Trial] = []
         targets: list[int] = []
         if self.births and tally.K == model.max_clusters:
             warn_once(model, state)
-        search = Search(self.births, self.deletes, alike.near, free)
+        search = Search(self.births, self.deletes, similar.near, free)
         if search.any and not self._quiet(lap):
             trials, targets = plan_trials(model, state, shards, search, rng)
-        pairs = plan_merges(alike, free) if self.merges else NO_PLAN.pairs
+        pairs = plans.plan_merges(similar, free) if self.merges else NO_PLAN.pairs
         if trials or len(pairs):
             state.memo["plan"] = plans.to_record(Plan(pairs, tuple(trials)), targets, tally.ids)
         waiting = len(due(state)) if search.any else 0
-        state.latents["pending"][:] = n_others(tally.ids[pairs], lost) + len(trials), waiting
+        state.latents["pending"][:] = (
+            plans.n_others(tally.ids[pairs], rejected) + len(trials),
+            waiting,
+        )
 
     def _quiet(self, lap: int) -> bool:
-        """Whether a lap is too late for births: they could not settle, nor tell their rows."""
+        """Whether a lap is too late for births, which need further laps to converge."""
         return lap > self.laps - 2 or lap >= (1 - QUIET) * self.laps

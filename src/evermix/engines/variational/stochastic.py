@@ -16,8 +16,8 @@ from evermix._xp import Array, host
 from evermix.engines.batch import Batch, Info
 from evermix.engines.memo import check_numbers
 from evermix.engines.settings import check_number, check_whole
-from evermix.engines.shards import Shards, placed
-from evermix.engines.variational.base import Glance, SumUp, Variational
+from evermix.engines.shards import Shards, as_shards
+from evermix.engines.variational.base import SumBatches, SumBatchesUnlogged, Variational
 from evermix.engines.variational.bound import bound_of_rows
 from evermix.engines.variational.local import believe
 from evermix.model import Model
@@ -26,12 +26,11 @@ from evermix.state import State
 
 @dataclass(frozen=True)
 class StochasticVB(Variational):
-    """Noisy ascent on the evidence lower bound: beliefs move after every batch.
+    """Noisy ascent on the evidence lower bound: the posteriors move after every batch.
 
-    After batch t they move by the rate ``(t + delay) ** -kappa`` towards what the batch alone,
-    taken for all rows, would say; further after a batch that weighs more than the average, and
-    less far after one that weighs less. The bound is that of the last lap, computed when the fit
-    ends. Batches are rows as they come: shuffle data that are sorted.
+    After batch t they move by the rate ``(t + delay) ** -kappa`` towards those of the batch alone,
+    scaled up to all rows; the rate is proportional to the weight of the batch. The bound is that of
+    the last lap, computed when the fit ends. Batches are consecutive rows: shuffle sorted data.
 
     Parameters
     ----------
@@ -48,7 +47,7 @@ class StochasticVB(Variational):
     start : {"kmeans++", "random", "one"} or str
         Where the clusters start (see :class:`FullVB`).
     top : int or None
-        Share each row among at most so many clusters; None for all.
+        Largest number of clusters that share a row; None for all.
     """
 
     laps: int = 20
@@ -59,7 +58,7 @@ class StochasticVB(Variational):
     start: str = "kmeans++"
     top: int | None = None
 
-    reads_in_order: ClassVar = False
+    reads_in_order: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -72,7 +71,7 @@ class StochasticVB(Variational):
             raise ValueError(f"kappa must lie in [0.5, 1], got {self.kappa}.")
 
     def batch_rows(self, n: int, n_features: int) -> int:
-        """Return how many of n rows a batch shall have."""
+        """Return the number of rows of a batch, for n rows in all."""
         del n_features
         return min(self.batch_size, n)
 
@@ -80,19 +79,19 @@ class StochasticVB(Variational):
         """Return the state before any data."""
         state = super().initial(model, rng)
         state.latents["steps"] = np.zeros(1, dtype=np.int64)
-        state.latents["typical"] = np.zeros(1)  # weight of a batch, on average
+        state.latents["typical"] = np.zeros(1)  # average weight of a batch
         return state
 
     def begin(
         self, model: Model, state: State, batches: Sequence[Batch], rng: np.random.Generator
     ) -> State:
-        """Put the first clusters into a state."""
+        """Add the first clusters to a state."""
         state = super().begin(model, state, batches, rng)
         state.latents["typical"][:] = state.latents["weight"] / len(batches)
         return state
 
     def order(self, state: State, n: int) -> Array:
-        """Return the order (n,) in which this lap visits the n batches: a new one in each."""
+        """Return the order (n,) in which this lap takes the n batches, at random."""
         return np.random.default_rng([state.latents["seed"][0], state.lap]).permutation(n)
 
     def visit(
@@ -107,19 +106,19 @@ class StochasticVB(Variational):
         del rng
         began, tally = time.perf_counter(), state.tally
         beliefs = believe(model, tally.mass, tally.stats)
-        sums = shards.do(Glance(model, tally.ids.copy(), beliefs, self.top), keys)
+        sums = shards.do(SumBatchesUnlogged(model, tally.ids.copy(), beliefs, self.top), keys)
         weight = sum(float(host(shards.weights_of(key)).sum()) for key in keys)
         if weight > 0:
             state.latents["steps"] += 1
             rate = float((state.latents["steps"][0] + self.delay) ** -self.kappa)
-            # Batches count by their weight, else rows of light ones would count for more.
+            # The rate grows with the weight, else rows of light batches would count for more.
             rate = min(rate * weight / float(state.latents["typical"][0]), 1.0)
             all_rows = float(state.latents["weight"][0]) / weight
             stats = model.family.from_features(sums.sums)
             tally.mass[:] += rate * (all_rows * sums.mass - tally.mass)
             tally.stats[:] += rate * (all_rows * stats - tally.stats)
             state.latents["dropped"] *= 1.0 - rate
-        return state, self.told(state, shards, keys, sums, began)
+        return state, self.step_info(state, shards, keys, sums, began)
 
     def end_lap(
         self, model: Model, state: State, batches: Sequence[Batch], rng: np.random.Generator
@@ -142,18 +141,20 @@ class StochasticVB(Variational):
         )
 
     def check_memo(self, model: Model, state: State, n_rows: int) -> None:
-        """Raise ValueError if anything is remembered of the data."""
+        """Raise ValueError if there are records of the data."""
         super().check_memo(model, state, n_rows)
         check_numbers(state, ("typical",), ("steps", "typical"))
         if (state.latents["typical"][0] > 0) != (state.latents["weight"][0] > 0):
-            raise ValueError("batches must weigh something on average, as all rows do.")
+            raise ValueError(
+                "the average weight of a batch must be positive if and only if that of all rows is."
+            )
         if state.memo:
             raise ValueError(f"StochasticVB remembers nothing, got {sorted(state.memo)}.")
 
     def _bound(self, model: Model, state: State, batches: Sequence[Batch]) -> float:
-        """Return the bound of the beliefs as they are, from all rows."""
-        shards, tally = placed(batches, state.memo), state.tally
+        """Return the bound of the present posteriors, from all rows."""
+        shards, tally = as_shards(batches, state.memo), state.tally
         beliefs = believe(model, tally.mass, tally.stats)
-        task = SumUp(model, tally.ids.copy(), beliefs, self.top)
+        task = SumBatches(model, tally.ids.copy(), beliefs, self.top)
         sums = shards.do(task, range(len(shards)))
         return bound_of_rows(model, tally.mass, tally.stats, sums.log_norm, sums.base)

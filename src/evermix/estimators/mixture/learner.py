@@ -15,7 +15,7 @@ from evermix.distributed.collections import in_memory, is_collection
 from evermix.engines.base import Engine
 from evermix.engines.batch import ROWS, Batch, Info, RowResults
 from evermix.engines.run import interrupts_wait, run, run_laps
-from evermix.engines.shards import Shard, Shards, Tell
+from evermix.engines.shards import CollectResults, Shard, Shards
 from evermix.estimators.data.dask import ClusterRows
 from evermix.estimators.data.lazy import ForeignRows, check_readable
 from evermix.estimators.data.rows import (
@@ -255,7 +255,7 @@ class Learner(Asked):
         visited: set[int] = set()  # since it was last told
 
         def tell() -> None:
-            for key, told in shards.do(Tell(), sorted(visited)).items():
+            for key, told in shards.do(CollectResults(), sorted(visited)).items():
                 put(key, told)
             visited.clear()
             shards.bring_home(self._state.memo)

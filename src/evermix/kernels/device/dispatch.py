@@ -1,8 +1,7 @@
 """Compiled loops of a lap on CUDA tensors, written for Triton, which PyTorch brings along.
 
-They are what the kernels of products and of shares are for NumPy arrays: each number is read and
-written once, where array maths would go through memory for every operation. Where Triton is not at
-hand, array maths does the same.
+They do what compiled kernels do for NumPy arrays: each number is read and written once, where array
+maths would go through memory for every operation. Without Triton, array maths is used instead.
 """
 
 import importlib
@@ -15,10 +14,10 @@ import numpy as np
 from evermix._xp import Array, namespace
 from evermix.kernels.engines.local import LEAST
 
-ROWS, COLUMNS = 32, 512  # of products that a program writes
-NUMBERS, TALL = 512, 16  # scores, and rows, that a program holds at a time, at most
-PROGRAMS = 4096  # that share rows side by side: several for each processor of a device
-MOST = 2048  # clusters whose scores of a row a program can hold
+ROWS, COLUMNS = 32, 512  # of the block of products that a program writes
+NUMBERS, TALL = 512, 16  # most scores, and rows, that a program holds at a time
+PROGRAMS = 4096  # that run side by side: several for each processor of a device
+MOST = 2048  # most clusters whose scores of a row a program can hold
 
 
 def can_write_products(x: Array) -> bool:
@@ -27,8 +26,8 @@ def can_write_products(x: Array) -> bool:
     return some and _cuda() is not None
 
 
-def can_share(scores: Array) -> bool:
-    """Whether :func:`share_rows` takes these scores (N, K)."""
+def can_softmax(scores: Array) -> bool:
+    """Whether :func:`softmax_rows` takes these scores (N, K)."""
     return can_write_products(scores) and scores.shape[1] <= MOST
 
 
@@ -54,12 +53,13 @@ def _pairs(D: int, device: Any) -> Array:
     return torch.as_tensor(np.array(np.triu_indices(D)), dtype=torch.int32, device=device)
 
 
-def share_rows(scores: Array, weights: Array, plus: Array) -> tuple[Array, ...]:
-    """Share rows with weights (N,) in proportion to the exponentials of scores (N, K) plus (K,).
+def softmax_rows(scores: Array, weights: Array, plus: Array) -> tuple[Array, ...]:
+    """Return responsibilities, the softmax of scores (N, K) plus (K,), and sums over weighted rows.
 
-    Returns shares (N, K), mass (K,), entropy (K,), owners (N,), their shares (N,), the logs of the
-    sums of exponentials (N,), and shares times weights (N, K). Shares are as precise as weights,
-    sums over rows are in double precision.   Consumes: scores.
+    Returns responsibilities (N, K), mass (K,), entropy (K,), the best cluster (N,) and its
+    responsibility (N,), the logs of the sums of exponentials (N,), and responsibilities times
+    weights (N, K). Responsibilities have the precision of weights, sums over rows are doubles.
+    Consumes: scores.
     """
     xp, (N, K) = namespace(scores), scores.shape
     here = {"device": scores.device}
@@ -72,7 +72,7 @@ def share_rows(scores: Array, weights: Array, plus: Array) -> tuple[Array, ...]:
     owner = xp.empty((N,), dtype=xp.int32, **here)
     best, log_norm = (xp.empty((N,), dtype=weights.dtype, **here) for _ in range(2))
     with _torch("torch.cuda").device_of(scores):
-        _cuda().share[(programs,)](
+        _cuda().softmax[(programs,)](
             scores, plus, weights.contiguous(), held, sums, owner, best, log_norm,
             N, K, each, programs * K, LEAST=LEAST, ROWS=rows, WIDTH=width,
         )  # fmt: skip

@@ -11,7 +11,7 @@ try:
 except ImportError:
     triton, tl = None, SimpleNamespace(constexpr=Any)
 
-COUNTS = ("N", "K", "each", "apart")  # arguments that change all the time
+COUNTS = ("N", "K", "each", "apart")  # arguments that must not trigger recompilation
 
 
 def kernel(function: Callable[..., None]) -> Any:
@@ -43,13 +43,13 @@ def products(
 
 
 @kernel
-def share(
+def softmax(
     scores: "Any", plus: "Any", weights: "Any", held: "Any", sums: "Any",
     owner: "Any", best: "Any", log_norm: "Any",
     N: "Any", K: "Any", each: "Any", apart: "Any",
     LEAST: tl.constexpr, ROWS: tl.constexpr, WIDTH: tl.constexpr,
 ) -> None:  # fmt: skip
-    """Share rows; every program goes through rows of its own, and keeps the sums over them."""
+    """Write responsibilities; every program has rows of its own, and keeps the sums over them."""
     program = tl.program_id(0).to(tl.int64)
     begin = program * each
     scores += begin * K
@@ -72,15 +72,15 @@ def share(
         weight = tl.load(weights + row, mask=row < count, other=0.0)
         peak = tl.max(score, axis=1)
         below = (score - peak[:, None]).to(weight.dtype)
-        share = tl.where(below < LEAST, 0.0, tl.exp(below))
-        total = tl.sum(share, axis=1)
+        r = tl.where(below < LEAST, 0.0, tl.exp(below))
+        total = tl.sum(r, axis=1)
         log_total, largest = tl.log(total), 1.0 / total
-        share = share * largest[:, None]
-        part = weight[:, None] * share
-        gain = tl.where(share > 0, part * (log_total[:, None] - below), 0.0)
+        r = r * largest[:, None]
+        part = weight[:, None] * r
+        gain = tl.where(r > 0, part * (log_total[:, None] - below), 0.0)
         mass += tl.sum(part.to(tl.float64), axis=0)
         entropy += tl.sum(gain.to(tl.float64), axis=0)
-        tl.store(scores + at, share.to(score.dtype), mask=here)
+        tl.store(scores + at, r.to(score.dtype), mask=here)
         tl.store(held + at, part.to(score.dtype), mask=here)
         tl.store(owner + row, tl.argmax(score, axis=1), mask=row < count)
         tl.store(best + row, largest, mask=row < count)

@@ -1,6 +1,6 @@
 """Assumed density filtering: one pass, one observation at a time, for any family.
 
-The loop follows Algorithm 1 of Tank, Foti and Fox (2015) with its misprints mended: predictive
+The loop follows Algorithm 1 of Tank, Foti and Fox (2015), with its misprints corrected: predictive
 weights, responsibilities, birth or renormalisation, update.
 """
 
@@ -11,16 +11,16 @@ from evermix._xp import Array
 from evermix.kernels.base import add, exact, kernel, refresh, score
 from evermix.kernels.weights import new_weight
 
-DONE, ROOM, CHECK = 0, 1, 2  # why a pass stopped: no rows left, buffers full, time to tidy up
+DONE, ROOM, CHECK = 0, 1, 2  # why a pass stopped: no rows left, buffers full, maintenance due
 
-HARD = 1.0 - 1e-12  # a responsibility from here on counts as certain
-NEGLIGIBLE = -36.8  # log of 1e-16: smaller responsibilities are lost in rounding anyway
-SEEN = 0.01  # a responsibility above this shows that a cluster is in use
-DEAD = 1e-300  # least mass or weight of a cluster: of what has faded to nothing, some is left
-FRESH = 1e-3  # relative change of n or E[K'] that asks for a new new-cluster weight
+HARD = 1.0 - 1e-12  # larger responsibilities count as certain
+NEGLIGIBLE = -36.8  # log of 1e-16: smaller responsibilities vanish in rounding
+SEEN = 0.01  # a responsibility above this updates the time a cluster was last seen
+DEAD = 1e-300  # least mass or weight of a cluster, so that logarithms stay finite
+FRESH = 1e-3  # relative change of n or E[K'] after which the weight of a new cluster is recomputed
 
 
-class Clusters(NamedTuple):
+class ClusterBuffers(NamedTuple):
     """Per-cluster buffers (capacity,).   # INOUT."""
 
     mass: Array
@@ -29,7 +29,7 @@ class Clusters(NamedTuple):
     last_seen: Array
 
 
-class Scratch(NamedTuple):
+class FilterScratch(NamedTuple):
     """Derived per-cluster buffers (capacity,): weight, its log, occupancy, log responsibility."""
 
     weight: Array
@@ -38,8 +38,8 @@ class Scratch(NamedTuple):
     rho: Array
 
 
-class Settings(NamedTuple):
-    """Birth threshold, the paper's rule or ours, cap on K (or a huge number), tidying interval."""
+class FilterSettings(NamedTuple):
+    """Birth threshold, whether the paper's rule is used, cap on K, maintenance interval."""
 
     birth: float
     paper: bool
@@ -47,21 +47,21 @@ class Settings(NamedTuple):
     every: int
 
 
-class Known(NamedTuple):
-    """What rows are learnt from, and into.
+class FilterData(NamedTuple):
+    """Everything that a pass reads and updates.
 
-    Loops unpack it before they begin: to take arrays out of a tuple costs time, in every row.
+    Loops unpack it once: taking arrays out of a tuple costs time in every row.
     """
 
     work: Any  # INOUT the family's work
     prior: Any  # IN    the prior's scalars
-    clusters: Clusters  # INOUT
-    scratch: Scratch  # INOUT up to date for slots 0..K-1
+    clusters: ClusterBuffers  # INOUT
+    scratch: FilterScratch  # INOUT up to date for slots 0..K-1
     last: Array  # INOUT (3,) n, E[K'] and the weight of a new cluster when it was last computed
-    settings: Settings  # IN
+    settings: FilterSettings  # IN
 
 
-class Out(NamedTuple):
+class RowOutputs(NamedTuple):
     """Results (N,): slot of the best cluster, its probability, log predictive, birth.   # OUT."""
 
     slot: Array
@@ -71,7 +71,9 @@ class Out(NamedTuple):
 
 
 @exact
-def reweigh(k: int, sigma: float, paper: bool, clusters: Clusters, scratch: Scratch) -> None:
+def reweigh(
+    k: int, sigma: float, paper: bool, clusters: ClusterBuffers, scratch: FilterScratch
+) -> None:
     """Recompute occupancy and predictive weight of one cluster."""
     mass = clusters.mass[k]
     some = 1.0 if clusters.hard[k] > 0.0 else -expm1(clusters.log_empty[k])
@@ -84,14 +86,18 @@ def reweigh(k: int, sigma: float, paper: bool, clusters: Clusters, scratch: Scra
 
 
 @kernel
-def reweigh_all(K: int, sigma: float, paper: bool, clusters: Clusters, scratch: Scratch) -> None:
+def reweigh_all(
+    K: int, sigma: float, paper: bool, clusters: ClusterBuffers, scratch: FilterScratch
+) -> None:
     """Recompute occupancy and predictive weight of all clusters."""
     for k in range(K):
         reweigh(k, sigma, paper, clusters, scratch)
 
 
 @kernel
-def omega_of(K: int, prior: Any, clusters: Clusters, scratch: Scratch, last: Array) -> float:
+def new_cluster_weight(
+    K: int, prior: Any, clusters: ClusterBuffers, scratch: FilterScratch, last: Array
+) -> float:
     """Weight of a new cluster; ``last`` (3,) holds n, E[K'] and the weight when last computed."""
     n = 0.0
     expected = 0.0
@@ -139,7 +145,9 @@ def log_sum(slots: int, rho: Array) -> float:
 
 
 @kernel
-def deposit(work: Any, rows: Any, i: int, k: int, w: float, q: float, clusters: Clusters) -> None:
+def add_share(
+    work: Any, rows: Any, i: int, k: int, w: float, q: float, clusters: ClusterBuffers
+) -> None:
     """Add the share q of row i, of weight w, to a cluster."""
     clusters.mass[k] += w * q
     if q >= HARD:
@@ -150,32 +158,31 @@ def deposit(work: Any, rows: Any, i: int, k: int, w: float, q: float, clusters: 
 
 
 @kernel
-def learn(
+def learn_row(
     work: Any,  # INOUT the family's work
     rows: Any,  # IN    the family's rows
     i: int,
     w: float,
     prior: Any,  # IN    the prior's scalars
-    clusters: Clusters,  # INOUT
-    scratch: Scratch,  # INOUT up to date for slots 0..K-1; on return rho holds responsibilities
+    clusters: ClusterBuffers,  # INOUT
+    scratch: FilterScratch,  # INOUT valid for slots 0..K-1; on return rho holds responsibilities
     last: Array,  # INOUT (3,) the last new-cluster weight
-    settings: Settings,  # IN
+    settings: FilterSettings,  # IN
     K: int,
     alive: int,
     fresh: int,
     clock: int,
-    out: Out,  # OUT
+    out: RowOutputs,  # OUT
 ) -> tuple[int, bool]:
     """Learn row i of weight w, at time ``clock``.
 
-    ``alive`` of the K slots are clusters, the others are empty and have no weight. A newborn
-    cluster goes to the slot ``fresh``: K, or one of the others, whose responsibility then is the
-    sum of both.
+    ``alive`` of the K slots are clusters, the others are empty and have no weight. A new cluster
+    takes the slot ``fresh``: K, or one of the others, whose responsibilities are then added.
 
     Returns the number of responsibilities, and whether the cap refused a birth.
     """
     rho = scratch.rho
-    omega = 1.0 if alive == 0 else omega_of(K, prior, clusters, scratch, last)
+    omega = 1.0 if alive == 0 else new_cluster_weight(K, prior, clusters, scratch, last)
     score(work, rows, i, K + 1, rho)
     total = omega
     for k in range(K):
@@ -212,7 +219,7 @@ def learn(
         q = rho[k]
         if q == 0.0:
             continue
-        deposit(work, rows, i, k, w, q, clusters)
+        add_share(work, rows, i, k, w, q, clusters)
         if q > SEEN:
             clusters.last_seen[k] = clock
         reweigh(k, prior.sigma, settings.paper, clusters, scratch)
@@ -221,30 +228,30 @@ def learn(
 
 @kernel
 def adf_pass(
-    known: Known,  # INOUT
+    data: FilterData,  # INOUT
     rows: Any,  # IN    the family's rows
     weights: Array,  # IN    (N,)
     K: int,
     clock: int,
     start: int,
-    out: Out,  # OUT
+    out: RowOutputs,  # OUT
 ) -> tuple[int, int, int, bool, int]:
-    """Learn the rows from ``start`` on, until there are no more, no room, or it is time to tidy up.
+    """Learn the rows from ``start`` on, until they end, buffers are full, or maintenance is due.
 
     Returns the next row, K, the clock, whether the cap refused a birth, and why the pass stopped.
     """
-    work, prior, clusters, scratch, last, settings = known
+    work, prior, clusters, scratch, last, settings = data
     capacity = clusters.mass.shape[0]
     refused = False
     for i in range(start, weights.shape[0]):
         if K + 2 > capacity:
             return i, K, clock, refused, ROOM
         now = clock + 1
-        slots, capped = learn(
+        slots, capped = learn_row(
             work, rows, i, weights[i], prior, clusters, scratch, last, settings, K, K, K, now, out
         )
         refused = refused or capped
-        if slots == 0:  # the row taught nothing
+        if slots == 0:  # the row has weight zero
             continue
         K = max(K, slots)
         clock = now

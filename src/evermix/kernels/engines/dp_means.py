@@ -1,6 +1,6 @@
 """DP-means: rows go to the nearest centre, or open one where none is near.
 
-Two loops: one pass in which centres follow their rows, and a lap in which they stand still. Values
+Two loops: one pass in which centres follow their rows, and a lap in which they are fixed. Values
 are counted from the family's origin.
 """
 
@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from evermix._xp import Array
 from evermix.kernels.base import exact, kernel
-from evermix.kernels.engines.adf import DONE, NEGLIGIBLE, ROOM, Out
+from evermix.kernels.engines.adf import DONE, NEGLIGIBLE, ROOM, RowOutputs
 
 
-class Centres(NamedTuple):
+class CentreBuffers(NamedTuple):
     """Per-cluster buffers.   # INOUT."""
 
     at: Array  # (capacity, D)
@@ -21,8 +21,8 @@ class Centres(NamedTuple):
     last_seen: Array  # (capacity,)
 
 
-class Rule(NamedTuple):
-    """When a row opens a cluster."""
+class DPMeansSettings(NamedTuple):
+    """Distances and the cap on K.   # IN."""
 
     scale: Array  # (D,) weights of squared differences
     penalty: float  # squared distance above which a row opens a cluster
@@ -47,10 +47,12 @@ def _nearest(x: Array, centres: Array, scale: Array, K: int, first: int, distanc
 
 
 @exact
-def _tell(i: int, K: int, best: int, spread: float, distance: Array, out: Out) -> None:
-    """Write what equal mixture weights say of row i: cluster, probability, log density.
+def _write_outputs(
+    i: int, K: int, best: int, spread: float, distance: Array, out: RowOutputs
+) -> None:
+    """Write cluster, probability and log density of row i in a mixture of equal weights.
 
-    The constant of the density is left out.
+    The density is written without its constant.
     """
     total = 0.0
     for k in range(K):
@@ -63,7 +65,7 @@ def _tell(i: int, K: int, best: int, spread: float, distance: Array, out: Out) -
 
 
 @exact
-def _add(x: Array, w: float, k: int, clock: int, clusters: Centres) -> None:
+def _add(x: Array, w: float, k: int, clock: int, clusters: CentreBuffers) -> None:
     """Add a row to the sums of a cluster."""
     clusters.mass[k] += w
     for d in range(x.size):
@@ -72,7 +74,7 @@ def _add(x: Array, w: float, k: int, clock: int, clusters: Centres) -> None:
 
 
 @exact
-def _open(x: Array, k: int, i: int, clusters: Centres, out: Out) -> None:
+def _open(x: Array, k: int, i: int, clusters: CentreBuffers, out: RowOutputs) -> None:
     """Open a cluster at row i."""
     for d in range(x.size):
         clusters.at[k, d] = x[d]
@@ -85,16 +87,16 @@ def _open(x: Array, k: int, i: int, clusters: Centres, out: Out) -> None:
 def online_pass(
     values: Array,  # IN    (N, D)
     weights: Array,  # IN    (N,)
-    rule: Rule,  # IN
-    clusters: Centres,  # INOUT
+    settings: DPMeansSettings,  # IN
+    clusters: CentreBuffers,  # INOUT
     distance: Array,  # SCRATCH (capacity,)
     K: int,
     clock: int,
     start: int,
     cost: Array,  # INOUT (1,) squared distances of all rows to the centres as they are now
-    out: Out,  # OUT
+    out: RowOutputs,  # OUT
 ) -> tuple[int, int, int, bool, int]:
-    """Learn the rows from ``start`` on, until there are no more, or no room.
+    """Learn the rows from ``start`` on, until they end or buffers are full.
 
     Returns the next row, K, the clock, whether the cap refused a birth, and why the pass stopped.
     """
@@ -103,14 +105,14 @@ def online_pass(
         if K + 2 > clusters.mass.shape[0]:
             return i, K, clock, refused, ROOM
         x, w = values[i], weights[i]
-        best = _nearest(x, clusters.at, rule.scale, K, 0, distance)
+        best = _nearest(x, clusters.at, settings.scale, K, 0, distance)
         if K > 0:
-            _tell(i, K, best, rule.spread, distance, out)
+            _write_outputs(i, K, best, settings.spread, distance, out)
         if w == 0.0:
             continue
         clock += 1
-        far = K == 0 or min(w, 1.0) * distance[best] > rule.penalty
-        if far and K < rule.cap:
+        far = K == 0 or min(w, 1.0) * distance[best] > settings.penalty
+        if far and K < settings.cap:
             _open(x, K, i, clusters, out)
             _add(x, w, K, clock, clusters)
             K += 1
@@ -128,17 +130,17 @@ def online_pass(
 def lap_pass(
     values: Array,  # IN    (N, D)
     weights: Array,  # IN    (N,)
-    own: Array,  # IN    (N,) slot of the cluster that each row is in, or -1
-    rule: Rule,  # IN
-    clusters: Centres,  # INOUT sums of the rows that this lap has visited; new centres
+    present: Array,  # IN    (N,) present slot of each row, or -1
+    settings: DPMeansSettings,  # IN
+    clusters: CentreBuffers,  # INOUT sums of the rows that this lap has visited; new centres
     distance: Array,  # SCRATCH (capacity,)
     K: int,
     clock: int,
     start: int,
     progress: Array,  # INOUT (2,) squared distances to the centres of this lap; rows that moved
-    out: Out,  # OUT
+    out: RowOutputs,  # OUT
 ) -> tuple[int, int, int, bool, int]:
-    """Visit the rows from ``start`` on; centres stand still, so a row that is as near stays.
+    """Visit the rows from ``start`` on; centres do not move, and ties go to the present cluster.
 
     Returns the next row, K, the clock, whether the cap refused a birth, and why the pass stopped.
     """
@@ -147,13 +149,13 @@ def lap_pass(
         if K + 2 > clusters.mass.shape[0]:
             return i, K, clock, refused, ROOM
         x, w = values[i], weights[i]
-        best = _nearest(x, clusters.at, rule.scale, K, max(own[i], 0), distance)
-        _tell(i, K, best, rule.spread, distance, out)
+        best = _nearest(x, clusters.at, settings.scale, K, max(present[i], 0), distance)
+        _write_outputs(i, K, best, settings.spread, distance, out)
         if w == 0.0:
             continue
         clock += 1
-        far = min(w, 1.0) * distance[best] > rule.penalty
-        if far and K < rule.cap:
+        far = min(w, 1.0) * distance[best] > settings.penalty
+        if far and K < settings.cap:
             best = K
             distance[K] = 0.0
             _open(x, K, i, clusters, out)
@@ -162,6 +164,6 @@ def lap_pass(
             refused = refused or far
         _add(x, w, best, clock, clusters)
         progress[0] += w * distance[best]
-        if best != own[i]:
+        if best != present[i]:
             progress[1] += 1.0
     return weights.shape[0], K, clock, refused, DONE

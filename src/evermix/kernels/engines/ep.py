@@ -1,7 +1,7 @@
-"""Expectation propagation: each row is taken out, then learnt again from what the others say.
+"""Expectation propagation: each row is removed, then learnt again given all others.
 
-The loop follows Algorithm 2 of Tank, Foti and Fox (2015). What a row has added (its *site*) is
-stored sparsely, by the ids of clusters, so that it survives a change of slots.
+The loop follows Algorithm 2 of Tank, Foti and Fox (2015). The contribution of a row (its
+*site*) is stored sparsely by cluster id, so that it survives a change of slots.
 """
 
 from math import log1p
@@ -14,21 +14,21 @@ from evermix.kernels.engines.adf import (
     DONE,
     HARD,
     ROOM,
-    Clusters,
-    Known,
-    Out,
-    Scratch,
-    Settings,
-    deposit,
-    learn,
+    ClusterBuffers,
+    FilterData,
+    FilterScratch,
+    FilterSettings,
+    RowOutputs,
+    add_share,
+    learn_row,
     reweigh,
 )
 
-FULL = 3  # why a pass stopped, beside those of the filter: no room for sites
+FULL = 3  # why a pass stopped, besides the reasons in adf.py: the buffers of sites are full
 
-EMPTY = 1e-6  # mass left when a row of weight 1 is taken out, below which a cluster was its own
-ROUNDING = 1e-13  # and what rounding may leave behind of a heavy one, per weight
-RESIDUE = 1e-9  # what rounding may leave of a sum of weights that were all taken out
+EMPTY = 1e-6  # a cluster with less mass left after the removal of a row of weight 1 is empty
+ROUNDING = 1e-13  # rounding error of the mass, relative to the weight of a heavy row
+RESIDUE = 1e-9  # rounding error of a sum of weights that were all removed
 
 
 class Sites(NamedTuple):
@@ -40,54 +40,54 @@ class Sites(NamedTuple):
     q: Array  # (room,)
 
 
-class Slots(NamedTuple):
-    """Where clusters lie.   # INOUT."""
+class ClusterSlots(NamedTuple):
+    """The slots of clusters.   # INOUT."""
 
     ids: Array  # (capacity,) id of each slot
-    slot_of: Array  # (ids given before,) slot of each id, -1 for clusters that have gone
+    slot_of: Array  # (ids,) slot of each id, -1 for clusters that no longer exist
     holes: Array  # (capacity,) a stack of empty slots among 0..K-1
-    before: Array  # (capacity,) scratch of zeros: the responsibilities taken out
-    touched: Array  # (capacity,) scratch: the slots they were taken out of
-    statistic_major: bool  # whether statistics lie by statistic and not by slot
+    before: Array  # (capacity,) scratch of zeros: the responsibilities removed
+    touched: Array  # (capacity,) scratch: the slots they were removed from
+    statistic_major: bool  # memory layout of the statistics
 
 
-class Visit(NamedTuple):
-    """Rows that are visited again."""
+class SiteUpdate(NamedTuple):
+    """Rows whose sites are updated."""
 
     rows: Any  # IN    the family's rows
     weights: Array  # IN    (N,)
-    order: Array  # IN    (N,) rows in the order of their visits
+    order: Array  # IN    (N,) order of the rows
     old: Sites  # IN
     new: Sites  # OUT
-    moved: Array  # INOUT (3,) largest change of a responsibility, mass that moved, mass restored
-    out: Out  # OUT, with ids in place of slots
+    moved: Array  # INOUT (3,) largest change of a responsibility, mass moved, mass restored
+    out: RowOutputs  # OUT, with ids in place of slots
 
 
-class Progress(NamedTuple):
-    """Where a pass stands."""
+class PassPosition(NamedTuple):
+    """Where a pass has stopped."""
 
     K: int
     n_holes: int
     next_id: int
     clock: int
     used: int  # entries of the new sites
-    at: int  # next place in the order
+    at: int  # next position in the order
 
 
 @kernel
-def crumbs(w: float) -> float:
-    """Mass below which a cluster was a row's own, if it is left when the row, of weight w, goes.
+def negligible_mass(w: float) -> float:
+    """Return the mass below which a cluster is empty after the removal of a row of weight w.
 
-    A heavy row must not sweep away with its crumbs the rows of a light cluster.
+    For heavy rows it must stay below the mass of light clusters of other rows.
     """
     return max(EMPTY * min(w, 1.0), ROUNDING * w)
 
 
 @kernel
-def _gather(i: int, sites: Sites, slots: Slots) -> int:
-    """Write row i's responsibilities into ``before``, by slot; return how many slots that are.
+def _gather(i: int, sites: Sites, slots: ClusterSlots) -> int:
+    """Write row i's responsibilities into ``before``, by slot; return the number of slots.
 
-    Clusters that were fused have one slot, clusters that have gone have none.
+    Merged clusters share a slot; clusters that were dropped have none.
     """
     n = 0
     for p in range(sites.begin[i], sites.end[i]):
@@ -110,24 +110,24 @@ def _take_out(
     w: float,
     n: int,
     prior: Any,
-    clusters: Clusters,
-    scratch: Scratch,
-    settings: Settings,
-    slots: Slots,
+    clusters: ClusterBuffers,
+    scratch: FilterScratch,
+    settings: FilterSettings,
+    slots: ClusterSlots,
     n_holes: int,
 ) -> tuple[int, int]:
-    """Take row i out of the n slots that it touched; return the number of holes and the shell.
+    """Remove row i from the n slots that it touched; return the number of holes and its own slot.
 
-    A cluster that was the row's own is emptied at once. The shell is what is left, below the birth
-    threshold, of the cluster that was the row's own more than any other, or -1: were the row to
-    open a cluster beside it, lap after lap, nothing would ever settle.
+    A cluster that loses its only row is emptied at once. The row's own slot, or -1, is that of the
+    cluster with its largest responsibility among those whose remaining mass is below the birth
+    threshold. A new cluster of the row goes there: beside it, it would be born again in every lap.
     """
-    shell = -1
+    own = -1
     for t in range(n):
         k = slots.touched[t]
         q = slots.before[k]
         clusters.mass[k] -= w * q
-        if clusters.mass[k] < crumbs(w):
+        if clusters.mass[k] < negligible_mass(w):
             clusters.mass[k] = 0.0
             clusters.hard[k] = 0.0
             clusters.log_empty[k] = 0.0
@@ -143,14 +143,14 @@ def _take_out(
                 clusters.log_empty[k] = min(clusters.log_empty[k] - w * log1p(-q), 0.0)
             add(work, rows, i, k, -w * q, clusters.mass[k])
         reweigh(k, prior.sigma, settings.paper, clusters, scratch)
-        if clusters.mass[k] <= settings.birth * w and (shell < 0 or q > slots.before[shell]):
-            shell = k
-    return n_holes, shell
+        if clusters.mass[k] <= settings.birth * w and (own < 0 or q > slots.before[own]):
+            own = k
+    return n_holes, own
 
 
 @kernel
 def _without(holes: Array, n: int, slot: int) -> int:
-    """Take a slot out of the stack of n holes, if it is there; return how many are left."""
+    """Remove a slot from the stack of n holes, if it is there; return how many are left."""
     for h in range(n):
         if holes[h] == slot:
             holes[h] = holes[n - 1]
@@ -160,13 +160,13 @@ def _without(holes: Array, n: int, slot: int) -> int:
 
 @kernel
 def _enter(
-    fresh: int, shell: int, K: int, n_holes: int, next_id: int, slots: Slots
+    fresh: int, own: int, K: int, n_holes: int, next_id: int, slots: ClusterSlots
 ) -> tuple[int, int]:
-    """Name the cluster that was born in the slot ``fresh``; return the number of holes and next id.
+    """Give the new cluster in the slot ``fresh`` its id; return the number of holes and next id.
 
-    A row's own cluster keeps its id, and is a hole no more if it was emptied.
+    A row's own cluster keeps its id, and its slot is no longer a hole.
     """
-    if shell >= 0:
+    if own >= 0:
         return _without(slots.holes, n_holes, fresh), next_id
     slots.ids[fresh] = next_id
     return (n_holes - 1 if fresh < K else n_holes), next_id + 1
@@ -181,13 +181,13 @@ def _write(
     old: Sites,
     new: Sites,
     used: int,
-    slots: Slots,
+    slots: ClusterSlots,
     rho: Array,
     moved: Array,
 ) -> int:
-    """Write the new site of row i, note how far it has moved, and clear ``before``.
+    """Write the new site of row i, measure how far it moved, and clear ``before``.
 
-    Returns how many entries the new sites have now.
+    Returns the number of entries of the new sites.
     """
     lost, kept = 0.0, 0.0
     for k in range(count):
@@ -212,20 +212,20 @@ def _write(
 
 @kernel
 def ep_pass(
-    known: Known,  # INOUT
-    visit: Visit,  # INOUT
-    slots: Slots,  # INOUT
-    progress: Progress,
+    data: FilterData,  # INOUT
+    update: SiteUpdate,  # INOUT
+    slots: ClusterSlots,  # INOUT
+    position: PassPosition,
 ) -> tuple[tuple[int, int, int, int, int, int], bool, int]:
-    """Visit rows again until there are no more, no room, or it is time to tidy up.
+    """Update the sites of rows until they end, buffers are full, or maintenance is due.
 
-    Returns where the pass stands (the fields of Progress), whether the cap refused a birth, and why
-    it stopped. Plain tuples: to return a named one numba calls Python, and if a signal's handler
-    raises just then, the interpreter crashes.
+    Returns the fields of PassPosition, whether the cap refused a birth, and why the pass stopped.
+    The tuples are plain: numba calls Python to make a named one, and if a signal handler raises at
+    that moment, the interpreter crashes.
     """
-    work, prior, clusters, scratch, last, settings = known
-    rows, weights, order, old, new, moved, out = visit
-    K, n_holes, next_id, clock, used, start = progress
+    work, prior, clusters, scratch, last, settings = data
+    rows, weights, order, old, new, moved, out = update
+    K, n_holes, next_id, clock, used, start = position
     capacity = clusters.mass.shape[0]
     refused = False
     for place in range(start, order.size):
@@ -238,32 +238,32 @@ def ep_pass(
         new.begin[i] = used
         new.end[i] = used
         touched = _gather(i, old, slots)
-        holes_before, shell = n_holes, -1
+        n_before, own = n_holes, -1
         if w > 0.0:
-            n_holes, shell = _take_out(
+            n_holes, own = _take_out(
                 work, rows, i, w, touched, prior, clusters, scratch, settings, slots, n_holes
             )
         fresh = K
-        if shell >= 0:
-            fresh = shell
+        if own >= 0:
+            fresh = own
         elif n_holes > 0:
             fresh = slots.holes[n_holes - 1]
         alive, now = K - n_holes, clock + 1
-        count, capped = learn(
+        count, capped = learn_row(
             work, rows, i, w, prior, clusters, scratch, last, settings, K, alive, fresh, now, out
         )
         refused = refused or capped
         if count > 0 and out.born[i]:
-            n_holes, next_id = _enter(fresh, shell, K, n_holes, next_id, slots)
-            out.born[i] = shell < 0
+            n_holes, next_id = _enter(fresh, own, K, n_holes, next_id, slots)
+            out.born[i] = own < 0
             K = max(K, count)
-        for h in range(holes_before, n_holes):
+        for h in range(n_before, n_holes):
             slots.slot_of[slots.ids[slots.holes[h]]] = -1
         if out.slot[i] >= 0:
             out.slot[i] = slots.ids[out.slot[i]]
 
         used = _write(i, w, count, touched, old, new, used, slots, scratch.rho, moved)
-        if count == 0:  # the row teaches nothing
+        if count == 0:  # the row has weight zero
             continue
         clock = now
         if clock % settings.every == 0:
@@ -277,10 +277,10 @@ def sum_sites(
     rows: Any,  # IN    the family's rows
     weights: Array,  # IN    (N,)
     sites: Sites,  # IN
-    clusters: Clusters,  # INOUT
-    slots: Slots,  # IN
+    clusters: ClusterBuffers,  # INOUT
+    slots: ClusterSlots,  # IN
 ) -> float:
-    """Add what the sites say to the clusters; return the mass that no living cluster holds."""
+    """Add all sites to the clusters; return the mass of sites whose clusters no longer exist."""
     orphaned = 0.0
     for i in range(weights.shape[0]):
         w = weights[i]
@@ -293,6 +293,6 @@ def sum_sites(
             q = slots.before[k]
             slots.before[k] = 0.0
             held += q
-            deposit(work, rows, i, k, w, q, clusters)
+            add_share(work, rows, i, k, w, q, clusters)
         orphaned += w * (1.0 - held)
     return orphaned

@@ -14,7 +14,7 @@ from evermix.kernels.engines.adf import DONE, NEGLIGIBLE, ROOM
 from evermix.kernels.weights import new_weight
 
 
-class Chain(NamedTuple):
+class ChainBuffers(NamedTuple):
     """Buffers of a chain.   # INOUT."""
 
     labels: Array  # (N,) slot of each row, -1 for none yet
@@ -25,8 +25,8 @@ class Chain(NamedTuple):
     omegas: Array  # (capacity,) weight of a new cluster beside k others and N - 1 rows, or nan
 
 
-class Rule(NamedTuple):
-    """By what rows are moved.   # IN."""
+class SweepSettings(NamedTuple):
+    """Settings of a sweep.   # IN."""
 
     prior: Any  # the prior's scalars
     fixed: float  # weight of a new cluster given U; 0 to integrate U out
@@ -34,40 +34,40 @@ class Rule(NamedTuple):
     statistic_major: bool  # whether statistics lie by statistic and not by slot
 
 
-class Place(NamedTuple):
-    """Where a sweep stands."""
+class SweepPosition(NamedTuple):
+    """Where a sweep has stopped."""
 
     K: int
     n_holes: int
     n: int  # rows that are in a cluster
-    at: int  # next place in the order
+    at: int  # next position in the order
 
 
-class Results(NamedTuple):
-    """Results (N,): probability of the chosen cluster, log predictive, birth.   # OUT."""
+class SweepOutputs(NamedTuple):
+    """SweepOutputs (N,): probability of the chosen cluster, log predictive, birth.   # OUT."""
 
     probability: Array
     log_predictive: Array
     born: Array
 
 
-class Sweep(NamedTuple):
-    """Rows, and how they are visited."""
+class SweepRows(NamedTuple):
+    """The rows of a sweep and their order."""
 
     rows: Any  # IN    the family's rows
-    order: Array  # IN    (N,) rows in the order of their visits
-    uniforms: Array  # IN    (N,) numbers in [0, 1), by place in the order
-    out: Results  # OUT
+    order: Array  # IN    (N,) order of the rows
+    uniforms: Array  # IN    (N,) uniforms in [0, 1), in that order
+    out: SweepOutputs  # OUT
 
 
 @kernel
-def _omega(chain: Chain, rule: Rule, n: int, alive: int) -> float:
+def _omega(chain: ChainBuffers, settings: SweepSettings, n: int, alive: int) -> float:
     """Weight of a new cluster beside ``alive`` others of n rows."""
-    prior = rule.prior
+    prior = settings.prior
     if alive == 0:
         return 1.0
-    if rule.fixed > 0.0:
-        return rule.fixed
+    if settings.fixed > 0.0:
+        return settings.fixed
     if n < chain.labels.size - 1:  # the first sweep
         return new_weight(prior.kind, prior.a, prior.sigma, prior.tau, float(n), float(alive))
     if isnan(chain.omegas[alive]):
@@ -129,19 +129,19 @@ def _weigh(
 @kernel
 def gibbs_pass(
     work: Any,  # INOUT the family's work
-    sweep: Sweep,  # INOUT
-    rule: Rule,  # IN
-    chain: Chain,  # INOUT
-    place: Place,
+    sweep: SweepRows,  # INOUT
+    settings: SweepSettings,  # IN
+    chain: ChainBuffers,  # INOUT
+    position: SweepPosition,
 ) -> tuple[tuple[int, int, int, int], bool, int]:
-    """Draw a cluster for every row in turn, given all others, while there is room.
+    """Draw a cluster for every row in turn, given all others, until the buffers are full.
 
-    Returns where the sweep stands (the fields of Place), whether the cap refused a birth, and why
-    it stopped; plain tuples, as in ``evermix.kernels.engines.ep``.
+    Returns the fields of SweepPosition, whether the cap refused a birth, and why the pass
+    stopped; plain tuples, as in ``evermix.kernels.engines.ep``.
     """
     rows, order, uniforms, out = sweep
-    K, n_holes, n, start = place
-    prior, _, cap, statistic_major = rule
+    K, n_holes, n, start = position
+    prior, _, cap, statistic_major = settings
     labels, sizes, log_weight, rho, holes, _ = chain
     capacity = sizes.shape[0]
     refused = False
@@ -164,7 +164,7 @@ def gibbs_pass(
                 log_weight[k] = log(sizes[k] - prior.sigma)
 
         alive = K - n_holes
-        omega, full = _omega(chain, rule, n, alive), alive >= cap
+        omega, full = _omega(chain, settings, n, alive), alive >= cap
         total, evidence, capped = _weigh(work, rows, i, K, omega, full, log_weight, rho)
         refused = refused or capped
         out.log_predictive[i] = evidence - log(n - prior.sigma * alive + omega)

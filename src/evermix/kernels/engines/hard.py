@@ -1,4 +1,4 @@
-"""One pass in which every observation goes to one cluster: the best, or one that is drawn.
+"""One pass in which every observation goes to one cluster: the best, or a random one.
 
 With hard assignments the predictive weights are exact: a cluster weighs its size minus sigma, a
 new one omega.
@@ -14,15 +14,15 @@ from evermix.kernels.engines.adf import (
     DONE,
     NEGLIGIBLE,
     ROOM,
-    Known,
-    Out,
-    deposit,
+    FilterData,
+    RowOutputs,
+    add_share,
     log_sum,
-    omega_of,
+    new_cluster_weight,
     reweigh,
 )
 
-BEST = -1.0  # in place of a number to draw with: take the best
+BEST = -1.0  # in place of a uniform number: take the best cluster
 
 
 @kernel
@@ -36,8 +36,8 @@ def _best(slots: int, rho: Array) -> int:
 
 
 @kernel
-def _drawn(slots: int, rho: Array, uniform: float) -> int:
-    """Return a slot drawn by its log weight, with a number in [0, 1)."""
+def _sample(slots: int, rho: Array, uniform: float) -> int:
+    """Return a random slot by log weights, from a uniform number in [0, 1)."""
     top = rho[_best(slots, rho)]
     total = 0.0
     for k in range(slots):
@@ -57,28 +57,28 @@ def _drawn(slots: int, rho: Array, uniform: float) -> int:
 
 @kernel
 def hard_pass(
-    known: Known,  # INOUT
+    data: FilterData,  # INOUT
     rows: Any,  # IN    the family's rows
     weights: Array,  # IN    (N,)
-    uniforms: Array,  # IN    (N,) numbers in [0, 1) to draw with, or BEST; (0,): always the best
+    uniforms: Array,  # IN    (N,) uniforms in [0, 1), or BEST; (0,): always the best
     K: int,
     clock: int,
     start: int,
-    out: Out,  # OUT
+    out: RowOutputs,  # OUT
 ) -> tuple[int, int, int, bool, int]:
-    """Learn the rows from ``start`` on, until there are no more, no room, or it is time to tidy up.
+    """Learn the rows from ``start`` on, until they end, buffers are full, or maintenance is due.
 
     Returns the next row, K, the clock, whether the cap refused a birth, and why the pass stopped.
     """
-    work, prior, clusters, scratch, last, settings = known
+    work, prior, clusters, scratch, last, settings = data
     capacity, rho = clusters.mass.shape[0], scratch.rho
     refused = False
     for i in range(start, weights.shape[0]):
         if K + 2 > capacity:
             return i, K, clock, refused, ROOM
         w = weights[i]
-        # The head of `learn`, written out: a callee would round the sum of weights in its own way.
-        omega = 1.0 if K == 0 else omega_of(K, prior, clusters, scratch, last)
+        # As in `learn_row`, written out: a callee would round the sum of weights in its own way.
+        omega = 1.0 if K == 0 else new_cluster_weight(K, prior, clusters, scratch, last)
         score(work, rows, i, K + 1, rho)
         total = omega
         for k in range(K):
@@ -92,7 +92,7 @@ def hard_pass(
         if slots == 0:  # a row of weight zero before any cluster
             continue
         draws = uniforms.size > 0 and uniforms[i] != BEST
-        chosen = _drawn(slots, rho, uniforms[i]) if draws else _best(slots, rho)
+        chosen = _sample(slots, rho, uniforms[i]) if draws else _best(slots, rho)
         born = chosen == K
         refused = refused or (w > 0.0 and slots == K and rho[K] > rho[chosen])
         out.slot[i] = chosen
@@ -105,7 +105,7 @@ def hard_pass(
         if born:
             K += 1
             refresh(work, K, 0.0)
-        deposit(work, rows, i, chosen, w, 1.0, clusters)
+        add_share(work, rows, i, chosen, w, 1.0, clusters)
         clusters.last_seen[chosen] = clock
         reweigh(chosen, prior.sigma, settings.paper, clusters, scratch)
         if clock % settings.every == 0:

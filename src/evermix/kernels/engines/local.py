@@ -1,4 +1,4 @@
-"""Rows shared among clusters, and what is summed over the shares."""
+"""Responsibilities of clusters for rows, and sums over them."""
 
 import math
 
@@ -7,11 +7,11 @@ import numpy as np
 from evermix._xp import Array
 from evermix.kernels.base import kernel
 
-LEAST = -46.0  # log of a share, relative to the largest, below which it is nothing: 1e-20
+LEAST = -46.0  # log of a responsibility relative to the largest, below which it is zero: 1e-20
 
 
 @kernel
-def share_rows(
+def softmax_rows(
     scores: Array,
     weights: Array,
     mass: Array,
@@ -20,11 +20,11 @@ def share_rows(
     best: Array,
     log_norm: Array,
 ) -> int:
-    """Replace scores (N, K) by shares, in proportion to their exponentials.
+    """Replace scores (N, K) by responsibilities, the softmax of each row.
 
     Adds to mass (K,) and entropy (K,), weighted by rows; writes for each row the cluster with the
-    largest share, that share, and the log of the sum of exponentials. Returns the number of shares
-    that are not zero.   Consumes: scores, mass, entropy, owner, best, log_norm.
+    largest responsibility, that value, and the log of the sum of exponentials. Returns the number
+    of responsibilities above zero.   Consumes: scores, mass, entropy, owner, best, log_norm.
     """
     K, count = scores.shape[1], 0
     kept, below = np.empty(K, dtype=np.int64), np.empty(K)
@@ -55,14 +55,14 @@ def share_rows(
 
 
 @kernel
-def add_rows(shares: Array, weights: Array, rows: Array, sums: Array) -> None:
-    """Add rows (N, F), weighted and shared (N, K), to sums (K, F): for shares that are mostly zero.
+def add_rows(r: Array, weights: Array, rows: Array, sums: Array) -> None:
+    """Add rows (N, F) times weights and responsibilities r (N, K), mostly zero, to sums (K, F).
 
     Consumes: sums.
     """
-    for n in range(shares.shape[0]):
-        for k in range(shares.shape[1]):
-            if shares[n, k] != 0.0:
-                factor, row, total = weights[n] * shares[n, k], rows[n], sums[k]
+    for n in range(r.shape[0]):
+        for k in range(r.shape[1]):
+            if r[n, k] != 0.0:
+                factor, row, total = weights[n] * r[n, k], rows[n], sums[k]
                 for f in range(rows.shape[1]):
                     total[f] += factor * row[f]

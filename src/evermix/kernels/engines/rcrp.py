@@ -1,7 +1,7 @@
 """The recursive Chinese restaurant process: one pass, one observation at a time, for any family.
 
-Row k of the buffers is the label k + 1, in the order in which tables are opened. Next to its mass
-lies p(K_t = k + 1), the probability that so many tables are in use.
+Row k of the buffers is the label k + 1, in the order in which tables are opened. ``tables``
+holds p(K_t = k + 1), the probability that k + 1 tables are in use.
 """
 
 from math import exp, inf, log
@@ -9,57 +9,57 @@ from typing import Any, NamedTuple
 
 from evermix._xp import Array
 from evermix.kernels.base import add, clear, kernel, refresh, score
-from evermix.kernels.engines.adf import CHECK, DEAD, DONE, ROOM, SEEN, Out
+from evermix.kernels.engines.adf import CHECK, DEAD, DONE, ROOM, SEEN, RowOutputs
 
-COUPLED, JOINT, PAPER, TEXT, CODE = 0, 1, 2, 3, 4  # how the number of tables is followed
+COUPLED, JOINT = 0, 1  # rules that update the number of tables
 
-NEGLIGIBLE = 1e-16  # a smaller share of a row is lost in rounding, and opens no label
-REFUSED = 0.05  # share of a row that the cap must take away to be worth a warning
+NEGLIGIBLE = 1e-16  # a smaller responsibility vanishes in rounding, and opens no label
+REFUSED = 0.05  # probability of labels above the cap that is worth a warning
 
 
-class Labels(NamedTuple):
+class LabelBuffers(NamedTuple):
     """Per-label buffers (capacity,).   # INOUT."""
 
     mass: Array
-    start: Array  # part of the mass that is no share of a row
+    start: Array  # the part of the mass that a label started with
     tables: Array  # p(K_t = row + 1)
     last_seen: Array
     announced: Array  # clock at which the label became a cluster, or 0
 
 
-class Scratch(NamedTuple):
-    """Per-label scratch (capacity,): scores, then shares; the two parts of a share; room."""
+class LabelScratch(NamedTuple):
+    """Per-label scratch (capacity,)."""
 
-    share: Array
-    old: Array  # the table is in use
-    new: Array  # the table is new
-    room: Array
+    share: Array  # scores, then responsibilities
+    old: Array  # part of the responsibility in which the table is in use
+    new: Array  # part of the responsibility in which the table is new
+    room: Array  # see _make_room
 
 
-class Settings(NamedTuple):
-    """Concentration, rule, likelihood, threshold, cap (or a huge number), interval, layout."""
+class RCRPSettings(NamedTuple):
+    """Settings of a pass.   # IN."""
 
     alpha: float
     rule: int
-    own: bool  # a new label starts at its own row, else at the prior
+    own: bool  # whether a new label starts at its own row instead of the prior
     announce: float
     cap: int
     every: int
     statistic_major: bool
 
 
-class Known(NamedTuple):
-    """What rows are learnt from, and into; see ``evermix.kernels.engines.adf``."""
+class RCRPData(NamedTuple):
+    """Everything that a pass reads and updates."""
 
     work: Any  # INOUT the family's work
-    labels: Labels  # INOUT
+    labels: LabelBuffers  # INOUT
     none: Array  # INOUT (1,) p(K_t = 0)
-    scratch: Scratch  # OUT
-    settings: Settings  # IN
+    scratch: LabelScratch  # OUT
+    settings: RCRPSettings  # IN
 
 
 @kernel
-def _log_density(K: int, alpha: float, labels: Labels, score: Array) -> float:
+def _log_density(K: int, alpha: float, labels: LabelBuffers, score: Array) -> float:
     """Log predictive density of a row with these scores (K + 1,), the last under the prior."""
     top = score[K]
     for k in range(K):
@@ -73,8 +73,8 @@ def _log_density(K: int, alpha: float, labels: Labels, score: Array) -> float:
 
 
 @kernel
-def _top(slots: int, K: int, fresh: float, scratch: Scratch, settings: Settings) -> float:
-    """Return the largest score of a part that has any weight."""
+def _top(slots: int, K: int, fresh: float, scratch: LabelScratch, settings: RCRPSettings) -> float:
+    """Return the largest score among the parts with positive weight."""
     top = -inf
     for k in range(slots):
         if k < K:
@@ -85,18 +85,18 @@ def _top(slots: int, K: int, fresh: float, scratch: Scratch, settings: Settings)
 
 
 @kernel
-def _divide(
+def _assign(
     slots: int,
     K: int,
     fresh: float,
-    labels: Labels,
+    labels: LabelBuffers,
     none: Array,
-    scratch: Scratch,
-    settings: Settings,
+    scratch: LabelScratch,
+    settings: RCRPSettings,
 ) -> tuple[float, float]:
-    """Turn scores into shares: R_k L_k of tables in use, plus alpha p(K = k - 1) L of new ones.
+    """Turn scores into responsibilities: R_k L_k (table in use) + alpha p(K = k - 1) L (new table).
 
-    Returns the share of tables in use, and the log of the sum of all weights.
+    Returns the probability of a table in use, and the log of the sum of all weights.
     """
     share, old, new = scratch.share, scratch.old, scratch.new
     for k in range(slots):
@@ -107,7 +107,7 @@ def _divide(
     in_use, total = 0.0, 0.0
     for k in range(slots):
         likelihood = exp(share[k] - top)
-        if new[k] > 0.0:  # else the likelihood may be beyond all bounds
+        if new[k] > 0.0:  # else the likelihood may overflow
             new[k] *= likelihood if settings.own else unseen
         old[k] = 0.0
         if k < K:
@@ -122,7 +122,7 @@ def _divide(
 
 
 @kernel
-def _count_jointly(slots: int, old: float, labels: Labels, none: Array, new: Array) -> None:
+def _count_jointly(slots: int, old: float, labels: LabelBuffers, none: Array, new: Array) -> None:
     """p(K_t = k) = p(z_t = k is new) + p(z_t is old) p(K_{t-1} = k)."""
     none[0] *= old
     for k in range(slots):
@@ -130,12 +130,12 @@ def _count_jointly(slots: int, old: float, labels: Labels, none: Array, new: Arr
 
 
 @kernel
-def _make_room(K: int, labels: Labels, room: Array) -> float:
-    """Write how much mass there is for each label where its table is in use; return the mass.
+def _make_room(K: int, labels: LabelBuffers, room: Array) -> float:
+    """Write how much mass each label could have where its table is in use; return the total mass.
 
-    Where k tables are in use lies the mass n p(k), of the labels 1..k. Labels take theirs out of it
-    from the last to the first, each in proportion to what is left: so n_j and K are as independent
-    as they can be, given that R and p(K) are their margins, and that k < j leaves no n_j.
+    The case of k tables has the mass n p(k), which belongs to labels 1..k. They take their mass
+    from the last to the first, each in proportion to what is left. This makes n_j and K as
+    independent as their margins R and p(K) allow, given that n_j = 0 if K < j.
     """
     n = 0.0
     for k in range(K):
@@ -144,13 +144,13 @@ def _make_room(K: int, labels: Labels, room: Array) -> float:
     for k in range(K - 1, -1, -1):
         seen = max(labels.mass[k] - labels.start[k], 0.0)
         room[k] = left + n * labels.tables[k]
-        left = max(room[k] - seen, 0.0)  # data may ask for more than there is
+        left = max(room[k] - seen, 0.0)  # R may exceed the mass available
     return n
 
 
 @kernel
 def _count_coupled(
-    slots: int, K: int, old: float, labels: Labels, none: Array, scratch: Scratch
+    slots: int, K: int, old: float, labels: LabelBuffers, none: Array, scratch: LabelScratch
 ) -> None:
     """p(K_t = k) = p(z_t = k is new) + sum over j <= k of p(z_t = j is old) p(K_{t-1} = k | j)."""
     new, room = scratch.new, scratch.room
@@ -162,7 +162,7 @@ def _count_coupled(
             weight = (weight * left + scratch.old[k]) / room[k]
         room[k] = n * labels.tables[k] * weight
         total += room[k]
-    if not total > DEAD:  # nothing was seen, or all has faded
+    if not total > DEAD:  # no data yet, or all mass has decayed
         _count_jointly(slots, old, labels, none, new)
         return
     none[0] = 0.0
@@ -171,35 +171,20 @@ def _count_coupled(
 
 
 @kernel
-def _count_apart(slots: int, rule: int, labels: Labels, none: Array, share: Array) -> None:
-    """Follow the number of tables as published: K_{t-1} and z_t as if independent."""
-    above, beyond = 0.0, 0.0  # p(z_t > j), p(z_t > j + 1)
-    for j in range(slots, 0, -1):
-        tables, one_less = labels.tables[j - 1], none[0] if j == 1 else labels.tables[j - 2]
-        here = share[j - 1]  # p(z_t = j)
-        if rule == PAPER:
-            stays, moves = 1.0 - above, above + here
-        elif rule == TEXT:
-            stays, moves = 1.0 - beyond, above
-        else:
-            stays, moves = 1.0 - above, here
-        labels.tables[j - 1] = tables * stays + one_less * moves
-        beyond = above
-        above += here
-    none[0] *= max(1.0 - (beyond if rule == TEXT else above), 0.0)
-
-
-@kernel
 def _count(
-    slots: int, K: int, old: float, labels: Labels, none: Array, scratch: Scratch, rule: int
+    slots: int,
+    K: int,
+    old: float,
+    labels: LabelBuffers,
+    none: Array,
+    scratch: LabelScratch,
+    rule: int,
 ) -> None:
-    """Follow the number of tables, and keep the sum of its probabilities at one."""
+    """Update the probabilities of the number of tables, and normalise them."""
     if rule == COUPLED:
         _count_coupled(slots, K, old, labels, none, scratch)
-    elif rule == JOINT:
-        _count_jointly(slots, old, labels, none, scratch.new)
     else:
-        _count_apart(slots, rule, labels, none, scratch.share)
+        _count_jointly(slots, old, labels, none, scratch.new)
     total = none[0]
     for k in range(slots):
         total += labels.tables[k]
@@ -210,13 +195,13 @@ def _count(
 
 @kernel
 def _owner(
-    slots: int, w: float, old: float, announce: float, labels: Labels, scratch: Scratch
+    slots: int, w: float, old: float, announce: float, labels: LabelBuffers, scratch: LabelScratch
 ) -> tuple[int, float]:
-    """Return the cluster that a row most probably is of, and its probability; -1 if there is none.
+    """Return the most probable cluster of a row and its probability; -1 if there is none.
 
-    A row at a new table is not of the cluster that others know by the same label, so the new part
-    counts for labels that were not announced. Such a label is announced with the row, if its R
-    reaches ``announce`` or the probability of a new table does, or if it is the first.
+    A row at a new table does not belong to an announced cluster of the same label, so its new part
+    counts only for labels that are not announced yet. Such a label is announced with the row if
+    its R or the probability of a new table reaches ``announce``, or if it is the first.
     """
     known, most = -1, -1.0
     other, more = -1, -1.0
@@ -241,11 +226,11 @@ def _add(
     w: float,
     slots: int,
     owner: int,
-    labels: Labels,
+    labels: LabelBuffers,
     share: Array,
     clock: int,
 ) -> bool:
-    """Add row i to its labels; returns whether its owner was announced with it."""
+    """Add row i to its labels; return whether its cluster was announced with it."""
     for k in range(slots):
         if share[k] >= NEGLIGIBLE:
             labels.mass[k] += w * share[k]
@@ -259,22 +244,22 @@ def _add(
 
 
 @kernel
-def _learn(
+def _learn_row(
     work: Any,  # INOUT the family's work
     rows: Any,  # IN    the family's rows
     i: int,
     w: float,
-    labels: Labels,  # INOUT
+    labels: LabelBuffers,  # INOUT
     none: Array,  # INOUT (1,) p(K_t = 0)
-    scratch: Scratch,  # OUT
-    settings: Settings,  # IN
+    scratch: LabelScratch,  # OUT
+    settings: RCRPSettings,  # IN
     K: int,
     clock: int,
-    out: Out,  # OUT
+    out: RowOutputs,  # OUT
 ) -> tuple[int, bool]:
-    """Learn row i of weight w, at time ``clock``; returns K, and whether the cap took much away."""
+    """Learn row i of weight w, at time ``clock``; returns K, and whether the cap was binding."""
     share, fresh = scratch.share, 0.0
-    for again in range(2 if settings.own else 1):  # one copy of the code that scores
+    for again in range(2 if settings.own else 1):  # a loop: the scoring code is compiled once
         if again == 1:
             add(work, rows, i, K, 1.0, 1.0)
         score(work, rows, i, K + 1, share)
@@ -282,7 +267,7 @@ def _learn(
             fresh = share[K]
             out.log_predictive[i] = _log_density(K, settings.alpha, labels, share)
     slots, newest = (K + 1 if K < settings.cap else K), share[K]
-    old, evidence = _divide(slots, K, fresh, labels, none, scratch, settings)
+    old, evidence = _assign(slots, K, fresh, labels, none, scratch, settings)
     refused = False
     if slots == K and w > 0.0 and labels.tables[K - 1] > DEAD:
         beyond = log(settings.alpha * labels.tables[K - 1]) + newest
@@ -309,26 +294,26 @@ def _learn(
 
 @kernel
 def rcrp_pass(
-    known: Known,  # INOUT
+    data: RCRPData,  # INOUT
     rows: Any,  # IN    the family's rows
     weights: Array,  # IN    (N,)
     K: int,
     clock: int,
     start: int,
-    out: Out,  # OUT
+    out: RowOutputs,  # OUT
 ) -> tuple[int, int, int, bool, int]:
-    """Learn the rows from ``start`` on, until there are no more, no room, or it is time to rebuild.
+    """Learn the rows from ``start`` on, until they end, buffers are full, or maintenance is due.
 
-    Returns the next row, K, the clock, whether the cap took much away, and why the pass stopped.
+    Returns the next row, K, the clock, whether the cap was binding, and why the pass stopped.
     """
-    work, labels, none, scratch, settings = known
+    work, labels, none, scratch, settings = data
     capacity = labels.mass.shape[0]
     refused = False
     for i in range(start, weights.shape[0]):
         if K + 2 > capacity:
             return i, K, clock, refused, ROOM
         counts = weights[i] > 0.0
-        K, capped = _learn(
+        K, capped = _learn_row(
             work, rows, i, weights[i], labels, none, scratch, settings, K, clock + 1, out
         )
         refused = refused or capped

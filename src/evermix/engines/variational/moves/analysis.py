@@ -1,6 +1,6 @@
-"""A fresh analysis of a sample: how would these rows fall apart, if nothing were known of them?
+"""Clusters of a sample, found from scratch: candidates for births.
 
-Full variational inference on a few thousand rows, each standing for many, from seeds far from each
+Full variational inference on a few thousand rows, each representing many, from seeds far from each
 other, with merges wherever they raise the bound.
 """
 
@@ -12,33 +12,34 @@ import numpy as np
 from evermix._threads import side_by_side
 from evermix._xp import Array, alike, host, is_numpy, namespace, xlogy
 from evermix.engines.variational.bound import fused_sticks, log_evidence
-from evermix.engines.variational.local import Beliefs, believe, share, weighted
-from evermix.engines.variational.seeding import Sample, seed
+from evermix.engines.variational.local import Beliefs, assign, believe, weighted_sums
+from evermix.engines.variational.samples import Sample
+from evermix.engines.variational.seeding import seed
 from evermix.model import Model
 from evermix.priors.base import HasSticks
 
-ROUNDS = 12  # of merges
-LAPS = 4  # between merges
+ROUNDS = 12  # most rounds of merges
+LAPS = 4  # most laps between merges
 STARTS = 24  # of the search for the best pairs
-LEAST = 1e-2  # rows below which a cluster of a sample is dropped
+LEAST = 1e-2  # number of rows below which a cluster of a sample is dropped
 
 
-class Clusters(NamedTuple):
+class SampleClusters(NamedTuple):
     """Clusters of a sample, the largest first."""
 
     mass: Array  # (K,)
     stats: Array  # (K, S)
     entropy: Array  # (K,)
-    value: float  # what they add to the bound, the order of sticks aside
+    value: float  # their contribution to the bound, without the order of sticks
 
     def beliefs(self, model: Model) -> Beliefs:
-        """Return what is believed of them, as if nothing else existed."""
+        """Return their variational posteriors, as if there were no other clusters."""
         return believe(model, self.mass, self.stats)
 
 
 def analyse(
     model: Model, sample: Sample, K: int, rng: np.random.Generator, merge: bool = True
-) -> Clusters:
+) -> SampleClusters:
     """Find up to K clusters in a sample."""
     nearest = seed(sample, K, rng)
     r = np.zeros((len(sample), K))
@@ -46,19 +47,21 @@ def analyse(
     return refine(model, sample, valued(model, sample, sample.beside(r))[0], merge)
 
 
-def refine(model: Model, sample: Sample, found: Clusters, merge: bool = True) -> Clusters:
-    """Improve clusters of a sample until they settle, and merge them where that is better."""
+def refine(
+    model: Model, sample: Sample, found: SampleClusters, merge: bool = True
+) -> SampleClusters:
+    """Improve clusters of a sample until convergence, and merge them where that is better."""
     for _ in range(ROUNDS):
-        found, r = _settled(model, sample, found)
+        found, r = _converged(model, sample, found)
         fewer = _merged(model, sample, found, r) if merge else None
         if fewer is None:
             break
         found = fewer
-    return _settled(model, sample, found)[0]
+    return _converged(model, sample, found)[0]
 
 
-def _settled(model: Model, sample: Sample, found: Clusters) -> tuple[Clusters, Array]:
-    """Make a few laps of full variational inference; return also the shares (N, K)."""
+def _converged(model: Model, sample: Sample, found: SampleClusters) -> tuple[SampleClusters, Array]:
+    """Make a few laps of full variational inference; return also responsibilities (N, K)."""
     for _ in range(LAPS):
         before = found.value
         found, r = _improved(model, sample, found.beliefs(model))
@@ -67,14 +70,14 @@ def _settled(model: Model, sample: Sample, found: Clusters) -> tuple[Clusters, A
     return found, r
 
 
-def _improved(model: Model, sample: Sample, beliefs: Beliefs) -> tuple[Clusters, Array]:
-    """Share the rows of a sample once, and return the clusters and their shares (N, K)."""
+def _improved(model: Model, sample: Sample, beliefs: Beliefs) -> tuple[SampleClusters, Array]:
+    """Make one lap; return the clusters and their responsibilities (N, K)."""
 
     def part(rows: slice) -> tuple[Array, Array, Array, Array]:
         features, weights = sample.features[rows, :], sample.weights_there[rows]
-        shared = share(sample.scores(*beliefs, rows), weights)
-        sums = weighted(shared, weights, features)
-        return shared.shares, host(shared.mass), host(shared.entropy), host(sums)
+        found = assign(sample.scores(*beliefs, rows), weights)
+        sums = weighted_sums(found, weights, features)
+        return found.r, host(found.mass), host(found.entropy), host(sums)
 
     chunks = model.family.chunks(sample.X, len(beliefs.intercepts))
     here = is_numpy(sample.weights_there)
@@ -84,8 +87,8 @@ def _improved(model: Model, sample: Sample, beliefs: Beliefs) -> tuple[Clusters,
     return _ordered(model, sample, every, sum(mass), sum(sums), sum(entropy))
 
 
-def valued(model: Model, sample: Sample, r: Array) -> tuple[Clusters, Array]:
-    """Return the clusters that shares r (N, K) make, the largest first, and their shares."""
+def valued(model: Model, sample: Sample, r: Array) -> tuple[SampleClusters, Array]:
+    """Return the clusters of responsibilities r (N, K), the largest first, and these in order."""
     xp, wr = namespace(r), sample.weights_there[:, None] * r
     entropy = -xp.sum(xlogy(wr, r), axis=0)
     found = xp.sum(wr, axis=0), wr.T @ sample.features, entropy
@@ -94,8 +97,8 @@ def valued(model: Model, sample: Sample, r: Array) -> tuple[Clusters, Array]:
 
 def _ordered(
     model: Model, sample: Sample, r: Array, mass: Array, sums: Array, entropy: Array
-) -> tuple[Clusters, Array]:
-    """Return clusters and shares, the largest first, without those that hold next to nothing."""
+) -> tuple[SampleClusters, Array]:
+    """Return clusters and responsibilities, the largest first, without empty clusters."""
     order = np.argsort(-mass, kind="stable")
     order = order[mass[order] > LEAST * sample.weights.min()]
     stats = model.family.from_features(sums[order])
@@ -103,14 +106,14 @@ def _ordered(
     return _with_value(model, mass[order], stats, entropy[order]), some
 
 
-def _with_value(model: Model, mass: Array, stats: Array, entropy: Array) -> Clusters:
+def _with_value(model: Model, mass: Array, stats: Array, entropy: Array) -> SampleClusters:
     assert isinstance(model.prior, HasSticks)
     value = log_evidence(model, mass, stats).sum() + entropy.sum()
     value += model.prior.log_stick_evidence(mass)
-    return Clusters(mass, stats, entropy, float(value))
+    return SampleClusters(mass, stats, entropy, float(value))
 
 
-def _merged(model: Model, sample: Sample, found: Clusters, r: Array) -> Clusters | None:
+def _merged(model: Model, sample: Sample, found: SampleClusters, r: Array) -> SampleClusters | None:
     """Merge disjoint pairs where that raises the value; None if there are none."""
     K = len(found.mass)
     if K < 2:
@@ -133,25 +136,25 @@ def _merged(model: Model, sample: Sample, found: Clusters, r: Array) -> Clusters
     return None
 
 
-def _entropy_lost(sample: Sample, found: Clusters, r: Array, i: int, j: int) -> float:
-    """Return by how much the entropy of two clusters is more than that of their union."""
+def _entropy_lost(sample: Sample, found: SampleClusters, r: Array, i: int, j: int) -> float:
+    """Return the entropy of two clusters minus that of their union."""
     both = r[:, i] + r[:, j]
     left = -float(sample.weights_there @ xlogy(both, both))
     return float(found.entropy[i] + found.entropy[j] - left)
 
 
 def _matching(gain: Array) -> list[tuple[int, int]]:
-    """Return disjoint pairs with positive gains, of a symmetric matrix (K, K), that sum to much.
+    """Return disjoint pairs of a symmetric matrix (K, K) of gains with a large sum.
 
-    The best pair that is left first, by more and more distorted gains; then two pairs exchange
-    partners as long as that is better. The best of several is nearly always the best of all.
+    Pairs are chosen greedily by increasingly perturbed gains, then exchange partners while that is
+    better. The best of several starts is nearly always optimal.
     """
     worth = np.maximum(np.nan_to_num(gain, posinf=0.0), 0.0)
     (some,) = np.nonzero(worth.any(axis=1))
-    K = len(some) + len(some) % 2  # the last may be alone
+    K = len(some) + len(some) % 2  # the last may stay without a partner
     worth = np.pad(worth[np.ix_(some, some)], (0, K - len(some)))
     found = [_greedy(worth)]
-    if np.count_nonzero(worth) > K:  # else the best of what is left is the best of all
+    if np.count_nonzero(worth) > K:  # else the greedy choice is optimal
         rng = np.random.default_rng(0)
         for power in range(STARTS):
             noise = rng.random((K, K))
@@ -161,7 +164,7 @@ def _matching(gain: Array) -> list[tuple[int, int]]:
 
 
 def _greedy(worth: Array) -> list[tuple[int, int]]:
-    """Return disjoint pairs of all, the best of what is left first."""
+    """Return disjoint pairs of all, chosen greedily."""
     left = worth - np.diag(np.full(len(worth), np.inf))
     pairs = []
     for _ in range(len(worth) // 2):
@@ -172,7 +175,7 @@ def _greedy(worth: Array) -> list[tuple[int, int]]:
 
 
 def _exchanged(worth: Array, pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return pairs after exchanges of partners, as long as they are worth more."""
+    """Exchange partners of pairs while that raises their sum."""
     table = worth.tolist()
     better = True
     while better:

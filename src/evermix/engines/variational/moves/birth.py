@@ -1,14 +1,14 @@
-"""Births and deletes: some clusters are taken apart, and what is found may take their place.
+"""Births and deletes: proposals to replace some clusters by others.
 
 1. *Collection*: rows of the clusters are drawn from all batches.
-2. *Creation*: they are analysed afresh, as if nothing were known of them; or, for a delete, shared
-   among the neighbours of the cluster to be given up.
-3. *Adoption*: where that explains them better, the next lap tries it on all rows of the clusters (a
-   :class:`~evermix.engines.variational.local.Trial`), and the exact bound decides.
+2. *Creation*: they are clustered from scratch; or, for a delete, assigned to the neighbours of the
+   cluster to be removed.
+3. *Adoption*: if that explains them better, the next lap evaluates it on all rows of the clusters
+   (a :class:`~evermix.engines.variational.local.Trial`), and the exact bound decides.
 
-Attempts on a cluster follow a schedule: its rows alone first, then with those of neighbours, so
-that clusters that share rows in the wrong way are told apart anew. When all have failed it is left
-alone until its mass has changed. A cluster that is like no other is tried once.
+Attempts on a cluster follow a schedule: its rows alone first, then with those of neighbours, which
+separates clusters that share rows in the wrong way. When all attempts have failed, the cluster is
+not tried again until its mass has changed. A cluster without neighbours is tried once.
 """
 
 from dataclasses import dataclass
@@ -18,24 +18,23 @@ import numpy as np
 
 from evermix._xp import Array, namespace
 from evermix.engines.shards import Shards
-from evermix.engines.variational.local import Trial, believe, share
-from evermix.engines.variational.moves.analysis import Clusters, analyse, refine, valued
-from evermix.engines.variational.moves.sample import collect
-from evermix.engines.variational.seeding import Sample
+from evermix.engines.variational.local import Trial, assign, believe
+from evermix.engines.variational.moves.analysis import SampleClusters, analyse, refine, valued
+from evermix.engines.variational.samples import Sample, collect
 from evermix.model import Model
 from evermix.state import State
 
-FIRST, LATER, ALONE = 24, 10, 5  # seeds of an analysis: while clusters are few, later, of a loner
+FIRST, LATER, ALONE = 24, 10, 5  # seeds: while clusters are few, later, without neighbours
 ROWS_PER_SEED = 10
-MARGIN = 1.0  # nats by which an attempt must be better, else it is noise
-TRIES, TRY_ROWS = 6, 3000  # analyses of a small sample, so many rows in all
-CHANGED = 0.01  # relative change of mass after which attempts begin anew
-LAPS, LEAST = 2.0, 2e10  # work on attempts in a lap: so many laps, or operations if that is more
-PASSES, CALLS = 25, 5e6  # passes over a sample that an analysis takes, and the price of their calls
+MARGIN = 1.0  # nats by which an attempt must be better
+TRIES, TRY_ROWS = 6, 3000  # most analyses of a small sample, and rows in all of them
+CHANGED = 0.01  # relative change of mass after which the schedule starts again
+LAPS, LEAST = 2.0, 2e10  # work on attempts after a lap, in laps, and least number of operations
+PASSES, CALLS = 25, 5e6  # passes over a sample in an analysis, and the overhead of a pass
 
 
 class Attempt(NamedTuple):
-    """Take a cluster apart together with some of its neighbours, or give it up to them."""
+    """Split a cluster together with some of its neighbours, or remove it in their favour."""
 
     neighbours: slice
     fresh: bool = True
@@ -58,7 +57,7 @@ SCHEDULE = (
 
 @dataclass
 class Search:
-    """What may be tried.
+    """The attempts that are possible after a lap.
 
     Attributes
     ----------
@@ -67,7 +66,7 @@ class Search:
     near : list of int arrays
         Neighbours of each cluster, the nearest first.
     free : bool array (K,)
-        Clusters that no move has reserved; trials reserve theirs.
+        Clusters that no move uses yet.
     """
 
     births: bool
@@ -77,11 +76,11 @@ class Search:
 
     @property
     def any(self) -> bool:
-        """Whether anything may be tried."""
+        """Whether any attempt is allowed."""
         return self.births or self.deletes
 
     def group(self, k: int, attempt: Attempt) -> Array | None:
-        """Return the clusters that an attempt on k takes apart, k first; None if it cannot be."""
+        """Return the clusters of an attempt on k, k first; None if it is impossible."""
         allowed = self.births if attempt.fresh else self.deletes
         others = self.near[k][attempt.neighbours]
         if not allowed or not self.free[others].all():
@@ -89,14 +88,14 @@ class Search:
         return np.append(k, others) if len(others) or attempt is SPLIT else None
 
     def isolated(self, k: int) -> bool:
-        """Whether a cluster is like no other."""
+        """Whether a cluster has no neighbours."""
         return not len(self.near[k]) and len(self.near) > 1
 
 
 def due(state: State) -> Array:
-    """Return positions of clusters on which something is still to be tried.
+    """Return positions of clusters with attempts left in their schedule.
 
-    Those that were tried least come first, and of these the largest.
+    Those with the fewest attempts come first, and of these the largest.
     """
     K, mass = state.tally.K, state.tally.mass
     tried, stage = state.columns["tried"][:K], state.columns["stage"][:K]
@@ -113,23 +112,23 @@ def plan_trials(
     search: Search,
     rng: np.random.Generator,
 ) -> tuple[list[Trial], list[int]]:
-    """Return trials that promise to raise the bound, and the cluster that each was made for."""
+    """Return trials that may raise the bound, and the cluster of each."""
     targets = due(state)
     trials: list[Trial] = []
     chosen: list[int] = []
     if not len(targets):
         return trials, chosen
     found = collect(model.family, state.tally.K, shards, rng)
-    creation = Creation(model, state, found.total, rng)
+    proposer = Proposer(model, state, found.total, rng)
     stage = state.columns["stage"]
     for k in targets:
-        while creation.work > 0 and search.free[k] and stage[k] < len(SCHEDULE):
+        while proposer.work > 0 and search.free[k] and stage[k] < len(SCHEDULE):
             attempt = SCHEDULE[stage[k]]
             group = search.group(int(k), attempt)
             trial = None
             if group is not None:
                 sample = found.of(group, rng)
-                trial = creation.trial(sample, group, attempt, search.isolated(int(k)))
+                trial = proposer.trial(sample, group, attempt, search.isolated(int(k)))
             if trial is None:
                 stage[k] = len(SCHEDULE) if search.isolated(int(k)) else stage[k] + 1
                 continue
@@ -139,40 +138,40 @@ def plan_trials(
     return trials, chosen
 
 
-class Creation:
-    """Fresh analyses of the rows of clusters, within the cap on their number.
+class Proposer:
+    """Makes trials from samples of rows, within the cap on the number of clusters.
 
     Attributes
     ----------
     work : float
-        Operations that may still be spent.
+        Operations left in the budget.
     """
 
     def __init__(self, model: Model, state: State, rows: int, rng: np.random.Generator) -> None:
         tally = state.tally
         self._model, self._mass, self._rng = model, tally.mass, rng
         self._beliefs = believe(model, tally.mass, tally.stats)
-        self._price = 4.0 * self._beliefs.slopes.shape[1]  # of one row and cluster, in and out
+        self._price = 4.0 * self._beliefs.slopes.shape[1]  # operations per row and cluster
         self.work = max(LEAST, LAPS * self._price * rows * tally.K)
         self._seeds = FIRST if tally.K < 4 else LATER
         cap = model.max_clusters
         self._room = np.inf if cap is None else cap - tally.K
 
     def trial(self, sample: Sample, group: Array, attempt: Attempt, alone: bool) -> Trial | None:
-        """Return a trial if a new analysis explains the sample better than its clusters do."""
+        """Return a trial if new clusters explain the sample better than the present ones."""
         self._pay(sample, len(group))
         if len(sample) < 2:
             return None
         slopes, intercepts = self._beliefs.slopes[group], self._beliefs.intercepts[group]
         scores, weights = sample.scores(slopes, intercepts), sample.weights_there
         copy = namespace(scores).asarray(scores, copy=True)
-        now, _ = valued(self._model, sample, share(copy, weights).shares)
+        now, _ = valued(self._model, sample, assign(copy, weights).r)
         if len(group) > 1:
             now = refine(self._model, sample, now, merge=False)
         if attempt.fresh:
             new = self._analysed(sample, len(group), alone)
         else:
-            rest = share(scores[:, 1:], weights).shares
+            rest = assign(scores[:, 1:], weights).r
             new = refine(self._model, sample, valued(self._model, sample, rest)[0])
         if new is None or not new.value > now.value + MARGIN:
             return None
@@ -180,8 +179,8 @@ class Creation:
         scale = self._mass[group].sum() / new.mass.sum()
         return Trial(group, believe(self._model, scale * new.mass, scale * new.stats))
 
-    def _analysed(self, sample: Sample, size: int, alone: bool) -> Clusters | None:
-        """Return the best of several analyses; small samples get more of them."""
+    def _analysed(self, sample: Sample, size: int, alone: bool) -> SampleClusters | None:
+        """Return the best of several analyses; there are more for small samples."""
         seeds = min(self._seeds, ALONE) if alone else self._seeds
         most = int(np.clip(len(sample) // ROWS_PER_SEED, 2, seeds)) + size - 1
         most = int(min(most, self._room + size))
@@ -194,6 +193,6 @@ class Creation:
         return max(found, key=lambda clusters: clusters.value)
 
     def _pay(self, sample: Sample, *counts: int) -> None:
-        """Pay for analyses that begin with so many clusters."""
+        """Subtract the work of analyses that start with these numbers of clusters."""
         each = [self._price * len(sample) * count + CALLS for count in counts]
         self.work -= PASSES * sum(each)

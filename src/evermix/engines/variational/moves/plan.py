@@ -1,23 +1,85 @@
-"""What a lap shall find out, as named arrays that a checkpoint can hold.
+"""Plans: the moves that a lap evaluates, made when the lap before ends.
 
-Plans are made when a lap ends, from what it has brought, and judged when the next one ends.
+The entropy of a union is a sum over rows, so pairs are planned. Merging never raises the entropy,
+so only pairs whose evidence would rise are planned; a cheap bound finds the candidates. A
+checkpoint holds a plan as named arrays.
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
-from evermix._xp import Array
+from evermix.engines.variational.bound import fused_sticks
 from evermix.engines.variational.local import NO_PLAN, Beliefs, Plan, Trial
+from evermix.model import Model
 from evermix.state import Record
+from evermix.tally import Tally
+
+PARTNERS = 8  # candidates for a merge with each cluster
+PLANNED = 4  # most planned merges with each cluster
+NEAR = 3.0  # largest loss of a merge of neighbours, in nats per row
 
 
-def children(plan: Plan) -> list[Array]:
-    """Return the numbers of the children of each trial; they are counted through all trials."""
+class SimilarPairs(NamedTuple):
+    """Pairs of similar clusters, and the change of the evidence if they were merged."""
+
+    pairs: NDArray[Any]  # (P, 2), the most similar first
+    gains: NDArray[Any]  # (P,)
+    near: list[NDArray[Any]]  # for each cluster its neighbours, the nearest first
+
+
+def similar_pairs(model: Model, tally: Tally) -> SimilarPairs:
+    """Find pairs of similar clusters."""
+    K = tally.K
+    if K < 2:
+        nothing = np.empty((0, 2), dtype=np.int64)
+        return SimilarPairs(nothing, np.empty(0), [np.empty(0, dtype=np.int64)] * K)
+    bound = model.family.fusion_bound(tally, np.arange(K))
+    bound = np.nan_to_num(bound, nan=-np.inf, neginf=-np.inf)
+    np.fill_diagonal(bound, -np.inf)
+    count = min(PARTNERS, K - 1)
+    best = np.argpartition(-bound, count - 1, axis=1)[:, :count]
+    pairs = np.stack([np.repeat(np.arange(K), count), best.ravel()], axis=1)
+    pairs = np.unique(np.sort(pairs, axis=1), axis=0)
+    gains = model.family.log_fusion(tally, pairs) + fused_sticks(model, tally.mass, pairs)
+    order = np.argsort(-gains, kind="stable")
+    pairs, gains = pairs[order], gains[order]
+    near = pairs[-gains < NEAR * tally.mass[pairs].sum(axis=1)]
+    mine = [near[(near == k).any(axis=1)] for k in range(K)]  # the most similar first
+    return SimilarPairs(pairs, gains, [some[some != k] for k, some in enumerate(mine)])
+
+
+def plan_merges(similar: SimilarPairs, free: NDArray[Any]) -> NDArray[Any]:
+    """Return pairs (P, 2) of free clusters whose evidence would rise by a merge."""
+    count = np.zeros(len(free), dtype=np.int64)
+    kept = []
+    for pair, gain in zip(similar.pairs, similar.gains, strict=True):
+        if not gain > 0:
+            break
+        if free[pair].all() and (count[pair] < PLANNED).all():
+            count[pair] += 1
+            kept.append(pair)
+    return np.array(kept, dtype=np.int64).reshape(-1, 2)
+
+
+def n_others(pairs: NDArray[Any], known: NDArray[Any]) -> int:
+    """Return how many of some pairs (P, 2) are not among those known (Q, 2), in either order."""
+    ours, theirs = ({tuple(sorted(pair)) for pair in some.tolist()} for some in (pairs, known))
+    return len(ours - theirs)
+
+
+# ---- plans as named arrays -------------------------------------------------------------------
+
+
+def children(plan: Plan) -> list[NDArray[Any]]:
+    """Return the numbers of the children of each trial, counted over all trials."""
     sizes = [len(trial.children.intercepts) for trial in plan.trials]
     ends = np.cumsum(sizes, dtype=np.int64)
     return [np.arange(end - size, end) for size, end in zip(sizes, ends, strict=True)]
 
 
-def to_record(plan: Plan, targets: list[int], ids: Array) -> Record:
+def to_record(plan: Plan, targets: list[int], ids: NDArray[Any]) -> Record:
     """Return a plan for the clusters ``ids``, and the target of each trial, as named arrays."""
     trials = plan.trials
     empty = np.zeros(0, dtype=np.int64)
@@ -34,7 +96,7 @@ def to_record(plan: Plan, targets: list[int], ids: Array) -> Record:
     }
 
 
-def from_record(record: Record | None, ids: Array) -> tuple[Plan, Array]:
+def from_record(record: Record | None, ids: NDArray[Any]) -> tuple[Plan, NDArray[Any]]:
     """Return the plan and the targets that :func:`to_record` described.
 
     Nothing is planned if there is no record, or if it is for other clusters than ``ids``.
