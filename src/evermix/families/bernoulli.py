@@ -8,7 +8,7 @@ import numpy as np
 
 from evermix._random import draw_log_gamma
 from evermix._xp import Array, Floats, alike, digamma, gammaln, namespace
-from evermix.families._hyperparameters import positive_as_given, positive_columns
+from evermix.families import _hyperparameters as hyper
 from evermix.families.dense import DenseFamily
 from evermix.kernels.families.bernoulli import BernoulliWork
 from evermix.tally import Tally
@@ -52,7 +52,7 @@ class Bernoulli(DenseFamily):
     def candidates(self, X: Array) -> list[Self]:
         """Return this family for the columns of ``X`` (N, D)."""
         D = int(X.shape[1])
-        a, b = positive_as_given("a", self.a, D), positive_as_given("b", self.b, D)
+        a, b = hyper.positive_as_given("a", self.a, D), hyper.positive_as_given("b", self.b, D)
         return [self._with(a=a, b=b, n_features=D)]
 
     @cached_property
@@ -104,4 +104,5 @@ class Bernoulli(DenseFamily):
 
     @cached_property
     def _prior(self) -> tuple[Floats, Floats]:
-        return positive_columns("a", self.a, self._D), positive_columns("b", self.b, self._D)
+        a, b = (hyper.positive_columns(name, getattr(self, name), self._D) for name in "ab")
+        return a, b

@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from evermix._xp import Array, Floats, alike, real
-from evermix.families._hyperparameters import column
+from evermix.families import _hyperparameters as hyper
 from evermix.families.base import Family
 from evermix.kernels.base import refresh_all
 from evermix.kernels.rows import DenseRows, plain
@@ -52,7 +52,7 @@ class DenseFamily(Family):
     def _placed(self, X: Floats, mean: float | Floats | None) -> Self:
         """Return the family with its width, the origin at the first row, and a mean (D,)."""
         D = int(X.shape[1])
-        mean = X.mean(axis=0) if mean is None else column("mean", mean, D)
+        mean = X.mean(axis=0) if mean is None else hyper.column("mean", mean, D)
         return self._with(mean=mean, n_features=D, origin=X[0].copy())
 
     def _centred(self, X: Array) -> Array:
@@ -62,7 +62,7 @@ class DenseFamily(Family):
     def _from_origin(self, mean: float | Floats | None) -> Floats:
         """Return a mean, one number or (D,), about the origin, (D,)."""
         assert self.origin is not None
-        return column("mean", mean, self._D) - self.origin
+        return hyper.column("mean", mean, self._D) - self.origin
 
     def _shift(self, to: Self) -> Floats:
         """What must be added to rows about this origin to get those about another one, (D,)."""

@@ -9,13 +9,7 @@ import numpy as np
 
 from evermix._random import draw_log_gamma
 from evermix._xp import Array, Floats, alike, digamma, gammaln, namespace
-from evermix.families._hyperparameters import (
-    column_variances,
-    expected_variances,
-    positive,
-    positive_columns,
-    share_of_spread,
-)
+from evermix.families import _hyperparameters as hyper
 from evermix.families.dense import DenseFamily
 from evermix.kernels.families.diagonal_gaussian import DiagonalGaussianWork
 from evermix.tally import Tally
@@ -70,7 +64,7 @@ class DiagonalGaussian(DenseFamily):
     def candidates(self, X: Array) -> list[Self]:
         """Return resolved families: one, or several expected variances if rate is open."""
         X = np.asarray(X, dtype=np.float64)
-        family, spread = self._placed(X, self.mean), column_variances(X)
+        family, spread = self._placed(X, self.mean), hyper.column_variances(X)
         return [
             family._with(shape=shape, rate=rate, kappa=self._kappa_for(shape, rate, spread))
             for shape in self._shapes()
@@ -79,24 +73,24 @@ class DiagonalGaussian(DenseFamily):
 
     def _shapes(self) -> list[float]:
         if self.shape is not None:
-            return [positive("shape", self.shape)]
+            return [hyper.positive("shape", self.shape)]
         return list(SHAPES if self.rate is None else SHAPES[:1])
 
     def _rates(self, shape: float, X: Floats) -> list[Floats]:
         if self.rate is not None:
-            return [positive_columns("rate", self.rate, X.shape[1])]
+            return [hyper.positive_columns("rate", self.rate, X.shape[1])]
         if shape <= 1:
             raise ValueError(
                 f"shape must be > 1 for a rate from the data (the expected variance is "
                 f"rate / (shape - 1)), got {shape}. Give a rate, or a larger shape."
             )
-        return [(shape - 1) * variances for variances in expected_variances(X)]
+        return [(shape - 1) * variances for variances in hyper.expected_variances(X)]
 
     def _kappa_for(self, shape: float, rate: Floats, spread: Floats) -> float:
         """Return kappa at which the prior variance of cluster means is that of the data."""
         if self.kappa is not None:
-            return positive("kappa", self.kappa)
-        return share_of_spread(rate / max(shape - 1, 0.5), spread)
+            return hyper.positive("kappa", self.kappa)
+        return hyper.share_of_spread(rate / max(shape - 1, 0.5), spread)
 
     @property
     def n_stats(self) -> int:
@@ -189,7 +183,7 @@ class DiagonalGaussian(DenseFamily):
         """Mean (about the origin), kappa, shape and rate of the prior."""
         assert self.kappa is not None and self.shape is not None
         mean = self._from_origin(self.mean)
-        return mean, self.kappa, self.shape, positive_columns("rate", self.rate, self._D)
+        return mean, self.kappa, self.shape, hyper.positive_columns("rate", self.rate, self._D)
 
     def _standard(self, eta: Array) -> tuple[Array, Array, Array, Array]:
         """Mean (K, D) about the origin, kappa (K,), shape (K,) and rate (K, D) of eta (K, E)."""

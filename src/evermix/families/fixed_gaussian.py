@@ -8,12 +8,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from evermix._xp import Array, Floats, alike, doubled, namespace
-from evermix.families._hyperparameters import (
-    column_variances,
-    expected_variances,
-    positive_as_given,
-    positive_columns,
-)
+from evermix.families import _hyperparameters as hyper
 from evermix.families.dense import DenseFamily
 from evermix.kernels.families.fixed_gaussian import FixedGaussianWork
 from evermix.tally import Tally
@@ -58,15 +53,15 @@ class FixedGaussian(DenseFamily):
     def candidates(self, X: Array) -> list[Self]:
         """Return resolved families: one, or several variances if it is open."""
         X = np.asarray(X, dtype=np.float64)
-        family, D, spread = self._placed(X, self.mean), X.shape[1], column_variances(X)
-        variances: list[float | Floats] = [*expected_variances(X)]
+        family, D, spread = self._placed(X, self.mean), X.shape[1], hyper.column_variances(X)
+        variances: list[float | Floats] = [*hyper.expected_variances(X)]
         if self.variance is not None:
-            variances = [positive_as_given("variance", self.variance, D)]
+            variances = [hyper.positive_as_given("variance", self.variance, D)]
         if self.mean_variance is None:
             return [
                 family._with(variance=v, mean_variance=np.maximum(spread, v)) for v in variances
             ]
-        mean_variance = positive_as_given("mean_variance", self.mean_variance, D)
+        mean_variance = hyper.positive_as_given("mean_variance", self.mean_variance, D)
         return [family._with(variance=v, mean_variance=mean_variance) for v in variances]
 
     @cached_property
@@ -135,12 +130,12 @@ class FixedGaussian(DenseFamily):
 
     @cached_property
     def _variance(self) -> Floats:
-        return positive_columns("variance", self.variance, self._D)
+        return hyper.positive_columns("variance", self.variance, self._D)
 
     @cached_property
     def _prior(self) -> tuple[Floats, Floats, Floats]:
         """Mean (about the origin), kappa and variance of each column."""
         mean = self._from_origin(self.mean)
         variance = self._variance
-        kappa = variance / positive_columns("mean_variance", self.mean_variance, self._D)
+        kappa = variance / hyper.positive_columns("mean_variance", self.mean_variance, self._D)
         return mean, kappa, variance

@@ -8,30 +8,8 @@ from typing import ClassVar, Self
 import numpy as np
 
 from evermix._xp import Array, Floats, alike, gammaln, namespace
-from evermix.families._covariance import (
-    draw_covariance_factor,
-    draw_precision_factors,
-    expected_log_det,
-    folded,
-    log_normaliser,
-    mean_params,
-    squares,
-    unfolded,
-    whitened_squares,
-    whitener_log_det,
-    whiteners,
-    whiteners_with_room,
-    with_products,
-)
-from evermix.families._hyperparameters import (
-    as_given,
-    column_variances,
-    covariance,
-    degrees,
-    expected_variances,
-    positive,
-    share_of_spread,
-)
+from evermix.families import _covariance as matrices
+from evermix.families import _hyperparameters as hyper
 from evermix.families.dense import DenseFamily
 from evermix.kernels.families.gaussian import GaussianWork
 from evermix.tally import Tally
@@ -87,8 +65,8 @@ class Gaussian(DenseFamily):
     def candidates(self, X: Array) -> list[Self]:
         """Return resolved families: one, or several expected covariances if scale is open."""
         X = np.asarray(X, dtype=np.float64)
-        family, spread = self._placed(X, self.mean), column_variances(X)
-        scales = expected_variances(X) if self.scale is None else [as_given(self.scale)]
+        family, spread = self._placed(X, self.mean), hyper.column_variances(X)
+        scales = hyper.expected_variances(X) if self.scale is None else [hyper.as_given(self.scale)]
         return [
             family._with(scale=scale, nu=nu, kappa=self._kappa_for(scale, spread))
             for nu in self._degrees(len(spread))
@@ -97,15 +75,15 @@ class Gaussian(DenseFamily):
 
     def _degrees(self, D: int) -> list[float]:
         if self.nu is not None:
-            return [degrees(self.nu, D)]
+            return [hyper.degrees(self.nu, D)]
         strengths = PRIOR_ROWS if self.scale is None else PRIOR_ROWS[:1]
         return [D + 1.0 + rows * D for rows in strengths]
 
     def _kappa_for(self, scale: float | Floats, spread: Floats) -> float:
         """Return kappa at which the prior variance of cluster means is that of the data."""
         if self.kappa is not None:
-            return positive("kappa", self.kappa)
-        return share_of_spread(np.diag(covariance(scale, len(spread))), spread)
+            return hyper.positive("kappa", self.kappa)
+        return hyper.share_of_spread(np.diag(hyper.covariance(scale, len(spread))), spread)
 
     @property
     def n_stats(self) -> int:
@@ -135,17 +113,17 @@ class Gaussian(DenseFamily):
 
     def features(self, X: Array) -> Array:
         """[x, products x_d x_e with d <= e] about the origin, (N, D + D (D + 1) / 2)."""
-        return with_products(self._centred(X))
+        return matrices.with_products(self._centred(X))
 
     def slopes(self, params: Array) -> Array:
         """Coefficients (K, D + D (D + 1) / 2) of the features."""
         D = self._D
-        return namespace(params).concat([params[:, :D], folded(params[:, D:-2])], axis=1)
+        return namespace(params).concat([params[:, :D], matrices.folded(params[:, D:-2])], axis=1)
 
     def from_features(self, sums: Array) -> Array:
         """Return statistics (K, D + D D) from sums of features."""
         D = self._D
-        return namespace(sums).concat([sums[:, :D], unfolded(sums[:, D:], D)], axis=1)
+        return namespace(sums).concat([sums[:, :D], matrices.unfolded(sums[:, D:], D)], axis=1)
 
     def moved(self, stats: Floats, mass: Floats, to: Self) -> Floats:
         """Return statistics (K, D + D D) about the origin of another family."""
@@ -159,13 +137,13 @@ class Gaussian(DenseFamily):
         """Log normaliser of the Normal-Wishart distribution, (K,)."""
         xp = namespace(eta)
         _, kappa, nu, B = self._standard(eta)
-        return 0.5 * self._D * xp.log(2 * math.pi / kappa) + log_normaliser(nu, B)
+        return 0.5 * self._D * xp.log(2 * math.pi / kappa) + matrices.log_normaliser(nu, B)
 
     def mean_params(self, eta: Array) -> Array:
         """E[Lambda mu, -Lambda / 2, -mu^T Lambda mu / 2, log|Lambda| / 2], (K, E)."""
         xp = namespace(eta)
         mean, kappa, nu, B = self._standard(eta)
-        half, log_dets = mean_params(nu, B)
+        half, log_dets = matrices.mean_params(nu, B)
         first = -2 * (half @ mean[:, :, None])[:, :, 0]
         square = -0.5 * (self._D / kappa + xp.sum(mean * first, axis=1))
         second = xp.reshape(half, (eta.shape[0], -1))
@@ -175,11 +153,11 @@ class Gaussian(DenseFamily):
         """Log Student-t density (N, K), base measure left out."""
         x, D = self._centred(X), self._D
         mean, kappa, nu, B = self._standard(eta)
-        W, shrink = whiteners(B), kappa / (kappa + 1)
+        W, shrink = matrices.whiteners(B), kappa / (kappa + 1)
         gammas = gammaln((nu + 1) / 2) - gammaln((nu + 1 - D) / 2)
-        scale = 0.5 * (D * namespace(eta).log(2 * shrink) - whitener_log_det(W))
+        scale = 0.5 * (D * namespace(eta).log(2 * shrink) - matrices.whitener_log_det(W))
         constant, power = alike(gammas + scale, x), alike(0.5 * (nu + 1), x)
-        distance = alike(shrink, x) * whitened_squares(x, alike(W, x), alike(mean, x))
+        distance = alike(shrink, x) * matrices.whitened_squares(x, alike(W, x), alike(mean, x))
         return constant - power * namespace(x).log1p(distance)
 
     def self_log_likelihood(self, X: Array) -> Array:
@@ -187,16 +165,16 @@ class Gaussian(DenseFamily):
         xp, D = namespace(X), self._D
         mean, kappa, nu, B = self._prior
         shrink = kappa / (kappa + 1)
-        distance = shrink * squares(self._centred(X) - alike(mean, X), B)
+        distance = shrink * matrices.squares(self._centred(X) - alike(mean, X), B)
         first = shrink * (nu + 1) * distance / (1 + distance) + D / (kappa + 1)
-        log_det = expected_log_det(nu + 1, B) - xp.log1p(distance)
+        log_det = matrices.expected_log_det(nu + 1, B) - xp.log1p(distance)
         return 0.5 * (log_det - first)
 
     def draw_params(self, eta: Floats, rng: np.random.Generator) -> Floats:
         """Draw [Lambda mu, -Lambda / 2, -mu^T Lambda mu / 2, log|Lambda| / 2], (K, E)."""
         D = self._D
         mean, kappa, nu, B = self._standard(eta)
-        R = draw_precision_factors(nu, B, rng)
+        R = matrices.draw_precision_factors(nu, B, rng)
         noise = rng.standard_normal(mean.shape) / np.sqrt(kappa)[:, None]
         white = (mean[:, None, :] @ R)[:, 0] + noise  # R^T mu
         first = (R @ white[:, :, None])[:, :, 0]
@@ -207,14 +185,14 @@ class Gaussian(DenseFamily):
     def draw(self, eta: Floats, mass: float, rng: np.random.Generator) -> Floats:
         """Draw a covariance and a mean, then one row (D,)."""
         (mean,), (kappa,), (nu,), (B,) = self._standard(eta[None, :])
-        spread = draw_covariance_factor(nu, B, rng)
+        spread = matrices.draw_covariance_factor(nu, B, rng)
         size = math.sqrt(1 + 1 / kappa)  # the row about its mean, and the mean about m
         return self.origin + mean + size * (spread @ rng.standard_normal(self._D))
 
     def columns(self, tally: Tally) -> dict[str, Floats]:
         """Return the whitener of every cluster, {"whitener": (capacity, D, D)}."""
         B = self._standard(self.posterior(tally.stats, tally.mass))[3]
-        return {"whitener": whiteners_with_room(B, tally.capacity)}
+        return {"whitener": matrices.whiteners_with_room(B, tally.capacity)}
 
     def _work(self, tally: Tally, columns: dict[str, Floats]) -> GaussianWork:
         D, capacity = self._D, tally.capacity
@@ -224,7 +202,7 @@ class Gaussian(DenseFamily):
             whiteners=columns["whitener"],
             means=np.zeros((capacity, D)),
             terms=np.zeros((capacity, 3)),
-            prior_whitener=whiteners(B),
+            prior_whitener=matrices.whiteners(B),
             prior_mean=mean,
             kappa=kappa,
             nu=nu,
@@ -237,7 +215,7 @@ class Gaussian(DenseFamily):
         """Mean (about the origin), kappa, nu and B of the prior."""
         assert self.kappa is not None and self.nu is not None
         mean = self._from_origin(self.mean)
-        B = (self.nu - self._D - 1) * covariance(self.scale, self._D)
+        B = (self.nu - self._D - 1) * hyper.covariance(self.scale, self._D)
         return mean, self.kappa, self.nu, B
 
     def _standard(self, eta: Array) -> tuple[Array, Array, Array, Array]:

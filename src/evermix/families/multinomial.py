@@ -20,7 +20,7 @@ from evermix._xp import (
     namespace,
     summed_by,
 )
-from evermix.families._hyperparameters import positive_as_given, positive_columns
+from evermix.families import _hyperparameters as hyper
 from evermix.families.base import Family
 from evermix.kernels.families.multinomial import MultinomialWork, fuse_pairs, log_marginals
 from evermix.kernels.rising import factors
@@ -72,7 +72,7 @@ class Multinomial(Family):
     def candidates(self, X: Array) -> list[Self]:
         """Return this family for the words of ``X`` (N, V)."""
         V = int(X.shape[1])
-        return [self._with(alpha=positive_as_given("alpha", self.alpha, V), n_features=V)]
+        return [self._with(alpha=hyper.positive_as_given("alpha", self.alpha, V), n_features=V)]
 
     @property
     def n_stats(self) -> int:
@@ -213,7 +213,7 @@ class Multinomial(Family):
 
     @cached_property
     def _alpha(self) -> Floats:
-        return positive_columns("alpha", self.alpha, self._D)
+        return hyper.positive_columns("alpha", self.alpha, self._D)
 
 
 def _entries(X: Array) -> tuple[Array, Array, Array, Array]:

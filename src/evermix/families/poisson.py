@@ -8,7 +8,7 @@ import numpy as np
 
 from evermix._random import draw_log_gamma
 from evermix._xp import Array, Floats, alike, digamma, doubled, gammaln, namespace, real
-from evermix.families._hyperparameters import positive_as_given, positive_columns
+from evermix.families import _hyperparameters as hyper
 from evermix.families.dense import DenseFamily
 from evermix.kernels.families.poisson import PoissonWork
 from evermix.kernels.rising import factors
@@ -57,9 +57,10 @@ class Poisson(DenseFamily):
     def candidates(self, X: Array) -> list[Self]:
         """Return this family with the expected counts of ``X`` (N, D), if rate is open."""
         D = int(X.shape[1])
-        shape = positive_as_given("shape", 1.0 if self.shape is None else self.shape, D)
+        shape = hyper.positive_as_given("shape", 1.0 if self.shape is None else self.shape, D)
         rate = shape / _column_means(X) if self.rate is None else self.rate
-        return [self._with(shape=shape, rate=positive_as_given("rate", rate, D), n_features=D)]
+        rate = hyper.positive_as_given("rate", rate, D)
+        return [self._with(shape=shape, rate=rate, n_features=D)]
 
     @cached_property
     def eta0(self) -> Floats:
@@ -118,8 +119,8 @@ class Poisson(DenseFamily):
 
     @cached_property
     def _prior(self) -> tuple[Floats, Floats]:
-        D = self._D
-        return positive_columns("shape", self.shape, D), positive_columns("rate", self.rate, D)
+        shape = hyper.positive_columns("shape", self.shape, self._D)
+        return shape, hyper.positive_columns("rate", self.rate, self._D)
 
 
 def _column_means(X: Array) -> Floats:

@@ -1,11 +1,14 @@
 """Digests of rows: sums over rows, so that parts may be taken in any order and anywhere."""
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from evermix._xp import Array
+from evermix._xp import Ints
 from evermix.kernels.base import kernel
+
+Words: TypeAlias = NDArray[np.uint64]
 
 GOLDEN: Any = np.uint64(0x9E3779B97F4A7C15)
 FIRST: Any = np.uint64(0xBF58476D1CE4E5B9)
@@ -26,7 +29,7 @@ def mixed(z: int) -> int:
 
 
 @kernel
-def multipliers(n: int) -> Array:
+def multipliers(n: int) -> Words:
     """Return an odd number for each of n columns."""
     out = np.empty(n, dtype=np.uint64)
     for d in range(n):
@@ -41,14 +44,14 @@ def _entry(bits: int, multiplier: int) -> int:
 
 
 @kernel
-def _put(total: Array, row: int, at: int) -> None:
+def _put(total: Words, row: int, at: int) -> None:
     z = mixed(row + GOLDEN * np.uint64(at + 1))
     total[0] += z
     total[1] += mixed(z ^ GOLDEN)
 
 
 @kernel
-def digest_dense(bits: Array, multiplier: Array, first: int, total: Array) -> None:
+def digest_dense(bits: Words, multiplier: Words, first: int, total: Words) -> None:
     """Add dense rows, given by the bits (N, D) of their numbers, the first with this number.
 
     ``multiplier`` (D,) is that of each column.   Consumes: total (2,).
@@ -62,7 +65,7 @@ def digest_dense(bits: Array, multiplier: Array, first: int, total: Array) -> No
 
 @kernel
 def digest_sparse(
-    indptr: Array, indices: Array, bits: Array, multiplier: Array, first: int, total: Array
+    indptr: Ints, indices: Ints, bits: Words, multiplier: Words, first: int, total: Words
 ) -> None:
     """Add sparse rows, given by the bits (nnz,) of their entries.   Consumes: total (2,)."""
     for i in range(len(indptr) - 1):

@@ -6,14 +6,14 @@ and of their intersections: a table ``f`` (N + 1,) gives each size its term of t
 
 import numpy as np
 
-from evermix._xp import Array
+from evermix._xp import Floats, Ints
 from evermix.kernels.base import kernel
 
 TILE = 32  # rows compared with so many others at a time, while both lie in the cache
 
 
 @kernel
-def number_clusters(labels: Array, low: int, codes: Array, K: Array) -> None:
+def number_clusters(labels: Ints, low: int, codes: Ints, K: Ints) -> None:
     """Number the clusters of each partition 0, 1, ... in the order in which they appear.
 
     ``labels`` (M, N) # IN, none below ``low``; ``codes`` (M, N) and ``K`` (M,) # OUT.
@@ -38,7 +38,7 @@ def number_clusters(labels: Array, low: int, codes: Array, K: Array) -> None:
 
 
 @kernel
-def size_terms(codes: Array, f: Array, out: Array) -> None:
+def size_terms(codes: Ints, f: Floats, out: Floats) -> None:
     """Write the sum of ``f[size]`` over the clusters of each partition (M, N) into ``out`` (M,)."""
     M, N = codes.shape
     sizes = np.zeros(N, dtype=np.int64)
@@ -53,7 +53,7 @@ def size_terms(codes: Array, f: Array, out: Array) -> None:
 
 
 @kernel
-def shared_terms(codes: Array, others: Array, f: Array) -> float:
+def shared_terms(codes: Ints, others: Ints, f: Floats) -> float:
     """Sum ``f`` over the sizes of all intersections of clusters, averaged over the ``others``.
 
     Rows are visited cluster by cluster, so that a table of K numbers is enough.
@@ -96,7 +96,7 @@ def shared_terms(codes: Array, others: Array, f: Array) -> float:
 
 
 @kernel
-def count_matches(draws: Array, start: int, out: Array) -> None:
+def count_matches(draws: Ints, start: int, out: Floats) -> None:
     """Write in how many draws two rows have the same label, from row ``start`` on.
 
     One call does ``TILE`` rows against all later ones, and fills ``out`` on both sides of its

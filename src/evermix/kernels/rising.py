@@ -5,11 +5,12 @@ Multiplication is cheap and a log is not, so factors of several statistics are m
 one log is taken. Statistics lie statistic by statistic: the loops run over clusters.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from evermix._xp import Array
+from evermix._xp import Floats, Ints
 from evermix.kernels.base import kernel
 from evermix.kernels.special import log, log_rising
 
@@ -22,12 +23,12 @@ class Factors(NamedTuple):
     """Factors ``shift + stats[statistic]`` that wait for their log."""
 
     block: int  # how many share a log; less than MAX_BLOCK where the prior is tiny
-    statistic: Array  # scratch, int64 (MAX_BLOCK,)
-    shift: Array  # scratch (MAX_BLOCK,)
-    products: Array  # scratch (capacity,)
+    statistic: Ints  # scratch, int64 (MAX_BLOCK,)
+    shift: Floats  # scratch (MAX_BLOCK,)
+    products: Floats  # scratch (capacity,)
 
 
-def factors(prior: Array, capacity: int) -> Factors:
+def factors(prior: Floats, capacity: int) -> Factors:
     """Return room for factors of statistics with these prior values (all > 0)."""
     digits = max(300 / MAX_BLOCK, -float(np.log10(np.min(prior))))
     return Factors(
@@ -40,7 +41,13 @@ def factors(prior: Array, capacity: int) -> Factors:
 
 @kernel
 def add_log_rising(
-    waiting: Factors, stats: Array, prior: Array, index: Array, x: Array, slots: int, out: Array
+    waiting: Factors,
+    stats: Floats,
+    prior: Floats,
+    index: NDArray[np.integer[Any]],
+    x: Floats,
+    slots: int,
+    out: Floats,
 ) -> None:
     """Add the sum over j of log (prior[s] + stats[s, k])_x[j], s = index[j], to ``out[k]``.
 
@@ -63,13 +70,13 @@ def add_log_rising(
 
 
 @kernel
-def _add_one(row: Array, prior: float, x: float, slots: int, out: Array) -> None:
+def _add_one(row: Floats, prior: float, x: float, slots: int, out: Floats) -> None:
     for k in range(slots):
         out[k] += log_rising(prior + row[k], x)
 
 
 @kernel
-def _flush(waiting: Factors, n: int, stats: Array, slots: int, out: Array) -> None:
+def _flush(waiting: Factors, n: int, stats: Floats, slots: int, out: Floats) -> None:
     """Add the log of the product of the n waiting factors to each slot."""
     products, statistic, shift = waiting.products, waiting.statistic, waiting.shift
     for k in range(slots):
@@ -100,7 +107,7 @@ def _flush(waiting: Factors, n: int, stats: Array, slots: int, out: Array) -> No
 
 
 @kernel
-def _add_logs(waiting: Factors, n: int, stats: Array, slots: int, out: Array) -> None:
+def _add_logs(waiting: Factors, n: int, stats: Floats, slots: int, out: Floats) -> None:
     """Add the logs of the n waiting factors one by one: their product overflows."""
     for j in range(n):
         row, shift = stats[waiting.statistic[j]], waiting.shift[j]

@@ -1,26 +1,27 @@
-"""How rows of data are handed to kernels."""
+"""Rows of data as kernels take them."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from evermix._xp import Array
+from evermix._xp import Floats, Ints
 
 
 class DenseRows(NamedTuple):
     """Rows as one array."""
 
-    values: Array  # float64 (N, D)
+    values: Floats  # (N, D)
 
 
 class SparseRows(NamedTuple):
     """Rows as the three arrays of a CSR matrix."""
 
-    indptr: Array  # int64 (N + 1,)
-    indices: Array  # int32 (nnz,)
-    data: Array  # float64 (nnz,)
+    indptr: Ints  # (N + 1,)
+    indices: NDArray[np.int32]  # (nnz,)
+    data: Floats  # (nnz,)
 
 
-def plain(x: Array, dtype: type = np.float64) -> Array:
+def plain(x: Any, dtype: type = np.float64) -> NDArray[Any]:
     """Return ``x`` as a contiguous, writable array: one memory type, so one compiled kernel."""
     return np.require(x, dtype=dtype, requirements=["C", "W"])

@@ -10,12 +10,12 @@ from math import log
 
 import numpy as np
 
-from evermix._xp import Array
+from evermix._xp import Floats, Ints
 from evermix.kernels.base import kernel
 
 
 @kernel
-def _next_row(n: int, sigma: float, row: Array) -> None:
+def _next_row(n: int, sigma: float, row: Floats) -> None:
     """Turn r(n, 0..) into r(n + 1, 0..), in place; ``row[0]`` stays zero."""
     if n == 0:
         return
@@ -29,7 +29,7 @@ def _next_row(n: int, sigma: float, row: Array) -> None:
 @kernel
 def seat_ratios(
     sigma: float,
-    out: Array,  # OUT (n_max + 1, t_max + 1, 2)
+    out: Floats,  # OUT (n_max + 1, t_max + 1, 2)
 ) -> None:
     r"""Write what one more customer does to the number of seatings, with t of n indicators set.
 
@@ -54,7 +54,7 @@ def seat_ratios(
 @kernel
 def log_stirling_sum(
     sigma: float,
-    times: Array,  # IN (n_max + 1, t_max + 1) int64: how often each S(n, t) is a factor
+    times: Ints,  # IN (n_max + 1, t_max + 1): how often each S(n, t) is a factor
 ) -> float:
     """Log of a product of generalised Stirling numbers S(n, t), 1 <= t <= n."""
     n_max, t_max = times.shape[0] - 1, times.shape[1] - 1

@@ -64,7 +64,7 @@ class HyperPrior(ABC):
         known = registered(HyperPrior)
         if spec.get("name") not in known:
             raise ValueError(
-                f"a hyperprior must be one of {', '.join(known)}, got {spec.get('name')!r}."
+                f"a hyperprior must be one of {', '.join(sorted(known))}, got {spec.get('name')!r}."
             )
         made: HyperPrior = known[spec["name"]](**{k: v for k, v in spec.items() if k != "name"})
         return made
