@@ -15,7 +15,7 @@ PLAIN = {
 }
 ENGINES = [
     em.ADF(),
-    em.ADF(rule="paper", birth=0.3),
+    em.ADF(rule="paper", birth=0.5),
     em.EP(laps=3),
     em.EP(laps=2, stride=2, batch_size=10),
     em.SUGS(),

@@ -45,8 +45,11 @@ def case(request):
 
 @pytest.fixture
 def fed(case):
+    return feed_softly(*case)
+
+
+def feed_softly(family, X):
     """A family, its rows, a tally of 3 clusters after 300 soft additions, columns and work."""
-    family, X = case
     tally, columns, work = start(family, 3)
     rng = np.random.default_rng(5)
     rows = family.rows(X[rng.integers(0, X.shape[0], size=300)])

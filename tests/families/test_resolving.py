@@ -141,6 +141,7 @@ def test_rows_outside_the_support_are_refused_with_their_place(family, X, messag
     assert not family.supports(X)
     with pytest.raises(ValueError, match=message):
         family.check(X)
+    assert not family.supports(X)
 
 
 @pytest.mark.parametrize(

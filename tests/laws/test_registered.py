@@ -1,16 +1,19 @@
 """Every object that evermix ships is held to the laws that it ships; and the laws can fail."""
 
+import inspect
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
 from scipy import sparse
 
-from evermix import ADF, DP, NGGP, FullVB
-from evermix.engines import ENGINES
-from evermix.families import FAMILIES, FixedGaussian, Multinomial
+import evermix as em
+from evermix import ADF, DP, NGGP, FullVB, families
+from evermix._registry import registered
+from evermix.engines import ENGINES, Engine
+from evermix.families import FAMILIES, Family, FixedGaussian, Multinomial
 from evermix.model import Model
-from evermix.priors import PRIORS
+from evermix.priors import PRIORS, Prior
 from evermix.testing import check_engine, check_family, check_prior, set_partitions
 
 SETTINGS = {
@@ -42,6 +45,23 @@ def test_engines(name):
         family = engine.families[0]().candidates(X)[-1]
     rows = sparse.csr_matrix(X) if family.sparse else X
     check_engine(engine, Model(family, engine.default_prior()), rows)
+
+
+def test_what_is_defined_is_registered_unless_it_is_abstract():
+    """Ours are there before anybody else's, and bases that only share code are not."""
+    assert set(FAMILIES) == {cls.__name__ for cls in families.__dict__.values() if _is(cls, Family)}
+    assert set(ENGINES) == {name for name in vars(em) if _is(getattr(em, name), Engine)}
+    assert set(PRIORS) == set(SETTINGS)
+    assert registered(Family)["Sloppy"] is Sloppy
+    assert not {"DenseFamily", "NRM", "Engine"} & {
+        *registered(Family),
+        *registered(Prior),
+        *ENGINES,
+    }
+
+
+def _is(value, base):
+    return isinstance(value, type) and issubclass(value, base) and not inspect.isabstract(value)
 
 
 def test_there_are_as_many_partitions_as_bell_numbers():

@@ -67,7 +67,7 @@ class Multinomial(Family):
 
     def inside(self, X: Array) -> Array:
         """Return which counts are not negative, (nnz,)."""
-        return sparse.csr_array(X).data >= 0 if not isinstance(X, DeviceCSR) else X.data >= 0
+        return X.data >= 0
 
     def candidates(self, X: Array) -> list[Self]:
         """Return this family for the words of ``X`` (N, V)."""
