@@ -6,10 +6,9 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evermix._registry import registered
-from evermix._xp import Array
+from evermix._xp import Array, Bools, Floats, Ints
 from evermix.engines.batch import ROWS, Batch, Draws, Info
 from evermix.engines.prune import drop, fade_out
 from evermix.engines.settings import check_begun
@@ -149,7 +148,7 @@ class Engine(ABC):
         del n_features
         return n if self.whole else ROWS
 
-    def order(self, state: State, n: int) -> NDArray[np.int64]:
+    def order(self, state: State, n: int) -> Ints:
         """Return the order (n,) in which this lap takes the n batches."""
         del state
         return np.arange(n)
@@ -193,7 +192,7 @@ class Engine(ABC):
         del model
         return fade_out(state), []
 
-    def dismiss(self, state: State, some: NDArray[np.bool_]) -> None:
+    def dismiss(self, state: State, some: Bools) -> None:
         """Stop showing the clusters of a mask (K,): drop them, if possible.   Consumes: state."""
         drop(state, some)
 
@@ -219,7 +218,7 @@ class Engine(ABC):
         del model
         return state
 
-    def shown(self, state: State) -> NDArray[np.bool_]:
+    def shown(self, state: State) -> Bools:
         """Mask (K,) of the clusters that users see; the others count for densities only."""
         return np.ones(state.tally.K, dtype=bool)
 
@@ -233,7 +232,7 @@ class Engine(ABC):
         del state
         return None
 
-    def n_clusters_probabilities(self, state: State) -> NDArray[np.float64] | None:
+    def n_clusters_probabilities(self, state: State) -> Floats | None:
         """Probabilities (L + 1,) of 0..L clusters, or None if the engine has none."""
         del state
         return None

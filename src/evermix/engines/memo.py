@@ -5,11 +5,10 @@ so arrays of other shapes would be broadcast without an error.
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from evermix._xp import Floats, Ints
 from evermix.priors.hyper import HyperPrior
 from evermix.state import DROPPED, Record, State
 
@@ -79,7 +78,7 @@ def check_stride(state: State) -> None:
 
 
 def recorded_batches(
-    state: State, size: int, n_rows: int, order: NDArray[Any], others: tuple[str, ...] = ()
+    state: State, size: int, n_rows: int, order: Ints, others: tuple[str, ...] = ()
 ) -> dict[int, int]:
     """Return the number of rows of each batch learnt so far, by key; raise unless all have records.
 
@@ -105,7 +104,7 @@ def recorded_batches(
 
 
 def check_batches(
-    state: State, F: int, size: int, n_rows: int, order: NDArray[Any], planned: tuple[int, int]
+    state: State, F: int, size: int, n_rows: int, order: Ints, planned: tuple[int, int]
 ) -> None:
     """Raise ValueError unless there are sums of all batches learnt so far.
 
@@ -145,7 +144,7 @@ def _check_batch(name: str, record: Record, F: int, rows: int, next_id: int) -> 
     _check_within(f"owners among children of {name}", record["child_owner"], -1, C)
 
 
-def _check_within(name: str, values: NDArray[Any], low: int, high: int) -> None:
+def _check_within(name: str, values: Floats, low: int, high: int) -> None:
     if np.any((values < low) | (values >= high)):
         raise ValueError(f"{name} must lie in [{low}, {high}), got others.")
 
@@ -208,7 +207,7 @@ def _check_draws(draws: Record, laws: Mapping[str, HyperPrior], kept: int, n_row
         _check_inside(name, draws[SCALAR + name][:kept], law)
 
 
-def _check_inside(name: str, values: NDArray[Any], law: HyperPrior) -> None:
+def _check_inside(name: str, values: Floats, law: HyperPrior) -> None:
     low, high = law.domain
     if not np.all((values > low) & (values < high)):
         raise ValueError(f"{name} must lie in ({low:g}, {high:g}), got others.")

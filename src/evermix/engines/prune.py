@@ -7,8 +7,8 @@ left has *faded*; its rows keep its id.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from evermix._xp import Bools, Floats
 from evermix.priors.base import occupancy
 from evermix.state import State
 
@@ -40,7 +40,7 @@ def fade_out(state: State) -> list[int]:
     return drop(state, _but_one(mass < FAINT, mass), faded=True)
 
 
-def drop(state: State, some: NDArray[np.bool_], faded: bool = False) -> list[int]:
+def drop(state: State, some: Bools, faded: bool = False) -> list[int]:
     """Drop the clusters of a mask (K,), as dust or as faded; return their ids.
 
     Their mass is added to the latent ``dropped``, if the state has it.   Consumes: state.
@@ -57,7 +57,7 @@ def drop(state: State, some: NDArray[np.bool_], faded: bool = False) -> list[int
     return gone
 
 
-def _but_one(some: NDArray[np.bool_], mass: NDArray[np.float64]) -> NDArray[np.bool_]:
+def _but_one(some: Bools, mass: Floats) -> Bools:
     """Return a mask (K,) without the heaviest cluster, if the mask holds all."""
     if some.all():
         some[mass.argmax()] = False

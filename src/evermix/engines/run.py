@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from types import FrameType
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from evermix._xp import Bools, Floats, Ints
 from evermix.engines.base import Engine
 from evermix.engines.batch import Batch, Info
 from evermix.engines.shards import as_shards
@@ -111,18 +111,14 @@ def learn(
     return state, Info.joined(parts)
 
 
-def _filled_times(
-    times: NDArray[Any], counts: NDArray[np.bool_], now: float | None
-) -> NDArray[Any]:
+def _filled_times(times: Floats, counts: Bools, now: float | None) -> Floats:
     """Return times (N,) in which rows of weight zero have the time of the last row that counts."""
     first = now if now is not None else times[np.argmax(counts)]
     last = np.maximum.accumulate(np.where(counts, np.arange(len(times)), -1))
     return np.where(last >= 0, times[last], first)
 
 
-def record_times(
-    state: State, before: int, batch: Batch, labels: NDArray[np.int64] | None = None
-) -> None:
+def record_times(state: State, before: int, batch: Batch, labels: Ints | None = None) -> None:
     """Write into the lineage when clusters were last seen, in a model that forgets.
 
     Parameters

@@ -17,11 +17,10 @@ from functools import lru_cache
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from evermix._csr import DeviceCSR
-from evermix._xp import Array, doubled, host, is_numpy, take_rows
+from evermix._xp import Array, Floats, Ints, doubled, host, is_numpy, take_rows
 from evermix.engines.batch import Batch, Batches, RowResults, weights_of
 from evermix.model import Model
 from evermix.state import Record
@@ -84,7 +83,7 @@ class Shards(Batches):
 class PendingResults(NamedTuple):
     """Results for the rows of a batch that were not collected yet; they may be on a device."""
 
-    ids: NDArray[np.int64]  # (K,) of the clusters at that time
+    ids: Ints  # (K,) of the clusters at that time
     best: Array  # (N,) position of the most probable cluster
     probability: Array  # (N,)
     log_norm: Array  # (N,) log predictive density without the base measure
@@ -182,13 +181,13 @@ def as_shards(batches: Sequence[Batch], memo: dict[str, Record]) -> Shards:
     return batches if isinstance(batches, Shards) else Shard(batches, memo)
 
 
-def blocks(n: int, count: int) -> list[NDArray[np.int64]]:
+def blocks(n: int, count: int) -> list[Ints]:
     """Return the numbers 0..n-1 in ``count`` runs of about the same length."""
     return np.array_split(np.arange(n), count)
 
 
 @lru_cache(maxsize=16)
-def interleaved(n: int, count: int) -> NDArray[np.int64]:
+def interleaved(n: int, count: int) -> Ints:
     """Return 0..n-1 cut into ``count`` runs: the first of each run, then the second, and so on.
 
     So the batches of one step can be in different places. The array is read-only.
@@ -225,7 +224,7 @@ class TakeRows(Task[dict[int, Array]]):
     ``rows`` holds the numbers of rows, by the keys of batches.
     """
 
-    rows: dict[int, NDArray[np.int64]]
+    rows: dict[int, Ints]
     stay: bool = False
 
     def part(self, keys: Sequence[int]) -> "TakeRows":
@@ -273,7 +272,7 @@ class Spill:
     def __reduce__(self) -> tuple[Any, ...]:
         return Spill, (self._folder,)  # a copy opens files of its own
 
-    def put(self, values: NDArray[Any]) -> NDArray[Any]:
+    def put(self, values: Floats) -> Floats:
         """Return a copy of an array in a file."""
         size = -(-values.nbytes // ALIGNMENT) * ALIGNMENT
         if not size:

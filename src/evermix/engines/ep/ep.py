@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from evermix._xp import Bools, Floats, Ints
 from evermix.engines.batch import ROWS, Batch, Info, RowResults, cap_of, warn_once
 from evermix.engines.ep.parallel import SumSites, UpdateBatches, commit, snapshot
 from evermix.engines.ep.sites import check_sites, no_sites, to_record, to_sites
@@ -129,7 +129,7 @@ class EP(Filter):
         del n_features
         return min(self.batch_size, n)
 
-    def order(self, state: State, n: int) -> NDArray[np.int64]:
+    def order(self, state: State, n: int) -> Ints:
         """Return the order (n,) in which this lap takes the n batches."""
         if not self.shuffle or state.lap == 0:
             return interleaved(n, int(state.latents["stride"][0]))
@@ -303,9 +303,7 @@ class EP(Filter):
                 raise ValueError(f"batch {key} must have sites of {rows} rows, got those of {n}.")
 
 
-def _held_out(
-    rng: np.random.Generator, weights: NDArray[np.float64], fraction: float
-) -> NDArray[np.bool_]:
+def _held_out(rng: np.random.Generator, weights: Floats, fraction: float) -> Bools:
     """Return a mask (N,) of held-out rows; at least one counted row is kept."""
     held = rng.random(len(weights)) < fraction
     if not weights[~held].any():

@@ -12,12 +12,12 @@ import warnings
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from evermix._xp import Floats, Ints
 from evermix.engines.base import Engine
 from evermix.engines.batch import Batch, CapacityWarning, RowResults
 from evermix.engines.ep.sites import summed, to_record, to_sites
@@ -52,7 +52,7 @@ class BatchUpdate(NamedTuple):
     change: Tally
     unassigned: float
     results: RowResults
-    progress: NDArray[Any]
+    progress: Floats
     ticks: int
     capped: bool
 
@@ -123,7 +123,7 @@ class UpdateBatches(Task[dict[int, BatchUpdate]]):
         """Return the updates of all batches."""
         return {key: update for some in answers for key, update in some.items()}
 
-    def _names(self, state: State) -> NDArray[Any]:
+    def _names(self, state: State) -> Ints:
         """Return new names of the ids that an update used; -1 for those it opened and dropped.
 
         The last entry is for the id -1.
@@ -284,6 +284,6 @@ def _matrix(sites: Sites, lineage: Lineage, n_ids: int) -> sparse.csr_array:
     return sparse.csr_array((q, (rows, np.maximum(today, 0))), (len(counts), max(n_ids, 1)))
 
 
-def _renamed(sites: Sites, name: NDArray[Any]) -> Sites:
+def _renamed(sites: Sites, name: Ints) -> Sites:
     """Return sites by other ids; those of id -1 are assigned again with the next update."""
     return Sites(sites.begin, sites.end, name[sites.ids].astype(np.int32), sites.q)

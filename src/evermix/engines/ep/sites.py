@@ -5,11 +5,10 @@ A record of the state's memo holds the sites of one batch: the responsibilities 
 """
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from evermix._xp import Floats, Ints
 from evermix.engines.batch import Batch
 from evermix.kernels.engines.adf import ClusterBuffers
 from evermix.kernels.engines.ep import ClusterSlots, Sites, sum_sites
@@ -43,7 +42,7 @@ def to_sites(record: Record) -> Sites:
     return Sites(*(record[name] for name in Sites._fields))
 
 
-def _slot_of(state: State, births: int, holes: NDArray[Any]) -> NDArray[Any]:
+def _slot_of(state: State, births: int, holes: Ints) -> Ints:
     """Return the slot of each id, following merges; -1 for clusters that no longer exist.
 
     There is room for ``births`` more. ``holes`` are slots that were emptied in this step.
@@ -57,7 +56,7 @@ def _slot_of(state: State, births: int, holes: NDArray[Any]) -> NDArray[Any]:
     return place
 
 
-def cluster_slots(state: State, births: int = 0, holes: NDArray[Any] | None = None) -> ClusterSlots:
+def cluster_slots(state: State, births: int = 0, holes: Ints | None = None) -> ClusterSlots:
     """Return the slots of clusters, for the kernels; ``holes`` are empty slots."""
     capacity = state.tally.capacity
     holes = np.empty(0, dtype=np.int64) if holes is None else holes
@@ -73,7 +72,7 @@ def cluster_slots(state: State, births: int = 0, holes: NDArray[Any] | None = No
     )
 
 
-def close_holes(state: State, holes: NDArray[Any], candidates: set[int]) -> list[int]:
+def close_holes(state: State, holes: Ints, candidates: set[int]) -> list[int]:
     """Remove empty slots; return the ids of the candidates that no longer exist."""
     if len(holes):
         alive = np.ones(state.tally.K, dtype=bool)
@@ -122,7 +121,7 @@ def gathered(state: State, sites: Sites, i: int) -> dict[int, float]:
     return found
 
 
-def packed(n: int, found: list[tuple[int, NDArray[Any], NDArray[Any]]]) -> Sites:
+def packed(n: int, found: list[tuple[int, Ints, Floats]]) -> Sites:
     """Return sites of n rows from (row, ids, responsibilities) of some of them."""
     sites = no_sites(n, sum(len(q) for _, _, q in found))
     used = 0

@@ -3,8 +3,8 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from evermix._xp import Floats, Ints
 from evermix.engines.batch import RowResults, warn_once
 from evermix.engines.ep.sites import close_holes, cluster_slots, gathered, grown, no_sites, packed
 from evermix.engines.filters.assignment import Soft, StepRows, learn_row
@@ -22,11 +22,11 @@ class EPBatch(NamedTuple):
     """A batch whose sites are updated: rows, weights, order, sites, and where results go."""
 
     X: Any
-    weights: NDArray[np.float64]  # (N,)
-    order: NDArray[np.int64]  # (N,)
+    weights: Floats  # (N,)
+    order: Ints  # (N,)
     sites: ep.Sites
     results: RowResults
-    moved: NDArray[np.float64]  # (3,) largest change of a responsibility, mass moved, mass restored
+    moved: Floats  # (3,) largest change of a responsibility, mass moved, mass restored
 
 
 class UpdatedSites(NamedTuple):
@@ -96,7 +96,7 @@ def _by_arrays(engine: Filter, model: Model, state: State, batch: EPBatch) -> Up
     """Update sites with array maths: for any prior, and the reference for the kernel."""
     dropped: list[int] = []
     merges: list[tuple[int, int]] = []
-    found: list[tuple[int, NDArray[np.int64], NDArray[np.float64]]] = []
+    found: list[tuple[int, Ints, Floats]] = []
     rule, step = Soft(engine.birth), StepRows(batch.X, batch.weights, np.empty(0), batch.results)
     for i in batch.order:
         old = gathered(state, batch.sites, i)

@@ -5,16 +5,14 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from evermix._xp import logsumexp
+from evermix._xp import Floats, logsumexp
 from evermix.engines.batch import RowResults, cap_of, warn_once
 from evermix.kernels.engines import adf as kernels
 from evermix.kernels.engines.hard import BEST, hard_pass
 from evermix.model import Model
 from evermix.state import State
 
-Floats: TypeAlias = NDArray[np.float64]
 PassResult: TypeAlias = tuple[int, int, int, bool, int]
 """The next row, K, the clock, whether the cap refused a birth, and why a pass stopped."""
 

@@ -15,12 +15,12 @@ Kulis, Jordan (2012). Revisiting k-means: new algorithms via Bayesian nonparamet
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import chdtri
 
+from evermix._xp import Floats, Ints
 from evermix.engines.base import Engine
 from evermix.engines.batch import Batch, Info, RowResults, cap_of, warn_once
 from evermix.engines.joining.join import join_near
@@ -245,7 +245,7 @@ class DPMeans(Engine):
         settings = self._settings(model)
         return dropped, merges + join_near(state, settings.scale, settings.penalty)
 
-    def log_weights(self, model: Model, state: State) -> NDArray[Any]:
+    def log_weights(self, model: Model, state: State) -> Floats:
         """Log predictive probabilities (K + 1,): equal for all clusters, zero for a new one."""
         del model
         K = state.tally.K
@@ -280,8 +280,8 @@ class DPMeans(Engine):
         model: Model,
         state: State,
         batch: Batch,
-        progress: NDArray[Any],
-        present: NDArray[np.int64] | None = None,
+        progress: Floats,
+        present: Ints | None = None,
     ) -> tuple[State, Info]:
         """Assign rows; to fixed centres, if the ``present`` slots (N,) of the rows are given.
 
@@ -308,12 +308,7 @@ class DPMeans(Engine):
         )
 
     def _assign(
-        self,
-        model: Model,
-        state: State,
-        batch: Batch,
-        progress: NDArray[np.float64],
-        present: NDArray[np.int64] | None,
+        self, model: Model, state: State, batch: Batch, progress: Floats, present: Ints | None
     ) -> RowResults:
         """Run the compiled loop over the rows of a batch.   Consumes: state."""
         settings, values, weights = (
@@ -345,14 +340,14 @@ class DPMeans(Engine):
         return results
 
 
-def _slots_of(state: State, ids: NDArray[Any]) -> NDArray[Any]:
+def _slots_of(state: State, ids: Ints) -> Ints:
     """Return the slots of clusters with these ids (N,), -1 for those that no longer exist."""
     slot_of = np.full(state.lineage.next_id + 1, -1)
     slot_of[state.tally.ids] = np.arange(state.tally.K)
     return slot_of[np.maximum(ids, -1)]
 
 
-def _name_births(state: State, results: RowResults, clock: int, weights: NDArray[Any]) -> None:
+def _name_births(state: State, results: RowResults, clock: int, weights: Floats) -> None:
     """Give the clusters opened since a clock their ids, and turn slots into ids."""
     born = (clock + np.cumsum(weights > 0))[results.born]
     if len(born):
@@ -361,7 +356,7 @@ def _name_births(state: State, results: RowResults, clock: int, weights: NDArray
     results.labels[known] = state.tally.ids[results.labels[known]]
 
 
-def _move_centres(state: State, scale: NDArray[Any]) -> tuple[float, list[int]]:
+def _move_centres(state: State, scale: Floats) -> tuple[float, list[int]]:
     """Move centres to the means of the rows that a lap has assigned to them, and drop empty ones.
 
     Returns the decrease of the squared distances, and the ids of the dropped.   Consumes: state.

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from evermix._xp import Floats
 from evermix.engines.base import Engine
 from evermix.engines.batch import Batch, Info, RowResults, cap_of, warn_once
 from evermix.engines.filters.assignment import (
@@ -98,7 +98,7 @@ class Filter(Engine):
                 f"Use birth={sigma} or rule='expected'."
             )
 
-    def check_weights(self, model: Model, weights: NDArray[np.float64]) -> None:
+    def check_weights(self, model: Model, weights: Floats) -> None:
         """Raise ValueError if the published rule could open a cluster that has no weight."""
         if not self.paper:
             return
@@ -125,7 +125,7 @@ class Filter(Engine):
         latents = {"dropped": np.zeros(1), "new_weight": np.zeros(3), "capped": np.zeros(1)}
         return State(tally, columns, latents)
 
-    def log_weights(self, model: Model, state: State) -> NDArray[np.float64]:
+    def log_weights(self, model: Model, state: State) -> Floats:
         """Log predictive probabilities (K + 1,) of the clusters and, last, of a new one."""
         prior, mass = model.prior, state.tally.mass
         occupied = occupancy(mass, state.tally.extras)

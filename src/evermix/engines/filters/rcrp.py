@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from evermix._xp import Bools, Floats
 from evermix.engines.base import Engine
 from evermix.engines.batch import Batch, Info, RowResults, cap_of, warn_once
 from evermix.engines.settings import check_number
@@ -158,17 +158,17 @@ class RCRP(Engine):
             results=results,
         )
 
-    def shown(self, state: State) -> NDArray[Any]:
+    def shown(self, state: State) -> Bools:
         """Mask (K,) of the labels that are announced as clusters."""
         return state.columns["announced"][: state.tally.K] > NOT_YET
 
-    def dismiss(self, state: State, some: NDArray[Any]) -> None:
+    def dismiss(self, state: State, some: Bools) -> None:
         """Withdraw the announcement of the clusters of a mask (K,).   Consumes: state."""
         state.columns["announced"][: state.tally.K][some] = NOT_YET
         for name in state.tally.ids[some]:
             state.lineage.born[name] = NOT_YET
 
-    def n_clusters_probabilities(self, state: State) -> NDArray[Any]:
+    def n_clusters_probabilities(self, state: State) -> Floats:
         """Probabilities (K + 1,) that 0, 1, ... K tables are in use."""
         return np.append(state.latents["no_table"], state.columns["tables"][: state.tally.K])
 
@@ -201,7 +201,7 @@ class RCRP(Engine):
         if state.tally.K and not self.shown(state).any():
             raise ValueError("there are labels, but none is announced as a cluster.")
 
-    def log_weights(self, model: Model, state: State) -> NDArray[Any]:
+    def log_weights(self, model: Model, state: State) -> Floats:
         """Log predictive probabilities (K + 1,) of the labels and, last, of a new table."""
         assert isinstance(model.prior, DP)  # `check` ensures it
         weights = np.append(np.maximum(_seen(state), DEAD), model.prior.alpha)
@@ -210,13 +210,7 @@ class RCRP(Engine):
     # ---- inside ----------------------------------------------------------------------------
 
     def _advance(
-        self,
-        model: Model,
-        state: State,
-        rows: Any,
-        weights: NDArray[Any],
-        at: int,
-        results: RowResults,
+        self, model: Model, state: State, rows: Any, weights: Floats, at: int, results: RowResults
     ) -> int:
         """Learn rows until they end, buffers are full, or caches are due; return the next row.
 
@@ -266,7 +260,7 @@ class RCRP(Engine):
         )
 
 
-def _seen(state: State) -> NDArray[Any]:
+def _seen(state: State) -> Floats:
     """R (K,): the mass of each label without its start."""
     return np.maximum(state.tally.mass - state.tally.extras["start"], 0.0)
 

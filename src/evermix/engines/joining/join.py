@@ -19,18 +19,13 @@ has changed by a tenth since they were last judged are judged again, each agains
 partners, which a cheap lower bound finds (:meth:`evermix.families.Family.fusion_bound`).
 """
 
-from typing import TypeAlias
-
 import numpy as np
-from numpy.typing import NDArray
 
+from evermix._xp import Floats, Ints
 from evermix.families.base import Family
 from evermix.model import Model
 from evermix.priors.base import HasPartition, occupancy
 from evermix.state import State
-
-Floats: TypeAlias = NDArray[np.float64]
-Pairs: TypeAlias = NDArray[np.int64]
 
 YOUNGEST = 0.25  # numbers seen per statistic, below which a cluster is too young to be judged
 PARTNERS = 5  # partners judged exactly, per cluster
@@ -62,7 +57,7 @@ def join(model: Model, state: State, threshold: float) -> list[tuple[int, int]]:
     return merges
 
 
-def log_odds(model: Model, state: State, pairs: Pairs, times: float | Floats = 1.0) -> Floats:
+def log_odds(model: Model, state: State, pairs: Ints, times: float | Floats = 1.0) -> Floats:
     """Log odds (P,) of fusing each pair (P, 2) of rows, had they ``times`` their data."""
     prior, tally = model.prior, state.tally
     assert isinstance(prior, HasPartition)  # the engine's `needs` says so
@@ -71,14 +66,14 @@ def log_odds(model: Model, state: State, pairs: Pairs, times: float | Floats = 1
     return model.family.log_fusion(tally, pairs, times) + odds
 
 
-def _foresight(family: Family, state: State, pairs: Pairs) -> Floats:
+def _foresight(family: Family, state: State, pairs: Ints) -> Floats:
     """Times the present data at which the younger cluster of each pair would be of age, (P,)."""
     seen = np.maximum(family.numbers_seen(state.tally), 1.0)
     return np.maximum(family.n_stats / seen[pairs].min(axis=1), 1.0)
 
 
-def _candidates(family: Family, state: State) -> Pairs:
-    """Pairs (P, 2) of rows worth judging; marks their clusters as judged."""
+def _candidates(family: Family, state: State) -> Ints:
+    """Ints (P, 2) of rows worth judging; marks their clusters as judged."""
     tally, judged = state.tally, state.columns["judged"][: state.tally.K]
     able = (tally.mass >= 1.0) & (family.numbers_seen(tally) >= YOUNGEST * family.n_stats)
     due = np.flatnonzero(able & (np.abs(tally.mass - judged) > CHANGED * judged))

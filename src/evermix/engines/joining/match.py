@@ -20,11 +20,11 @@ clusters it is highest for the smallest partners.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from evermix._xp import Bools, Floats, Ints
 from evermix.engines.joining.join import YOUNGEST
 from evermix.engines.variational.bound import fused_sticks
 from evermix.families.base import finite
@@ -39,7 +39,7 @@ NUMBERS = 2**22  # most expected log likelihoods computed at a time, to bound me
 class Criterion(NamedTuple):
     """The part of the gain of a fusion that is not the evidence of the rows."""
 
-    weigh: Callable[[Model, Tally, NDArray[Any]], NDArray[Any]]
+    weigh: Callable[[Model, Tally, Ints], Floats]
     """Returns the gain (P,) of fusing each pair (P, 2)."""
     least: float
     """Smallest mass of a cluster that is considered."""
@@ -47,12 +47,12 @@ class Criterion(NamedTuple):
     """Least numbers seen per statistic that a cluster is assumed to have."""
 
 
-def _by_partition(model: Model, tally: Tally, pairs: NDArray[Any]) -> NDArray[Any]:
+def _by_partition(model: Model, tally: Tally, pairs: Ints) -> Floats:
     assert isinstance(model.prior, HasPartition)  # the engine's `needs` ensures it
     return model.prior.log_merge_odds(tally.mass, occupancy(tally.mass, tally.extras), pairs)
 
 
-def _by_sticks(model: Model, tally: Tally, pairs: NDArray[Any]) -> NDArray[Any]:
+def _by_sticks(model: Model, tally: Tally, pairs: Ints) -> Floats:
     return fused_sticks(model, tally.mass, pairs)
 
 
@@ -62,9 +62,7 @@ BOUND = Criterion(_by_sticks, least=0.0, age=0.0)
 """Gain of the evidence lower bound, in which the entropy of responsibilities does not change."""
 
 
-def match(
-    model: Model, tally: Tally, owner: NDArray[Any], criterion: Criterion, threshold: float
-) -> NDArray[Any]:
+def match(model: Model, tally: Tally, owner: Ints, criterion: Criterion, threshold: float) -> Ints:
     """Fuse clusters of different models; return the position (K,) into which each was fused.
 
     Positions that were fused into others are left empty.   Consumes: tally.
@@ -100,7 +98,7 @@ def match(
     return into
 
 
-def _candidates(model: Model, tally: Tally, owner: NDArray[Any], least: float) -> NDArray[Any]:
+def _candidates(model: Model, tally: Tally, owner: Ints, least: float) -> Ints:
     """Pairs (P, 2) of clusters of different models: for each, those that explain its data best."""
     family, able = model.family, np.flatnonzero(tally.mass >= least)
     eta = family.posterior(tally.stats[able], tally.mass[able])
@@ -116,7 +114,7 @@ def _candidates(model: Model, tally: Tally, owner: NDArray[Any], least: float) -
     return able[np.unique(np.sort(np.concatenate(found), axis=1), axis=0)]
 
 
-def _gains(model: Model, tally: Tally, pairs: NDArray[Any], age: float) -> NDArray[Any]:
+def _gains(model: Model, tally: Tally, pairs: Ints, age: float) -> Floats:
     """Change (P,) of the log evidence of the rows if each pair were fused."""
     family = model.family
     seen = np.maximum(family.numbers_seen(tally), 1.0)
@@ -124,7 +122,7 @@ def _gains(model: Model, tally: Tally, pairs: NDArray[Any], age: float) -> NDArr
     return family.log_fusion(tally, pairs, times)
 
 
-def _mutual(pairs: NDArray[Any], odds: NDArray[Any], threshold: float) -> NDArray[Any]:
+def _mutual(pairs: Ints, odds: Floats, threshold: float) -> Ints:
     """Return the pairs (positions) above the threshold that are best for both of them."""
     order = np.argsort(-odds, kind="stable")
     order = order[odds[order] > threshold]  # nor nan
@@ -135,9 +133,7 @@ def _mutual(pairs: NDArray[Any], odds: NDArray[Any], threshold: float) -> NDArra
     return np.array([p for p in order if all(first[int(k)] == p for k in pairs[p])], dtype=np.int64)
 
 
-def _renamed(
-    pairs: NDArray[Any], into: NDArray[Any], of: NDArray[Any]
-) -> tuple[NDArray[Any], NDArray[Any]]:
+def _renamed(pairs: Ints, into: Ints, of: Bools) -> tuple[Ints, Ints]:
     """Return pairs of the clusters after fusions, and the old pair of each."""
     now = np.sort(into[pairs], axis=1)
     a, b = now.T

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evermix._random import generator
+from evermix._xp import Ints
 from evermix.engines.base import Engine
 from evermix.engines.joining.match import BOUND, ODDS, match
 from evermix.engines.variational.base import Variational
@@ -26,7 +26,7 @@ class United(NamedTuple):
     """A state, and the new ids of the clusters of each state that it was made of."""
 
     state: State
-    ids: list[NDArray[Any]]  # of each state (K,), in the order of its tally
+    ids: list[Ints]  # of each state (K,), in the order of its tally
 
 
 def moved(family: Family, state: State, to: Family) -> State:
@@ -92,7 +92,7 @@ def _set_latents(state: State, parts: Sequence[State]) -> None:
             values[:] = np.max(each, axis=0)
 
 
-def _set_columns(model: Model, state: State, parts: Sequence[State], row: NDArray[Any]) -> None:
+def _set_columns(model: Model, state: State, parts: Sequence[State], row: Ints) -> None:
     """Set the columns of filters.   Consumes: state."""
     state.reserve(state.tally.capacity)
     if "last_seen" not in state.columns:

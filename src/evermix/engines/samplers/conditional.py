@@ -16,9 +16,9 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evermix._random import draw_log_gamma
+from evermix._xp import Floats, Ints
 from evermix.engines.batch import Batch, RowResults, warn_once
 from evermix.engines.memo import CHAIN
 from evermix.model import Model
@@ -66,7 +66,7 @@ class EmptyClusters(NamedTuple):
         span = number * math.gamma(1.0 - self.sigma) / self.mass
         return -span if self.sigma == 0.0 else -math.log1p(self.sigma * span) / self.sigma
 
-    def draw(self, log_level: float, rng: np.random.Generator) -> NDArray[Any]:
+    def draw(self, log_level: float, rng: np.random.Generator) -> Floats:
         """Draw all weights above a level; their logs, in no order."""
         level, log_b = math.exp(log_level), max(log_level, 0.0)
         b, length = math.exp(log_b), log_b - log_level
@@ -109,8 +109,8 @@ class SweepState(NamedTuple):
     model: Model
     state: State
     batch: Batch
-    log_weight: NDArray[Any]
-    params: NDArray[Any]
+    log_weight: Floats
+    params: Floats
     empty: EmptyClusters
 
     @classmethod
@@ -126,17 +126,17 @@ class SweepState(NamedTuple):
         return cls(model, state, batch, log_weight, params, empty)
 
     @property
-    def labels(self) -> NDArray[Any]:
+    def labels(self) -> Ints:
         """The cluster of each row, (N,)."""
         return self.state.memo[CHAIN]["labels"]
 
-    def log_new(self, X: NDArray[Any]) -> NDArray[Any]:
+    def log_new(self, X: Any) -> Floats:
         """Log of weight times density of a new cluster at rows X (R, D), (R,)."""
         family = self.model.family
         return math.log(self.empty.mass) + family.log_predictive(X, family.eta0[None, :])[:, 0]
 
 
-def hybrid_sweep(sweep: SweepState, results: RowResults, rng: np.random.Generator) -> NDArray[Any]:
+def hybrid_sweep(sweep: SweepState, results: RowResults, rng: np.random.Generator) -> Ints:
     """Move one row after another, and return their labels (N,).
 
     A cluster that loses its last row is closed; later rows can join a new one. Fills ``results``
@@ -165,7 +165,7 @@ class _SequentialSweep:
         self.log_weight, self.params = sweep.log_weight, sweep.params
         self.sizes = sweep.state.tally.mass.copy()
 
-    def move(self, X: NDArray[Any], results: RowResults, rng: np.random.Generator) -> None:
+    def move(self, X: Any, results: RowResults, rng: np.random.Generator) -> None:
         """Move rows X (R, D) with the labels in ``results``, which is filled."""
         labels, alive = results.labels, np.flatnonzero(self.sizes > 0)
         fit = self.sweep.model.family.log_likelihood(X, self.params[alive])
@@ -191,7 +191,7 @@ class _SequentialSweep:
             labels[i] = alive[pick]
             self.sizes[labels[i]] += 1.0
 
-    def _open(self, x: NDArray[Any], rng: np.random.Generator) -> int:
+    def _open(self, x: Floats, rng: np.random.Generator) -> int:
         """Open a cluster for one row x (1, D); return its position."""
         family, one = self.sweep.model.family, np.ones(1)
         eta = family.posterior(family.accumulate(x, one[:, None]), one)
@@ -201,7 +201,7 @@ class _SequentialSweep:
         self.sizes = np.append(self.sizes, 0.0)
         return len(self.sizes) - 1
 
-    def _is_full(self, q: NDArray[Any], K: int) -> bool:
+    def _is_full(self, q: Floats, K: int) -> bool:
         """Whether K has reached the cap; also records whether the row wanted a new cluster."""
         cap = self.sweep.model.max_clusters
         if cap is None or K < cap:

@@ -8,12 +8,10 @@ Favaro, Teh (2013). MCMC for normalized random measure mixture models. Statistic
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from evermix._xp import logsumexp
+from evermix._xp import Floats, Ints, logsumexp
 from evermix.engines.batch import Batch, RowResults, cap_of, warn_once
 from evermix.engines.memo import CHAIN
 from evermix.engines.samplers.sampler import Sampler
@@ -78,7 +76,7 @@ class Gibbs(Sampler):
         batch: Batch,
         results: RowResults,
         rng: np.random.Generator,
-    ) -> NDArray[Any]:
+    ) -> Ints:
         """Return new labels (N,) of all rows, each drawn given all others."""
         # Before the first sweep there is no U; any partition can be the first.
         given_u = self.augmented and state.latents["sweep"][0] > 0
@@ -92,7 +90,7 @@ def gibbs_sweep(
     results: RowResults,
     rng: np.random.Generator,
     given_u: bool = False,
-) -> NDArray[np.int64]:
+) -> Ints:
     """Return new labels (N,), each drawn given all others, and U if ``given_u``."""
     n = len(batch.weights)
     order, uniforms = rng.permutation(n), rng.random(n)
@@ -113,10 +111,10 @@ def _compiled(
     state: State,
     batch: Batch,
     results: RowResults,
-    order: NDArray[Any],
-    uniforms: NDArray[Any],
+    order: Ints,
+    uniforms: Floats,
     fixed: float,
-) -> NDArray[Any]:
+) -> Ints:
     """Sweep with the compiled loop."""
     assert isinstance(model.prior, GibbsType)
     scalars, rows = model.prior.scalars(), model.family.rows(batch.X)
@@ -156,13 +154,8 @@ def _compiled(
 
 
 def _by_arrays(
-    model: Model,
-    state: State,
-    batch: Batch,
-    results: RowResults,
-    order: NDArray[Any],
-    uniforms: NDArray[Any],
-) -> NDArray[Any]:
+    model: Model, state: State, batch: Batch, results: RowResults, order: Ints, uniforms: Floats
+) -> Ints:
     """Sweep with array maths: for any prior, and the reference for the kernel."""
     prior, family, X = model.prior, model.family, batch.X
     assert isinstance(prior, HasPredictive)

@@ -18,8 +18,8 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from evermix._xp import Floats
 from evermix.families.base import Family
 from evermix.priors.base import POSITIVE, HasPartition, Prior
 from evermix.priors.dirichlet import DP
@@ -166,7 +166,7 @@ def _check_start(
 def update_prior(
     prior: HasPartition,
     hyperpriors: Mapping[str, HyperPrior],
-    sizes: NDArray[Any],
+    sizes: Floats,
     rng: np.random.Generator,
 ) -> HasPartition:
     """Return the prior with new hyperparameters, given cluster sizes (K,)."""
@@ -208,7 +208,7 @@ def draw_log_u(prior: Prior, n: int, K: int, v: float, rng: np.random.Generator)
 def update_augmented(
     prior: Prior,
     hyperpriors: Mapping[str, HyperPrior],
-    sizes: NDArray[Any],
+    sizes: Floats,
     log_u: float,
     rng: np.random.Generator,
 ) -> Prior:

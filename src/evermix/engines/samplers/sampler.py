@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from evermix._xp import Floats, Ints
 from evermix.engines.base import Engine
 from evermix.engines.batch import Batch, Draws, Info, RowResults
 from evermix.engines.memo import CHAIN, DRAWS, SCALAR, check_chain
@@ -81,7 +82,7 @@ class Sampler(Engine):
         batch: Batch,
         results: RowResults,
         rng: np.random.Generator,
-    ) -> NDArray[Any]:
+    ) -> Ints:
         """Return new labels (N,), any numbers >= 0, given those of the last sweep.
 
         The state's tally agrees with ``state.memo["chain"]["labels"]`` (N,), which are its rows, or
@@ -96,7 +97,7 @@ class Sampler(Engine):
             Jumps.of(model.prior)
         check_hyperpriors(self._hyperpriors, model.prior, model.family)
 
-    def check_weights(self, model: Model, weights: NDArray[Any]) -> None:
+    def check_weights(self, model: Model, weights: Floats) -> None:
         """Raise ValueError unless every weight is 1."""
         del model
         odd = weights[weights != 1.0]
@@ -180,7 +181,7 @@ class Sampler(Engine):
         """Return the model with the hyperparameters that the chain has now."""
         return _set(model, {name: float(state.latents[name][0]) for name in self._hyperpriors})
 
-    def log_weights(self, model: Model, state: State) -> NDArray[Any]:
+    def log_weights(self, model: Model, state: State) -> Floats:
         """Log predictive probabilities (K + 1,) of the clusters and, last, of a new one."""
         assert isinstance(model.prior, HasPredictive)  # `needs` ensures it
         return model.prior.log_weights(state.tally.mass, np.ones(state.tally.K))
@@ -254,7 +255,7 @@ class Sampler(Engine):
         state.tally = Tally.empty(model.family.n_stats, (), model.family.layout)
         state.columns |= model.family.columns(state.tally)
 
-    def _rebuild(self, model: Model, state: State, batch: Batch, labels: NDArray[Any]) -> None:
+    def _rebuild(self, model: Model, state: State, batch: Batch, labels: Ints) -> None:
         """Recompute the tally from the labels, without drift and without empty clusters."""
         fresh = state_of(model, batch, labels)
         state.tally, state.columns, state.lineage = fresh.tally, fresh.columns, fresh.lineage
@@ -295,7 +296,7 @@ class Sampler(Engine):
         return scalars
 
 
-def state_of(model: Model, batch: Batch, labels: NDArray[Any]) -> State:
+def state_of(model: Model, batch: Batch, labels: Ints) -> State:
     """Return the state in which rows have these labels (N,), 0..K-1 without gaps."""
     family, K = model.family, int(labels.max(initial=-1)) + 1
     tally = Tally.empty(family.n_stats, (), family.layout)
@@ -306,7 +307,7 @@ def state_of(model: Model, batch: Batch, labels: NDArray[Any]) -> State:
     return State(tally, family.columns(tally), {}, Lineage(born, [-1] * K, [-1] * K))
 
 
-def _by_appearance(labels: NDArray[Any]) -> NDArray[Any]:
+def _by_appearance(labels: Ints) -> Ints:
     """Return labels 0, 1, ... in the order in which clusters appear among the rows, (N,)."""
     _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
     rank = np.empty(len(first), dtype=np.int64)
@@ -314,7 +315,7 @@ def _by_appearance(labels: NDArray[Any]) -> NDArray[Any]:
     return rank[inverse]
 
 
-def _keep(state: State, labels: NDArray[Any], scalars: dict[str, float]) -> None:
+def _keep(state: State, labels: Ints, scalars: dict[str, float]) -> None:
     """Append a draw to those kept; capacity doubles when it is used up."""
     record, m = state.memo[DRAWS], int(state.latents["kept"][0])
     for name in scalars:

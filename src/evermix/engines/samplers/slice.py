@@ -16,11 +16,10 @@ import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from evermix._xp import Floats, Ints
 from evermix.engines.batch import Batch, RowResults
 from evermix.engines.samplers.conditional import SweepState, hybrid_sweep
 from evermix.engines.samplers.gibbs import gibbs_sweep
@@ -95,7 +94,7 @@ class Slice(Sampler):
         batch: Batch,
         results: RowResults,
         rng: np.random.Generator,
-    ) -> NDArray[Any]:
+    ) -> Ints:
         """Return new labels (N,) of all rows, given weights and parameters of the clusters."""
         if state.latents["sweep"][0] == 0:  # there is no U yet; any partition can be the first
             return gibbs_sweep(model, state, batch, results, rng)
@@ -131,7 +130,7 @@ def _floor(sweep: SweepState) -> float:
     return sweep.empty.lowest(min(max(affordable, SPARE * sweep.empty.mass), MOST_EMPTY))
 
 
-def _slice_sweep(sweep: SweepState, results: RowResults, rng: np.random.Generator) -> NDArray[Any]:
+def _slice_sweep(sweep: SweepState, results: RowResults, rng: np.random.Generator) -> Ints:
     """Move all rows at once, and return their labels (N,); fills ``results`` except its labels."""
     log_weight, empty, n = sweep.log_weight, sweep.empty, len(sweep.labels)
     level = log_weight[sweep.labels] - rng.standard_exponential(n)
@@ -150,7 +149,7 @@ def _slice_sweep(sweep: SweepState, results: RowResults, rng: np.random.Generato
     return choice.labels
 
 
-def _offer_occupied(sweep: SweepState, choice: "_Choice", rng: np.random.Generator) -> NDArray[Any]:
+def _offer_occupied(sweep: SweepState, choice: "_Choice", rng: np.random.Generator) -> Floats:
     """Offer the clusters with rows; return log densities (N,) times total weight."""
     family, X = sweep.model.family, sweep.batch.X
     density, step = sweep.log_new(X), _block(sweep)
@@ -163,7 +162,7 @@ def _offer_occupied(sweep: SweepState, choice: "_Choice", rng: np.random.Generat
 
 
 def _offer_empty(
-    sweep: SweepState, choice: "_Choice", log_weights: NDArray[Any], rng: np.random.Generator
+    sweep: SweepState, choice: "_Choice", log_weights: Floats, rng: np.random.Generator
 ) -> None:
     """Offer clusters without rows that have these log weights."""
     family, K, step = sweep.model.family, len(sweep.log_weight), _block(sweep)
@@ -188,24 +187,19 @@ class _Choice:
     order and need not be stored.
     """
 
-    def __init__(self, labels: NDArray[Any], level: NDArray[Any], rows: NDArray[Any]) -> None:
+    def __init__(self, labels: Ints, level: Floats, rows: Ints) -> None:
         n = len(labels)
         self.labels, self.level = labels.copy(), level
         self.rows = rows  # rows that may move, by increasing level
         self.fit, self.total = np.full(n, -np.inf), np.full(n, -np.inf)
         self._best = np.full(n, -np.inf)
 
-    def below(self, log_weight: float) -> NDArray[Any]:
+    def below(self, log_weight: float) -> Ints:
         """Rows that may move and have a level below this weight."""
         return self.rows[: np.searchsorted(self.level[self.rows], log_weight)]
 
     def offer(
-        self,
-        rows: NDArray[Any],
-        fit: NDArray[Any],
-        first: int,
-        log_weight: NDArray[Any],
-        rng: np.random.Generator,
+        self, rows: Ints, fit: Floats, first: int, log_weight: Floats, rng: np.random.Generator
     ) -> None:
         """Offer clusters first, first + 1, ... of weights (B,) to rows (R,), with fit (R, B)."""
         fit[self.level[rows, None] >= log_weight] = -np.inf

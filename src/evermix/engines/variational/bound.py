@@ -13,9 +13,8 @@ that are best for it, the braces sum to the log normalisers of the rows: :func:`
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-from evermix._xp import digamma
+from evermix._xp import Floats, Ints, digamma
 from evermix.families.base import finite
 from evermix.model import Model
 from evermix.priors.base import HasSticks
@@ -23,20 +22,12 @@ from evermix.priors.base import HasSticks
 NUMBERS = 2**20  # most masses after fusions that are computed at a time, to bound memory
 
 
-def log_evidence(
-    model: Model, mass: NDArray[np.float64], stats: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def log_evidence(model: Model, mass: Floats, stats: Floats) -> Floats:
     """Log marginal likelihood (K,) of clusters with soft counts (K,) and statistics (K, S)."""
     return model.family.log_marginal(stats, mass)
 
 
-def lower_bound(
-    model: Model,
-    mass: NDArray[np.float64],
-    stats: NDArray[np.float64],
-    entropy: NDArray[np.float64],
-    base: float,
-) -> float:
+def lower_bound(model: Model, mass: Floats, stats: Floats, entropy: Floats, base: float) -> float:
     """ELBO right after a global step.
 
     Parameters
@@ -52,15 +43,13 @@ def lower_bound(
     return float(base + evidence + entropy.sum())
 
 
-def sorted_sticks(model: Model, mass: NDArray[np.float64]) -> NDArray[np.float64]:
+def sorted_sticks(model: Model, mass: Floats) -> Floats:
     """Log evidence (...) of the sticks for soft counts (..., K), the largest first."""
     assert isinstance(model.prior, HasSticks)
     return model.prior.log_stick_evidence(-np.sort(-mass, axis=-1))
 
 
-def fused_sticks(
-    model: Model, mass: NDArray[np.float64], pairs: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def fused_sticks(model: Model, mass: Floats, pairs: Ints) -> Floats:
     """Change (P,) of the log evidence of the sticks if each pair (P, 2) of clusters were fused."""
     gains, size = np.empty(len(pairs)), max(NUMBERS // len(mass), 1)
     for start in range(0, len(pairs), size):
@@ -73,7 +62,7 @@ def fused_sticks(
     return gains - sorted_sticks(model, mass)
 
 
-def divergence(model: Model, mass: NDArray[np.float64], stats: NDArray[np.float64]) -> float:
+def divergence(model: Model, mass: Floats, stats: Floats) -> float:
     """KL divergence of the posteriors that follow from these sums from the prior."""
     family, prior = model.family, model.prior
     assert isinstance(prior, HasSticks)
@@ -87,13 +76,7 @@ def divergence(model: Model, mass: NDArray[np.float64], stats: NDArray[np.float6
     return float(moved + sticks - evidence)
 
 
-def bound_of_rows(
-    model: Model,
-    mass: NDArray[np.float64],
-    stats: NDArray[np.float64],
-    log_norm: float,
-    base: float,
-) -> float:
+def bound_of_rows(model: Model, mass: Floats, stats: Floats, log_norm: float, base: float) -> float:
     """ELBO of the posteriors that follow from these sums, with optimal responsibilities.
 
     ``log_norm`` is the sum over rows of the log normalisers of their responsibilities.

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from evermix._xp import Ints
 from evermix.engines.batch import Batch, Info, warn_once
 from evermix.engines.memo import (
     FLOAT,
@@ -109,10 +109,7 @@ class MemoizedVB(Variational):
         """Return the state before any data."""
         state = super().initial(model, rng)
         capacity = state.tally.capacity
-        state.columns |= {
-            "tried": np.zeros(capacity),
-            "stage": np.zeros(capacity, dtype=np.int64),
-        }
+        state.columns |= {"tried": np.zeros(capacity), "stage": np.zeros(capacity, dtype=np.int64)}
         # Moves planned for this lap, and clusters with attempts left.
         state.latents["pending"] = np.zeros(2, dtype=np.int64)
         state.latents["stride"] = np.ones(1, dtype=np.int64)
@@ -128,7 +125,7 @@ class MemoizedVB(Variational):
         state.memo["start"] = {"mass": tally.mass.copy(), "stats": tally.stats.copy()}
         return state
 
-    def order(self, state: State, n: int) -> NDArray[np.int64]:
+    def order(self, state: State, n: int) -> Ints:
         """Return the order (n,) in which a lap takes the n batches: in a step, one of each run."""
         return interleaved(n, int(state.latents["stride"][0]))
 
@@ -253,12 +250,7 @@ class MemoizedVB(Variational):
         state.latents["base"][:], state.latents["dropped"][:] = sums["base"], 0.0
 
     def _plan(
-        self,
-        model: Model,
-        state: State,
-        shards: Shards,
-        rng: np.random.Generator,
-        rejected: NDArray[np.int64],
+        self, model: Model, state: State, shards: Shards, rng: np.random.Generator, rejected: Ints
     ) -> None:
         """Plan the moves of the next lap, given the pairs (P, 2) of ids that were just rejected.
 

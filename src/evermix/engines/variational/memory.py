@@ -8,12 +8,11 @@ sums. Moves change all records in the same way, so that totals stay sums over re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from evermix._xp import host
+from evermix._xp import Ints, host
 from evermix.engines.shards import Shard, Task
 from evermix.engines.variational.base import BatchSums, store_results
 from evermix.engines.variational.local import Beliefs, Plan, Summary, summarise
@@ -23,7 +22,7 @@ from evermix.state import Lineage, Record
 SUMMED = ("mass", "sums", "entropy", "pairs", "child_mass", "child_sums", "child_entropy", "base")
 
 
-def to_record(summary: Summary, ids: NDArray[Any], base: float) -> Record:
+def to_record(summary: Summary, ids: Ints, base: float) -> Record:
     """Return the record of a batch with the clusters ``ids`` (K,)."""
     record = {name: getattr(summary, name) for name in SUMMED[:-1]}
     return record | {
@@ -46,7 +45,7 @@ def totals(records: Iterable[Record]) -> Record:
     return sums
 
 
-def aligned(record: Record, ids: NDArray[Any], lineage: Lineage) -> Record:
+def aligned(record: Record, ids: Ints, lineage: Lineage) -> Record:
     """Return a record in terms of the present clusters ``ids`` (K,), without dropped clusters."""
     if np.array_equal(record["ids"], ids):
         return record
@@ -113,7 +112,7 @@ class UpdateRecords(Task[MemoChange]):
     anew: ClassVar = True
 
     model: Model
-    ids: NDArray[Any]
+    ids: Ints
     beliefs: Beliefs
     top: int | None
     plan: Plan

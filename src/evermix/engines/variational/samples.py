@@ -3,13 +3,12 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from evermix._xp import Array, alike, host, namespace, take_rows
+from evermix._xp import Array, Floats, Ints, alike, host, namespace, take_rows
 from evermix.engines.shards import Shard, Shards, TakeRows, Task
 from evermix.families.base import Family
 
@@ -35,7 +34,7 @@ class Sample:
 
     family: Family
     X: Array
-    weights: NDArray[np.float64]
+    weights: Floats
 
     @cached_property
     def features(self) -> Array:
@@ -60,7 +59,7 @@ class Sample:
     def __len__(self) -> int:
         return len(self.weights)
 
-    def take(self, rows: NDArray[np.int64]) -> "Sample":
+    def take(self, rows: Ints) -> "Sample":
         """Return some of the rows."""
         return Sample(self.family, take_rows(self.X, rows), self.weights[rows])
 
@@ -84,9 +83,7 @@ def draw_rows(family: Family, shards: Shards, most: int, rng: np.random.Generato
     return gather(family, shards, rows)
 
 
-def gather(
-    family: Family, shards: Shards, rows: Sequence[NDArray[np.int64]], stay: bool = False
-) -> Sample:
+def gather(family: Family, shards: Shards, rows: Sequence[Ints], stay: bool = False) -> Sample:
     """Return the rows with these numbers, given for each batch, as a sample.
 
     Dense rows on a device are copied to the host unless they ``stay``.
@@ -121,16 +118,14 @@ class RowsByCluster:
         Number of rows in all batches.
     """
 
-    def __init__(
-        self, sample: Sample, owner: NDArray[Any], rates: NDArray[np.float64], total: int
-    ) -> None:
+    def __init__(self, sample: Sample, owner: Ints, rates: Floats, total: int) -> None:
         self._sample, self._rates, self.total = sample, rates, total
         family = sample.family
         self._width = WORDS if family.sparse else family.n_slopes
         order = np.argsort(owner, kind="stable")
         self._rows = np.split(order, np.searchsorted(owner[order], np.arange(1, len(rates))))
 
-    def of(self, group: NDArray[np.int64], rng: np.random.Generator) -> Sample:
+    def of(self, group: Ints, rng: np.random.Generator) -> Sample:
         """Return rows of the clusters of a group, weighted by how many rows they represent."""
         rows = [self._rows[k] for k in group]
         rates = self._rates[group] / self._rates[group].min()

@@ -12,18 +12,15 @@ probability proportional to the distance from the nearest seed so far (k-means++
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-from evermix._xp import host, namespace, take_rows
+from evermix._xp import Floats, Ints, host, namespace, take_rows
 from evermix.engines.variational.samples import Sample
 from evermix.families.base import finite
 
 SEED_ROWS = 2000  # number of rows among which seeds are chosen
 
 
-def seed(
-    sample: Sample, K: int, rng: np.random.Generator, spread: bool = True
-) -> NDArray[np.int64]:
+def seed(sample: Sample, K: int, rng: np.random.Generator, spread: bool = True) -> Ints:
     """Return the nearest of up to K seeds for each row of a sample, (N,).
 
     Seeds are spread out (k-means++), or drawn at random.
@@ -39,18 +36,14 @@ def seed(
     return nearest
 
 
-def _random_seeds(
-    sample: Sample, K: int, rng: np.random.Generator
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _random_seeds(sample: Sample, K: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """Draw seeds; return their slopes (K, F) and intercepts (K,)."""
     p = sample.weights / sample.weights.sum()
     rows = rng.choice(len(sample), min(K, int(np.count_nonzero(p))), replace=False, p=p)
     return _clusters_of(sample, rows)
 
 
-def _spread_seeds(
-    sample: Sample, K: int, rng: np.random.Generator
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _spread_seeds(sample: Sample, K: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """Draw seeds far from each other; return their slopes (K, F) and intercepts (K,)."""
     alone = host(sample.family.self_log_likelihood(sample.X))
     gap, best = np.ones(len(sample)), np.full(len(sample), -np.inf)
@@ -67,9 +60,7 @@ def _spread_seeds(
     return np.concatenate(slopes), np.concatenate(intercepts)
 
 
-def _clusters_of(
-    sample: Sample, rows: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _clusters_of(sample: Sample, rows: Ints) -> tuple[Floats, Floats]:
     """Return slopes and intercepts of clusters of one row each."""
     family = sample.family
     stats = host(family.statistic(take_rows(sample.X, rows)))

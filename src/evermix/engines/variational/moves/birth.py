@@ -106,11 +106,7 @@ def due(state: State) -> Array:
 
 
 def plan_trials(
-    model: Model,
-    state: State,
-    shards: Shards,
-    search: Search,
-    rng: np.random.Generator,
+    model: Model, state: State, shards: Shards, search: Search, rng: np.random.Generator
 ) -> tuple[list[Trial], list[int]]:
     """Return trials that may raise the bound, and the cluster of each."""
     targets = due(state)

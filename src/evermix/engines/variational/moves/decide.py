@@ -8,11 +8,11 @@ made in every record of a batch, so that totals stay sums over records.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from evermix._xp import Floats, Ints
 from evermix.engines.shards import Shard, Task
 from evermix.engines.variational.bound import log_evidence, sorted_sticks
 from evermix.engines.variational.local import Plan
@@ -36,8 +36,8 @@ class _Move(NamedTuple):
     """A move: its gain without the sticks, and which clusters it replaces by which."""
 
     value: float
-    gone: NDArray[Any]  # positions
-    mass: NDArray[Any]  # of the clusters that replace them
+    gone: Ints  # positions
+    mass: Floats  # of the clusters that replace them
     trial: int | None
     pair: int | None
 
@@ -93,13 +93,13 @@ def _merges(model: Model, plan: Plan, sums: Record) -> list[_Move]:
     return [_Move(value, plan.pairs[p], mass[p : p + 1], None, p) for p, value in enumerate(values)]
 
 
-def _alone(model: Model, sums: Record) -> NDArray[Any]:
+def _alone(model: Model, sums: Record) -> Floats:
     """Contribution (K,) of each cluster to the bound, without the sticks."""
     stats = model.family.from_features(sums["sums"])
     return log_evidence(model, sums["mass"], stats) + sums["entropy"]
 
 
-def _sticks(model: Model, mass: NDArray[Any], new: NDArray[Any], move: _Move) -> float:
+def _sticks(model: Model, mass: Floats, new: Floats, move: _Move) -> float:
     """Log evidence of the sticks after a move; removed clusters have no mass."""
     left = mass.copy()
     left[move.gone] = 0.0
@@ -135,9 +135,9 @@ class Change:
 
     K: int
     merges: list[tuple[int, int, int]]
-    replaced: list[tuple[NDArray[Any], NDArray[Any]]]
-    order: NDArray[Any]
-    ids: NDArray[Any]
+    replaced: list[tuple[Ints, Ints]]
+    order: Ints
+    ids: Ints
     births: list[int]
     fused: list[tuple[int, int]]
     dropped: list[int]
@@ -177,7 +177,7 @@ class Change:
             **empty_plan(len(owner), sums.shape[1]),
         }
 
-    def column(self, values: NDArray[Any], capacity: int) -> NDArray[Any]:
+    def column(self, values: Floats, capacity: int) -> Floats:
         """Return a per-cluster column (capacity,) after the moves, zero for children."""
         before = np.append(values[: self.K], np.zeros(self.order.max(initial=0) + 1))
         after = np.zeros(capacity, dtype=values.dtype)
@@ -186,7 +186,7 @@ class Change:
 
 
 def decide(
-    plan: Plan, accepted: Accepted, sums: Record, ids: NDArray[Any], lineage: Lineage, clock: int
+    plan: Plan, accepted: Accepted, sums: Record, ids: Ints, lineage: Lineage, clock: int
 ) -> Change:
     """Return the change that accepted moves make, and record it in the lineage.
 

@@ -5,11 +5,11 @@ so only pairs whose evidence would rise are planned; a cheap bound finds the can
 checkpoint holds a plan as named arrays.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from evermix._xp import Bools, Floats, Ints
 from evermix.engines.variational.bound import fused_sticks
 from evermix.engines.variational.local import NO_PLAN, Beliefs, Plan, Trial
 from evermix.model import Model
@@ -24,9 +24,9 @@ NEAR = 3.0  # largest loss of a merge of neighbours, in nats per row
 class SimilarPairs(NamedTuple):
     """Pairs of similar clusters, and the change of the evidence if they were merged."""
 
-    pairs: NDArray[Any]  # (P, 2), the most similar first
-    gains: NDArray[Any]  # (P,)
-    near: list[NDArray[Any]]  # for each cluster its neighbours, the nearest first
+    pairs: Ints  # (P, 2), the most similar first
+    gains: Floats  # (P,)
+    near: list[Ints]  # for each cluster its neighbours, the nearest first
 
 
 def similar_pairs(model: Model, tally: Tally) -> SimilarPairs:
@@ -50,7 +50,7 @@ def similar_pairs(model: Model, tally: Tally) -> SimilarPairs:
     return SimilarPairs(pairs, gains, [some[some != k] for k, some in enumerate(mine)])
 
 
-def plan_merges(similar: SimilarPairs, free: NDArray[Any]) -> NDArray[Any]:
+def plan_merges(similar: SimilarPairs, free: Bools) -> Ints:
     """Return pairs (P, 2) of free clusters whose evidence would rise by a merge."""
     count = np.zeros(len(free), dtype=np.int64)
     kept = []
@@ -63,7 +63,7 @@ def plan_merges(similar: SimilarPairs, free: NDArray[Any]) -> NDArray[Any]:
     return np.array(kept, dtype=np.int64).reshape(-1, 2)
 
 
-def n_others(pairs: NDArray[Any], known: NDArray[Any]) -> int:
+def n_others(pairs: Ints, known: Ints) -> int:
     """Return how many of some pairs (P, 2) are not among those known (Q, 2), in either order."""
     ours, theirs = ({tuple(sorted(pair)) for pair in some.tolist()} for some in (pairs, known))
     return len(ours - theirs)
@@ -72,14 +72,14 @@ def n_others(pairs: NDArray[Any], known: NDArray[Any]) -> int:
 # ---- plans as named arrays -------------------------------------------------------------------
 
 
-def children(plan: Plan) -> list[NDArray[Any]]:
+def children(plan: Plan) -> list[Ints]:
     """Return the numbers of the children of each trial, counted over all trials."""
     sizes = [len(trial.children.intercepts) for trial in plan.trials]
     ends = np.cumsum(sizes, dtype=np.int64)
     return [np.arange(end - size, end) for size, end in zip(sizes, ends, strict=True)]
 
 
-def to_record(plan: Plan, targets: list[int], ids: NDArray[Any]) -> Record:
+def to_record(plan: Plan, targets: list[int], ids: Ints) -> Record:
     """Return a plan for the clusters ``ids``, and the target of each trial, as named arrays."""
     trials = plan.trials
     empty = np.zeros(0, dtype=np.int64)
@@ -96,7 +96,7 @@ def to_record(plan: Plan, targets: list[int], ids: NDArray[Any]) -> Record:
     }
 
 
-def from_record(record: Record | None, ids: NDArray[Any]) -> tuple[Plan, NDArray[Any]]:
+def from_record(record: Record | None, ids: Ints) -> tuple[Plan, Ints]:
     """Return the plan and the targets that :func:`to_record` described.
 
     Nothing is planned if there is no record, or if it is for other clusters than ``ids``.
