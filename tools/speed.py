@@ -350,9 +350,9 @@ def main() -> None:
         parser.error(f"{sorted(unknown)} not among {known}.")
     found = {}
     for name in names:
-        print(f"measuring {name} ...", file=sys.stderr)
         settings = options.data, options.repeats, options.pairs
         found[name] = measure(name, options.checkouts, *settings)
+        print(f"{name}: new / old = {found[name]['new / old']}", file=sys.stderr)
     print(json.dumps(found, indent=1))
 
 
