@@ -11,8 +11,8 @@ from topic_cases import SHORT, YEARS, X
 
 import evermix as em
 from evermix.io import checkpoint
-from evermix.topics.words.service import SeatedService
 from evermix.topics.words.snapshots import Snapshot
+from evermix.topics.words.sweeps import SeatedService
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +80,7 @@ def test_files_that_were_edited_are_not_loaded(fitted, name, change, tmp_path):
 
 def test_kept_draws_depend_on_their_number_alone(monkeypatch):
     """Few are kept however long a chain is, at even distances."""
-    monkeypatch.setattr("evermix.topics.words.run.MOST", 4)
+    monkeypatch.setattr("evermix.topics.chains.MOST", 4)
     topics = em.TopicModel(em.HDP(), burn_in=1, draws=13, random_state=0).fit(X)
     assert [snapshot.draw for snapshot in topics._run.snapshots[0]] == [0, 8]
     short = em.TopicModel(em.HDP(), burn_in=1, draws=5, random_state=0).fit(X)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evermix.kernels.topics.menu import CHUNK, Worth, choose, split
+from evermix.kernels.topics.dishes import CHUNK, Worth, choose, split
 
 GRID = (np.arange(4000) + 0.5) / 4000
 BETA, SCALE = 0.3, 0.7

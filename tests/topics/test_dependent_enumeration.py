@@ -20,8 +20,9 @@ from dependent_oracles import (
 )
 
 from evermix.topics.measures.factors import Factors
+from evermix.topics.rows import published as threshold
 from evermix.topics.rows import slices
-from evermix.topics.rows.samplers import M1, M2, M3, T1, T2, T3, T4, T5, threshold
+from evermix.topics.rows.samplers import M1, M2, M3, T1, T2, T3, T4, T5
 
 MIXED, THINNED = (M1(), M2(), M3()), (T1(), T2(), T3(), T4(), T5())
 QUICK, LONG = 600, 8000

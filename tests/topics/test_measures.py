@@ -10,12 +10,12 @@ from scipy.special import gammaln, logsumexp
 
 from evermix import Beta, Gamma
 from evermix.families import FAMILIES
+from evermix.kernels.topics import measures as thinned_kernels
 from evermix.kernels.topics import mixed as mixed_kernels
-from evermix.kernels.topics import thinned as thinned_kernels
 from evermix.topics.measures import Laws, Occupancy, Thinned
 from evermix.topics.measures.factors import Factors
 from evermix.topics.rows.chain import Data, start
-from evermix.topics.rows.walk import walk
+from evermix.topics.rows.gibbs import walk
 
 COUNTS = np.array([[2, 0, 1], [1, 3, 0]])
 REGION = np.array([0, 1, 1])

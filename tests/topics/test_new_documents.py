@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from evermix.kernels.topics.dishes import Words
 from evermix.kernels.topics.flat import NewTime, fold_mixed, fold_thinned
-from evermix.kernels.topics.menu import Words
 
 V, BETA = 3, 0.5
 COUNTS = np.array(

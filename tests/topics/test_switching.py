@@ -10,10 +10,10 @@ from dependent_oracles import thinned
 from franchise_oracles import corpus, seating, walk_chain
 
 import evermix as em
-from evermix.kernels.topics.switching import Blocks, Topics, switch_pass
+from evermix.kernels.topics.tables import Blocks, Topics, switch_pass
 from evermix.topics.words.samplers import H1, H2, Direct
 from evermix.topics.words.seating import Unseated
-from evermix.topics.words.switching import switch_topics
+from evermix.topics.words.tables import switch_topics
 
 WORD = np.array([0, 0, 1, 1, 0, 1, 2], dtype=np.int32)
 BEGIN = np.array([0, 2, 3, 4, 6, 7])  # five blocks: three of the first time, two of the second

@@ -23,7 +23,7 @@ from evermix.cli.runs.stopping import Stop, Stopped
 if TYPE_CHECKING:
     from evermix.cli.output.findings import Findings
     from evermix.cli.runs.topics import TopicRun
-    from evermix.topics.words.run import Sweep
+    from evermix.topics.chains import Sweep
 
 
 def topics(

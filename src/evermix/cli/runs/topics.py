@@ -23,7 +23,7 @@ from evermix.estimators.files import load_topics
 from evermix.estimators.topics.file import save
 from evermix.io import text as texts
 from evermix.io.checkpoint import CheckpointError
-from evermix.topics.words.run import Sweep
+from evermix.topics.chains import Sweep
 
 Show = Callable[[Sweep], None]
 

@@ -18,15 +18,15 @@ from evermix.estimators.data.rows import check_csr
 from evermix.estimators.data.times import Times
 from evermix.estimators.mixture.learner import watches
 from evermix.estimators.topics.fitted import ToldTopics
-from evermix.kernels.topics.folding import Frozen
+from evermix.kernels.topics.evaluation import Frozen
 from evermix.priors.base import finite_number
+from evermix.topics.chains import Run, Sweep
 from evermix.topics.hierarchies import HDP, HMNGG, Flat, Hierarchy
 from evermix.topics.priors import MNGG, TNGG
 from evermix.topics.rows.samplers import M1, M3, T1, Sampler
 from evermix.topics.words.corpus import Corpus
 from evermix.topics.words.evaluation import add_probabilities, fold_flat, fold_in, frozen, halves
 from evermix.topics.words.franchise import start
-from evermix.topics.words.run import Run, Sweep
 from evermix.topics.words.samplers import H1, H2, Direct, WordSampler
 from evermix.topics.words.snapshots import Snapshot
 

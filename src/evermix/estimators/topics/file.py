@@ -13,11 +13,11 @@ from evermix.estimators.data.times import Times
 from evermix.estimators.packing import assign, built, group, named, plain_json
 from evermix.estimators.topics.estimator import TopicModel
 from evermix.io import checkpoint
+from evermix.topics.chains import Run
 from evermix.topics.hierarchies import HIERARCHIES, Flat, Hierarchy
 from evermix.topics.priors import MNGG, TNGG
 from evermix.topics.rows.samplers import SAMPLERS
 from evermix.topics.words.franchise import Franchise
-from evermix.topics.words.run import Run
 from evermix.topics.words.samplers import WORD_SAMPLERS
 from evermix.topics.words.snapshots import Snapshot
 

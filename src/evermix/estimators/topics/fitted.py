@@ -8,9 +8,9 @@ from sklearn.utils.validation import check_is_fitted
 from evermix._xp import Array
 from evermix.estimators.chains import Drawn
 from evermix.report.chains import to_inference_data
+from evermix.topics.chains import Run
 from evermix.topics.hierarchies import Hierarchy
 from evermix.topics.words.corpus import Corpus
-from evermix.topics.words.run import Run
 from evermix.topics.words.snapshots import Snapshot
 
 

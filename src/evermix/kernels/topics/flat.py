@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from evermix._xp import Array
 from evermix.kernels.base import kernel, lean
-from evermix.kernels.topics.menu import (
+from evermix.kernels.topics.dishes import (
     BORN,
     DONE,
     MORE_DISHES,
@@ -25,8 +25,8 @@ from evermix.kernels.topics.menu import (
     give_back,
     popularity,
 )
-from evermix.kernels.topics.switching import CANCELLED
-from evermix.kernels.topics.thinned import RAREST, SUREST
+from evermix.kernels.topics.measures import RAREST, SUREST
+from evermix.kernels.topics.tables import CANCELLED
 
 
 class Choices(NamedTuple):

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from evermix._xp import Array
 from evermix.kernels.base import lean
-from evermix.kernels.topics.menu import (
+from evermix.kernels.topics.dishes import (
     BORN,
     DONE,
     MORE_DISHES,

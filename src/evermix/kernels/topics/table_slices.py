@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from evermix._xp import Array
 from evermix.kernels.base import lean
+from evermix.kernels.topics.dishes import DONE, MORE_DISHES, Menu, Words, give_back
 from evermix.kernels.topics.franchise import (
     Tables,
     choose_dish,
@@ -19,7 +20,6 @@ from evermix.kernels.topics.franchise import (
     take_block,
     weigh_block,
 )
-from evermix.kernels.topics.menu import DONE, MORE_DISHES, Menu, Words, give_back
 
 
 class Guests(NamedTuple):

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from evermix._xp import Array
-from evermix.kernels.topics.thinned import LEAST, Grid, multiply, new_atoms
+from evermix.kernels.topics.measures import LEAST, Grid, multiply, new_atoms
 
 STEP = 0.3
 # First and last node, in logs. The first is in units of 1 / max u, and leaves room for steps of u:

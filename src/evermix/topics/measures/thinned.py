@@ -26,7 +26,7 @@ from scipy import special
 
 from evermix._random import draw_log_gamma
 from evermix._xp import Array, gammaln
-from evermix.kernels.topics import thinned
+from evermix.kernels.topics import measures as thinned
 from evermix.priors.hyper import Beta
 from evermix.topics.measures.base import Measure, Newborn, Occupancy, Offers, finite_log
 from evermix.topics.measures.factors import Factors

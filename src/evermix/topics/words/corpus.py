@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from evermix._xp import Array
-from evermix.kernels.topics.menu import Words
+from evermix.kernels.topics.dishes import Words
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,9 +6,9 @@ import numpy as np
 
 from evermix._xp import Array
 from evermix.kernels.stirling import seat_ratios
+from evermix.kernels.topics.dishes import CHUNK, Worth
+from evermix.kernels.topics.evaluation import Frozen, Plate, fold_document, word_probabilities
 from evermix.kernels.topics.flat import NewTime, fold_mixed, fold_thinned
-from evermix.kernels.topics.folding import Frozen, Plate, fold_document, word_probabilities
-from evermix.kernels.topics.menu import CHUNK, Worth
 from evermix.priors.hyper import Beta, Gamma
 from evermix.topics.measures import Measure
 from evermix.topics.priors import MNGG, TNGG

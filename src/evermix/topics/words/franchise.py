@@ -6,8 +6,8 @@ import numpy as np
 
 from evermix._xp import Array, gammaln
 from evermix.kernels.stirling import log_stirling_sum
+from evermix.kernels.topics.dishes import count_tables, count_words
 from evermix.kernels.topics.indicators import count_portions
-from evermix.kernels.topics.menu import count_tables, count_words
 from evermix.topics.measures import Measure, Occupancy
 from evermix.topics.words.corpus import Corpus
 from evermix.topics.words.seating import Blocks, Seating, Unseated

@@ -13,9 +13,9 @@ from evermix.topics.measures.thinned import MOST_TIMES
 from evermix.topics.priors import WEAK_GAMMA
 from evermix.topics.words.corpus import Corpus
 from evermix.topics.words.franchise import Franchise
-from evermix.topics.words.service import FlatService, IndicatorService, SeatedService
-from evermix.topics.words.switching import switch_topics
+from evermix.topics.words.sweeps import FlatService, IndicatorService, SeatedService
 from evermix.topics.words.table_slices import SliceService
+from evermix.topics.words.tables import switch_topics
 
 MIXED_SWEEPS = 40
 

@@ -9,11 +9,11 @@ last table stays on offer with its jump until all have moved.
 import numpy as np
 
 from evermix._xp import Array
-from evermix.kernels.topics.menu import DONE, count_tables
+from evermix.kernels.topics.dishes import DONE, count_tables
 from evermix.kernels.topics.table_slices import Guests, Pool, slice_pass
 from evermix.topics.measures import Occupancy
 from evermix.topics.rows.slices import floor_of, lowest
-from evermix.topics.words.service import SeatedService
+from evermix.topics.words.sweeps import SeatedService
 
 
 class SliceService(SeatedService):

@@ -1,11 +1,11 @@
 """Ways to move the chains of dependent mixtures."""
 
 from evermix.topics.measures import Measure, Mixed
+from evermix.topics.rows.published import T3
 from evermix.topics.rows.samplers.base import Sampler
 from evermix.topics.rows.samplers.mixed import M1, M2, M3
 from evermix.topics.rows.samplers.pseudo_marginal import T4
 from evermix.topics.rows.samplers.thinned import T1, T2, T5
-from evermix.topics.rows.samplers.threshold import T3
 
 __all__ = [
     "M1",

@@ -1,6 +1,6 @@
 """Slice sampling of thinned measures with unbiased estimates for small jumps.
 
-See ``evermix.topics.rows.samplers.threshold``.
+See ``evermix.topics.rows.published``.
 
 References
 ----------
@@ -14,12 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from evermix._xp import Array
-from evermix.kernels.topics.thinned import RAREST, SUREST
+from evermix.kernels.topics.measures import RAREST, SUREST
 from evermix.priors.hyper import Beta
 from evermix.topics.measures import Thinned
 from evermix.topics.measures.levels import exponent_below, mean_below
 from evermix.topics.measures.thinned import log_tilt
-from evermix.topics.rows.samplers.threshold import TINY, Above, Threshold, linear
+from evermix.topics.rows.published import TINY, Above, Threshold, linear
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ import numpy as np
 from evermix.topics.measures import Measure, Thinned
 from evermix.topics.measures.thinned import MOST_TIMES
 from evermix.topics.rows.chain import Chain, Data
+from evermix.topics.rows.gibbs import walk
 from evermix.topics.rows.samplers.base import Sampler
 from evermix.topics.rows.slices import slice_move
-from evermix.topics.rows.walk import walk
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import numpy as np
 
 from evermix._xp import Array
 from evermix.kernels.engines.adf import DONE, ROOM
-from evermix.kernels.topics import rows as dependent
+from evermix.kernels.topics import gibbs as dependent
 from evermix.tally import Layout
 from evermix.topics.measures import Occupancy, Offers
 from evermix.topics.rows.chain import Chain, Data

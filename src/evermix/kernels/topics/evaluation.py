@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 from evermix._xp import Array
 from evermix.kernels.base import lean
+from evermix.kernels.topics.dishes import Seats, Words, Worth, appraise, choose, split
 from evermix.kernels.topics.documents import draw_u
-from evermix.kernels.topics.menu import Seats, Words, Worth, appraise, choose, split
 from evermix.kernels.weights import QUADRATURE, new_weight
 
 

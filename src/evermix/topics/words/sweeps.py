@@ -9,7 +9,7 @@ import numpy as np
 from evermix._xp import Array
 from evermix.kernels.stirling import seat_ratios
 from evermix.kernels.topics import flat, franchise, indicators
-from evermix.kernels.topics.menu import (
+from evermix.kernels.topics.dishes import (
     BORN,
     CHUNK,
     DONE,

@@ -3,7 +3,7 @@
 import numpy as np
 
 from evermix._xp import Array
-from evermix.kernels.topics.switching import Blocks, Topics, switch_pass
+from evermix.kernels.topics.tables import Blocks, Topics, switch_pass
 from evermix.topics.measures import Occupancy, Thinned
 from evermix.topics.words.corpus import Corpus
 from evermix.topics.words.franchise import Franchise

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evermix._xp import Array
-from evermix.kernels.topics.thinned import RAREST, SUREST
+from evermix.kernels.topics.measures import RAREST, SUREST
 from evermix.priors.hyper import Beta
 from evermix.topics.measures import Occupancy, Thinned
 from evermix.topics.measures.levels import mean_below, number_above
