@@ -22,7 +22,7 @@ import typer
 from matplotlib.figure import Figure
 
 import evermix as em
-from evermix.topics.measures.thinned import MOST_TIMES
+from evermix.topics.measures.thinned import MAX_TIMES
 from experiments.common import new_figure, remember, save, show
 from experiments.dependent.data import CORPORA, Corpus, halved
 from experiments.dependent.runs import ALPHA, MODELS, chosen, fitted, timed
@@ -118,7 +118,7 @@ def _rows(models: list[str], documents: Corpus, burn_in: int, draws: int) -> dic
     rows: dict[str, Learn] = {}
     for model in [name for name in ("HMNGG", "HTNGG") if name in models]:
         for times, data in (("", documents), (", two times", halved(documents))):
-            many = model == "HTNGG" and len(np.unique(data.years)) > MOST_TIMES
+            many = model == "HTNGG" and len(np.unique(data.years)) > MAX_TIMES
             for name, sampler in SAMPLERS.items():
                 if many and name.endswith("marginal"):
                     continue

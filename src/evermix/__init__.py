@@ -50,7 +50,7 @@ from evermix.model import Model
 from evermix.priors import DP, NGGP, NRM, Beta, Gamma, GeneralizedDirichlet, PitmanYor
 from evermix.topics.hierarchies import HDP, HMNGG, HMNGP, HNGG, HSNGG, HTNGG, HTNGP
 from evermix.topics.priors import MNGG, SNGG, TNGG
-from evermix.topics.rows.samplers import M1, M2, M3, T1, T2, T3, T4, T5
+from evermix.topics.rows import M1, M2, M3, T1, T2, T3, T4, T5
 from evermix.topics.words.samplers import H1, H2
 
 __version__ = version("evermix")

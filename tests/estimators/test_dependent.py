@@ -11,6 +11,7 @@ from sklearn.exceptions import NotFittedError
 import evermix as em
 from evermix import DependentMixture
 from evermix.families import FAMILIES
+from evermix.topics.rows.draws import RowRun
 
 PRIORS = [em.MNGG(), em.MNGG(regions=2, sigma=0.0), em.SNGG(), em.TNGG(), em.TNGG(2, 0.3, a=1.0)]
 SAMPLERS = [em.M1(), em.M2(), em.M3(), em.T1(), em.T2(), em.T3(), em.T4(), em.T5()]
@@ -110,12 +111,77 @@ def test_chains_that_share_a_generator_differ():
     assert not np.array_equal(one, two)
 
 
-@pytest.mark.parametrize(("name", "other"), [("prior", em.MNGG(2)), ("sampler", em.M2())])
+@pytest.mark.parametrize(
+    ("name", "other"), [("prior", em.MNGG(2)), ("sampler", em.M2()), ("chains", 2)]
+)
 def test_a_chain_does_not_go_on_with_other_settings(name, other):
     X, times, _ = two_groups()
     mix = quick().fit(X, times).set_params(**{name: other})
     with pytest.raises(ValueError, match=f"the fit was begun with {name}="):
         mix.resume(X, times)
+
+
+def test_several_chains_differ_and_the_first_is_that_of_a_single_one():
+    X, times, _ = two_groups()
+    one, three = quick().fit(X, times), quick().set_params(chains=3).fit(X, times)
+    posterior = three.posterior_
+    assert posterior.n_chains == 3 and posterior.n_draws == 12
+    np.testing.assert_array_equal(posterior.chain, np.repeat([0, 1, 2], 4))
+    np.testing.assert_array_equal(posterior.labels[:4], one.posterior_.labels)
+    first, second, third = three.traces_["log_joint"].reshape(3, 4)
+    np.testing.assert_array_equal(first, one.traces_["log_joint"])
+    assert len({*first, *second, *third}) == 12
+    assert np.all(np.isfinite(three.score_samples(X, times)))
+
+
+def test_observers_see_every_sweep_and_change_nothing(tmp_path):
+    """Also one that saves the model, from which a fit goes on as if it had not stopped."""
+    X, times, _ = two_groups(10)
+    seen = []
+
+    def watch(mix, sweep):
+        seen.append(sweep)
+        if sweep.number == 5:
+            mix.save(tmp_path / "m.evermix")
+
+    mix = quick(em.TNGG()).set_params(chains=2).fit(X, times, observers=[watch])
+    alone = clone(mix).fit(X, times)
+    assert [(sweep.number, sweep.kept) for sweep in seen] == [(i, i > 3) for i in range(1, 8)]
+    for name, trace in (("log_joint", "log_joint"), ("n_clusters", "K")):
+        found = np.array([getattr(sweep, name) for sweep in seen[3:]]).T.ravel()
+        np.testing.assert_array_equal(found, alone.traces_[trace])
+    assert all(np.all(np.isfinite(sweep.log_joint)) for sweep in seen)
+    again = em.load(tmp_path / "m.evermix").resume(X, times, observers=[watch])
+    assert [sweep.number for sweep in seen[7:]] == [6, 7]
+    np.testing.assert_array_equal(again.posterior_.labels, alone.posterior_.labels)
+    with pytest.raises(TypeError, match="observers must be"):
+        clone(mix).fit(X, times, observers=[3])
+
+
+@pytest.mark.filterwarnings("ignore:T[34] would need")
+@pytest.mark.parametrize("sampler", SAMPLERS, ids=repr)
+def test_a_sweep_that_fails_leaves_everything_as_it_was(sampler, monkeypatch):
+    """However far it came: here everything has been moved by then, in both chains."""
+    X, times, _ = two_groups(8)
+    prior = em.MNGG(2) if sampler in SAMPLERS[:3] else em.TNGG(2)
+    settings = {"burn_in": 2, "draws": 4, "chains": 2, "random_state": 0}
+    whole = DependentMixture(prior=prior, sampler=sampler, **settings).fit(X, times)
+    move = RowRun._move
+
+    def fails(self, chain, rng):
+        move(self, chain, rng)
+        if self.sweeps == 3:
+            raise MemoryError
+
+    mix = clone(whole)
+    with monkeypatch.context() as patch, pytest.raises(MemoryError):
+        patch.setattr(RowRun, "_move", fails)
+        mix.fit(X, times)
+    assert mix.n_sweeps_ == 3 and len(mix.posterior_.labels) == 2
+    mix.resume(X, times)
+    np.testing.assert_array_equal(mix.posterior_.labels, whole.posterior_.labels)
+    for name, values in whole.traces_.items():
+        np.testing.assert_array_equal(mix.traces_[name], values)
 
 
 def test_more_draws_go_on_where_the_chain_was():
@@ -167,6 +233,7 @@ X, TIMES, _ = two_groups(4)
         ({"burn_in": -1}, ValueError, "burn_in must be at least 0"),
         ({"draws": 0}, ValueError, "draws must be at least 1"),
         ({"draws": 1.5}, TypeError, "draws must be a whole number"),
+        ({"chains": 0}, ValueError, "chains must be at least 1"),
     ],
 )
 def test_settings_that_cannot_be_are_told_by_fit(settings, error, message):
@@ -233,7 +300,11 @@ def test_the_marginal_sampler_of_thinned_measures_is_for_few_times():
         (lambda: em.MNGG(sigma=1.0), ValueError, r"sigma of MNGG must lie in \[0, 1\)"),
         (lambda: em.MNGG(sigma=em.Gamma()), TypeError, "needs em.Beta for sigma"),
         (lambda: em.MNGG(sigma=None), ValueError, "sigma must be a finite number, got None"),
-        (lambda: em.HDP(a=None), TypeError, "HDP needs numbers or em.Gamma for a and a0"),
+        (
+            lambda: em.HDP(a=None),
+            TypeError,
+            "HDP, the process of documents: a must be",
+        ),
         (lambda: em.H1(jumps=0), TypeError, "jumps must be True or False, got 0"),
         (lambda: em.H1(slices="no"), TypeError, "slices must be True or False"),
         (lambda: em.TNGG(q=em.Gamma()), TypeError, "needs em.Beta for q"),
@@ -323,12 +394,12 @@ def test_files_that_are_not_whole_are_refused(tmp_path):
     quick().fit(X, times).save(tmp_path / "m.evermix")
     arrays, header = checkpoint.read(tmp_path / "m.evermix")
     for name, wrong in {
-        "labels": arrays["labels"] + 1,
-        "region": arrays["region"] + 100,
-        "measure.q": arrays["measure.q"][:1],
-        "measure.u": -arrays["measure.u"],
+        "chain.0.labels": arrays["chain.0.labels"] + 1,
+        "chain.0.region": arrays["chain.0.region"] + 100,
+        "chain.0.measure.q": arrays["chain.0.measure.q"][:1],
+        "chain.0.measure.u": -arrays["chain.0.measure.u"],
         "times": arrays["times"][:-1],
-        "draws.labels": arrays["draws.labels"][:, :-1],
+        "draws.0.labels": arrays["draws.0.labels"][:, :-1],
     }.items():
         checkpoint.write(tmp_path / "n.evermix", {**arrays, name: wrong}, header)
         with pytest.raises(em.CheckpointError, match="does not hold a whole dependent mixture"):

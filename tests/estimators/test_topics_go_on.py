@@ -11,8 +11,8 @@ from topic_cases import SHORT, YEARS, X
 
 import evermix as em
 from evermix.io import checkpoint
-from evermix.topics.words.snapshots import Snapshot
-from evermix.topics.words.sweeps import SeatedService
+from evermix.topics.words.snapshots import Snapshot, WordRun
+from evermix.topics.words.sweeps import SeatedSweep
 
 
 @pytest.fixture(scope="module")
@@ -80,12 +80,12 @@ def test_files_that_were_edited_are_not_loaded(fitted, name, change, tmp_path):
 
 def test_kept_draws_depend_on_their_number_alone(monkeypatch):
     """Few are kept however long a chain is, at even distances."""
-    monkeypatch.setattr("evermix.topics.chains.MOST", 4)
+    monkeypatch.setattr("evermix.topics.words.snapshots.MAX_SNAPSHOTS", 4)
     topics = em.TopicModel(em.HDP(), burn_in=1, draws=13, random_state=0).fit(X)
-    assert [snapshot.draw for snapshot in topics._run.snapshots[0]] == [0, 8]
+    assert [snapshot.draw for snapshot in topics._fitted.run.snapshots[0]] == [0, 8]
     short = em.TopicModel(em.HDP(), burn_in=1, draws=5, random_state=0).fit(X)
     again = short.set_params(draws=13).resume(X)
-    assert [snapshot.draw for snapshot in again._run.snapshots[0]] == [0, 8]
+    assert [snapshot.draw for snapshot in again._fitted.run.snapshots[0]] == [0, 8]
 
 
 @pytest.mark.parametrize("after", [2, 5])
@@ -116,20 +116,42 @@ def test_a_sweep_that_fails_leaves_everything_as_it_was(chains, monkeypatch):
     """Words have been moved by then, to topics that the chain does not know yet."""
     settings = {"burn_in": 3, "draws": 4, "chains": chains, "random_state": 0}
     whole = em.TopicModel(em.HDP(), **settings).fit(X)
-    settle, calls = SeatedService._settle, []
+    finish, calls = SeatedSweep._finish, []
 
     def fails(self):
         calls.append(1)
         if len(calls) == 4:
             raise MemoryError
-        settle(self)
+        finish(self)
 
     topics = em.TopicModel(em.HDP(), **settings)
     with monkeypatch.context() as patch, pytest.raises(MemoryError):
-        patch.setattr(SeatedService, "_settle", fails)
+        patch.setattr(SeatedSweep, "_finish", fails)
         topics.fit(X)
     assert topics.n_sweeps_ == {1: 3, 2: 1}[chains]
     np.testing.assert_array_equal(topics.resume(X).traces_["log_joint"], whole.traces_["log_joint"])
+
+
+@pytest.mark.parametrize(("prior", "sampler"), GOING_ON, ids=lambda x: type(x).__name__)
+def test_a_sweep_that_fails_at_its_end_leaves_everything_as_it_was(prior, sampler, monkeypatch):
+    """Everything has been moved by then, in both chains."""
+    settings = {"burn_in": 2, "draws": 4, "chains": 2, "random_state": 0}
+    whole = em.TopicModel(prior, sampler=sampler, **settings).fit(X, YEARS)
+    move = WordRun._move
+
+    def fails(self, chain, rng):
+        move(self, chain, rng)
+        if self.sweeps == 3:
+            raise MemoryError
+
+    topics = clone(whole)
+    with monkeypatch.context() as patch, pytest.raises(MemoryError):
+        patch.setattr(WordRun, "_move", fails)
+        topics.fit(X, YEARS)
+    assert topics.n_sweeps_ == 3
+    topics.resume(X, YEARS)
+    for name, values in whole.traces_.items():
+        np.testing.assert_array_equal(topics.traces_[name], values)
 
 
 def test_a_draw_that_cannot_be_kept_leaves_everything_as_it_was(monkeypatch):
@@ -148,7 +170,7 @@ def test_a_draw_that_cannot_be_kept_leaves_everything_as_it_was(monkeypatch):
         patch.setattr(Snapshot, "of", fails)
         topics.fit(X)
     assert topics.n_sweeps_ == 3
-    assert [len(rows) for rows in topics._run.rows] == [1, 1]
+    assert [len(rows) for rows in topics._fitted.run.rows] == [1, 1]
     np.testing.assert_array_equal(topics.resume(X).traces_["log_joint"], whole.traces_["log_joint"])
 
 
@@ -159,14 +181,14 @@ def test_a_fit_that_fails_before_its_first_sweep_leaves_the_old_model(monkeypatc
         raise MemoryError
 
     with monkeypatch.context() as patch:
-        patch.setattr(SeatedService, "_settle", fails)
+        patch.setattr(SeatedSweep, "_finish", fails)
         with pytest.raises(MemoryError):
             topics.fit(X)
         with pytest.raises(NotFittedError):
             topics.transform(X)
     before = topics.fit(X).components_
     with monkeypatch.context() as patch, pytest.raises(MemoryError):
-        patch.setattr(SeatedService, "_settle", fails)
+        patch.setattr(SeatedSweep, "_finish", fails)
         topics.fit(X[:5])
     np.testing.assert_array_equal(topics.components_, before)
 
@@ -206,7 +228,7 @@ def test_observers_hear_of_every_sweep_and_change_nothing(tmp_path):
 
 def test_a_fit_that_ended_in_its_burn_in_has_no_traces():
     topics = em.TopicModel(em.HDP(), burn_in=2, draws=1, random_state=0).fit(X)
-    topics._run.rows, topics._run.snapshots = [], []
+    topics._fitted.run.rows, topics._fitted.run.snapshots = [], []
     with pytest.raises(AttributeError, match="no draw was kept yet"):
         topics.traces_  # noqa: B018
 

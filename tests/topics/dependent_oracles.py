@@ -10,7 +10,7 @@ from scipy.special import gammaln
 
 from evermix.families import Multinomial
 from evermix.topics.measures import Laws, Mixed, Thinned
-from evermix.topics.rows.chain import Data, start
+from evermix.topics.rows.chain import RowChain, RowData
 from oracles import set_partitions
 
 FIXED = Laws(relative=False)
@@ -33,7 +33,7 @@ def thinned(q=((0.8, 0.3), (0.4, 0.6)), a=(0.8, 1.4), sigma=0.4, laws=FIXED):
 
 
 def data(X=DOCUMENTS, times=TIMES, family=WORDS):
-    return Data(family, X, times, int(times.max()) + 1)
+    return RowData(family, X, times, int(times.max()) + 1)
 
 
 def laplace(a, sigma, U):
@@ -132,7 +132,7 @@ def normalised(log_p):
 
 def walk_chain(sampler, measure, rows, sweeps, skip=20, seed=0):
     """Yield the chain after each sweep, the first ones left out."""
-    rng, chain = np.random.default_rng(seed), start(measure, rows)
+    rng, chain = np.random.default_rng(seed), RowChain.start(measure, rows)
     for sweep in range(sweeps + skip):
         sampler.sweep(rows, chain, rng)
         if sweep >= skip:

@@ -11,7 +11,7 @@ from scipy.special import gammaln
 
 from evermix.topics.measures import Laws, Mixed
 from evermix.topics.words.corpus import Corpus
-from evermix.topics.words.franchise import start
+from evermix.topics.words.franchise import Franchise
 from evermix.topics.words.seating import Seating
 from oracles import set_partitions
 
@@ -114,7 +114,7 @@ def key_of(chain, words):
 
 def walk_chain(sampler, measure, below, words, sweeps, skip=20, seed=0, beta=BETA):
     """Yield the chain after each sweep, the first ones left out."""
-    rng, chain = np.random.default_rng(seed), start(measure, below, beta, words)
+    rng, chain = np.random.default_rng(seed), Franchise.start(measure, below, beta, words)
     for sweep in range(sweeps + skip):
         sampler.sweep(words, chain, rng)
         if sweep >= skip:

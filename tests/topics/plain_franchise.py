@@ -117,7 +117,7 @@ def _number(chain, some):
 
 def _settle(chain, menu):
     totals = np.bincount(chain.dish, minlength=len(menu.kind))
-    chain.settle(totals, *chain.measure.unfold(np.array(menu.kind)))
+    chain.renumber(totals, *chain.measure.unfold(np.array(menu.kind)))
 
 
 def stirling(n_max, sigma):

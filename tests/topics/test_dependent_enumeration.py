@@ -19,10 +19,9 @@ from dependent_oracles import (
     walk_chain,
 )
 
-from evermix.topics.measures.factors import Factors
-from evermix.topics.rows import published as threshold
-from evermix.topics.rows import slices
-from evermix.topics.rows.samplers import M1, M2, M3, T1, T2, T3, T4, T5
+from evermix.topics.measures import levels
+from evermix.topics.measures.thinned import Factors
+from evermix.topics.rows import M1, M2, M3, T1, T2, T3, T4, T5, published
 
 MIXED, THINNED = (M1(), M2(), M3()), (T1(), T2(), T3(), T4(), T5())
 QUICK, LONG = 600, 8000
@@ -54,7 +53,7 @@ def test_for_long_clusters_and_regions_have_the_posterior_of_the_enumeration(sam
 @pytest.mark.parametrize("sampler", [M2(), T2()], ids=repr)
 def test_rows_that_rest_leave_the_posterior_as_it_is(sampler, monkeypatch):
     """Where slices would need too many clusters without rows, here more than three."""
-    monkeypatch.setattr(slices, "ENOUGH", -2)
+    monkeypatch.setattr(levels, "MAX_FRESH", -2)
     assert misfit(sampler, measure_for(sampler), data(), 2500, thin=3) < 3
 
 
@@ -63,12 +62,12 @@ def test_rows_that_rest_leave_the_posterior_as_it_is(sampler, monkeypatch):
 @pytest.mark.parametrize("sampler", [T3(), T4()], ids=repr)
 def test_crowded_sweeps_leave_the_posterior_as_it_is(sampler, monkeypatch):
     """They move u as T2 does."""
-    monkeypatch.setattr(threshold, "MOST_ATOMS", 1.0)
+    monkeypatch.setattr(published, "MAX_ATOMS", 1.0)
     assert misfit(sampler, measure_for(sampler), data(), 2500) < 3
 
 
 def test_crowded_sweeps_are_told_once(monkeypatch):
-    monkeypatch.setattr(threshold, "MOST_ATOMS", 1.0)
+    monkeypatch.setattr(published, "MAX_ATOMS", 1.0)
     with pytest.warns(RuntimeWarning, match="T3 would need more than 1e.00 atoms") as caught:
         list(walk_chain(T3(), thinned(), data(), 5))
     assert len(caught) == 1

@@ -52,21 +52,20 @@ def test_a_new_cluster_without_q_is_caught(sampler, monkeypatch):
 @pytest.mark.parametrize(("sampler", "measure"), [(M2(), mixed()), (T2(), thinned())])
 def test_a_threshold_of_each_region_is_caught(sampler, measure, monkeypatch):
     """The paper takes the lowest level of the observations in that region."""
-    move = slices.slice_move
+    move = slices.slice_sweep
 
     def misprinted(rows, chain, rng):
         region = chain.region[chain.labels]
 
-        def lowest(level, floor, times, measure):
-            out = np.full(measure.n_regions, np.inf)
+        def lowest(level, floor, times, q):
+            out = np.full(len(q), np.inf)
             np.minimum.at(out, region, level)
             return out
 
-        monkeypatch.setattr(slices, "lowest", lowest)
+        monkeypatch.setattr(slices, "levels_of_regions", lowest)
         move(rows, chain, rng)
 
-    for name in ("mixed", "thinned"):
-        monkeypatch.setattr(f"evermix.topics.rows.samplers.{name}.slice_move", misprinted)
+    monkeypatch.setattr(type(sampler), "move", staticmethod(misprinted))
     assert wrong(sampler, measure) > 4
 
 

@@ -14,8 +14,8 @@ from evermix import Beta, Gamma
 from evermix.topics.measures import Mixed, Thinned
 from evermix.topics.measures.levels import jumps_above, level_of
 from evermix.topics.priors import MNGG, TNGG
-from evermix.topics.rows.chain import Data, start
-from evermix.topics.rows.samplers import M1, M2, M3, T1, T2, T3, T4, T5
+from evermix.topics.rows import M1, M2, M3, T1, T2, T3, T4, T5
+from evermix.topics.rows.chain import RowChain, RowData
 
 SIGMA, MASS, Q = Beta(2.0, 8.0), Gamma(2.0, 1.0), {Mixed: Gamma(3.0, 3.0), Thinned: Beta(3.0, 1.0)}
 SPECS = {
@@ -84,13 +84,13 @@ def prior_draws(spec, size, rng):
 def joint_chain(spec, sampler, sweeps, rng):
     """Draws of a chain that alternates new data given all, and a sweep given the data."""
     measure, out = spec.measure(np.bincount(TIMES)), []
-    chain = start(measure, data(EMPTY))
+    chain = RowChain.start(measure, data(EMPTY))
     sampler.sweep(data(EMPTY), chain, rng)
     for _ in range(sweeps):
         words = rng.beta(0.5, 0.5, size=chain.K)[chain.labels]
         first = rng.binomial(LENGTHS, words)
         X = sparse.csr_matrix(np.column_stack([first, LENGTHS - first]).astype(float))
-        sampler.sweep(Data(WORDS, X, TIMES, 2), chain, rng)
+        sampler.sweep(RowData(WORDS, X, TIMES, 2), chain, rng)
         out.append(numbers(measure) + partition(chain.labels, chain.region))
     return np.array(out, dtype=float).T
 

@@ -164,7 +164,7 @@ def test_compiled_word_loops_equal_plain_ones(sampler, loop, sigma, monkeypatch)
     measure = mixed(sigma=0.3)
     below = seating(words, sigma=sigma)
     *_, chain = walk_chain(sampler, measure, below, words, sweeps=3)
-    monkeypatch.setattr("evermix.topics.words.sweeps.SeatedService._reorder", lambda *_: None)
+    monkeypatch.setattr("evermix.topics.words.sweeps.SeatedSweep._move_tables", lambda *_: None)
     for seed in range(10):
         slow = deepcopy(chain)
         offers = slow.measure.marginal(slow.occupancy(words))

@@ -8,8 +8,8 @@ from dependent_oracles import thinned
 from scipy.integrate import quad
 
 from evermix.topics.measures.levels import exponent_below, jumps_above, mean_below, number_above
-from evermix.topics.rows.samplers import T3
-from evermix.topics.rows.samplers.pseudo_marginal import log_estimate
+from evermix.topics.rows.chain import RowChain
+from evermix.topics.rows.published import T3, log_estimate, threshold
 
 SIGMAS = [0.0, 1e-9, 0.05, 0.4, 0.9]
 
@@ -71,12 +71,10 @@ def test_estimates_of_small_jumps_are_unbiased(sigma):
 @pytest.mark.parametrize("scale", [1.0, 60.0, 1e4])
 def test_the_error_of_linear_exponents_is_watched(scale):
     """At the threshold that T3 takes, it is below a thousandth of a nat."""
-    from evermix.topics.rows.chain import Chain
-
     measure = thinned()
     measure.u = scale * np.array([1.0, 0.6])
-    sampler, none = T3(), np.empty(0, dtype=np.int64)
-    level = sampler._level(Chain(measure, none, none, none), measure)
+    none = np.empty(0, dtype=np.int64)
+    level = threshold(RowChain(measure, none, none, none), measure, T3().low_enough)
     for r in range(2):
         q = measure.q[r]
         exact = integral(

@@ -10,12 +10,11 @@ from scipy.special import gammaln, logsumexp
 
 from evermix import Beta, Gamma
 from evermix.families import FAMILIES
-from evermix.kernels.topics import measures as thinned_kernels
-from evermix.kernels.topics import mixed as mixed_kernels
+from evermix.kernels.topics import measures as kernels
 from evermix.topics.measures import Laws, Occupancy, Thinned
-from evermix.topics.measures.factors import Factors
-from evermix.topics.rows.chain import Data, start
-from evermix.topics.rows.gibbs import walk
+from evermix.topics.measures.thinned import Factors
+from evermix.topics.rows.chain import RowChain, RowData
+from evermix.topics.rows.gibbs import gibbs_sweep
 
 COUNTS = np.array([[2, 0, 1], [1, 3, 0]])
 REGION = np.array([0, 1, 1])
@@ -94,16 +93,16 @@ def _height_of_u(measure, t, x):
         rest = measure.q @ measure.u - measure.q[:, t] * measure.u[t]
         decay = measure._decay(atoms()).astype(float)
         slope = measure.q[:, t].copy()
-        target = mixed_kernels.Weight(n, 0.0, slope, rest, measure.a, decay, measure.sigma)
-        return mixed_kernels._height(target, x)
+        target = kernels.LogWeight(n, 0.0, slope, rest, measure.a, decay, measure.sigma)
+        return kernels._log_weight_height(target, x)
     factors = Factors.of(measure.q, measure.u)
     others = [factors.without(measure.q, r, t) for r in range(measure.n_regions)]
     rest = (measure.a * measure.q[:, t]) @ np.array(others)
     load = 1.0 + measure.u @ ON - measure.u[t] * ON[t]
     decay = atoms().sizes - measure.sigma
     weights = factors.weights(measure.sigma)
-    target = thinned_kernels.LogU(n, load, ON[t].copy(), decay, rest * weights, factors.grid.w)
-    return thinned_kernels._log_u_height(target, x)
+    target = kernels.LogU(n, load, ON[t].copy(), decay, rest * weights, factors.grid.w)
+    return kernels._log_u_height(target, x)
 
 
 def test_the_law_of_q_in_kernels_is_that_of_the_joint_density():
@@ -111,18 +110,18 @@ def test_the_law_of_q_in_kernels_is_that_of_the_joint_density():
     measure, want, found = with_u(mixed(laws=Laws(q=law, relative=False))), [], []
     rest = np.array([measure.q[1] @ U - measure.q[1, 0] * U[0]])
     decay = measure._decay(atoms())[1:].astype(float)
-    target = mixed_kernels.Weight(1.5 + 1, 0.7, U[:1], rest, measure.a[1:], decay, measure.sigma)
+    target = kernels.LogWeight(1.5 + 1, 0.7, U[:1], rest, measure.a[1:], decay, measure.sigma)
     for x in (-2.0, 0.3, 4.0):
         measure.q[1, 0] = math.exp(x)
         want.append(measure.log_joint(atoms()) + x)
-        found.append(mixed_kernels._height(target, x))
+        found.append(kernels._log_weight_height(target, x))
     np.testing.assert_allclose(np.diff(found), np.diff(want), rtol=1e-9)
 
 
 def test_factors_are_finite_where_they_underflow():
     x = np.array([0.0, 1e-12, 0.4, 0.6, 50.0, 1e4])
     for q in (1e-250, 0.3, 1.0 - 1e-15, 1.0):
-        found = [thinned_kernels.log_factor(q, value) for value in x]
+        found = [kernels.log_factor(q, value) for value in x]
         with np.errstate(divide="ignore"):
             want = np.logaddexp(np.log1p(-q), math.log(q) - x)
         np.testing.assert_allclose(found, want, rtol=1e-9, atol=1e-15)
@@ -137,9 +136,9 @@ def test_moves_leave_the_products_of_the_factors():
     (w, still, product), _ = factors = Factors.of(measure.q, measure.u)
     grid = factors.grid, factors.weights(measure.sigma)
     for _ in range(10):
-        thinned_kernels.move_u(n, measure.a, measure.q, measure.u, on, decay, *grid, rng)
+        kernels.move_thinned_u(n, measure.a, measure.q, measure.u, on, decay, *grid, rng)
         counts = np.full((2, T), 3.0)
-        thinned_kernels.move_q(counts, counts, measure.a, measure.q, measure.u, *grid, rng)
+        kernels.move_thinned_q(counts, counts, measure.a, measure.q, measure.u, *grid, rng)
     np.testing.assert_allclose(still, np.exp(-np.outer(measure.u, w)), rtol=1e-12)
     want = np.log1p(measure.q[:, :, None] * np.expm1(-measure.u[:, None] * w)).sum(axis=1)
     seen = want > -600.0
@@ -235,7 +234,7 @@ def test_predictive_weights_of_a_dirichlet_process_are_its_own():
     np.testing.assert_allclose(weights / weights.sum(), np.array([3, 1, 1.5]) / 5.5)
 
 
-# ---- the compiled walk -----------------------------------------------------------------------
+# ---- compiled Gibbs sweeps -------------------------------------------------------------------
 
 
 def rows_for(name, n=40):
@@ -247,11 +246,11 @@ def rows_for(name, n=40):
     family = FAMILIES[name]()
     if family.sparse:
         X = data().X.__class__(X)
-    return Data(family.candidates(X)[0], X, np.arange(n) % 2, 2)
+    return RowData(family.candidates(X)[0], X, np.arange(n) % 2, 2)
 
 
-def walk_by_arrays(rows, chain, offers, rng):
-    """The same walk with plain array maths, from no clusters; returns its labels."""
+def sweep_by_arrays(rows, chain, offers, rng):
+    """The same sweep with plain array maths, from no clusters; returns its labels."""
     n, family = len(rows), rows.family
     order, uniforms = rng.permutation(n), rng.random(n)
     labels, kinds, sizes = np.full(n, -1), [], np.zeros(0)
@@ -277,13 +276,13 @@ def walk_by_arrays(rows, chain, offers, rng):
 
 
 @pytest.mark.parametrize("name", ["Multinomial", "Gaussian"])
-def test_the_compiled_walk_equals_the_array_maths(name):
+def test_the_compiled_sweep_equals_the_array_maths(name):
     """The same random numbers choose the same clusters and regions."""
     rows, measure = rows_for(name), with_u(mixed())
-    chain = start(measure, rows)
+    chain = RowChain.start(measure, rows)
     offers = measure.marginal(chain.occupancy(rows))
-    labels, kinds = walk_by_arrays(rows, chain, offers, np.random.default_rng(3))
-    walk(rows, chain, chain.occupancy(rows), offers, np.random.default_rng(3))
+    labels, kinds = sweep_by_arrays(rows, chain, offers, np.random.default_rng(3))
+    gibbs_sweep(rows, chain, chain.occupancy(rows), offers, np.random.default_rng(3))
     _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
     rank = np.argsort(np.argsort(first))
     np.testing.assert_array_equal(chain.labels, rank[inverse])

@@ -1,10 +1,10 @@
-"""What is told of documents that were not learnt, where every document is a time."""
+"""Topics of documents that were not learnt, where every document is a time."""
 
 import numpy as np
 import pytest
 
 from evermix.kernels.topics.dishes import Words
-from evermix.kernels.topics.flat import NewTime, fold_mixed, fold_thinned
+from evermix.kernels.topics.evaluation import NewTime, fold_mixed, fold_thinned
 
 V, BETA = 3, 0.5
 COUNTS = np.array(
@@ -15,7 +15,7 @@ INVERSE = 1.0 / (V * BETA + COUNTS.sum(axis=0))
 DRAWS, SWEEPS = 200_000, 100_000
 
 
-def told(fold, law, word):
+def shares(fold, law, word):
     """Return the shares of topics that sweeps over a document lead to."""
     words = Words(
         np.array(word, dtype=np.int32), np.array([0, len(word)]), np.zeros(1, int), V, BETA
@@ -43,7 +43,7 @@ def test_mixed_shares_are_those_of_the_posterior(word):
     """Also of a document without words, whose weights of regions are then those of the prior."""
     q = np.random.default_rng(0).gamma(0.4, 1 / 0.4, size=(DRAWS, 2))
     np.testing.assert_allclose(
-        told(fold_mixed, (0.4, 0.4), word), expected(q[:, REGION] * JUMP, word), atol=0.01
+        shares(fold_mixed, (0.4, 0.4), word), expected(q[:, REGION] * JUMP, word), atol=0.01
     )
 
 
@@ -53,5 +53,5 @@ def test_thinned_shares_are_those_of_the_posterior(word):
     q = rng.beta(0.5, 0.5, size=(DRAWS, 2))
     on = rng.random((DRAWS, 2)) < q
     np.testing.assert_allclose(
-        told(fold_thinned, (0.5, 0.5), word), expected(np.hstack([on, q]) * JUMP, word), atol=0.01
+        shares(fold_thinned, (0.5, 0.5), word), expected(np.hstack([on, q]) * JUMP, word), atol=0.01
     )

@@ -10,7 +10,7 @@ from dependent_oracles import thinned
 from franchise_oracles import corpus, seating, walk_chain
 
 import evermix as em
-from evermix.kernels.topics.tables import Blocks, Topics, switch_pass
+from evermix.kernels.topics.tables import SwitchedTopics, WordBlocks, switch_pass
 from evermix.topics.words.samplers import H1, H2, Direct
 from evermix.topics.words.seating import Unseated
 from evermix.topics.words.tables import switch_topics
@@ -44,8 +44,8 @@ def moved(state, log_odds, rng):
     dish, on = np.array(state[0]), np.array(state[1]).reshape(2, 3)
     counts = np.zeros((2, 3), dtype=np.int64)
     np.add.at(counts, (TIME, dish), 1)
-    blocks = Blocks(WORD, BEGIN, FIRST, dish)
-    switch_pass(blocks, Topics(PHI, np.log(JUMP), log_odds, counts, on), rng)
+    blocks = WordBlocks(WORD, BEGIN, FIRST, dish)
+    switch_pass(blocks, SwitchedTopics(PHI, np.log(JUMP), log_odds, counts, on), rng)
     want = np.zeros_like(counts)
     np.add.at(want, (TIME, dish), 1)
     assert np.array_equal(counts, want)
@@ -87,11 +87,11 @@ def test_without_what_a_jump_costs_the_law_is_another():
 
 @pytest.mark.parametrize("stretch", [1, 2, 1000])
 def test_weights_of_long_blocks_are_those_of_short_ones(stretch):
-    """Blocks of many words, most of them alike, choose as their likelihood says."""
+    """Blocks of many words, most of them the same, choose as their likelihood says."""
     n = 40 if stretch == 1 else 40 * stretch
     word = np.tile(np.array([0, 1], dtype=np.int32), n // 2)
     phi = np.array([[0.5, 0.52], [0.5, 0.48]])
-    blocks = Blocks(
+    blocks = WordBlocks(
         np.concatenate([word, [0, 1, 0, 1]]).astype(np.int32),
         np.array([0, n, n + 1, n + 2, n + 3, n + 4]),
         np.array([0, 3, 5]),
@@ -103,7 +103,7 @@ def test_weights_of_long_blocks_are_those_of_short_ones(stretch):
         blocks.dish[:] = [0, 0, 1, 0, 1]
         counts, on = np.array([[2, 1], [1, 1]]), np.ones((2, 2), dtype=bool)
         always = np.full((2, 2), np.inf)
-        switch_pass(blocks, Topics(phi, np.zeros(2), always, counts, on), rng)
+        switch_pass(blocks, SwitchedTopics(phi, np.zeros(2), always, counts, on), rng)
         chosen += blocks.dish[0] == 0
     assert abs(chosen / 2000 - share) < 4 * math.sqrt(share * (1 - share) / 2000) + 1e-12
 
@@ -113,7 +113,7 @@ def test_switching_topics_leaves_all_tables_as_they_are(flat):
     """Numbers of tables, their words and the number of topics stay; topics are on where used."""
     rng = np.random.default_rng(1)
     words = corpus(rng.poisson(0.8, size=(8, 6)), (0, 1, 2, 0, 1, 2, 1, 0))
-    words = words.apart() if flat else words
+    words = words.one_time_each() if flat else words
     sampler, below = (Direct(), Unseated()) if flat else (H1(), seating(words))
     q = np.full((2, words.n_times), 0.5)
     moved_some = False
@@ -137,11 +137,11 @@ def test_a_topic_that_is_needed_stays_on():
     """A topic that alone is on for a table is never switched off, whatever its odds."""
     rng = np.random.default_rng(0)
     for _ in range(50):
-        blocks = Blocks(WORD, BEGIN, FIRST, np.array([0, 0, 0, 0, 0]))
+        blocks = WordBlocks(WORD, BEGIN, FIRST, np.array([0, 0, 0, 0, 0]))
         counts, on = np.array([[3, 0, 0], [2, 0, 0]]), np.zeros((2, 3), dtype=bool)
         on[:, 0] = True
         never = np.full((2, 3), -np.inf)
-        switch_pass(blocks, Topics(PHI, np.log(JUMP), never, counts, on), rng)
+        switch_pass(blocks, SwitchedTopics(PHI, np.log(JUMP), never, counts, on), rng)
         assert np.array_equal(on[:, 0], [True, True])
         assert not on[:, 1:].any()
 

@@ -9,11 +9,10 @@ from franchise_oracles import corpus, walk_chain
 from test_franchise_enumeration import LONG, of_case
 from test_topic_laws import SWEEPS, check_laws, learnt_case
 
-from evermix.topics.measures import Mixed, Thinned
-from evermix.topics.rows import slices
-from evermix.topics.words import table_slices
+from evermix.topics.measures import Mixed, Thinned, levels
+from evermix.topics.words import tables
 from evermix.topics.words.samplers import H1
-from evermix.topics.words.table_slices import SliceService
+from evermix.topics.words.tables import SlicedSweep
 
 SLICED = H1(slices=True)
 MODELS = pytest.mark.parametrize("name", ["HMNGG", "HTNGG"])
@@ -35,14 +34,14 @@ def test_for_long_sliced_tables_have_the_posterior_of_the_enumeration(name):
 @MODELS
 def test_tables_that_rest_leave_the_posterior_as_it_is(name, monkeypatch):
     """Where slices would need too many topics; which tables rest depends on their levels alone."""
-    resting, lowest = [], slices.lowest
+    resting, lowest = [], levels.levels_of_regions
 
-    def watched(level, floor, times, measure):
+    def watched(level, floor, times, q):
         resting.append(np.mean(level < floor))
-        return lowest(level, floor, times, measure)
+        return lowest(level, floor, times, q)
 
-    monkeypatch.setattr(slices, "ENOUGH", -1)
-    monkeypatch.setattr(table_slices, "lowest", watched)
+    monkeypatch.setattr(levels, "MAX_FRESH", -1)
+    monkeypatch.setattr(tables, "levels_of_regions", watched)
     assert of_case(name, SLICED, QUICK) < 3
     assert 0.1 < np.mean(resting) < 0.9
 
@@ -63,20 +62,20 @@ def test_without_switches_of_regions_all_is_well(name, no_switches):
 @MODELS
 def test_a_threshold_of_each_region_is_caught(name, no_switches, monkeypatch):
     """The paper takes the lowest level of the observations in that region."""
-    reorder = SliceService._reorder
+    move = SlicedSweep._move_tables
 
     def misprinted(self, rng):
-        region = self.menu.kind[self.chain.dish[self.chain.opens]]
+        region = self.dishes.kind[self.chain.dish[self.chain.opens]]
 
-        def lowest(level, floor, times, measure):
-            out = np.full(measure.n_regions, np.inf)
+        def lowest(level, floor, times, q):
+            out = np.full(len(q), np.inf)
             np.minimum.at(out, region, level)
             return out
 
-        monkeypatch.setattr(table_slices, "lowest", lowest)
-        reorder(self, rng)
+        monkeypatch.setattr(tables, "levels_of_regions", lowest)
+        move(self, rng)
 
-    monkeypatch.setattr(SliceService, "_reorder", misprinted)
+    monkeypatch.setattr(SlicedSweep, "_move_tables", misprinted)
     assert of_case(name, SLICED, 2500) > 4
 
 
@@ -93,20 +92,20 @@ def test_topics_of_many_tables_make_room_and_are_counted_right():
     rng = np.random.default_rng(0)
     words = corpus(rng.poisson(0.7, size=(60, 12)), rng.integers(2, size=60))
     measure, below = learnt_case("HTNGG", words)
-    services = []
-    run = SliceService.run
+    sweeps = []
+    run = SlicedSweep.run
 
     def watched(self, rng):
-        services.append(self)
+        sweeps.append(self)
         run(self, rng)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(SliceService, "run", watched)
+        patch.setattr(SlicedSweep, "run", watched)
         for chain in walk_chain(SLICED, measure, below, words, 6, skip=1):
-            menu, used = services[-1].menu, services[-1].menu.totals > 0
-            np.testing.assert_array_equal(menu.counts[:, used], chain.counts(words))
-            np.testing.assert_array_equal(menu.tables[used], chain.occupancy(words).sizes)
-            np.testing.assert_array_equal(menu.open, chain.occupancy(words).n)
+            dishes, used = sweeps[-1].dishes, sweeps[-1].dishes.totals > 0
+            np.testing.assert_array_equal(dishes.counts[:, used], chain.counts(words))
+            np.testing.assert_array_equal(dishes.tables[used], chain.occupancy(words).sizes)
+            np.testing.assert_array_equal(dishes.open, chain.occupancy(words).n)
             assert np.all(chain.on | (chain.occupancy(words).counts == 0))
             for d in range(words.n_documents):
                 some = slice(words.start[d], words.start[d + 1])
@@ -116,6 +115,5 @@ def test_topics_of_many_tables_make_room_and_are_counted_right():
 
 def test_slices_are_a_setting_that_files_keep():
     assert H1.from_spec(SLICED.to_spec()) == SLICED
-    assert H1.from_spec({"jumps": True}) == H1(jumps=True)  # as files had it before
     with pytest.raises(ValueError, match="slices need jumps"):
         H1(jumps=False, slices=True)

@@ -18,7 +18,7 @@ from evermix.priors import Beta, Gamma
 from evermix.topics.measures import Laws
 from evermix.topics.words.corpus import Corpus
 from evermix.topics.words.evaluation import fold_flat, fold_in, freeze, halves
-from evermix.topics.words.franchise import start
+from evermix.topics.words.franchise import Franchise
 from evermix.topics.words.samplers import H1, H2
 from evermix.topics.words.snapshots import Snapshot
 from oracles import set_partitions
@@ -54,7 +54,7 @@ def test_sums_over_seats_are_stirling_numbers():
     """The joint density without seats is the sum of those with seats."""
     words, sigma = corpus(np.array([[3, 0], [1, 2]]), (0, 0)), 0.3
     below, measure = seating(words, sigma=sigma), one_measure()
-    chain = start(measure, below, 0.5, words)
+    chain = Franchise.start(measure, below, 0.5, words)
     chain.dish[:], chain.region = [0, 0, 0, 1, 1, 1], np.zeros(2, dtype=np.int64)
     chain.on, chain.opens[:] = np.ones((1, 2), dtype=bool), [1, 1, 0, 1, 0, 0]
     without = chain.log_joint(words)
@@ -134,7 +134,11 @@ def test_with_words_drawn_anew_learnt_numbers_keep_their_laws(name, sampler):
     measure, below = learnt_case(name, words)
 
     def chains():
-        rng, data, chain = np.random.default_rng(0), words, start(measure, below, 0.5, words)
+        rng, data, chain = (
+            np.random.default_rng(0),
+            words,
+            Franchise.start(measure, below, 0.5, words),
+        )
         for sweep in range(SWEEPS):
             sampler.sweep(data, chain, rng)
             data = redrawn(data, chain, rng)
@@ -224,7 +228,7 @@ def test_topics_that_are_there_for_new_documents_have_their_posterior(law):
 
 
 def test_documents_with_many_tables_make_room_for_them(monkeypatch):
-    monkeypatch.setattr("evermix.topics.words.evaluation.MOST_TABLES", 1)
+    monkeypatch.setattr("evermix.topics.words.evaluation.FIRST_TABLES", 1)
     model = freeze(np.zeros((1, 1)), np.array([[0.5, 0.5]]), 1.0, 50.0, 0.5)
     words = corpus(np.array([[30]]), (0,))
     theta = fold_in(model, words, 1.0, 5, 5, 0)
@@ -233,14 +237,14 @@ def test_documents_with_many_tables_make_room_for_them(monkeypatch):
 
 def test_perplexity_is_that_of_the_enumeration(monkeypatch):
     """Averaged over draws inside the log, of the words of the second halves."""
-    monkeypatch.setattr("evermix.estimators.topics.estimator.SWEEPS", 20_000)
+    monkeypatch.setattr("evermix.estimators.topics.fitted.SWEEPS", 20_000)
     X = np.array([[2, 1, 0], [0, 1, 2], [3, 0, 0], [0, 0, 3]])
     topics = em.TopicModel(em.HDP(), burn_in=5, draws=3, random_state=0).fit(X)
     new = np.array([[1, 1, 1], [2, 0, 2]])
     first, second = halves(Corpus.of(sparse.csr_matrix(new), np.zeros(2, dtype=int), 1))
     p = np.zeros(len(second))
-    for snapshot in topics._run.all_snapshots():
-        model, _ = topics._shares(snapshot, first, 0)
+    for snapshot in topics._fitted.run.all_snapshots():
+        model, _ = topics._fitted.shares(snapshot, first, 0)
         for w, (x, d) in enumerate(zip(second.word, second.document, strict=True)):
             theta = exact_shares(model, first.word[first.document == d], 0.3)
             told = (0.3 + model.counts[x]) * model.inverse
@@ -277,7 +281,7 @@ def test_log_words_of_the_oracle_are_those_of_a_chain():
     *_, chain = walk_chain(H2(), one_measure(), seating(words), words, 5)
     tables = chain.tables(words)[1]
     rest = chain.measure.log_joint(chain.occupancy(words))
-    rest += chain.seating.log_joint(words.lengths, tables, chain.blocks(words))
+    rest += chain.seating.log_joint(words.lengths, tables, chain.log_seats(words))
     rest += chain.measure.log_jacobian() + chain.seating.log_jacobian(words.lengths)
     want = log_words(words, chain.dish.tolist(), chain.beta)
     assert chain.log_joint(words) - rest == pytest.approx(want, rel=1e-9)

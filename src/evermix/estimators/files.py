@@ -12,7 +12,6 @@ from evermix._xp import Array
 from evermix.engines.batch import Batch, RowResults
 from evermix.engines.ep.ep import EP
 from evermix.engines.variational.memoized import MemoizedVB
-from evermix.estimators.dependent import file as dependent_file
 from evermix.estimators.dependent.estimator import DependentMixture
 from evermix.estimators.mixture.checks import check_learnt, check_maps, check_waiting
 from evermix.estimators.mixture.estimator import Mixture
@@ -27,7 +26,6 @@ from evermix.estimators.packing import (
     unpacked,
 )
 from evermix.estimators.resolve import check_cap
-from evermix.estimators.topics import file as topic_file
 from evermix.estimators.topics.estimator import TopicModel
 from evermix.families.base import Family
 from evermix.forgetting import Exponential
@@ -37,8 +35,8 @@ from evermix.state import State
 
 _KINDS = {
     "mixture": "a mixture",
-    dependent_file.KIND: "a dependent mixture",
-    topic_file.KIND: "a topic model",
+    DependentMixture.kind: "a dependent mixture",
+    TopicModel.kind: "a topic model",
 }
 
 
@@ -95,11 +93,13 @@ def load_any(
     """Restore an estimator, and the ``extra`` entries that were saved beside it."""
     known = registry(custom)
     arrays, header = checkpoint.read(path)
-    if header.get("kind") == topic_file.KIND:
+    if header.get("kind") == TopicModel.kind:
         return _topics(path, arrays, header)
-    if header.get("kind") == dependent_file.KIND:
-        with _whole(path, dependent_file.KIND):
-            return dependent_file.restored(arrays, header, known), dict(header.get("extra", {}))
+    if header.get("kind") == DependentMixture.kind:
+        with _whole(path, header["kind"]):
+            return DependentMixture.from_file((arrays, header), known), dict(
+                header.get("extra", {})
+            )
     return _mixture(path, arrays, header, known)
 
 
@@ -119,9 +119,9 @@ def load_topics(path: str | Path) -> tuple[TopicModel, dict[str, Any]]:
 def _topics(
     path: str | Path, arrays: Mapping[str, Array], header: Mapping[str, Any]
 ) -> tuple[TopicModel, dict[str, Any]]:
-    _check_kind(path, header, topic_file.KIND)
-    with _whole(path, topic_file.KIND):
-        return topic_file.restored(arrays, header), dict(header.get("extra", {}))
+    _check_kind(path, header, TopicModel.kind)
+    with _whole(path, header["kind"]):
+        return TopicModel.from_file((arrays, header), registry(())), dict(header.get("extra", {}))
 
 
 def _mixture(

@@ -13,189 +13,101 @@ Chen, Rao, Buntine, Teh (2013). Dependent normalized random measures. ICML.
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from evermix._xp import Array
+from evermix._xp import Floats, Ints
 from evermix.priors.hyper import Beta, Gamma
 from evermix.topics.measures import Measure
-from evermix.topics.priors import MNGG, SNGG, TNGG, WEAK_BETA, WEAK_GAMMA, DependentPrior, Spec
+from evermix.topics.priors import (
+    MNGG,
+    SNGG,
+    TNGG,
+    WEAK_BETA,
+    WEAK_GAMMA,
+    DependentPrior,
+    PlainSettings,
+)
 from evermix.topics.words.seating import Seating, Unseated
 
-REGIONS = 20  # of models without hierarchy, as in the paper
-
-Made = TypeVar("Made")
+FLAT_REGIONS = 20  # of models without hierarchy, as in the paper
 
 
 class Hierarchy(ABC):
-    """A law of the topics of documents with plain hyperparameters."""
+    """A prior of the topics of documents."""
 
     timed: ClassVar[bool] = True
     """Whether documents need times."""
 
     flat: ClassVar[bool] = False
-    """Whether documents are times themselves, and their words choose topics."""
+    """Whether every document is a time of its own, and words choose topics themselves."""
 
     @property
     @abstractmethod
     def top(self) -> DependentPrior:
-        """The law of the measures of times."""
+        """The prior of the measures of times."""
 
-    def measure(self, n: Array) -> Measure:
+    @abstractmethod
+    def seating(self, n: Ints) -> Seating | Unseated:
+        """Return a law of tables to start from, for documents of n (D,) words."""
+
+    def measure(self, n: Floats) -> Measure:
         """Return a measure of dishes to start from, for times of n (T,) tables."""
         return self.top.measure(n)
 
-    @abstractmethod
-    def seating(self, n: Array) -> Seating | Unseated:
-        """Return a law of tables to start from, for documents of n (D,) words."""
 
-
-def _process(sigma: float | Beta, M: Any, a: Any) -> MNGG:
-    """Return the law of a single process."""
-    return MNGG(regions=1, sigma=sigma, M=M, a=a, q=1.0)
-
-
-class _Levels(Spec, Hierarchy):
-    """Two levels, each a choice of its own: processes of documents, and measures of times.
-
-    Fields of the measures come first, as those of the second base class of a dataclass do.
-    """
+class TwoLevels(PlainSettings, Hierarchy):
+    """Processes of documents below the measures of times, each with numbers of its own."""
 
     def __post_init__(self) -> None:
-        _ = self.top, self.below  # which check their numbers
+        _ = self.top, self.below  # building them checks their numbers
 
     @property
     def top(self) -> DependentPrior:
-        """The law of the measures of times."""
+        """The prior of the measures of times."""
         return self._checked("topics", self._top)
 
     @property
     def below(self) -> DependentPrior:
-        """The law of the process of a document."""
+        """The prior of the process of a document."""
         return self._checked("documents", self._below)
 
-    @abstractmethod
     def _top(self) -> DependentPrior:
-        """Build the law of the measures of times."""
+        return MNGG(1, *self._numbers("0"), q=1.0)
 
-    @abstractmethod
     def _below(self) -> DependentPrior:
-        """Build the law of the process of a document."""
+        return MNGG(1, *self._numbers(""), q=1.0)
 
-    @property
-    @abstractmethod
-    def _above(self) -> tuple[float | Beta, float | Gamma | None, float | Gamma | None]:
-        """Index sigma0 and masses M0 and a0 of the measures of times."""
+    def _numbers(self, level: str) -> tuple[Any, Any, Any]:
+        """Return sigma, M and a of a level; gamma processes have a alone."""
+        values = vars(self)
+        a = values[f"a{level}"]
+        if "sigma" not in values and a is None:
+            raise TypeError(f"a{level} must be a number or em.Gamma, got None.")
+        return values.get(f"sigma{level}", 0.0), values.get(f"M{level}"), a
 
-    def seating(self, n: Array) -> Seating | Unseated:
+    def seating(self, n: Ints) -> Seating | Unseated:
         """Return a law of tables to start from, for documents of n (D,) words."""
         one = self.below.measure(np.ones(1))
         a = float(one.a[0])
         u = (np.maximum(n, 1) / a) ** (1.0 / (1.0 + one.sigma))  # near the mode for few tables
         return Seating(one.laws, one.sigma, float(one.mass[0]), u)
 
-    def _checked(self, level: str, make: Callable[[], Made]) -> Made:
-        """Build a level, and say which one it is if its numbers cannot be."""
+    def _checked(self, level: str, build: Callable[[], DependentPrior]) -> DependentPrior:
+        """Build a level; errors name it."""
         try:
-            return make()
+            return build()
         except (TypeError, ValueError) as error:
             name = type(self).__name__
             raise type(error)(f"{name}, the process of {level}: {error}") from None
 
 
-# ---- processes of documents --------------------------------------------------------------------
+# ---- without times -------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class _GammaProcesses(_Levels):
-    """Gamma processes, on both levels."""
-
-    a: float | Gamma = WEAK_GAMMA
-    a0: float | Gamma = WEAK_GAMMA
-
-    def __post_init__(self) -> None:
-        if self.a is None or self.a0 is None:
-            name = type(self).__name__
-            raise TypeError(f"{name} needs numbers or em.Gamma for a and a0, got None.")
-        super().__post_init__()
-
-    @property
-    def _above(self) -> tuple[float, None, float | Gamma]:
-        return 0.0, None, self.a0
-
-    def _below(self) -> DependentPrior:
-        return _process(0.0, None, self.a)
-
-
-@dataclass(frozen=True)
-class _GeneralisedProcesses(_Levels):
-    """Generalised gamma processes, on both levels."""
-
-    sigma: float | Beta = WEAK_BETA
-    M: float | Gamma | None = None
-    a: float | Gamma | None = None
-    sigma0: float | Beta = WEAK_BETA
-    M0: float | Gamma | None = None
-    a0: float | Gamma | None = None
-
-    @property
-    def _above(self) -> tuple[float | Beta, float | Gamma | None, float | Gamma | None]:
-        return self.sigma0, self.M0, self.a0
-
-    def _below(self) -> DependentPrior:
-        return _process(self.sigma, self.M, self.a)
-
-
-# ---- measures of times -------------------------------------------------------------------------
-
-
-class _Single(_Levels):
-    """One measure, and no times."""
-
-    timed: ClassVar[bool] = False
-
-    def _top(self) -> DependentPrior:
-        return _process(*self._above)
-
-
-@dataclass(frozen=True)
-class _Spatial(_Levels):
-    """Times see the regions around them."""
-
-    window: int = 1
-
-    def _top(self) -> DependentPrior:
-        return SNGG(self.window, *self._above)
-
-
-@dataclass(frozen=True)
-class _Mixed(_Levels):
-    """Times mix regions."""
-
-    regions: int | None = None
-    q: float | Gamma = WEAK_GAMMA
-
-    def _top(self) -> DependentPrior:
-        return MNGG(self.regions, *self._above, self.q)
-
-
-@dataclass(frozen=True)
-class _Thinned(_Levels):
-    """Times see some of the topics."""
-
-    regions: int | None = None
-    q: float | Beta = WEAK_BETA
-
-    def _top(self) -> DependentPrior:
-        return TNGG(self.regions, *self._above, self.q)
-
-
-# ---- the priors --------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class HDP(_GammaProcesses, _Single):
+class HDP(TwoLevels):
     """The hierarchical Dirichlet process: topics are shared by documents, without times.
 
     Parameters
@@ -212,9 +124,14 @@ class HDP(_GammaProcesses, _Single):
     False
     """
 
+    a: float | Gamma = WEAK_GAMMA
+    a0: float | Gamma = WEAK_GAMMA
+
+    timed: ClassVar[bool] = False
+
 
 @dataclass(frozen=True)
-class HNGG(_GeneralisedProcesses, _Single):
+class HNGG(TwoLevels):
     """Two levels of normalised generalised gamma processes, without times.
 
     Parameters
@@ -229,9 +146,21 @@ class HNGG(_GeneralisedProcesses, _Single):
         ``Gamma(0.1, 0.1)`` for M, or for a if sigma is 0.
     """
 
+    sigma: float | Beta = WEAK_BETA
+    M: float | Gamma | None = None
+    a: float | Gamma | None = None
+    sigma0: float | Beta = WEAK_BETA
+    M0: float | Gamma | None = None
+    a0: float | Gamma | None = None
+
+    timed: ClassVar[bool] = False
+
+
+# ---- over time -----------------------------------------------------------------------------
+
 
 @dataclass(frozen=True)
-class HSNGG(_GeneralisedProcesses, _Spatial):
+class HSNGG(TwoLevels):
     """Topics over time: a time sees the regions of the times around it.
 
     Parameters
@@ -242,9 +171,20 @@ class HSNGG(_GeneralisedProcesses, _Spatial):
         See :class:`HNGG`.
     """
 
+    window: int = 1
+    sigma: float | Beta = WEAK_BETA
+    M: float | Gamma | None = None
+    a: float | Gamma | None = None
+    sigma0: float | Beta = WEAK_BETA
+    M0: float | Gamma | None = None
+    a0: float | Gamma | None = None
+
+    def _top(self) -> DependentPrior:
+        return SNGG(self.window, *self._numbers("0"))
+
 
 @dataclass(frozen=True)
-class HMNGG(_GeneralisedProcesses, _Mixed):
+class HMNGG(TwoLevels):
     """Topics over time: times mix the processes of regions with weights of their own.
 
     Parameters
@@ -257,24 +197,42 @@ class HMNGG(_GeneralisedProcesses, _Mixed):
         See :class:`HNGG`.
     """
 
+    regions: int | None = None
+    q: float | Gamma = WEAK_GAMMA
+    sigma: float | Beta = WEAK_BETA
+    M: float | Gamma | None = None
+    a: float | Gamma | None = None
+    sigma0: float | Beta = WEAK_BETA
+    M0: float | Gamma | None = None
+    a0: float | Gamma | None = None
+
+    def _top(self) -> DependentPrior:
+        return MNGG(self.regions, *self._numbers("0"), self.q)
+
 
 @dataclass(frozen=True)
-class HMNGP(_GammaProcesses, _Mixed):
+class HMNGP(TwoLevels):
     """Topics over time: times mix gamma processes; :class:`HMNGG` with both indices 0.
 
     Parameters
     ----------
-    regions : int or None
-        Number of regions; None for that of times.
-    q : float or Gamma
-        Weight of each region at each time.
+    regions, q
+        See :class:`HMNGG`.
     a, a0 : float or Gamma
         Masses of the processes of documents and of regions.
     """
 
+    regions: int | None = None
+    q: float | Gamma = WEAK_GAMMA
+    a: float | Gamma = WEAK_GAMMA
+    a0: float | Gamma = WEAK_GAMMA
+
+    def _top(self) -> DependentPrior:
+        return MNGG(self.regions, *self._numbers("0"), self.q)
+
 
 @dataclass(frozen=True)
-class HTNGG(_GeneralisedProcesses, _Thinned):
+class HTNGG(TwoLevels):
     """Topics over time: each topic is there at some times and not at others.
 
     Parameters
@@ -287,20 +245,41 @@ class HTNGG(_GeneralisedProcesses, _Thinned):
         See :class:`HNGG`.
     """
 
+    regions: int | None = None
+    q: float | Beta = WEAK_BETA
+    sigma: float | Beta = WEAK_BETA
+    M: float | Gamma | None = None
+    a: float | Gamma | None = None
+    sigma0: float | Beta = WEAK_BETA
+    M0: float | Gamma | None = None
+    a0: float | Gamma | None = None
+
+    def _top(self) -> DependentPrior:
+        return TNGG(self.regions, *self._numbers("0"), self.q)
+
 
 @dataclass(frozen=True)
-class HTNGP(_GammaProcesses, _Thinned):
+class HTNGP(TwoLevels):
     """Topics over time: topics of gamma processes come and go; :class:`HTNGG` with both indices 0.
 
     Parameters
     ----------
-    regions : int or None
-        Number of regions; None for that of times.
-    q : float or Beta
-        Probability, for each region and time, that a topic is there.
+    regions, q
+        See :class:`HTNGG`.
     a, a0 : float or Gamma
         Masses of the processes of documents and of regions.
     """
+
+    regions: int | None = None
+    q: float | Beta = WEAK_BETA
+    a: float | Gamma = WEAK_GAMMA
+    a0: float | Gamma = WEAK_GAMMA
+
+    def _top(self) -> DependentPrior:
+        return TNGG(self.regions, *self._numbers("0"), self.q)
+
+
+# ---- without hierarchy ---------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -320,16 +299,16 @@ class Flat(Hierarchy):
 
     @property
     def top(self) -> DependentPrior:
-        """The law of the measures of documents."""
-        return replace(self.prior, regions=self.prior.regions or REGIONS)
+        """The prior of the measures of documents."""
+        return replace(self.prior, regions=self.prior.regions or FLAT_REGIONS)
 
-    def seating(self, n: Array) -> Seating | Unseated:
+    def seating(self, n: Ints) -> Seating | Unseated:
         """Return no law of tables."""
         del n
         return Unseated()
 
 
-HIERARCHIES: dict[str, type[_Levels]] = {
-    cls.__name__: cls for cls in (HDP, HMNGG, HMNGP, HNGG, HSNGG, HTNGG, HTNGP)
+TOPIC_PRIORS: dict[str, type[TwoLevels] | type[MNGG] | type[TNGG]] = {
+    cls.__name__: cls for cls in (HDP, HMNGG, HMNGP, HNGG, HSNGG, HTNGG, HTNGP, MNGG, TNGG)
 }
-"""The priors of hierarchical topic models, by the name that a file stores."""
+"""The priors of topic models, by the name that a file stores."""

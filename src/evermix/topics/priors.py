@@ -14,7 +14,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from evermix._xp import Array
+from evermix._xp import Floats
 from evermix.engines.settings import check_whole
 from evermix.priors.base import finite_number
 from evermix.priors.hyper import Beta, Gamma, HyperPrior
@@ -23,23 +23,23 @@ from evermix.topics.measures import Laws, Measure, Mixed, Thinned
 WEAK_GAMMA, WEAK_BETA = Gamma(0.1, 0.1), Beta(0.5, 0.5)
 
 
-class Spec:
-    """A dataclass of numbers and laws of numbers, as a file stores it."""
+class PlainSettings:
+    """A dataclass of plain values and laws of numbers, which a file stores as JSON."""
 
     def to_spec(self) -> dict[str, Any]:
-        """Return the hyperparameters as a JSON-ready dict."""
+        """Return the settings as a JSON-ready dict."""
         names = [field.name for field in fields(self)]  # type: ignore[arg-type]
         values = {name: getattr(self, name) for name in names}
         return {k: v.to_spec() if isinstance(v, HyperPrior) else v for k, v in values.items()}
 
     @classmethod
     def from_spec(cls, spec: dict[str, Any]) -> Self:
-        """Return the prior that :meth:`to_spec` described."""
+        """Return what :meth:`to_spec` described."""
         laws = {k: HyperPrior.from_spec(v) for k, v in spec.items() if isinstance(v, dict)}
         return cls(**{**spec, **laws})
 
 
-class DependentPrior(Spec, ABC):
+class DependentPrior(PlainSettings, ABC):
     """A law of dependent random measures with plain hyperparameters."""
 
     sigma: float | Beta
@@ -53,16 +53,16 @@ class DependentPrior(Spec, ABC):
                 self._check_value(name, Gamma, least=0.0, strict=True)
         if self.M is not None and self.a is not None:
             raise ValueError(
-                f"{self._name} takes M or a, not both: a = sigma M. Got M={self.M!r}, a={self.a!r}."
+                f"{self._name} takes M or a = sigma M, not both, got M={self.M!r}, a={self.a!r}."
             )
         if self.M is not None and self.sigma == 0.0:
             raise ValueError(
-                "with sigma = 0 there are gamma processes, whose mass is a: M would put all "
-                "observations into one cluster. Give a instead of M."
+                f"{self._name}(sigma=0.0, M={self.M!r}) is invalid: with sigma = 0 there are gamma "
+                "processes, whose mass a = sigma M would be zero. Give a instead of M."
             )
 
     @abstractmethod
-    def measure(self, n: Array) -> Measure:
+    def measure(self, n: Floats) -> Measure:
         """Return a measure to start from, for times of n (T,) observations."""
 
     @property
@@ -110,7 +110,7 @@ class DependentPrior(Spec, ABC):
             self.relative,
         )
 
-    def _start(self, cls: type[Measure], q: Array, law: Gamma | Beta | None, n: Array) -> Measure:
+    def _start(self, cls: type[Measure], q: Floats, law: Gamma | Beta | None, n: Floats) -> Measure:
         """Return a measure whose numbers are the means of their laws."""
         sigma, mass = _mean(self.sigma), np.full(len(q), _mean(self.mass))
         a = sigma * mass if self.relative else mass
@@ -156,7 +156,7 @@ class MNGG(DependentPrior):
         _check_regions(self.regions)
         self._check_value("q", Gamma, least=0.0, strict=True)
 
-    def measure(self, n: Array) -> Measure:
+    def measure(self, n: Floats) -> Measure:
         """Return a measure to start from, for times of n (T,) observations."""
         q = np.full((self.regions or len(n), len(n)), _mean(self.q))
         return self._start(Mixed, q, self.q if isinstance(self.q, Gamma) else None, n)
@@ -170,14 +170,8 @@ class TNGG(DependentPrior):
 
     Parameters
     ----------
-    regions : int or None
-        Number of regions; None for that of times.
-    sigma : float or Beta
-        Index of the processes, in [0, 1).
-    M : float, Gamma or None
-        Mass of the process of each region; the paper's parameter.
-    a : float, Gamma or None
-        The same as a = sigma M; see :class:`MNGG`.
+    regions, sigma, M, a
+        See :class:`MNGG`.
     q : float or Beta
         Probability, for each region and time, that an atom is there.
     """
@@ -193,7 +187,7 @@ class TNGG(DependentPrior):
         _check_regions(self.regions)
         self._check_value("q", Beta, least=0.0, below=np.nextafter(1.0, 2.0), strict=True)
 
-    def measure(self, n: Array) -> Measure:
+    def measure(self, n: Floats) -> Measure:
         """Return a measure to start from, for times of n (T,) observations."""
         q = np.full((self.regions or len(n), len(n)), _mean(self.q))
         return self._start(Thinned, q, self.q if isinstance(self.q, Beta) else None, n)
@@ -210,12 +204,8 @@ class SNGG(DependentPrior):
     ----------
     window : int
         How many regions before and after its own a time sees.
-    sigma : float or Beta
-        Index of the processes, in [0, 1).
-    M : float, Gamma or None
-        Mass of the process of each region; the paper's parameter.
-    a : float, Gamma or None
-        The same as a = sigma M; see :class:`MNGG`.
+    sigma, M, a
+        See :class:`MNGG`.
     """
 
     window: int = 1
@@ -227,14 +217,16 @@ class SNGG(DependentPrior):
         super().__post_init__()
         check_whole("window", self.window, least=0)
 
-    def measure(self, n: Array) -> Measure:
+    def measure(self, n: Floats) -> Measure:
         """Return a measure to start from, for times of n (T,) observations."""
         t = np.arange(len(n))
         near = np.abs(t[:, None] - t) <= self.window
         return self._start(Mixed, near.astype(np.float64), None, n)
 
 
-SPECS: dict[str, type[DependentPrior]] = {cls.__name__: cls for cls in (MNGG, SNGG, TNGG)}
+DEPENDENT_PRIORS: dict[str, type[DependentPrior]] = {
+    cls.__name__: cls for cls in (MNGG, SNGG, TNGG)
+}
 """The priors of dependent measures, by the name that a file stores."""
 
 

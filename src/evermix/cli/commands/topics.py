@@ -23,7 +23,7 @@ from evermix.cli.runs.stopping import Stop, Stopped
 if TYPE_CHECKING:
     from evermix.cli.output.findings import Findings
     from evermix.cli.runs.topics import TopicRun
-    from evermix.topics.chains import Sweep
+    from evermix.topics.words.snapshots import TopicSweep
 
 
 def topics(
@@ -93,7 +93,7 @@ def _run(run: "TopicRun", stop: Stop, every: int | None, quiet: bool) -> None:
         title = f"{settings.prior} sweeps"
         with lap_progress(title, settings.burn_in + settings.draws, quiet) as progress:
 
-            def show(sweep: "Sweep") -> None:
+            def show(sweep: "TopicSweep") -> None:
                 progress.update(sweep.number, sweep.n_topics[0], _described(sweep))
 
             with stop.allowed():  # a signal waits until the sweep is whole
@@ -112,7 +112,7 @@ def _run(run: "TopicRun", stop: Stop, every: int | None, quiet: bool) -> None:
         note(summary(facts, run.documents.complaints))
 
 
-def _described(sweep: "Sweep") -> str:
+def _described(sweep: "TopicSweep") -> str:
     burning = "" if sweep.kept else "  burn-in"
     return f"log joint {sweep.log_joint[0]:,.1f}{burning}"
 

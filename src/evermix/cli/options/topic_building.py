@@ -5,8 +5,8 @@ from typing import Any
 from evermix.cli.options.settings import option_name
 from evermix.cli.options.topic_settings import TopicSettings
 from evermix.estimators import TopicModel
-from evermix.estimators.topics.file import PRIORS
 from evermix.report.canvas import check_picture
+from evermix.topics.hierarchies import TOPIC_PRIORS
 from evermix.topics.words.samplers import WORD_SAMPLERS
 
 _TIMELESS = ("hdp", "hngg")
@@ -59,4 +59,4 @@ def _prior(settings: TopicSettings) -> Any:
         raise ValueError(
             f"{option_name(name)} does not belong to --prior {settings.prior}, which takes {known}."
         )
-    return PRIORS[settings.prior.upper()](**given)
+    return TOPIC_PRIORS[settings.prior.upper()](**given)

@@ -19,13 +19,13 @@ from evermix.cli.runs.base import check_resumed
 from evermix.cli.runs.pacing import Pace
 from evermix.cli.runs.resuming import going_on
 from evermix.estimators import TopicModel
+from evermix.estimators.chains import save
 from evermix.estimators.files import load_topics
-from evermix.estimators.topics.file import save
 from evermix.io import text as texts
 from evermix.io.checkpoint import CheckpointError
-from evermix.topics.chains import Sweep
+from evermix.topics.words.snapshots import TopicSweep
 
-Show = Callable[[Sweep], None]
+Show = Callable[[TopicSweep], None]
 
 
 class TopicRun:
@@ -114,7 +114,7 @@ class TopicRun:
             Sweeps between two checkpoints; None for as often as costs little.
         """
 
-        def watch(_: TopicModel, sweep: Sweep) -> None:
+        def watch(_: TopicModel, sweep: TopicSweep) -> None:
             self.sweeps = sweep.number
             show(sweep)
             self._trace.write(sweep._asdict())

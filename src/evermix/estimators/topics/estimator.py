@@ -1,9 +1,8 @@
 """Topic models whose topics may change over time."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, Self, TypeAlias
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
@@ -11,33 +10,31 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from evermix._random import generator
-from evermix._xp import Array, host, is_foreign
-from evermix.engines.run import interrupts_wait
-from evermix.engines.settings import check_begun, check_whole
-from evermix.estimators.data.rows import check_csr
+from evermix._xp import Array, Floats, Ints, host, is_foreign
+from evermix.engines.settings import check_begun
+from evermix.estimators.chains import ChainEstimator, Observer
 from evermix.estimators.data.times import Times
-from evermix.estimators.mixture.learner import watches
-from evermix.estimators.topics.fitted import ToldTopics
-from evermix.kernels.topics.evaluation import Frozen
+from evermix.estimators.topics.fitted import FittedTopics
+from evermix.estimators.topics.settings import (
+    check_words,
+    checked_counts,
+    public_sampler,
+    wanted_prior,
+    wanted_sampler,
+)
 from evermix.priors.base import finite_number
-from evermix.topics.chains import Run, Sweep
-from evermix.topics.hierarchies import HDP, HMNGG, Flat, Hierarchy
+from evermix.report.chains import to_inference_data
+from evermix.topics.hierarchies import TOPIC_PRIORS, Flat, Hierarchy
 from evermix.topics.priors import MNGG, TNGG
-from evermix.topics.rows.samplers import M1, M3, T1, Sampler
+from evermix.topics.rows import SAMPLERS, RowSampler
 from evermix.topics.words.corpus import Corpus
-from evermix.topics.words.evaluation import add_probabilities, fold_flat, fold_in, frozen, halves
-from evermix.topics.words.franchise import start
-from evermix.topics.words.samplers import H1, H2, Direct, WordSampler
-from evermix.topics.words.snapshots import Snapshot
-
-SWEEPS, SKIP = 20, 20  # over new documents: those that are averaged, and those before them
-LARGEST = 2**31 - 1  # words of one kind in a document
-
-Watch: TypeAlias = Callable[[Any, Sweep], None]
-"""Called with the topic model after every sweep of a fit."""
+from evermix.topics.words.evaluation import add_probabilities, halves
+from evermix.topics.words.franchise import Franchise
+from evermix.topics.words.samplers import WORD_SAMPLERS, WordSampler
+from evermix.topics.words.snapshots import Snapshot, WordRun
 
 
-class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ToldTopics):  # type: ignore[misc]
+class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ChainEstimator):  # type: ignore[misc]
     """Finds topics in documents, how many there are, and how they come and go over time.
 
     Parameters
@@ -45,10 +42,10 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ToldTopics):
     prior : HDP, HNGG, HSNGG, HMNGG, HMNGP, HTNGG, HTNGP, MNGG, TNGG or None
         How documents and times share topics. None is ``HMNGG()`` where times are given, and
         ``HDP()``, which knows no times, otherwise. With MNGG and TNGG there is no hierarchy: every
-        document is a time of its own, and times serve to tell of topics only.
+        document is a time of its own, and times only serve to show topics over time.
     alpha : float
-        Of the symmetric Dirichlet law of the words of a topic. Small values ask for topics that use
-        few words.
+        Of the symmetric Dirichlet law of the words of a topic. With small values, topics use few
+        words.
     sampler : H1, H2, M1, M3, T1 or None
         How draws are made. None is ``H1()``; for MNGG ``M1()``, for TNGG ``T1()``.
     burn_in : int
@@ -62,8 +59,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ToldTopics):
     Attributes
     ----------
     n_topics_ : int
-        Number of topics in the kept draw of the largest joint density; so it is with all that
-        follows. Topics are ordered by size.
+        Number of topics in the kept draw of the largest joint density, which all that follows is
+        from. Topics are ordered by size.
     components_ : array (K, V)
         Probability of each word in each topic.
     weights_ : array (K,)
@@ -98,22 +95,26 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ToldTopics):
     [[0, 1, 2], [3, 4, 5]]
     """
 
+    kind: ClassVar[str] = "topics"
+    named_classes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "prior": TOPIC_PRIORS,
+        "sampler": {**WORD_SAMPLERS, **SAMPLERS},
+    }
+    fitted_class: ClassVar[Any] = FittedTopics
+    _fitted: FittedTopics
+
     def __init__(
         self,
         prior: Hierarchy | MNGG | TNGG | None = None,
         alpha: float = 0.3,
-        sampler: WordSampler | Sampler | None = None,
+        sampler: WordSampler | RowSampler | None = None,
         burn_in: int = 2000,
         draws: int = 1000,
         chains: int = 1,
         random_state: Any = None,
     ) -> None:
-        super().__init__(prior, sampler, burn_in, draws, random_state)
+        super().__init__(prior, sampler, burn_in, draws, chains, random_state)
         self.alpha = alpha
-        self.chains = chains
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "_run" in vars(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -123,7 +124,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ToldTopics):
     # ---- learning --------------------------------------------------------------------------
 
     def fit(
-        self, X: Any, times: Any = None, y: Any = None, *, observers: Iterable[Watch] = ()
+        self, X: Any, times: Any = None, y: Any = None, *, observers: Iterable[Observer] = ()
     ) -> Self:
         """Forget everything, and draw from the posterior of these documents.
 
@@ -140,251 +141,218 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ToldTopics):
             categories theirs.
         y : ignored
         observers : iterable of callables
-            Each is called as ``observer(topics, sweep)`` after every sweep, where ``sweep`` tells
-            its number, how many topics there are and the log joint density; it may save the model.
+            Each is called as ``observer(topics, sweep)`` after every sweep, where ``sweep`` has its
+            number, the numbers of topics and the log joint densities; it may save the model.
         """
-        watching = watches(observers)
-        self._check_settings()
-        prior = self._asked_prior(times)
+        watching = self._check_settings(observers)
+        prior = wanted_prior(self.prior, times)
+        sampler = wanted_sampler(self.sampler, prior)
         with self._or_as_before():
             X = self._validated(X, reset=True)
             known, codes = Times([]), np.zeros(X.shape[0], dtype=np.int64)
             if times is not None and (prior.timed or prior.flat):
                 known, codes = Times.read(times, X.shape[0])
             corpus = Corpus.of(X, codes, max(len(known), 1))
-            _check_words(corpus, known)
-            corpus = corpus.apart() if prior.flat else corpus
-            self._prior, self._corpus = prior, corpus
-            self._beta, self._seen = float(self.alpha), corpus.digest
-            self._run = self._begun()
-            self._times = known
+            check_words(corpus, known)
+            corpus = corpus.one_time_each() if prior.flat else corpus
+            beta, run = float(self.alpha), self._begun(prior, sampler, corpus)
+            self._fitted = FittedTopics(prior, beta, known, run, corpus.digest, corpus.size)
             self._go_on(watching)
         return self
 
     def resume(
-        self, X: Any, times: Any = None, y: Any = None, *, observers: Iterable[Watch] = ()
+        self, X: Any, times: Any = None, y: Any = None, *, observers: Iterable[Observer] = ()
     ) -> Self:
         """Go on with a fit that was interrupted, or given more draws, as if it had not been.
 
         Parameters are those of :meth:`fit`, with the same documents and times.
         """
         check_is_fitted(self)
-        watching = watches(observers)
-        self._check_settings()
-        check_begun("chains", len(self._run.chains), self.chains)
-        check_begun("alpha", self._beta, float(self.alpha))
+        watching = self._check_settings(observers)
+        fitted = self._fitted
+        prior, known = fitted.prior, fitted.times
+        check_begun("chains", len(fitted.run.chains), self.chains)
+        check_begun("alpha", fitted.beta, float(self.alpha))
         if self.prior is not None:
-            self._asked_prior(times)
-            begun = self._prior.prior if isinstance(self._prior, Flat) else self._prior
-            check_begun("prior", begun, self.prior)
-        check_begun("sampler", self.sampler_, self._public(self._asked_sampler(self._prior)))
-        corpus = self._corpus_of(X, times)
-        if self._prior.flat and times is not None and len(self._times):
-            corpus = replace(corpus, time=self._times.codes(times, corpus.n_documents))
-        corpus = corpus.apart() if self._prior.flat else corpus
-        if corpus.digest != self._seen:
+            wanted_prior(self.prior, times)
+            check_begun("prior", prior.prior if isinstance(prior, Flat) else prior, self.prior)
+        sampler = wanted_sampler(self.sampler, prior)
+        check_begun("sampler", self.sampler_, public_sampler(sampler, prior))
+        corpus = self._corpus(X, times)
+        if prior.flat and times is not None and len(known):
+            corpus = replace(corpus, time=known.codes(times, corpus.n_documents))
+        corpus = corpus.one_time_each() if prior.flat else corpus
+        if corpus.digest != fitted.digest:
             raise ValueError(
                 "these are not the documents, or not the times, that the fit was begun with. Give "
                 "the same X and times again, or call fit."
             )
-        self._corpus = corpus
+        fitted.run.corpus = corpus
         self._go_on(watching)
         return self
 
-    def _begun(self) -> Run:
+    def _begun(self, prior: Hierarchy, sampler: WordSampler, corpus: Corpus) -> WordRun:
         """Return chains before their first sweep."""
-        corpus, n = self._corpus, self._corpus.lengths
+        n, beta = corpus.lengths, float(self.alpha)
         # A guess of the number of tables, which the first sweep replaces.
-        tables = np.bincount(corpus.time, np.log1p(n) + 1.0, minlength=corpus.n_times)
+        guess = np.bincount(corpus.time, np.log1p(n) + 1.0, minlength=corpus.n_times)
+        tables: Floats = guess.astype(np.float64)
         chains = [
-            start(self._prior.measure(tables), self._prior.seating(n), self._beta, corpus)
+            Franchise.start(prior.measure(tables), prior.seating(n), beta, corpus)
             for _ in range(self.chains)
         ]
-        sampler = self._asked_sampler(self._prior)
         sampler.check(chains[0].measure)
-        return Run(
-            sampler,
-            chains,
-            generator(self.random_state).spawn(self.chains),
-        )
+        return WordRun(corpus, sampler, chains, generator(self.random_state).spawn(self.chains))
 
-    def _go_on(self, observers: tuple[Watch, ...]) -> None:
-        """Sweep until there are as many draws as asked for."""
-        self._views = {}
-        while self._run.sweeps < self.burn_in + self.draws:
-            with interrupts_wait():
-                self._run.sweep(self._corpus, keep=self._run.sweeps >= self.burn_in)
-                self._views.clear()
-                if observers:
-                    last = self._run.last(self._corpus)
-                    for observe in observers:
-                        observe(self, last)
-
-    def _asked_prior(self, times: Any) -> Hierarchy:
-        prior = self.prior
-        if prior is None:
-            prior = HDP() if times is None else HMNGG()
-        if isinstance(prior, MNGG | TNGG):
-            prior = Flat(prior)
-        if not isinstance(prior, Hierarchy):
-            raise TypeError(
-                "prior must be em.HDP, em.HNGG, em.HSNGG, em.HMNGG, em.HMNGP, em.HTNGG, em.HTNGP, "
-                f"em.MNGG or em.TNGG, got {prior!r}."
-            )
-        if prior.timed and times is None:
-            raise ValueError(
-                f"{type(prior).__name__} is a model over time, and times are missing: give one "
-                "number, date or label for each document, such as fit(X, times=years). Models "
-                "without times are em.HDP() and em.HNGG()."
-            )
-        self._asked_sampler(prior)
-        return prior
-
-    def _asked_sampler(self, prior: Hierarchy) -> WordSampler:
-        sampler = self.sampler
-        if not prior.flat:
-            sampler = H1() if sampler is None else sampler
-            if isinstance(sampler, H1 | H2):
-                return sampler
-            raise TypeError(
-                f"sampler must be em.H1(), em.H2() or None for {type(prior).__name__}, got "
-                f"{sampler!r}."
-            )
-        known: dict[Any, Direct] = {None: Direct(), M1(): Direct(False), M3(): Direct(True)}
-        if isinstance(prior.top, TNGG):
-            known = {None: Direct(), T1(): Direct(True)}
-        if sampler in known:
-            return known[sampler]
-        names = ", ".join(f"em.{name!r}" for name in known if name is not None)
-        raise TypeError(
-            f"sampler must be {names} or None where every document is a time, got {sampler!r}."
-        )
-
-    def _check_settings(self) -> None:
-        super()._check_settings()
-        check_whole("chains", self.chains)
+    def _check_settings(self, observers: Iterable[Observer]) -> tuple[Observer, ...]:
+        watching = super()._check_settings(observers)
         if finite_number("alpha", self.alpha) <= 0:
             raise ValueError(f"alpha must be positive, got {self.alpha}.")
+        return watching
 
     def _validated(self, X: Any, reset: bool) -> Array:
         """Return counts of words as a CSR matrix with sorted columns."""
         X = host(X) if is_foreign(X) else X
         X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype="numeric")
-        return self._checked_counts(sparse.csr_matrix(X, copy=False))
-
-    def _checked_counts(self, X: Array) -> Array:
-        """Return a CSR matrix with sorted columns and whole numbers, or raise ValueError."""
-        check_csr(X.data, X.indices, X.indptr, X.shape)
-        if not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
-        wrong = (X.data < 0) | (X.data > LARGEST) | (X.data != np.floor(X.data))
-        if np.any(wrong):
-            place = int(np.flatnonzero(wrong)[0])
-            row = int(np.searchsorted(X.indptr, place, side="right")) - 1
-            raise ValueError(
-                "X must hold how often each word is in each document, whole numbers >= 0. Negative "
-                f"values in data passed to TopicModel, fractions and larger numbers than {LARGEST} "
-                f"cannot be: got {X.data[place]} in row {row}, column {X.indices[place]}."
-            )
-        return X
+        return checked_counts(sparse.csr_matrix(X, copy=False))
 
     @property
-    def sampler_(self) -> WordSampler | Sampler:
+    def sampler_(self) -> WordSampler | RowSampler:
         """The sampler that draws."""
         check_is_fitted(self)
-        return self._public(self._run.sampler)
+        return public_sampler(self._fitted.run.sampler, self._fitted.prior)
 
-    def _public(self, sampler: WordSampler) -> WordSampler | Sampler:
-        """Return the sampler that a user would name."""
-        if not isinstance(self._prior, Flat):
-            return sampler
-        if isinstance(self._prior.prior, TNGG):
-            return T1()
-        return M3() if sampler.jumps else M1()
+    # ---- draws -----------------------------------------------------------------------------
 
     @property
-    def n_sweeps_(self) -> int:
-        """Number of sweeps so far, burn-in included."""
+    def traces_(self) -> dict[str, Floats]:
+        """Numbers of all draws by name, those of a chain after each other."""
+        self._check_drawn()
+        return self._fitted.run.traces()[0]
+
+    def to_arviz(self) -> Any:
+        """Return the traces for ArviZ's plots and diagnostics.
+
+        The group ``posterior`` holds all of them but ``log_joint``, which is in ``sample_stats``.
+
+        Returns
+        -------
+        xarray.DataTree (ArviZ 1) or arviz.InferenceData (ArviZ 0)
+        """
+        self._check_drawn()
+        posterior, chain = self._fitted.run.traces()
+        stats = {"log_joint": posterior.pop("log_joint")}
+        return to_inference_data({"posterior": posterior, "sample_stats": stats}, chain)
+
+    def _point(self) -> Snapshot:
         check_is_fitted(self)
-        return self._run.sweeps
+        return self._fitted.point()
+
+    @property
+    def n_topics_(self) -> int:
+        """Number of topics."""
+        return self._point().K
 
     @property
     def _n_features_out(self) -> int:
         return self.n_topics_
 
-    # ---- asking ----------------------------------------------------------------------------
+    @property
+    def components_(self) -> Floats:
+        """Probability of each word in each topic, (K, V)."""
+        return self._point().components(self._fitted.beta)
 
-    def transform(self, X: Any, times: Any = None) -> Array:
+    @property
+    def regions_(self) -> Ints:
+        """The region of each topic, (K,)."""
+        return self._point().region.copy()
+
+    @property
+    def weights_(self) -> Floats:
+        """Share of each topic among all words, (K,)."""
+        words = self._point().words.sum(axis=0)
+        return words / words.sum()
+
+    @property
+    def evolution_(self) -> Floats:
+        """Share of each topic among the words of each time, (T, K)."""
+        words = self._point().words
+        return words / words.sum(axis=1, keepdims=True)
+
+    @property
+    def predicted_evolution_(self) -> Floats:
+        """Weight of each topic at each time, new topics left out, (T, K)."""
+        point = self._point()
+        if self._fitted.prior.flat:
+            return self.evolution_
+        weights = np.exp(point.log_weights(self._fitted.measure())[:, :-1])
+        return weights / weights.sum(axis=1, keepdims=True)
+
+    def top_words(self, n: int = 10, vocabulary: Any = None) -> list[list[Any]]:
+        """Return the n most probable words of each topic.
+
+        Parameters
+        ----------
+        n : int
+        vocabulary : sequence (V,), optional
+            The words. None for the names of the columns of X, if it had any, and their numbers
+            otherwise.
+        """
+        names = vocabulary
+        if names is None:
+            names = vars(self).get("feature_names_in_", np.arange(self.n_features_in_))
+        names = np.asarray(names)
+        if names.shape != (self.n_features_in_,):
+            raise ValueError(
+                f"vocabulary must have one entry per word, ({self.n_features_in_},), got shape "
+                f"{names.shape}."
+            )
+        order = np.argsort(-self.components_, axis=1, kind="stable")[:, :n]
+        return [names[some].tolist() for some in order]
+
+    # ---- new documents ---------------------------------------------------------------------
+
+    def transform(self, X: Any, times: Any = None) -> Floats:
         """Return the share of each topic in each document, (D, K).
 
-        Topics stay as they are. A document gets the same answer whatever others are beside it; if
-        no topic is there at all, in a model without hierarchy, those of all documents.
+        Topics stay as they are. A document gets the same shares whatever others are beside it; if
+        no topic is on at all, in a model without hierarchy, those of all documents.
         """
         point = self._point()
-        old = self._shares(point, self._corpus_of(X, times), seed=0)[1][:, :-1]
+        old = self._fitted.shares(point, self._corpus(X, times), seed=0)[1][:, :-1]
         old[~old.any(axis=1)] = point.words.sum(axis=0)
         return old / old.sum(axis=1, keepdims=True)
 
-    def fit_transform(self, X: Any, times: Any = None, y: Any = None) -> Array:
+    def fit_transform(self, X: Any, times: Any = None, y: Any = None) -> Floats:
         """Fit, and return the share of each topic in each document, (D, K)."""
         return self.fit(X, times).transform(X, times)
 
     def perplexity(self, X: Any, times: Any = None) -> float:
-        """Return how many words the model wavers between, for each word of new documents.
+        """Return the perplexity of the words of new documents, the smaller the better.
 
-        Half of the words of each document, chosen at random with a fixed seed, tell its topics; the
-        others are foretold. Probabilities are averaged over the kept draws, inside the log.
+        Topics of each document are learnt from half of its words, chosen at random with a fixed
+        seed; the others are predicted. Probabilities are averaged over the kept draws, inside the
+        log.
         """
-        first, second = halves(self._corpus_of(X, times))
+        first, second = halves(self._corpus(X, times))
         if not len(second):
-            raise ValueError("X holds no words to foretell: give documents that have some.")
-        p, snapshots = np.zeros(len(second)), self._snapshots()
+            raise ValueError("X holds no words to predict: give documents that have some.")
+        fitted, p = self._fitted, np.zeros(len(second))
+        snapshots = fitted.run.all_snapshots()
         for seed, snapshot in enumerate(snapshots):
-            model, theta = self._shares(snapshot, first, seed)
-            add_probabilities(model, second, self._beta, theta, p)
+            model, theta = fitted.shares(snapshot, first, seed)
+            add_probabilities(model, second, fitted.beta, theta, p)
         return float(np.exp(-np.log(p / len(snapshots)).mean()))
 
     def score(self, X: Any, times: Any = None) -> float:
         """Return the mean log probability of a word; see :meth:`perplexity`."""
         return -float(np.log(self.perplexity(X, times)))
 
-    def _shares(self, snapshot: Snapshot, corpus: Corpus, seed: int) -> tuple[Frozen, Array]:
-        """Return topics as they are, and shares (D, K + 1) of them, and of a new one."""
-        if isinstance(self._prior, Flat):
-            law = self._prior.prior
-            return fold_flat(snapshot, law, corpus, self._beta, SWEEPS, SKIP, seed)
-        model = frozen(snapshot, self._measure(), self._beta)
-        return model, fold_in(model, corpus, self._beta, SWEEPS, SKIP, seed)
-
-    def _corpus_of(self, X: Any, times: Any) -> Corpus:
-        """Return documents to ask about, validated."""
+    def _corpus(self, X: Any, times: Any) -> Corpus:
+        """Return documents, validated."""
         check_is_fitted(self)
-        X = self._validated(X, reset=False)
-        codes, T = np.zeros(X.shape[0], dtype=np.int64), max(len(self._times), 1)
-        if self._prior.timed:
-            codes = self._times.codes(times, X.shape[0])
-        return Corpus.of(X, codes, T)
-
-    # ---- files -----------------------------------------------------------------------------
-
-    def save(self, path: str | Path) -> None:
-        """Write the model to one file, from which :func:`evermix.load` restores it.
-
-        A model that was loaded goes on with :meth:`resume` as if it had never stopped.
-        """
-        from evermix.estimators.topics.file import save  # which knows this class
-
-        save(self, path)
-
-
-def _check_words(corpus: Corpus, times: Times) -> None:
-    """Raise ValueError unless every time has words."""
-    if not len(corpus):
-        raise ValueError("X holds no words: at least one document must have some.")
-    n = np.bincount(corpus.time, corpus.lengths, minlength=corpus.n_times)
-    if np.any(n == 0):
-        time = times.values[int(np.flatnonzero(n == 0)[0])]
-        raise ValueError(
-            f"all documents of the time {time} are empty. Leave them out, or join times."
-        )
+        X, known = self._validated(X, reset=False), self._fitted.times
+        codes = np.zeros(X.shape[0], dtype=np.int64)
+        if self._fitted.prior.timed:
+            codes = known.codes(times, X.shape[0])
+        return Corpus.of(X, codes, max(len(known), 1))

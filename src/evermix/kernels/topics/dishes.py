@@ -1,4 +1,4 @@
-r"""What word loops of topic models share: words in documents, and the menu of dishes.
+r"""What the word loops of topic models share: words in documents, and the dishes they choose.
 
 A dish is a topic. Documents order it at tables, and the weight of a dish for one more table of time
 t is :math:`\mathrm{share}_{tk} (m_k - \mathrm{discount})`, where m counts tables; or the share
@@ -7,9 +7,12 @@ one more table at time t does to :math:`u_t^{N_t - 1} / \Gamma(N_t)` they are di
 of tables there: by one if there is none, since then all choices open one and the factor cancels.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from evermix._xp import Array
+import numpy as np
+from numpy.typing import NDArray
+
+from evermix._xp import Bools, Floats, Ints
 from evermix.kernels.base import lean
 
 DONE, MORE_DISHES, BORN, MORE_TABLES = 0, 1, 2, 3
@@ -19,15 +22,15 @@ CHUNK = 8  # dishes that are searched together; capacities are multiples of it
 class Words(NamedTuple):
     """A corpus.   # IN."""
 
-    word: Array  # (N,) int32, those of a document together and ascending
-    start: Array  # (D + 1,) int64, where documents begin
-    time: Array  # (D,) int64
+    word: NDArray[np.int32]  # (N,) int32, those of a document together and ascending
+    start: Ints  # (D + 1,) int64, where documents begin
+    time: Ints  # (D,) int64
     size: int  # of the vocabulary
     beta: float  # of the Dirichlet law of topics
 
 
-class Place(NamedTuple):
-    """Where a loop over words or tables is."""
+class Position(NamedTuple):
+    """Where a loop over words or tables stands."""
 
     d: int  # document
     i: int  # word of the corpus, or table of the document
@@ -38,48 +41,48 @@ class Place(NamedTuple):
     born: int = -1  # the newborn dish
 
 
-class Worth(NamedTuple):
-    """What dishes are worth to a word of the present document.   # INOUT."""
+class DishWeights(NamedTuple):
+    """Weights of dishes for a word of the present document.   # INOUT."""
 
-    old: Array  # (C,) weight of joining a table, over beta + count
-    top: Array  # (C,) weight of opening one, over beta + count and scale
-    weight: Array  # (C,) scratch: the weight of each for one word
+    old: Floats  # (C,) weight of joining a table, over beta + count
+    top: Floats  # (C,) weight of opening one, over beta + count and scale
+    weight: Floats  # (C,) scratch: the weight of each for one word
 
 
 class Seats(NamedTuple):
     """The law of a document's tables, where seats are summed over.   # IN."""
 
-    ratios: Array  # (n_max + 1, t_max + 1, 2), see seat_ratios
+    ratios: Floats  # (n_max + 1, t_max + 1, 2), see seat_ratios
     join: float  # 1 / (1 + u)
     open: float  # a (1 + u)^(sigma - 1)
 
 
-class Novelties(NamedTuple):
+class NewDishes(NamedTuple):
     """New dishes.   # IN."""
 
-    new: Array  # (T, Q) weight of a new dish of each kind
-    total: Array  # (T,) their sum
-    share: Array  # (T, Q) share of a newborn dish, where jumps are integrated out
+    new: Floats  # (T, Q) weight of a new dish of each kind
+    total: Floats  # (T,) their sum
+    share: Floats  # (T, Q) share of a newborn dish, where jumps are integrated out
 
 
-class Menu(NamedTuple):
+class Dishes(NamedTuple):
     """Dishes; empty slots have no tables.   # INOUT."""
 
-    counts: Array  # (V, C) float32, or float64 for more than 2^24 words: words of each dish
-    totals: Array  # (C,) int64, their sums
-    tables: Array  # (C,) int64
-    share: Array  # (T, C)
-    kind: Array  # (C,) int64
-    holes: Array  # (C,) int64, a stack of empty slots among 0..K-1
-    open: Array  # (T,) int64, tables of each time
+    counts: NDArray[Any]  # (V, C) float32, or float64 for more than 2^24 words: words of each dish
+    totals: Ints  # (C,) int64, their sums
+    tables: Ints  # (C,) int64
+    share: Floats  # (T, C)
+    kind: Ints  # (C,) int64
+    holes: Ints  # (C,) int64, a stack of empty slots among 0..K-1
+    open: Ints  # (T,) int64, tables of each time
     discount: float
 
 
 @lean
-def appraise(
-    worth: Worth, seats: Seats, k: int, n: int, t: int, inverse: float, popular: float
+def weigh_dish(
+    worth: DishWeights, seats: Seats, k: int, n: int, t: int, inverse: float, popular: float
 ) -> None:
-    """Compute what dish k is worth where n words of the document have it, at t tables.
+    """Write the weights of dish k, which n words of the document have, at t tables.
 
     ``inverse`` is 1 / (V beta + total), and ``popular`` its weight for one more table.
     """
@@ -90,7 +93,7 @@ def appraise(
 
 @lean
 def split(uniform: float, share: float, whole: float) -> tuple[bool, float]:
-    """Say yes with probability share / whole, and return the uniform number that is left."""
+    """Return True with probability share / whole, and the uniform number that is left."""
     target = uniform * whole
     if target < share:
         return True, target / share
@@ -98,7 +101,7 @@ def split(uniform: float, share: float, whole: float) -> tuple[bool, float]:
 
 
 @lean
-def _weigh(counts: Array, beta: float, scale: float, worth: Worth, K: int) -> float:
+def _weigh(counts: NDArray[Any], beta: float, scale: float, worth: DishWeights, K: int) -> float:
     """Write the weights of all dishes for a word, and return their sum."""
     total = 0.0
     for k in range(CHUNK * ((K + CHUNK - 1) // CHUNK)):
@@ -109,7 +112,7 @@ def _weigh(counts: Array, beta: float, scale: float, worth: Worth, K: int) -> fl
 
 
 @lean
-def _search(weight: Array, K: int, target: float) -> tuple[int, float]:
+def _search(weight: Floats, K: int, target: float) -> tuple[int, float]:
     """Return the first dish whose weights up to it exceed the target, or K; and what is left."""
     k, part = 0, 0.0
     while k < K:
@@ -129,10 +132,10 @@ def _search(weight: Array, K: int, target: float) -> tuple[int, float]:
 
 @lean
 def choose(
-    counts: Array,  # IN (C,) words of its kind in each dish
+    counts: NDArray[Any],  # IN (C,) words of its kind in each dish
     beta: float,
     scale: float,
-    worth: Worth,
+    worth: DishWeights,
     K: int,
     novel: float,
     last: int,
@@ -159,30 +162,32 @@ def choose(
 
 
 @lean
-def popularity(menu: Menu, t: int, k: int) -> float:
+def popularity(dishes: Dishes, t: int, k: int) -> float:
     """Weight of dish k for one more table of time t, but for the number of its tables."""
-    m = menu.tables[k]
+    m = dishes.tables[k]
     if m == 0:
         return 0.0
-    return menu.share[t, k] if menu.discount < 0.0 else menu.share[t, k] * (m - menu.discount)
+    return (
+        dishes.share[t, k] if dishes.discount < 0.0 else dishes.share[t, k] * (m - dishes.discount)
+    )
 
 
 @lean
-def give_back(menu: Menu, t: int, k: int, n_holes: int) -> int:
+def close_table(dishes: Dishes, t: int, k: int, n_holes: int) -> int:
     """Close a table of dish k at time t, and return how many empty slots there are."""
-    menu.open[t] -= 1
-    menu.tables[k] -= 1
-    if menu.tables[k] == 0:
-        menu.holes[n_holes] = k
+    dishes.open[t] -= 1
+    dishes.tables[k] -= 1
+    if dishes.tables[k] == 0:
+        dishes.holes[n_holes] = k
         n_holes += 1
     return n_holes
 
 
 @lean
-def fresh_slot(
-    menu: Menu, novelties: Novelties, t: int, target: float, K: int, n_holes: int
+def add_dish(
+    dishes: Dishes, new_dishes: NewDishes, t: int, target: float, K: int, n_holes: int
 ) -> tuple[int, int, int]:
-    """Put a new dish on the menu; return its slot, K and the number of empty slots.
+    """Give a new dish a slot; return it, K and the number of empty slots.
 
     Parameters
     ----------
@@ -190,30 +195,30 @@ def fresh_slot(
         A uniform number below the sum of the weights of all kinds, which chooses one.
     """
     kind = 0
-    while kind < novelties.new.shape[1] - 1 and target >= novelties.new[t, kind]:
-        target -= novelties.new[t, kind]
+    while kind < new_dishes.new.shape[1] - 1 and target >= new_dishes.new[t, kind]:
+        target -= new_dishes.new[t, kind]
         kind += 1
-    while kind > 0 and novelties.new[t, kind] == 0.0:
+    while kind > 0 and new_dishes.new[t, kind] == 0.0:
         kind -= 1
     if n_holes > 0:
         n_holes -= 1
-        k = menu.holes[n_holes]
+        k = dishes.holes[n_holes]
     else:
         k = K
         K += 1
-    menu.kind[k] = kind
-    for s in range(menu.share.shape[0]):
-        menu.share[s, k] = novelties.share[s, kind]
+    dishes.kind[k] = kind
+    for s in range(dishes.share.shape[0]):
+        dishes.share[s, k] = new_dishes.share[s, kind]
     return k, K, n_holes
 
 
 @lean
 def count_tables(
     words: Words,
-    dish: Array,  # IN (N,) int32
-    opens: Array,  # IN (N,) bool
-    by_time: Array,  # OUT (T, K) int64, zeros
-    by_document: Array,  # OUT (D,) int64, zeros
+    dish: NDArray[np.int32],  # IN (N,) int32
+    opens: Bools,  # IN (N,) bool
+    by_time: Ints,  # OUT (T, K) int64, zeros
+    by_document: Ints,  # OUT (D,) int64, zeros
 ) -> None:
     """Count the tables of each dish at each time, and of each document."""
     for d in range(words.time.size):
@@ -227,8 +232,8 @@ def count_tables(
 @lean
 def count_words(
     words: Words,
-    dish: Array,  # IN (N,) int32
-    out: Array,  # OUT (V, C), zeros
+    dish: NDArray[np.int32],  # IN (N,) int32
+    out: NDArray[Any],  # OUT (V, C), zeros
 ) -> None:
     """Count the words of each dish."""
     for w in range(dish.size):

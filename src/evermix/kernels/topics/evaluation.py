@@ -12,82 +12,92 @@ where :math:`\omega(n, T)` is the weight of a new cluster under a normalised gen
 process (``evermix.kernels.weights``).
 """
 
+from math import exp, log, log1p
 from typing import Any, NamedTuple
 
-from evermix._xp import Array
-from evermix.kernels.base import lean
-from evermix.kernels.topics.dishes import Seats, Words, Worth, appraise, choose, split
-from evermix.kernels.topics.documents import draw_u
+from numpy.typing import NDArray
+
+from evermix._xp import Floats, Ints
+from evermix.kernels.base import kernel, lean
+from evermix.kernels.topics.dishes import DishWeights, Seats, Words, choose, split, weigh_dish
+from evermix.kernels.topics.measures import RAREST, SUREST, draw_document_u
+from evermix.kernels.topics.tables import CANCELLED
 from evermix.kernels.weights import QUADRATURE, new_weight
 
 
-class Frozen(NamedTuple):
+class FrozenTopics(NamedTuple):
     """A topic model as it is; the last topic stands for a new one.   # IN."""
 
-    counts: Array  # (V, C) words of each topic
-    inverse: Array  # (C,) 1 / (V beta + total)
-    top: Array  # (T, C) weight of each topic at each time; they sum to one
+    counts: NDArray[Any]  # (V, C) words of each topic
+    inverse: Floats  # (C,) 1 / (V beta + total)
+    top: Floats  # (T, C) weight of each topic at each time; they sum to one
     n_topics: int  # K + 1; behind these there is room up to C, with weights of zero
     a: float
     sigma: float
 
 
-class Plate(NamedTuple):
+class DocumentScratch(NamedTuple):
     """Scratch for one document.   # scratch."""
 
-    dish: Array  # (L,) int64
-    n: Array  # (C,) int64 words of each topic
-    t: Array  # (C,) int64 tables of each topic
-    worth: Worth
+    dish: Ints  # (L,) int64
+    n: Ints  # (C,) int64 words of each topic
+    t: Ints  # (C,) int64 tables of each topic
+    worth: DishWeights
 
 
 @lean
-def _refresh(frozen: Frozen, plate: Plate, seats: Seats, t: int, k: int) -> None:
-    """Compute what the choice of topic k is worth in this document."""
+def _refresh(frozen: FrozenTopics, scratch: DocumentScratch, seats: Seats, t: int, k: int) -> None:
+    """Write the weights of topic k in this document."""
     inverse, popular = frozen.inverse[k], frozen.top[t, k]
-    appraise(plate.worth, seats, k, plate.n[k], plate.t[k], inverse, popular)
+    weigh_dish(scratch.worth, seats, k, scratch.n[k], scratch.t[k], inverse, popular)
 
 
 @lean
 def _sweep(
-    words: Words, frozen: Frozen, plate: Plate, seats: Seats, d: int, first: bool, rng: Any
+    words: Words,
+    frozen: FrozenTopics,
+    scratch: DocumentScratch,
+    seats: Seats,
+    d: int,
+    first: bool,
+    rng: Any,
 ) -> bool:
     """Let all words of document d choose; return whether ratios were known of all tables."""
     start, t, K = words.start[d], words.time[d], frozen.n_topics
     for k in range(K):
-        _refresh(frozen, plate, seats, t, k)
+        _refresh(frozen, scratch, seats, t, k)
     for w in range(start, words.start[d + 1]):
         k, uniform = -1, rng.random()
         if not first:
-            k = plate.dish[w - start]
-            opened, uniform = split(uniform, plate.t[k], plate.n[k])
-            if opened and plate.t[k] == 1 and plate.n[k] > 1:
+            k = scratch.dish[w - start]
+            opened, uniform = split(uniform, scratch.t[k], scratch.n[k])
+            if opened and scratch.t[k] == 1 and scratch.n[k] > 1:
                 continue
-            plate.n[k] -= 1
-            plate.t[k] -= opened
-            _refresh(frozen, plate, seats, t, k)
+            scratch.n[k] -= 1
+            scratch.t[k] -= opened
+            _refresh(frozen, scratch, seats, t, k)
         counts = frozen.counts[words.word[w]]
-        k, target = choose(counts, words.beta, 1.0, plate.worth, K, 0.0, k, uniform)
-        if target >= (words.beta + counts[k]) * plate.worth.old[k] or plate.n[k] == 0:
-            plate.t[k] += 1
-        plate.n[k] += 1
-        plate.dish[w - start] = k
-        if plate.t[k] >= seats.ratios.shape[1]:
+        k, target = choose(counts, words.beta, 1.0, scratch.worth, K, 0.0, k, uniform)
+        if target >= (words.beta + counts[k]) * scratch.worth.old[k] or scratch.n[k] == 0:
+            scratch.t[k] += 1
+        scratch.n[k] += 1
+        scratch.dish[w - start] = k
+        if scratch.t[k] >= seats.ratios.shape[1]:
             return False
-        _refresh(frozen, plate, seats, t, k)
+        _refresh(frozen, scratch, seats, t, k)
     return True
 
 
 @lean
 def fold_document(
     words: Words,
-    frozen: Frozen,
-    plate: Plate,
-    ratios: Array,  # IN (n_max + 1, t_max + 1, 2), see seat_ratios
+    frozen: FrozenTopics,
+    scratch: DocumentScratch,
+    ratios: Floats,  # IN (n_max + 1, t_max + 1, 2), see seat_ratios
     sweeps: int,
     skip: int,
     d: int,
-    theta: Array,  # OUT (K + 1,)
+    theta: Floats,  # OUT (K + 1,)
     rng: Any,
 ) -> bool:
     """Write the probability of each topic for one more word of document d.
@@ -99,23 +109,23 @@ def fold_document(
     n = words.start[d + 1] - words.start[d]
     for k in range(K):
         theta[k] = frozen.top[t, k] if n == 0 else 0.0
-        plate.n[k] = plate.t[k] = 0
+        scratch.n[k] = scratch.t[k] = 0
     if n == 0:
         return True
     u = (n / frozen.a) ** (1.0 / (1.0 + sigma))
     for sweep in range(skip + sweeps):
         seats = Seats(ratios, 1.0 / (1.0 + u), frozen.a * (1.0 + u) ** (sigma - 1.0))
-        if not _sweep(words, frozen, plate, seats, d, sweep == 0, rng):
+        if not _sweep(words, frozen, scratch, seats, d, sweep == 0, rng):
             return False
         tables = 0
         for k in range(K):
-            tables += plate.t[k]
-        u = draw_u(n, tables, frozen.a, sigma, u, rng)
+            tables += scratch.t[k]
+        u = draw_document_u(n, tables, frozen.a, sigma, u, rng)
         if sweep >= skip:
             omega = new_weight(QUADRATURE, frozen.a, sigma, 1.0, float(n), float(tables))
             share = 1.0 / (sweeps * (n - sigma * tables + omega))
             for k in range(K):
-                weight = plate.n[k] - sigma * plate.t[k] + omega * frozen.top[t, k]
+                weight = scratch.n[k] - sigma * scratch.t[k] + omega * frozen.top[t, k]
                 theta[k] += share * weight
     return True
 
@@ -123,9 +133,9 @@ def fold_document(
 @lean
 def word_probabilities(
     words: Words,
-    frozen: Frozen,
-    theta: Array,  # IN (D, K + 1)
-    out: Array,  # INOUT (N,) to which probabilities are added
+    frozen: FrozenTopics,
+    theta: Floats,  # IN (D, K + 1)
+    out: Floats,  # INOUT (N,) to which probabilities are added
 ) -> None:
     """Add the probability of every word, given the topics of its document."""
     for d in range(words.time.size):
@@ -134,3 +144,193 @@ def word_probabilities(
             for k in range(theta.shape[1]):
                 p += theta[d, k] * (words.beta + frozen.counts[x, k]) * frozen.inverse[k]
             out[w] += p
+
+
+# ---- models without hierarchy: a new document is a new time -------------------------------
+
+
+class NewTime(NamedTuple):
+    r"""Topics with fixed jumps w, seen by a new time; the last R stand for new ones.   # IN.
+
+    With mixed measures, topics of words, weights q of regions and u are drawn in turn: q of a
+    region of mass S and n words is Gamma(a + n, b + u S), and u of a document of N words is
+    Gamma(N, sum of q S). With thinned ones, a topic is on with odds q / (1 - q) times the factor by
+    which it raises the probability of the words.
+    """
+
+    counts: NDArray[Any]  # (V, K + R) words of each topic
+    inverse: Floats  # (K + R,) 1 / (V beta + total)
+    jump: Floats  # (K + R,)
+    region: Ints  # (K + R,) int64
+    first: float  # of the law of q: shape, or weight of one
+    second: float  # rate, or weight of zero
+    fixed: float  # q itself where it is not learnt; negative otherwise
+
+
+@kernel
+def _probability(words: Words, time: NewTime, x: int, k: int) -> float:
+    return (words.beta + time.counts[x, k]) * time.inverse[k]
+
+
+@kernel
+def _add_share(time: NewTime, there: Floats, sweeps: int, theta: Floats) -> None:
+    """Add what one more word chooses, over the number of sweeps."""
+    total = (there * time.jump).sum()
+    for k in range(there.size):
+        theta[k] += there[k] * time.jump[k] / (total * sweeps)
+
+
+@kernel
+def _draw_q(time: NewTime, n: Ints, q: Floats, there: Floats, u: float, rng: Any) -> float:
+    """Draw q of the regions and then u, given how many words n each topic has."""
+    total = 0.0
+    for r in range(q.size):
+        mass, words = 0.0, 0.0
+        for k in range(n.size):
+            if time.region[k] == r:
+                mass += time.jump[k]
+                words += n[k]
+        if time.fixed >= 0.0:
+            q[r] = time.fixed
+        else:
+            q[r] = max(rng.standard_gamma(time.first + words), 1e-280)  # never all zero
+            q[r] /= time.second + u * mass
+        total += q[r] * mass
+    for k in range(n.size):
+        there[k] = q[time.region[k]]
+    return rng.standard_gamma(n.sum()) / max(total, 1e-280)
+
+
+@kernel
+def fold_mixed(
+    words: Words,
+    time: NewTime,
+    sweeps: int,
+    skip: int,
+    d: int,
+    q: Floats,  # scratch (R,)
+    there: Floats,  # scratch (K + R,)
+    n: Ints,  # scratch (K + R,) int64
+    weight: Floats,  # scratch (K + R,)
+    dish: Ints,  # scratch (L,) int64
+    theta: Floats,  # OUT (K + R,)
+    rng: Any,
+) -> None:
+    """Write the probability of each topic for one more word of document d: mixed measures."""
+    C, length = n.size, words.start[d + 1] - words.start[d]
+    mean = time.fixed if time.fixed >= 0.0 else time.first / time.second
+    q[:], there[:], n[:], theta[:] = mean, mean, 0, 0.0
+    u = length / max((there * time.jump).sum(), 1e-280)
+    for sweep in range(skip + sweeps):
+        if sweep > 0:
+            u = _draw_q(time, n, q, there, u, rng)
+        for i in range(length):
+            x = words.word[words.start[d] + i]
+            if sweep > 0:
+                n[dish[i]] -= 1
+            total = 0.0
+            for k in range(C):
+                weight[k] = there[k] * time.jump[k] * _probability(words, time, x, k)
+                total += weight[k]
+            target, k = rng.random() * total, 0
+            while k < C - 1 and target >= weight[k]:
+                target -= weight[k]
+                k += 1
+            while k > 0 and weight[k] == 0.0:  # rounding ran over the last one that has weight
+                k -= 1
+            dish[i] = k
+            n[k] += 1
+        if sweep >= skip:
+            _add_share(time, there, sweeps, theta)
+
+
+@kernel
+def _log_gain(words: Words, time: NewTime, p: Floats, d: int, k: int, mass: float) -> float:
+    """Log of how much likelier the words are with some mass added to topic k.
+
+    ``p`` are their weights now, and last the mass of all topics.
+    """
+    n = words.start[d + 1] - words.start[d]
+    total, product = -n * log(1.0 + mass / p[n]), 1.0
+    for i in range(n):
+        x = words.word[words.start[d] + i]
+        product *= 1.0 + mass * _probability(words, time, x, k) / p[i]
+        if product > 1e100 or product < 1e-100:
+            total += log(product)
+            product = 1.0
+    return total + log(product)
+
+
+@kernel
+def _add_mass(words: Words, time: NewTime, p: Floats, d: int, k: int, mass: float) -> None:
+    n = words.start[d + 1] - words.start[d]
+    for i in range(n):
+        p[i] += mass * _probability(words, time, words.word[words.start[d] + i], k)
+    p[n] += mass
+
+
+@kernel
+def _sum_up(words: Words, time: NewTime, p: Floats, d: int, there: Floats) -> None:
+    """Write the weights of the words, and the mass of all topics."""
+    p[: words.start[d + 1] - words.start[d] + 1] = 0.0
+    for k in range(there.size):
+        if there[k] > 0.0:
+            _add_mass(words, time, p, d, k, there[k] * time.jump[k])
+
+
+@kernel
+def _draw_probability(
+    words: Words, time: NewTime, p: Floats, d: int, r: int, there: Floats, rng: Any
+) -> None:
+    """Move q of region r: proposed as if there were no new topics, accepted for what there are."""
+    on, off, K = 0.0, 0.0, there.size - 1 - time.region[-1]
+    for k in range(K):
+        if time.region[k] == r:
+            on += there[k]
+            off += 1.0 - there[k]
+    a, b = rng.standard_gamma(time.first + on), rng.standard_gamma(time.second + off)
+    q = min(max(a / max(a + b, 1e-280), RAREST), SUREST)
+    mass = (q - there[K + r]) * time.jump[K + r]
+    if log(max(rng.random(), 1e-300)) < _log_gain(words, time, p, d, K + r, mass):
+        there[K + r] = q
+        _add_mass(words, time, p, d, K + r, mass)
+
+
+@kernel
+def fold_thinned(
+    words: Words,
+    time: NewTime,
+    sweeps: int,
+    skip: int,
+    d: int,
+    there: Floats,  # scratch (K + R,)
+    p: Floats,  # scratch (L + 1,)
+    theta: Floats,  # OUT (K + R,)
+    rng: Any,
+) -> None:
+    """Write the probability of each topic for one more word of document d: thinned measures.
+
+    The topics of words and u are summed out, so that topics come and go freely.
+    """
+    R = time.region[-1] + 1
+    K, n = there.size - R, words.start[d + 1] - words.start[d]
+    theta[:], there[:K] = 0.0, 1.0
+    there[K:] = time.fixed if time.fixed >= 0.0 else time.first / (time.first + time.second)
+    for sweep in range(skip + sweeps):
+        _sum_up(words, time, p, d, there)
+        for k in range(K):
+            q, mass = there[K + time.region[k]], p[n]
+            if there[k] > 0.0:
+                there[k] = 0.0
+                _add_mass(words, time, p, d, k, -time.jump[k])
+                if p[n] < CANCELLED * mass:
+                    _sum_up(words, time, p, d, there)
+            odds = log(q) - log1p(-q) + _log_gain(words, time, p, d, k, time.jump[k])
+            there[k] = 1.0 if rng.random() < 1.0 / (1.0 + exp(min(-odds, 700.0))) else 0.0
+            if there[k] > 0.0:
+                _add_mass(words, time, p, d, k, time.jump[k])
+        if time.fixed < 0.0:
+            for r in range(R):
+                _draw_probability(words, time, p, d, r, there, rng)
+        if sweep >= skip:
+            _add_share(time, there, sweeps, theta)

@@ -13,52 +13,57 @@ References
 
 from typing import Any, NamedTuple
 
-from evermix._xp import Array
+import numpy as np
+from numpy.typing import NDArray
+
+from evermix._xp import Bools, Floats, Ints
 from evermix.kernels.base import lean
 from evermix.kernels.topics.dishes import (
     BORN,
     DONE,
     MORE_DISHES,
-    Menu,
-    Novelties,
-    Place,
+    Dishes,
+    DishWeights,
+    NewDishes,
+    Position,
     Words,
-    Worth,
+    add_dish,
     choose,
-    fresh_slot,
-    give_back,
+    close_table,
     popularity,
 )
 
 STRETCH = 16  # words of a table whose probabilities are multiplied before the log is taken
 
 
-class Tables(NamedTuple):
+class DocumentTables(NamedTuple):
     """Where the words of documents sit, and scratch for one document.   # INOUT."""
 
-    dish: Array  # (N,) int32 slot of each word, -1 for none yet
-    table: Array  # (N,) int32 number of its table in the document
-    opens: Array  # (N,) bool, whether it is the first word at its table
-    n: Array  # (L + 1,) int64 words at each table of the document
-    order: Array  # (L + 1,) int64 its dish
-    block: Array  # (L + 1,) int64
-    member: Array  # (L,) int64, words of the document by table
-    words: Array  # (C,) int64 words of each dish in the document
-    tables: Array  # (C,) int64 tables of each dish in the document
-    worth: Worth
-    below: Array  # (C,)
+    dish: NDArray[np.int32]  # (N,) int32 slot of each word, -1 for none yet
+    table: NDArray[np.int32]  # (N,) int32 number of its table in the document
+    opens: Bools  # (N,) bool, whether it is the first word at its table
+    n: Ints  # (L + 1,) int64 words at each table of the document
+    order: Ints  # (L + 1,) int64 its dish
+    block: Ints  # (L + 1,) int64
+    member: Ints  # (L,) int64, words of the document by table
+    words: Ints  # (C,) int64 words of each dish in the document
+    tables: Ints  # (C,) int64 tables of each dish in the document
+    worth: DishWeights
+    below: Floats  # (C,)
 
 
 @lean
-def _refresh(words: Words, menu: Menu, tables: Tables, sigma: float, t: int, k: int) -> None:
-    """Compute what the choice of dish k is worth in this document."""
-    inverse = 1.0 / (words.size * words.beta + menu.totals[k])
+def _refresh(
+    words: Words, dishes: Dishes, tables: DocumentTables, sigma: float, t: int, k: int
+) -> None:
+    """Write the weights of dish k in this document."""
+    inverse = 1.0 / (words.size * words.beta + dishes.totals[k])
     tables.worth.old[k] = (tables.words[k] - sigma * tables.tables[k]) * inverse
-    tables.worth.top[k] = popularity(menu, t, k) * inverse
+    tables.worth.top[k] = popularity(dishes, t, k) * inverse
 
 
 @lean
-def enter(words: Words, tables: Tables, d: int, K: int) -> int:
+def enter(words: Words, tables: DocumentTables, d: int, K: int) -> int:
     """Count the words at the tables of document d, and return how many numbers are in use."""
     slots = 0
     tables.n[: words.start[d + 1] - words.start[d]] = 0
@@ -77,7 +82,7 @@ def enter(words: Words, tables: Tables, d: int, K: int) -> int:
 
 
 @lean
-def _leave(words: Words, tables: Tables, d: int, slots: int) -> int:
+def _leave(words: Words, tables: DocumentTables, d: int, slots: int) -> int:
     """Number the tables of document d as they appear, and return how many there are."""
     tables.block[:slots] = -1
     seen = 0
@@ -93,7 +98,7 @@ def _leave(words: Words, tables: Tables, d: int, slots: int) -> int:
 
 
 @lean
-def _open_table(menu: Menu, tables: Tables, t: int, k: int, slots: int) -> int:
+def _open_table(dishes: Dishes, tables: DocumentTables, t: int, k: int, slots: int) -> int:
     """Open a table of dish k at time t, and return its number: the first that no table has."""
     table = 0
     while table < slots and tables.n[table] > 0:
@@ -101,13 +106,13 @@ def _open_table(menu: Menu, tables: Tables, t: int, k: int, slots: int) -> int:
     tables.n[table] = 0
     tables.order[table] = k
     tables.tables[k] += 1
-    menu.tables[k] += 1
-    menu.open[t] += 1
+    dishes.tables[k] += 1
+    dishes.open[t] += 1
     return table
 
 
 @lean
-def _table_of(tables: Tables, k: int, sigma: float, slots: int, target: float) -> int:
+def _table_of(tables: DocumentTables, k: int, sigma: float, slots: int, target: float) -> int:
     """Return the table of dish k where the weights n - sigma up to it exceed the target."""
     last = -1
     for table in range(slots):
@@ -122,73 +127,73 @@ def _table_of(tables: Tables, k: int, sigma: float, slots: int, target: float) -
 @lean
 def seat_pass(
     words: Words,
-    novelties: Novelties,
-    menu: Menu,
-    tables: Tables,
-    u: Array,  # IN (D,)
+    new_dishes: NewDishes,
+    dishes: Dishes,
+    tables: DocumentTables,
+    u: Floats,  # IN (D,)
     a: float,
     sigma: float,
-    at: Place,
+    at: Position,
     rng: Any,
-) -> Place:
+) -> Position:
     """Let words choose tables. Returns where it stopped."""
     d, w, K, n_holes, why, born = at.d, at.i, at.K, at.n_holes, DONE, -1
-    capacity = menu.totals.size
+    capacity = dishes.totals.size
     while d < words.time.size:
         t = words.time[d]
         open_one = a * (1.0 + u[d]) ** sigma  # times 1 + u, which all weights have been given
         slots = enter(words, tables, d, K)
         for k in range(K):
-            _refresh(words, menu, tables, sigma, t, k)
+            _refresh(words, dishes, tables, sigma, t, k)
         while w < words.start[d + 1] and why == DONE:
             if K == capacity and n_holes == 0:
                 why = MORE_DISHES
                 break
             x, k = words.word[w], tables.dish[w]
             if k >= 0:
-                menu.counts[x, k] -= 1
-                menu.totals[k] -= 1
+                dishes.counts[x, k] -= 1
+                dishes.totals[k] -= 1
                 tables.n[tables.table[w]] -= 1
                 tables.words[k] -= 1
                 if tables.n[tables.table[w]] == 0:
                     tables.tables[k] -= 1
-                    n_holes = give_back(menu, t, k, n_holes)
-                _refresh(words, menu, tables, sigma, t, k)
+                    n_holes = close_table(dishes, t, k, n_holes)
+                _refresh(words, dishes, tables, sigma, t, k)
 
-            counts, scale = menu.counts[x], open_one / max(menu.open[t], 1)
-            novel = scale * novelties.total[t] / words.size
+            counts, scale = dishes.counts[x], open_one / max(dishes.open[t], 1)
+            novel = scale * new_dishes.total[t] / words.size
             k, target = choose(counts, words.beta, scale, tables.worth, K, novel, k, rng.random())
             table = -1
             if k < K:
                 target /= words.beta + counts[k]
                 if target < tables.worth.old[k]:
-                    target *= words.size * words.beta + menu.totals[k]
+                    target *= words.size * words.beta + dishes.totals[k]
                     table = _table_of(tables, k, sigma, slots, target)
             else:
-                target *= novelties.total[t] / novel
-                k, K, n_holes = fresh_slot(menu, novelties, t, target, K, n_holes)
+                target *= new_dishes.total[t] / novel
+                k, K, n_holes = add_dish(dishes, new_dishes, t, target, K, n_holes)
                 tables.words[k] = tables.tables[k] = 0
-                if menu.discount < 0.0:
+                if dishes.discount < 0.0:
                     why, born = BORN, k
             if table < 0:
-                table = _open_table(menu, tables, t, k, slots)
+                table = _open_table(dishes, tables, t, k, slots)
                 slots = max(slots, table + 1)
             tables.dish[w], tables.table[w] = k, table
             tables.n[table] += 1
             tables.words[k] += 1
-            menu.counts[x, k] += 1
-            menu.totals[k] += 1
-            _refresh(words, menu, tables, sigma, t, k)
+            dishes.counts[x, k] += 1
+            dishes.totals[k] += 1
+            _refresh(words, dishes, tables, sigma, t, k)
             w += 1
         _leave(words, tables, d, slots)
         if why != DONE:
-            return Place(d, w, K, n_holes, why, born)
+            return Position(d, w, K, n_holes, why, born)
         d += 1
-    return Place(d, w, K, n_holes, why, born)
+    return Position(d, w, K, n_holes, why, born)
 
 
 @lean
-def gather(words: Words, tables: Tables, d: int, slots: int) -> None:
+def gather(words: Words, tables: DocumentTables, d: int, slots: int) -> None:
     """Write the words of document d by table; those of a table end at ``tables.n[table]``."""
     end = 0
     for table in range(slots):
@@ -203,7 +208,7 @@ def gather(words: Words, tables: Tables, d: int, slots: int) -> None:
 
 
 @lean
-def take_block(words: Words, menu: Menu, tables: Tables, table: int) -> int:
+def take_block(words: Words, dishes: Dishes, tables: DocumentTables, table: int) -> int:
     """Take the words of a table out of its dish, and return how many they are."""
     first = tables.n[table - 1] if table > 0 else 0
     n = tables.n[table] - first
@@ -211,26 +216,28 @@ def take_block(words: Words, menu: Menu, tables: Tables, table: int) -> int:
     for i in range(n):
         x = words.word[tables.member[first + i]]
         tables.block[i] = x
-        menu.counts[x, k] -= 1
-    menu.totals[k] -= n
+        dishes.counts[x, k] -= 1
+    dishes.totals[k] -= n
     return n
 
 
 @lean
-def put_block(words: Words, menu: Menu, tables: Tables, table: int, k: int) -> None:
+def put_block(words: Words, dishes: Dishes, tables: DocumentTables, table: int, k: int) -> None:
     """Put the words of a table into dish k."""
     first = tables.n[table - 1] if table > 0 else 0
     for i in range(first, tables.n[table]):
         w = tables.member[i]
         tables.dish[w] = k
-        menu.counts[words.word[w], k] += 1
-    menu.totals[k] += tables.n[table] - first
+        dishes.counts[words.word[w], k] += 1
+    dishes.totals[k] += tables.n[table] - first
     tables.order[table] = k
-    menu.tables[k] += 1
+    dishes.tables[k] += 1
 
 
 @lean
-def _weigh_words(words: Words, menu: Menu, tables: Tables, i: int, stop: int, K: int) -> float:
+def _weigh_words(
+    words: Words, dishes: Dishes, tables: DocumentTables, i: int, stop: int, K: int
+) -> float:
     """Multiply weights by probabilities of words i.. of a block; return that of a new dish."""
     novel = 1.0
     tables.below[:K] = 1.0
@@ -239,10 +246,10 @@ def _weigh_words(words: Words, menu: Menu, tables: Tables, i: int, stop: int, K:
         while i > again and tables.block[i - again - 1] == x:
             again += 1
         least, total = words.beta + again, words.size * words.beta + i
-        counts = menu.counts[x]
+        counts = dishes.counts[x]
         for k in range(K):
             tables.worth.weight[k] *= least + counts[k]
-            tables.below[k] *= total + menu.totals[k]
+            tables.below[k] *= total + dishes.totals[k]
         novel *= least / total
         i += 1
     for k in range(K):
@@ -251,13 +258,15 @@ def _weigh_words(words: Words, menu: Menu, tables: Tables, i: int, stop: int, K:
 
 
 @lean
-def weigh_block(words: Words, menu: Menu, tables: Tables, novel: float, n: int, K: int) -> float:
+def weigh_block(
+    words: Words, dishes: Dishes, tables: DocumentTables, novel: float, n: int, K: int
+) -> float:
     """Multiply weights of dishes, and of a new one, by the probability of a block of words.
 
     All have a common factor where the block is long. Returns the weight of a new dish.
     """
     for i in range(0, n, STRETCH):
-        novel *= _weigh_words(words, menu, tables, i, min(n, i + STRETCH), K)
+        novel *= _weigh_words(words, dishes, tables, i, min(n, i + STRETCH), K)
         if n <= STRETCH:
             break
         peak = novel
@@ -270,7 +279,7 @@ def weigh_block(words: Words, menu: Menu, tables: Tables, novel: float, n: int, 
 
 
 @lean
-def choose_dish(tables: Tables, novel: float, K: int, rng: Any) -> tuple[int, float]:
+def choose_dish(tables: DocumentTables, novel: float, K: int, rng: Any) -> tuple[int, float]:
     """Draw a dish from the weights, or K for a new one and a uniform number."""
     total = novel
     for k in range(K):
@@ -287,35 +296,35 @@ def choose_dish(tables: Tables, novel: float, K: int, rng: Any) -> tuple[int, fl
 @lean
 def order_pass(
     words: Words,
-    novelties: Novelties,
-    menu: Menu,
-    tables: Tables,
-    at: Place,
+    new_dishes: NewDishes,
+    dishes: Dishes,
+    tables: DocumentTables,
+    at: Position,
     rng: Any,
-) -> Place:
+) -> Position:
     """Let whole tables choose dishes. Returns where it stopped."""
     d, table, K, n_holes = at.d, at.i, at.K, at.n_holes
-    capacity = menu.totals.size
+    capacity = dishes.totals.size
     while d < words.time.size:
         t, slots = words.time[d], enter(words, tables, d, K)
         gather(words, tables, d, slots)
         while table < slots:
             if K == capacity and n_holes == 0:
-                return Place(d, table, K, n_holes, MORE_DISHES, -1)
-            n = take_block(words, menu, tables, table)
-            menu.open[t] += 1  # the table stays open
-            n_holes = give_back(menu, t, tables.order[table], n_holes)
+                return Position(d, table, K, n_holes, MORE_DISHES, -1)
+            n = take_block(words, dishes, tables, table)
+            dishes.open[t] += 1  # the table stays open
+            n_holes = close_table(dishes, t, tables.order[table], n_holes)
             for k in range(K):
-                tables.worth.weight[k] = popularity(menu, t, k)
-            novel = weigh_block(words, menu, tables, novelties.total[t], n, K)
+                tables.worth.weight[k] = popularity(dishes, t, k)
+            novel = weigh_block(words, dishes, tables, new_dishes.total[t], n, K)
             k, share = choose_dish(tables, novel, K, rng)
             born = k == K
             if born:
-                target = share * novelties.total[t]
-                k, K, n_holes = fresh_slot(menu, novelties, t, target, K, n_holes)
-            put_block(words, menu, tables, table, k)
+                target = share * new_dishes.total[t]
+                k, K, n_holes = add_dish(dishes, new_dishes, t, target, K, n_holes)
+            put_block(words, dishes, tables, table, k)
             table += 1
-            if born and menu.discount < 0.0:
-                return Place(d, table, K, n_holes, BORN, k)
+            if born and dishes.discount < 0.0:
+                return Position(d, table, K, n_holes, BORN, k)
         d, table = d + 1, 0
-    return Place(d, table, K, n_holes, DONE, -1)
+    return Position(d, table, K, n_holes, DONE, -1)

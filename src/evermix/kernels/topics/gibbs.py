@@ -10,7 +10,7 @@ the caller can give the newborn its own.
 from math import exp, inf, log
 from typing import Any, NamedTuple
 
-from evermix._xp import Array
+from evermix._xp import Floats, Ints
 from evermix.kernels.base import add, clear, kernel, refresh, score
 from evermix.kernels.engines.adf import DONE, ROOM
 from evermix.kernels.engines.gibbs import pick, to_shares
@@ -18,24 +18,24 @@ from evermix.kernels.engines.gibbs import pick, to_shares
 BORN = 2
 
 
-class Kinds(NamedTuple):
+class NewClusters(NamedTuple):
     """New clusters.   # IN."""
 
-    log_new: Array  # (T, Q) log weight of a new cluster of each kind
-    log_total: Array  # (T,) log of their sum
-    log_share: Array  # (T, Q) log share of a newborn, where jumps are integrated out
+    log_new: Floats  # (T, Q) log weight of a new cluster of each kind
+    log_total: Floats  # (T,) log of their sum
+    log_share: Floats  # (T, Q) log share of a newborn, where jumps are integrated out
 
 
-class Chain(NamedTuple):
+class GibbsBuffers(NamedTuple):
     """Buffers of a chain.   # INOUT."""
 
-    labels: Array  # (N,) slot of each row, -1 for none yet
-    sizes: Array  # (capacity,)
-    log_size: Array  # (capacity,) log(size - discount), or 0; -inf for empty slots
-    log_share: Array  # (T, capacity)
-    kinds: Array  # (capacity,) int64
-    rho: Array  # scratch (capacity,)
-    holes: Array  # (capacity,) a stack of empty slots among 0..K-1
+    labels: Ints  # (N,) slot of each row, -1 for none yet
+    sizes: Floats  # (capacity,)
+    log_size: Floats  # (capacity,) log(size - discount), or 0; -inf for empty slots
+    log_share: Floats  # (T, capacity)
+    kinds: Ints  # (capacity,) int64
+    rho: Floats  # scratch (capacity,)
+    holes: Ints  # (capacity,) a stack of empty slots among 0..K-1
 
 
 @kernel
@@ -45,7 +45,13 @@ def _log_size(size: float, discount: float) -> float:
 
 @kernel
 def _take_out(
-    work: Any, rows: Any, i: int, chain: Chain, discount: float, statistic_major: bool, n_holes: int
+    work: Any,
+    rows: Any,
+    i: int,
+    chain: GibbsBuffers,
+    discount: float,
+    statistic_major: bool,
+    n_holes: int,
 ) -> int:
     """Take row i out of its cluster, and return how many holes there are."""
     k = chain.labels[i]
@@ -64,7 +70,7 @@ def _take_out(
 
 
 @kernel
-def _kind(kinds: Kinds, t: int, share: float) -> int:
+def _kind(kinds: NewClusters, t: int, share: float) -> int:
     """Return the kind at a share in [0, 1) of all new clusters of a time."""
     Q = kinds.log_new.shape[1]
     target, last = share, 0
@@ -82,13 +88,13 @@ def _kind(kinds: Kinds, t: int, share: float) -> int:
 def row_pass(
     work: Any,  # INOUT the family's work
     rows: Any,  # IN    the family's rows
-    times: Array,  # IN    (N,) int64
-    order: Array,  # IN    (N,) rows in the order of their visits
-    uniforms: Array,  # IN    (N,) numbers in [0, 1), by place in the order
-    kinds: Kinds,  # IN
+    times: Ints,  # IN    (N,) int64
+    order: Ints,  # IN    (N,) rows in the order of their visits
+    uniforms: Floats,  # IN    (N,) numbers in [0, 1), by place in the order
+    kinds: NewClusters,  # IN
     discount: float,  # taken from sizes; negative where clusters have jumps
     statistic_major: bool,
-    chain: Chain,  # INOUT
+    chain: GibbsBuffers,  # INOUT
     K: int,
     n_holes: int,
     start: int,

@@ -1,25 +1,23 @@
-r"""Topics that come and go: where they are on is drawn together with what tables there order.
-
-A topic of jump J that no table of time t orders is on there with odds
-:math:`q e^{-u_t J} / (1 - q)` only, so a large one that is off would hardly ever come back. Here
-the orders of the tables of one time are summed out. With the words of topics given, tables with
-weights :math:`W_{k \tau} = J_k \prod_{x \in \tau} \phi_k(x)` multiply these odds by
-
-.. math::
-
-    \prod_\tau \Big(1 + W_{k \tau} \Big/ \sum_{j \ne k} z_j W_{j \tau}\Big).
-
-When all topics have been switched, every table orders one of those that are on. Topics that only
-this time has keep their tables, since a topic without tables would be gone.
-"""
+r"""Whole tables choose topics: by slices, or while topics are switched on and off."""
 
 from math import exp, inf, log, log1p
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from evermix._xp import Array
-from evermix.kernels.base import kernel
+from evermix._xp import Bools, Floats, Ints
+from evermix.kernels.base import kernel, lean
+from evermix.kernels.topics.dishes import DONE, MORE_DISHES, Dishes, Words, close_table
+from evermix.kernels.topics.franchise import (
+    DocumentTables,
+    choose_dish,
+    enter,
+    gather,
+    put_block,
+    take_block,
+    weigh_block,
+)
 
 STRETCH = 16  # words of a block whose probabilities are multiplied before the log is taken
 LEAST = 1e-200  # of weights of a block, of which the largest is one
@@ -28,28 +26,157 @@ TILE = 8  # blocks that are weighed together
 CANCELLED = 1e-6  # what is left of a sum where it is added up anew, since it is mostly rounding
 
 
-class Blocks(NamedTuple):
+# ---- slices --------------------------------------------------------------------------------
+
+
+class MovingTables(NamedTuple):
+    """The tables that move.   # IN."""
+
+    first: Ints  # (J,) int64, the word that opens each table
+    document: Ints  # (J,) int64
+    level: Floats  # (J,) log level
+
+
+class DishPool(NamedTuple):
+    """All dishes with jumps, the largest jump first.   # INOUT."""
+
+    log_jump: Floats  # (A,)
+    presence: Floats  # (T, A) what each time sees of a dish
+    slot: Ints  # (A,) int64 its slot of the dishes, -1 without tables
+    dish: Ints  # (C,) int64 the number here of the dish in each slot, -1 if it is empty
+
+
+@lean
+def _free_weight(pool: DishPool, t: int, level: float) -> float:
+    """Sum what time t sees of the dishes without tables above a level."""
+    total, j = 0.0, 0
+    while j < pool.log_jump.size and pool.log_jump[j] >= level:
+        if pool.slot[j] < 0:
+            total += pool.presence[t, j]
+        j += 1
+    return total
+
+
+@lean
+def _choose_free(pool: DishPool, t: int, level: float, target: float) -> int:
+    """Return the dish without tables where the sum of :func:`_free_weight` passes the target."""
+    chosen, j = -1, 0
+    while j < pool.log_jump.size and pool.log_jump[j] >= level and target >= 0.0:
+        if pool.slot[j] < 0 and pool.presence[t, j] > 0.0:
+            target -= pool.presence[t, j]
+            chosen = j
+        j += 1
+    return chosen
+
+
+@lean
+def _open_to(pool: DishPool, tables: DocumentTables, t: int, level: float, K: int) -> int:
+    """Write what time t sees of each slot above a level; return the number up to the last."""
+    last = 1
+    for k in range(K):
+        tables.worth.weight[k] = 0.0
+        j = pool.dish[k]
+        if j >= 0 and pool.log_jump[j] >= level and pool.presence[t, j] > 0.0:
+            tables.worth.weight[k] = pool.presence[t, j]
+            last = k + 1
+    return last
+
+
+@lean
+def slice_pass(
+    words: Words,
+    dishes: Dishes,
+    tables: DocumentTables,
+    pool: DishPool,
+    moving: MovingTables,
+    i: int,
+    K: int,
+    n_holes: int,
+    rng: Any,
+) -> tuple[int, int, int, int]:
+    """Let tables choose among dishes whose jumps lie above a level of their own, from table i on.
+
+    Such a dish has as weight what the time of the table sees of it, times the probability of the
+    words of the table. Dishes are there whether they have tables or not; those without have no
+    words, so that all of them suit a block equally, and only dishes with tables need a slot.
+
+    Returns
+    -------
+    i, K, n_holes, why : int
+        Where to go on; DONE, or MORE_DISHES if there is no slot for another dish.
+    """
+    capacity, at = dishes.totals.size, -1
+    while i < moving.first.size:
+        if K == capacity and n_holes == 0:
+            return i, K, n_holes, MORE_DISHES
+        d, level = moving.document[i], moving.level[i]
+        t, table = words.time[d], tables.table[moving.first[i]]
+        if d != at:
+            gather(words, tables, d, enter(words, tables, d, K))
+            at = d
+        k = tables.order[table]
+        n = take_block(words, dishes, tables, table)
+        dishes.open[t] += 1  # the table stays open
+        n_holes = close_table(dishes, t, k, n_holes)
+        if dishes.tables[k] == 0:
+            pool.slot[pool.dish[k]] = -1  # it is still there, above the level of its last table
+            pool.dish[k] = -1
+        free = _free_weight(pool, t, level)
+        last = _open_to(pool, tables, t, level, K)
+        novel = weigh_block(words, dishes, tables, free, n, last)
+        k, share = choose_dish(tables, novel, last, rng)
+        if k == last:
+            j = _choose_free(pool, t, level, share * free)
+            if n_holes > 0:
+                n_holes -= 1
+                k = dishes.holes[n_holes]
+            else:
+                k = K
+                K += 1
+            pool.slot[j], pool.dish[k] = k, j
+        put_block(words, dishes, tables, table, k)
+        i += 1
+    return i, K, n_holes, DONE
+
+
+# ---- topics that come and go ---------------------------------------------------------------
+
+
+class WordBlocks(NamedTuple):
     """Words that order a topic together, sorted by time; ``dish`` is   # INOUT."""
 
-    word: Array  # (N,) int32, those of a block together
-    begin: Array  # (M + 1,) int64, where blocks begin
-    first: Array  # (T + 1,) int64, the first block of each time
-    dish: Array  # (M,) int64, the topic of each block
+    word: NDArray[np.int32]  # (N,) int32, those of a block together
+    begin: Ints  # (M + 1,) int64, where blocks begin
+    first: Ints  # (T + 1,) int64, the first block of each time
+    dish: Ints  # (M,) int64, the topic of each block
 
 
-class Topics(NamedTuple):
-    """Topics; ``counts`` and ``on`` are   # INOUT."""
+class SwitchedTopics(NamedTuple):
+    """SwitchedTopics; ``counts`` and ``on`` are   # INOUT."""
 
-    phi: Array  # (V, K) probabilities of words
-    log_jump: Array  # (K,)
-    log_odds: Array  # (T, K) of being on, where a time has no blocks
-    counts: Array  # (T, K) int64, blocks of each topic at each time
-    on: Array  # (T, K) bool
+    phi: Floats  # (V, K) probabilities of words
+    log_jump: Floats  # (K,)
+    log_odds: Floats  # (T, K) of being on, where a time has no blocks
+    counts: Ints  # (T, K) int64, blocks of each topic at each time
+    on: Bools  # (T, K) bool
 
 
 @kernel
-def switch_pass(blocks: Blocks, topics: Topics, rng: Any) -> None:
-    """Draw where topics are on and the topics of blocks, one time after another."""
+def switch_pass(blocks: WordBlocks, topics: SwitchedTopics, rng: Any) -> None:
+    r"""Draw where topics are on and the topics of blocks, one time after another.
+
+    A topic of jump J that no table of time t orders is on there with odds
+    :math:`q e^{-u_t J} / (1 - q)` only, so a large one that is off would hardly ever come back.
+    Here the orders of the tables of one time are summed out. With the words of topics given, tables
+    with weights :math:`W_{k \tau} = J_k \prod_{x \in \tau} \phi_k(x)` multiply these odds by
+
+    .. math::
+
+        \prod_\tau \Big(1 + W_{k \tau} \Big/ \sum_{j \ne k} z_j W_{j \tau}\Big).
+
+    When all topics have been switched, every table orders one of those that are on. Topics that
+    only this time has keep their tables, since a topic without tables would be gone.
+    """
     T, K = topics.on.shape
     sizes, jump, tile = np.zeros(K, dtype=np.int64), np.empty(K), np.empty((TILE, K))
     for t in range(T):
@@ -76,7 +203,7 @@ def switch_pass(blocks: Blocks, topics: Topics, rng: Any) -> None:
         for i in range(n_free):
             topics.counts[t, blocks.dish[free[i]]] -= 1
             sizes[blocks.dish[free[i]]] -= 1
-        _order(blocks, topics.on[t], safe[:n_safe], free[:n_free], weight, rng)
+        _order_topics(blocks, topics.on[t], safe[:n_safe], free[:n_free], weight, rng)
         for i in range(n_free):
             topics.counts[t, blocks.dish[free[i]]] += 1
             sizes[blocks.dish[free[i]]] += 1
@@ -84,7 +211,13 @@ def switch_pass(blocks: Blocks, topics: Topics, rng: Any) -> None:
 
 @kernel
 def _weigh(
-    blocks: Blocks, topics: Topics, jump: Array, some: Array, safe: Array, tile: Array, out: Array
+    blocks: WordBlocks,
+    topics: SwitchedTopics,
+    jump: Floats,
+    some: Ints,
+    safe: Ints,
+    tile: Floats,
+    out: Floats,
 ) -> None:
     """Write the weight of each safe topic for some blocks, over the largest of the block."""
     for b in range(some.size):
@@ -96,7 +229,7 @@ def _weigh(
 
 @kernel
 def _weigh_one(
-    blocks: Blocks, topics: Topics, jump: Array, b: int, safe: Array, out: Array
+    blocks: WordBlocks, topics: SwitchedTopics, jump: Floats, b: int, safe: Ints, out: Floats
 ) -> None:
     """Write the weight of each topic for block b, over the largest of safe ones."""
     begin, end, peak = blocks.begin[b], blocks.begin[b + 1], 0.0
@@ -125,7 +258,7 @@ def _weigh_one(
 
 @kernel
 def _log_weights(
-    blocks: Blocks, topics: Topics, b: int, safe: Array, stretch: int, out: Array
+    blocks: WordBlocks, topics: SwitchedTopics, b: int, safe: Ints, stretch: int, out: Floats
 ) -> float:
     """Write log weights of all topics for block b, and return the largest of safe ones."""
     begin, end, product, peak = blocks.begin[b], blocks.begin[b + 1], np.ones(out.size), -inf
@@ -144,7 +277,7 @@ def _log_weights(
 
 
 @kernel
-def _switch(topics: Topics, t: int, safe: Array, weight: Array, rng: Any) -> None:
+def _switch(topics: SwitchedTopics, t: int, safe: Ints, weight: Floats, rng: Any) -> None:
     """Draw which topics are on at time t, the topics of blocks summed out."""
     on, n_free = topics.on[t], weight.shape[1]
     total, share = np.zeros(n_free), np.empty(n_free)  # of weights that are on, and one over it
@@ -169,13 +302,13 @@ def _switch(topics: Topics, t: int, safe: Array, weight: Array, rng: Any) -> Non
 
 
 @kernel
-def _invert(x: Array, out: Array) -> None:
+def _invert(x: Floats, out: Floats) -> None:
     for b in range(x.size):
         out[b] = 1.0 / x[b]
 
 
 @kernel
-def _comes(weight: Array, share: Array, enough: float) -> bool:
+def _comes(weight: Floats, share: Floats, enough: float) -> bool:
     """Whether blocks gain enough by a topic: the log of the product of 1 + weight / total."""
     total, product, limit = 0.0, 1.0, exp(min(enough, LARGE))
     if enough < 0.0:
@@ -191,7 +324,7 @@ def _comes(weight: Array, share: Array, enough: float) -> bool:
 
 
 @kernel
-def _stays(on: Array, safe: Array, weight: Array, share: Array, i: int, enough: float) -> bool:
+def _stays(on: Bools, safe: Ints, weight: Floats, share: Floats, i: int, enough: float) -> bool:
     """Whether blocks gain enough by a topic that is on: 1 + weight / rest is total / rest."""
     total, product, limit = 0.0, 1.0, exp(-min(enough, LARGE))
     if enough < 0.0:
@@ -215,7 +348,7 @@ def _stays(on: Array, safe: Array, weight: Array, share: Array, i: int, enough: 
 
 
 @kernel
-def _others(on: Array, safe: Array, weight: Array, b: int, without: int) -> float:
+def _others(on: Bools, safe: Ints, weight: Floats, b: int, without: int) -> float:
     """Sum of the weights of all topics but one that are on, for a block."""
     total = 0.0
     for i in range(safe.size):
@@ -225,7 +358,9 @@ def _others(on: Array, safe: Array, weight: Array, b: int, without: int) -> floa
 
 
 @kernel
-def _order(blocks: Blocks, on: Array, safe: Array, free: Array, weight: Array, rng: Any) -> None:
+def _order_topics(
+    blocks: WordBlocks, on: Bools, safe: Ints, free: Ints, weight: Floats, rng: Any
+) -> None:
     """Draw the topics of free blocks among those that are on."""
     left, passed = np.zeros(free.size), np.zeros(free.size, dtype=np.int64)
     chosen = np.empty(safe.size, dtype=np.int64)

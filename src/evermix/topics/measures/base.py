@@ -1,82 +1,64 @@
-r"""Measures that depend on each other: what an observation of each time may choose.
+"""Random measures that depend on each other, one for each time.
 
 A measure sees only how often each atom was chosen at each time, and which region it lies in. The
 observations may be rows of a mixture, or the tables of a topic model.
 """
 
+import copy
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
-from evermix._xp import Array, gammaln
+from evermix._random import draw_log_gamma
+from evermix._xp import Bools, Floats, Ints, gammaln
 from evermix.engines.samplers.hyper import slice_sample
 from evermix.kernels.slice_sampling import WIDTH
 from evermix.priors.hyper import Beta, Gamma, HyperPrior
+from evermix.topics.measures.levels import jumps_above
 
 NEVER = -1e200  # log of a probability of zero
-LEAST, MOST = 1e-12, 1.0 - 1e-9  # sigma is kept between these: beyond, gamma functions overflow
+MIN_SIGMA, MAX_SIGMA = 1e-12, 1.0 - 1e-9  # beyond, gamma functions overflow
 
 
 class Laws(NamedTuple):
-    """What is believed of the numbers of a measure; None for those that stay as they are.
-
-    Attributes
-    ----------
-    sigma : Beta or None
-    mass : Gamma or None
-        Of M_r if ``relative``, of a_r otherwise.
-    q : Gamma, Beta or None
-    relative : bool
-        Whether a_r = sigma M_r, and the mass is M_r.
-    """
+    """Prior laws of the numbers of a measure; None for those that are fixed."""
 
     sigma: Beta | None = None
-    mass: Gamma | None = None
+    mass: Gamma | None = None  # of M_r if relative, of a_r otherwise
     q: Gamma | Beta | None = None
-    relative: bool = True
+    relative: bool = True  # whether the mass is M_r, and a_r = sigma M_r
 
 
 @dataclass
 class Occupancy:
-    """The atoms that have observations.
+    """The atoms that have observations."""
 
-    Attributes
-    ----------
-    counts : int64 array (T, K)
-        Observations of each time at each atom.
-    region : int64 array (K,)
-        The region that each atom lies in.
-    on : bool array (T, K)
-        Whether the atom is there at each time; thinned measures learn it.
-    log_jump : array (K,)
-        Log of its jump, for samplers that need it; valid until the measure is updated.
-    """
-
-    counts: Array
-    region: Array
-    on: Array
-    log_jump: Array
+    counts: Ints  # (T, K) observations of each time at each atom
+    region: Ints  # (K,) that each atom lies in
+    on: Bools  # (T, K) whether the atom is on at each time; thinned measures learn it
+    log_jump: Floats  # (K,) for samplers that need it; valid until the measure is updated
 
     @classmethod
-    def of(cls, counts: Array, region: Array, on: Array | None = None) -> "Occupancy":
+    def of(cls, counts: Ints, region: Ints, on: Bools | None = None) -> "Occupancy":
         """Return atoms with these counts (T, K) and regions (K,), without jumps."""
         on = np.ones(counts.shape, dtype=bool) if on is None else on
         return cls(counts, region, on, np.full(counts.shape[1], np.nan))
 
     @property
-    def sizes(self) -> Array:
+    def sizes(self) -> Ints:
         """Observations at each atom, (K,)."""
         return self.counts.sum(axis=0)
 
     @property
-    def n(self) -> Array:
+    def n(self) -> Ints:
         """Observations of each time, (T,)."""
         return self.counts.sum(axis=1)
 
-    def in_regions(self, R: int) -> Array:
+    def in_regions(self, R: int) -> Ints:
         """Number of atoms in each region, (R,)."""
         return np.bincount(self.region, minlength=R)
 
@@ -84,35 +66,24 @@ class Occupancy:
 class Offers(NamedTuple):
     """What an observation may choose, as log weights up to a constant of its time.
 
-    Attributes
-    ----------
-    atoms : array (T, K)
-        Log weight of each atom, or its log share: see ``discount``.
-    new : array (T, Q)
-        Log weight of a new atom of each kind.
-    newborn : array (T, Q)
-        Log share of an atom of each kind, where ``discount`` >= 0.
-    kind : int64 array (K,)
-        The kind of each atom.
-    discount : float
-        Where it is >= 0, jumps are integrated out: the weight of an atom of n other observations is
-        its share times n - discount. Where it is negative, shares are weights, and a newborn atom
-        gets its own from :meth:`Measure.newborn`.
+    Where ``discount`` >= 0, jumps are integrated out: the weight of an atom of n other observations
+    is its share times n - discount. Where it is negative, shares are weights, and a newborn atom
+    gets its own from :meth:`Measure.newborn`.
     """
 
-    atoms: Array
-    new: Array
-    newborn: Array
-    kind: Array
+    atoms: Floats  # (T, K) log share of each atom
+    new: Floats  # (T, Q) log weight of a new atom of each kind
+    newborn: Floats  # (T, Q) log share of an atom of each kind, where discount >= 0
+    kind: Ints  # (K,) of each atom
     discount: float
 
 
 class Newborn(NamedTuple):
     """An atom that was just chosen for the first time: on (T,), log jump, log weights (T,)."""
 
-    on: Array
+    on: Bools
     log_jump: float
-    log_weight: Array
+    log_weight: Floats
 
 
 class Measure(ABC):
@@ -120,24 +91,19 @@ class Measure(ABC):
 
     Atoms are those of independent generalised gamma processes, one in each region, of intensity
     :math:`a_r / \Gamma(1 - \sigma) \, w^{-1 - \sigma} e^{-w}`.
-
-    Attributes
-    ----------
-    laws : Laws
-    sigma : float
-    mass : array (R,)
-        M_r or a_r; see ``laws.relative``.
-    q : array (R, T)
-        How much of each region each time gets.
-    u : array (T,)
-        Auxiliary variables, one for each time.
     """
 
-    def __init__(self, laws: Laws, sigma: float, mass: Array, q: Array, u: Array) -> None:
+    def __init__(self, laws: Laws, sigma: float, mass: Floats, q: Floats, u: Floats) -> None:
         self.laws, self.sigma = laws, float(sigma)
-        self.mass = np.array(mass, dtype=np.float64)
-        self.q = np.array(q, dtype=np.float64)
-        self.u = np.array(u, dtype=np.float64)
+        self.mass = np.array(mass, dtype=np.float64)  # (R,) M_r or a_r, see laws.relative
+        self.q = np.array(q, dtype=np.float64)  # (R, T) how much of each region each time gets
+        self.u = np.array(u, dtype=np.float64)  # (T,) auxiliary variables
+
+    def copy(self) -> Self:
+        """Return a measure with arrays of its own; what was derived from them is shared."""
+        other = copy.copy(self)
+        other.mass, other.q, other.u = self.mass.copy(), self.q.copy(), self.u.copy()
+        return other
 
     @property
     def n_regions(self) -> int:
@@ -150,7 +116,7 @@ class Measure(ABC):
         return self.q.shape[1]
 
     @property
-    def a(self) -> Array:
+    def a(self) -> Floats:
         """Masses a_r of the processes, (R,)."""
         return self.scale * self.mass
 
@@ -167,9 +133,20 @@ class Measure(ABC):
         are on. Jumps of the atoms are invalid afterwards: see :meth:`draw_jumps`.
         """
 
-    @abstractmethod
     def draw_jumps(self, atoms: Occupancy, rng: np.random.Generator) -> None:
-        """Draw the jumps of the atoms given everything else; sets ``atoms.log_jump``."""
+        """Draw jumps Gamma(n - sigma, 1 + U) given everything else; sets ``atoms.log_jump``."""
+        draws = draw_log_gamma(atoms.sizes - self.sigma, rng)
+        atoms.log_jump = draws - self._log_decay(atoms)
+
+    def offers(self, atoms: Occupancy, jumps: bool, rng: np.random.Generator) -> Offers:
+        """Offers given new jumps of the atoms, or with all jumps integrated out.
+
+        Consumes: atoms.
+        """
+        if not jumps:
+            return self.marginal(atoms)
+        self.draw_jumps(atoms, rng)
+        return self.hybrid(atoms)
 
     @abstractmethod
     def marginal(self, atoms: Occupancy) -> Offers:
@@ -180,19 +157,28 @@ class Measure(ABC):
         """Offers given the jumps of the atoms, with all others integrated out."""
 
     @abstractmethod
-    def unfold(self, kind: Array) -> tuple[Array, Array]:
+    def unfold(self, kind: Ints) -> tuple[Ints, Bools]:
         """Return region (K,) and times on (T, K) of atoms of these kinds (K,)."""
 
     @abstractmethod
     def newborn(self, region: int, t: int, rng: np.random.Generator) -> Newborn:
         """Draw an atom of a region that an observation of time t has just chosen."""
 
-    @abstractmethod
-    def fresh(self, log_level: Array, rng: np.random.Generator) -> Occupancy:
+    def fresh(self, log_level: Floats, rng: np.random.Generator) -> Occupancy:
         """Draw all atoms without observations that lie above the level (R,) of their region."""
+        levels = zip(log_level, self.a, self._log_tilts(), strict=True)
+        jumps = [jumps_above(level, a, self.sigma, tilt, rng) for level, a, tilt in levels]
+        region = np.repeat(np.arange(self.n_regions), [len(some) for some in jumps])
+        atoms = Occupancy.of(np.zeros((self.n_times, len(region)), dtype=np.int64), region)
+        atoms.log_jump = np.concatenate(jumps)
+        return atoms
 
     @abstractmethod
-    def log_presence(self, atoms: Occupancy) -> Array:
+    def _log_tilts(self) -> list[Callable[[Floats], Floats]]:
+        """Log probability that no time chooses an atom, as functions of jumps, by region."""
+
+    @abstractmethod
+    def log_presence(self, atoms: Occupancy) -> Floats:
         """Log of what the jump of each atom is multiplied by at each time, (T, K)."""
 
     @abstractmethod
@@ -200,19 +186,20 @@ class Measure(ABC):
         """Log density of the atoms' counts and all that is learnt here, up to a constant."""
 
     @abstractmethod
-    def predictive(self, atoms: Occupancy) -> Array:
+    def predictive(self, atoms: Occupancy) -> Floats:
         """Log weights (T, K + 1) of atoms and, last, of a new one for one more observation."""
 
-    def expected(self, atoms: Occupancy) -> tuple[Array, Array]:
+    def expected(self, atoms: Occupancy) -> tuple[Floats, Floats]:
         """Return expected jumps (K,), and the expected mass of all other atoms of regions (R,)."""
-        return (atoms.sizes - self.sigma) * np.exp(-self._log_decay(atoms)), self._mass_left()
+        n: Floats = atoms.sizes.astype(np.float64)
+        return (n - self.sigma) * np.exp(-self._log_decay(atoms)), self._mass_left()
 
-    def arrays(self) -> dict[str, Array]:
+    def arrays(self) -> dict[str, Floats]:
         """Return copies of all that is learnt, by name."""
         values = {"sigma": np.array([self.sigma]), "mass": self.mass, "q": self.q, "u": self.u}
         return {name: value.copy() for name, value in values.items()}
 
-    def assign(self, arrays: dict[str, Array]) -> None:
+    def assign(self, arrays: dict[str, Floats]) -> None:
         """Set all that is learnt to what :meth:`arrays` returned."""
         self.sigma = float(arrays["sigma"][0])
         self.mass, self.q, self.u = (arrays[name].copy() for name in ("mass", "q", "u"))
@@ -227,7 +214,7 @@ class Measure(ABC):
 
     # ---- shared by all -----------------------------------------------------------------------
 
-    def _learnt(self) -> list[tuple[HyperPrior, Array]]:
+    def _learnt(self) -> list[tuple[HyperPrior, Floats]]:
         """Return the laws of what is learnt, but for u, and its numbers."""
         sigma, mass, q, _ = self.laws
         pairs = ((sigma, np.array([self.sigma])), (mass, self.mass), (q, self.q))
@@ -238,15 +225,15 @@ class Measure(ABC):
         return sum(float(law.log_densities(x).sum()) for law, x in self._learnt())
 
     @abstractmethod
-    def _exponents(self, sigma: float) -> Array:
+    def _exponents(self, sigma: float) -> Floats:
         """Laplace exponents (R,) at u of processes with a = 1 and this sigma."""
 
     @abstractmethod
-    def _mass_left(self) -> Array:
+    def _mass_left(self) -> Floats:
         """Return the expected mass of atoms without observations in each region, (R,)."""
 
     @abstractmethod
-    def _log_decay(self, atoms: Occupancy) -> Array:
+    def _log_decay(self, atoms: Occupancy) -> Floats:
         """Log of 1 + U of each atom, (K,): its jump is Gamma(n - sigma, 1 + U)."""
 
     def move_sigma(self, atoms: Occupancy, rng: np.random.Generator) -> None:
@@ -258,7 +245,7 @@ class Measure(ABC):
 
         def height(y: float) -> float:
             sigma = law.from_real(y)
-            if not LEAST < sigma < MOST:
+            if not MIN_SIGMA < sigma < MAX_SIGMA:
                 return -math.inf
             blocks = gammaln(sizes - sigma) - math.lgamma(1.0 - sigma) + sigma * log_sum
             total = law.log_density(sigma) + law.log_jacobian(sigma) + float(blocks.sum())
@@ -267,7 +254,7 @@ class Measure(ABC):
         sigma = law.from_real(slice_sample(height, law.to_real(self.sigma), rng, WIDTH))
         self.sigma = float(sigma)
 
-    def log_masses(self, K: Array, sigma: float, exponents: Array) -> float:
+    def log_masses(self, K: Ints, sigma: float, exponents: Floats) -> float:
         """Log of prod_r a_r^K_r exp(-a_r phi_r) for exponents phi (R,).
 
         Masses are integrated out if they have a law.
@@ -288,7 +275,7 @@ class Measure(ABC):
         self.mass = np.maximum(rng.standard_gamma(law.shape + K) / rate, 1e-300)
 
 
-def finite_log(x: Array) -> Array:
+def finite_log(x: Floats) -> Floats:
     """Log of numbers >= 0, with a finite stand-in for log 0: times a count of zero it is zero."""
     with np.errstate(divide="ignore"):
         return np.maximum(np.log(x), NEVER)

@@ -12,10 +12,12 @@ from collections.abc import Callable
 import numpy as np
 from scipy import special
 
-from evermix._xp import Array
+from evermix._xp import Floats, Ints
 
 STEP = 0.25  # of the grid, in logs
 SMALL = 1e-6  # a sigma that is taken for zero where formulas divide by it
+MAX_FRESH = 1000  # atoms without observations that a sweep draws, beside one for each observation
+MAX_ENTRIES = 2**22  # of a table of observations, or parameters, and atoms
 LARGEST = 5.0  # log of the largest jump: beyond, the intensity is below 1e-60
 
 
@@ -23,18 +25,12 @@ def jumps_above(
     log_level: float,
     a: float,
     sigma: float,
-    log_tilt: Callable[[Array], Array],
+    log_tilt: Callable[[Floats], Floats],
     rng: np.random.Generator,
-) -> Array:
+) -> Floats:
     """Draw all jumps above a level; their logs, in no order.
 
-    Parameters
-    ----------
-    log_level : float
-    a, sigma : float
-    log_tilt : callable
-        Log g of jumps (J,), at most 0 and falling.
-    rng : Generator
+    ``log_tilt`` is log g of jumps (J,), at most 0 and falling.
     """
     if log_level >= LARGEST:
         return np.empty(0)
@@ -62,7 +58,22 @@ def level_of(number: float, a: float, sigma: float) -> float:
     return -span if sigma == 0.0 else -math.log1p(sigma * span) / sigma
 
 
-def number_above(log_level: Array, sigma: float) -> Array:
+def lowest_level(n: int, width: int, a: float, sigma: float) -> float:
+    """Log of the level above which there are as many atoms as a sweep may draw.
+
+    There are n observations (rows, or tables), and ``width`` numbers are kept of an atom.
+    """
+    return level_of(min(MAX_ENTRIES / width, MAX_FRESH + n), a, sigma)
+
+
+def levels_of_regions(level: Floats, floor: float, times: Ints, q: Floats) -> Floats:
+    """Lowest log level (R,), not below a floor, of the observations (N,) that may move there."""
+    least = np.full(q.shape[1], np.inf)
+    np.minimum.at(least, times, np.where(level >= floor, level, np.inf))
+    return np.where(q > 0, least, np.inf).min(axis=1)
+
+
+def number_above(log_level: Floats, sigma: float) -> Floats:
     r"""Mean number of jumps above levels for a = 1: :math:`\Gamma(-\sigma, L)/\Gamma(1-\sigma)`."""
     level = np.exp(log_level)
     if sigma < SMALL:
@@ -71,12 +82,12 @@ def number_above(log_level: Array, sigma: float) -> Array:
     return (near - special.gammaincc(1.0 - sigma, level)) / sigma
 
 
-def mean_below(log_level: Array, sigma: float) -> Array:
+def mean_below(log_level: Floats, sigma: float) -> Floats:
     """Upper bound on the mean sum of the jumps below levels, a = 1; close if they are small."""
     return np.exp((1.0 - sigma) * log_level) / math.gamma(2.0 - sigma)
 
 
-def exponent_below(log_level: Array, U: Array, sigma: float) -> Array:
+def exponent_below(log_level: Floats, U: Floats, sigma: float) -> Floats:
     r"""Laplace exponent at U of the jumps below levels, a = 1.
 
     With c = 1 + U and the regularised lower gamma function P it is

@@ -16,16 +16,16 @@ cluster lacks q_rt.)
 """
 
 import math
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 
 from evermix._random import draw_log_gamma
-from evermix._xp import Array, gammaln
-from evermix.kernels.topics import mixed
+from evermix._xp import Bools, Floats, Ints, gammaln
+from evermix.kernels.topics.measures import move_mixed_q, move_mixed_u
 from evermix.priors.hyper import Gamma
 from evermix.topics.measures.base import Measure, Newborn, Occupancy, Offers, finite_log
-from evermix.topics.measures.levels import jumps_above
 
 U_STEPS = 2  # passes over u in an update, which cost little beside a sweep
 
@@ -40,7 +40,7 @@ class Mixed(Measure):
         self.switch_regions(atoms, rng)
         n, a = atoms.n.astype(np.float64), self.a
         for _ in range(U_STEPS):
-            mixed.move_u(n, a, self.sigma, self._decay(atoms), self.q, self.u, rng)
+            move_mixed_u(n, a, self.sigma, self._decay(atoms), self.q, self.u, rng)
         if self.laws.q is not None:
             self._move_q(atoms, rng)
             self._refresh_scale(rng)
@@ -61,7 +61,7 @@ class Mixed(Measure):
         assert isinstance(law, Gamma)
         n = np.zeros(self.q.shape)
         np.add.at(n, atoms.region, atoms.counts.T)
-        mixed.move_q(
+        move_mixed_q(
             n, law.shape, law.rate, self.a, self.sigma, self._decay(atoms), self.q, self.u, rng
         )
 
@@ -76,29 +76,24 @@ class Mixed(Measure):
         self.u *= old / new
         np.clip(self.q, 1e-280, None, out=self.q)
 
-    def _decay(self, atoms: Occupancy) -> Array:
+    def _decay(self, atoms: Occupancy) -> Floats:
         """Power of 1 / (1 + U_r) in the joint law, n_r - sigma K_r, (R,)."""
         sizes = np.bincount(atoms.region, atoms.sizes, minlength=self.n_regions)
         return sizes - self.sigma * atoms.in_regions(self.n_regions)
 
     @property
-    def _U(self) -> Array:
+    def _U(self) -> Floats:
         return self.q @ self.u
 
-    def _exponents(self, sigma: float) -> Array:
+    def _exponents(self, sigma: float) -> Floats:
         x = np.log1p(self._U)
         return x if sigma == 0.0 else np.expm1(sigma * x) / sigma
 
-    def _mass_left(self) -> Array:
+    def _mass_left(self) -> Floats:
         return self.a * np.exp((self.sigma - 1.0) * np.log1p(self._U))
 
-    def _log_decay(self, atoms: Occupancy) -> Array:
+    def _log_decay(self, atoms: Occupancy) -> Floats:
         return np.log1p(self._U)[atoms.region]
-
-    def draw_jumps(self, atoms: Occupancy, rng: np.random.Generator) -> None:
-        """Draw jumps Gamma(n - sigma, 1 + U_r)."""
-        draws = draw_log_gamma(atoms.sizes - self.sigma, rng)
-        atoms.log_jump = draws - self._log_decay(atoms)
 
     # ---- choices -----------------------------------------------------------------------------
 
@@ -115,13 +110,13 @@ class Mixed(Measure):
         new = self._log_new()
         return Offers(weights, new, new, atoms.region, -1.0)
 
-    def _log_new(self) -> Array:
+    def _log_new(self) -> Floats:
         """Log weight of a new atom of each region at each time, (T, R)."""
         with np.errstate(divide="ignore"):
             log_q = np.log(self.q.T)
         return log_q + np.log(self.a) - (1.0 - self.sigma) * np.log1p(self._U)
 
-    def unfold(self, kind: Array) -> tuple[Array, Array]:
+    def unfold(self, kind: Ints) -> tuple[Ints, Bools]:
         """Kinds are regions, and atoms are there at all times."""
         return kind, np.ones((self.n_times, len(kind)), dtype=bool)
 
@@ -134,23 +129,15 @@ class Mixed(Measure):
             log_q = np.log(self.q[region])
         return Newborn(np.ones(self.n_times, dtype=bool), log_jump, log_q + log_jump)
 
-    def fresh(self, log_level: Array, rng: np.random.Generator) -> Occupancy:
-        """Draw the atoms without observations above the level of their region."""
-        jumps = [
-            jumps_above(level, a, self.sigma, partial(np.multiply, -U), rng)
-            for level, a, U in zip(log_level, self.a, self._U, strict=True)
-        ]
-        region = np.repeat(np.arange(self.n_regions), [len(some) for some in jumps])
-        atoms = Occupancy.of(np.zeros((self.n_times, len(region)), dtype=np.int64), region)
-        atoms.log_jump = np.concatenate(jumps)
-        return atoms
+    def _log_tilts(self) -> list[Callable[[Floats], Floats]]:
+        return [partial(np.multiply, -U) for U in self._U]
 
-    def log_presence(self, atoms: Occupancy) -> Array:
+    def log_presence(self, atoms: Occupancy) -> Floats:
         """Log q of the region of each atom at each time, (T, K)."""
         with np.errstate(divide="ignore"):
             return np.log(self.q.T)[:, atoms.region]
 
-    def predictive(self, atoms: Occupancy) -> Array:
+    def predictive(self, atoms: Occupancy) -> Floats:
         """Log weights (T, K + 1) given u: those of the marginal sampler."""
         offers = self.marginal(atoms)
         old = offers.atoms + np.log(atoms.sizes - self.sigma)

@@ -9,8 +9,15 @@ with observations are on, and with all jumps integrated out, choices and u have 
     \frac{\Gamma(n_{rk} - \sigma)}{\Gamma(1 - \sigma)} \Big(1 + \sum_t z_{rtk} u_t
     \Big)^{-(n_{rk} - \sigma)} \prod_t q_{rt}^{z_{rtk}} (1 - q_{rt})^{1 - z_{rtk}},
 
-with :math:`z_{rtk} = 1` wherever :math:`n_{trk} > 0`, and :math:`\psi_r` as in
-``evermix.topics.measures.factors``.
+with :math:`z_{rtk} = 1` wherever :math:`n_{trk} > 0`. With :math:`f_{rt}(w) = 1 - q_{rt} +
+q_{rt} e^{-u_t w}` and :math:`G_r = \prod_t f_{rt}`, the Laplace exponent is a single integral,
+however many times there are,
+
+.. math::
+
+    \psi_r = a_r \int (1 - G_r(w)) \frac{w^{-1 - \sigma} e^{-w}}{\Gamma(1 - \sigma)} \, dw,
+
+and so is the weight of a new atom.
 
 References
 ----------
@@ -19,22 +26,81 @@ n_rk > 0, and takes the exponent for a sum over 2^T patterns.)
 """
 
 import math
+from collections.abc import Callable
 from functools import cached_property, partial
+from typing import NamedTuple
 
 import numpy as np
 from scipy import special
 
-from evermix._random import draw_log_gamma
-from evermix._xp import Array, gammaln
-from evermix.kernels.topics import measures as thinned
+from evermix._xp import Bools, Floats, Ints, gammaln
+from evermix.kernels.topics.measures import (
+    LEAST,
+    Grid,
+    fill_grid,
+    log_factors,
+    move_thinned_q,
+    move_thinned_u,
+    new_atoms,
+)
 from evermix.priors.hyper import Beta
 from evermix.topics.measures.base import Measure, Newborn, Occupancy, Offers, finite_log
-from evermix.topics.measures.factors import Factors
-from evermix.topics.measures.levels import jumps_above
 
 U_STEPS = 2  # passes over u in an update
 ON_STEPS = 2  # how often jumps and times on are drawn in turn
-MOST_TIMES = 8  # with jumps integrated out, the cost doubles with each time
+MAX_TIMES = 8  # with jumps integrated out, the cost doubles with each time
+
+STEP = 0.3
+# First and last node, in logs. The first is in units of 1 / max u, and leaves room for steps of u:
+# with few observations and a small sigma, log u moves by tens at once.
+FIRST, LAST = -32.0, 4.0
+SERIES = np.arange(3)
+
+
+class Factors(NamedTuple):
+    r"""Nodes of all integrals over jumps, and the factors there.
+
+    The trapezoid rule in log w converges at a geometric rate. Below the first node every integrand
+    is :math:`w^{1 - \sigma}` times a quadratic to rounding, so that the rest of the sum is three
+    geometric series, which the weights of the first three nodes take in.
+    """
+
+    grid: Grid  # nodes w (J,), exponentials (T, J), and G of regions and nodes (R, J)
+    lost: Floats  # (R, J) 1 - G
+
+    @classmethod
+    def of(cls, q: Floats, u: Floats) -> "Factors":
+        """Return the factors for q (R, T) and u (T,)."""
+        first = FIRST - math.log(max(1.0, float((q * u).sum(axis=1).max()), float(u.max())))
+        w = np.exp(np.arange(LAST, first, -STEP)[::-1])
+        still, product, lost = (np.empty((n, len(w))) for n in (len(u), len(q), len(q)))
+        grid = Grid(w, still, product)
+        fill_grid(q, u, grid, lost)
+        return cls(grid, lost)
+
+    def weights(self, sigma: float) -> Floats:
+        """Weights (J,) of the nodes for integrals against the intensity with a = 1."""
+        w, powers = self.grid.w, 1.0 - sigma + SERIES
+        weights = STEP * np.exp(-sigma * np.log(w) - w - math.lgamma(1.0 - sigma))
+        at_nodes = np.exp(STEP * np.outer(powers, SERIES))
+        whole = at_nodes.sum(axis=1) + 1.0 / np.expm1(STEP * powers)
+        weights[SERIES] *= np.linalg.solve(at_nodes, whole)
+        return weights
+
+    def exponents(self, sigma: float) -> Floats:
+        """Laplace exponents (R,) of processes with a = 1."""
+        return self.lost @ self.weights(sigma)
+
+    def without(self, q: Floats, region: int, t: int) -> Floats:
+        """Product of the factors of all other times in a region, (J,)."""
+        own = (1.0 - q[region, t]) + q[region, t] * self.grid.still[t]
+        return self.grid.product[region] / np.maximum(own, LEAST)
+
+    def new(self, q: Floats, sigma: float) -> Floats:
+        """Weights (T, R) of a new atom of each region with a = 1 at each time."""
+        out = np.empty(q.T.shape)
+        new_atoms(q, self.grid, self.weights(sigma), out)
+        return out
 
 
 class Thinned(Measure):
@@ -53,15 +119,16 @@ class Thinned(Measure):
     def move_weights(self, atoms: Occupancy, rng: np.random.Generator) -> None:
         """Move u and q, jumps integrated out."""
         factors = Factors.of(self.q, self.u)
-        n, decay = atoms.n.astype(np.float64), atoms.sizes - self.sigma
+        n = atoms.n.astype(np.float64)
+        decay = atoms.sizes.astype(np.float64) - self.sigma
         grid = factors.grid, factors.weights(self.sigma)
         for _ in range(U_STEPS):
-            thinned.move_u(n, self.a, self.q, self.u, atoms.on, decay, *grid, rng)
+            move_thinned_u(n, self.a, self.q, self.u, atoms.on, decay, *grid, rng)
         law = self.laws.q
         if law is not None:
             assert isinstance(law, Beta)
             on, off = self.switches(atoms)
-            thinned.move_q(law.a + on, law.b + off, self.a, self.q, self.u, *grid, rng)
+            move_thinned_q(law.a + on, law.b + off, self.a, self.q, self.u, *grid, rng)
         self.forget()
 
     def switch_regions(self, atoms: Occupancy, rng: np.random.Generator) -> None:
@@ -78,40 +145,35 @@ class Thinned(Measure):
             self.draw_jumps(atoms, rng)
             atoms.on = self.draw_on(atoms, rng)
 
-    def draw_jumps(self, atoms: Occupancy, rng: np.random.Generator) -> None:
-        """Draw jumps Gamma(n - sigma, 1 + sum of u where the atom is on)."""
-        draws = draw_log_gamma(atoms.sizes - self.sigma, rng)
-        atoms.log_jump = draws - self._log_decay(atoms)
-
-    def draw_on(self, atoms: Occupancy, rng: np.random.Generator) -> Array:
+    def draw_on(self, atoms: Occupancy, rng: np.random.Generator) -> Bools:
         """Draw where atoms are on, given their jumps, (T, K): wherever they have observations."""
         log_odds = self.log_odds(atoms)
         free = rng.random(log_odds.shape) < special.expit(log_odds)
         return free | self._must_be_on(atoms)
 
-    def log_odds(self, atoms: Occupancy) -> Array:
+    def log_odds(self, atoms: Occupancy) -> Floats:
         """Log odds (T, K) that atoms are on at times without observations, given their jumps."""
         return self._log_odds[atoms.region].T - np.outer(self.u, np.exp(atoms.log_jump))
 
-    def _must_be_on(self, atoms: Occupancy) -> Array:
+    def _must_be_on(self, atoms: Occupancy) -> Bools:
         """Whether an atom has observations at each time, (T, K)."""
         return atoms.counts > 0
 
-    def switches(self, atoms: Occupancy) -> tuple[Array, Array]:
+    def switches(self, atoms: Occupancy) -> tuple[Floats, Floats]:
         """How many atoms of each region are on at each time, and how many off, (R, T) each."""
         on = np.zeros(self.q.shape)
         np.add.at(on, atoms.region, atoms.on.T.astype(np.float64))
         return on, atoms.in_regions(self.n_regions)[:, None] - on
 
-    def _exponents(self, sigma: float) -> Array:
+    def _exponents(self, sigma: float) -> Floats:
         return self._factors.exponents(sigma)
 
-    def _mass_left(self) -> Array:
+    def _mass_left(self) -> Floats:
         factors = self._factors
         w, _, product = factors.grid
         return self.a * (product @ (factors.weights(self.sigma) * w))
 
-    def _log_decay(self, atoms: Occupancy) -> Array:
+    def _log_decay(self, atoms: Occupancy) -> Floats:
         return np.log1p(self.u @ atoms.on)
 
     @cached_property
@@ -120,7 +182,7 @@ class Thinned(Measure):
         return Factors.of(self.q, self.u)
 
     @cached_property
-    def _log_odds(self) -> Array:
+    def _log_odds(self) -> Floats:
         """Log odds (R, T) that atoms are on."""
         with np.errstate(divide="ignore"):
             return np.log(self.q) - np.log1p(-self.q)
@@ -130,7 +192,7 @@ class Thinned(Measure):
         for derived in ("_factors", "_log_odds"):
             self.__dict__.pop(derived, None)
 
-    def assign(self, arrays: dict[str, Array]) -> None:
+    def assign(self, arrays: dict[str, Floats]) -> None:
         """Set all that is learnt to what :meth:`arrays` returned."""
         super().assign(arrays)
         self.forget()
@@ -142,7 +204,7 @@ class Thinned(Measure):
         weights, new = self.log_presence(atoms) + atoms.log_jump, self._log_new()
         return Offers(weights, new, new, atoms.region, -1.0)
 
-    def _log_new(self) -> Array:
+    def _log_new(self) -> Floats:
         """Log weight of a new atom of each region at each time, (T, R)."""
         with np.errstate(divide="ignore"):
             return np.log(self._factors.new(self.q, self.sigma)) + np.log(self.a)
@@ -183,19 +245,16 @@ class Thinned(Measure):
             if log_p - math.log(left[cell]) > -rng.standard_exponential():
                 return log_w
 
-    def fresh(self, log_level: Array, rng: np.random.Generator) -> Occupancy:
+    def fresh(self, log_level: Floats, rng: np.random.Generator) -> Occupancy:
         """Draw the atoms without observations above the level of their region."""
-        jumps = [
-            jumps_above(level, a, self.sigma, partial(log_tilt, q, self.u), rng)
-            for level, a, q in zip(log_level, self.a, self.q, strict=True)
-        ]
-        region = np.repeat(np.arange(self.n_regions), [len(some) for some in jumps])
-        atoms = Occupancy.of(np.zeros((self.n_times, len(region)), dtype=np.int64), region)
-        atoms.log_jump = np.concatenate(jumps)
+        atoms = super().fresh(log_level, rng)
         atoms.on = self.draw_on(atoms, rng)
         return atoms
 
-    def log_presence(self, atoms: Occupancy) -> Array:
+    def _log_tilts(self) -> list[Callable[[Floats], Floats]]:
+        return [partial(log_tilt, q, self.u) for q in self.q]
+
+    def log_presence(self, atoms: Occupancy) -> Floats:
         """Zero where an atom is on, -inf elsewhere, (T, K)."""
         return np.where(atoms.on, 0.0, -np.inf)
 
@@ -216,20 +275,20 @@ class Thinned(Measure):
         new = new.reshape(self.n_times, -1)
         return Offers(share[:, kind], new, share, kind, self.sigma)
 
-    def unfold(self, kind: Array) -> tuple[Array, Array]:
+    def unfold(self, kind: Ints) -> tuple[Ints, Bools]:
         """Return region (K,) and times on (T, K) of atoms of these kinds (K,)."""
         region, code = np.divmod(kind, len(self._patterns))
         return region, self._patterns[code].T.astype(bool)
 
     @cached_property
-    def _patterns(self) -> Array:
+    def _patterns(self) -> Floats:
         """All sets of times but the empty one, (2^T - 1, T)."""
         codes = np.arange(1, 2**self.n_times)
         return (codes[:, None] >> np.arange(self.n_times) & 1).astype(np.float64)
 
-    # ---- what is told ------------------------------------------------------------------------
+    # ---- densities ---------------------------------------------------------------------------
 
-    def predictive(self, atoms: Occupancy) -> Array:
+    def predictive(self, atoms: Occupancy) -> Floats:
         """Log weights (T, K + 1) given u and where atoms are on."""
         old = self.log_presence(atoms) + np.log(atoms.sizes - self.sigma) - self._log_decay(atoms)
         return np.column_stack([old, np.logaddexp.reduce(self._log_new(), axis=1)])
@@ -245,14 +304,14 @@ class Thinned(Measure):
         return total + float(blocks.sum() + switches.sum()) + self._log_priors()
 
 
-def _log_switches(q: Array, on: Array) -> Array:
+def _log_switches(q: Floats, on: Bools) -> Floats:
     """Log probability (R, K) that atoms of each region are on at these times (T, K)."""
     there = on.astype(np.float64)  # products with booleans are slow
     return finite_log(q) @ there + finite_log(1.0 - q) @ (1.0 - there)
 
 
-def log_tilt(q: Array, u: Array, w: Array) -> Array:
+def log_tilt(q: Floats, u: Floats, w: Floats) -> Floats:
     """Log of the product of the factors of times (T,) at jumps (J,), (J,)."""
     logs = np.empty(len(w))
-    thinned.log_factors(q, u, w, logs)
+    log_factors(q, u, w, logs)
     return logs

@@ -1,12 +1,13 @@
 """A chain of a dependent mixture: its rows, and where it stands."""
 
+import copy
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from evermix._xp import Array
+from evermix._xp import Array, Bools, Floats, Ints
 from evermix.families.base import Family
 from evermix.kernels.scoring import add_rows
 from evermix.state import State
@@ -15,22 +16,12 @@ from evermix.topics.measures import Measure, Occupancy
 
 
 @dataclass(frozen=True, eq=False)
-class Data:
-    """Rows in times.
+class RowData:
+    """Rows in times."""
 
-    Attributes
-    ----------
-    family : Family
-        A resolved family.
-    X : array or CSR matrix (N, D)
-    times : int64 array (N,)
-        Numbers 0..T-1, all in use.
-    n_times : int
-    """
-
-    family: Family
-    X: Array
-    times: Array
+    family: Family  # with every hyperparameter set
+    X: Array  # or CSR matrix (N, D)
+    times: Ints  # (N,) numbers 0..T-1, all in use
     n_times: int
 
     def __len__(self) -> int:
@@ -38,10 +29,10 @@ class Data:
 
     @cached_property
     def rows(self) -> Any:
-        """The rows as kernels want them."""
+        """The rows in the form that kernels take."""
         return self.family.rows(self.X)
 
-    def state(self, labels: Array, K: int) -> State:
+    def state(self, labels: Ints, K: int) -> State:
         """Return mass and statistics of K clusters of these labels (N,), -1 for none."""
         family = self.family
         tally = Tally.empty(family.n_stats, (), family.layout)
@@ -51,34 +42,33 @@ class Data:
             add_rows(work, self.rows, labels, tally.mass_buffer)
         return State(tally, family.columns(tally), {})
 
-    def counts(self, labels: Array, K: int) -> Array:
+    def counts(self, labels: Ints, K: int) -> Ints:
         """Rows of each time in each of K clusters, (T, K)."""
         flat = np.bincount(self.times * K + labels, minlength=self.n_times * K)
         return flat.reshape(self.n_times, K)
 
 
 @dataclass
-class Chain:
-    """Where a chain stands.
-
-    Attributes
-    ----------
-    measure : Measure
-    labels : int64 array (N,)
-        The cluster of each row: 0..K-1 in order of appearance; -1 before the first sweep.
-    region : int64 array (K,)
-        The region that each cluster lies in.
-    on : bool array (T, K)
-        Whether it is there at each time.
-    memo : dict of arrays
-        What a sampler carries along beside these.
-    """
+class RowChain:
+    """Where a chain stands."""
 
     measure: Measure
-    labels: Array
-    region: Array
-    on: Array
-    memo: dict[str, Array] = field(default_factory=dict)
+    labels: Ints  # (N,) clusters 0..K-1 in order of appearance; -1 before the first sweep
+    region: Ints  # (K,) that each cluster lies in
+    on: Bools  # (T, K) whether it is on at each time
+    memo: dict[str, Floats] = field(default_factory=dict)  # what a sampler remembers
+
+    @classmethod
+    def start(cls, measure: Measure, data: RowData) -> Self:
+        """Return a chain before its first sweep: no row has a cluster."""
+        labels = np.full(len(data), -1, dtype=np.int64)
+        return cls(measure, labels, np.empty(0, dtype=np.int64), np.empty((data.n_times, 0), bool))
+
+    def copy(self) -> Self:
+        """Return a chain to move: sweeps write into the measure, and replace all other arrays."""
+        other = copy.copy(self)
+        other.measure, other.memo = self.measure.copy(), dict(self.memo)
+        return other
 
     @property
     def K(self) -> int:
@@ -90,13 +80,22 @@ class Chain:
         """Whether rows have clusters."""
         return bool(self.labels[0] >= 0)
 
-    def occupancy(self, data: Data) -> Occupancy:
+    def occupancy(self, data: RowData) -> Occupancy:
         """Return the clusters as the measure sees them."""
         if not self.started:
             return Occupancy.of(np.zeros((data.n_times, 0), dtype=np.int64), self.region, self.on)
         return Occupancy.of(data.counts(self.labels, self.K), self.region, self.on)
 
-    def settle(self, labels: Array, region: Array, on: Array) -> None:
+    def log_joint(self, data: RowData) -> float:
+        """Log density of rows, clusters and all that is learnt, up to a constant.
+
+        It is that of logs of positive numbers, and of log odds of those below one.
+        """
+        tally = data.state(self.labels, self.K).tally
+        joint = self.measure.log_joint(self.occupancy(data)) + self.measure.log_jacobian()
+        return joint + float(data.family.log_marginals(tally).sum())
+
+    def relabel(self, labels: Ints, region: Ints, on: Bools) -> None:
         """Take labels (N,), numbers of any clusters of region (C,) and on (T, C), and renumber."""
         used, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
         order = np.argsort(first)
@@ -105,13 +104,3 @@ class Chain:
         self.labels = rank[inverse]
         self.region = region[used[order]].astype(np.int64)
         self.on = np.ascontiguousarray(on[:, used[order]])
-
-
-def start(measure: Measure, data: Data) -> Chain:
-    """Return a chain before its first sweep: no row has a cluster."""
-    return Chain(
-        measure,
-        np.full(len(data), -1, dtype=np.int64),
-        np.empty(0, dtype=np.int64),
-        np.empty((data.n_times, 0), dtype=bool),
-    )

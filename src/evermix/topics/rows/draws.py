@@ -1,101 +1,134 @@
-"""Draws of dependent mixtures that were kept."""
+"""Chains of a dependent mixture that are swept together, and their draws."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from evermix._xp import Array
+from evermix._xp import Array, Bools, Floats, Ints
+from evermix.topics.chains import ChainRun
 from evermix.topics.measures import Measure, Occupancy
-from evermix.topics.rows.chain import Chain, Data
+from evermix.topics.rows.chain import RowChain, RowData
+from evermix.topics.rows.samplers import RowSampler
 
 
-@dataclass
-class Draws:
-    """Labels of all rows, the clusters' regions and times, and what was learnt of the measure.
+class RowDraw(NamedTuple):
+    """A draw that was kept."""
 
-    Attributes
-    ----------
-    labels : list of int32 arrays (N,)
-        The cluster of each row; numbers 0..K-1 mean nothing beyond one draw.
-    region : list of int64 arrays (K,)
-    on : list of bool arrays (T, K)
-    measure : list of dicts of arrays
-        See :meth:`Measure.arrays`.
-    log_joint : list of float
-        Log joint density of everything, up to a constant.
-    """
-
-    labels: list[Array] = field(default_factory=list)
-    region: list[Array] = field(default_factory=list)
-    on: list[Array] = field(default_factory=list)
-    measure: list[dict[str, Array]] = field(default_factory=list)
-    log_joint: list[float] = field(default_factory=list)
-
-    def __len__(self) -> int:
-        return len(self.log_joint)
-
-    def keep(self, chain: Chain, data: Data) -> None:
-        """Add where a chain stands."""
-        tally = data.state(chain.labels, chain.K).tally
-        joint = chain.measure.log_joint(chain.occupancy(data)) + chain.measure.log_jacobian()
-        joint += float(data.family.log_marginals(tally).sum())
-        labels, region, on = chain.labels.astype(np.int32), chain.region.copy(), chain.on.copy()
-        measure = chain.measure.arrays()
-        self.log_joint.append(joint)  # nothing can fail any more
-        self.labels.append(labels)
-        self.region.append(region)
-        self.on.append(on)
-        self.measure.append(measure)
-
-    def restore(self, m: int, measure: Measure, data: Data) -> tuple[Occupancy, Array]:
-        """Set a measure to draw m; return its clusters and their labels (N,)."""
-        measure.assign(self.measure[m])
-        labels = self.labels[m].astype(np.int64)
-        counts = data.counts(labels, len(self.region[m]))
-        return Occupancy.of(counts, self.region[m], self.on[m]), labels
-
-    def scalars(self, mass: str) -> dict[str, Array]:
-        """Return all numbers of the draws by name, (M,) each; masses are called ``mass``."""
-        out = {"log_joint": np.array(self.log_joint)}
-        for name in ("sigma", "mass", "u", "q"):
-            values = np.array([numbers[name] for numbers in self.measure])
-            called = mass if name == "mass" else name
-            for index in np.ndindex(*values.shape[1:]):
-                place = f"[{','.join(map(str, index))}]" if name != "sigma" else ""
-                out[called + place] = values[(slice(None), *index)]
-        return out
-
-    def arrays(self) -> dict[str, Array]:
-        """Return everything as named arrays; clusters of all draws stand one after another."""
-        if not len(self):
-            return {}
-        return {
-            "labels": np.array(self.labels),
-            "K": np.array([len(region) for region in self.region]),
-            "region": np.concatenate(self.region),
-            "on": np.concatenate([on.T for on in self.on]),
-            "log_joint": np.array(self.log_joint),
-            **{
-                f"measure.{name}": np.array([numbers[name] for numbers in self.measure])
-                for name in self.measure[0]
-            },
-        }
+    labels: NDArray[np.int32]  # (N,) clusters 0..K-1, which mean nothing beyond this draw
+    region: Ints  # (K,)
+    on: Bools  # (T, K)
+    measure: dict[str, Floats]  # see Measure.arrays
+    log_joint: float  # log joint density of everything, up to a constant
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Array]) -> "Draws":
-        """Return the draws that :meth:`arrays` described."""
-        if not arrays:
-            return cls()
-        cuts = np.cumsum(arrays["K"])[:-1]
-        names = [name.removeprefix("measure.") for name in arrays if name.startswith("measure.")]
+    def of(cls, chain: RowChain, data: RowData) -> "RowDraw":
+        """Return where a chain stands."""
         return cls(
-            list(arrays["labels"]),
-            np.split(arrays["region"], cuts),
-            [np.ascontiguousarray(on.T) for on in np.split(arrays["on"], cuts)],
-            [
-                {name: arrays[f"measure.{name}"][m] for name in names}
-                for m in range(len(arrays["K"]))
-            ],
-            arrays["log_joint"].tolist(),
+            chain.labels.astype(np.int32),
+            chain.region.copy(),
+            chain.on.copy(),
+            chain.measure.arrays(),
+            chain.log_joint(data),
         )
+
+    def clusters(self, measure: Measure, data: RowData) -> tuple[Occupancy, Ints]:
+        """Return the clusters and their labels (N,), and set the measure.   Consumes: measure."""
+        measure.assign(self.measure)
+        labels = self.labels.astype(np.int64)
+        counts = data.counts(labels, len(self.region))
+        return Occupancy.of(counts, self.region, self.on), labels
+
+
+class RowSweep(NamedTuple):
+    """Summary of a sweep over all rows, for observers."""
+
+    number: int  # of sweeps so far
+    kept: bool  # whether its draws were kept: not so in the burn-in
+    n_clusters: list[int]  # in each chain
+    log_joint: list[float]  # log joint density of each chain, up to a constant
+
+
+class RowRun(ChainRun[RowChain, RowDraw]):
+    """Chains of a dependent mixture, and all their draws."""
+
+    def __init__(
+        self,
+        data: RowData,
+        sampler: RowSampler,
+        chains: list[RowChain],
+        rngs: list[np.random.Generator],
+        sweeps: int = 0,
+        draws: list[list[RowDraw]] | None = None,
+    ) -> None:
+        super().__init__(chains, rngs, sweeps)
+        self.data, self.sampler = data, sampler
+        self.draws: list[list[RowDraw]] = [[] for _ in chains] if draws is None else draws
+
+    @property
+    def n_draws(self) -> int:
+        """Number of draws of each chain that were kept."""
+        return len(self.draws[0])
+
+    def last(self) -> RowSweep:
+        """Return a summary of the last sweep, for observers."""
+        if self.kept:
+            log_joint = [draws[-1].log_joint for draws in self.draws]
+        else:
+            log_joint = [chain.log_joint(self.data) for chain in self.chains]
+        return RowSweep(self.sweeps, self.kept, [chain.K for chain in self.chains], log_joint)
+
+    def _move(self, chain: RowChain, rng: np.random.Generator) -> None:
+        self.sampler.sweep(self.data, chain, rng)
+
+    def _draw(self, number: int, chain: RowChain) -> RowDraw:
+        return RowDraw.of(chain, self.data)
+
+    def _keep(self, drawn: list[RowDraw]) -> None:
+        for draws, draw in zip(self.draws, drawn, strict=True):
+            draws.append(draw)
+
+
+def traces(draws: Sequence[RowDraw], mass: str) -> dict[str, Floats]:
+    """Return all numbers of draws by name, (M,) each; masses are named ``mass``."""
+    out = {"log_joint": np.array([draw.log_joint for draw in draws])}
+    for name in ("sigma", "mass", "u", "q"):
+        values = np.array([draw.measure[name] for draw in draws])
+        for index in np.ndindex(*values.shape[1:]):
+            place = f"[{','.join(map(str, index))}]" if name != "sigma" else ""
+            out[(mass if name == "mass" else name) + place] = values[(slice(None), *index)]
+    return out
+
+
+def to_arrays(draws: Sequence[RowDraw]) -> dict[str, Array]:
+    """Return draws as named arrays; clusters of all draws stand one after another."""
+    if not draws:
+        return {}
+    return {
+        "labels": np.array([draw.labels for draw in draws]),
+        "K": np.array([len(draw.region) for draw in draws]),
+        "region": np.concatenate([draw.region for draw in draws]),
+        "on": np.concatenate([draw.on.T for draw in draws]),
+        "log_joint": np.array([draw.log_joint for draw in draws]),
+        **{
+            f"measure.{name}": np.array([draw.measure[name] for draw in draws])
+            for name in draws[0].measure
+        },
+    }
+
+
+def from_arrays(arrays: Mapping[str, Array]) -> list[RowDraw]:
+    """Return the draws that :func:`to_arrays` described."""
+    if not arrays:
+        return []
+    cuts = np.cumsum(arrays["K"])[:-1]
+    names = [name.removeprefix("measure.") for name in arrays if name.startswith("measure.")]
+    columns = (
+        list(arrays["labels"]),
+        np.split(arrays["region"], cuts),
+        [np.ascontiguousarray(on.T) for on in np.split(arrays["on"], cuts)],
+        [{n: arrays[f"measure.{n}"][m] for n in names} for m in range(len(arrays["K"]))],
+        arrays["log_joint"].tolist(),
+    )
+    return [RowDraw(*draw) for draw in zip(*columns, strict=True)]

@@ -1,50 +1,44 @@
-"""Rows that move one after another, each given all others."""
+"""Gibbs sampling: rows move one after another, each given all others."""
+
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from evermix._xp import Array
+from evermix._xp import Floats, Ints
 from evermix.kernels.engines.adf import DONE, ROOM
-from evermix.kernels.topics import gibbs as dependent
+from evermix.kernels.topics.gibbs import BORN, GibbsBuffers, NewClusters, row_pass
 from evermix.tally import Layout
 from evermix.topics.measures import Occupancy, Offers
-from evermix.topics.rows.chain import Chain, Data
+from evermix.topics.rows.chain import RowChain, RowData
 
 
-def walk(
-    data: Data, chain: Chain, atoms: Occupancy, offers: Offers, rng: np.random.Generator
+def gibbs_sweep(
+    data: RowData, chain: RowChain, atoms: Occupancy, offers: Offers, rng: np.random.Generator
 ) -> None:
-    """Draw a cluster for every row in turn.   Consumes: atoms.
+    """Draw a cluster for every row in turn.   Consumes: chain, atoms.
 
-    Parameters
-    ----------
-    data : Data
-    chain : Chain
-        Its labels, regions and times of clusters are moved.
-    atoms : Occupancy
-        The clusters of the chain, with jumps where the offers say so.
-    offers : Offers
-    rng : Generator
+    ``atoms`` are the clusters of the chain, with jumps if the offers need them.
     """
-    walker = _Walker(data, chain.labels.copy(), atoms, offers)
-    walker.run(chain, rng)
+    _GibbsSweep(data, chain.labels.copy(), atoms, offers).run(chain, rng)
 
 
-class _Walker:
-    """Buffers of a walk, which grow as clusters are born."""
+class _GibbsSweep:
+    """Buffers of a sweep, which grow as clusters are born."""
 
-    def __init__(self, data: Data, labels: Array, atoms: Occupancy, offers: Offers) -> None:
+    def __init__(self, data: RowData, labels: Ints, atoms: Occupancy, offers: Offers) -> None:
         self.data, self.labels, self.offers = data, labels, offers
         self.state = data.state(labels, len(atoms.region))
         self.K, self.n_holes = self.state.tally.K, 0
         self.kinds, self.share = offers.kind, offers.atoms
         self.on, self.holes = atoms.on, np.empty(0, dtype=np.int64)
-        self.table = dependent.Kinds(
+        self.table = NewClusters(
             _plain(offers.new),
             _plain(np.logaddexp.reduce(offers.new, axis=1)),
             _plain(offers.newborn),
         )
 
-    def run(self, chain: Chain, rng: np.random.Generator) -> None:
+    def run(self, chain: RowChain, rng: np.random.Generator) -> None:
         """Visit all rows, and leave the chain where they end."""
         data, hybrid = self.data, self.offers.discount < 0
         order, uniforms = rng.permutation(len(data)), rng.random(len(data))
@@ -53,7 +47,7 @@ class _Walker:
         while why != DONE:
             if why == ROOM:
                 work, buffers = self._buffers()
-            self.K, self.n_holes, at, why, slot = dependent.row_pass(
+            self.K, self.n_holes, at, why, slot = row_pass(
                 work,
                 rows,
                 data.times,
@@ -67,7 +61,7 @@ class _Walker:
                 self.n_holes,
                 at,
             )
-            if why == dependent.BORN:
+            if why == BORN:
                 t = int(data.times[order[at - 1]])
                 born = chain.measure.newborn(int(buffers.kinds[slot]), t, rng)
                 buffers.log_share[:, slot] = born.log_weight
@@ -76,9 +70,9 @@ class _Walker:
             self.holes = buffers.holes
         kinds = self.kinds[: self.K]
         region, on = (kinds, self.on[:, : self.K]) if hybrid else chain.measure.unfold(kinds)
-        chain.settle(self.labels, region, on)
+        chain.relabel(self.labels, region, on)
 
-    def _buffers(self) -> tuple[object, dependent.Chain]:
+    def _buffers(self) -> tuple[object, GibbsBuffers]:
         """Make room for more clusters."""
         tally, T = self.state.tally, self.data.n_times
         tally.K = self.K
@@ -91,7 +85,7 @@ class _Walker:
             with np.errstate(divide="ignore"):
                 log_size = np.log(np.maximum(sizes - self.offers.discount, 0.0))
         self.on = _grown(self.on, (T, capacity), bool)
-        buffers = dependent.Chain(
+        buffers = GibbsBuffers(
             self.labels,
             sizes,
             log_size,
@@ -103,12 +97,12 @@ class _Walker:
         return self.data.family.workspace(tally, self.state.columns), buffers
 
 
-def _plain(x: Array) -> Array:
+def _plain(x: Floats) -> Floats:
     return np.require(x, dtype=np.float64, requirements=["C", "W"])
 
 
-def _grown(x: Array, shape: tuple[int, ...], dtype: type) -> Array:
+def _grown(x: NDArray[Any], shape: tuple[int, ...], dtype: type) -> NDArray[Any]:
     """Return a copy of x in the first places of an array of zeros."""
-    grown: Array = np.zeros(shape, dtype=dtype)
+    grown: NDArray[Any] = np.zeros(shape, dtype=dtype)
     grown[tuple(slice(0, n) for n in x.shape)] = x
     return grown

@@ -1,43 +1,29 @@
-"""Words of documents, one by one."""
+"""The words of documents, one by one."""
 
 import hashlib
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
-from evermix._xp import Array
+from evermix._xp import Array, Ints
 from evermix.kernels.topics.dishes import Words
 
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """Documents in times.
+    """Documents in times."""
 
-    Attributes
-    ----------
-    word : int32 array (N,)
-        Every word, those of a document together and ascending.
-    start : int64 array (D + 1,)
-        Where documents begin.
-    time : int64 array (D,)
-        Their times, numbers 0..T-1.
-    size : int
-        Number V of words in the vocabulary.
-    n_times : int
-    epoch : int64 array (D,), optional
-        Times that topics are told by, where documents are times of their own; ``time`` otherwise.
-    """
-
-    word: Array
-    start: Array
-    time: Array
-    size: int
+    word: NDArray[np.int32]  # (N,) every word, those of a document together and ascending
+    start: Ints  # (D + 1,) where documents begin
+    time: Ints  # (D,) numbers 0..T-1
+    size: int  # number V of words in the vocabulary
     n_times: int
-    epoch: Array | None = None
+    given_time: Ints | None = None  # (D,) if ``time`` makes every document a time of its own
 
     @classmethod
-    def of(cls, X: Array, time: Array, n_times: int) -> "Corpus":
+    def of(cls, X: Array, time: Ints, n_times: int) -> "Corpus":
         """Return the words of a CSR matrix (D, V) of counts, with sorted columns."""
         times = X.data.astype(np.int64)
         ends = np.append(0, np.cumsum(times))[X.indptr]
@@ -53,35 +39,35 @@ class Corpus:
         return len(self.time)
 
     @property
-    def lengths(self) -> Array:
+    def lengths(self) -> Ints:
         """Number of words in each document, (D,)."""
         return np.diff(self.start)
 
     @property
-    def told(self) -> Array:
-        """Times that topics are told by, (D,)."""
-        return self.time if self.epoch is None else self.epoch
+    def shown_time(self) -> Ints:
+        """Times over which topics are shown, (D,)."""
+        return self.time if self.given_time is None else self.given_time
 
-    def apart(self) -> "Corpus":
+    def one_time_each(self) -> "Corpus":
         """Return the same documents, each a time of its own; empty ones have none."""
         some = self.lengths > 0
         time = np.maximum(np.cumsum(some) - 1, 0)
-        return Corpus(self.word, self.start, time, self.size, int(some.sum()), self.told)
+        return Corpus(self.word, self.start, time, self.size, int(some.sum()), self.shown_time)
 
     @cached_property
-    def document(self) -> Array:
+    def document(self) -> Ints:
         """Document of each word, (N,)."""
         return np.repeat(np.arange(self.n_documents), self.lengths)
 
     @property
     def digest(self) -> str:
-        """What documents and their times are known by."""
-        parts = self.word, self.start, self.told
+        """Digest of documents and their times."""
+        parts = self.word, self.start, self.shown_time
         digest = hashlib.blake2b(repr(self.size).encode(), digest_size=16)
         for part in parts:
             digest.update(part.astype("<i8").tobytes())
         return digest.hexdigest()
 
     def words(self, beta: float) -> Words:
-        """Return the words as compiled loops take them, with the Dirichlet law of topics."""
+        """Return the words in the form that kernels take, with the Dirichlet law of topics."""
         return Words(self.word, self.start, self.time, self.size, beta)

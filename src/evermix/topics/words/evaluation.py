@@ -1,70 +1,75 @@
-"""Documents that a topic model has not seen: their topics, and how well words are foretold."""
+"""Documents that a topic model has not seen: their topics, and the probability of their words."""
 
+from typing import Any
 from zlib import crc32
 
 import numpy as np
+from numpy.typing import NDArray
 
-from evermix._xp import Array
+from evermix._xp import Bools, Floats
 from evermix.kernels.stirling import seat_ratios
-from evermix.kernels.topics.dishes import CHUNK, Worth
-from evermix.kernels.topics.evaluation import Frozen, Plate, fold_document, word_probabilities
-from evermix.kernels.topics.flat import NewTime, fold_mixed, fold_thinned
+from evermix.kernels.topics.dishes import CHUNK, DishWeights
+from evermix.kernels.topics.evaluation import (
+    DocumentScratch,
+    FrozenTopics,
+    NewTime,
+    fold_document,
+    fold_mixed,
+    fold_thinned,
+    word_probabilities,
+)
 from evermix.priors.hyper import Beta, Gamma
 from evermix.topics.measures import Measure
 from evermix.topics.priors import MNGG, TNGG
 from evermix.topics.words.corpus import Corpus
 from evermix.topics.words.snapshots import Snapshot
 
-MOST_TABLES = 32  # tables of a topic in a document that there is room for at first
-SPLIT = 20130616  # seed of the halves, so that all models are asked the same
+FIRST_TABLES = 32  # tables of a topic in a document that there is room for at first
+SPLIT = 20130616  # seed of the halves, the same for all models
 
 
-def frozen(snapshot: Snapshot, measure: Measure, beta: float) -> Frozen:
-    """Return a draw as something that does not change.   Consumes: measure."""
+def frozen(snapshot: Snapshot, measure: Measure, beta: float) -> FrozenTopics:
+    """Return the topics of a draw.   Consumes: measure."""
     top = np.exp(snapshot.log_weights(measure))
     return freeze(snapshot.counts.toarray(), top, beta, snapshot.a, snapshot.sigma)
 
 
-def freeze(counts: Array, top: Array, beta: float, a: float, sigma: float) -> Frozen:
+def freeze(counts: NDArray[Any], top: Floats, beta: float, a: float, sigma: float) -> FrozenTopics:
     """Return topics of these words (V, K) and weights (T, K + 1), with room behind them."""
     (V, K), T = counts.shape, len(top)
     C = CHUNK * (K // CHUNK + 1)
     # Numbers up to 2^24 are exact in single precision, which takes half the memory.
-    words: Array = np.zeros((V, C), dtype=np.float32 if counts.sum() <= 2**24 else np.float64)
+    words: NDArray[Any] = np.zeros(
+        (V, C), dtype=np.float32 if counts.sum() <= 2**24 else np.float64
+    )
     words[:, :K] = counts
     weights = np.zeros((T, C))
     weights[:, : K + 1] = top
     inverse = 1.0 / (V * beta + words.sum(axis=0, dtype=np.float64))
-    return Frozen(words, inverse, weights, K + 1, a, sigma)
+    return FrozenTopics(words, inverse, weights, K + 1, a, sigma)
 
 
-def fold_in(model: Frozen, corpus: Corpus, beta: float, sweeps: int, skip: int, seed: int) -> Array:
+def fold_in(
+    model: FrozenTopics, corpus: Corpus, beta: float, sweeps: int, skip: int, seed: int
+) -> Floats:
     """Return the probability of each topic, and of a new one, for one more word, (D, K + 1).
 
-    What is told of a document does not depend on others.
-
-    Parameters
-    ----------
-    model : Frozen
-    corpus : Corpus
-    beta : float
-    sweeps, skip : int
-        Sweeps over each document that are averaged, and those before them.
-    seed : int
+    That of a document does not depend on others. It is averaged over ``sweeps`` sweeps, after
+    ``skip`` others.
     """
     C, n_max, words = model.top.shape[1], int(corpus.lengths.max(initial=1)), corpus.words(beta)
     theta = np.empty((corpus.n_documents, model.n_topics))
     n, t = np.zeros((2, C), dtype=np.int64)
-    plate = Plate(np.zeros(n_max, dtype=np.int64), n, t, Worth(*np.zeros((3, C))))
-    ratios = _ratios(model.sigma, n_max, MOST_TABLES)
+    scratch = DocumentScratch(np.zeros(n_max, dtype=np.int64), n, t, DishWeights(*np.zeros((3, C))))
+    ratios = _ratios(model.sigma, n_max, FIRST_TABLES)
     for d, shares in enumerate(theta):
         rng = _rng(corpus, d, seed)
-        while not fold_document(words, model, plate, ratios, sweeps, skip, d, shares, rng):
+        while not fold_document(words, model, scratch, ratios, sweeps, skip, d, shares, rng):
             ratios, rng = _ratios(model.sigma, n_max, 2 * ratios.shape[1]), _rng(corpus, d, seed)
     return theta
 
 
-def _ratios(sigma: float, n_max: int, t_max: int) -> Array:
+def _ratios(sigma: float, n_max: int, t_max: int) -> Floats:
     ratios = np.empty((n_max + 1, min(n_max, t_max) + 1, 2))
     seat_ratios(sigma, ratios)
     return ratios
@@ -79,8 +84,8 @@ def _rng(corpus: Corpus, d: int, seed: int) -> np.random.Generator:
 def fold_flat(
     snapshot: Snapshot, prior: MNGG | TNGG, corpus: Corpus, beta: float, sweeps: int, skip: int,
     seed: int,
-) -> tuple[Frozen, Array]:  # fmt: skip
-    """Do the same where every document is a time of its own; return topics as they are, too."""
+) -> tuple[FrozenTopics, Floats]:  # fmt: skip
+    """Do the same where every document is a time of its own; return the topics, too."""
     V, K = snapshot.counts.shape
     jump, fresh = snapshot.measure["jump"], snapshot.measure["fresh"]
     R, C = len(fresh), K + len(fresh)
@@ -101,7 +106,9 @@ def fold_flat(
         else:
             fold_mixed(words, time, sweeps, skip, d, q, there, n, weight, dish, shares, rng)
     new = theta[:, K:].sum(axis=1)
-    model = Frozen(counts[:, : K + 1], inverse[: K + 1], np.empty((0, K + 1)), K + 1, 0.0, 0.0)
+    model = FrozenTopics(
+        counts[:, : K + 1], inverse[: K + 1], np.empty((0, K + 1)), K + 1, 0.0, 0.0
+    )
     return model, np.column_stack([theta[:, :K], new])
 
 
@@ -114,7 +121,9 @@ def _law(q: float | Gamma | Beta) -> tuple[float, float, float]:
     return 0.0, 0.0, float(q)
 
 
-def add_probabilities(model: Frozen, corpus: Corpus, beta: float, theta: Array, out: Array) -> None:
+def add_probabilities(
+    model: FrozenTopics, corpus: Corpus, beta: float, theta: Floats, out: Floats
+) -> None:
     """Add the probability of every word, given theta (D, K + 1), to ``out`` (N,).
 
     Consumes: out.
@@ -123,7 +132,7 @@ def add_probabilities(model: Frozen, corpus: Corpus, beta: float, theta: Array, 
 
 
 def halves(corpus: Corpus) -> tuple[Corpus, Corpus]:
-    """Split the words of every document at random: those to learn from, and those to foretell.
+    """Split the words of every document at random: those to learn from, and those to predict.
 
     The split of a document depends on its words alone. The first half is the smaller.
     """
@@ -134,7 +143,7 @@ def halves(corpus: Corpus) -> tuple[Corpus, Corpus]:
     return _some(corpus, first), _some(corpus, ~first)
 
 
-def _some(corpus: Corpus, chosen: Array) -> Corpus:
+def _some(corpus: Corpus, chosen: Bools) -> Corpus:
     lengths = np.bincount(corpus.document[chosen], minlength=corpus.n_documents)
     start = np.append(0, np.cumsum(lengths))
     return Corpus(corpus.word[chosen], start, corpus.time, corpus.size, corpus.n_times)

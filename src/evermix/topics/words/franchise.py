@@ -1,52 +1,61 @@
 """A chain of a hierarchical topic model: where every word is, and what is learnt above it."""
 
+import copy
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from evermix._xp import Array, gammaln
+from evermix._xp import Bools, Ints, gammaln
 from evermix.kernels.stirling import log_stirling_sum
 from evermix.kernels.topics.dishes import count_tables, count_words
 from evermix.kernels.topics.indicators import count_portions
 from evermix.topics.measures import Measure, Occupancy
 from evermix.topics.words.corpus import Corpus
-from evermix.topics.words.seating import Blocks, Seating, Unseated
+from evermix.topics.words.seating import LogSeats, Seating, Unseated
 
-FEWEST = 16  # tables of one dish in a document that are counted at first
+FIRST_TABLES = 16  # tables of one dish in a document that there is room for at first
 
 
 @dataclass
 class Franchise:
-    """Where a chain stands.
+    """Where a chain stands: tables of documents order dishes, which are topics."""
 
-    Attributes
-    ----------
-    measure : Measure
-        The law of dishes; its observations are tables.
-    seating : Seating or Unseated
-        The law of tables in documents; with none, every word is a table of its own.
-    beta : float
-        Of the symmetric Dirichlet law of topics.
-    dish : int32 array (N,)
-        Dish (topic) of each word, 0..K-1; -1 before the first sweep.
-    opens : bool array (N,)
-        A word of each table: a document has as many tables of a dish as words that open one.
-    table : int32 array (N,)
-        Number of its table in the document; -1 where words have no seats.
-    region : int64 array (K,)
-        The region that each dish lies in.
-    on : bool array (T, K)
-        Whether it is there at each time.
-    """
+    measure: Measure  # the law of dishes; its observations are tables
+    seating: Seating | Unseated  # the law of tables; without, every word is a table of its own
+    beta: float  # of the symmetric Dirichlet law of topics
+    dish: NDArray[np.int32]  # (N,) dish of each word, 0..K-1; -1 before the first sweep
+    opens: Bools  # (N,) a word of each table: as many as the document has tables of the dish
+    table: NDArray[np.int32]  # (N,) number of its table in the document; -1 without seats
+    region: Ints  # (K,) that each dish lies in
+    on: Bools  # (T, K) whether it is on at each time
 
-    measure: Measure
-    seating: Seating | Unseated
-    beta: float
-    dish: Array
-    opens: Array
-    table: Array
-    region: Array
-    on: Array
+    @classmethod
+    def start(
+        cls, measure: Measure, seating: Seating | Unseated, beta: float, corpus: Corpus
+    ) -> Self:
+        """Return a chain before its first sweep: no word has a dish."""
+        N = len(corpus)
+        return cls(
+            measure,
+            seating,
+            beta,
+            np.full(N, -1, dtype=np.int32),
+            np.full(N, isinstance(seating, Unseated)),
+            np.full(N, -1, dtype=np.int32),
+            np.empty(0, dtype=np.int64),
+            np.empty((corpus.n_times, 0), dtype=bool),
+        )
+
+    def copy(self) -> Self:
+        """Return a chain to move: sweeps write into these arrays, and replace region and on."""
+        other = copy.copy(self)
+        other.measure, other.seating = self.measure.copy(), self.seating.copy()
+        other.dish = self.dish.copy()
+        if isinstance(self.seating, Seating):  # else there are no tables to move
+            other.opens, other.table = self.opens.copy(), self.table.copy()
+        return other
 
     @property
     def K(self) -> int:
@@ -67,7 +76,7 @@ class Franchise:
         """Return the dishes as the measure sees them: counts are those of tables."""
         return Occupancy.of(self.tables(corpus)[0], self.region, self.on)
 
-    def tables(self, corpus: Corpus) -> tuple[Array, Array]:
+    def tables(self, corpus: Corpus) -> tuple[Ints, Ints]:
         """Return the number of tables of each dish at each time (T, K), and of documents (D,)."""
         if not self.started:
             shape = corpus.n_times, 0
@@ -77,22 +86,22 @@ class Franchise:
         count_tables(corpus.words(self.beta), self.dish, self.opens, by_time, by_document)
         return by_time, by_document
 
-    def counts(self, corpus: Corpus, capacity: int | None = None) -> Array:
+    def counts(self, corpus: Corpus, capacity: int | None = None) -> NDArray[Any]:
         """Words of each dish, (V, K), or with some empty slots after them."""
         # Numbers up to 2^24 are exact in single precision, which takes half the memory.
         dtype = np.float32 if len(corpus) <= 2**24 else np.float64
-        counts: Array = np.zeros((corpus.size, capacity or self.K), dtype=dtype)
+        counts: NDArray[Any] = np.zeros((corpus.size, capacity or self.K), dtype=dtype)
         if self.started:
             count_words(corpus.words(self.beta), self.dish, counts)
         return counts
 
-    def blocks(self, corpus: Corpus) -> Blocks:
-        """Return the log of what seats, or sums over them, are worth, for a sigma."""
+    def log_seats(self, corpus: Corpus) -> LogSeats:
+        """Return the log probability of the seats, or its sum over seatings, for a sigma."""
         if isinstance(self.seating, Unseated):
             return lambda sigma: 0.0
         return _seats(self, corpus) if self.seated else _sums_over_seats(self, corpus)
 
-    def settle(self, totals: Array, region: Array, on: Array) -> None:
+    def renumber(self, totals: Ints, region: Ints, on: Bools) -> None:
         """Take words (C,), regions (C,) and times on (T, C) of slots, and close gaps between."""
         used = totals > 0
         if not used.all():
@@ -105,7 +114,7 @@ class Franchise:
         It is that of logs of positive numbers, and of log odds of those below one.
         """
         n, tables = corpus.lengths, self.tables(corpus)[1]
-        seating = self.seating.log_joint(n, tables, self.blocks(corpus))
+        seating = self.seating.log_joint(n, tables, self.log_seats(corpus))
         scales = self.seating.log_jacobian(n) + self.measure.log_jacobian()
         counts, beta = self.counts(corpus).astype(np.float64), self.beta
         used, total = counts[counts > 0], counts.sum(axis=0)
@@ -114,31 +123,16 @@ class Franchise:
         return float(words) + seating + self.measure.log_joint(self.occupancy(corpus)) + scales
 
 
-def start(measure: Measure, seating: Seating | Unseated, beta: float, corpus: Corpus) -> Franchise:
-    """Return a chain before its first sweep: no word has a dish."""
-    N = len(corpus)
-    return Franchise(
-        measure,
-        seating,
-        beta,
-        np.full(N, -1, dtype=np.int32),
-        np.full(N, isinstance(seating, Unseated)),
-        np.full(N, -1, dtype=np.int32),
-        np.empty(0, dtype=np.int64),
-        np.empty((corpus.n_times, 0), dtype=bool),
-    )
-
-
-def _seats(chain: Franchise, corpus: Corpus) -> Blocks:
+def _seats(chain: Franchise, corpus: Corpus) -> LogSeats:
     place = corpus.start[corpus.document] + chain.table
     sizes, times = np.unique(np.bincount(place), return_counts=True)
     sizes, times = sizes[sizes > 0], times[sizes > 0]
     return lambda sigma: float(times @ (gammaln(sizes - sigma) - gammaln(1.0 - sigma)))
 
 
-def _sums_over_seats(chain: Franchise, corpus: Corpus) -> Blocks:
+def _sums_over_seats(chain: Franchise, corpus: Corpus) -> LogSeats:
     words = corpus.words(chain.beta)
-    n_max, most = int(corpus.lengths.max()), FEWEST
+    n_max, most = int(corpus.lengths.max()), FIRST_TABLES
     pairs = np.zeros((n_max + 1, 0), dtype=np.int64)
     while pairs.shape[1] <= most:
         pairs = np.zeros((n_max + 1, most + 1), dtype=np.int64)

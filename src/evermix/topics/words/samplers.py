@@ -1,27 +1,27 @@
 """Samplers of topic models: words, tables and documents."""
 
 from abc import ABC, abstractmethod
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
+from evermix._xp import Floats
 from evermix.engines.settings import check_switch
 from evermix.topics.measures import Measure, Mixed, Occupancy, Offers, Thinned
-from evermix.topics.measures.thinned import MOST_TIMES
-from evermix.topics.priors import WEAK_GAMMA
+from evermix.topics.measures.thinned import MAX_TIMES
+from evermix.topics.priors import WEAK_GAMMA, PlainSettings
 from evermix.topics.words.corpus import Corpus
 from evermix.topics.words.franchise import Franchise
-from evermix.topics.words.sweeps import FlatService, IndicatorService, SeatedService
-from evermix.topics.words.table_slices import SliceService
-from evermix.topics.words.tables import switch_topics
+from evermix.topics.words.sweeps import DirectSweep, IndicatorSweep, SeatedSweep
+from evermix.topics.words.tables import SlicedSweep, switch_topics
 
-MIXED_SWEEPS = 40
+MIXED_SWEEPS = 40  # before the first one of a thinned measure without hierarchy
 
 
 @dataclass(frozen=True)
-class WordSampler(ABC):
+class WordSampler(PlainSettings, ABC):
     """One way to move the words of all documents, and everything else that is learnt."""
 
     jumps: bool | None = None
@@ -35,8 +35,8 @@ class WordSampler(ABC):
         by_time, by_document = chain.tables(corpus)
         atoms = Occupancy.of(by_time, chain.region, chain.on)
         if chain.started:
-            blocks = partial(chain.blocks, corpus)
-            chain.seating.update(corpus.lengths, by_document, blocks, rng)
+            log_seats = partial(chain.log_seats, corpus)
+            chain.seating.update(corpus.lengths, by_document, log_seats, rng)
             chain.measure.update(atoms, rng)
             chain.region, chain.on = atoms.region, atoms.on
         if chain.started:
@@ -54,20 +54,17 @@ class WordSampler(ABC):
         """
         measure = chain.measure
         if not isinstance(measure, Thinned):
-            sampler = self._marginal() if self._hybrid(chain) else self
+            sampler = self._marginal() if self._has_jumps(chain) else self
             sampler.move(corpus, chain, atoms, rng)
             return
-        there = measure.q > 0.0
+        there: Floats = (measure.q > 0.0).astype(np.float64)
         chain.measure = Mixed(measure.laws, measure.sigma, measure.mass, there, measure.u)
         self._marginal().move(corpus, chain, atoms, rng)
-        chain.measure, chain.on = measure, there[chain.region].T.copy()
+        chain.measure, chain.on = measure, np.ascontiguousarray(there[chain.region].T > 0.0)
 
     def offers(self, chain: Franchise, atoms: Occupancy, rng: np.random.Generator) -> Offers:
         """Return what tables may choose.   Consumes: atoms."""
-        if not self._hybrid(chain):
-            return chain.measure.marginal(atoms)
-        chain.measure.draw_jumps(atoms, rng)
-        return chain.measure.hybrid(atoms)
+        return chain.measure.offers(atoms, self._has_jumps(chain), rng)
 
     def switch(
         self, corpus: Corpus, chain: Franchise, atoms: Occupancy, rng: np.random.Generator
@@ -76,10 +73,10 @@ class WordSampler(ABC):
 
         Consumes: chain, atoms.
         """
-        if chain.started and isinstance(chain.measure, Thinned) and self._hybrid(chain):
+        if chain.started and isinstance(chain.measure, Thinned) and self._has_jumps(chain):
             switch_topics(corpus, chain, atoms, rng)
 
-    def _hybrid(self, chain: Franchise) -> bool:
+    def _has_jumps(self, chain: Franchise) -> bool:
         """Whether topics have jumps while words move."""
         return isinstance(chain.measure, Thinned) if self.jumps is None else self.jumps
 
@@ -89,11 +86,11 @@ class WordSampler(ABC):
 
     def check(self, measure: Measure) -> None:
         """Raise if this sampler cannot move the measure."""
-        many = measure.n_times > MOST_TIMES
+        many = measure.n_times > MAX_TIMES
         if self.jumps is False and many and isinstance(measure, Thinned):
             raise ValueError(
                 f"{self!r} visits all 2^T sets of times of thinned measures, and is meant for at "
-                f"most {MOST_TIMES} times, got {measure.n_times}. Leave out jumps=False."
+                f"most {MAX_TIMES} times, got {measure.n_times}. Leave out jumps=False."
             )
 
     @abstractmethod
@@ -101,15 +98,6 @@ class WordSampler(ABC):
         self, corpus: Corpus, chain: Franchise, atoms: Occupancy, rng: np.random.Generator
     ) -> None:
         """Move the words.   Consumes: chain, atoms."""
-
-    def to_spec(self) -> dict[str, Any]:
-        """Return the settings as a JSON-ready dict."""
-        return asdict(self)
-
-    @classmethod
-    def from_spec(cls, spec: dict[str, Any]) -> Self:
-        """Return the sampler that :meth:`to_spec` described."""
-        return cls(**spec)
 
 
 @dataclass(frozen=True)
@@ -137,8 +125,8 @@ class H1(WordSampler):
         if self.slices and self.jumps is False:
             raise ValueError("slices need jumps: leave out jumps=False, or give slices=False.")
 
-    def _hybrid(self, chain: Franchise) -> bool:
-        return self.slices or super()._hybrid(chain)
+    def _has_jumps(self, chain: Franchise) -> bool:
+        return self.slices or super()._has_jumps(chain)
 
     def _marginal(self) -> Self:
         return replace(self, jumps=False, slices=False)
@@ -150,8 +138,8 @@ class H1(WordSampler):
         if chain.started and not chain.seated:
             raise ValueError("this chain has no seats: it was moved by H2.")
         self.switch(corpus, chain, atoms, rng)
-        service = SliceService if self.slices else SeatedService
-        service(corpus, chain, atoms, self.offers(chain, atoms, rng)).run(rng)
+        words = SlicedSweep if self.slices else SeatedSweep
+        words(corpus, chain, atoms, self.offers(chain, atoms, rng)).run(rng)
 
 
 @dataclass(frozen=True)
@@ -172,7 +160,7 @@ class H2(WordSampler):
         self, corpus: Corpus, chain: Franchise, atoms: Occupancy, rng: np.random.Generator
     ) -> None:
         """Move the words."""
-        IndicatorService(corpus, chain, atoms, self.offers(chain, atoms, rng)).run(rng)
+        IndicatorSweep(corpus, chain, atoms, self.offers(chain, atoms, rng)).run(rng)
 
 
 @dataclass(frozen=True)
@@ -190,7 +178,7 @@ class Direct(WordSampler):
     ) -> None:
         """Make the first sweep; that of a thinned measure begins with those of a mixed one.
 
-        Were all topics on at all times, documents would be alike, and nothing told topics apart.
+        If all topics were on at all times, nothing would distinguish documents, nor topics.
         """
         measure = chain.measure
         if not isinstance(measure, Thinned) or measure.laws.q is None:
@@ -208,7 +196,7 @@ class Direct(WordSampler):
     ) -> None:
         """Move the words."""
         self.switch(corpus, chain, atoms, rng)
-        FlatService(corpus, chain, atoms, self.offers(chain, atoms, rng)).run(rng)
+        DirectSweep(corpus, chain, atoms, self.offers(chain, atoms, rng)).run(rng)
 
 
 WORD_SAMPLERS: dict[str, type[WordSampler]] = {cls.__name__: cls for cls in (Direct, H1, H2)}

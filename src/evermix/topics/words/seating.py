@@ -10,38 +10,37 @@ The n words of a document at T tables, with auxiliary variable u, have the law
 All documents share a and sigma.
 """
 
+import copy
 import math
 from collections.abc import Callable
+from typing import Self
 
 import numpy as np
 
-from evermix._xp import Array, gammaln
+from evermix._xp import Floats, Ints, gammaln
 from evermix.engines.samplers.hyper import slice_sample
 from evermix.kernels.slice_sampling import WIDTH
-from evermix.kernels.topics.documents import move_document_u
+from evermix.kernels.topics.measures import move_document_u
 from evermix.topics.measures import Laws
-from evermix.topics.measures.base import LEAST, MOST
+from evermix.topics.measures.base import MAX_SIGMA, MIN_SIGMA
 
-Blocks = Callable[[float], float]
-"""Log of what the seats of all words are worth, for a sigma."""
+LogSeats = Callable[[float], float]
+"""Log of the product over tables above, or of its sum over seatings, for a sigma."""
 
 
 class Seating:
-    """The law of tables in documents.
+    """The law of tables in documents."""
 
-    Attributes
-    ----------
-    laws : Laws
-    sigma : float
-    mass : float
-        M or a; see ``laws.relative``.
-    u : array (D,)
-        Auxiliary variables; those of empty documents mean nothing.
-    """
+    def __init__(self, laws: Laws, sigma: float, mass: float, u: Floats) -> None:
+        self.laws, self.sigma = laws, float(sigma)
+        self.mass = float(mass)  # M or a, see laws.relative
+        self.u = np.array(u, dtype=np.float64)  # (D,); those of empty documents mean nothing
 
-    def __init__(self, laws: Laws, sigma: float, mass: float, u: Array) -> None:
-        self.laws, self.sigma, self.mass = laws, float(sigma), float(mass)
-        self.u = np.array(u, dtype=np.float64)
+    def copy(self) -> Self:
+        """Return a law with numbers of its own."""
+        other = copy.copy(self)
+        other.u = self.u.copy()
+        return other
 
     @property
     def a(self) -> float:
@@ -49,24 +48,17 @@ class Seating:
         return self.sigma * self.mass if self.laws.relative else self.mass
 
     def update(
-        self, n: Array, tables: Array, blocks: Callable[[], Blocks], rng: np.random.Generator
+        self, n: Ints, tables: Ints, log_seats: Callable[[], LogSeats], rng: np.random.Generator
     ) -> None:
-        """Move u, sigma and the mass.
+        """Move u, sigma and the mass, given words n (D,) and tables (D,) of documents.
 
-        Parameters
-        ----------
-        n, tables : int64 arrays (D,)
-            Words and tables of each document.
-        blocks : callable
-            Returns the log, for a sigma, of the product over tables above, or of its sum over
-            seatings; called if sigma is learnt.
-        rng : Generator
+        ``log_seats`` is called if sigma is learnt.
         """
         move_document_u(n, tables, self.a, self.sigma, self.u, rng)
         T, log_sum = int(tables.sum()), np.log1p(self.u[n > 0])
         tilt = float(tables[n > 0] @ log_sum)
         if self.laws.sigma is not None:
-            self._move_sigma(T, log_sum, tilt, blocks(), rng)
+            self._move_sigma(T, log_sum, tilt, log_seats(), rng)
         law = self.laws.mass
         if law is not None:
             rate = law.rate + self._scale(self.sigma) * _exponent(self.sigma, log_sum)
@@ -76,7 +68,7 @@ class Seating:
         return sigma if self.laws.relative else 1.0
 
     def _move_sigma(
-        self, T: int, log_sum: Array, tilt: float, blocks: Blocks, rng: np.random.Generator
+        self, T: int, log_sum: Floats, tilt: float, log_seats: LogSeats, rng: np.random.Generator
     ) -> None:
         """Move sigma, with the mass integrated out if it has a law."""
         law = self.laws.sigma
@@ -84,15 +76,15 @@ class Seating:
 
         def height(y: float) -> float:
             sigma = law.from_real(y)
-            if not LEAST < sigma < MOST:
+            if not MIN_SIGMA < sigma < MAX_SIGMA:
                 return -math.inf
             total = law.log_density(sigma) + law.log_jacobian(sigma)
             total += self._log_mass(T, sigma, log_sum) + sigma * tilt
-            return total + blocks(sigma)
+            return total + log_seats(sigma)
 
         self.sigma = float(law.from_real(slice_sample(height, law.to_real(self.sigma), rng, WIDTH)))
 
-    def _log_mass(self, T: int, sigma: float, log_sum: Array) -> float:
+    def _log_mass(self, T: int, sigma: float, log_sum: Floats) -> float:
         """Log of a^T exp(-sum of phi), with the mass integrated out if it has a law."""
         law, scale = self.laws.mass, self._scale(sigma)
         exponent, total = scale * _exponent(sigma, log_sum), T * math.log(scale)
@@ -100,7 +92,7 @@ class Seating:
             return total + T * math.log(self.mass) - self.mass * exponent
         return total - (law.shape + T) * math.log(law.rate + exponent)
 
-    def log_joint(self, n: Array, tables: Array, blocks: Blocks) -> float:
+    def log_joint(self, n: Ints, tables: Ints, log_seats: LogSeats) -> float:
         """Log of the law above times the laws of what is learnt, up to a constant."""
         some = n > 0
         n, log_sum, T = n[some], np.log1p(self.u[some]), int(tables.sum())
@@ -111,9 +103,9 @@ class Seating:
             total += self.laws.sigma.log_density(self.sigma)
         if self.laws.mass is not None:
             total += self.laws.mass.log_density(self.mass)
-        return total + blocks(self.sigma)
+        return total + log_seats(self.sigma)
 
-    def log_jacobian(self, n: Array) -> float:
+    def log_jacobian(self, n: Ints) -> float:
         """Log of the factor that makes the joint density one of logs and log odds."""
         total = float(np.log(self.u[n > 0]).sum())
         if self.laws.sigma is not None:
@@ -126,7 +118,7 @@ class Seating:
         """Return the numbers that are traced."""
         return {"sigma": self.sigma, "M" if self.laws.relative else "a": self.mass}
 
-    def arrays(self) -> dict[str, Array]:
+    def arrays(self) -> dict[str, Floats]:
         """Return copies of all that is learnt, by name."""
         return {
             "sigma": np.array([self.sigma]),
@@ -134,13 +126,13 @@ class Seating:
             "u": self.u.copy(),
         }
 
-    def assign(self, arrays: dict[str, Array]) -> None:
+    def assign(self, arrays: dict[str, Floats]) -> None:
         """Set all that is learnt to what :meth:`arrays` returned."""
         self.sigma, self.mass = float(arrays["sigma"][0]), float(arrays["mass"][0])
         self.u = arrays["u"].copy()
 
 
-def _exponent(sigma: float, log_sum: Array) -> float:
+def _exponent(sigma: float, log_sum: Floats) -> float:
     """Sum of the Laplace exponents with a = 1, from log(1 + u)."""
     if sigma == 0.0:
         return float(log_sum.sum())
@@ -150,19 +142,23 @@ def _exponent(sigma: float, log_sum: Array) -> float:
 class Unseated:
     """No tables: every word of a document is an observation of the measure above."""
 
-    u: Array = np.empty(0)
+    u: Floats = np.empty(0)
+
+    def copy(self) -> Self:
+        """Return itself: there is nothing to change."""
+        return self
 
     def update(
-        self, n: Array, tables: Array, blocks: Callable[[], Blocks], rng: np.random.Generator
+        self, n: Ints, tables: Ints, log_seats: Callable[[], LogSeats], rng: np.random.Generator
     ) -> None:
         """Do nothing."""
 
-    def log_joint(self, n: Array, tables: Array, blocks: Blocks) -> float:
+    def log_joint(self, n: Ints, tables: Ints, log_seats: LogSeats) -> float:
         """Zero."""
-        del n, tables, blocks
+        del n, tables, log_seats
         return 0.0
 
-    def log_jacobian(self, n: Array) -> float:
+    def log_jacobian(self, n: Ints) -> float:
         """Zero."""
         del n
         return 0.0
@@ -171,9 +167,9 @@ class Unseated:
         """Nothing."""
         return {}
 
-    def arrays(self) -> dict[str, Array]:
+    def arrays(self) -> dict[str, Floats]:
         """Nothing."""
         return {}
 
-    def assign(self, arrays: dict[str, Array]) -> None:
+    def assign(self, arrays: dict[str, Floats]) -> None:
         """Do nothing."""

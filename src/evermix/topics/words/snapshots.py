@@ -1,17 +1,21 @@
-"""Draws of topic models that were kept: what is needed to tell of topics and to predict."""
+"""Chains of a topic model that are swept together, and what is kept of their draws."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from evermix._xp import Array
+from evermix._xp import Array, Bools, Floats, Ints
+from evermix.topics.chains import ChainRun
 from evermix.topics.measures import Measure, Occupancy
 from evermix.topics.words.corpus import Corpus
 from evermix.topics.words.franchise import Franchise
-from evermix.topics.words.seating import Seating
+from evermix.topics.words.samplers import WordSampler
+from evermix.topics.words.seating import Seating, Unseated
 
+MAX_SNAPSHOTS = 40  # of each chain; then every second one goes
 _PLAIN = ("words", "tables", "region", "on")
 _CSR = ("data", "indices", "indptr")
 
@@ -20,36 +24,20 @@ _CSR = ("data", "indices", "indptr")
 class Snapshot:
     """A draw of everything but the topics of single words.
 
-    Attributes
-    ----------
-    counts : CSR matrix (V, K) of int32
-        Words of each topic.
-    words, tables : int64 arrays (T, K)
-        Words and tables of each topic at each time.
-    region : int64 array (K,)
-    on : bool array (T, K)
-    measure : dict of arrays
-        See :meth:`Measure.arrays`. Where documents are times: the expected ``jump`` (K,) of each
-        topic, and the expected mass ``fresh`` (R,) of all others in each region.
-    sigma, a : float
-        Of the processes of documents; zero where there are none.
-    chain : int
-        Number of the chain.
-    draw : int
-        Number of the draw.
-    log_joint : float
+    Where documents are times, ``measure`` has the expected ``jump`` (K,) of each topic, and the
+    expected mass ``fresh`` (R,) of all others in each region.
     """
 
-    counts: Array
-    words: Array
-    tables: Array
-    region: Array
-    on: Array
-    measure: dict[str, Array]
-    sigma: float
+    counts: Array  # CSR matrix (V, K) of int32, words of each topic
+    words: Ints  # (T, K) words of each topic at each time
+    tables: Ints  # (T, K)
+    region: Ints  # (K,)
+    on: Bools  # (T, K)
+    measure: dict[str, Floats]  # see Measure.arrays
+    sigma: float  # of the processes of documents, as a; zero where there are none
     a: float
-    chain: int
-    draw: int
+    chain: int  # its number
+    draw: int  # its number; -1 in the burn-in
     log_joint: float
 
     @property
@@ -61,11 +49,11 @@ class Snapshot:
     def of(
         cls, chain: Franchise, corpus: Corpus, number: int, draw: int, log_joint: float
     ) -> "Snapshot":
-        """Return what a chain is now, its topics by size."""
+        """Return where a chain stands, its topics by size."""
         counts = chain.counts(corpus)
         order = np.argsort(-counts.sum(axis=0, dtype=np.float64), kind="stable")
-        T = int(corpus.told.max()) + 1
-        place = np.repeat(corpus.told, corpus.lengths) * chain.K + chain.dish
+        T = int(corpus.shown_time.max()) + 1
+        place = np.repeat(corpus.shown_time, corpus.lengths) * chain.K + chain.dish
         words = np.bincount(place, minlength=T * chain.K).reshape(T, chain.K)
         seating, tables, on = chain.seating, chain.tables(corpus)[0], chain.on
         measure, numbers = chain.measure.arrays(), (0.0, 0.0)
@@ -92,13 +80,13 @@ class Snapshot:
         """Return the topics as a measure sees them."""
         return Occupancy.of(self.tables, self.region, self.on)
 
-    def log_weights(self, measure: Measure) -> Array:
+    def log_weights(self, measure: Measure) -> Floats:
         """Log weights (T, K + 1) of topics and of a new one at each time.   Consumes: measure."""
         measure.assign(self.measure)
         log_weights = measure.predictive(self.atoms())
         return log_weights - np.logaddexp.reduce(log_weights, axis=1)[:, None]
 
-    def components(self, beta: float) -> Array:
+    def components(self, beta: float) -> Floats:
         """Probabilities (K, V) of the words of each topic."""
         counts = self.counts.toarray().T + beta
         return counts / counts.sum(axis=1, keepdims=True)
@@ -126,3 +114,117 @@ class Snapshot:
         return cls(
             counts, words, tables, region, on, measure, sigma, a, int(chain), int(draw), log_joint
         )
+
+
+class TopicSweep(NamedTuple):
+    """Summary of a sweep over all words, for observers."""
+
+    number: int  # of sweeps so far
+    kept: bool  # whether its draws were kept: not so in the burn-in
+    n_topics: list[int]  # in each chain
+    log_joint: list[float]  # log joint density of each chain, up to a constant
+
+
+class TopicDraw(NamedTuple):
+    """What is kept of a draw: the numbers that are traced and, at times, a snapshot."""
+
+    numbers: dict[str, float]
+    snapshot: Snapshot | None
+
+
+class WordRun(ChainRun[Franchise, TopicDraw]):
+    """Chains of a topic model: traces of all draws, and snapshots of some, evenly spaced."""
+
+    def __init__(
+        self,
+        corpus: Corpus | None,  # None for a model from a file, until its fit is resumed
+        sampler: WordSampler,
+        chains: list[Franchise],
+        rngs: list[np.random.Generator],
+        *,
+        sweeps: int = 0,
+        names: list[str] | None = None,
+        spacing: int = 1,
+    ) -> None:
+        super().__init__(chains, rngs, sweeps)
+        self.corpus, self.sampler = corpus, sampler
+        self.names = names or []  # of the numbers that are traced
+        self.rows: list[list[Floats]] = []  # for each chain and draw, these numbers
+        self.snapshots: list[list[Snapshot]] = []  # of each chain
+        # Draws from one snapshot to the next. It doubles when there are too many, so that what is
+        # kept depends only on the number of draws.
+        self.spacing = spacing
+
+    @property
+    def n_draws(self) -> int:
+        """Number of draws of each chain that were kept."""
+        return len(self.rows[0]) if self.rows else 0
+
+    def last(self) -> TopicSweep:
+        """Return a summary of the last sweep, for observers."""
+        if self.kept:
+            at = self.names.index("log_joint")
+            log_joint = [float(rows[-1][at]) for rows in self.rows]
+        else:
+            log_joint = [chain.log_joint(self._words) for chain in self.chains]
+        return TopicSweep(self.sweeps, self.kept, [chain.K for chain in self.chains], log_joint)
+
+    def all_snapshots(self) -> list[Snapshot]:
+        """Snapshots of all chains; before the first draw, where the first chain stands."""
+        if self.snapshots:
+            return [snapshot for kept in self.snapshots for snapshot in kept]
+        if "now" not in self.answers:
+            chain, corpus = self.chains[0], self._words
+            self.answers["now"] = Snapshot.of(chain, corpus, 0, -1, chain.log_joint(corpus))
+        return [self.answers["now"]]
+
+    def traces(self) -> tuple[dict[str, Floats], Ints]:
+        """Traced numbers (M,) of all draws by name, and the chain (M,) that each comes from."""
+        table = np.array([row for rows in self.rows for row in rows])
+        chain = np.repeat(np.arange(len(self.rows)), [len(rows) for rows in self.rows])
+        return {name: table[:, i] for i, name in enumerate(self.names)}, chain
+
+    @property
+    def _words(self) -> Corpus:
+        assert self.corpus is not None
+        return self.corpus
+
+    def _move(self, chain: Franchise, rng: np.random.Generator) -> None:
+        self.sampler.sweep(self._words, chain, rng)
+
+    def _draw(self, number: int, chain: Franchise) -> TopicDraw:
+        draw, numbers, snapshot = self.n_draws, _numbers(chain, self._words), None
+        if draw % self.spacing == 0:
+            snapshot = Snapshot.of(chain, self._words, number, draw, numbers["log_joint"])
+        return TopicDraw(numbers, snapshot)
+
+    def _keep(self, drawn: list[TopicDraw]) -> None:
+        self.rows = self.rows or [[] for _ in drawn]
+        self.snapshots = self.snapshots or [[] for _ in drawn]
+        self.names = self.names or list(drawn[0].numbers)
+        for rows, snapshots, draw in zip(self.rows, self.snapshots, drawn, strict=True):
+            rows.append(np.array(list(draw.numbers.values())))
+            if draw.snapshot is not None:
+                snapshots.append(draw.snapshot)
+        if len(self.snapshots[0]) >= MAX_SNAPSHOTS:
+            self.spacing *= 2
+            self.snapshots = [kept[::2] for kept in self.snapshots]
+
+
+def _numbers(chain: Franchise, corpus: Corpus) -> dict[str, float]:
+    """Return the numbers of a chain that are traced."""
+    measure = chain.measure
+    numbers = {
+        "log_joint": chain.log_joint(corpus),
+        "n_topics": chain.K,
+        "n_tables": int(chain.opens.sum()),
+        **chain.seating.numbers(),
+        "sigma0": measure.sigma,
+    }
+    arrays = {"M0" if measure.laws.relative else "a0": measure.mass}
+    if not isinstance(chain.seating, Unseated):  # else every document has its own, which are many
+        arrays |= {"u": measure.u, "q": measure.q}
+    for name, values in arrays.items():
+        for index in np.ndindex(*values.shape):
+            numbers[f"{name}[{','.join(map(str, index))}]"] = float(values[index])
+    return numbers

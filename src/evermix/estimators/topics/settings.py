@@ -1,0 +1,95 @@
+"""Checks of the settings and of the documents of a topic model."""
+
+from typing import Any
+
+import numpy as np
+
+from evermix._xp import Array
+from evermix.estimators.data.rows import check_csr
+from evermix.estimators.data.times import Times
+from evermix.topics.hierarchies import HDP, HMNGG, Flat, Hierarchy
+from evermix.topics.priors import MNGG, TNGG
+from evermix.topics.rows import M1, M3, T1, RowSampler
+from evermix.topics.words.corpus import Corpus
+from evermix.topics.words.samplers import H1, H2, Direct, WordSampler
+
+LARGEST = 2**31 - 1  # words of one kind in a document
+
+
+def wanted_prior(prior: Any, times: Any) -> Hierarchy:
+    """Return the prior of a fit, or raise TypeError or ValueError if it cannot be used."""
+    if prior is None:
+        prior = HDP() if times is None else HMNGG()
+    if isinstance(prior, MNGG | TNGG):
+        prior = Flat(prior)
+    if not isinstance(prior, Hierarchy):
+        raise TypeError(
+            "prior must be em.HDP, em.HNGG, em.HSNGG, em.HMNGG, em.HMNGP, em.HTNGG, em.HTNGP, "
+            f"em.MNGG or em.TNGG, got {prior!r}."
+        )
+    if prior.timed and times is None:
+        raise ValueError(
+            f"{type(prior).__name__} is a model over time, and times are missing: give one "
+            "number, date or label for each document, such as fit(X, times=years). Models "
+            "without times are em.HDP() and em.HNGG()."
+        )
+    return prior
+
+
+def wanted_sampler(sampler: Any, prior: Hierarchy) -> WordSampler:
+    """Return the sampler of words, or raise TypeError if it does not suit the prior."""
+    if not prior.flat:
+        sampler = H1() if sampler is None else sampler
+        if isinstance(sampler, H1 | H2):
+            return sampler
+        raise TypeError(
+            f"sampler must be em.H1(), em.H2() or None for {type(prior).__name__}, got {sampler!r}."
+        )
+    known: dict[Any, Direct] = {None: Direct(), M1(): Direct(False), M3(): Direct(True)}
+    if isinstance(prior.top, TNGG):
+        known = {None: Direct(), T1(): Direct(True)}
+    if sampler in known:
+        return known[sampler]
+    names = ", ".join(f"em.{name!r}" for name in known if name is not None)
+    raise TypeError(
+        f"sampler must be {names} or None where every document is a time, got {sampler!r}."
+    )
+
+
+def public_sampler(sampler: WordSampler, prior: Hierarchy) -> WordSampler | RowSampler:
+    """Return the sampler that a user would name."""
+    if not isinstance(prior, Flat):
+        return sampler
+    if isinstance(prior.prior, TNGG):
+        return T1()
+    return M3() if sampler.jumps else M1()
+
+
+def checked_counts(X: Array) -> Array:
+    """Return a CSR matrix with sorted columns and whole numbers, or raise ValueError."""
+    check_csr(X.data, X.indices, X.indptr, X.shape)
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    wrong = (X.data < 0) | (X.data > LARGEST) | (X.data != np.floor(X.data))
+    if np.any(wrong):
+        place = int(np.flatnonzero(wrong)[0])
+        row = int(np.searchsorted(X.indptr, place, side="right")) - 1
+        raise ValueError(
+            "X must hold how often each word is in each document: whole numbers from 0 to "
+            f"{LARGEST}. Negative values in data passed to TopicModel, fractions and larger "
+            f"numbers are invalid, got {X.data[place]} in row {row}, column {X.indices[place]}."
+        )
+    return X
+
+
+def check_words(corpus: Corpus, times: Times) -> None:
+    """Raise ValueError unless every time has words."""
+    if not len(corpus):
+        raise ValueError("X holds no words: at least one document must have some.")
+    n = np.bincount(corpus.time, corpus.lengths, minlength=corpus.n_times)
+    if np.any(n == 0):
+        time = times.values[int(np.flatnonzero(n == 0)[0])]
+        raise ValueError(
+            f"all documents of the time {time} are empty. Leave them out, or join times."
+        )
