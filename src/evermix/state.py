@@ -211,7 +211,6 @@ class State:
         for path, values in group("memo.").items():
             key, name = path.split(".", 1)
             memo.setdefault(key, {})[name] = values
-        # Files of format 1 know neither laps nor memos, those before format 4 no now and faded.
-        clock, lap, at = (int(header.get(name, 0)) for name in ("clock", "lap", "at"))
-        now, faded = (header.get(name) for name in ("now", "faded"))
+        clock, lap, at = (int(header[name]) for name in ("clock", "lap", "at"))
+        now, faded = header["now"], header["faded"]
         return cls(tally, columns, latents, lineage, clock, lap, at, now, faded, memo)

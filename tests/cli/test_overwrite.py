@@ -102,8 +102,11 @@ def test_a_stream_of_nothing_replaces_nothing(folder):
 def test_a_run_that_is_stopped_before_it_has_learnt_anything_replaces_nothing(
     folder, command, monkeypatch
 ):
-    estimator = {"fit": em.Mixture, "topics": em.TopicModel}[command]
-    monkeypatch.setattr(estimator, "_validated", lambda *_, **__: signal.raise_signal(2))
+    validating = {
+        "fit": "evermix.estimators.mixture.estimator.rows_to_fit",
+        "topics": "evermix.estimators.topics.estimator.TopicModel._validated",
+    }[command]
+    monkeypatch.setattr(validating, lambda *_, **__: signal.raise_signal(2))
     before = contents(folder)
     said = evermix(command, *LEARNT[command], *FILES, "--overwrite", status=130).stderr
     assert "Nothing was learnt yet" in said and contents(folder) == before

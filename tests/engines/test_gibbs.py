@@ -162,7 +162,7 @@ def test_densities_are_averaged_over_draws_inside_the_log():
     assert mix.score_samples(X[60:]).sum() >= each.sum(axis=1).mean()
     draw = mix.posterior_.labels[3].astype(int)
     model = mix.model_
-    state = state_of(model, Batch(mix._batch.X, np.ones(60)), draw)
+    state = state_of(model, Batch(mix.learner_.batch.X, np.ones(60)), draw)
     eta = model.family.posterior(
         np.vstack([state.tally.stats, np.zeros(state.tally.size)]),
         np.append(state.tally.mass, 0.0),

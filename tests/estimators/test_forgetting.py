@@ -92,7 +92,7 @@ def test_a_new_cluster_weighs_against_what_is_left():
     mix = mixture(em.ADF(), 20.0).partial_fit(X)
     n = mix.state_.tally.mass.sum()
     assert n < 40
-    new = np.exp(mix._taught.log_weights(mix.model_, mix.state_)[-1])
+    new = np.exp(mix.learner_.engine.log_weights(mix.model_, mix.state_)[-1])
     assert new == pytest.approx(1.0 / (1.0 + n))
 
 

@@ -99,7 +99,7 @@ def test_a_setting_that_decides_what_is_learnt_cannot_change(engine):
         with pytest.raises(ValueError, match=message):
             mix.set_params(engine=other).resume(X)
         np.testing.assert_array_equal(mix.labels_, labels)
-    assert mix.set_params(engine=engine).resume(X)._taught == engine
+    assert mix.set_params(engine=engine).resume(X).learner_.engine == engine
 
 
 @every_engine
@@ -125,7 +125,7 @@ def test_what_may_change_gives_what_it_would_have_given_from_the_start(engine, c
     other = replace(engine, **changes)
     mix = stopped(engine, 2).set_params(engine=other).resume(X)
     assert_same(mix, fitted(other))
-    assert mix._taught == other
+    assert mix.learner_.engine == other
 
 
 def test_a_stream_goes_on_with_other_settings_from_the_next_row_on():
@@ -137,7 +137,7 @@ def test_a_stream_goes_on_with_other_settings_from_the_next_row_on():
         closer = em.DPMeans(penalty=20.0) if isinstance(engine, em.DPMeans) else em.ADF(birth=0.01)
         mix.set_params(engine=closer).partial_fit(far)
         assert mix.n_clusters_ > before
-        assert mix.state_.clock == 2 * len(far) and mix._taught == closer
+        assert mix.state_.clock == 2 * len(far) and mix.learner_.engine == closer
 
 
 # ---- chains --------------------------------------------------------------------------------------
@@ -192,4 +192,4 @@ def test_a_chain_does_not_go_on_if_other_draws_would_have_been_kept(kind, begun,
     with pytest.raises(ValueError, match=complaint):
         mix.set_params(engine=kind(**now)).resume(X)
     np.testing.assert_array_equal(mix.posterior_.labels, drawn)
-    assert mix._taught == kind(**begun)
+    assert mix.learner_.engine == kind(**begun)

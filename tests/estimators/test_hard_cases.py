@@ -108,7 +108,7 @@ def test_any_generator_survives_a_file(tmp_path, bits):
     mix = em.Mixture(random_state=rng).fit(blobs(50)[0])
     mix.save(tmp_path / "m.evermix")
     again = em.load(tmp_path / "m.evermix")
-    assert again._rng.random(3).tolist() == mix._rng.random(3).tolist()
+    assert again.learner_.rng.random(3).tolist() == mix.learner_.rng.random(3).tolist()
 
 
 def test_settings_may_be_numbers_of_numpy(tmp_path):
@@ -135,7 +135,7 @@ def refused(path, arrays, header):
         em.load(path)
 
 
-@pytest.mark.parametrize("key", ["params", "family", "model", "state", "rng", "n_features_in"])
+@pytest.mark.parametrize("key", ["params", "engine", "model", "state", "rng", "n_features_in"])
 @pytest.mark.parametrize("value", [None, "x", [1, 2], -1])
 def test_an_edited_header_is_refused(tmp_path, saved, key, value):
     arrays, header = saved

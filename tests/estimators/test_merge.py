@@ -137,7 +137,7 @@ def test_the_bound_of_a_merged_model_is_that_of_all_rows(family):
     halves = [mixture("full", FAMILIES[family]).fit(part) for part in (X[:100], X[100:])]
     merged = em.merge(halves)
     assert merged.lower_bound_ == pytest.approx(whole.lower_bound_, rel=1e-9)
-    engine, state = merged._taught, merged.state_
+    engine, state = merged.learner_.engine, merged.state_
     assert engine.bound(merged.model_, state) == pytest.approx(merged.lower_bound_, rel=1e-9)
     assert merged.lower_bound_ > em.merge(halves, threshold=np.inf).lower_bound_
 

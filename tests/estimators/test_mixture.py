@@ -24,7 +24,7 @@ def texts(n=400, V=40, groups=5, words=60, seed=0):
 
 
 def arrays_of(mix):
-    return mix._state.to_arrays()[0]
+    return mix.state_.to_arrays()[0]
 
 
 def assert_same_model(a, b):
@@ -186,7 +186,7 @@ def test_an_interrupt_waits_for_the_step_and_leaves_a_whole_model():
             mix.partial_fit(X[100:])
     finally:
         Info.summary = original
-    assert mix._state.tally.mass.sum() + mix._state.latents["dropped"][0] == pytest.approx(3000)
+    assert mix.state_.tally.mass.sum() + mix.state_.latents["dropped"][0] == pytest.approx(3000)
     assert mix.labels_.shape == (2900,)
     mix.partial_fit(X[:10])
 

@@ -169,20 +169,15 @@ def test_a_file_of_another_kind_is_refused(tmp_path):
         em.load(tmp_path / "m.evermix")
 
 
-@pytest.mark.parametrize("path", sorted(GOLDEN.glob("mixture-*.evermix")), ids=lambda p: p.name)
-def test_files_of_every_format_so_far_can_be_read(path):
+def test_a_file_of_every_format_can_be_read():
     """Golden files are written once per format by make_golden.py and never changed."""
-    mix = em.load(path)
-    want = np.load(path.with_suffix(".npz"))
-    np.testing.assert_array_equal(mix.predict(want["X"]), want["labels"])
-    np.testing.assert_allclose(mix.score_samples(want["X"]), want["scores"], rtol=1e-10)
-    if mix.engine is None or mix.engine.streams:
-        mix.partial_fit(want["X"])
-    else:
-        more = {"chains": 3} if isinstance(mix.engine, em.Gibbs) else {"laps": 20}
-        mix.set_params(engine=replace(mix.engine, **more)).resume(want["X"])
-
-
-def test_there_is_a_golden_file_of_the_current_format():
-    formats = {checkpoint.read(path)[1]["format"] for path in GOLDEN.glob("mixture-*.evermix")}
-    assert formats == set(range(1, checkpoint.FORMAT + 1))
+    for number in range(1, checkpoint.FORMAT + 1):
+        path = GOLDEN / f"mixture-{number}.evermix"
+        assert checkpoint.read(path)[1]["format"] == number
+        mix = em.load(path)
+        want = np.load(path.with_suffix(".npz"))
+        np.testing.assert_array_equal(mix.predict(want["X"]), want["labels"])
+        np.testing.assert_allclose(mix.score_samples(want["X"]), want["scores"], rtol=1e-10)
+        laps = mix.state_.lap
+        mix.set_params(engine=replace(mix.engine, laps=20, tol=0.0)).resume(want["X"])
+        assert mix.state_.lap > laps

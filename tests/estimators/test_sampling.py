@@ -54,8 +54,8 @@ def test_rows_are_drawn_from_the_density_that_is_told(engine):
 def test_rows_of_labels_that_are_not_shown_are_of_no_cluster():
     """They hold a part of the density, beside that of a cluster not seen before."""
     mix = em.Mixture(FAMILY, em.DP(2.0), em.RCRP(), random_state=0).partial_fit(numbers())
-    weights = np.exp(mix._taught.log_weights(mix.model_, mix.state_))
-    shown = mix._taught.shown(mix.state_)
+    weights = np.exp(mix.learner_.engine.log_weights(mix.model_, mix.state_))
+    shown = mix.learner_.engine.shown(mix.state_)
     hidden = weights[:-1][~shown].sum()
     assert hidden > 0.05
     labels = mix.sample(20_000)[1]

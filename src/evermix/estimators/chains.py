@@ -12,11 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from evermix._xp import Array
 from evermix.engines.settings import check_whole
-from evermix.estimators.keeping import or_as_before
-from evermix.estimators.mixture.learner import watches
-from evermix.estimators.packing import Registry, built, named, plain_json
+from evermix.estimators import files
+from evermix.estimators.fitting import check_observers, restored_on_error
+from evermix.estimators.packing import Registry, built, named
 from evermix.families.base import Family
-from evermix.io import checkpoint
 from evermix.topics.chains import ChainRun
 from evermix.topics.priors import PlainSettings
 
@@ -65,7 +64,7 @@ class ChainEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
     def _check_settings(self, observers: Iterable[Observer]) -> tuple[Observer, ...]:
         """Raise if a setting is invalid; return the observers."""
-        watching = watches(observers)
+        watching = check_observers(observers)
         check_whole("burn_in", self.burn_in, least=0)
         check_whole("draws", self.draws)
         check_whole("chains", self.chains)
@@ -79,7 +78,7 @@ class ChainEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         def began(_: BaseException) -> bool:
             return vars(self).get("_fitted") is not known and self.n_sweeps_ > 0
 
-        with or_as_before(self, began):
+        with restored_on_error(self, began):
             yield
 
     def _go_on(self, observers: tuple[Observer, ...]) -> None:
@@ -112,7 +111,7 @@ class ChainEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
         A model that was loaded goes on with ``resume`` as if it had never stopped.
         """
-        save(self, path)
+        files.save(self, path)
 
     def to_file(self) -> tuple[dict[str, Array], dict[str, Any]]:
         """Return everything as named arrays and a JSON-ready header."""
@@ -123,7 +122,7 @@ class ChainEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         header = {"kind": self.kind, "params": settings, "n_features_in": self.n_features_in_}
         if "feature_names_in_" in vars(self):
             header["feature_names_in"] = [str(name) for name in self.feature_names_in_]
-        return arrays, plain_json(header | fitted)
+        return arrays, header | fitted
 
     @classmethod
     def from_file(
@@ -142,12 +141,6 @@ class ChainEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             model.feature_names_in_ = np.array(header["feature_names_in"], dtype=object)
         model._fitted = cls.fitted_class.from_file(arrays, header, known)
         return model
-
-
-def save(model: ChainEstimator, path: str | Path, extra: Mapping[str, Any] | None = None) -> None:
-    """Write an estimator, and JSON-ready ``extra`` entries beside it, to one file."""
-    arrays, header = model.to_file()
-    checkpoint.write(path, arrays, header | {"extra": plain_json(dict(extra or {}))})
 
 
 def _saved(name: str, value: Any) -> Any:

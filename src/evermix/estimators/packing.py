@@ -11,7 +11,6 @@ from evermix._registry import registered
 from evermix._xp import Array
 from evermix.engines import Batch, Engine
 from evermix.estimators.data.rows import check_csr, prepare_rows
-from evermix.estimators.mixture.checks import check_waiting
 from evermix.families import Family
 from evermix.io import checkpoint
 from evermix.priors import Prior
@@ -23,7 +22,7 @@ _CSR = ("data", "indices", "indptr")
 
 
 class Spec(Protocol):
-    """What can be told as plain data, and made of them."""
+    """What can be turned into plain data and back."""
 
     def to_spec(self) -> dict[str, Any]:
         """Return the settings as a JSON-ready dict."""
@@ -37,7 +36,7 @@ Part = TypeVar("Part", bound=Spec)
 
 
 def plain_json(value: Any) -> Any:
-    """Return numbers and arrays of numpy, anywhere in a header, as what JSON can say."""
+    """Return a header with NumPy numbers and arrays replaced by plain ones, for JSON."""
     if isinstance(value, Mapping):
         return {name: plain_json(part) for name, part in value.items()}
     return value.tolist() if isinstance(value, np.generic | np.ndarray) else value
@@ -68,7 +67,7 @@ def built(saved: dict[str, Any], classes: Mapping[str, type[Part]]) -> Part:
 
 
 class Registry(NamedTuple):
-    """The classes that a file may name: those of evermix, and a user's own."""
+    """The classes that a file may name, by name: those of evermix, and a user's own."""
 
     families: Mapping[str, type[Family]]
     priors: Mapping[str, type[Prior]]
@@ -108,23 +107,34 @@ def unpacked(arrays: Mapping[str, Array], family: Family, n_features: int) -> Ba
     weights = arrays["rows.weights"]
     if "rows.X" in arrays:
         X = np.ascontiguousarray(arrays["rows.X"])
-        check_waiting([Batch(X, weights)], n_features)
+        check_rows(Batch(X, weights), n_features)
     else:
         data, indices, indptr = (arrays[f"rows.{name}"] for name in _CSR)
         shape = len(weights), n_features
         check_csr(data, indices, indptr, shape)
         X = sparse.csr_matrix((data, indices, indptr), shape=shape)  # type: ignore[assignment]
         if not np.all(np.isfinite(data)):
-            raise ValueError("the rows hold values that are no numbers.")
+            raise ValueError("the rows hold values that are not finite.")
     return Batch(prepare_rows(family, X), weights)
 
 
+def check_rows(batch: Batch, n_features: int) -> None:
+    """Raise ValueError unless a batch holds finite dense rows, their weights and their times."""
+    X, weights, _, times = batch
+    if X.shape != (len(weights), n_features) or weights.ndim != 1 or not len(weights):
+        raise ValueError(f"rows {X.shape} and weights {weights.shape} do not fit together.")
+    if not (np.all(np.isfinite(X)) and np.all(weights >= 0)):
+        raise ValueError("rows must be finite and their weights >= 0.")
+    if times is not None and (times.shape != weights.shape or np.any(np.diff(times) < 0)):
+        raise ValueError("times must be one per row and never go back.")
+
+
 def assign(part: Measure | Seating | Unseated, arrays: dict[str, Array]) -> None:
-    """Set all that a measure, or a law of tables, has learnt, if it fits."""
+    """Set the arrays of a measure or of table seating, if they fit."""
     for name, values in part.arrays().items():
         given = arrays[name]
         if given.shape != values.shape or given.dtype != values.dtype:
             raise ValueError(f"{name} must have the shape {values.shape}, got {given.shape}.")
         if not np.all(np.isfinite(given) & (given >= 0)):
-            raise ValueError(f"{name} holds values that cannot be.")
+            raise ValueError(f"{name} must be finite and >= 0.")
     part.assign(arrays)

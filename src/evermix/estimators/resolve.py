@@ -1,20 +1,20 @@
-"""From what the user asked for to a model with every hyperparameter set."""
+"""Choosing hyperparameters that were left open, from the first rows."""
 
 import warnings
 from dataclasses import replace
 from numbers import Integral
-from typing import Any
 
 import numpy as np
 
 from evermix._xp import Array
-from evermix.engines.batch import Batch, CapacityWarning
+from evermix.engines.batch import Batch, CapacityWarning, Info
 from evermix.engines.filters.adf import ADF
 from evermix.engines.run import run
 from evermix.families.base import Family
 from evermix.model import Model
 from evermix.priors import NGGP
 from evermix.priors.base import GibbsType, Prior
+from evermix.state import State
 
 WARMUP = 1000  # rows that open hyperparameters are chosen from
 HEAT_ROWS = 400  # with as many rows, a first heat on a quarter of them saves time
@@ -65,7 +65,10 @@ def _evidence(model: Model, X: Array) -> float:
     model = replace(model, max_clusters=max(10, X.shape[0] // 4))
     rng = np.random.default_rng(0)  # the filter draws nothing
     batch = Batch(X, np.ones(X.shape[0]))
-    watch: Any = lambda state, info: total.append(info.log_predictive)  # noqa: E731
+
+    def observe(state: State, info: Info) -> None:
+        total.append(info.log_predictive)
+
     with warnings.catch_warnings(action="ignore", category=CapacityWarning):
-        state = run(engine, model, engine.initial(model, rng), [batch], rng, [watch])
+        state = run(engine, model, engine.initial(model, rng), [batch], rng, [observe])
     return -np.inf if state.latents["capped"][0] else sum(total)

@@ -21,7 +21,7 @@ from safetensors import SafetensorError, safe_open
 
 from evermix._xp import Array
 
-FORMAT = 4
+FORMAT = 1
 """Number of the layout that this version writes; it reads this one and all before."""
 
 _KEY = "evermix"
@@ -60,7 +60,7 @@ def write(
     ...     write(f"{folder}/model.evermix", {"mass": np.arange(3.0)}, {"clock": 3})
     ...     arrays, header = read(f"{folder}/model.evermix")
     >>> arrays["mass"], header["clock"], header["format"]
-    (array([0., 1., 2.]), 3, 4)
+    (array([0., 1., 2.]), 3, 1)
     """
     target = Path(path).resolve()
     content = _serialised(arrays, header)  # which refuses what it cannot write before it begins

@@ -19,8 +19,7 @@ from evermix.cli.runs.base import check_resumed
 from evermix.cli.runs.pacing import Pace
 from evermix.cli.runs.resuming import going_on
 from evermix.estimators import TopicModel
-from evermix.estimators.chains import save
-from evermix.estimators.files import load_topics
+from evermix.estimators.files import load_topics, save
 from evermix.io import text as texts
 from evermix.io.checkpoint import CheckpointError
 from evermix.topics.words.snapshots import TopicSweep

@@ -1,6 +1,6 @@
 """Rows of Dask collections, which stay on the workers of their cluster."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,13 @@ from evermix.distributed.workers import lengths_of, result_of
 from evermix.engines.batch import ROWS
 from evermix.engines.shards import Shard, Task
 from evermix.estimators.data.fingerprint import RowHash
-from evermix.estimators.data.rows import LazyRows, automatic_family, prepare_rows, stack
+from evermix.estimators.data.rows import (
+    LazyRows,
+    Validator,
+    automatic_family,
+    prepare_rows,
+    stack,
+)
 from evermix.families.base import Family
 from evermix.state import Record
 
@@ -37,7 +43,13 @@ class Prepare:
                 f"{list(self.names)}. All must have the same, in the same order."
             )
         accept = "csr" if self.family.sparse else False
-        X = check_array(rows, accept_sparse=accept, dtype="numeric", ensure_min_samples=0)
+        X = check_array(
+            rows,
+            accept_sparse=accept,
+            dtype="numeric",
+            ensure_min_samples=0,
+            ensure_all_finite=False,  # which prepare_rows checks
+        )
         if X.shape[1] != self.n_features:
             raise ValueError(
                 f"X has {X.shape[1]} features in one partition and {self.n_features} in the first. "
@@ -72,17 +84,15 @@ class ClusterRows(LazyRows):
     Parameters
     ----------
     family : Family or None
-        None: what suits the first rows.
+        None: one that suits the first rows.
     X : Dask collection (N, D)
-    validate : callable
-        Called as ``validate(first_rows, True)``; returns an array (N, D) of finite numbers.
+    validator : Validator
     """
 
+    elsewhere = True
     shards: ClusterShards
 
-    def __init__(
-        self, family: Family | None, X: Any, validate: Callable[[Any, bool], Array]
-    ) -> None:
+    def __init__(self, family: Family | None, X: Any, validator: Validator) -> None:
         self._client, self._parts = current_client(), partitions(X)
         self._lengths = lengths_of(self._client, self._parts)
         some = [part for part, n in zip(self._parts, self._lengths, strict=True) if n]
@@ -90,12 +100,12 @@ class ClusterRows(LazyRows):
             raise ValueError("wanted at least one row, the Dask collection holds none.")
         first = self._client.submit(_head, self._client.compute(some[0].rows))
         found = result_of(self._client, first)
-        self._names, head = _names(found), validate(found, True)
+        self._names, head = _names(found), validator.array(found)
         self.family = automatic_family(head) if family is None else family
         self.shape = sum(self._lengths), head.shape[1]
 
     def place(self, weights: Array, size: int, records: dict[str, Record]) -> None:
-        """Cut the rows into batches of this size, and let the workers hold and look at them."""
+        """Cut the rows into batches of this size, which the workers hold and validate."""
         prepare = Prepare(self.family, self.shape[1], self._names)
         self.shards = ClusterShards(
             self._client, self._parts, self._lengths, weights, size, prepare, records

@@ -1,11 +1,11 @@
-"""Rows that are read and prepared when they are asked for, so that they need not fit into memory.
+"""Rows that are read and prepared when they are needed, so that they need not fit into memory.
 
 They look like an array: they have a shape, and ``rows[some]`` are prepared rows, for a slice or for
-ascending numbers. All of them are read once when they are given, to see that nothing inside need
-doubt them, to count them, and to know them again.
+ascending numbers. All of them are read once at the start, to validate and count them and to compute
+their digest.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,10 +15,9 @@ from sklearn.utils.validation import _num_samples
 from evermix._csr import DeviceCSR, is_foreign_csr
 from evermix._xp import Array, host, take_rows
 from evermix.engines.batch import ROWS
-from evermix.estimators.data.fingerprint import RowHash
 from evermix.estimators.data.rows import (
     LazyRows,
-    Rows,
+    Validator,
     automatic_family,
     device_rows,
     prepare_rows,
@@ -27,7 +26,7 @@ from evermix.estimators.data.rows import (
 from evermix.families.base import Family
 from evermix.io.chunks import Chunks
 
-SURVEYED = 2**16  # rows that are brought to the host at a time, to look at them once
+HOST_ROWS = 2**16  # rows that are copied to the host at a time, to validate them
 
 
 class MappedRows(LazyRows):
@@ -35,19 +34,21 @@ class MappedRows(LazyRows):
 
     Parameters
     ----------
-    family : Family
+    family : Family or None
+        None: one that suits the rows.
     X : array (N, D)
-        Of finite numbers.
+    validator : Validator
     """
 
-    def __init__(self, family: Family, X: Array) -> None:
-        self.family, self._X = family, X
-        self._survey(self[start : start + ROWS] for start in range(0, X.shape[0], ROWS))
+    def __init__(self, family: Family | None, X: Array, validator: Validator) -> None:
+        self._X, self._validator = validator.array(X), validator
+        self.family = automatic_family(self._X) if family is None else family
+        self._survey(self[start : start + ROWS] for start in range(0, self._X.shape[0], ROWS))
 
     def __getitem__(self, some: Any) -> Array:
         first = some.start or 0 if isinstance(some, slice) else int(some[0])
         with _named_place(first):
-            return prepare_rows(self.family, self._X[some])
+            return self._validator.prepared(self.family, self._X[some])
 
 
 class ChunkedRows(LazyRows):
@@ -58,16 +59,13 @@ class ChunkedRows(LazyRows):
     Parameters
     ----------
     family : Family or None
-        None: what suits the first chunk.
+        None: one that suits the first chunk.
     chunks : Chunks
-    validate : callable
-        Called as ``validate(chunk, first)``; returns an array (N, D) of finite numbers.
+    validator : Validator
     """
 
-    def __init__(
-        self, family: Family | None, chunks: Chunks, validate: Callable[[Any, bool], Array]
-    ) -> None:
-        self._chunks, self._validate, self._asked = chunks, validate, family
+    def __init__(self, family: Family | None, chunks: Chunks, validator: Validator) -> None:
+        self._chunks, self._validator, self._given = chunks, validator, family
         self._survey(self._prepared(first=True))
         if not self.shape[0]:
             raise ValueError("wanted at least one row, the chunks hold none.")
@@ -93,10 +91,10 @@ class ChunkedRows(LazyRows):
             if not rows:
                 continue
             with _named_place(n):
-                X = self._validate(chunk, first and n == 0)
+                X = self._validator.array(chunk, first and n == 0)
                 if first and n == 0:
-                    self.family = automatic_family(X) if self._asked is None else self._asked
-                X = prepare_rows(self.family, X)
+                    self.family = automatic_family(X) if self._given is None else self._given
+                X = self._validator.prepared(self.family, X)
             yield X
             n += rows
 
@@ -136,24 +134,23 @@ class ForeignRows(LazyRows):
     Parameters
     ----------
     family : Family or None
-        None: what suits the first rows.
+        None: one that suits the first rows.
     X : array (N, D)
-    validate : callable
-        Called as ``validate(some, first)``; returns an array (N, D) of finite numbers.
+    validator : Validator
     """
 
-    def __init__(
-        self, family: Family | None, X: Array, validate: Callable[[Any, bool], Array]
-    ) -> None:
+    elsewhere = True
+
+    def __init__(self, family: Family | None, X: Array, validator: Validator) -> None:
         if X.ndim != 2 or not X.shape[0]:
             raise ValueError(f"wanted rows (N, D), at least one, got an array of {tuple(X.shape)}.")
         if family is None:
             sparse = is_foreign_csr(X)
             first = host(DeviceCSR.of(X)[:ROWS] if sparse else X[: min(ROWS, X.shape[0]), :])
-            family = automatic_family(validate(first, True))
+            family = automatic_family(validator.array(first))
         self.family = family
         self._X = device_rows(X, family.sparse)
-        self._survey(self._prepared(validate))
+        self._survey(self._prepared(validator))
 
     def __getitem__(self, some: Any) -> Array:
         """Return rows where they are for a slice, on the host for ascending numbers (M,)."""
@@ -162,11 +159,11 @@ class ForeignRows(LazyRows):
             return self._X[start:stop, :]
         return prepare_rows(self.family, host(take_rows(self._X, some)))
 
-    def _prepared(self, validate: Callable[[Any, bool], Array]) -> Iterator[Array]:
-        for start in range(0, self._X.shape[0], SURVEYED):
+    def _prepared(self, validator: Validator) -> Iterator[Array]:
+        for start in range(0, self._X.shape[0], HOST_ROWS):
             with _named_place(start):
-                part = validate(host(self[start : start + SURVEYED]), start == 0)
-                yield prepare_rows(self.family, part)
+                part = validator.array(host(self[start : start + HOST_ROWS]), start == 0)
+                yield validator.prepared(self.family, part)
 
 
 def check_readable(X: Any, lazy: bool) -> None:
@@ -184,15 +181,6 @@ def check_readable(X: Any, lazy: bool) -> None:
         )
 
 
-def fingerprint(X: Rows, weights: Array) -> str:
-    """Return a digest of rows and weights, by which they are known again."""
-    if isinstance(X, LazyRows):
-        return X.hash.result(weights)
-    digest = RowHash()
-    digest.update(X)
-    return digest.result(weights)
-
-
 def _changed(now: int, before: int, about: str = "") -> str:
     return (
         f"there were {before} rows when they were first read, and now there are {about}{now}. Rows "
@@ -203,7 +191,7 @@ def _changed(now: int, before: int, about: str = "") -> str:
 
 @contextmanager
 def _named_place(row: int) -> Iterator[None]:
-    """Say where the rows were that are no good."""
+    """Add the number of the first row to the message of a ValueError."""
     try:
         yield
     except ValueError as error:

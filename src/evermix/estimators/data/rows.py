@@ -1,13 +1,14 @@
-"""From what the user gave to rows that nothing inside need doubt."""
+"""Rows that users give: validated, and stored as families and engines want them."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
-from typing import Any, TypeAlias
+from collections.abc import Iterator
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils import assert_all_finite
+from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from evermix._csr import DeviceCSR, is_foreign_csr
 from evermix._xp import Array, alike, host, is_foreign, namespace, real
@@ -15,32 +16,34 @@ from evermix.engines.batch import ROWS, Batch, Batches
 from evermix.estimators.data.fingerprint import RowHash
 from evermix.families import Bernoulli, DiagonalGaussian, Gaussian, Multinomial
 from evermix.families.base import Family
-from evermix.forgetting import Exponential
 
-FULL_COVARIANCE = 32  # features up to which "auto" takes full covariances
-HEAVIEST = 1e12  # beyond this one row drowns the rest in rounding
-LIGHTEST = 1e-200  # below this, weights times responsibilities underflow
+MAX_FULL_COVARIANCE = 32  # features up to which "auto" takes full covariances
+MAX_WEIGHT = 1e12  # above this, one row drowns the rest in rounding
+MIN_WEIGHT = 1e-200  # below this, weights times responsibilities underflow
 
 
 class LazyRows(ABC):
-    """Rows that are read when they are asked for.
+    """Rows that are read when they are needed.
 
     Attributes
     ----------
     family : Family
-        What the rows are prepared for.
+        The family that the rows are prepared for.
     shape : (int, int)
         Rows and features.
     hash : RowHash
         Of all rows.
     """
 
+    elsewhere: ClassVar[bool] = False
+    """Whether rows and their results are on a device or a cluster, and take time to bring here."""
+
     family: Family
     shape: tuple[int, int]
     hash: RowHash
 
     def _survey(self, parts: Iterator[Array]) -> None:
-        """Look at all rows once."""
+        """Count the rows and compute their digest."""
         self.hash, n, width = RowHash(), 0, 0
         for part in parts:
             self.hash.update(part)
@@ -53,7 +56,7 @@ class LazyRows(ABC):
 
 
 Rows: TypeAlias = Array | LazyRows
-"""Prepared rows in memory, or rows that are prepared when they are asked for."""
+"""Prepared rows in memory, or rows that are prepared when they are needed."""
 
 
 def automatic_family(X: Array) -> Family:
@@ -64,11 +67,16 @@ def automatic_family(X: Array) -> Family:
         return Bernoulli()
     if X.dtype.kind in "iu" and (X.size == 0 or X.min() >= 0):
         return Multinomial()
-    return Gaussian() if X.shape[1] <= FULL_COVARIANCE else DiagonalGaussian()
+    return Gaussian() if X.shape[1] <= MAX_FULL_COVARIANCE else DiagonalGaussian()
 
 
-def prepare_rows(family: Family, X: Array) -> Array:
-    """Return rows as the family wants them (float64, CSR or dense), or raise ValueError."""
+def prepare_rows(
+    family: Family, X: Array, digest: RowHash | None = None, estimator_name: str | None = None
+) -> Array:
+    """Return rows as the family stores them (float64, CSR or dense), or raise ValueError.
+
+    Checks and digest go over the rows together, block by block, so that memory is read once.
+    """
     if family.sparse:
         X = sparse.csr_matrix(X, dtype=np.float64, copy=False)
         check_csr(X.data, X.indices, X.indptr, X.shape)
@@ -77,33 +85,98 @@ def prepare_rows(family: Family, X: Array) -> Array:
             X.sum_duplicates()
     else:
         X = np.ascontiguousarray(X, dtype=np.float64)
+    n = X.shape[0]
+    try:
+        for start in range(0, n, ROWS):
+            block = X if n <= ROWS else X[start : start + ROWS]
+            _check_values(family, block, estimator_name)
+            if digest is not None:
+                digest.update(block)
+    except ValueError:
+        _check_values(family, X, estimator_name)  # whose message counts rows from the first
+        raise
+    return X
+
+
+def _check_values(family: Family, X: Array, estimator_name: str | None) -> None:
+    """Raise ValueError unless all values are finite, not too large and in the family's support."""
     values = X.data if family.sparse else X
     largest = max(values.max(), -values.min()) if values.size else 0.0
-    if largest > family.largest:
+    if not largest <= family.largest:
+        assert_all_finite(X, estimator_name=estimator_name, input_name="X")
         raise ValueError(
             f"X holds values up to {largest:.3g}; beyond {family.largest:g} their sums overflow in "
             f"{type(family).__name__}. Rescale the features."
         )
     family.check(X)
-    return X
 
 
-def prepare_foreign(family: Family, X: Array, validate: Callable[[Any], Array]) -> Array:
-    """Return rows of another library as the family wants them, where they are, or raise ValueError.
+class Validator:
+    """Validates rows as scikit-learn does, but for finite values, which prepare_rows checks.
 
-    They are looked at there. Where something is amiss, ``validate`` and the family say what it is,
-    of the rows in the memory of the host.
+    Parameters
+    ----------
+    estimator : estimator
+        Its ``n_features_in_`` and ``feature_names_in_`` are compared with the rows, or set.
+    family : Family or None
+        None if the rows decide.
+    reset : bool
+        Whether to set the number and the names of features.
+    """
+
+    def __init__(self, estimator: Any, family: Family | None, reset: bool = False) -> None:
+        self.estimator, self.family, self.reset = estimator, family, reset
+
+    def array(self, X: Any, first: bool = True) -> Array:
+        """Return an array or CSR matrix (N, D) of real numbers, which may not be finite.
+
+        ``first`` says whether these are the first of several parts.
+        """
+        reset = self.reset and first
+        if not reset and self._is_valid(X):
+            return X
+        accept = "csr" if self.family is None or self.family.sparse else False
+        return validate_data(
+            self.estimator,
+            X,
+            reset=reset,
+            accept_sparse=accept,
+            dtype="numeric",
+            ensure_all_finite=False,
+        )
+
+    def prepared(self, family: Family, X: Array, digest: RowHash | None = None) -> Array:
+        """Return the array X as the family stores rows, or raise ValueError."""
+        return prepare_rows(family, X, digest, type(self.estimator).__name__)
+
+    def _is_valid(self, X: Any) -> bool:
+        """Whether scikit-learn would return these rows as they are, without a warning."""
+        return (
+            type(X) is np.ndarray
+            and X.dtype == np.float64
+            and X.ndim == 2
+            and X.shape[0] > 0
+            and X.shape[1] == self.estimator.n_features_in_
+            and "feature_names_in_" not in vars(self.estimator)
+        )
+
+
+def prepare_foreign(family: Family, X: Array, validator: Validator) -> Array:
+    """Return rows of another library as the family stores them, where they are.
+
+    They are checked there; if a check fails, the rows are copied to the host to raise ValueError
+    with the usual message.
     """
     if X.ndim != 2 or not X.shape[0]:
-        validate(host(X))
+        validator.array(host(X))
     rows = device_rows(X, family.sparse)
-    validate(host(rows[: min(1, rows.shape[0]), :]))
+    validator.array(host(rows[: min(1, rows.shape[0]), :]))
     values = rows.data if family.sparse else rows
     xp, largest = namespace(values), 0.0
     if values.shape[0]:
         largest = float(xp.max(xp.abs(values)))  # not a number if any is not
     if not largest <= family.largest or not family.supports(rows):
-        prepare_rows(family, validate(host(X)))
+        validator.prepared(family, validator.array(host(X)))
     return rows
 
 
@@ -117,7 +190,7 @@ def device_rows(X: Array, counts: bool) -> Array:
 
 
 def check_csr(data: Array, indices: Array, indptr: Array, shape: tuple[int, int]) -> None:
-    """Raise ValueError unless these are the parts of a CSR matrix, which SciPy takes on trust."""
+    """Raise ValueError unless these arrays form a CSR matrix; SciPy does not check all of it."""
     n, n_features = shape
     kinds = indices.dtype.kind == indptr.dtype.kind == "i" and data.ndim == indices.ndim == 1
     whole = kinds and indptr.shape == (n + 1,) and indptr[0] == 0 and np.all(np.diff(indptr) >= 0)
@@ -130,92 +203,27 @@ def check_csr(data: Array, indices: Array, indptr: Array, shape: tuple[int, int]
         )
 
 
-def prepare_weights(sample_weight: Any, X: Rows) -> Array:
+def prepare_weights(sample_weight: Any, X: Rows) -> NDArray[np.float64]:
     """Return one weight per row of X, (N,) float64, or raise ValueError."""
+    if sample_weight is None:
+        return np.ones(X.shape[0])
     if is_foreign(sample_weight):
         sample_weight = host(sample_weight)
     weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     if not weights.any():
         raise ValueError("sample_weight is zero for every row; at least one must be positive.")
-    if weights.max() > HEAVIEST:
+    if weights.max() > MAX_WEIGHT:
         raise ValueError(
-            f"sample_weight goes up to {weights.max():.3g}; beyond {HEAVIEST:g} rounding drowns "
+            f"sample_weight goes up to {weights.max():.3g}; beyond {MAX_WEIGHT:g} rounding drowns "
             "the prior and every other row. Divide the weights by a constant."
         )
     least = weights[weights > 0].min()
-    if least < LIGHTEST:
+    if least < MIN_WEIGHT:
         raise ValueError(
-            f"sample_weight goes down to {least:.3g}; below {LIGHTEST:g} the mass of a row is lost "
-            "in rounding. Multiply the weights by a constant, or set the smallest to 0."
+            f"sample_weight goes down to {least:.3g}; below {MIN_WEIGHT:g} the mass of a row is "
+            "lost in rounding. Multiply the weights by a constant, or set the smallest to 0."
         )
     return np.ascontiguousarray(weights)
-
-
-def prepare_times(
-    times: Any, n: int, forgetting: Exponential | None, since: float | None = None
-) -> Array | None:
-    """Return one time per row (n,) float64, dates as seconds, or raise TypeError or ValueError.
-
-    ``since`` is the time of the row before the first.
-    """
-    if forgetting is None and times is not None:
-        raise ValueError(
-            "times were given, but the model forgets nothing. Set "
-            "forgetting=em.Exponential(half_life=...), or leave times out."
-        )
-    if times is None:
-        if forgetting is not None and forgetting.dated:
-            raise ValueError("half_life is a timedelta, so every row needs a date: give times.")
-        return None
-    assert forgetting is not None
-    stamps = np.asarray(times)
-    if stamps.shape != (n,):
-        raise ValueError(f"times must have one entry per row, ({n},), got shape {stamps.shape}.")
-    stamps = _as_numbers(stamps, forgetting.dated)
-    if not np.all(np.isfinite(stamps)):
-        row = int(np.argmin(np.isfinite(stamps)))
-        raise ValueError(f"times must be finite, got {np.asarray(times)[row]} in row {row}.")
-    back = np.flatnonzero(np.diff(stamps, prepend=stamps[0] if since is None else since) < 0)
-    if len(back):
-        row = int(back[0])
-        before = f"row {row - 1}" if row else "the last row that was learnt"
-        raise ValueError(
-            f"times must not go back: row {row} ({np.asarray(times)[row]}) comes before {before}. "
-            "Sort the rows by time."
-        )
-    return np.ascontiguousarray(stamps)
-
-
-def _as_numbers(stamps: Array, dated: bool) -> Array:
-    """Return times (n,) as float64, in seconds where they are dates, or raise TypeError."""
-    if stamps.dtype.kind == "O":  # dates of the standard library, or of a data frame
-        try:
-            stamps = _in_utc(stamps) if dated else stamps.astype(np.float64)
-        except (TypeError, ValueError) as error:
-            wanted = "dates" if dated else "numbers"
-            raise TypeError(f"times must be {wanted}, got {stamps[0]!r}: {error}.") from error
-    if dated != (stamps.dtype.kind == "M"):
-        raise TypeError(
-            f"half_life is {'a timedelta' if dated else 'a number'}, so times must be "
-            f"{'dates' if dated else 'numbers'}, got {stamps.dtype}. For dates use "
-            "em.Exponential(half_life=timedelta(days=7))."
-        )
-    if not dated:
-        if stamps.dtype.kind not in "iuf":
-            raise TypeError(f"times must be numbers or dates, got {stamps.dtype}.")
-        return stamps.astype(np.float64)
-    seconds = (stamps - np.datetime64(0, "s")) / np.timedelta64(1, "s")
-    return np.asarray(seconds, dtype=np.float64)
-
-
-def _in_utc(dates: Array) -> Array:
-    """Return dates (n,), perhaps with time zones, as datetime64 of UTC."""
-
-    def plain(when: Any) -> Any:  # NumPy would warn that it keeps no zones
-        zoned = isinstance(when, datetime) and when.tzinfo is not None
-        return when.astimezone(UTC).replace(tzinfo=None) if zoned else when
-
-    return np.array([plain(when) for when in dates], dtype="datetime64[us]")
 
 
 def stack(parts: list[Array]) -> Array:
@@ -224,7 +232,7 @@ def stack(parts: list[Array]) -> Array:
 
 
 class Cuts(Batches):
-    """Rows in batches, cut when they are asked for.
+    """Rows in batches, cut when they are needed.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Times of rows: numbers, dates or labels, in an order of their own."""
+"""Times of rows: numbers, dates or labels."""
 
 import datetime
 import re
@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from evermix._xp import Array
+from evermix.forgetting import Exponential
 
 SHOWN = 5  # times that a message names
 
@@ -40,14 +41,14 @@ class Times:
         return len(self.values)
 
     @property
-    def array(self) -> Array:
+    def array(self) -> NDArray[Any]:
         """The times as an array (T,): dates as datetime64 where all are."""
         if self.values and all(isinstance(value, datetime.date) for value in self.values):
             return np.array(self.values, dtype="datetime64[us]")
         return np.array(self.values)
 
     @classmethod
-    def read(cls, times: Any, n: int) -> tuple["Times", Array]:
+    def read(cls, times: Any, n: int) -> tuple["Times", NDArray[np.int64]]:
         """Return the times that n rows have, and the code 0..T-1 of each row's, (n,)."""
         given = _plain(times, n)
         categories = getattr(getattr(times, "dtype", None), "categories", None)  # of pandas
@@ -61,7 +62,7 @@ class Times:
         known = cls(values)
         return known, known.codes(times, n)
 
-    def codes(self, times: Any, n: int) -> Array:
+    def codes(self, times: Any, n: int) -> NDArray[np.int64]:
         """Return the code (n,) of the time of each of n rows, or say which is not known."""
         given = _plain(times, n)
         unknown = list(dict.fromkeys(t for t in given if t not in self._code))
@@ -129,7 +130,7 @@ def _naive(date: datetime.date) -> datetime.date:
     return date
 
 
-def _refuse(missing: Array) -> None:
+def _refuse(missing: NDArray[np.bool]) -> None:
     if np.any(missing):
         row = int(np.flatnonzero(missing)[0])
         raise ValueError(
@@ -158,3 +159,73 @@ def _date(label: str) -> int:
 def _shown(values: list[Any]) -> str:
     shown = ", ".join(str(value) for value in values[:SHOWN])
     return f"{shown}, ... ({len(values)} of them)" if len(values) > SHOWN else shown
+
+
+# ---- times of models that forget ------------------------------------------------------------
+
+
+def prepare_times(
+    times: Any, n: int, forgetting: Exponential | None, since: float | None = None
+) -> NDArray[np.float64] | None:
+    """Return one time per row (n,) for a model that forgets, dates as seconds.
+
+    Raises TypeError or ValueError if they do not fit. ``since`` is the time of the row before.
+    """
+    if forgetting is None and times is not None:
+        raise ValueError(
+            "times were given, but the model forgets nothing. Set "
+            "forgetting=em.Exponential(half_life=...), or leave times out."
+        )
+    if times is None:
+        if forgetting is not None and forgetting.dated:
+            raise ValueError("half_life is a timedelta, so every row needs a date: give times.")
+        return None
+    assert forgetting is not None
+    stamps = np.asarray(times)
+    if stamps.shape != (n,):
+        raise ValueError(f"times must have one entry per row, ({n},), got shape {stamps.shape}.")
+    stamps = _as_numbers(stamps, forgetting.dated)
+    if not np.all(np.isfinite(stamps)):
+        row = int(np.argmin(np.isfinite(stamps)))
+        raise ValueError(f"times must be finite, got {np.asarray(times)[row]} in row {row}.")
+    back = np.flatnonzero(np.diff(stamps, prepend=stamps[0] if since is None else since) < 0)
+    if len(back):
+        row = int(back[0])
+        before = f"row {row - 1}" if row else "the last row that was learnt"
+        raise ValueError(
+            f"times must not go back: row {row} ({np.asarray(times)[row]}) comes before {before}. "
+            "Sort the rows by time."
+        )
+    return np.ascontiguousarray(stamps)
+
+
+def _as_numbers(stamps: NDArray[Any], dated: bool) -> NDArray[np.float64]:
+    """Return times (n,) as float64, in seconds where they are dates, or raise TypeError."""
+    if stamps.dtype.kind == "O":  # dates of the standard library, or of a data frame
+        try:
+            stamps = _in_utc(stamps) if dated else stamps.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            wanted = "dates" if dated else "numbers"
+            raise TypeError(f"times must be {wanted}, got {stamps[0]!r}: {error}.") from error
+    if dated != (stamps.dtype.kind == "M"):
+        raise TypeError(
+            f"half_life is {'a timedelta' if dated else 'a number'}, so times must be "
+            f"{'dates' if dated else 'numbers'}, got {stamps.dtype}. For dates use "
+            "em.Exponential(half_life=timedelta(days=7))."
+        )
+    if not dated:
+        if stamps.dtype.kind not in "iuf":
+            raise TypeError(f"times must be numbers or dates, got {stamps.dtype}.")
+        return stamps.astype(np.float64)
+    seconds = (stamps - np.datetime64(0, "s")) / np.timedelta64(1, "s")
+    return np.asarray(seconds, dtype=np.float64)
+
+
+def _in_utc(dates: NDArray[Any]) -> NDArray[Any]:
+    """Return dates (n,), perhaps with time zones, as datetime64 of UTC."""
+
+    def plain(when: Any) -> Any:  # NumPy would warn that it keeps no zones
+        zoned = isinstance(when, datetime.datetime) and when.tzinfo is not None
+        return when.astimezone(datetime.UTC).replace(tzinfo=None) if zoned else when
+
+    return np.array([plain(when) for when in dates], dtype="datetime64[us]")

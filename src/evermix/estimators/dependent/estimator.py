@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from evermix._random import generator
 from evermix._xp import Array, Floats, Ints, host, is_foreign, logsumexp
 from evermix.engines.settings import check_begun
+from evermix.estimators import files
 from evermix.estimators.chains import ChainEstimator, Observer
 from evermix.estimators.data.fingerprint import RowHash
 from evermix.estimators.data.rows import automatic_family, prepare_rows
@@ -26,6 +27,7 @@ from evermix.topics.rows.chain import RowChain, RowData
 from evermix.topics.rows.draws import RowRun
 
 
+@files.registered("dependent mixture", "dependent mixture")
 class DependentMixture(ChainEstimator):
     """Clusters rows that have a time, and follows the share of each cluster over time.
 

@@ -1,37 +1,42 @@
 """The scikit-learn estimator: a mixture is a family, a prior and an engine."""
 
 from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import ClusterMixin, DensityMixin
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClusterMixin, DensityMixin
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from evermix._csr import DeviceCSR, is_foreign_csr
 from evermix._random import generator
-from evermix._xp import Array, alike, doubled, is_foreign, logsumexp, namespace
+from evermix._xp import Array, alike, doubled, is_foreign, namespace
 from evermix.engines.base import Engine
 from evermix.engines.batch import Batch
-from evermix.estimators.data.fingerprint import same_rows
-from evermix.estimators.data.lazy import fingerprint
-from evermix.estimators.data.rows import prepare_times
-from evermix.estimators.keeping import or_as_before
-from evermix.estimators.mixture.answers import log_densities, log_density, sampled
-from evermix.estimators.mixture.fitted import Told
-from evermix.estimators.mixture.learner import Watch, watches
-from evermix.estimators.mixture.start import saved_clusters
-from evermix.estimators.resolve import WARMUP
+from evermix.estimators import files
+from evermix.estimators.data.times import prepare_times
+from evermix.estimators.fitting import StepObserver, check_observers, restored_on_error
+from evermix.estimators.mixture.attributes import FittedAttributes
+from evermix.estimators.mixture.file import KIND, from_file, to_file
+from evermix.estimators.mixture.learner import Learner, OnStep
+from evermix.estimators.mixture.settings import Settings, with_family
+from evermix.estimators.mixture.start import StartClusters
+from evermix.estimators.mixture.validation import rows_to_fit, rows_to_score, rows_to_stream
+from evermix.estimators.packing import Registry
 from evermix.families.base import Family
 from evermix.forgetting import Exponential
 from evermix.priors.base import Prior
 
 
 def _streams(mix: "Mixture") -> bool:
-    """Whether the engine learns rows as they come; raises what scikit-learn shows as the reason."""
+    """Whether the engine can stream; raises the error that scikit-learn shows as the reason."""
     engine = mix.engine
-    if isinstance(engine, Engine) and not engine.streams:  # partial_fit says what is no engine
+    if isinstance(engine, Engine) and not engine.streams:  # partial_fit refuses what is no engine
         raise TypeError(
             f"{type(engine).__name__} comes back to its rows, so it cannot learn them as they "
             "come. Use fit, or an engine that streams: em.ADF()."
@@ -39,12 +44,13 @@ def _streams(mix: "Mixture") -> bool:
     return True
 
 
-def _numbers(weights: Array, times: Array | None) -> Array:
-    """Return what a fit was given beside its rows, to know it again."""
+def _joined(weights: NDArray[np.float64], times: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """Return the numbers beside the rows that are part of their digest."""
     return weights if times is None else np.concatenate([weights, times])
 
 
-class Mixture(ClusterMixin, DensityMixin, Told):  # type: ignore[misc]
+@files.registered(KIND, "mixture")
+class Mixture(FittedAttributes, ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
     """Clusters data, in one pass or as they arrive, and finds how many clusters there are.
 
     Parameters
@@ -99,6 +105,8 @@ class Mixture(ClusterMixin, DensityMixin, Told):  # type: ignore[misc]
         The family and prior with every hyperparameter set.
     state_ : State
         What was learnt: mass and statistics of the clusters, and the clock.
+    learner_ : Learner
+        What learns: the engine, its random generator, rows that wait, and the state.
     n_features_in_ : int
         Number of features.
 
@@ -136,6 +144,12 @@ class Mixture(ClusterMixin, DensityMixin, Told):  # type: ignore[misc]
         self.max_clusters = max_clusters
         self.random_state = random_state
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return "learner_" in vars(self)
+
+    def __sklearn_tags__(self) -> Any:
+        return with_family(super().__sklearn_tags__(), self.family)
+
     # ---- learning --------------------------------------------------------------------------
 
     def fit(
@@ -144,7 +158,7 @@ class Mixture(ClusterMixin, DensityMixin, Told):  # type: ignore[misc]
         y: Any = None,
         sample_weight: Any = None,
         times: Any = None,
-        observers: Iterable[Watch] = (),
+        observers: Iterable[StepObserver] = (),
     ) -> Self:
         """Forget everything and learn these rows.
 
@@ -171,20 +185,19 @@ class Mixture(ClusterMixin, DensityMixin, Told):  # type: ignore[misc]
             Each is called as ``observer(mix, info)`` after every step and after every lap (then
             ``info.rows`` is 0); it may save the mixture.
         """
-        watching = watches(observers)
-        with or_as_before(self, self._begun_since(vars(self).get("_history"))):
-            engine = self._engine()
-            start = saved_clusters(engine)
-            family, X, weights = self._validated(X, sample_weight, True, lazy=not engine.whole)
-            stamps = self._times(times, len(weights), first=True)
-            model = self._resolved(engine, self._asked_model(family), X, weights)
-            if start is not None:
-                model = start.fitted(model)
-            seen = fingerprint(X, _numbers(weights, stamps))
-            self._begin(family)
-            self._start(model, start)
-            self._rows_seen, self._timed = seen, stamps is not None
-            self._go_round(X, weights, stamps, watching)
+        on_step = self._on_step(observers)
+        with self._restored_unless_learnt():
+            settings = Settings.of(self)
+            start = StartClusters.of(settings.engine)
+            (family, X, weights), digest = rows_to_fit(self, settings, X, sample_weight)
+            stamps = prepare_times(times, len(weights), settings.forgetting)
+            learner = Learner(settings.engine, settings.model(family), settings.random_state)
+            model = learner.resolved(X, weights)
+            learner.start(model if start is None else start.fitted(model), start)
+            learner.rows_digest = digest.result(_joined(weights, stamps))
+            learner.timed = stamps is not None
+            self.learner_ = learner
+            learner.fit(X, weights, stamps, on_step)
         return self
 
     def resume(
@@ -193,7 +206,7 @@ class Mixture(ClusterMixin, DensityMixin, Told):  # type: ignore[misc]
         y: Any = None,
         sample_weight: Any = None,
         times: Any = None,
-        observers: Iterable[Watch] = (),
+        observers: Iterable[StepObserver] = (),
     ) -> Self:
         """Go on with a fit that was interrupted, with the same rows, as if it had not been.
 
@@ -203,58 +216,68 @@ class Mixture(ClusterMixin, DensityMixin, Told):  # type: ignore[misc]
         :meth:`fit`.
         """
         check_is_fitted(self)
-        watching = watches(observers)
-        if self._rows_seen is None:
+        on_step, learner = self._on_step(observers), self.learner_
+        if learner.rows_digest is None:
             raise ValueError(
                 "there is no fit to go on with: this model was taught by partial_fit, or merged "
                 "from others, and knows no rows. Call fit."
             )
-        engine = self._next_engine(fit=True)
-        _, X, weights = self._validated(X, sample_weight, False, lazy=not engine.whole)
-        assert self._model is not None
-        stamps = prepare_times(times, len(weights), self._model.forgetting)
-        seen = fingerprint(X, _numbers(weights, stamps))
-        if not same_rows(self._rows_seen, X, weights, seen):
+        settings = Settings.of(self)
+        engine = learner.checked_engine(settings.engine, resume=True)
+        (_, X, weights), digest = rows_to_fit(self, settings, X, sample_weight, learner)
+        stamps = prepare_times(times, len(weights), learner.model.forgetting)
+        if digest.result(_joined(weights, stamps)) != learner.rows_digest:
             raise ValueError(
                 "these are not the rows, or not the weights or times, that the fit was begun with. "
                 "Give the same X, sample_weight and times again, or call fit."
             )
-        self._taught = engine
-        self._check_remembered()
-        self._go_round(X, weights, stamps, watching)
+        learner.engine = engine
+        learner.check_memo()
+        learner.fit(X, weights, stamps, on_step)
         return self
 
     @available_if(_streams)  # type: ignore[untyped-decorator]
     def partial_fit(
-        self, X: Any, y: Any = None, sample_weight: Any = None, times: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        times: Any = None,
+        observers: Iterable[StepObserver] = (),
     ) -> Self:
         """Learn these rows and go on from where the model is; nothing of the rows is kept.
 
-        Other settings of the same engine hold for these rows and those that follow.
-        Parameters are those of :meth:`fit`.
+        Other settings of the same engine hold for these rows and those that follow. Parameters are
+        those of :meth:`fit`. Rows that wait for the scale of the data are learnt by a later call,
+        or when the model is asked something; the observers of the last call are called then.
         """
-        first = not self.__sklearn_is_fitted__()
-        with or_as_before(self):
-            family, X, weights = self._validated(X, sample_weight, reset=first)
-            engine = self._engine()
-            model = self._asked_model(family) if first else self._model or self._begun
-            engine.check(model)
-            engine.check_weights(model, weights)
-            stamps = self._times(times, len(weights), first)
-            if first:
-                family.candidates(X[:WARMUP])  # hyperparameters that cannot be are told at once
-        if first:
-            self._begin(family)
-        else:
-            self._taught = self._next_engine(fit=False)
-        self._rows_seen, self._timed = None, stamps is not None
-        if self._model is not None:
-            self._learn(X, weights, stamps)
+        on_step, settings = self._on_step(observers), Settings.of(self)
+        if not self.__sklearn_is_fitted__():
+            self._begin_stream(settings, X, sample_weight, times, on_step)
             return self
-        self._waiting.append(Batch(X, weights, times=stamps))
-        if not family.open or self._n_waiting >= WARMUP:
-            self._settle()
+        learner, engine = self.learner_, settings.engine
+        _, X, weights = rows_to_stream(self, settings, X, sample_weight, learner)
+        learner.checked_engine(engine)
+        engine.check_weights(learner.model, weights)
+        stamps = learner.times_after(times, len(weights))
+        learner.engine = engine
+        learner.add(Batch(X, weights, times=stamps), on_step)
         return self
+
+    def _begin_stream(
+        self, settings: Settings, X: Any, sample_weight: Any, times: Any, on_step: list[OnStep]
+    ) -> None:
+        """Learn the first rows of a stream, or let them wait."""
+        with self._restored_unless_learnt():
+            family, X, weights = rows_to_stream(self, settings, X, sample_weight)
+            learner = Learner(settings.engine, settings.model(family), settings.random_state)
+            settings.engine.check(learner.model)
+            settings.engine.check_weights(learner.model, weights)
+            stamps = prepare_times(times, len(weights), settings.forgetting)
+            if family.open:
+                family.candidates(X[:1])  # which raises if other hyperparameters are invalid
+            self.learner_ = learner
+            learner.add(Batch(X, weights, times=stamps), on_step)
 
     def fit_predict(
         self, X: Any, y: Any = None, sample_weight: Any = None, times: Any = None
@@ -265,39 +288,52 @@ class Mixture(ClusterMixin, DensityMixin, Told):  # type: ignore[misc]
             return labels
         return alike(labels, DeviceCSR.of(X) if is_foreign_csr(X) else X)
 
-    # ---- asking ----------------------------------------------------------------------------
+    def _on_step(self, observers: Iterable[StepObserver]) -> list[OnStep]:
+        return [partial(observe, self) for observe in check_observers(observers)]
+
+    def _restored_unless_learnt(self) -> AbstractContextManager[None]:
+        """Return a context that restores the model if learning fails too early.
+
+        A new model is kept if it has made a step, or if the user has interrupted it.
+        """
+        before = vars(self).get("learner_")
+
+        def keep(error: BaseException) -> bool:
+            now: Learner | None = vars(self).get("learner_")
+            if now is None or now is before:
+                return False
+            return bool(now.history) or isinstance(error, KeyboardInterrupt)
+
+        return restored_on_error(self, keep)
+
+    # ---- questions -------------------------------------------------------------------------
 
     def predict(self, X: Any) -> Array:
         """Return the id of the most probable cluster of each row, (N,).
 
         Rows of PyTorch or CuPy are answered in kind, where they are; so it is with all questions.
         """
-        ids = self.cluster_ids_
-
-        def ask(joint: Array) -> Array:
-            xp = namespace(joint)
-            return xp.take(alike(ids, joint), xp.argmax(joint[:, :-1], axis=1))
-
-        return self._asked(X, ask)
+        return self._fitted().predict(self._prepared(X))
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each cluster (N, K); column j is ``cluster_ids_[j]``."""
-
-        def ask(joint: Array) -> Array:
-            old = joint[:, :-1]
-            return namespace(joint).exp(old - logsumexp(old, axis=1)[:, None])
-
-        return self._asked(X, ask)
+        return self._fitted().predict_proba(self._prepared(X))
 
     def score_samples(self, X: Any) -> Array:
         """Return the log predictive density of each row (N,), base measure included."""
-        X = self._prepared(X)
-        return log_density(self._taught, self._draws(), X)
+        return self._fitted().log_density(self._prepared(X))
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean log predictive density of the rows."""
         each = doubled(self.score_samples(X))
         return float(namespace(each).mean(each))
+
+    def score_draws(self, X: Any) -> Array:
+        """Return the log predictive density of each row under each draw of a sampler, (M, N).
+
+        :meth:`score_samples` averages the densities over draws, inside the log.
+        """
+        return self._fitted().log_densities(self._prepared(X))
 
     def sample(self, n_samples: int = 1) -> tuple[Array, Array]:
         """Draw new rows from the predictive distribution, that of :meth:`score_samples`.
@@ -314,28 +350,34 @@ class Mixture(ClusterMixin, DensityMixin, Told):  # type: ignore[misc]
             Rows of a sampler come from all its draws, whose clusters have no names in common: -1
             for all, if there are several draws. :meth:`predict` finds them clusters.
         """
-        views = self._draws()
+        fitted = self._fitted()
         rng = generator(self.random_state).spawn(1)[0]  # not the numbers that the fit drew
-        return sampled(self._taught, views, n_samples, rng)
-
-    # ---- draws -----------------------------------------------------------------------------
+        return fitted.sample(n_samples, rng)
 
     def to_arviz(self) -> Any:
         """Return the draws of a sampler for ArviZ: hyperparameters, K, log joint density."""
         return self.posterior_.to_arviz()
 
-    def score_draws(self, X: Any) -> Array:
-        """Return the log predictive density of each row under each draw of a sampler, (M, N).
-
-        :meth:`score_samples` averages the densities over draws, inside the log.
-        """
-        X = self._prepared(X)
-        return log_densities(self._taught, self._draws(), X)
+    def _prepared(self, X: Any) -> Array:
+        """Return validated rows to ask about."""
+        if not self.state_.tally.K:
+            raise NotFittedError(
+                "no row was learnt yet: the fit ended before its first step. Go on with resume, or "
+                "call fit."
+            )
+        return rows_to_score(self, self.learner_.model.family, X)
 
     # ---- files -----------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> None:
         """Write the model to one file, from which :func:`evermix.load` restores it bit for bit."""
-        from evermix.estimators.files import save
+        files.save(self, path)
 
-        save(self, path)
+    def to_file(self) -> files.Content:
+        """Return the arrays and the header of the file that :meth:`save` writes."""
+        return to_file(self)
+
+    @classmethod
+    def from_file(cls, content: files.Content, known: Registry) -> Self:
+        """Return the mixture that :meth:`to_file` described."""
+        return from_file(cls, content, known)

@@ -1,131 +1,268 @@
-"""What a fitted mixture tells of its clusters, its rows and how it came to them."""
+"""A fitted mixture: its clusters, and predictions from one state or averaged over draws."""
+
+import math
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
+from numpy.typing import NDArray
 
-from evermix._xp import Array, logsumexp
-from evermix.engines.batch import Info
-from evermix.estimators.mixture.learner import Learner
+from evermix._xp import Array, alike, doubled, is_foreign, logsumexp, namespace, precise
+from evermix.engines.base import Engine
+from evermix.engines.batch import Batch, RowResults
+from evermix.kernels.scoring import score_rows
 from evermix.model import Model
 from evermix.report.posterior import Posterior
-from evermix.state import Lineage, State
-from evermix.tally import Tally
+from evermix.state import State
+
+MAX_CACHED = 2**25  # numbers in the cached states of draws: 256 MB
 
 
-class Told(Learner):
-    """The attributes of a fitted mixture."""
+class Estimate(NamedTuple):
+    """A model and its clusters, and the labels (N,) of the fitted rows if they are part of it."""
+
+    model: Model
+    state: State
+    labels: NDArray[np.int64] | None = None
+
+
+def point_estimate(engine: Engine, model: Model, state: State, batch: Batch | None) -> Estimate:
+    """Return the clusters that labels are predicted from.
+
+    For samplers this is the draw nearest to all others, or the current state of the chain if no
+    draw was kept yet; ``batch`` then holds all rows.
+    """
+    draws = engine.draws(state)
+    if draws is None:
+        state = engine.for_scoring(model, state)
+        shown = engine.shown(state)
+        return Estimate(model, state if shown.all() else state.part(np.flatnonzero(shown)))
+    if not draws.n_draws:
+        return Estimate(engine.current(model, state), state)
+    assert batch is not None  # samplers keep their rows
+    best = Posterior(*draws).point()
+    return Estimate(*engine.draw(model, state, batch, best), draws.labels[best].astype(np.int64))
+
+
+class DrawEstimates(Sequence[Estimate]):
+    """All draws of a sampler, or the single state of another engine with its hidden clusters.
+
+    The states of draws are computed on request, and cached if they are small.
+    """
+
+    def __init__(self, engine: Engine, model: Model, state: State, batch: Batch | None) -> None:
+        self._source = engine, model, state, batch
+        draws = engine.draws(state)
+        self._sampled = draws is not None
+        self._n_draws = 0 if draws is None else draws.n_draws
+        self._cached: dict[int, Estimate] = {}
+        self._room = MAX_CACHED
+
+    def __len__(self) -> int:
+        return max(self._n_draws, 1)
+
+    def __getitem__(self, m: Any) -> Any:
+        if not 0 <= m < len(self):
+            raise IndexError(m)
+        if m in self._cached:
+            return self._cached[m]
+        engine, model, state, batch = self._source
+        if not self._sampled:
+            return Estimate(model, engine.for_scoring(model, state))
+        if not self._n_draws:
+            return point_estimate(*self._source)
+        assert batch is not None  # samplers keep their rows
+        estimate = Estimate(*engine.draw(model, state, batch, m))
+        tally = estimate.state.tally
+        self._room -= tally.capacity * tally.size
+        if self._room > 0:
+            self._cached[m] = estimate
+        return estimate
+
+
+def in_chunks(
+    model: Model, K: int, X: Array, answer: Callable[[Array], Array], axis: int = 0
+) -> Array:
+    """Return ``answer(X)`` for prepared rows X (N, D), given K clusters.
+
+    Rows of other libraries are processed in chunks where they are, so that a device need not hold
+    N x K numbers; the answers have their precision, and are joined along the axis of rows.
+    """
+    if not is_foreign(X):
+        return answer(X)
+    chunks = model.family.chunks(X, 2 * K, width=4 * X.shape[1])
+    parts = [answer(precise(X[rows, :])) for rows in chunks]
+    return alike(namespace(parts[0]).concat(parts, axis=axis), X)
+
+
+def log_joint(engine: Engine, model: Model, state: State, X: Array) -> Array:
+    """Log weight plus log predictive of prepared rows, (N, K + 1), base measure left out."""
+    family, tally = model.family, engine.believed(state)
+    log_weights = engine.log_weights(model, state)
+    if is_foreign(X):
+        stats = np.vstack([tally.stats, np.zeros(tally.size)])
+        eta = family.posterior(stats, np.append(tally.mass, 0.0))
+        joint = family.log_predictive(X, alike(eta, doubled(X[:0, :])))
+        return joint + alike(log_weights, joint)
+    joint = np.empty((X.shape[0], tally.K + 1))
+    score_rows(family.workspace(tally, state.columns), family.rows(X), tally.K + 1, joint)
+    return joint + log_weights
+
+
+class Fitted:
+    """What an engine has learnt so far. The next step makes a new one.
+
+    Parameters
+    ----------
+    engine : Engine
+    model : Model
+    state : State
+    batch : Batch or None
+        All rows of the fit, for engines whose draws are partitions of them.
+    """
+
+    def __init__(self, engine: Engine, model: Model, state: State, batch: Batch | None) -> None:
+        self.engine, self.model, self.state, self.batch = engine, model, state, batch
+
+    @cached_property
+    def point(self) -> Estimate:
+        """The clusters that labels are predicted from."""
+        return point_estimate(self.engine, self.model, self.state, self.batch)
+
+    @cached_property
+    def draws(self) -> DrawEstimates:
+        """The states that densities are averaged over."""
+        return DrawEstimates(self.engine, self.model, self.state, self.batch)
+
+    # ---- clusters --------------------------------------------------------------------------
 
     @property
-    def model_(self) -> Model:
-        """The family and prior with every hyperparameter set."""
-        self._settle()
-        assert self._model is not None
-        return self._model
-
-    @property
-    def state_(self) -> State:
-        """What was learnt: mass and statistics of the clusters, and the clock. Only to be read."""
-        self._settle()
-        return self._state
-
-    @property
-    def n_clusters_(self) -> int:
-        """Number of clusters."""
-        return self._point().state.tally.K
-
-    @property
-    def cluster_ids_(self) -> Array:
-        """Ids of the clusters, (K,)."""
-        return self._point().state.tally.ids.copy()
-
-    @property
-    def tally_(self) -> Tally:
-        """Mass and statistics of the clusters ``cluster_ids_``. Only to be read."""
-        return self._point().state.tally
-
-    @property
-    def weights_(self) -> Array:
-        """Predictive probability of each cluster (K,), if the next row is not of a new one."""
-        model, state, _ = self._point()
-        log_weights = self._taught.log_weights(model, state)[:-1]
+    def weights(self) -> NDArray[np.float64]:
+        """Predictive probability of each cluster (K,), given that the next row is not of a new."""
+        log_weights = self.engine.log_weights(self.point.model, self.point.state)[:-1]
         return np.exp(log_weights - logsumexp(log_weights))
 
-    @property
-    def labels_(self) -> Array:
-        """Id of the most probable cluster of each row of the last call, (N,)."""
-        labels = self._point().labels
-        if labels is None:  # results stay as they were met, so that a fit can go on bit for bit
-            labels = np.maximum(self._state.lineage.current(self._results.labels), -1)
-        return labels
+    def labels(self, results: RowResults) -> NDArray[np.int64]:
+        """Id of the most probable cluster (N,) of rows with these results."""
+        if self.point.labels is not None:
+            return self.point.labels
+        # Results keep the ids of the time when rows were learnt, so that a fit resumes bit for bit.
+        return np.maximum(self.state.lineage.current(results.labels), -1)
 
-    @property
-    def probabilities_(self) -> Array:
-        """Probability of the cluster ``labels_`` of each row of the last call, (N,)."""
-        labels = self._point().labels
-        if labels is None or self._batch is None:
-            return self._results.probabilities
-        joint = self._joint(self._batch.X)[:, :-1]
+    def probabilities(self, results: RowResults) -> NDArray[np.float64]:
+        """Probability (N,) of the cluster that :meth:`labels` returns for each row."""
+        labels = self.point.labels
+        if labels is None or self.batch is None:
+            return results.probabilities
+        joint = self.log_joint(self.batch.X)[:, :-1]
         return np.exp(joint[np.arange(len(labels)), labels] - logsumexp(joint, axis=1))
 
     @property
-    def lineage_(self) -> Lineage:
-        """Birth, end and heir of every id."""
-        self._settle()
-        return self._state.lineage
-
-    @property
-    def label_maps_(self) -> list[Array]:
-        """For each model that this one was merged from: what its clusters are called here."""
-        check_is_fitted(self)
-        if not self._label_maps:
-            raise AttributeError("this model was not merged from others: see em.merge.")
-        current = self._state.lineage.current
-        return [np.maximum(current(names), -1) for names in self._label_maps]
-
-    @property
-    def history_(self) -> list[Info]:
-        """What happened in the last steps."""
-        self._settle()
-        return list(self._history)
-
-    @property
-    def lower_bound_(self) -> float:
-        """Lower bound (ELBO) on the log evidence of the rows, of a variational engine.
-
-        It is that of the last whole lap, before clusters that own no row were dropped; of
-        ``StochasticVB`` it is known when the fit has ended, and not of merged models (-inf).
-        """
-        self._settle()
-        bound = self._taught.lower_bound(self._state)
+    def lower_bound(self) -> float:
+        """Lower bound on the log evidence, or AttributeError if the engine has none."""
+        bound = self.engine.lower_bound(self.state)
         if bound is None:
             raise AttributeError(
-                f"{type(self._taught).__name__} has no lower bound. Use a variational engine: "
+                f"{type(self.engine).__name__} has no lower bound. Use a variational engine: "
                 "em.MemoizedVB, em.FullVB or em.StochasticVB."
             )
         return bound
 
     @property
-    def n_clusters_posterior_(self) -> Array:
-        """Probabilities (L + 1,) that the data are of 0, 1, ... L clusters, of :class:`RCRP`."""
-        self._settle()
-        probabilities = self._taught.n_clusters_probabilities(self._state)
+    def n_clusters_probabilities(self) -> NDArray[np.float64]:
+        """Probabilities (L + 1,) of 0..L clusters, or AttributeError if the engine has none."""
+        probabilities = self.engine.n_clusters_probabilities(self.state)
         if probabilities is None:
             raise AttributeError(
-                f"{type(self._taught).__name__} does not follow the number of clusters. Use "
+                f"{type(self.engine).__name__} does not follow the number of clusters. Use "
                 "em.RCRP, or the draws of a sampler: posterior_.n_clusters."
             )
         return probabilities
 
     @property
-    def posterior_(self) -> Posterior:
-        """The draws of a sampler, and what follows from them."""
-        self._settle()
-        draws = self._taught.draws(self._state)
+    def posterior(self) -> Posterior:
+        """The draws of a sampler, or AttributeError if there are none."""
+        draws = self.engine.draws(self.state)
         if draws is None:
             raise AttributeError(
-                f"{type(self._taught).__name__} makes no draws, so there is no posterior_. Use a "
+                f"{type(self.engine).__name__} makes no draws, so there is no posterior_. Use a "
                 "sampler: em.Gibbs or em.Slice."
             )
         if not draws.n_draws:
             raise AttributeError("no draw was kept yet: go on with resume, or shorten burn_in.")
         return Posterior(*draws)
+
+    # ---- rows ------------------------------------------------------------------------------
+
+    def log_joint(self, X: Array) -> Array:
+        """Log weight plus log predictive (N, K + 1) of prepared rows; the last is a new cluster."""
+        return log_joint(self.engine, self.point.model, self.point.state, X)
+
+    def predict(self, X: Array) -> Array:
+        """Id (N,) of the most probable cluster of prepared rows, where they are."""
+        ids = self.point.state.tally.ids
+
+        def answer(X: Array) -> Array:
+            joint = self.log_joint(X)
+            xp = namespace(joint)
+            return xp.take(alike(ids, joint), xp.argmax(joint[:, :-1], axis=1))
+
+        return in_chunks(self.point.model, len(ids), X, answer)
+
+    def predict_proba(self, X: Array) -> Array:
+        """Probability (N, K) of each cluster for prepared rows, where they are."""
+
+        def answer(X: Array) -> Array:
+            old = self.log_joint(X)[:, :-1]
+            return namespace(old).exp(old - logsumexp(old, axis=1)[:, None])
+
+        return in_chunks(self.point.model, self.point.state.tally.K, X, answer)
+
+    def log_densities(self, X: Array) -> Array:
+        """Log predictive density (M, N) of prepared rows under each draw, base measure included."""
+        draws = self.draws
+
+        def answer(X: Array) -> Array:
+            each = [logsumexp(log_joint(self.engine, d.model, d.state, X), axis=1) for d in draws]
+            return namespace(each[0]).stack(each) + draws[0].model.family.log_base(X)
+
+        return in_chunks(draws[0].model, draws[0].state.tally.K, X, answer, axis=1)
+
+    def log_density(self, X: Array) -> Array:
+        """Log of the predictive density (N,) of prepared rows, averaged over draws."""
+        each = self.log_densities(X)
+        return logsumexp(each, axis=0) - math.log(each.shape[0])
+
+    def sample(
+        self, n: int, rng: np.random.Generator
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Draw n rows (n, D), each from one of the draws, and the ids (n,) of their clusters.
+
+        The id is -1 for a new cluster, for one that is not shown, and if there are several draws,
+        whose clusters have no names in common.
+        """
+        draws, chosen = self.draws, rng.integers(len(self.draws), size=n)
+        D = draws[0].model.family.n_features
+        assert D is not None  # the family is resolved
+        X, ids = np.empty((n, D)), np.full(n, -1, dtype=np.int64)
+        for m in np.unique(chosen):
+            some = np.flatnonzero(chosen == m)
+            X[some], found = _sample_draw(self.engine, draws[int(m)], len(some), rng)
+            if len(draws) == 1:
+                ids[some] = found
+        return X, ids
+
+
+def _sample_draw(
+    engine: Engine, draw: Estimate, n: int, rng: np.random.Generator
+) -> tuple[list[Array], NDArray[np.int64]]:
+    """Draw n rows from one draw, and the ids (n,) of their clusters."""
+    family, tally = draw.model.family, engine.believed(draw.state)
+    weights = np.exp(engine.log_weights(draw.model, draw.state))
+    slots = rng.choice(tally.K + 1, size=n, p=weights / weights.sum())
+    mass = np.append(tally.mass, 0.0)
+    eta = family.posterior(np.vstack([tally.stats, np.zeros(tally.size)]), mass)
+    rows = [family.draw(eta[k], float(mass[k]), rng) for k in slots]
+    shown = np.where(engine.shown(draw.state), tally.ids, -1)
+    return rows, np.append(shown, -1)[slots]

@@ -1,194 +1,194 @@
-"""The inside of an estimator: rows in, state on, whatever the engine."""
+"""Learning: rows in, state on, whatever the engine."""
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 import numpy as np
-from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_is_fitted, validate_data
+from numpy.typing import NDArray
 
 from evermix._random import generator
-from evermix._xp import Array, is_foreign, logsumexp
-from evermix.distributed.collections import in_memory, is_collection
+from evermix._xp import logsumexp
 from evermix.engines.base import Engine
 from evermix.engines.batch import ROWS, Batch, Info, RowResults
 from evermix.engines.run import interrupts_wait, run, run_laps
-from evermix.engines.shards import CollectResults, Shard, Shards
+from evermix.engines.shards import Shard, Shards
 from evermix.estimators.data.dask import ClusterRows
-from evermix.estimators.data.lazy import ForeignRows, check_readable
-from evermix.estimators.data.rows import (
-    Cuts,
-    Rows,
-    prepare_foreign,
-    prepare_rows,
-    prepare_times,
-    stack,
-)
-from evermix.estimators.mixture.answers import Draws, View, answered, log_joint, point
-from evermix.estimators.mixture.settings import Asked
-from evermix.estimators.mixture.start import Clusters
+from evermix.estimators.data.rows import Cuts, LazyRows, Rows, stack
+from evermix.estimators.data.times import prepare_times
+from evermix.estimators.mixture.fitted import Fitted
+from evermix.estimators.mixture.start import StartClusters
 from evermix.estimators.resolve import WARMUP, resolve
-from evermix.families.base import Family
 from evermix.model import Model
-from evermix.state import State
+from evermix.state import Record, State
 
-HISTORY = 10_000  # steps remembered in `history_`, so that endless streams stay bounded
+HISTORY = 10_000  # steps in the history, so that endless streams stay bounded
 
-Watch: TypeAlias = Callable[[Any, Info], None]
-"""Called with the estimator after every step and every lap of a fit."""
-
-Observer = TypeVar("Observer", bound=Callable[..., None])
+OnStep: TypeAlias = Callable[[Info], None]
+"""Called after every step, and in a fit after every lap."""
 
 
-def watches(observers: Iterable[Observer]) -> tuple[Observer, ...]:
-    """Return observers that can be called, or raise TypeError before anything is learnt."""
-    if not isinstance(observers, Iterable):
-        raise TypeError(f"observers must be an iterable of callables, got {observers!r}.")
-    chosen = tuple(observers)
-    for observe in chosen:
-        if not callable(observe):
-            raise TypeError(f"observers must be callables of (mix, info), got {observe!r}.")
-    return chosen
+class FitResults:
+    """Results of all rows of a fit, of which some may still be on a device or a cluster.
+
+    Parameters
+    ----------
+    shards : Shards
+        The batches of the fit.
+    size : int
+        Rows in a batch.
+    n : int
+        Rows of the fit.
+    before : RowResults
+        Of the rows that were learnt before the fit was resumed.
+    """
+
+    def __init__(self, shards: Shards, size: int, n: int, before: RowResults) -> None:
+        self._shards, self._size, self._n = shards, size, n
+        self._visited: set[int] = set()  # batches, since results were last collected
+        self._rows = RowResults.empty(n)
+        for values, old in zip(self._rows, before, strict=True):
+            values[: len(old)] = old
+
+    def add(self, info: Info, state: State, order: NDArray[np.int64]) -> RowResults:
+        """Add the results of a step, and return those of all rows that were learnt so far.
+
+        ``order`` is that of the batches in the lap; the last ones visited are those of the step.
+        """
+        keys = order[state.at - info.batches : state.at].tolist()
+        n_batches = len(self._shards)
+        self._visited.update(keys if info.rows else range(n_batches))  # laps may visit all again
+        if info.results is not None:
+            first = 0
+            for key in keys:
+                end = first + len(self._shards.weights_of(key))
+                self._put(key, RowResults(*(values[first:end] for values in info.results)))
+                first = end
+        # A first lap in another order meets rows here and there.
+        in_order = state.lap == 0 and np.array_equal(order, np.arange(n_batches))
+        done = min(state.at * self._size, self._n) if in_order else self._n
+        return RowResults(*(values[:done] for values in self._rows))
+
+    def collect(self, memo: dict[str, Record]) -> None:
+        """Bring the results, and what engines remember of batches, here.   Consumes: memo."""
+        for key, results in self._shards.do(CollectResults(), sorted(self._visited)).items():
+            self._put(key, results)
+        self._visited.clear()
+        self._shards.bring_home(memo)
+
+    def _put(self, key: int, results: RowResults) -> None:
+        some = slice(key * self._size, (key + 1) * self._size)
+        for values, part in zip(self._rows, results, strict=True):
+            values[some] = part
 
 
-class Learner(Asked):
-    """What an estimator does with rows, beneath what it offers."""
+class Learner:
+    """Learns rows with an engine, and holds what was learnt.
 
-    _begun: Model  # what the fit or stream was begun with, whatever set_params says since
-    _taught: Engine  # the engine that the state is of, likewise
-    _told: RowResults  # what was said of the rows of the last call, as far as it was asked for
-    _telling: Callable[[], None] | None  # adds what was said since
-    _rows_seen: str | None  # a fit knows its rows again by their fingerprint
-    _timed: bool | None  # whether rows come with times; None while there were none
-    _lost: bool = False  # whether what was remembered elsewhere could not be brought here
-    _batch: Batch | None  # all rows of a fit, for engines that want them whole
-    # What labels are predicted from, and what densities are averaged over, once they were asked for
-    # (in lists, since asking must not set attributes).
-    _seen: list[View]
-    _drawn: list[Draws]
+    Parameters
+    ----------
+    engine : Engine
+    model : Model
+        Hyperparameters of its family may be open; the first rows decide.
+    random_state : int, RandomState, Generator or None
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return "_waiting" in vars(self)
+    Attributes
+    ----------
+    engine, model : as above
+        They stay what the fit or stream was begun with, whatever ``set_params`` has changed since.
+    started : bool
+        Whether the model is resolved, so that there is a state. Until then rows wait.
+    state : State
+        What was learnt, once it is started.
+    rng : Generator
+        The engine draws with it, once it is started.
+    results : RowResults
+        Of the rows of the last call, as they were learnt.
+    waiting : list of Batch
+        Rows of a stream that wait until the model can be resolved.
+    history : deque of Info
+        The last steps.
+    rows_digest : str or None
+        The digest of the rows of a fit; None for streams and merged models.
+    timed : bool or None
+        Whether rows come with times; None before the first.
+    batch : Batch or None
+        All rows of a fit, for engines that need them together.
+    label_maps : list of int64 arrays
+        For each of the models that were merged: the new id of every cluster it has ever had.
+    """
+
+    state: State
+    rng: np.random.Generator
+
+    def __init__(self, engine: Engine, model: Model, random_state: Any = None) -> None:
+        self.engine = engine
+        self.model = model
+        self.random_state = random_state
+        self.started = False
+        self.waiting: list[Batch] = []
+        self.history: deque[Info] = deque(maxlen=HISTORY)
+        self.rows_digest: str | None = None
+        self.timed: bool | None = None
+        self.batch: Batch | None = None
+        self.label_maps: list[NDArray[np.int64]] = []
+        self._results = RowResults.empty(0)
+        self._uncollected: FitResults | None = None
+        self._lost = False  # whether results on a cluster were lost with it
+        self._fitted: Fitted | None = None
+        self._on_settle: Sequence[OnStep] = ()
 
     def __getstate__(self) -> dict[str, Any]:
-        if "_told" in vars(self):
-            self._hear()
-        return super().__getstate__()
+        self.collect()
+        return vars(self) | {"_fitted": None, "_on_settle": ()}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        if "_state" in state:  # memory-mapped pickles come read-only, but streams go on writing
-            self._state = State.from_arrays(*self._state.to_arrays())
-            self._results = RowResults(*(np.array(values) for values in self._results))
-            self._unsee()
+    def __setstate__(self, attributes: dict[str, Any]) -> None:
+        vars(self).update(attributes)
+        if self.started:  # memory-mapped pickles are read-only, but learning writes
+            self.state = State.from_arrays(*self.state.to_arrays())
+            self.results = RowResults(*(np.array(values) for values in self._results))
 
-    @property
-    def _results(self) -> RowResults:
-        """What was said of each row of the last call."""
-        self._hear()
-        return self._told
-
-    @_results.setter
-    def _results(self, results: RowResults) -> None:
-        self._told, self._telling = results, None
-
-    def _hear(self) -> None:
-        """Bring what was said of rows elsewhere, and what is remembered there, to this place."""
-        if self._telling is not None:
-            self._telling()
-            self._telling = None  # not before: it may fail, and be asked again
-
-    def _times(self, times: Any, n: int, first: bool) -> Array | None:
-        """Return the times of n rows, that come after those learnt unless they are the first."""
-        if first:
-            return prepare_times(times, n, self._forgetting())
-        model = self._model
-        forgetting = (model or self._begun).forgetting
-        bound = forgetting is not None and self._timed is not None
-        if bound and self._timed != (times is not None):
-            raise ValueError(
-                "all rows of a stream must come with times, or none: it was begun "
-                f"{'with' if self._timed else 'without'} them."
-            )
-        since = self._state.now if model is not None else None
-        waiting = [batch.times for batch in self._waiting if batch.times is not None]
-        return prepare_times(times, n, forgetting, waiting[-1][-1] if waiting else since)
-
-    def _asked_model(self, family: Family) -> Model:
-        """Return what is asked for, with hyperparameters that are not set yet."""
-        return Model(family, self._prior(), self.max_clusters, self._forgetting())
-
-    def _begun_since(self, history: Any) -> Callable[[BaseException], bool]:
-        """Return whether a fit that began after this history can go on, as a question.
-
-        One that was interrupted can from the start, one that failed if it had made a step.
-        """
-
-        def begun(error: BaseException) -> bool:
-            now = vars(self).get("_history")
-            return now is not history and (bool(now) or isinstance(error, KeyboardInterrupt))
-
-        return begun
-
-    def _begin(self, family: Family) -> None:
-        self._family = family
-        self._begun = self._asked_model(family)
-        self._taught = self._engine()
-        self._model: Model | None = None
-        self._waiting: list[Batch] = []
-        self._history: deque[Info] = deque(maxlen=HISTORY)
-        self._rows_seen = None
-        self._timed = None
-        self._batch = None
-        self._label_maps: list[Array] = []
-        self._unsee()
+    # ---- what was learnt -------------------------------------------------------------------
 
     @property
-    def _n_waiting(self) -> int:
-        """Number of rows that wait, those of weight zero left out: they teach nothing."""
-        return sum(int(np.count_nonzero(batch.weights)) for batch in self._waiting)
+    def fitted(self) -> Fitted:
+        """What was learnt so far, rows that wait included."""
+        self.settle()
+        if self._fitted is None:
+            self._fitted = Fitted(self.engine, self.model, self.state, self.batch)
+        return self._fitted
 
-    def _resolved(self, engine: Engine, asked: Model, X: Rows, weights: Array) -> Model:
-        """Return the model for the first rows that count, if the engine can work with it."""
-        first = np.flatnonzero(weights)[:WARMUP]
-        model = resolve(asked.family, asked.prior, asked.max_clusters, X[first])
-        model = replace(model, forgetting=asked.forgetting)
-        engine.check(model)
-        engine.check_weights(model, weights)
-        return model
+    @property
+    def results(self) -> RowResults:
+        """Results of the rows of the last call, as they were learnt."""
+        self.collect()
+        return self._results
 
-    def _start(self, model: Model, clusters: Clusters | None = None) -> None:
-        self._rng = generator(self.random_state)
-        self._state = self._taught.initial(model, self._rng)
-        if clusters is not None:
-            clusters.enter(self._state)
-        self._results = RowResults.empty(0)
-        self._model = model
+    @results.setter
+    def results(self, results: RowResults) -> None:
+        self._results, self._uncollected = results, None
 
-    def _next_engine(self, fit: bool) -> Engine:
-        """Return the engine that is asked for now, if it can go on from what was learnt.
+    def collect(self) -> None:
+        """Bring results and records from a device or cluster to this process."""
+        if self._uncollected is not None:
+            self._uncollected.collect(self.state.memo)
+            self._uncollected = None  # not before: if it fails, it can be tried again
 
-        A stream goes on with any settings of the same engine, a ``fit`` with those that may change.
-        """
-        engine, before = self._engine(), self._taught
-        if type(engine) is not type(before):
-            raise ValueError(
-                f"the model was begun with the engine {type(before).__name__}, got {engine!r}. "
-                "Set the engine back, or call fit."
-            )
-        if self._model is not None:
-            engine.check(self._model)
-        if fit:
-            engine.check_change(before, self._state)
-        return engine
+    def labels(self) -> NDArray[np.int64]:
+        """Id of the most probable cluster of each row of the last call, (N,)."""
+        fitted = self.fitted
+        return fitted.labels(self.results)
 
-    def _check_remembered(self) -> None:
-        """Raise ValueError if what a fit remembers of its rows is not whole."""
-        assert self._model is not None
+    def probabilities(self) -> NDArray[np.float64]:
+        """Probability of the cluster that :meth:`labels` returns for each row, (N,)."""
+        fitted = self.fitted
+        return fitted.probabilities(self.results)
+
+    def check_memo(self) -> None:
+        """Raise ValueError if the records of the rows of a fit are incomplete."""
         try:
-            self._taught.check_memo(self._model, self._state, len(self._results.labels))
+            self.engine.check_memo(self.model, self.state, len(self.results.labels))
         except ValueError as error:
             why = ", since the cluster that held it is gone" if self._lost else ""
             raise ValueError(
@@ -196,193 +196,195 @@ class Learner(Asked):
                 "Load the last checkpoint, or call fit."
             ) from error
 
-    def _settle(self) -> None:
-        """Learn the rows that wait for the scale of the data, if any."""
-        check_is_fitted(self)
-        if not self._waiting:
-            return
-        last = len(self._waiting[-1].weights)
-        X = stack([batch.X for batch in self._waiting])
-        weights = np.concatenate([batch.weights for batch in self._waiting])
-        stamps = [batch.times for batch in self._waiting if batch.times is not None]
-        times = np.concatenate(stamps) if stamps and self._begun.forgetting is not None else None
-        self._start(self._resolved(self._taught, self._begun, X, weights))
-        self._waiting = []
-        self._learn(X, weights, times)
-        self._results = RowResults(*(values[-last:] for values in self._results))
+    # ---- settings --------------------------------------------------------------------------
 
-    def _learn(self, X: Array, weights: Array, times: Array | None) -> None:
-        """Learn rows of a stream."""
+    def times_after(self, times: Any, n: int) -> NDArray[np.float64] | None:
+        """Return the times of n rows that follow those learnt, or raise TypeError or ValueError."""
+        forgetting = self.model.forgetting
+        if forgetting is not None and self.timed not in (None, times is not None):
+            raise ValueError(
+                "all rows of a stream must come with times, or none: it was begun "
+                f"{'with' if self.timed else 'without'} them."
+            )
+        since = self.state.now if self.started else None
+        if self.waiting and self.waiting[-1].times is not None:
+            since = float(self.waiting[-1].times[-1])
+        return prepare_times(times, n, forgetting, since)
+
+    def checked_engine(self, engine: Engine, resume: bool = False) -> Engine:
+        """Return an engine that may replace the present one, or raise TypeError or ValueError.
+
+        A stream goes on with any settings of the same engine, a fit with those that may change.
+        """
+        if engine is not self.engine:
+            if type(engine) is not type(self.engine):
+                raise ValueError(
+                    f"the model was begun with the engine {type(self.engine).__name__}, got "
+                    f"{engine!r}. Set the engine back, or call fit."
+                )
+            engine.check(self.model)
+        if resume:
+            engine.check_change(self.engine, self.state)
+        return engine
+
+    def resolved(self, X: Rows, weights: NDArray[np.float64]) -> Model:
+        """Return the model with all hyperparameters set, given the rows it begins with."""
+        model, first = self.model, np.flatnonzero(weights)[:WARMUP]
+        chosen = resolve(model.family, model.prior, model.max_clusters, X[first])
+        model = replace(chosen, forgetting=model.forgetting)
+        self.engine.check(model)
+        self.engine.check_weights(model, weights)
+        return model
+
+    def start(self, model: Model, clusters: StartClusters | None = None) -> None:
+        """Begin with a resolved model, and perhaps with clusters of a saved one."""
+        self.rng = generator(self.random_state)
+        self.state = self.engine.initial(model, self.rng)
+        if clusters is not None:
+            clusters.enter(self.state)
+        self.model, self.started = model, True
+
+    # ---- streams ---------------------------------------------------------------------------
+
+    def add(self, batch: Batch, observers: Sequence[OnStep] = ()) -> None:
+        """Learn rows of a stream, as soon as the model can be resolved."""
+        self.rows_digest, self.timed = None, batch.times is not None
+        if self.started:
+            self._learn(batch, observers)
+            return
+        self.waiting.append(batch)
+        self._on_settle = observers
+        counted = sum(int(np.count_nonzero(some.weights)) for some in self.waiting)
+        if not self.model.family.open or counted >= WARMUP:
+            self.settle()
+
+    def settle(self) -> None:
+        """Resolve the model and learn the rows that wait, if any."""
+        if not self.waiting:
+            return
+        last = len(self.waiting[-1].weights)
+        times = [batch.times for batch in self.waiting if batch.times is not None]
+        together = Batch(
+            stack([batch.X for batch in self.waiting]),
+            np.concatenate([batch.weights for batch in self.waiting]),
+            times=np.concatenate(times) if times and self.model.forgetting is not None else None,
+        )
+        self.start(self.resolved(together.X, together.weights))
+        observers, self._on_settle, self.waiting = self._on_settle, (), []
+        self._learn(together, observers)
+        self.results = RowResults(*(values[-last:] for values in self.results))
+
+    def _learn(self, batch: Batch, observers: Sequence[OnStep]) -> None:
+        """Learn rows of a stream from a resolved model."""
+        X, weights, _, times = batch
         parts: list[RowResults] = []
-        model = self._model
-        assert model is not None
 
         def remember(state: State, info: Info) -> None:
             assert info.results is not None
             parts.append(info.results)
-            self._keep(state, info)
+            self._remember(state, info, observers)
 
         try:
-            cuts = Cuts(X, weights, times=times)
-            run(self._taught, model, self._state, cuts, self._rng, [remember])
+            batches = [batch] if len(weights) <= ROWS else Cuts(X, weights, times=times)
+            run(self.engine, self.model, self.state, batches, self.rng, [remember])
         finally:  # an interrupt leaves the labels of the rows that were learnt
             if parts:
                 columns = zip(*parts, strict=True)
-                self._results = RowResults(*(np.concatenate(values) for values in columns))
-                self._follow(X[: len(self._results.labels)])
+                self.results = RowResults(*(np.concatenate(values) for values in columns))
+                self._follow_merges(X[: len(self._results.labels)])
 
-    def _go_round(
-        self, X: Rows, weights: Array, times: Array | None, observers: tuple[Watch, ...]
+    # ---- fits ------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        X: Rows,
+        weights: NDArray[np.float64],
+        times: NDArray[np.float64] | None = None,
+        observers: Sequence[OnStep] = (),
     ) -> None:
         """Learn the rows of a fit, lap after lap, from where the state stands."""
-        engine, model, n = self._taught, self._model, len(weights)
-        assert model is not None
+        engine, n = self.engine, len(weights)
         size = max(engine.batch_rows(n, X.shape[1]), 1)
-        self._lost = False
-        self._batch = Batch(X, weights) if engine.whole else None
-        shards: Shards = Shard(Cuts(X, weights, size, times), self._state.memo)
+        shards: Shards = Shard(Cuts(X, weights, size, times), self.state.memo)
         if isinstance(X, ClusterRows):
             shards = X.shards
-        results, known = RowResults.empty(n), len(self._results.labels)
-        for values, before in zip(results, self._results, strict=True):
-            values[:known] = before
-
-        def put(key: int, told: RowResults) -> None:
-            some = slice(key * size, (key + 1) * size)
-            for values, part in zip(results, told, strict=True):
-                values[some] = part
-
-        visited: set[int] = set()  # since it was last told
-
-        def tell() -> None:
-            for key, told in shards.do(CollectResults(), sorted(visited)).items():
-                put(key, told)
-            visited.clear()
-            shards.bring_home(self._state.memo)
+        here = not (isinstance(X, LazyRows) and X.elsewhere)
+        self._lost = False
+        self.batch = Batch(X, weights) if engine.whole else None
+        gathered = FitResults(shards, size, n, self.results)
 
         def remember(state: State, info: Info) -> None:
-            order = engine.order(state, len(shards))
-            keys = order[state.at - info.batches : state.at].tolist()
-            visited.update(keys if info.rows else range(len(shards)))  # laps may end with a look
-            if info.results is not None:
-                first = 0
-                for key in keys:
-                    some = slice(first, first + len(shards.weights_of(key)))
-                    put(key, RowResults(*(values[some] for values in info.results)))
-                    first = some.stop
-            # A first lap in another order meets rows here and there.
-            in_order = state.lap == 0 and np.array_equal(order, np.arange(len(shards)))
-            done = min(state.at * size, n) if in_order else n
-            self._results = RowResults(*(values[:done] for values in results))
-            self._telling = tell
-            if not isinstance(X, ClusterRows | ForeignRows):
-                self._hear()
-            self._keep(state, info)
-            for observe in observers:
-                observe(self, info)
+            self._results = gathered.add(info, state, engine.order(state, len(shards)))
+            self._uncollected = gathered
+            if here:
+                self.collect()
+            self._remember(state, info, observers)
 
         try:
-            run_laps(engine, model, self._state, shards, self._rng, [remember])
+            run_laps(engine, self.model, self.state, shards, self.rng, [remember])
             if not engine.whole:
                 with interrupts_wait():
-                    self._hear()
+                    self.collect()
                     self._compact(X, weights)
         except BaseException:
-            try:
-                with interrupts_wait():
-                    self._hear()
-            except Exception:  # nobody answers any more
-                self._lost = True
-            self._telling = None
+            self._collect_what_is_left()
             raise
         finally:
             shards.release()
 
-    def _keep(self, state: State, info: Info) -> None:
-        self._state = state
-        self._unsee()
-        self._history.append(info.summary())
+    def _collect_what_is_left(self) -> None:
+        """Collect results after a failure, which may have been that of the cluster."""
+        try:
+            with interrupts_wait():
+                self.collect()
+        except Exception:
+            self._lost = True
+        self._uncollected = None
 
-    def _unsee(self) -> None:
-        """Forget what was derived from the state."""
-        self._seen, self._drawn = [], []
+    def _remember(self, state: State, info: Info, observers: Sequence[OnStep]) -> None:
+        self.state, self._fitted = state, None
+        self.history.append(info.summary())
+        for observe in observers:
+            observe(info)
 
-    def _follow(self, X: Rows) -> None:
-        """Call the rows X of the last call by the names that their clusters have now."""
+    # ---- labels ----------------------------------------------------------------------------
+
+    def _follow_merges(self, X: Rows) -> None:
+        """Label the rows X of the last call by the clusters that there are now."""
         results = self._results
-        results.labels[:] = self._state.lineage.current(results.labels)
-        # Rows whose cluster was dropped as dust or is not shown, or of weight zero at the start.
-        hidden = self._state.tally.ids[~self._taught.shown(self._state)]
-        every = np.flatnonzero((results.labels < 0) | np.isin(results.labels, hidden))
-        for lost in np.split(every, range(ROWS, len(every), ROWS)) if len(every) else ():
-            joint = self._joint(X[lost])[:, :-1]
-            results.labels[lost] = self._point().state.tally.ids[joint.argmax(axis=1)]
-            results.probabilities[lost] = np.exp(joint.max(axis=1) - logsumexp(joint, axis=1))
+        results.labels[:] = self.state.lineage.current(results.labels)
+        # Rows whose cluster was dropped or is not shown, or of weight zero at the start.
+        lost = results.labels < 0
+        shown = self.engine.shown(self.state)
+        if not shown.all():
+            lost |= np.isin(results.labels, self.state.tally.ids[~shown])
+        if not lost.any():
+            return
+        every = np.flatnonzero(lost)
+        fitted = self.fitted
+        for some in np.split(every, range(ROWS, len(every), ROWS)):
+            joint = fitted.log_joint(X[some])[:, :-1]
+            results.labels[some] = fitted.point.state.tally.ids[joint.argmax(axis=1)]
+            results.probabilities[some] = np.exp(joint.max(axis=1) - logsumexp(joint, axis=1))
 
-    def _compact(self, X: Rows, weights: Array) -> None:
+    def _compact(self, X: Rows, weights: NDArray[np.float64]) -> None:
         """Drop clusters that own no row that counts, and name the others 0..K-1 as they appear.
 
-        Those that the engine cannot spare are shown no more, and named last. Done twice it changes
-        nothing more. Where clusters have faded, the rows that they had keep their names, and so do
-        all others.
+        Those that the engine cannot drop are hidden, and named last. A second call changes nothing
+        more. In models that forget, faded clusters own rows too, so nothing is renamed.
         """
-        self._follow(X)
-        assert self._model is not None
-        if self._model.forgetting is not None:
+        self._follow_merges(X)
+        if self.model.forgetting is not None:
             return
         owners, first = np.unique(self._results.labels[weights > 0], return_index=True)
-        self._taught.dismiss(self._state, ~np.isin(self._state.tally.ids, owners))
-        self._unsee()
-        self._follow(X)
-        name = np.empty(self._state.lineage.next_id, dtype=np.int64)
-        ids = self._state.tally.ids
+        self.engine.dismiss(self.state, ~np.isin(self.state.tally.ids, owners))
+        self._fitted = None
+        self._follow_merges(X)
+        name = np.empty(self.state.lineage.next_id, dtype=np.int64)
+        ids = self.state.tally.ids
         others = ids[~np.isin(ids, owners)]
         name[owners[np.argsort(first)]] = np.arange(len(owners))
         name[others] = len(owners) + np.arange(len(others))
         self._results.labels[:] = name[self._results.labels]
-        self._state.rename(name[self._state.tally.ids])
-
-    def _point(self) -> View:
-        """Return what labels are predicted from."""
-        self._settle()
-        if not self._seen:  # choosing among draws takes time
-            assert self._model is not None
-            self._seen.append(point(self._taught, self._model, self._state, self._batch))
-        return self._seen[0]
-
-    def _draws(self) -> Draws:
-        """Return what densities are averaged over."""
-        self._settle()
-        if not self._drawn:  # the states of draws take time to compute
-            assert self._model is not None
-            self._drawn.append(Draws(self._taught, self._model, self._state, self._batch))
-        return self._drawn[0]
-
-    def _prepared(self, X: Any) -> Array:
-        """Return rows to ask about, validated."""
-        self._settle()
-        if not self._state.tally.K:
-            raise NotFittedError(
-                "no row was learnt yet: the fit ended before its first step. Go on with resume, or "
-                "call fit."
-            )
-        check_readable(X, lazy=False)
-        if is_collection(X):
-            X = in_memory(X)
-        accept = "csr" if self._family.sparse else False
-
-        def validate(some: Any) -> Array:
-            return validate_data(self, some, reset=False, accept_sparse=accept, dtype="numeric")
-
-        if is_foreign(X):
-            return prepare_foreign(self._family, X, validate)
-        return prepare_rows(self._family, validate(X))
-
-    def _asked(self, X: Any, ask: Callable[[Array], Array]) -> Array:
-        """Return what ``ask`` makes of the log joint (N, K + 1) of rows, the last a new cluster."""
-        X = self._prepared(X)
-        model, state, _ = self._point()
-        return answered(model, state.tally.K, X, lambda some: ask(self._joint(some)))
-
-    def _joint(self, X: Array) -> Array:
-        return log_joint(self._taught, *self._point()[:2], X)
+        self.state.rename(name[self.state.tally.ids])
+        self._fitted = None

@@ -1,19 +1,26 @@
-"""Joining models that were taught apart, on different rows: shards, sites, days."""
+"""Merging models that were fitted apart, on different rows: shards, sites, days."""
 
 import warnings
 from collections.abc import Iterable, Sequence
+from dataclasses import fields
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evermix._random import generator
-from evermix._xp import Array
 from evermix.engines.base import Engine
-from evermix.engines.batch import CapacityWarning, RowResults
+from evermix.engines.batch import CapacityWarning
 from evermix.engines.joining.union import United, moved, unite
 from evermix.engines.settings import check_number
 from evermix.estimators.mixture.estimator import Mixture
-from evermix.estimators.mixture.merge_checks import check_alike
+from evermix.estimators.mixture.learner import Learner
 from evermix.state import State
+
+_ADVICE = (
+    "Give all hyperparameters explicitly, or fit one model first and the others with its family: "
+    "em.Mixture(family=first.model_.family, ...)."
+)
 
 
 def merge(models: Iterable[Mixture], threshold: float | None = None) -> Mixture:
@@ -59,7 +66,8 @@ def merge(models: Iterable[Mixture], threshold: float | None = None) -> Mixture:
     True
     """
     chosen = _checked(models)
-    engine, model = chosen[0]._taught, chosen[0].model_
+    model = chosen[0].model_
+    engine = chosen[0].learner_.engine
     threshold = _threshold(engine, threshold)
     parts = [moved(mix.model_.family, mix.state_, model.family) for mix in chosen]
     united = unite(engine, model, parts, threshold)
@@ -86,7 +94,7 @@ def _checked(models: Iterable[Mixture]) -> list[Mixture]:
             raise TypeError(f"wanted fitted models, and model {number} is {mix!r}.")
         if not mix.state_.tally.K:
             raise ValueError(f"model {number} has learnt no row yet: its fit was interrupted.")
-        if mix._taught.rereads and mix._rows_seen and not mix.state_.lap:
+        if mix.learner_.engine.rereads and mix.learner_.rows_digest and not mix.state_.lap:
             raise ValueError(
                 f"the first lap of model {number} was interrupted, so part of what it holds is "
                 "only its start. Go on with resume first."
@@ -101,14 +109,14 @@ def _checked(models: Iterable[Mixture]) -> list[Mixture]:
             "the same model was given twice, and its rows would count twice. Give models of "
             "different rows."
         )
-    reason = chosen[0]._taught.not_mergeable
-    if reason is not None:
+    engine = chosen[0].learner_.engine
+    if engine.not_mergeable is not None:
         raise TypeError(
-            f"models of {type(chosen[0]._taught).__name__} cannot be merged: {reason}. Use em.ADF, "
-            "em.EP or a variational engine."
+            f"models of {type(engine).__name__} cannot be merged: {engine.not_mergeable}. Use "
+            "em.ADF, em.EP or a variational engine."
         )
     for number, mix in enumerate(chosen[1:], start=1):
-        check_alike(chosen[0], mix, number)
+        _check_same_model(chosen[0], mix, number)
     return chosen
 
 
@@ -125,21 +133,77 @@ def _mixture(models: Sequence[Mixture], united: United) -> Mixture:
     """Return an estimator with the settings of the first model, and a state made of all."""
     first = models[0]
     mix = Mixture(**first.get_params(deep=False))
-    mix._begin(first._family)
-    mix._taught = first._taught
     mix.n_features_in_ = first.n_features_in_
     if "feature_names_in_" in vars(first):
         mix.feature_names_in_ = first.feature_names_in_.copy()
-    mix._rng = generator(first.random_state)
-    mix._model, mix._state = first.model_, united.state
-    mix._results = RowResults.empty(0)
-    mix._label_maps = [_names(m.state_, ids) for m, ids in zip(models, united.ids, strict=True)]
+    learner = Learner(first.learner_.engine, first.model_, first.random_state)
+    learner.started, learner.rng = True, generator(first.random_state)
+    learner.state = united.state
+    learner.label_maps = [
+        _new_ids(m.state_, ids) for m, ids in zip(models, united.ids, strict=True)
+    ]
+    mix.learner_ = learner
     return mix
 
 
-def _names(state: State, ids: Array) -> Array:
-    """Return what all clusters that a state has ever had are called, given that of those alive."""
+def _new_ids(state: State, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the new ids of all clusters that a state has ever had, given those (K,) alive."""
     old = np.append(np.arange(state.lineage.next_id), -1)  # the last, so that -1 stays -1
     names = np.full(len(old), -1)
     names[state.tally.ids] = ids
     return names[np.maximum(state.lineage.current(old), -1)]
+
+
+def _check_same_model(first: Mixture, other: Mixture, number: int) -> None:
+    """Raise ValueError unless models 0 and ``number`` have the same hyperparameters.
+
+    Families may differ in the origin of their statistics.
+    """
+    for what, ours, theirs in (*_kinds(first, other), *_hyperparameters(first, other)):
+        if not _equal(ours, theirs):
+            raise ValueError(
+                f"models 0 and {number} differ in their {what}: {_shown(ours)} and "
+                f"{_shown(theirs)}. Only models of the same kind, with the same hyperparameters, "
+                f"can be merged. {_ADVICE}"
+            )
+
+
+def _kinds(first: Mixture, other: Mixture) -> list[tuple[Any, ...]]:
+    """Return the kinds of the parts of two models: (name, one, other)."""
+    both = first, other
+    return [
+        ("engine", *(type(mix.learner_.engine).__name__ for mix in both)),
+        ("family", *(type(mix.model_.family).__name__ for mix in both)),
+        ("number of features", *(mix.n_features_in_ for mix in both)),
+        ("feature names", *(vars(mix).get("feature_names_in_") for mix in both)),
+    ]
+
+
+def _hyperparameters(first: Mixture, other: Mixture) -> list[tuple[Any, ...]]:
+    """Return the hyperparameters of two models: (name, one, other)."""
+    models = first.model_, other.model_
+    family = models[0].family
+    names = [f.name for f in fields(family) if f.name != "origin"]
+    if type(family) is not type(models[1].family):  # which is reported before
+        return []
+    return [
+        ("prior", *(model.prior.canonical() for model in models)),
+        ("max_clusters", *(model.max_clusters for model in models)),
+        *(
+            (f"{type(family).__name__}.{name}", *(getattr(m.family, name) for m in models))
+            for name in names
+        ),
+    ]
+
+
+def _equal(a: Any, b: Any) -> bool:
+    """Whether two values are equal; a number equals an array that holds nothing else."""
+    if a is None or b is None:
+        return a is b
+    if np.ndim(a) == np.ndim(b):
+        return np.array_equal(a, b)
+    return bool(np.all(np.equal(a, b)))
+
+
+def _shown(value: Any) -> str:
+    return np.array2string(value, threshold=6) if isinstance(value, np.ndarray) else repr(value)

@@ -1,24 +1,36 @@
-"""Where a variational fit starts, if that is a saved model: engines themselves read no files."""
+"""Clusters of a saved model that a variational fit starts from."""
 
 from dataclasses import fields, replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from evermix._xp import Array
 from evermix.engines.base import Engine
+from evermix.estimators.files import load_with_extra
 from evermix.families.base import Family
 from evermix.model import Model
 from evermix.state import State
 
 
-class Clusters(NamedTuple):
+class StartClusters(NamedTuple):
     """Clusters of a saved model, the largest first."""
 
     path: str
     family: Family
-    mass: Array  # (K,)
-    stats: Array  # (K, S)
+    mass: NDArray[np.float64]  # (K,)
+    stats: NDArray[np.float64]  # (K, S)
+
+    @classmethod
+    def of(cls, engine: Engine) -> "StartClusters | None":
+        """Return the clusters that an engine starts from, or None if it finds them itself."""
+        path = engine.start_file()
+        if path is None:
+            return None
+        mix, _ = load_with_extra(path)
+        tally = mix.tally_
+        order = np.argsort(-tally.mass, kind="stable")
+        return cls(path, mix.model_.family, tally.mass[order], tally.stats[order])
 
     def fitted(self, model: Model) -> Model:
         """Return the model with the origin that the statistics are about, or raise ValueError."""
@@ -41,16 +53,3 @@ class Clusters(NamedTuple):
         """Put the clusters into a state that has none.   Consumes: state."""
         state.append(np.array([state.lineage.birth(0) for _ in self.mass]))
         state.tally.mass[:], state.tally.stats[:] = self.mass, self.stats
-
-
-def saved_clusters(engine: Engine) -> Clusters | None:
-    """Return the clusters that an engine shall start from, or None if it finds them itself."""
-    from evermix.estimators.files import load_with_extra  # which knows estimators
-
-    path = engine.start_file()
-    if path is None:
-        return None
-    mix, _ = load_with_extra(path)
-    tally = mix.tally_
-    order = np.argsort(-tally.mass, kind="stable")
-    return Clusters(path, mix.model_.family, tally.mass[order], tally.stats[order])

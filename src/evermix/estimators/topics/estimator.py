@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from evermix._random import generator
 from evermix._xp import Array, Floats, Ints, host, is_foreign
 from evermix.engines.settings import check_begun
+from evermix.estimators import files
 from evermix.estimators.chains import ChainEstimator, Observer
 from evermix.estimators.data.times import Times
 from evermix.estimators.topics.fitted import FittedTopics
@@ -34,6 +35,7 @@ from evermix.topics.words.samplers import WORD_SAMPLERS, WordSampler
 from evermix.topics.words.snapshots import Snapshot, WordRun
 
 
+@files.registered("topics", "topic model")
 class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ChainEstimator):  # type: ignore[misc]
     """Finds topics in documents, how many there are, and how they come and go over time.
 

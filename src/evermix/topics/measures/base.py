@@ -135,7 +135,7 @@ class Measure(ABC):
 
     def draw_jumps(self, atoms: Occupancy, rng: np.random.Generator) -> None:
         """Draw jumps Gamma(n - sigma, 1 + U) given everything else; sets ``atoms.log_jump``."""
-        draws = draw_log_gamma(atoms.sizes - self.sigma, rng)
+        draws = draw_log_gamma((atoms.sizes - self.sigma).astype(np.float64), rng)
         atoms.log_jump = draws - self._log_decay(atoms)
 
     def offers(self, atoms: Occupancy, jumps: bool, rng: np.random.Generator) -> Offers:

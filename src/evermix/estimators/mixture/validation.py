@@ -1,0 +1,113 @@
+"""The rows that a mixture is given, validated once where they enter."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evermix._xp import Array, host, is_foreign
+from evermix.distributed.collections import in_memory, is_collection, one_by_one
+from evermix.estimators.data.dask import ClusterRows
+from evermix.estimators.data.fingerprint import RowHash
+from evermix.estimators.data.lazy import ChunkedRows, ForeignRows, MappedRows, check_readable
+from evermix.estimators.data.rows import (
+    LazyRows,
+    Rows,
+    Validator,
+    automatic_family,
+    prepare_foreign,
+    prepare_weights,
+)
+from evermix.estimators.mixture.learner import Learner
+from evermix.estimators.mixture.settings import Settings
+from evermix.families.base import Family
+from evermix.io.chunks import Chunks
+
+
+class Validated(NamedTuple):
+    """Rows to learn.
+
+    Attributes
+    ----------
+    family : Family
+        The family that the rows are prepared for; its hyperparameters may be open.
+    X : Rows (N, D)
+    weights : array (N,)
+    """
+
+    family: Family
+    X: Rows
+    weights: NDArray[np.float64]
+
+
+def rows_to_fit(
+    mix: Any, settings: Settings, X: Any, sample_weight: Any, learner: Learner | None = None
+) -> tuple[Validated, RowHash]:
+    """Return validated rows of a fit and their digest.
+
+    They may stay where they are, if the engine reads batches. ``learner`` is given where a fit is
+    resumed; otherwise these rows set the number of features.
+    """
+    engine = settings.engine
+    check_readable(X, lazy=not engine.whole)
+    family = settings.family if learner is None else learner.model.family
+    validator = Validator(mix, family, reset=learner is None)
+    rows = None if engine.whole else _lazy_rows(validator, settings, X)
+    if rows is None:
+        digest = RowHash()
+        return _in_memory(validator, X, sample_weight, digest), digest
+    weights = prepare_weights(sample_weight, rows)
+    if isinstance(rows, ClusterRows):
+        engine.check(settings.model(rows.family))  # before rows are loaded
+        records = {} if learner is None else engine.records(learner.state)
+        rows.place(weights, engine.batch_rows(*rows.shape), records)
+    return Validated(rows.family, rows, weights), rows.hash
+
+
+def rows_to_stream(
+    mix: Any, settings: Settings, X: Any, sample_weight: Any, learner: Learner | None = None
+) -> Validated:
+    """Return validated rows of a stream, in memory; ``learner`` is that of the rows before."""
+    family = settings.family if learner is None else learner.model.family
+    return _in_memory(Validator(mix, family, reset=learner is None), X, sample_weight)
+
+
+def rows_to_score(mix: Any, family: Family, X: Any) -> Array:
+    """Return validated rows (N, D) to ask about; those of other libraries stay where they are."""
+    validator = Validator(mix, family)
+    if type(X) is not np.ndarray:
+        check_readable(X, lazy=False)
+        if is_collection(X):
+            X = in_memory(X)
+        if is_foreign(X):
+            return prepare_foreign(family, X, validator)
+    return validator.prepared(family, validator.array(X))
+
+
+def _in_memory(
+    validator: Validator, X: Any, sample_weight: Any, digest: RowHash | None = None
+) -> Validated:
+    if type(X) is not np.ndarray:
+        check_readable(X, lazy=False)
+        if is_collection(X):
+            X = in_memory(X)
+        if is_foreign(X):
+            X = host(X)
+    X = validator.array(X)
+    family = automatic_family(X) if validator.family is None else validator.family
+    rows = validator.prepared(family, X, digest)
+    return Validated(family, rows, prepare_weights(sample_weight, rows))
+
+
+def _lazy_rows(validator: Validator, settings: Settings, X: Any) -> LazyRows | None:
+    """Return rows that are read batch by batch, or None if they are an array in memory."""
+    family, engine = validator.family, settings.engine
+    if is_collection(X):
+        if engine.divides:
+            return ClusterRows(family, X, validator)
+        X = one_by_one(X)
+    if isinstance(X, Chunks):
+        return ChunkedRows(family, X, validator)
+    if is_foreign(X) and engine.foreign:
+        return ForeignRows(family, X, validator)
+    return MappedRows(family, X, validator) if isinstance(X, np.memmap) else None
