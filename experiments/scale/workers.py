@@ -33,6 +33,7 @@ import evermix as em
 from evermix.distributed.cluster import FAN
 from evermix.engines.run import run_laps
 from evermix.estimators.data.dask import ClusterRows
+from evermix.estimators.data.rows import Validator
 from evermix.model import Model
 from experiments.common import RESULTS, show
 
@@ -94,7 +95,7 @@ def laps(workers: int, n: int) -> list[dict[str, float]]:
     options = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": ":0"}
     with LocalCluster(**options) as cluster, Client(cluster):
         parts = [delayed(rows)(seed, SIZE) for seed in range(n // SIZE)]
-        found = ClusterRows(family, parts, lambda some, first: np.asarray(some))
+        found = ClusterRows(parts, Validator(em.Mixture(family), family, reset=True))
         found.place(np.ones(n), SIZE, {})
         watch = Watch(found.shards)
         run_laps(engine, model, engine.initial(model, rng), found.shards, rng, [watch])

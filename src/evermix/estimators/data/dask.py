@@ -18,7 +18,6 @@ from evermix.estimators.data.fingerprint import RowHash
 from evermix.estimators.data.rows import (
     LazyRows,
     Validator,
-    automatic_family,
     prepare_rows,
     stack,
 )
@@ -83,8 +82,6 @@ class ClusterRows(LazyRows):
 
     Parameters
     ----------
-    family : Family or None
-        None: one that suits the first rows.
     X : Dask collection (N, D)
     validator : Validator
     """
@@ -92,7 +89,7 @@ class ClusterRows(LazyRows):
     elsewhere = True
     shards: ClusterShards
 
-    def __init__(self, family: Family | None, X: Any, validator: Validator) -> None:
+    def __init__(self, X: Any, validator: Validator) -> None:
         self._client, self._parts = current_client(), partitions(X)
         self._lengths = lengths_of(self._client, self._parts)
         some = [part for part, n in zip(self._parts, self._lengths, strict=True) if n]
@@ -101,7 +98,7 @@ class ClusterRows(LazyRows):
         first = self._client.submit(_head, self._client.compute(some[0].rows))
         found = result_of(self._client, first)
         self._names, head = _names(found), validator.array(found)
-        self.family = automatic_family(head) if family is None else family
+        self.family = validator.family_of(head)
         self.shape = sum(self._lengths), head.shape[1]
 
     def place(self, weights: Array, size: int, records: dict[str, Record]) -> None:

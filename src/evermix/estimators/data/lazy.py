@@ -18,12 +18,10 @@ from evermix.engines.batch import ROWS
 from evermix.estimators.data.rows import (
     LazyRows,
     Validator,
-    automatic_family,
     device_rows,
     prepare_rows,
     stack,
 )
-from evermix.families.base import Family
 from evermix.io.chunks import Chunks
 
 HOST_ROWS = 2**16  # rows that are copied to the host at a time, to validate them
@@ -34,15 +32,13 @@ class MappedRows(LazyRows):
 
     Parameters
     ----------
-    family : Family or None
-        None: one that suits the rows.
     X : array (N, D)
     validator : Validator
     """
 
-    def __init__(self, family: Family | None, X: Array, validator: Validator) -> None:
+    def __init__(self, X: Array, validator: Validator) -> None:
         self._X, self._validator = validator.array(X), validator
-        self.family = automatic_family(self._X) if family is None else family
+        self.family = validator.family_of(self._X)
         self._survey(self[start : start + ROWS] for start in range(0, self._X.shape[0], ROWS))
 
     def __getitem__(self, some: Any) -> Array:
@@ -58,14 +54,12 @@ class ChunkedRows(LazyRows):
 
     Parameters
     ----------
-    family : Family or None
-        None: one that suits the first chunk.
     chunks : Chunks
     validator : Validator
     """
 
-    def __init__(self, family: Family | None, chunks: Chunks, validator: Validator) -> None:
-        self._chunks, self._validator, self._given = chunks, validator, family
+    def __init__(self, chunks: Chunks, validator: Validator) -> None:
+        self._chunks, self._validator = chunks, validator
         self._survey(self._prepared(first=True))
         if not self.shape[0]:
             raise ValueError("wanted at least one row, the chunks hold none.")
@@ -84,7 +78,7 @@ class ChunkedRows(LazyRows):
         return stack(found)
 
     def _prepared(self, first: bool = False) -> Iterator[Array]:
-        """Yield chunks as prepared rows; ``first`` says that they were never read before."""
+        """Yield chunks as prepared rows; ``first`` says whether this is the first reading."""
         n = 0
         for chunk in self._chunks:
             rows = _num_samples(chunk)
@@ -93,7 +87,7 @@ class ChunkedRows(LazyRows):
             with _named_place(n):
                 X = self._validator.array(chunk, first and n == 0)
                 if first and n == 0:
-                    self.family = automatic_family(X) if self._given is None else self._given
+                    self.family = self._validator.family_of(X)
                 X = self._validator.prepared(self.family, X)
             yield X
             n += rows
@@ -133,21 +127,20 @@ class ForeignRows(LazyRows):
 
     Parameters
     ----------
-    family : Family or None
-        None: one that suits the first rows.
     X : array (N, D)
     validator : Validator
     """
 
     elsewhere = True
 
-    def __init__(self, family: Family | None, X: Array, validator: Validator) -> None:
+    def __init__(self, X: Array, validator: Validator) -> None:
         if X.ndim != 2 or not X.shape[0]:
             raise ValueError(f"wanted rows (N, D), at least one, got an array of {tuple(X.shape)}.")
+        family = validator.family
         if family is None:
             sparse = is_foreign_csr(X)
             first = host(DeviceCSR.of(X)[:ROWS] if sparse else X[: min(ROWS, X.shape[0]), :])
-            family = automatic_family(validator.array(first))
+            family = validator.family_of(validator.array(first))
         self.family = family
         self._X = device_rows(X, family.sparse)
         self._survey(self._prepared(validator))
@@ -166,14 +159,14 @@ class ForeignRows(LazyRows):
                 yield validator.prepared(self.family, part)
 
 
-def check_readable(X: Any, lazy: bool) -> None:
-    """Raise TypeError for rows that can be read once, and for chunks where an array is needed."""
+def check_array_like(X: Any) -> None:
+    """Raise TypeError for iterators and chunks, where rows in memory are needed."""
     if isinstance(X, Iterator):
         raise TypeError(
             f"wanted rows that can be read more than once, and {X!r} cannot. Give an array, or the "
             "function that makes the iterator: fit(em.Chunks(make))."
         )
-    if isinstance(X, Chunks) and not lazy:
+    if isinstance(X, Chunks):
         raise TypeError(
             "rows in chunks are read by fit and resume, and by engines that learn batch by batch "
             "(em.ADF, em.EP, em.FullVB, em.StochasticVB, em.MemoizedVB). Give an array, or go "

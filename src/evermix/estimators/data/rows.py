@@ -145,6 +145,10 @@ class Validator:
             ensure_all_finite=False,
         )
 
+    def family_of(self, X: Array) -> Family:
+        """Return the family, or one that suits the validated rows X (N, D)."""
+        return automatic_family(X) if self.family is None else self.family
+
     def prepared(self, family: Family, X: Array, digest: RowHash | None = None) -> Array:
         """Return the array X as the family stores rows, or raise ValueError."""
         return prepare_rows(family, X, digest, type(self.estimator).__name__)

@@ -63,7 +63,7 @@ class Times:
         return known, known.codes(times, n)
 
     def codes(self, times: Any, n: int) -> NDArray[np.int64]:
-        """Return the code (n,) of the time of each of n rows, or say which is not known."""
+        """Return the code (n,) of the time of each row, or raise ValueError if one is unknown."""
         given = _plain(times, n)
         unknown = list(dict.fromkeys(t for t in given if t not in self._code))
         if unknown:

@@ -116,7 +116,7 @@ class Mixture(FittedAttributes, ClusterMixin, DensityMixin, BaseEstimator):  # t
     nothing, since clusters that have faded own rows too: names may be missing in between.
     ``partial_fit`` goes on from where it was and renames nothing. While the scale of the data is
     still open, the first rows (up to 1,000) wait in a buffer and are learnt as soon as the scale is
-    known, or anything is asked of the model.
+    known, or when any attribute or prediction is needed.
 
     Examples
     --------
@@ -219,8 +219,8 @@ class Mixture(FittedAttributes, ClusterMixin, DensityMixin, BaseEstimator):  # t
         on_step, learner = self._on_step(observers), self.learner_
         if learner.rows_digest is None:
             raise ValueError(
-                "there is no fit to go on with: this model was taught by partial_fit, or merged "
-                "from others, and knows no rows. Call fit."
+                "there is no fit to go on with: this model was learnt by partial_fit, or merged from "
+                "others, and has no record of its rows. Call fit."
             )
         settings = Settings.of(self)
         engine = learner.checked_engine(settings.engine, resume=True)
@@ -249,7 +249,8 @@ class Mixture(FittedAttributes, ClusterMixin, DensityMixin, BaseEstimator):  # t
 
         Other settings of the same engine hold for these rows and those that follow. Parameters are
         those of :meth:`fit`. Rows that wait for the scale of the data are learnt by a later call,
-        or when the model is asked something; the observers of the last call are called then.
+        or when an attribute or prediction is needed; then the observers of the last call are
+        called.
         """
         on_step, settings = self._on_step(observers), Settings.of(self)
         if not self.__sklearn_is_fitted__():
@@ -359,7 +360,7 @@ class Mixture(FittedAttributes, ClusterMixin, DensityMixin, BaseEstimator):  # t
         return self.posterior_.to_arviz()
 
     def _prepared(self, X: Any) -> Array:
-        """Return validated rows to ask about."""
+        """Return validated rows to predict or score."""
         if not self.state_.tally.K:
             raise NotFittedError(
                 "no row was learnt yet: the fit ended before its first step. Go on with resume, or "

@@ -96,7 +96,7 @@ class Learner:
     Attributes
     ----------
     engine, model : as above
-        They stay what the fit or stream was begun with, whatever ``set_params`` has changed since.
+        Those that the fit or stream began with, whatever ``set_params`` has changed since.
     started : bool
         Whether the model is resolved, so that there is a state. Until then rows wait.
     state : State

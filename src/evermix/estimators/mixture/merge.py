@@ -49,7 +49,7 @@ def merge(models: Iterable[Mixture], threshold: float | None = None) -> Mixture:
 
     Notes
     -----
-    Clusters of the same model are never fused: their model had the rows and told them apart. A
+    Clusters of the same model are never fused: their model had the rows and kept them apart. A
     stream that goes on may still join them.
 
     Examples

@@ -7,14 +7,14 @@ from numpy.typing import NDArray
 
 from evermix._xp import Array, host, is_foreign
 from evermix.distributed.collections import in_memory, is_collection, one_by_one
+from evermix.engines.base import Engine
 from evermix.estimators.data.dask import ClusterRows
 from evermix.estimators.data.fingerprint import RowHash
-from evermix.estimators.data.lazy import ChunkedRows, ForeignRows, MappedRows, check_readable
+from evermix.estimators.data.lazy import ChunkedRows, ForeignRows, MappedRows, check_array_like
 from evermix.estimators.data.rows import (
     LazyRows,
     Rows,
     Validator,
-    automatic_family,
     prepare_foreign,
     prepare_weights,
 )
@@ -49,10 +49,9 @@ def rows_to_fit(
     resumed; otherwise these rows set the number of features.
     """
     engine = settings.engine
-    check_readable(X, lazy=not engine.whole)
     family = settings.family if learner is None else learner.model.family
     validator = Validator(mix, family, reset=learner is None)
-    rows = None if engine.whole else _lazy_rows(validator, settings, X)
+    rows = None if engine.whole else _lazy_rows(validator, engine, X)
     if rows is None:
         digest = RowHash()
         return _in_memory(validator, X, sample_weight, digest), digest
@@ -73,10 +72,10 @@ def rows_to_stream(
 
 
 def rows_to_score(mix: Any, family: Family, X: Any) -> Array:
-    """Return validated rows (N, D) to ask about; those of other libraries stay where they are."""
+    """Return validated rows (N, D) to score; those of other libraries stay where they are."""
     validator = Validator(mix, family)
     if type(X) is not np.ndarray:
-        check_readable(X, lazy=False)
+        check_array_like(X)
         if is_collection(X):
             X = in_memory(X)
         if is_foreign(X):
@@ -88,26 +87,25 @@ def _in_memory(
     validator: Validator, X: Any, sample_weight: Any, digest: RowHash | None = None
 ) -> Validated:
     if type(X) is not np.ndarray:
-        check_readable(X, lazy=False)
+        check_array_like(X)
         if is_collection(X):
             X = in_memory(X)
         if is_foreign(X):
             X = host(X)
     X = validator.array(X)
-    family = automatic_family(X) if validator.family is None else validator.family
+    family = validator.family_of(X)
     rows = validator.prepared(family, X, digest)
     return Validated(family, rows, prepare_weights(sample_weight, rows))
 
 
-def _lazy_rows(validator: Validator, settings: Settings, X: Any) -> LazyRows | None:
+def _lazy_rows(validator: Validator, engine: Engine, X: Any) -> LazyRows | None:
     """Return rows that are read batch by batch, or None if they are an array in memory."""
-    family, engine = validator.family, settings.engine
     if is_collection(X):
         if engine.divides:
-            return ClusterRows(family, X, validator)
+            return ClusterRows(X, validator)
         X = one_by_one(X)
     if isinstance(X, Chunks):
-        return ChunkedRows(family, X, validator)
+        return ChunkedRows(X, validator)
     if is_foreign(X) and engine.foreign:
-        return ForeignRows(family, X, validator)
-    return MappedRows(family, X, validator) if isinstance(X, np.memmap) else None
+        return ForeignRows(X, validator)
+    return MappedRows(X, validator) if isinstance(X, np.memmap) else None
