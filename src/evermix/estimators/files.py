@@ -6,18 +6,15 @@ An estimator registers with :func:`registered` under the kind that its header na
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, NamedTuple, Protocol, Self, TypeAlias, TypeVar
 
+from evermix._xp import Array
 from evermix.estimators.packing import Registry, plain_json, registry
 from evermix.io import checkpoint
 from evermix.io.checkpoint import CheckpointError
 
-
-class Content(NamedTuple):
-    """The content of a file: named arrays, and a JSON-ready header with the entry ``kind``."""
-
-    arrays: Mapping[str, Any]
-    header: Mapping[str, Any]
+Content: TypeAlias = tuple[Mapping[str, Array], Mapping[str, Any]]
+"""The content of a file: named arrays, and a header of plain values with the entry ``kind``."""
 
 
 class Saveable(Protocol):
@@ -99,14 +96,14 @@ def _load(
     path: str | Path, custom: Iterable[type], wanted: str | None
 ) -> tuple[Any, dict[str, Any]]:
     known = registry(custom)
-    content = Content(*checkpoint.read(path))
-    kind = str(content.header.get("kind"))
+    arrays, header = checkpoint.read(path)
+    kind = str(header.get("kind"))
     if kind not in _KINDS or wanted not in (None, kind):
         held = _KINDS[kind].title if kind in _KINDS else kind
         raise CheckpointError(f"{path} holds a {held}, not a {_KINDS[wanted or 'mixture'].title}.")
     title, estimator = _KINDS[kind]
     try:
-        return estimator.from_file(content, known), dict(content.header["extra"])
+        return estimator.from_file((arrays, header), known), dict(header["extra"])
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise CheckpointError(
             f"{path} does not hold a whole {title} ({type(error).__name__}: {error}). It was "

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from evermix._xp import logsumexp
 from evermix.engines.batch import Info
 from evermix.estimators.mixture.fitted import Fitted
 from evermix.estimators.mixture.learner import Learner
@@ -50,7 +51,10 @@ class FittedAttributes:
     @property
     def weights_(self) -> NDArray[np.float64]:
         """Predictive probability of each cluster (K,), if the next row is not of a new one."""
-        return self._fitted().weights
+        fitted = self._fitted()
+        model, state, _ = fitted.point
+        log_weights = fitted.engine.log_weights(model, state)[:-1]
+        return np.exp(log_weights - logsumexp(log_weights))
 
     @property
     def labels_(self) -> NDArray[np.int64]:
@@ -91,14 +95,37 @@ class FittedAttributes:
         It is that of the last whole lap, before clusters that own no row were dropped; of
         ``StochasticVB`` it is known when the fit has ended, and not of merged models (-inf).
         """
-        return self._fitted().lower_bound
+        fitted = self._fitted()
+        bound = fitted.engine.lower_bound(fitted.state)
+        if bound is None:
+            raise AttributeError(
+                f"{type(fitted.engine).__name__} has no lower bound. Use a variational engine: "
+                "em.MemoizedVB, em.FullVB or em.StochasticVB."
+            )
+        return bound
 
     @property
     def n_clusters_posterior_(self) -> NDArray[np.float64]:
         """Probabilities (L + 1,) that the data are of 0, 1, ... L clusters, of :class:`RCRP`."""
-        return self._fitted().n_clusters_probabilities
+        fitted = self._fitted()
+        probabilities = fitted.engine.n_clusters_probabilities(fitted.state)
+        if probabilities is None:
+            raise AttributeError(
+                f"{type(fitted.engine).__name__} does not follow the number of clusters. Use "
+                "em.RCRP, or the draws of a sampler: posterior_.n_clusters."
+            )
+        return probabilities
 
     @property
     def posterior_(self) -> Posterior:
         """The draws of a sampler, and what follows from them."""
-        return self._fitted().posterior
+        fitted = self._fitted()
+        draws = fitted.engine.draws(fitted.state)
+        if draws is None:
+            raise AttributeError(
+                f"{type(fitted.engine).__name__} makes no draws, so there is no posterior_. Use a "
+                "sampler: em.Gibbs or em.Slice."
+            )
+        if not draws.n_draws:
+            raise AttributeError("no draw was kept yet: go on with resume, or shorten burn_in.")
+        return Posterior(*draws)

@@ -219,8 +219,8 @@ class Mixture(FittedAttributes, ClusterMixin, DensityMixin, BaseEstimator):  # t
         on_step, learner = self._on_step(observers), self.learner_
         if learner.rows_digest is None:
             raise ValueError(
-                "there is no fit to go on with: this model was learnt by partial_fit, or merged from "
-                "others, and has no record of its rows. Call fit."
+                "there is no fit to go on with: this model was learnt by partial_fit, or merged "
+                "from others, and has no record of its rows. Call fit."
             )
         settings = Settings.of(self)
         engine = learner.checked_engine(settings.engine, resume=True)

@@ -42,7 +42,7 @@ def to_file(mix: Any) -> Content:
     if "feature_names_in_" in vars(mix):
         header["feature_names_in"] = [str(name) for name in mix.feature_names_in_]
     if not learner.started:
-        return Content(_waiting_arrays(learner.waiting), header)
+        return _waiting_arrays(learner.waiting), header
     results = learner.results  # before the state, since it brings what is elsewhere here
     if learner.rows_digest is not None:
         learner.check_memo()
@@ -54,7 +54,7 @@ def to_file(mix: Any) -> Content:
     arrays |= {f"label_maps.{i}": names for i, names in enumerate(learner.label_maps)}
     if learner.batch is not None:
         arrays |= packed(learner.batch)
-    return Content(arrays, header)
+    return arrays, header
 
 
 def from_file(cls: type[Estimator], content: Content, known: Registry) -> Estimator:

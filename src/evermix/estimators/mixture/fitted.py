@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from evermix._xp import Array, alike, doubled, is_foreign, logsumexp, namespace, precise
 from evermix.engines.base import Engine
-from evermix.engines.batch import Batch, RowResults
+from evermix.engines.batch import Batch
 from evermix.kernels.scoring import score_rows
 from evermix.model import Model
 from evermix.report.posterior import Posterior
@@ -134,66 +134,6 @@ class Fitted:
     def draws(self) -> DrawEstimates:
         """The states that densities are averaged over."""
         return DrawEstimates(self.engine, self.model, self.state, self.batch)
-
-    # ---- clusters --------------------------------------------------------------------------
-
-    @property
-    def weights(self) -> NDArray[np.float64]:
-        """Predictive probability of each cluster (K,), given that the next row is not of a new."""
-        log_weights = self.engine.log_weights(self.point.model, self.point.state)[:-1]
-        return np.exp(log_weights - logsumexp(log_weights))
-
-    def labels(self, results: RowResults) -> NDArray[np.int64]:
-        """Id of the most probable cluster (N,) of rows with these results."""
-        if self.point.labels is not None:
-            return self.point.labels
-        # Results keep the ids of the time when rows were learnt, so that a fit resumes bit for bit.
-        return np.maximum(self.state.lineage.current(results.labels), -1)
-
-    def probabilities(self, results: RowResults) -> NDArray[np.float64]:
-        """Probability (N,) of the cluster that :meth:`labels` returns for each row."""
-        labels = self.point.labels
-        if labels is None or self.batch is None:
-            return results.probabilities
-        joint = self.log_joint(self.batch.X)[:, :-1]
-        return np.exp(joint[np.arange(len(labels)), labels] - logsumexp(joint, axis=1))
-
-    @property
-    def lower_bound(self) -> float:
-        """Lower bound on the log evidence, or AttributeError if the engine has none."""
-        bound = self.engine.lower_bound(self.state)
-        if bound is None:
-            raise AttributeError(
-                f"{type(self.engine).__name__} has no lower bound. Use a variational engine: "
-                "em.MemoizedVB, em.FullVB or em.StochasticVB."
-            )
-        return bound
-
-    @property
-    def n_clusters_probabilities(self) -> NDArray[np.float64]:
-        """Probabilities (L + 1,) of 0..L clusters, or AttributeError if the engine has none."""
-        probabilities = self.engine.n_clusters_probabilities(self.state)
-        if probabilities is None:
-            raise AttributeError(
-                f"{type(self.engine).__name__} does not follow the number of clusters. Use "
-                "em.RCRP, or the draws of a sampler: posterior_.n_clusters."
-            )
-        return probabilities
-
-    @property
-    def posterior(self) -> Posterior:
-        """The draws of a sampler, or AttributeError if there are none."""
-        draws = self.engine.draws(self.state)
-        if draws is None:
-            raise AttributeError(
-                f"{type(self.engine).__name__} makes no draws, so there is no posterior_. Use a "
-                "sampler: em.Gibbs or em.Slice."
-            )
-        if not draws.n_draws:
-            raise AttributeError("no draw was kept yet: go on with resume, or shorten burn_in.")
-        return Posterior(*draws)
-
-    # ---- rows ------------------------------------------------------------------------------
 
     def log_joint(self, X: Array) -> Array:
         """Log weight plus log predictive (N, K + 1) of prepared rows; the last is a new cluster."""

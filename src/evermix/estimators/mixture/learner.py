@@ -13,7 +13,7 @@ from evermix._xp import logsumexp
 from evermix.engines.base import Engine
 from evermix.engines.batch import ROWS, Batch, Info, RowResults
 from evermix.engines.run import interrupts_wait, run, run_laps
-from evermix.engines.shards import Shard, Shards
+from evermix.engines.shards import CollectResults, Shard, Shards
 from evermix.estimators.data.dask import ClusterRows
 from evermix.estimators.data.rows import Cuts, LazyRows, Rows, stack
 from evermix.estimators.data.times import prepare_times
@@ -177,13 +177,18 @@ class Learner:
 
     def labels(self) -> NDArray[np.int64]:
         """Id of the most probable cluster of each row of the last call, (N,)."""
-        fitted = self.fitted
-        return fitted.labels(self.results)
+        labels = self.fitted.point.labels
+        if labels is None:  # results keep the ids of their time, so that a fit resumes bit for bit
+            labels = np.maximum(self.state.lineage.current(self.results.labels), -1)
+        return labels
 
     def probabilities(self) -> NDArray[np.float64]:
         """Probability of the cluster that :meth:`labels` returns for each row, (N,)."""
-        fitted = self.fitted
-        return fitted.probabilities(self.results)
+        labels = self.fitted.point.labels
+        if labels is None or self.batch is None:
+            return self.results.probabilities
+        joint = self.fitted.log_joint(self.batch.X)[:, :-1]
+        return np.exp(joint[np.arange(len(labels)), labels] - logsumexp(joint, axis=1))
 
     def check_memo(self) -> None:
         """Raise ValueError if the records of the rows of a fit are incomplete."""
