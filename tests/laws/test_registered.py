@@ -49,8 +49,8 @@ def test_engines(name):
 
 def test_what_is_defined_is_registered_unless_it_is_abstract():
     """Ours are there before anybody else's, and bases that only share code are not."""
-    assert set(FAMILIES) == {cls.__name__ for cls in families.__dict__.values() if _is(cls, Family)}
-    assert set(ENGINES) == {name for name in vars(em) if _is(getattr(em, name), Engine)}
+    assert set(FAMILIES) == {name for name, value in vars(families).items() if _is(value, Family)}
+    assert set(ENGINES) == {name for name, value in vars(em).items() if _is(value, Engine)}
     assert set(PRIORS) == set(SETTINGS)
     assert registered(Family)["Sloppy"] is Sloppy
     assert not {"DenseFamily", "NRM", "Engine"} & {

@@ -307,7 +307,7 @@ class Family(ABC):
 
     @property
     def _D(self) -> int:
-        """Number of columns of a family that has met data."""
+        """Number of columns; known once the family is resolved."""
         assert self.n_features is not None
         return self.n_features
 

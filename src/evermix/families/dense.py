@@ -1,4 +1,4 @@
-"""What families of dense rows with compiled verbs share."""
+"""The shared base of families of dense rows with compiled verbs."""
 
 from abc import abstractmethod
 from typing import Any, Self
@@ -17,7 +17,7 @@ class DenseFamily(Family):
     """A family of dense rows with compiled verbs; by default with one statistic for each column.
 
     Families with an ``origin`` keep their statistics about it, so that an offset of the data costs
-    no digits. This stands between Family and the final ones since they have nothing else in common.
+    no digits. (A third level of inheritance: all six families would repeat this otherwise.)
     """
 
     origin: Floats | None = None  # a field of those that have one

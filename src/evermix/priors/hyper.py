@@ -47,7 +47,7 @@ class HyperPrior(ABC):
         """The same for the numbers of an array."""
 
     def _check(self, *names: str) -> None:
-        """Store the named fields as floats; refuse what is not positive."""
+        """Store the named fields as floats, or raise ValueError unless they are positive."""
         for name in names:
             value = finite_number(name, getattr(self, name))
             if value <= 0:
