@@ -38,8 +38,8 @@ class Family(ABC):
     A *resolved* family has no open hyperparameter, knows ``n_features``, and can compute.
 
     Your own family is a frozen dataclass with :attr:`eta0`, :meth:`statistic`,
-    :meth:`log_partition` and :meth:`mean_params`. All engines can use it; those that draw
-    parameters (``Slice``) also need :meth:`draw_params`, and ``sample`` needs :meth:`draw`.
+    :meth:`log_partition` and :meth:`mean_params`. That is all that engines need, but for ``Slice``,
+    which needs :meth:`draw_params`. ``Mixture.sample`` needs :meth:`draw`.
     """
 
     n_features: int | None = field(default=None, kw_only=True)
