@@ -33,7 +33,7 @@ class Engine(ABC):
     A state holds what the engine puts into it. These names, all optional, mean something to others:
 
     - the latent ``dropped`` (1,): mass of clusters that were dropped, see :meth:`dropped_mass`;
-    - the latent ``capped`` (1,): 1 once a warning has said that ``max_clusters`` was reached;
+    - the latent ``capped`` (1,): 1 once there was a warning that ``max_clusters`` was reached;
     - the column ``last_seen`` (capacity,), int64: the clock when each cluster was last in use, for
       engines that forget. Without it the labels of the rows decide.
     """
@@ -49,7 +49,7 @@ class Engine(ABC):
     divides: ClassVar[bool] = False
     """Whether it learns batches on the workers of a cluster."""
     families: ClassVar[tuple[type[Family], ...]] = ()
-    """Families that it works with; empty for all. "auto" stands for the first."""
+    """Families that it works with; empty for all. "auto" means the first."""
     forgets: ClassVar[bool] = False
     """Whether its statistics may decay, see :meth:`fade` and :meth:`tidy`."""
     may_change: ClassVar[tuple[str, ...]] = ()

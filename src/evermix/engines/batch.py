@@ -155,7 +155,7 @@ def cap_of(model: Model) -> int:
 
 
 def warn_once(model: Model, state: State, remedy: str = "lower the prior's concentration") -> None:
-    """Warn that ``max_clusters`` was reached, unless the latent ``capped`` says it was done."""
+    """Warn that ``max_clusters`` was reached, unless the latent ``capped`` is set."""
     flags = state.latents if "capped" in state.latents else state.derived
     if flags.get("capped", np.zeros(1))[0]:
         return

@@ -82,17 +82,9 @@ def recorded_batches(
 ) -> dict[int, int]:
     """Return the number of rows of each batch learnt so far, by key; raise unless all have records.
 
-    Parameters
-    ----------
-    state : State
-    size : int
-        Rows in a batch.
-    n_rows : int
-        Number of rows learnt so far; of all rows, if the first lap does not follow their order.
-    order : int array (n,)
-        Order in which a lap takes the batches of these rows.
-    others : tuple of str
-        Keys of records that do not belong to a batch.
+    ``size`` is the number of rows of a batch, ``n_rows`` that of the rows learnt so far (of all
+    rows, if the first lap does not follow their order), ``order`` (n,) that in which a lap takes
+    the batches. ``others`` are keys of records that do not belong to a batch.
     """
     if state.at > len(order):
         raise ValueError(f"{state.at} batches of a lap are done, but there are {len(order)}.")
@@ -153,15 +145,7 @@ def _check_within(name: str, values: Floats, low: int, high: int) -> None:
 
 
 def check_chain(state: State, laws: Mapping[str, HyperPrior], n_rows: int) -> None:
-    """Raise ValueError unless a chain over ``n_rows`` rows can be continued from this state.
-
-    Parameters
-    ----------
-    state : State
-    laws : mapping of str to HyperPrior
-        The hyperparameters that the sampler learns.
-    n_rows : int
-    """
+    """Raise ValueError unless a chain over ``n_rows`` rows can be continued from this state."""
     if set(state.memo) != {CHAIN, DRAWS}:
         raise ValueError(f"wanted a chain and its draws, got {sorted(state.memo)}.")
     _check_labels(state, n_rows)

@@ -19,7 +19,7 @@ def prune(state: State, idle: float = 0.0, faded: bool = False) -> list[int]:
     """Drop the dust that no row has joined for a while; return its ids.
 
     The while is ``idle`` observations for every cluster that is not dust. (For every cluster it
-    could grow faster than the stream.) At least one cluster is kept. ``faded`` says that clusters
+    could grow faster than the stream.) At least one cluster is kept. With ``faded``, clusters
     may have been larger before.   Consumes: state.
     """
     tally = state.tally

@@ -121,15 +121,9 @@ def _filled_times(times: Floats, counts: Bools, now: float | None) -> Floats:
 def record_times(state: State, before: int, batch: Batch, labels: Ints | None = None) -> None:
     """Write into the lineage when clusters were last seen, in a model that forgets.
 
-    Parameters
-    ----------
-    state : State
-        The column ``last_seen`` holds the clock when each cluster was last in use.
-    before : int
-        The clock before the first row of the batch, of which some rows may not be learnt yet.
-    batch : Batch
-    labels : int64 array (N,) or None
-        Clusters of the rows, for engines without the column ``last_seen``.
+    The column ``last_seen`` holds the clock when each cluster was last in use; without it, the
+    ``labels`` (N,) of the rows count. ``before`` is the clock before the first row of the batch, of
+    which some rows may not be learnt yet.
     """
     if batch.times is None or state.clock == before:
         return

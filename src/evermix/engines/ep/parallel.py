@@ -29,32 +29,15 @@ from evermix.tally import Tally
 
 
 class BatchUpdate(NamedTuple):
-    """The result of updating a batch.
+    """The result of updating a batch."""
 
-    Attributes
-    ----------
-    record : Record
-        Its sites; clusters that it opened have the next free ids.
-    change : Tally
-        The change of its sums, of clusters where there is one.
-    unassigned : float
-        The change of the mass whose cluster does not exist.
-    results : RowResults
-    progress : array (4,)
-        The change of the latent of that name.
-    ticks : int
-        Number of rows of positive weight.
-    capped : bool
-        Whether the cap refused a birth.
-    """
-
-    record: Record
-    change: Tally
-    unassigned: float
+    record: Record  # its sites; clusters that it opened have the next free ids
+    change: Tally  # the change of its sums, of clusters where there is one
+    unassigned: float  # the change of the mass whose cluster does not exist
     results: RowResults
-    progress: Floats
-    ticks: int
-    capped: bool
+    progress: Floats  # (4,) the change of the latent of that name
+    ticks: int  # number of rows of positive weight
+    capped: bool  # whether the cap refused a birth
 
 
 def snapshot(state: State) -> State:
@@ -69,26 +52,13 @@ def snapshot(state: State) -> State:
 
 @dataclass(frozen=True)
 class UpdateBatches(Task[dict[int, BatchUpdate]]):
-    """Update the sites of batches, each from the same snapshot.
+    """Update the sites of batches, each from the same snapshot."""
 
-    Attributes
-    ----------
-    engine : EP
-        It must not merge clusters.
-    model : Model
-    state : State
-        The snapshot.
-    records : dict of records
-        The sites of batches that were updated before, by key.
-    damping : float
-        How far sites move from their old to their new values.
-    """
-
-    engine: Engine
+    engine: Engine  # it must not merge clusters
     model: Model
-    state: State
-    records: dict[int, Record]
-    damping: float
+    state: State  # the snapshot
+    records: dict[int, Record]  # the sites of batches that were updated before, by key
+    damping: float  # how far sites move from their old to their new values
 
     def part(self, keys: Sequence[int]) -> "UpdateBatches":
         """Return the same task for these batches."""
@@ -219,22 +189,12 @@ def _add(state: State, change: Tally) -> None:
 
 @dataclass(frozen=True)
 class SumSites(Task[tuple[Tally, float]]):
-    """Sum the sites of batches.
-
-    Attributes
-    ----------
-    model : Model
-    like : Tally
-        A tally of the clusters.
-    lineage : Lineage
-    records : dict of records
-        The sites of each batch, by key.
-    """
+    """Sum the sites of batches."""
 
     model: Model
-    like: Tally
+    like: Tally  # a tally of the clusters
     lineage: Lineage
-    records: dict[int, Record]
+    records: dict[int, Record]  # the sites of each batch, by key
 
     def part(self, keys: Sequence[int]) -> "SumSites":
         """Return the same task for these batches."""

@@ -27,21 +27,11 @@ class StepRows(NamedTuple):
 
 
 class Assignment(NamedTuple):
-    """The assignment of one row.
+    """The assignment of one row."""
 
-    Attributes
-    ----------
-    q : array (K,) or (K + 1,)
-        Responsibilities; the last is that of a new cluster, if one is opened.
-    probability : float or None
-        Probability of the chosen cluster, if it is not the largest responsibility.
-    wanted : bool
-        Whether the row asked for a new cluster.
-    """
-
-    q: Floats
-    probability: float | None
-    wanted: bool
+    q: Floats  # (K,) responsibilities, or (K + 1,) if a cluster is opened
+    probability: float | None  # of the chosen cluster, if it is not the largest of q
+    wanted: bool  # whether the row asked for a new cluster
 
 
 class AssignmentRule(ABC):
@@ -138,23 +128,9 @@ def learn_row(
 ) -> Floats:
     """Learn row i with array maths: for any prior, and the reference for the kernels.
 
-    Parameters
-    ----------
-    model, state
-        Consumes: state.
-    rule : AssignmentRule
-    log_weights : array (K + 1,)
-        Log predictive weights of the clusters and of a new one.
-    step : StepRows
-        Its ``rows`` are the plain rows X.
-    i : int
-    own : int or None
-        Id of the row's own cluster, which a new cluster continues.
-
-    Returns
-    -------
-    array (K,)
-        The responsibilities; (0,) if the row has weight zero.
+    ``log_weights`` (K + 1,) are the log predictive weights of the clusters and of a new one, and
+    ``step.rows`` the plain rows X. A new cluster continues the cluster with the id ``own``, if that
+    is given. Returns the responsibilities (K,); (0,) if the row has weight zero.   Consumes: state.
     """
     family, tally = model.family, state.tally
     x, w, results = step.rows[i : i + 1], step.weights[i], step.results

@@ -32,9 +32,9 @@ IDLE = 10  # observations per cluster after which dust that no row has joined is
 
 
 class Filter(Engine):
-    """An engine that learns rows one by one; unless it says otherwise, in one pass.
+    """An engine that learns rows one by one, by default in one pass.
 
-    What distinguishes filters is how they assign rows: see :attr:`assignment`.
+    Filters differ in how they assign rows: see :attr:`assignment`.
     """
 
     merge: float | None
@@ -201,7 +201,7 @@ class Filter(Engine):
         state.tally.mass[nothing] = state.tally.extras["hard"][nothing] = kernels.DEAD
         state.columns["judged"] *= factor  # so that merges are considered again
 
-    # ---- for this filter and for those that revisit rows -------------------------------------
+    # ---- also for filters that revisit rows -------------------------------------------------
 
     def scalars(self, prior: GibbsType) -> GibbsScalars:
         """Return the prior's scalars; the published rule plugs in the mode of log U."""

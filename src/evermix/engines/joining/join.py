@@ -8,15 +8,15 @@ Two clusters are fused when the posterior log odds of the fused partition, with 
 
 exceed a threshold. For hard counts this is exact.
 
-A fusion cannot be undone in one pass, and young clusters look alike for want of data. A cluster is
-young while it has seen fewer numbers than it has statistics; then the odds are taken as if both had
-more data in the same proportions, enough for the younger to be of age. What is the same still goes
-together, what is only young is left alone; a cluster that has seen less than a quarter of what it
-needs is not judged at all.
+One pass cannot undo a fusion, and young clusters look similar for lack of data. A cluster is
+young while it has seen fewer numbers than it has statistics; then the odds are computed as if both
+had more data in the same proportions, enough for the younger one to be mature. Equal clusters are
+still fused, merely young ones are not; a cluster that has seen less than a quarter of what it needs
+is not considered at all.
 
 Computing the odds for every pair would cost far more than the pass itself. Only clusters whose mass
-has changed by a tenth since they were last judged are judged again, each against its most promising
-partners, which a cheap lower bound finds (:meth:`evermix.families.Family.fusion_bound`).
+has changed by a tenth since they were last considered are considered again, each with its most
+promising partners, found by a cheap bound (:meth:`evermix.families.Family.fusion_bound`).
 """
 
 import numpy as np
@@ -27,9 +27,9 @@ from evermix.model import Model
 from evermix.priors.base import HasPartition, occupancy
 from evermix.state import State
 
-YOUNGEST = 0.25  # numbers seen per statistic, below which a cluster is too young to be judged
-PARTNERS = 5  # partners judged exactly, per cluster
-CHANGED = 0.1  # relative change of mass that asks for a new judgement
+YOUNGEST = 0.25  # numbers seen per statistic, below which a cluster is too young
+PARTNERS = 5  # candidates for each cluster
+CHANGED = 0.1  # relative change of mass after which a cluster is considered again
 
 
 def join(model: Model, state: State, threshold: float) -> list[tuple[int, int]]:
@@ -45,7 +45,7 @@ def join(model: Model, state: State, threshold: float) -> list[tuple[int, int]]:
     merges = []
     for p in np.argsort(-odds, kind="stable"):
         a, b = (int(k) for k in pairs[p])
-        if not odds[p] > threshold:  # nan odds say nothing
+        if not odds[p] > threshold:  # nor nan
             break
         if a in taken or b in taken:
             continue
@@ -60,20 +60,20 @@ def join(model: Model, state: State, threshold: float) -> list[tuple[int, int]]:
 def log_odds(model: Model, state: State, pairs: Ints, times: float | Floats = 1.0) -> Floats:
     """Log odds (P,) of fusing each pair (P, 2) of rows, had they ``times`` their data."""
     prior, tally = model.prior, state.tally
-    assert isinstance(prior, HasPartition)  # the engine's `needs` says so
+    assert isinstance(prior, HasPartition)  # the engine's `needs` ensures it
     occupied = occupancy(tally.mass, tally.extras)
     odds = prior.log_merge_odds(tally.mass, occupied, pairs)
     return model.family.log_fusion(tally, pairs, times) + odds
 
 
 def _foresight(family: Family, state: State, pairs: Ints) -> Floats:
-    """Times the present data at which the younger cluster of each pair would be of age, (P,)."""
+    """Factor (P,) by which the data of the younger cluster of each pair must grow to be mature."""
     seen = np.maximum(family.numbers_seen(state.tally), 1.0)
     return np.maximum(family.n_stats / seen[pairs].min(axis=1), 1.0)
 
 
 def _candidates(family: Family, state: State) -> Ints:
-    """Ints (P, 2) of rows worth judging; marks their clusters as judged."""
+    """Pairs (P, 2) of rows to consider; records that their clusters were considered."""
     tally, judged = state.tally, state.columns["judged"][: state.tally.K]
     able = (tally.mass >= 1.0) & (family.numbers_seen(tally) >= YOUNGEST * family.n_stats)
     due = np.flatnonzero(able & (np.abs(tally.mass - judged) > CHANGED * judged))

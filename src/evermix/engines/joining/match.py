@@ -65,17 +65,8 @@ BOUND = Criterion(_by_sticks, least=0.0, age=0.0)
 def match(model: Model, tally: Tally, owner: Ints, criterion: Criterion, threshold: float) -> Ints:
     """Fuse clusters of different models; return the position (K,) into which each was fused.
 
-    Positions that were fused into others are left empty.   Consumes: tally.
-
-    Parameters
-    ----------
-    tally : Tally
-        The clusters of all models.
-    owner : int array (K,)
-        Number of the model of each cluster.
-    criterion : Criterion
-    threshold : float
-        Log odds that a fusion must exceed.
+    ``owner`` (K,) is the number of the model of each cluster, ``threshold`` the log odds that a
+    fusion must exceed. Positions that were fused into others are left empty.   Consumes: tally.
     """
     into = np.arange(tally.K)
     of = owner[:, None] == np.unique(owner)  # (K, models), the models in each cluster

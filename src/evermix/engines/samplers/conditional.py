@@ -89,29 +89,14 @@ class EmptyClusters(NamedTuple):
 
 
 class SweepState(NamedTuple):
-    """Weights and parameters of clusters at the start of a sweep.
-
-    Attributes
-    ----------
-    model : Model
-    state : State
-        Labels and tally of the last sweep.
-    batch : Batch
-        All rows.
-    log_weight : array (K,)
-        Log weights of the clusters with rows.
-    params : array (K, E)
-        Their parameters.
-    empty : EmptyClusters
-        The law of the weights of clusters without rows.
-    """
+    """Weights and parameters of clusters at the start of a sweep."""
 
     model: Model
-    state: State
-    batch: Batch
-    log_weight: Floats
-    params: Floats
-    empty: EmptyClusters
+    state: State  # labels and tally of the last sweep
+    batch: Batch  # all rows
+    log_weight: Floats  # (K,) log weights of the clusters with rows
+    params: Floats  # (K, E) their parameters
+    empty: EmptyClusters  # the law of the weights of clusters without rows
 
     @classmethod
     def draw(

@@ -46,15 +46,8 @@ def slice_sample(
 
     The slice is found by stepping out from x, and sampled by shrinking it.
 
-    Parameters
-    ----------
-    log_density : callable
-        Log density up to a constant; -inf or nan where there is none.
-    x : float
-        The present state.
-    rng : Generator
-    width : float
-        Step of stepping out: about the width of the density. A bad value only costs time.
+    ``log_density`` is known up to a constant, and -inf or nan where there is no density. ``width``
+    is the step of stepping out, about the width of the density; a bad value only costs time.
     """
     here = log_density(x)
     if not here > -math.inf:
@@ -110,13 +103,7 @@ def _with(part: Part, name: str, x: float) -> Part:
 def check_hyperpriors(hyperpriors: Mapping[str, HyperPrior], prior: Prior, family: Family) -> None:
     """Raise unless every hyperprior belongs to a hyperparameter that can be learnt.
 
-    Parameters
-    ----------
-    hyperpriors : mapping of str to HyperPrior
-        By the name of a hyperparameter of the prior, or "family." and one of the family.
-    prior : Prior
-    family : Family
-        A resolved family.
+    Names are those of hyperparameters of the prior, or "family." and one of the resolved family.
     """
     domains = {**prior.tunable, **{FAMILY + name: POSITIVE for name in family.tunable}}
     for name, hyperprior in hyperpriors.items():

@@ -223,26 +223,15 @@ class BatchSums(NamedTuple):
 
 @dataclass(frozen=True)
 class SumBatches(Task[BatchSums]):
-    """Compute responsibilities for the rows of batches, and sums over them.
-
-    Attributes
-    ----------
-    model : Model
-    ids : int64 array (K,)
-        The clusters.
-    beliefs : Beliefs
-        Their variational posteriors.
-    top : int or None
-        Largest number of clusters that share a row.
-    """
+    """Compute responsibilities for the rows of batches, and sums over them."""
 
     writes: ClassVar[bool] = True  # the results of rows
     anew: ClassVar[bool] = True
 
     model: Model
-    ids: Array
-    beliefs: Beliefs
-    top: int | None = None
+    ids: Array  # (K,) the clusters
+    beliefs: Beliefs  # their variational posteriors
+    top: int | None = None  # largest number of clusters that share a row
 
     def of(self, shard: Shard, key: int) -> BatchSums:
         """Sum up one batch."""

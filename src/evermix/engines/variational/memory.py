@@ -89,35 +89,18 @@ class MemoChange(NamedTuple):
 
 @dataclass(frozen=True)
 class UpdateRecords(Task[MemoChange]):
-    """Compute and store the sums of batches, and return how they have changed.
-
-    Attributes
-    ----------
-    model : Model
-    ids : int64 array (K,)
-        The clusters.
-    beliefs : Beliefs
-        Their variational posteriors.
-    top : int or None
-        Largest number of clusters that share a row.
-    plan : Plan
-        Moves to evaluate.
-    lineage : Lineage
-        For the present ids of earlier clusters.
-    spill : str or None
-        A folder for large arrays.
-    """
+    """Compute and store the sums of batches, and return how they have changed."""
 
     writes: ClassVar = True
     anew: ClassVar = True
 
     model: Model
-    ids: Ints
-    beliefs: Beliefs
-    top: int | None
-    plan: Plan
-    lineage: Lineage
-    spill: str | None
+    ids: Ints  # (K,) the clusters
+    beliefs: Beliefs  # their variational posteriors
+    top: int | None  # largest number of clusters that share a row
+    plan: Plan  # moves to evaluate
+    lineage: Lineage  # for the present ids of earlier clusters
+    spill: str | None  # a folder for large arrays
 
     def of(self, shard: Shard, key: int) -> MemoChange:
         """Update one batch."""

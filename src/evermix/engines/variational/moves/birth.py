@@ -57,22 +57,12 @@ SCHEDULE = (
 
 @dataclass
 class Search:
-    """The attempts that are possible after a lap.
-
-    Attributes
-    ----------
-    births, deletes : bool
-        Which attempts are allowed.
-    near : list of int arrays
-        Neighbours of each cluster, the nearest first.
-    free : bool array (K,)
-        Clusters that no move uses yet.
-    """
+    """The attempts that are possible after a lap."""
 
     births: bool
-    deletes: bool
-    near: list[Array]
-    free: Array
+    deletes: bool  # which attempts are allowed
+    near: list[Array]  # neighbours of each cluster, the nearest first
+    free: Array  # (K,) clusters that no move uses yet
 
     @property
     def any(self) -> bool:

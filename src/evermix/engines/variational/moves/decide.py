@@ -111,36 +111,19 @@ def _sticks(model: Model, mass: Floats, new: Floats, move: _Move) -> float:
 
 @dataclass(frozen=True)
 class Change:
-    """Fuse pairs, put children in the place of parents, and order all clusters by size.
+    """Fuse pairs, put children in the place of parents, and order all clusters by size."""
 
-    Attributes
-    ----------
-    K : int
-        Number of clusters before.
-    merges : list of (int, int, int)
-        Positions of the cluster that stays and of the one that goes, and the number of the pair.
-    replaced : list of (parents, children)
-        Positions (M,) of parents, and the numbers (J,) of the children that replace them.
-    order : int array (K after,)
-        The clusters afterwards: a position below K is an old cluster, K + c is child c.
-    ids : int64 array (K after,)
-        Their ids.
-    births : list of int
-        Ids that are new.
-    fused : list of (int, int)
-        ``(gone, into)`` ids.
-    dropped : list of int
-        Ids of empty clusters.
-    """
-
-    K: int
+    K: int  # number of clusters before
+    # Positions of the cluster that stays and of the one that goes, and the number of the pair.
     merges: list[tuple[int, int, int]]
+    # Positions (M,) of parents, and the numbers (J,) of the children that replace them.
     replaced: list[tuple[Ints, Ints]]
+    # (K after,) the clusters afterwards: a position below K is an old cluster, K + c is child c.
     order: Ints
-    ids: Ints
-    births: list[int]
-    fused: list[tuple[int, int]]
-    dropped: list[int]
+    ids: Ints  # (K after,) their ids
+    births: list[int]  # ids that are new
+    fused: list[tuple[int, int]]  # ``(gone, into)`` ids
+    dropped: list[int]  # ids of empty clusters
 
     @property
     def none(self) -> bool:
