@@ -5,7 +5,7 @@ import pytest
 
 from evermix.engines.variational.moves import analysis
 from evermix.engines.variational.moves.analysis import _greedy, _matching, valued
-from evermix.engines.variational.samples import Sample
+from evermix.engines.variational.seeding import Sample
 from evermix.families import Gaussian
 from evermix.model import Model
 from evermix.priors import DP

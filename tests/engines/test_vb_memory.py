@@ -10,10 +10,9 @@ from variational_cases import all_pairs, cut
 from evermix import FullVB, MemoizedVB
 from evermix.engines.shards import Shard
 from evermix.engines.variational import bound
-from evermix.engines.variational import samples as sample
+from evermix.engines.variational import seeding as sample
 from evermix.engines.variational.bound import fused_sticks
-from evermix.engines.variational.samples import collect, draw_rows
-from evermix.engines.variational.seeding import seed
+from evermix.engines.variational.seeding import collect, draw_rows, seed
 from evermix.families import FixedGaussian, Gaussian, Multinomial, base
 from evermix.model import Model
 from evermix.priors import DP

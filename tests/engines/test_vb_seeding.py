@@ -6,8 +6,7 @@ from cases import model_for
 from scipy import sparse
 
 from evermix.engines.variational.moves.analysis import analyse, refine, valued
-from evermix.engines.variational.samples import Sample
-from evermix.engines.variational.seeding import seed
+from evermix.engines.variational.seeding import Sample, seed
 from evermix.families import (
     FAMILIES,
     Bernoulli,

@@ -23,8 +23,7 @@ from evermix.engines.settings import check_whole
 from evermix.engines.shards import PendingResults, Shard, Shards, SingleBatch, Task, as_shards
 from evermix.engines.variational.bound import lower_bound
 from evermix.engines.variational.local import Beliefs, Summary, summarise
-from evermix.engines.variational.samples import draw_rows
-from evermix.engines.variational.seeding import seed
+from evermix.engines.variational.seeding import draw_rows, seed
 from evermix.model import Model
 from evermix.priors import DP
 from evermix.priors.base import HasSticks, Prior

@@ -1,7 +1,7 @@
-r"""Initial clusters: rows that are far from each other, in the family's own divergence.
+r"""Samples of rows from all batches, and seeds among them, for starts and births.
 
-A seed is a cluster that has learnt one row. The distance of a row x from a seed is how much better
-a cluster that has learnt x itself would explain it,
+Seeds are far from each other in the family's own divergence. A seed is a cluster that has learnt one
+row. The distance of a row x is how much better a cluster that has learnt x itself would explain it,
 
 .. math::
 
@@ -11,13 +11,175 @@ a Bregman divergence between means that the prior smooths. Seeds are drawn one a
 probability proportional to the distance from the nearest seed so far (k-means++).
 """
 
-import numpy as np
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
-from evermix._xp import Floats, Ints, host, namespace, take_rows
-from evermix.engines.variational.samples import Sample
-from evermix.families.base import finite
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from evermix._xp import Array, Floats, Ints, alike, host, namespace, take_rows
+from evermix.engines.shards import Shard, Shards, TakeRows, Task
+from evermix.families.base import Family, finite
 
 SEED_ROWS = 2000  # number of rows among which seeds are chosen
+NUMBERS = 2**24  # most statistics of the rows of a start: 128 MB
+ROOM = 2**25  # most numbers in the rows of all clusters, or in the features of a sample: 256 MB
+WORDS = 100  # assumed number of entries of a sparse row
+MIN_SAMPLE = 100  # rows, even if they are very wide
+FIRST_ROWS, LATER_ROWS, FEW = 10_000, 4000, 4  # rows of a cluster, if there are few, or more
+
+
+@dataclass
+class Sample:
+    """Rows that represent many.
+
+    Attributes
+    ----------
+    family : Family
+    X : array (N, D)
+        An array of any library.
+    weights : array (N,)
+        How many rows each one represents; a NumPy array.
+    """
+
+    family: Family
+    X: Array
+    weights: Floats
+
+    @cached_property
+    def features(self) -> Array:
+        """Features of the rows, (N, F)."""
+        return self.family.features(self.X)
+
+    @cached_property
+    def weights_there(self) -> Array:
+        """The weights, on the device of the rows."""
+        return self.beside(self.weights)
+
+    def scores(self, slopes: Array, intercepts: Array, rows: slice = slice(None)) -> Array:
+        """Return linear functions (N, K) of the features of some rows, on their device."""
+        out = self.features[rows, :] @ self.beside(slopes).T
+        out += self.beside(intercepts)
+        return out
+
+    def beside(self, values: Array) -> Array:
+        """Return an array on the device of the rows."""
+        return values if sparse.issparse(self.X) else alike(values, self.X)
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    def take(self, rows: Ints) -> "Sample":
+        """Return some of the rows."""
+        return Sample(self.family, take_rows(self.X, rows), self.weights[rows])
+
+
+def draw_rows(family: Family, shards: Shards, most: int, rng: np.random.Generator) -> Sample:
+    """Draw up to ``most`` rows of positive weight, evenly from all batches."""
+    weights = [host(shards.weights_of(key)) for key in range(len(shards))]
+    counts = [int(np.count_nonzero(some)) for some in weights]
+    total = sum(counts)
+    width = WORDS if family.sparse else family.n_stats
+    most = min(most, max(NUMBERS // width, MIN_SAMPLE))
+    chosen = np.arange(total)
+    if total > most:
+        chosen = np.sort(rng.choice(total, most, replace=False))
+    starts = np.cumsum([0, *counts])
+    cuts = np.searchsorted(chosen, starts)
+    rows = []
+    for key, start in enumerate(starts[:-1]):
+        mine = chosen[cuts[key] : cuts[key + 1]] - start
+        rows.append(np.flatnonzero(weights[key])[mine] if len(mine) else mine)
+    return gather(family, shards, rows)
+
+
+def gather(family: Family, shards: Shards, rows: Sequence[Ints], stay: bool = False) -> Sample:
+    """Return the rows with these numbers, given for each batch, as a sample.
+
+    Dense rows on a device are copied to the host unless they ``stay``.
+    """
+    wanted = {key: some for key, some in enumerate(rows) if len(some)}
+    found = shards.do(TakeRows(wanted, stay), wanted)
+    weights = [host(shards.weights_of(key))[some] for key, some in wanted.items()]
+    return Sample(family, _stacked([found[key] for key in wanted]), np.concatenate(weights))
+
+
+@dataclass(frozen=True)
+class CollectOwners(Task[dict[int, NDArray[np.int32]]]):
+    """Collect the best cluster of each row from the records."""
+
+    def of(self, shard: Shard, key: int) -> dict[int, NDArray[np.int32]]:
+        """Return positions (N,) for one batch."""
+        return {key: shard.memo[str(key)]["owner"]}
+
+    def joined(
+        self, answers: Iterable[dict[int, NDArray[np.int32]]]
+    ) -> dict[int, NDArray[np.int32]]:
+        """Return those of all batches."""
+        return {key: owner for some in answers for key, owner in some.items()}
+
+
+class RowsByCluster:
+    """A sample of the rows of every cluster.
+
+    Attributes
+    ----------
+    total : int
+        Number of rows in all batches.
+    """
+
+    def __init__(self, sample: Sample, owner: Ints, rates: Floats, total: int) -> None:
+        self._sample, self._rates, self.total = sample, rates, total
+        family = sample.family
+        self._width = WORDS if family.sparse else family.n_slopes
+        order = np.argsort(owner, kind="stable")
+        self._rows = np.split(order, np.searchsorted(owner[order], np.arange(1, len(rates))))
+
+    def of(self, group: Ints, rng: np.random.Generator) -> Sample:
+        """Return rows of the clusters of a group, weighted by how many rows they represent."""
+        rows = [self._rows[k] for k in group]
+        rates = self._rates[group] / self._rates[group].min()
+        rate = np.repeat(rates, [len(some) for some in rows])
+        all_rows = np.concatenate(rows)
+        most = min(FIRST_ROWS, max(ROOM // self._width, MIN_SAMPLE))
+        if len(all_rows) > most:
+            some = rng.choice(len(all_rows), most, replace=False)
+            all_rows, rate = all_rows[some], rate[some]
+        sample = self._sample.take(all_rows)
+        sample.weights *= rate
+        return sample
+
+
+def collect(family: Family, K: int, shards: Shards, rng: np.random.Generator) -> RowsByCluster:
+    """Draw rows of each of K clusters from all batches, by their best cluster."""
+    found = shards.do(CollectOwners(), range(len(shards)))
+    owners = []
+    for key in range(len(shards)):  # rows of weight zero are left out
+        owners.append(np.where(host(shards.weights_of(key)) == 0, K, found[key]))
+    owner = np.concatenate(owners)
+    assert family.n_features is not None
+    width = family.n_features if not family.sparse else WORDS
+    most = min(FIRST_ROWS if K < FEW else LATER_ROWS, max(ROOM // (width * K), MIN_SAMPLE))
+    order = np.argsort(owner, kind="stable")
+    each = np.split(order, np.searchsorted(owner[order], np.arange(1, K + 1)))[:K]
+    drawn = [rng.choice(mine, most, replace=False) if len(mine) > most else mine for mine in each]
+    rates = np.array([max(len(mine) / most, 1.0) for mine in each])
+    rows = np.sort(np.concatenate(drawn))
+    starts = np.cumsum([0, *(len(some) for some in owners)])
+    cuts = np.searchsorted(rows, starts)
+    parts = [rows[a:b] - start for a, b, start in zip(cuts, cuts[1:], starts, strict=False)]
+    return RowsByCluster(gather(family, shards, parts, stay=True), owner[rows], rates, len(owner))
+
+
+def _stacked(parts: list[Array]) -> Array:
+    if sparse.issparse(parts[0]):
+        return sparse.csr_matrix(sparse.vstack(parts))
+    return namespace(parts[0]).concat(parts)
+
+
+# ---- seeds ---------------------------------------------------------------------------------
 
 
 def seed(sample: Sample, K: int, rng: np.random.Generator, spread: bool = True) -> Ints:

@@ -13,8 +13,7 @@ from evermix._threads import side_by_side
 from evermix._xp import Array, alike, host, is_numpy, namespace, xlogy
 from evermix.engines.variational.bound import fused_sticks, log_evidence
 from evermix.engines.variational.local import Beliefs, assign, believe, weighted_sums
-from evermix.engines.variational.samples import Sample
-from evermix.engines.variational.seeding import seed
+from evermix.engines.variational.seeding import Sample, seed
 from evermix.model import Model
 from evermix.priors.base import HasSticks
 

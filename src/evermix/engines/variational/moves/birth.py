@@ -20,7 +20,7 @@ from evermix._xp import Array, namespace
 from evermix.engines.shards import Shards
 from evermix.engines.variational.local import Trial, assign, believe
 from evermix.engines.variational.moves.analysis import SampleClusters, analyse, refine, valued
-from evermix.engines.variational.samples import Sample, collect
+from evermix.engines.variational.seeding import Sample, collect
 from evermix.model import Model
 from evermix.state import State
 
