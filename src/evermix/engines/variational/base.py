@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from evermix._xp import Array, doubled, host
+from evermix._xp import Floats, Ints, doubled, host
 from evermix.engines.base import Engine
 from evermix.engines.batch import Batch, Info, weights_of
 from evermix.engines.memo import check_numbers
@@ -189,7 +189,7 @@ class Variational(Engine):
         del model, n_rows
         check_numbers(state, ("dropped", "base", "weight"), ("weight",))
 
-    def log_weights(self, model: Model, state: State) -> Array:
+    def log_weights(self, model: Model, state: State) -> Floats:
         """Log predictive probabilities (K + 1,) of the clusters and, last, of a new one."""
         assert isinstance(model.prior, HasSticks)  # `needs` ensures it
         return model.prior.log_stick_weights(state.tally.mass)
@@ -198,9 +198,9 @@ class Variational(Engine):
 class BatchSums(NamedTuple):
     """BatchSums over the rows of batches."""
 
-    mass: Array  # (K,)
-    sums: Array  # (K, F) of features
-    entropy: Array  # (K,)
+    mass: Floats  # (K,)
+    sums: Floats  # (K, F) of features
+    entropy: Floats  # (K,)
     base: float  # sum of the log base measure
     log_norm: float  # sum of the log normalisers
 
@@ -212,7 +212,11 @@ class BatchSums(NamedTuple):
     @classmethod
     def added(cls, several: Iterable["BatchSums"]) -> "BatchSums":
         """Return the sums of sums."""
-        return reduce(lambda a, b: cls(*(x + y for x, y in zip(a, b, strict=True))), several)
+
+        def plus(a: tuple[Any, ...], b: tuple[Any, ...]) -> BatchSums:
+            return cls(*(x + y for x, y in zip(a, b, strict=True)))
+
+        return reduce(plus, several)
 
     def record(self) -> Record:
         """Return the sums as named arrays."""
@@ -228,7 +232,7 @@ class SumBatches(Task[BatchSums]):
     anew: ClassVar[bool] = True
 
     model: Model
-    ids: Array  # (K,) the clusters
+    ids: Ints  # (K,) the clusters
     beliefs: Beliefs  # their variational posteriors
     top: int | None = None  # largest number of clusters that share a row
 
@@ -252,7 +256,7 @@ class SumBatchesUnlogged(SumBatches):
 
 
 def store_results(
-    shard: Shard, model: Model, ids: Array, batch: Batch, summary: Summary
+    shard: Shard, model: Model, ids: Ints, batch: Batch, summary: Summary
 ) -> tuple[float, float]:
     """Store the results of rows; return the sums of log base measures and of log normalisers."""
     shard.pending[batch.key] = PendingResults(ids, summary.owner, summary.share, summary.log_norm)

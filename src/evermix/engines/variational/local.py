@@ -196,8 +196,8 @@ def summarise(
     summary = _joined(side_by_side(part, chunks) if here else [part(rows) for rows in chunks])
     if plan.trials:
         return summary
-    nobody = filled(-1, batch.weights, summary.owner.shape[0])
-    return summary._replace(child_owner=nobody)
+    none = filled(-1, batch.weights, summary.owner.shape[0])
+    return summary._replace(child_owner=none)
 
 
 def _beliefs_like(beliefs: Beliefs, x: Array) -> Beliefs:

@@ -91,8 +91,8 @@ class MemoChange(NamedTuple):
 class UpdateRecords(Task[MemoChange]):
     """Compute and store the sums of batches, and return how they have changed."""
 
-    writes: ClassVar = True
-    anew: ClassVar = True
+    writes: ClassVar[bool] = True
+    anew: ClassVar[bool] = True
 
     model: Model
     ids: Ints  # (K,) the clusters

@@ -1,6 +1,6 @@
 r"""Samples of rows from all batches, and seeds among them, for starts and births.
 
-Seeds are far from each other in the family's own divergence. A seed is a cluster that has learnt one
+Seeds are far from each other in the family's divergence. A seed is a cluster that has learnt one
 row. The distance of a row x is how much better a cluster that has learnt x itself would explain it,
 
 .. math::
@@ -54,17 +54,17 @@ class Sample:
         return self.family.features(self.X)
 
     @cached_property
-    def weights_there(self) -> Array:
+    def device_weights(self) -> Array:
         """The weights, on the device of the rows."""
-        return self.beside(self.weights)
+        return self.on_device(self.weights)
 
     def scores(self, slopes: Array, intercepts: Array, rows: slice = slice(None)) -> Array:
         """Return linear functions (N, K) of the features of some rows, on their device."""
-        out = self.features[rows, :] @ self.beside(slopes).T
-        out += self.beside(intercepts)
+        out = self.features[rows, :] @ self.on_device(slopes).T
+        out += self.on_device(intercepts)
         return out
 
-    def beside(self, values: Array) -> Array:
+    def on_device(self, values: Array) -> Array:
         """Return an array on the device of the rows."""
         return values if sparse.issparse(self.X) else alike(values, self.X)
 

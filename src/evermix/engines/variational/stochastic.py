@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from evermix._xp import Array, host
+from evermix._xp import Ints, host
 from evermix.engines.batch import Batch, Info
 from evermix.engines.memo import check_numbers
 from evermix.engines.settings import check_number, check_whole
@@ -90,7 +90,7 @@ class StochasticVB(Variational):
         state.latents["typical"][:] = state.latents["weight"] / len(batches)
         return state
 
-    def order(self, state: State, n: int) -> Array:
+    def order(self, state: State, n: int) -> Ints:
         """Return the order (n,) in which this lap takes the n batches, at random."""
         return np.random.default_rng([state.latents["seed"][0], state.lap]).permutation(n)
 

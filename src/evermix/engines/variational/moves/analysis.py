@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from evermix._threads import side_by_side
-from evermix._xp import Array, alike, host, is_numpy, namespace, xlogy
+from evermix._xp import Array, Floats, alike, host, is_numpy, namespace, xlogy
 from evermix.engines.variational.bound import fused_sticks, log_evidence
 from evermix.engines.variational.local import Beliefs, assign, believe, weighted_sums
 from evermix.engines.variational.seeding import Sample, seed
@@ -26,9 +26,9 @@ LEAST = 1e-2  # number of rows below which a cluster of a sample is dropped
 class SampleClusters(NamedTuple):
     """Clusters of a sample, the largest first."""
 
-    mass: Array  # (K,)
-    stats: Array  # (K, S)
-    entropy: Array  # (K,)
+    mass: Floats  # (K,)
+    stats: Floats  # (K, S)
+    entropy: Floats  # (K,)
     value: float  # their contribution to the bound, without the order of sticks
 
     def beliefs(self, model: Model) -> Beliefs:
@@ -43,7 +43,7 @@ def analyse(
     nearest = seed(sample, K, rng)
     r = np.zeros((len(sample), K))
     r[np.arange(len(sample)), nearest] = 1.0
-    return refine(model, sample, valued(model, sample, sample.beside(r))[0], merge)
+    return refine(model, sample, valued(model, sample, sample.on_device(r))[0], merge)
 
 
 def refine(
@@ -73,13 +73,13 @@ def _improved(model: Model, sample: Sample, beliefs: Beliefs) -> tuple[SampleClu
     """Make one lap; return the clusters and their responsibilities (N, K)."""
 
     def part(rows: slice) -> tuple[Array, Array, Array, Array]:
-        features, weights = sample.features[rows, :], sample.weights_there[rows]
+        features, weights = sample.features[rows, :], sample.device_weights[rows]
         found = assign(sample.scores(*beliefs, rows), weights)
         sums = weighted_sums(found, weights, features)
         return found.r, host(found.mass), host(found.entropy), host(sums)
 
     chunks = model.family.chunks(sample.X, len(beliefs.intercepts))
-    here = is_numpy(sample.weights_there)
+    here = is_numpy(sample.device_weights)
     parts = side_by_side(part, chunks) if here else [part(rows) for rows in chunks]
     r, mass, entropy, sums = zip(*parts, strict=True)
     every = namespace(r[0]).concat(r)
@@ -88,14 +88,14 @@ def _improved(model: Model, sample: Sample, beliefs: Beliefs) -> tuple[SampleClu
 
 def valued(model: Model, sample: Sample, r: Array) -> tuple[SampleClusters, Array]:
     """Return the clusters of responsibilities r (N, K), the largest first, and these in order."""
-    xp, wr = namespace(r), sample.weights_there[:, None] * r
+    xp, wr = namespace(r), sample.device_weights[:, None] * r
     entropy = -xp.sum(xlogy(wr, r), axis=0)
     found = xp.sum(wr, axis=0), wr.T @ sample.features, entropy
     return _ordered(model, sample, r, *(host(values) for values in found))
 
 
 def _ordered(
-    model: Model, sample: Sample, r: Array, mass: Array, sums: Array, entropy: Array
+    model: Model, sample: Sample, r: Array, mass: Floats, sums: Floats, entropy: Floats
 ) -> tuple[SampleClusters, Array]:
     """Return clusters and responsibilities, the largest first, without empty clusters."""
     order = np.argsort(-mass, kind="stable")
@@ -105,7 +105,7 @@ def _ordered(
     return _with_value(model, mass[order], stats, entropy[order]), some
 
 
-def _with_value(model: Model, mass: Array, stats: Array, entropy: Array) -> SampleClusters:
+def _with_value(model: Model, mass: Floats, stats: Floats, entropy: Floats) -> SampleClusters:
     assert isinstance(model.prior, HasSticks)
     value = log_evidence(model, mass, stats).sum() + entropy.sum()
     value += model.prior.log_stick_evidence(mass)
@@ -138,11 +138,11 @@ def _merged(model: Model, sample: Sample, found: SampleClusters, r: Array) -> Sa
 def _entropy_lost(sample: Sample, found: SampleClusters, r: Array, i: int, j: int) -> float:
     """Return the entropy of two clusters minus that of their union."""
     both = r[:, i] + r[:, j]
-    left = -float(sample.weights_there @ xlogy(both, both))
+    left = -float(sample.device_weights @ xlogy(both, both))
     return float(found.entropy[i] + found.entropy[j] - left)
 
 
-def _matching(gain: Array) -> list[tuple[int, int]]:
+def _matching(gain: Floats) -> list[tuple[int, int]]:
     """Return disjoint pairs of a symmetric matrix (K, K) of gains with a large sum.
 
     Pairs are chosen greedily by increasingly perturbed gains, then exchange partners while that is
@@ -162,7 +162,7 @@ def _matching(gain: Array) -> list[tuple[int, int]]:
     return [(int(some[a]), int(some[b])) for a, b in pairs if worth[a, b] > 0]
 
 
-def _greedy(worth: Array) -> list[tuple[int, int]]:
+def _greedy(worth: Floats) -> list[tuple[int, int]]:
     """Return disjoint pairs of all, chosen greedily."""
     left = worth - np.diag(np.full(len(worth), np.inf))
     pairs = []
@@ -173,7 +173,7 @@ def _greedy(worth: Array) -> list[tuple[int, int]]:
     return pairs
 
 
-def _exchanged(worth: Array, pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
+def _exchanged(worth: Floats, pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """Exchange partners of pairs while that raises their sum."""
     table = worth.tolist()
     better = True

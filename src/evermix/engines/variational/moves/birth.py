@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evermix._xp import Array, namespace
+from evermix._xp import Bools, Ints, namespace
 from evermix.engines.shards import Shards
 from evermix.engines.variational.local import Trial, assign, believe
 from evermix.engines.variational.moves.analysis import SampleClusters, analyse, refine, valued
@@ -61,15 +61,15 @@ class Search:
 
     births: bool
     deletes: bool  # which attempts are allowed
-    near: list[Array]  # neighbours of each cluster, the nearest first
-    free: Array  # (K,) clusters that no move uses yet
+    near: list[Ints]  # neighbours of each cluster, the nearest first
+    free: Bools  # (K,) clusters that no move uses yet
 
     @property
     def any(self) -> bool:
         """Whether any attempt is allowed."""
         return self.births or self.deletes
 
-    def group(self, k: int, attempt: Attempt) -> Array | None:
+    def group(self, k: int, attempt: Attempt) -> Ints | None:
         """Return the clusters of an attempt on k, k first; None if it is impossible."""
         allowed = self.births if attempt.fresh else self.deletes
         others = self.near[k][attempt.neighbours]
@@ -82,15 +82,15 @@ class Search:
         return not len(self.near[k]) and len(self.near) > 1
 
 
-def due(state: State) -> Array:
+def due(state: State) -> Ints:
     """Return positions of clusters with attempts left in their schedule.
 
     Those with the fewest attempts come first, and of these the largest.
     """
     K, mass = state.tally.K, state.tally.mass
     tried, stage = state.columns["tried"][:K], state.columns["stage"][:K]
-    anew = np.abs(mass - tried) > CHANGED * np.maximum(tried, 1.0)
-    stage[anew], tried[anew] = 0, mass[anew]
+    changed = np.abs(mass - tried) > CHANGED * np.maximum(tried, 1.0)
+    stage[changed], tried[changed] = 0, mass[changed]
     targets = np.flatnonzero((stage < len(SCHEDULE)) & (mass > 2.0))
     return targets[np.lexsort((-mass[targets], stage[targets]))]
 
@@ -143,13 +143,13 @@ class Proposer:
         cap = model.max_clusters
         self._room = np.inf if cap is None else cap - tally.K
 
-    def trial(self, sample: Sample, group: Array, attempt: Attempt, alone: bool) -> Trial | None:
+    def trial(self, sample: Sample, group: Ints, attempt: Attempt, alone: bool) -> Trial | None:
         """Return a trial if new clusters explain the sample better than the present ones."""
         self._pay(sample, len(group))
         if len(sample) < 2:
             return None
         slopes, intercepts = self._beliefs.slopes[group], self._beliefs.intercepts[group]
-        scores, weights = sample.scores(slopes, intercepts), sample.weights_there
+        scores, weights = sample.scores(slopes, intercepts), sample.device_weights
         copy = namespace(scores).asarray(scores, copy=True)
         now, _ = valued(self._model, sample, assign(copy, weights).r)
         if len(group) > 1:

@@ -126,14 +126,14 @@ class Change:
     dropped: list[int]  # ids of empty clusters
 
     @property
-    def none(self) -> bool:
+    def is_empty(self) -> bool:
         """Whether nothing changes."""
         moved = self.merges or self.replaced or len(self.order) != self.K
         return not moved and bool(np.all(self.order == np.arange(self.K)))
 
     def record(self, old: Record) -> Record:
         """Return the record of a batch after the moves."""
-        if self.none:
+        if self.is_empty:
             return old | empty_plan(len(old["owner"]), old["sums"].shape[1])
         mass, sums, entropy = (old[name].copy() for name in ("mass", "sums", "entropy"))
         heir = np.arange(self.K)
@@ -220,7 +220,7 @@ class ApplyMoves(Task[Record]):
 
     def of(self, shard: Shard, key: int) -> Record:
         """Return the record of one batch after the moves."""
-        folder = None if self.change.none else self.spill
+        folder = None if self.change.is_empty else self.spill
         shard.keep(key, self.change.record(shard.memo[str(key)]), folder)
         return shard.memo[str(key)]
 
