@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.random import Generator
 
 from evermix._registry import registered
 from evermix._xp import Array, Bools, Floats, Ints
@@ -110,20 +111,16 @@ class Engine(ABC):
     # ---- learning --------------------------------------------------------------------------
 
     @abstractmethod
-    def initial(self, model: Model, rng: np.random.Generator) -> State:
+    def initial(self, model: Model, rng: Generator) -> State:
         """Return the state before any data."""
 
-    def begin(
-        self, model: Model, state: State, batches: Sequence[Batch], rng: np.random.Generator
-    ) -> State:
+    def begin(self, model: Model, state: State, batches: Sequence[Batch], rng: Generator) -> State:
         """Prepare the first lap, with access to all data.   Consumes: state."""
         del model, batches, rng
         return state
 
     @abstractmethod
-    def step(
-        self, model: Model, state: State, batch: Batch, rng: np.random.Generator
-    ) -> tuple[State, Info]:
+    def step(self, model: Model, state: State, batch: Batch, rng: Generator) -> tuple[State, Info]:
         """Learn one batch.   Consumes: state."""
 
     def together(self, state: State, shards: Shards) -> int:
@@ -132,12 +129,7 @@ class Engine(ABC):
         return 1
 
     def visit(
-        self,
-        model: Model,
-        state: State,
-        shards: Shards,
-        keys: Sequence[int],
-        rng: np.random.Generator,
+        self, model: Model, state: State, shards: Shards, keys: Sequence[int], rng: Generator
     ) -> tuple[State, Info]:
         """Learn the batches with these keys, in a lap.   Consumes: state."""
         (key,) = keys
@@ -154,7 +146,7 @@ class Engine(ABC):
         return np.arange(n)
 
     def end_lap(
-        self, model: Model, state: State, batches: Sequence[Batch], rng: np.random.Generator
+        self, model: Model, state: State, batches: Sequence[Batch], rng: Generator
     ) -> tuple[State, Info]:
         """Finish a lap over all data; streams never call this.   Consumes: state."""
         del model, batches, rng

@@ -13,6 +13,7 @@ from types import FrameType
 from typing import TypeAlias
 
 import numpy as np
+from numpy.random import Generator
 
 from evermix._xp import Bools, Floats, Ints
 from evermix.engines.base import Engine
@@ -30,7 +31,7 @@ def run(
     model: Model,
     state: State,
     batches: Iterable[Batch],
-    rng: np.random.Generator,
+    rng: Generator,
     observers: Iterable[Observer] = (),
 ) -> State:
     """Learn a stream of batches once, and call every observer after each.   Consumes: state."""
@@ -48,7 +49,7 @@ def run_laps(
     model: Model,
     state: State,
     batches: Sequence[Batch],
-    rng: np.random.Generator,
+    rng: Generator,
     observers: Iterable[Observer] = (),
 ) -> State:
     """Make laps over the batches until the engine has finished, starting where the state is.
@@ -84,7 +85,7 @@ def run_laps(
 
 
 def learn(
-    engine: Engine, model: Model, state: State, batch: Batch, rng: np.random.Generator
+    engine: Engine, model: Model, state: State, batch: Batch, rng: Generator
 ) -> tuple[State, Info]:
     """Learn one batch, and scale the statistics when forgetting asks for it.   Consumes: state."""
     if model.forgetting is None or not len(batch.weights):

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
+from numpy.random import Generator
 
 from evermix._xp import Bools, Floats, Ints
 from evermix.engines.batch import ROWS, Batch, Info, RowResults, cap_of, warn_once
@@ -104,7 +105,7 @@ class EP(Filter):
         if not 0 <= self.validation < 1:
             raise ValueError(f"validation must lie in [0, 1), got {self.validation}.")
 
-    def initial(self, model: Model, rng: np.random.Generator) -> State:
+    def initial(self, model: Model, rng: Generator) -> State:
         """Return the state before any data."""
         state = super().initial(model, rng)
         state.latents["seed"] = rng.integers(2**63 - 1, size=1)
@@ -116,9 +117,7 @@ class EP(Filter):
         state.latents["stride"] = np.ones(1, dtype=np.int64)
         return state
 
-    def begin(
-        self, model: Model, state: State, batches: Sequence[Batch], rng: np.random.Generator
-    ) -> State:
+    def begin(self, model: Model, state: State, batches: Sequence[Batch], rng: Generator) -> State:
         """Set the number of batches that are updated together.   Consumes: state."""
         width = as_shards(batches, state.memo).width
         state.latents["stride"][0] = width if self.stride is None else self.stride
@@ -157,12 +156,7 @@ class EP(Filter):
         return int(state.latents["stride"][0]) if state.tally.K else 1
 
     def visit(
-        self,
-        model: Model,
-        state: State,
-        shards: Shards,
-        keys: Sequence[int],
-        rng: np.random.Generator,
+        self, model: Model, state: State, shards: Shards, keys: Sequence[int], rng: Generator
     ) -> tuple[State, Info]:
         """Update batches, from the same snapshot if there are several.   Consumes: state."""
         if isinstance(shards, Shard) and state.latents["stride"][0] == 1:
@@ -205,9 +199,7 @@ class EP(Filter):
             return self.damping
         return 1.0 if state.latents["stride"][0] <= UNDAMPED else 0.5
 
-    def step(
-        self, model: Model, state: State, batch: Batch, rng: np.random.Generator
-    ) -> tuple[State, Info]:
+    def step(self, model: Model, state: State, batch: Batch, rng: Generator) -> tuple[State, Info]:
         """Update the sites of one batch.   Consumes: state."""
         began = time.perf_counter()
         self.check_weights(model, batch.weights)
@@ -250,7 +242,7 @@ class EP(Filter):
         )
 
     def end_lap(
-        self, model: Model, state: State, batches: Sequence[Batch], rng: np.random.Generator
+        self, model: Model, state: State, batches: Sequence[Batch], rng: Generator
     ) -> tuple[State, Info]:
         """Drop dust, join, and recompute the sums of sites, against drift.   Consumes: state."""
         del rng
@@ -303,7 +295,7 @@ class EP(Filter):
                 raise ValueError(f"batch {key} must have sites of {rows} rows, got those of {n}.")
 
 
-def _held_out(rng: np.random.Generator, weights: Floats, fraction: float) -> Bools:
+def _held_out(rng: Generator, weights: Floats, fraction: float) -> Bools:
     """Return a mask (N,) of held-out rows; at least one counted row is kept."""
     held = rng.random(len(weights)) < fraction
     if not weights[~held].any():

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.random import Generator
 
 from evermix._xp import Floats, logsumexp
 from evermix.engines.batch import RowResults, cap_of, warn_once
@@ -37,7 +38,7 @@ class Assignment(NamedTuple):
 class AssignmentRule(ABC):
     """The rule by which a filter assigns rows, as array maths and as a compiled loop."""
 
-    def uniforms(self, weights: Floats, rng: np.random.Generator) -> Floats:
+    def uniforms(self, weights: Floats, rng: Generator) -> Floats:
         """Return uniform random numbers for rows of these weights (N,), or (0,) if none is used."""
         del weights, rng
         return np.empty(0)
@@ -85,7 +86,7 @@ class Hard(AssignmentRule):
 
     sample: bool = False
 
-    def uniforms(self, weights: Floats, rng: np.random.Generator) -> Floats:
+    def uniforms(self, weights: Floats, rng: Generator) -> Floats:
         """Return uniform random numbers (N,), none spent on rows of weight zero; (0,) for best."""
         if not self.sample:
             return np.empty(0)

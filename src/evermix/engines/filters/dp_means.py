@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.random import Generator
 from scipy.special import chdtri
 
 from evermix._xp import Floats, Ints
@@ -130,7 +131,7 @@ class DPMeans(Engine):
                 "or forgetting=None."
             )
 
-    def initial(self, model: Model, rng: np.random.Generator) -> State:
+    def initial(self, model: Model, rng: Generator) -> State:
         """Return the state before any data."""
         del rng
         tally = Tally.empty(model.family.n_stats)
@@ -149,9 +150,7 @@ class DPMeans(Engine):
         }
         return State(tally, columns, latents)
 
-    def step(
-        self, model: Model, state: State, batch: Batch, rng: np.random.Generator
-    ) -> tuple[State, Info]:
+    def step(self, model: Model, state: State, batch: Batch, rng: Generator) -> tuple[State, Info]:
         """Learn one batch of a stream.   Consumes: state."""
         del rng
         if state.memo:
@@ -159,12 +158,7 @@ class DPMeans(Engine):
         return self._learn(model, state, batch, np.zeros(1))
 
     def visit(
-        self,
-        model: Model,
-        state: State,
-        shards: Shards,
-        keys: Sequence[int],
-        rng: np.random.Generator,
+        self, model: Model, state: State, shards: Shards, keys: Sequence[int], rng: Generator
     ) -> tuple[State, Info]:
         """Learn a batch of a fit: online in the first lap, then with fixed centres.
 
@@ -186,7 +180,7 @@ class DPMeans(Engine):
         return state, info
 
     def end_lap(
-        self, model: Model, state: State, batches: Sequence[Batch], rng: np.random.Generator
+        self, model: Model, state: State, batches: Sequence[Batch], rng: Generator
     ) -> tuple[State, Info]:
         """Move the centres to the means of their rows.   Consumes: state."""
         del batches, rng

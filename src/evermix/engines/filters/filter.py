@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
+from numpy.random import Generator
 
 from evermix._xp import Floats
 from evermix.engines.base import Engine
@@ -112,7 +113,7 @@ class Filter(Engine):
                 "would have no weight and never grow. Use rule='expected'."
             )
 
-    def initial(self, model: Model, rng: np.random.Generator) -> State:
+    def initial(self, model: Model, rng: Generator) -> State:
         """Return the state before any data."""
         del rng
         assert isinstance(model.prior, HasPredictive)  # `needs` ensures it
@@ -142,9 +143,7 @@ class Filter(Engine):
 
     # ---- one pass --------------------------------------------------------------------------
 
-    def step(
-        self, model: Model, state: State, batch: Batch, rng: np.random.Generator
-    ) -> tuple[State, Info]:
+    def step(self, model: Model, state: State, batch: Batch, rng: Generator) -> tuple[State, Info]:
         """Learn one batch.   Consumes: state."""
         began, before = time.perf_counter(), state.clock
         self.check_weights(model, batch.weights)
@@ -180,7 +179,7 @@ class Filter(Engine):
         )
 
     def end_lap(
-        self, model: Model, state: State, batches: Sequence[Batch], rng: np.random.Generator
+        self, model: Model, state: State, batches: Sequence[Batch], rng: Generator
     ) -> tuple[State, Info]:
         """Drop what is more likely empty than not, and join once more.   Consumes: state."""
         del batches, rng

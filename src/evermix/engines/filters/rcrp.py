@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.random import Generator
 
 from evermix._xp import Bools, Floats
 from evermix.engines.base import Engine
@@ -122,7 +123,7 @@ class RCRP(Engine):
                 f"{model.prior!r}. Use prior=em.DP(1.0), or an engine for other priors: em.ADF()."
             )
 
-    def initial(self, model: Model, rng: np.random.Generator) -> State:
+    def initial(self, model: Model, rng: Generator) -> State:
         """Return the state before any data."""
         del rng
         tally = Tally.empty(model.family.n_stats, ("start",), model.family.layout)
@@ -135,9 +136,7 @@ class RCRP(Engine):
         latents = {"no_table": np.ones(1), "dropped": np.zeros(1), "capped": np.zeros(1)}
         return State(tally, columns, latents)
 
-    def step(
-        self, model: Model, state: State, batch: Batch, rng: np.random.Generator
-    ) -> tuple[State, Info]:
+    def step(self, model: Model, state: State, batch: Batch, rng: Generator) -> tuple[State, Info]:
         """Learn one batch.   Consumes: state."""
         del rng
         began, before = time.perf_counter(), state.clock

@@ -16,6 +16,7 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
 from evermix._random import draw_log_gamma
 from evermix._xp import Floats, Ints
@@ -66,7 +67,7 @@ class EmptyClusters(NamedTuple):
         span = number * math.gamma(1.0 - self.sigma) / self.mass
         return -span if self.sigma == 0.0 else -math.log1p(self.sigma * span) / self.sigma
 
-    def draw(self, log_level: float, rng: np.random.Generator) -> Floats:
+    def draw(self, log_level: float, rng: Generator) -> Floats:
         """Draw all weights above a level; their logs, in no order."""
         level, log_b = math.exp(log_level), max(log_level, 0.0)
         b, length = math.exp(log_b), log_b - log_level
@@ -99,9 +100,7 @@ class SweepState(NamedTuple):
     empty: EmptyClusters  # the law of the weights of clusters without rows
 
     @classmethod
-    def draw(
-        cls, model: Model, state: State, batch: Batch, rng: np.random.Generator
-    ) -> "SweepState":
+    def draw(cls, model: Model, state: State, batch: Batch, rng: Generator) -> "SweepState":
         """Draw weights and parameters given the partition and U."""
         jumps, tally, family = Jumps.of(model.prior), state.tally, model.family
         v = float(state.latents["log_u"][0])
@@ -121,7 +120,7 @@ class SweepState(NamedTuple):
         return math.log(self.empty.mass) + family.log_predictive(X, family.eta0[None, :])[:, 0]
 
 
-def hybrid_sweep(sweep: SweepState, results: RowResults, rng: np.random.Generator) -> Ints:
+def hybrid_sweep(sweep: SweepState, results: RowResults, rng: Generator) -> Ints:
     """Move one row after another, and return their labels (N,).
 
     A cluster that loses its last row is closed; later rows can join a new one. Fills ``results``
@@ -150,7 +149,7 @@ class _SequentialSweep:
         self.log_weight, self.params = sweep.log_weight, sweep.params
         self.sizes = sweep.state.tally.mass.copy()
 
-    def move(self, X: Any, results: RowResults, rng: np.random.Generator) -> None:
+    def move(self, X: Any, results: RowResults, rng: Generator) -> None:
         """Move rows X (R, D) with the labels in ``results``, which is filled."""
         labels, alive = results.labels, np.flatnonzero(self.sizes > 0)
         fit = self.sweep.model.family.log_likelihood(X, self.params[alive])
@@ -176,7 +175,7 @@ class _SequentialSweep:
             labels[i] = alive[pick]
             self.sizes[labels[i]] += 1.0
 
-    def _open(self, x: Floats, rng: np.random.Generator) -> int:
+    def _open(self, x: Floats, rng: Generator) -> int:
         """Open a cluster for one row x (1, D); return its position."""
         family, one = self.sweep.model.family, np.ones(1)
         eta = family.posterior(family.accumulate(x, one[:, None]), one)

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.random import Generator
 
 from evermix._xp import Floats, Ints, logsumexp
 from evermix.engines.batch import Batch, RowResults, cap_of, warn_once
@@ -70,12 +71,7 @@ class Gibbs(Sampler):
         return self.augmented
 
     def _sweep(
-        self,
-        model: Model,
-        state: State,
-        batch: Batch,
-        results: RowResults,
-        rng: np.random.Generator,
+        self, model: Model, state: State, batch: Batch, results: RowResults, rng: Generator
     ) -> Ints:
         """Return new labels (N,) of all rows, each drawn given all others."""
         # Before the first sweep there is no U; any partition can be the first.
@@ -88,7 +84,7 @@ def gibbs_sweep(
     state: State,
     batch: Batch,
     results: RowResults,
-    rng: np.random.Generator,
+    rng: Generator,
     given_u: bool = False,
 ) -> Ints:
     """Return new labels (N,), each drawn given all others, and U if ``given_u``."""

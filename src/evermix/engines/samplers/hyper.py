@@ -18,6 +18,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.random import Generator
 
 from evermix._xp import Floats
 from evermix.families.base import Family
@@ -40,7 +41,7 @@ Part = TypeVar("Part", bound=Prior | Family)
 
 
 def slice_sample(
-    log_density: Callable[[float], float], x: float, rng: np.random.Generator, width: float
+    log_density: Callable[[float], float], x: float, rng: Generator, width: float
 ) -> float:
     """Make one step, from x, of a chain on the real line that leaves a density invariant.
 
@@ -76,7 +77,7 @@ def _sampled(
     name: str,
     hyperprior: HyperPrior,
     log_likelihood: Callable[[Part], float],
-    rng: np.random.Generator,
+    rng: Generator,
 ) -> Part:
     """Return a prior or a family after a slice step of one hyperparameter."""
     most = min(hyperprior.domain[1], MAX_VALUE)
@@ -151,10 +152,7 @@ def _check_start(
 
 
 def update_prior(
-    prior: HasPartition,
-    hyperpriors: Mapping[str, HyperPrior],
-    sizes: Floats,
-    rng: np.random.Generator,
+    prior: HasPartition, hyperpriors: Mapping[str, HyperPrior], sizes: Floats, rng: Generator
 ) -> HasPartition:
     """Return the prior with new hyperparameters, given cluster sizes (K,)."""
     for name in prior.tunable:
@@ -164,7 +162,7 @@ def update_prior(
 
 
 def update_family(
-    family: Family, hyperpriors: Mapping[str, HyperPrior], tally: Tally, rng: np.random.Generator
+    family: Family, hyperpriors: Mapping[str, HyperPrior], tally: Tally, rng: Generator
 ) -> Family:
     """Return the family with new hyperparameters, given the clusters' statistics."""
 
@@ -180,7 +178,7 @@ def update_family(
 # ---- given the partition and U -------------------------------------------------------------
 
 
-def draw_log_u(prior: Prior, n: int, K: int, v: float, rng: np.random.Generator) -> float:
+def draw_log_u(prior: Prior, n: int, K: int, v: float, rng: Generator) -> float:
     """Return a new value of v = log U, given that all n observations are in K clusters.
 
     Raises TypeError unless the prior is a DP or an NGGP.
@@ -193,11 +191,7 @@ def draw_log_u(prior: Prior, n: int, K: int, v: float, rng: np.random.Generator)
 
 
 def update_augmented(
-    prior: Prior,
-    hyperpriors: Mapping[str, HyperPrior],
-    sizes: Floats,
-    log_u: float,
-    rng: np.random.Generator,
+    prior: Prior, hyperpriors: Mapping[str, HyperPrior], sizes: Floats, log_u: float, rng: Generator
 ) -> Prior:
     """Return the prior with new hyperparameters, given cluster sizes (K,) and U.
 

@@ -12,6 +12,7 @@ from dataclasses import fields, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from evermix._xp import Floats, Ints
@@ -76,12 +77,7 @@ class Sampler(Engine):
 
     @abstractmethod
     def _sweep(
-        self,
-        model: Model,
-        state: State,
-        batch: Batch,
-        results: RowResults,
-        rng: np.random.Generator,
+        self, model: Model, state: State, batch: Batch, results: RowResults, rng: Generator
     ) -> Ints:
         """Return new labels (N,), any numbers >= 0, given those of the last sweep.
 
@@ -123,7 +119,7 @@ class Sampler(Engine):
                 f"{new}: other draws would have been kept. Use burn_in={old}, or call fit."
             )
 
-    def initial(self, model: Model, rng: np.random.Generator) -> State:
+    def initial(self, model: Model, rng: Generator) -> State:
         """Return the state before any data."""
         del rng
         latents: dict[str, NDArray[Any]] = {name: np.zeros(1) for name in ("capped", "dropped")}
@@ -140,9 +136,7 @@ class Sampler(Engine):
         last = state.latents["chain_no"][0] >= self.chains - 1
         return bool(last and state.latents["sweep"][0] >= self.sweeps)
 
-    def step(
-        self, model: Model, state: State, batch: Batch, rng: np.random.Generator
-    ) -> tuple[State, Info]:
+    def step(self, model: Model, state: State, batch: Batch, rng: Generator) -> tuple[State, Info]:
         """Make one sweep over all rows.   Consumes: state."""
         began = time.perf_counter()
         self.check_weights(model, batch.weights)
@@ -260,7 +254,7 @@ class Sampler(Engine):
         fresh = state_of(model, batch, labels)
         state.tally, state.columns, state.lineage = fresh.tally, fresh.columns, fresh.lineage
 
-    def _update_parameters(self, model: Model, state: State, rng: np.random.Generator) -> Model:
+    def _update_parameters(self, model: Model, state: State, rng: Generator) -> Model:
         """Update U and the hyperparameters given the partition; return the new model."""
         sizes, prior = state.tally.mass, model.prior
         assert isinstance(prior, HasPredictive)  # `needs` ensures it

@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.random import Generator
 
 from evermix._xp import Floats, Ints
 from evermix.engines.batch import Batch, RowResults
@@ -81,19 +82,14 @@ class Slice(Sampler):
         """Whether U is part of the chain's state: always."""
         return True
 
-    def initial(self, model: Model, rng: np.random.Generator) -> State:
+    def initial(self, model: Model, rng: Generator) -> State:
         """Return the state before any data."""
         state = super().initial(model, rng)
         state.latents["crowded"] = np.zeros(1)
         return state
 
     def _sweep(
-        self,
-        model: Model,
-        state: State,
-        batch: Batch,
-        results: RowResults,
-        rng: np.random.Generator,
+        self, model: Model, state: State, batch: Batch, results: RowResults, rng: Generator
     ) -> Ints:
         """Return new labels (N,) of all rows, given weights and parameters of the clusters."""
         if state.latents["sweep"][0] == 0:  # there is no U yet; any partition can be the first
@@ -130,7 +126,7 @@ def _floor(sweep: SweepState) -> float:
     return sweep.empty.lowest(min(max(affordable, SPARE * sweep.empty.mass), MOST_EMPTY))
 
 
-def _slice_sweep(sweep: SweepState, results: RowResults, rng: np.random.Generator) -> Ints:
+def _slice_sweep(sweep: SweepState, results: RowResults, rng: Generator) -> Ints:
     """Move all rows at once, and return their labels (N,); fills ``results`` except its labels."""
     log_weight, empty, n = sweep.log_weight, sweep.empty, len(sweep.labels)
     level = log_weight[sweep.labels] - rng.standard_exponential(n)
@@ -149,7 +145,7 @@ def _slice_sweep(sweep: SweepState, results: RowResults, rng: np.random.Generato
     return choice.labels
 
 
-def _offer_occupied(sweep: SweepState, choice: "_Choice", rng: np.random.Generator) -> Floats:
+def _offer_occupied(sweep: SweepState, choice: "_Choice", rng: Generator) -> Floats:
     """Offer the clusters with rows; return log densities (N,) times total weight."""
     family, X = sweep.model.family, sweep.batch.X
     density, step = sweep.log_new(X), _block(sweep)
@@ -161,9 +157,7 @@ def _offer_occupied(sweep: SweepState, choice: "_Choice", rng: np.random.Generat
     return density
 
 
-def _offer_empty(
-    sweep: SweepState, choice: "_Choice", log_weights: Floats, rng: np.random.Generator
-) -> None:
+def _offer_empty(sweep: SweepState, choice: "_Choice", log_weights: Floats, rng: Generator) -> None:
     """Offer clusters without rows that have these log weights."""
     family, K, step = sweep.model.family, len(sweep.log_weight), _block(sweep)
     log_weights = -np.sort(-log_weights)
@@ -199,7 +193,7 @@ class _Choice:
         return self.rows[: np.searchsorted(self.level[self.rows], log_weight)]
 
     def offer(
-        self, rows: Ints, fit: Floats, first: int, log_weight: Floats, rng: np.random.Generator
+        self, rows: Ints, fit: Floats, first: int, log_weight: Floats, rng: Generator
     ) -> None:
         """Offer clusters first, first + 1, ... of weights (B,) to rows (R,), with fit (R, B)."""
         fit[self.level[rows, None] >= log_weight] = -np.inf

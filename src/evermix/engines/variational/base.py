@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 from scipy import sparse
 
 from evermix._xp import Floats, Ints, doubled, host
@@ -67,7 +68,7 @@ class Variational(Engine):
 
     # ---- before the first lap --------------------------------------------------------------
 
-    def initial(self, model: Model, rng: np.random.Generator) -> State:
+    def initial(self, model: Model, rng: Generator) -> State:
         """Return the state before any data."""
         tally = Tally.empty(model.family.n_stats, ("entropy",), model.family.layout)
         latents = {
@@ -80,9 +81,7 @@ class Variational(Engine):
         }
         return State(tally, {}, latents)
 
-    def begin(
-        self, model: Model, state: State, batches: Sequence[Batch], rng: np.random.Generator
-    ) -> State:
+    def begin(self, model: Model, state: State, batches: Sequence[Batch], rng: Generator) -> State:
         """Add the first clusters to a state, unless it has those of a saved model."""
         if state.latents["weight"][0] > 0:  # an interrupt came before the first batch
             return state
@@ -113,9 +112,7 @@ class Variational(Engine):
 
     # ---- batches ---------------------------------------------------------------------------
 
-    def step(
-        self, model: Model, state: State, batch: Batch, rng: np.random.Generator
-    ) -> tuple[State, Info]:
+    def step(self, model: Model, state: State, batch: Batch, rng: Generator) -> tuple[State, Info]:
         """Learn one batch, in this process.   Consumes: state."""
         return self.visit(model, state, Shard(SingleBatch(batch), state.memo), [batch.key], rng)
 

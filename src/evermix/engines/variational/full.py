@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.random import Generator
 
 from evermix.engines.batch import ROWS, Batch, Info
 from evermix.engines.memo import FLOAT, check_arrays
@@ -59,12 +60,7 @@ class FullVB(Variational):
         return len(shards) if shards.width > 1 else 1
 
     def visit(
-        self,
-        model: Model,
-        state: State,
-        shards: Shards,
-        keys: Sequence[int],
-        rng: np.random.Generator,
+        self, model: Model, state: State, shards: Shards, keys: Sequence[int], rng: Generator
     ) -> tuple[State, Info]:
         """Sum batches; the posteriors change when the lap ends.   Consumes: state."""
         began, tally = time.perf_counter(), state.tally
@@ -83,7 +79,7 @@ class FullVB(Variational):
         return super().finished(state) or self.settled(state, self.tol)
 
     def end_lap(
-        self, model: Model, state: State, batches: Sequence[Batch], rng: np.random.Generator
+        self, model: Model, state: State, batches: Sequence[Batch], rng: Generator
     ) -> tuple[State, Info]:
         """Make the global step; sorting clusters by size never lowers the bound.
 

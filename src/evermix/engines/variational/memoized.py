@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.random import Generator
 
 from evermix._xp import Ints
 from evermix.engines.batch import Batch, Info, warn_once
@@ -105,7 +106,7 @@ class MemoizedVB(Variational):
         del n_features
         return min(self.batch_size, n)
 
-    def initial(self, model: Model, rng: np.random.Generator) -> State:
+    def initial(self, model: Model, rng: Generator) -> State:
         """Return the state before any data."""
         state = super().initial(model, rng)
         capacity = state.tally.capacity
@@ -115,9 +116,7 @@ class MemoizedVB(Variational):
         state.latents["stride"] = np.ones(1, dtype=np.int64)
         return state
 
-    def begin(
-        self, model: Model, state: State, batches: Sequence[Batch], rng: np.random.Generator
-    ) -> State:
+    def begin(self, model: Model, state: State, batches: Sequence[Batch], rng: Generator) -> State:
         """Add the first clusters to a state."""
         state = super().begin(model, state, batches, rng)
         tally, width = state.tally, as_shards(batches, state.memo).width
@@ -135,12 +134,7 @@ class MemoizedVB(Variational):
         return int(state.latents["stride"][0])
 
     def visit(
-        self,
-        model: Model,
-        state: State,
-        shards: Shards,
-        keys: Sequence[int],
-        rng: np.random.Generator,
+        self, model: Model, state: State, shards: Shards, keys: Sequence[int], rng: Generator
     ) -> tuple[State, Info]:
         """Learn batches from the same posteriors.   Consumes: state."""
         del rng
@@ -168,7 +162,7 @@ class MemoizedVB(Variational):
         state.latents["dropped"] -= change.restored
 
     def end_lap(
-        self, model: Model, state: State, batches: Sequence[Batch], rng: np.random.Generator
+        self, model: Model, state: State, batches: Sequence[Batch], rng: Generator
     ) -> tuple[State, Info]:
         """Recompute the sums of all batches, make the moves that raise the bound, plan others.
 
@@ -250,7 +244,7 @@ class MemoizedVB(Variational):
         state.latents["base"][:], state.latents["dropped"][:] = sums["base"], 0.0
 
     def _plan(
-        self, model: Model, state: State, shards: Shards, rng: np.random.Generator, rejected: Ints
+        self, model: Model, state: State, shards: Shards, rng: Generator, rejected: Ints
     ) -> None:
         """Plan the moves of the next lap, given the pairs (P, 2) of ids that were just rejected.
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy import sparse
 
@@ -76,7 +77,7 @@ class Sample:
         return Sample(self.family, take_rows(self.X, rows), self.weights[rows])
 
 
-def draw_rows(family: Family, shards: Shards, most: int, rng: np.random.Generator) -> Sample:
+def draw_rows(family: Family, shards: Shards, most: int, rng: Generator) -> Sample:
     """Draw up to ``most`` rows of positive weight, evenly from all batches."""
     weights = [host(shards.weights_of(key)) for key in range(len(shards))]
     counts = [int(np.count_nonzero(some)) for some in weights]
@@ -137,7 +138,7 @@ class RowsByCluster:
         order = np.argsort(owner, kind="stable")
         self._rows = np.split(order, np.searchsorted(owner[order], np.arange(1, len(rates))))
 
-    def of(self, group: Ints, rng: np.random.Generator) -> Sample:
+    def of(self, group: Ints, rng: Generator) -> Sample:
         """Return rows of the clusters of a group, weighted by how many rows they represent."""
         rows = [self._rows[k] for k in group]
         rates = self._rates[group] / self._rates[group].min()
@@ -152,7 +153,7 @@ class RowsByCluster:
         return sample
 
 
-def collect(family: Family, K: int, shards: Shards, rng: np.random.Generator) -> RowsByCluster:
+def collect(family: Family, K: int, shards: Shards, rng: Generator) -> RowsByCluster:
     """Draw rows of each of K clusters from all batches, by their best cluster."""
     found = shards.do(CollectOwners(), range(len(shards)))
     owners = []
@@ -182,7 +183,7 @@ def _stacked(parts: list[Array]) -> Array:
 # ---- seeds ---------------------------------------------------------------------------------
 
 
-def seed(sample: Sample, K: int, rng: np.random.Generator, spread: bool = True) -> Ints:
+def seed(sample: Sample, K: int, rng: Generator, spread: bool = True) -> Ints:
     """Return the nearest of up to K seeds for each row of a sample, (N,).
 
     Seeds are spread out (k-means++), or drawn at random.
@@ -198,14 +199,14 @@ def seed(sample: Sample, K: int, rng: np.random.Generator, spread: bool = True) 
     return nearest
 
 
-def _random_seeds(sample: Sample, K: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+def _random_seeds(sample: Sample, K: int, rng: Generator) -> tuple[Floats, Floats]:
     """Draw seeds; return their slopes (K, F) and intercepts (K,)."""
     p = sample.weights / sample.weights.sum()
     rows = rng.choice(len(sample), min(K, int(np.count_nonzero(p))), replace=False, p=p)
     return _clusters_of(sample, rows)
 
 
-def _spread_seeds(sample: Sample, K: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+def _spread_seeds(sample: Sample, K: int, rng: Generator) -> tuple[Floats, Floats]:
     """Draw seeds far from each other; return their slopes (K, F) and intercepts (K,)."""
     alone = host(sample.family.self_log_likelihood(sample.X))
     gap, best = np.ones(len(sample)), np.full(len(sample), -np.inf)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.random import Generator
 
 from evermix._xp import Ints, host
 from evermix.engines.batch import Batch, Info
@@ -75,16 +76,14 @@ class StochasticVB(Variational):
         del n_features
         return min(self.batch_size, n)
 
-    def initial(self, model: Model, rng: np.random.Generator) -> State:
+    def initial(self, model: Model, rng: Generator) -> State:
         """Return the state before any data."""
         state = super().initial(model, rng)
         state.latents["steps"] = np.zeros(1, dtype=np.int64)
         state.latents["typical"] = np.zeros(1)  # average weight of a batch
         return state
 
-    def begin(
-        self, model: Model, state: State, batches: Sequence[Batch], rng: np.random.Generator
-    ) -> State:
+    def begin(self, model: Model, state: State, batches: Sequence[Batch], rng: Generator) -> State:
         """Add the first clusters to a state."""
         state = super().begin(model, state, batches, rng)
         state.latents["typical"][:] = state.latents["weight"] / len(batches)
@@ -95,12 +94,7 @@ class StochasticVB(Variational):
         return np.random.default_rng([state.latents["seed"][0], state.lap]).permutation(n)
 
     def visit(
-        self,
-        model: Model,
-        state: State,
-        shards: Shards,
-        keys: Sequence[int],
-        rng: np.random.Generator,
+        self, model: Model, state: State, shards: Shards, keys: Sequence[int], rng: Generator
     ) -> tuple[State, Info]:
         """Move along the natural gradient of batches.   Consumes: state."""
         del rng
@@ -121,7 +115,7 @@ class StochasticVB(Variational):
         return state, self.step_info(state, shards, keys, sums, began)
 
     def end_lap(
-        self, model: Model, state: State, batches: Sequence[Batch], rng: np.random.Generator
+        self, model: Model, state: State, batches: Sequence[Batch], rng: Generator
     ) -> tuple[State, Info]:
         """Compute the bound, if this was the last lap.   Consumes: state."""
         del rng

@@ -8,6 +8,7 @@ import itertools
 from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
 from evermix._threads import side_by_side
 from evermix._xp import Array, Floats, alike, host, is_numpy, namespace, xlogy
@@ -37,7 +38,7 @@ class SampleClusters(NamedTuple):
 
 
 def analyse(
-    model: Model, sample: Sample, K: int, rng: np.random.Generator, merge: bool = True
+    model: Model, sample: Sample, K: int, rng: Generator, merge: bool = True
 ) -> SampleClusters:
     """Find up to K clusters in a sample."""
     nearest = seed(sample, K, rng)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
 from evermix._xp import Bools, Ints, namespace
 from evermix.engines.shards import Shards
@@ -96,7 +97,7 @@ def due(state: State) -> Ints:
 
 
 def plan_trials(
-    model: Model, state: State, shards: Shards, search: Search, rng: np.random.Generator
+    model: Model, state: State, shards: Shards, search: Search, rng: Generator
 ) -> tuple[list[Trial], list[int]]:
     """Return trials that may raise the bound, and the cluster of each."""
     targets = due(state)
@@ -133,7 +134,7 @@ class Proposer:
         Operations left in the budget.
     """
 
-    def __init__(self, model: Model, state: State, rows: int, rng: np.random.Generator) -> None:
+    def __init__(self, model: Model, state: State, rows: int, rng: Generator) -> None:
         tally = state.tally
         self._model, self._mass, self._rng = model, tally.mass, rng
         self._beliefs = believe(model, tally.mass, tally.stats)
