@@ -7,7 +7,7 @@ weights, responsibilities, birth or renormalisation, update.
 from math import exp, expm1, inf, log, log1p
 from typing import Any, NamedTuple
 
-from evermix._xp import Array
+from evermix._xp import Bools, Floats, Ints
 from evermix.kernels.base import add, exact, kernel, refresh, score
 from evermix.kernels.weights import new_weight
 
@@ -23,19 +23,19 @@ FRESH = 1e-3  # relative change of n or E[K'] after which the weight of a new cl
 class ClusterBuffers(NamedTuple):
     """Per-cluster buffers (capacity,).   # INOUT."""
 
-    mass: Array
-    log_empty: Array
-    hard: Array
-    last_seen: Array
+    mass: Floats
+    log_empty: Floats
+    hard: Floats
+    last_seen: Ints
 
 
 class FilterScratch(NamedTuple):
     """Derived per-cluster buffers (capacity,): weight, its log, occupancy, log responsibility."""
 
-    weight: Array
-    log_weight: Array
-    occupied: Array
-    rho: Array
+    weight: Floats
+    log_weight: Floats
+    occupied: Floats
+    rho: Floats
 
 
 class FilterSettings(NamedTuple):
@@ -57,17 +57,17 @@ class FilterData(NamedTuple):
     prior: Any  # IN    the prior's scalars
     clusters: ClusterBuffers  # INOUT
     scratch: FilterScratch  # INOUT up to date for slots 0..K-1
-    last: Array  # INOUT (3,) n, E[K'] and the weight of a new cluster when it was last computed
+    last: Floats  # INOUT (3,) n, E[K'] and the weight of a new cluster when it was last computed
     settings: FilterSettings  # IN
 
 
 class RowOutputs(NamedTuple):
     """Results (N,): slot of the best cluster, its probability, log predictive, birth.   # OUT."""
 
-    slot: Array
-    probability: Array
-    log_predictive: Array
-    born: Array
+    slot: Ints
+    probability: Floats
+    log_predictive: Floats
+    born: Bools
 
 
 @exact
@@ -96,7 +96,7 @@ def reweigh_all(
 
 @kernel
 def new_cluster_weight(
-    K: int, prior: Any, clusters: ClusterBuffers, scratch: FilterScratch, last: Array
+    K: int, prior: Any, clusters: ClusterBuffers, scratch: FilterScratch, last: Floats
 ) -> float:
     """Weight of a new cluster; ``last`` (3,) holds n, E[K'] and the weight when last computed."""
     n = 0.0
@@ -113,7 +113,7 @@ def new_cluster_weight(
 
 
 @kernel
-def _normalise(slots: int, rho: Array) -> int:
+def _normalise(slots: int, rho: Floats) -> int:
     """Turn log responsibilities into responsibilities and return the best slot."""
     best = 0
     for k in range(1, slots):
@@ -131,7 +131,7 @@ def _normalise(slots: int, rho: Array) -> int:
 
 
 @kernel
-def log_sum(slots: int, rho: Array) -> float:
+def log_sum(slots: int, rho: Floats) -> float:
     """Log of the sum of the exponentials."""
     top = rho[0]
     for k in range(1, slots):
@@ -166,7 +166,7 @@ def learn_row(
     prior: Any,  # IN    the prior's scalars
     clusters: ClusterBuffers,  # INOUT
     scratch: FilterScratch,  # INOUT valid for slots 0..K-1; on return rho holds responsibilities
-    last: Array,  # INOUT (3,) the last new-cluster weight
+    last: Floats,  # INOUT (3,) the last new-cluster weight
     settings: FilterSettings,  # IN
     K: int,
     alive: int,
@@ -230,7 +230,7 @@ def learn_row(
 def adf_pass(
     data: FilterData,  # INOUT
     rows: Any,  # IN    the family's rows
-    weights: Array,  # IN    (N,)
+    weights: Floats,  # IN    (N,)
     K: int,
     clock: int,
     start: int,

@@ -7,7 +7,7 @@ are counted from the family's origin.
 from math import exp, log
 from typing import NamedTuple
 
-from evermix._xp import Array
+from evermix._xp import Floats, Ints
 from evermix.kernels.base import exact, kernel
 from evermix.kernels.engines.adf import DONE, NEGLIGIBLE, ROOM, RowOutputs
 
@@ -15,23 +15,25 @@ from evermix.kernels.engines.adf import DONE, NEGLIGIBLE, ROOM, RowOutputs
 class CentreBuffers(NamedTuple):
     """Per-cluster buffers.   # INOUT."""
 
-    at: Array  # (capacity, D)
-    mass: Array  # (capacity,) of the rows that were added
-    sums: Array  # (capacity, D) of these rows
-    last_seen: Array  # (capacity,)
+    at: Floats  # (capacity, D)
+    mass: Floats  # (capacity,) of the rows that were added
+    sums: Floats  # (capacity, D) of these rows
+    last_seen: Ints  # (capacity,)
 
 
 class DPMeansSettings(NamedTuple):
     """Distances and the cap on K.   # IN."""
 
-    scale: Array  # (D,) weights of squared differences
+    scale: Floats  # (D,) weights of squared differences
     penalty: float  # squared distance above which a row opens a cluster
     spread: float  # squared distance over which the density of a cluster falls by a factor e
     cap: int  # on the number of clusters, or a huge number
 
 
 @kernel
-def _nearest(x: Array, centres: Array, scale: Array, K: int, first: int, distance: Array) -> int:
+def _nearest(
+    x: Floats, centres: Floats, scale: Floats, K: int, first: int, distance: Floats
+) -> int:
     """Write the squared distance to each centre, and return the nearest; ``first`` wins ties."""
     for k in range(K):
         centre = centres[k]
@@ -48,7 +50,7 @@ def _nearest(x: Array, centres: Array, scale: Array, K: int, first: int, distanc
 
 @exact
 def _write_outputs(
-    i: int, K: int, best: int, spread: float, distance: Array, out: RowOutputs
+    i: int, K: int, best: int, spread: float, distance: Floats, out: RowOutputs
 ) -> None:
     """Write cluster, probability and log density of row i in a mixture of equal weights.
 
@@ -65,7 +67,7 @@ def _write_outputs(
 
 
 @exact
-def _add(x: Array, w: float, k: int, clock: int, clusters: CentreBuffers) -> None:
+def _add(x: Floats, w: float, k: int, clock: int, clusters: CentreBuffers) -> None:
     """Add a row to the sums of a cluster."""
     clusters.mass[k] += w
     for d in range(x.size):
@@ -74,7 +76,7 @@ def _add(x: Array, w: float, k: int, clock: int, clusters: CentreBuffers) -> Non
 
 
 @exact
-def _open(x: Array, k: int, i: int, clusters: CentreBuffers, out: RowOutputs) -> None:
+def _open(x: Floats, k: int, i: int, clusters: CentreBuffers, out: RowOutputs) -> None:
     """Open a cluster at row i."""
     for d in range(x.size):
         clusters.at[k, d] = x[d]
@@ -85,15 +87,15 @@ def _open(x: Array, k: int, i: int, clusters: CentreBuffers, out: RowOutputs) ->
 
 @exact
 def online_pass(
-    values: Array,  # IN    (N, D)
-    weights: Array,  # IN    (N,)
+    values: Floats,  # IN    (N, D)
+    weights: Floats,  # IN    (N,)
     settings: DPMeansSettings,  # IN
     clusters: CentreBuffers,  # INOUT
-    distance: Array,  # SCRATCH (capacity,)
+    distance: Floats,  # SCRATCH (capacity,)
     K: int,
     clock: int,
     start: int,
-    cost: Array,  # INOUT (1,) squared distances of all rows to the centres as they are now
+    cost: Floats,  # INOUT (1,) squared distances of all rows to the centres as they are now
     out: RowOutputs,  # OUT
 ) -> tuple[int, int, int, bool, int]:
     """Learn the rows from ``start`` on, until they end or buffers are full.
@@ -128,16 +130,16 @@ def online_pass(
 
 @exact
 def lap_pass(
-    values: Array,  # IN    (N, D)
-    weights: Array,  # IN    (N,)
-    present: Array,  # IN    (N,) present slot of each row, or -1
+    values: Floats,  # IN    (N, D)
+    weights: Floats,  # IN    (N,)
+    present: Ints,  # IN    (N,) present slot of each row, or -1
     settings: DPMeansSettings,  # IN
     clusters: CentreBuffers,  # INOUT sums of the rows that this lap has visited; new centres
-    distance: Array,  # SCRATCH (capacity,)
+    distance: Floats,  # SCRATCH (capacity,)
     K: int,
     clock: int,
     start: int,
-    progress: Array,  # INOUT (2,) squared distances to the centres of this lap; rows that moved
+    progress: Floats,  # INOUT (2,) squared distances to the centres of this lap; rows that moved
     out: RowOutputs,  # OUT
 ) -> tuple[int, int, int, bool, int]:
     """Visit the rows from ``start`` on; centres do not move, and ties go to the present cluster.

@@ -7,7 +7,10 @@ The loop follows Algorithm 2 of Tank, Foti and Fox (2015). The contribution of a
 from math import log1p
 from typing import Any, NamedTuple
 
-from evermix._xp import Array
+import numpy as np
+from numpy.typing import NDArray
+
+from evermix._xp import Floats, Ints
 from evermix.kernels.base import add, clear, kernel
 from evermix.kernels.engines.adf import (
     CHECK,
@@ -34,20 +37,20 @@ RESIDUE = 1e-9  # rounding error of a sum of weights that were all removed
 class Sites(NamedTuple):
     """Responsibilities of rows (N,): those of row i are entries begin[i]..end[i]."""
 
-    begin: Array  # (N,)
-    end: Array  # (N,)
-    ids: Array  # (room,)
-    q: Array  # (room,)
+    begin: Ints  # (N,)
+    end: Ints  # (N,)
+    ids: NDArray[np.int32]  # (room,)
+    q: Floats  # (room,)
 
 
 class ClusterSlots(NamedTuple):
     """The slots of clusters.   # INOUT."""
 
-    ids: Array  # (capacity,) id of each slot
-    slot_of: Array  # (ids,) slot of each id, -1 for clusters that no longer exist
-    holes: Array  # (capacity,) a stack of empty slots among 0..K-1
-    before: Array  # (capacity,) scratch of zeros: the responsibilities removed
-    touched: Array  # (capacity,) scratch: the slots they were removed from
+    ids: Ints  # (capacity,) id of each slot
+    slot_of: Ints  # (ids,) slot of each id, -1 for clusters that no longer exist
+    holes: Ints  # (capacity,) a stack of empty slots among 0..K-1
+    before: Floats  # (capacity,) scratch of zeros: the responsibilities removed
+    touched: Ints  # (capacity,) scratch: the slots they were removed from
     statistic_major: bool  # memory layout of the statistics
 
 
@@ -55,11 +58,11 @@ class SiteUpdate(NamedTuple):
     """Rows whose sites are updated."""
 
     rows: Any  # IN    the family's rows
-    weights: Array  # IN    (N,)
-    order: Array  # IN    (N,) order of the rows
+    weights: Floats  # IN    (N,)
+    order: Ints  # IN    (N,) order of the rows
     old: Sites  # IN
     new: Sites  # OUT
-    moved: Array  # INOUT (3,) largest change of a responsibility, mass moved, mass restored
+    moved: Floats  # INOUT (3,) largest change of a responsibility, mass moved, mass restored
     out: RowOutputs  # OUT, with ids in place of slots
 
 
@@ -149,7 +152,7 @@ def _take_out(
 
 
 @kernel
-def _without(holes: Array, n: int, slot: int) -> int:
+def _without(holes: Ints, n: int, slot: int) -> int:
     """Remove a slot from the stack of n holes, if it is there; return how many are left."""
     for h in range(n):
         if holes[h] == slot:
@@ -182,8 +185,8 @@ def _write(
     new: Sites,
     used: int,
     slots: ClusterSlots,
-    rho: Array,
-    moved: Array,
+    rho: Floats,
+    moved: Floats,
 ) -> int:
     """Write the new site of row i, measure how far it moved, and clear ``before``.
 
@@ -275,7 +278,7 @@ def ep_pass(
 def sum_sites(
     work: Any,  # INOUT the family's work
     rows: Any,  # IN    the family's rows
-    weights: Array,  # IN    (N,)
+    weights: Floats,  # IN    (N,)
     sites: Sites,  # IN
     clusters: ClusterBuffers,  # INOUT
     slots: ClusterSlots,  # IN

@@ -8,7 +8,7 @@ a (U + tau)^sigma and nothing else changes.
 from math import exp, inf, isnan, log, log1p
 from typing import Any, NamedTuple
 
-from evermix._xp import Array
+from evermix._xp import Bools, Floats, Ints
 from evermix.kernels.base import add, clear, kernel, refresh, score
 from evermix.kernels.engines.adf import DONE, NEGLIGIBLE, ROOM
 from evermix.kernels.weights import new_weight
@@ -17,12 +17,12 @@ from evermix.kernels.weights import new_weight
 class ChainBuffers(NamedTuple):
     """Buffers of a chain.   # INOUT."""
 
-    labels: Array  # (N,) slot of each row, -1 for none yet
-    sizes: Array  # (capacity,)
-    log_weight: Array  # (capacity,) log(size - sigma), -inf for empty slots
-    rho: Array  # scratch (capacity,)
-    holes: Array  # (capacity,) a stack of empty slots among 0..K-1
-    omegas: Array  # (capacity,) weight of a new cluster beside k others and N - 1 rows, or nan
+    labels: Ints  # (N,) slot of each row, -1 for none yet
+    sizes: Floats  # (capacity,)
+    log_weight: Floats  # (capacity,) log(size - sigma), -inf for empty slots
+    rho: Floats  # scratch (capacity,)
+    holes: Ints  # (capacity,) a stack of empty slots among 0..K-1
+    omegas: Floats  # (capacity,) weight of a new cluster beside k others and N - 1 rows, or nan
 
 
 class SweepSettings(NamedTuple):
@@ -46,17 +46,17 @@ class SweepPosition(NamedTuple):
 class SweepOutputs(NamedTuple):
     """SweepOutputs (N,): probability of the chosen cluster, log predictive, birth.   # OUT."""
 
-    probability: Array
-    log_predictive: Array
-    born: Array
+    probability: Floats
+    log_predictive: Floats
+    born: Bools
 
 
 class SweepRows(NamedTuple):
     """The rows of a sweep and their order."""
 
     rows: Any  # IN    the family's rows
-    order: Array  # IN    (N,) order of the rows
-    uniforms: Array  # IN    (N,) uniforms in [0, 1), in that order
+    order: Ints  # IN    (N,) order of the rows
+    uniforms: Floats  # IN    (N,) uniforms in [0, 1), in that order
     out: SweepOutputs  # OUT
 
 
@@ -78,7 +78,7 @@ def _omega(chain: ChainBuffers, settings: SweepSettings, n: int, alive: int) -> 
 
 
 @kernel
-def to_shares(slots: int, rho: Array) -> tuple[float, float]:
+def to_shares(slots: int, rho: Floats) -> tuple[float, float]:
     """Turn log weights into weights, the largest 1; return the largest log weight, and the sum."""
     top = rho[0]
     for j in range(1, slots):
@@ -92,7 +92,7 @@ def to_shares(slots: int, rho: Array) -> tuple[float, float]:
 
 
 @kernel
-def pick(K: int, rho: Array, target: float) -> tuple[int, float]:
+def pick(K: int, rho: Floats, target: float) -> tuple[int, float]:
     """Return the slot in 0..K at a number below the sum of all weights, and how far into it."""
     k = 0
     while k < K and target >= rho[k]:
@@ -105,7 +105,7 @@ def pick(K: int, rho: Array, target: float) -> tuple[int, float]:
 
 @kernel
 def _weigh(
-    work: Any, rows: Any, i: int, K: int, omega: float, full: bool, log_weight: Array, rho: Array
+    work: Any, rows: Any, i: int, K: int, omega: float, full: bool, log_weight: Floats, rho: Floats
 ) -> tuple[float, float, bool]:
     """Write the weights of row i in slots 0..K into rho; K is a new cluster, 0 if all are full.
 

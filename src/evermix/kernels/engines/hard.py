@@ -7,7 +7,7 @@ new one omega.
 from math import exp, log
 from typing import Any
 
-from evermix._xp import Array
+from evermix._xp import Floats
 from evermix.kernels.base import kernel, refresh, score
 from evermix.kernels.engines.adf import (
     CHECK,
@@ -26,7 +26,7 @@ BEST = -1.0  # in place of a uniform number: take the best cluster
 
 
 @kernel
-def _best(slots: int, rho: Array) -> int:
+def _best(slots: int, rho: Floats) -> int:
     """Return the slot of the largest log weight; the first, if there are several."""
     best = 0
     for k in range(1, slots):
@@ -36,7 +36,7 @@ def _best(slots: int, rho: Array) -> int:
 
 
 @kernel
-def _sample(slots: int, rho: Array, uniform: float) -> int:
+def _sample(slots: int, rho: Floats, uniform: float) -> int:
     """Return a random slot by log weights, from a uniform number in [0, 1)."""
     top = rho[_best(slots, rho)]
     total = 0.0
@@ -59,8 +59,8 @@ def _sample(slots: int, rho: Array, uniform: float) -> int:
 def hard_pass(
     data: FilterData,  # INOUT
     rows: Any,  # IN    the family's rows
-    weights: Array,  # IN    (N,)
-    uniforms: Array,  # IN    (N,) uniforms in [0, 1), or BEST; (0,): always the best
+    weights: Floats,  # IN    (N,)
+    uniforms: Floats,  # IN    (N,) uniforms in [0, 1), or BEST; (0,): always the best
     K: int,
     clock: int,
     start: int,

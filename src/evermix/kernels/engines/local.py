@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from evermix._xp import Array
+from evermix._xp import Floats, Ints
 from evermix.kernels.base import kernel
 
 LEAST = -46.0  # log of a responsibility relative to the largest, below which it is zero: 1e-20
@@ -12,13 +12,13 @@ LEAST = -46.0  # log of a responsibility relative to the largest, below which it
 
 @kernel
 def softmax_rows(
-    scores: Array,
-    weights: Array,
-    mass: Array,
-    entropy: Array,
-    owner: Array,
-    best: Array,
-    log_norm: Array,
+    scores: Floats,
+    weights: Floats,
+    mass: Floats,
+    entropy: Floats,
+    owner: Ints,
+    best: Floats,
+    log_norm: Floats,
 ) -> int:
     """Replace scores (N, K) by responsibilities, the softmax of each row.
 
@@ -55,7 +55,7 @@ def softmax_rows(
 
 
 @kernel
-def add_rows(r: Array, weights: Array, rows: Array, sums: Array) -> None:
+def add_rows(r: Floats, weights: Floats, rows: Floats, sums: Floats) -> None:
     """Add rows (N, F) times weights and responsibilities r (N, K), mostly zero, to sums (K, F).
 
     Consumes: sums.

@@ -7,7 +7,7 @@ holds p(K_t = k + 1), the probability that k + 1 tables are in use.
 from math import exp, inf, log
 from typing import Any, NamedTuple
 
-from evermix._xp import Array
+from evermix._xp import Floats, Ints
 from evermix.kernels.base import add, clear, kernel, refresh, score
 from evermix.kernels.engines.adf import CHECK, DEAD, DONE, ROOM, SEEN, RowOutputs
 
@@ -20,20 +20,20 @@ REFUSED = 0.05  # probability of labels above the cap that is worth a warning
 class LabelBuffers(NamedTuple):
     """Per-label buffers (capacity,).   # INOUT."""
 
-    mass: Array
-    start: Array  # the part of the mass that a label started with
-    tables: Array  # p(K_t = row + 1)
-    last_seen: Array
-    announced: Array  # clock at which the label became a cluster, or 0
+    mass: Floats
+    start: Floats  # the part of the mass that a label started with
+    tables: Floats  # p(K_t = row + 1)
+    last_seen: Ints
+    announced: Ints  # clock at which the label became a cluster, or 0
 
 
 class LabelScratch(NamedTuple):
     """Per-label scratch (capacity,)."""
 
-    share: Array  # scores, then responsibilities
-    old: Array  # part of the responsibility in which the table is in use
-    new: Array  # part of the responsibility in which the table is new
-    room: Array  # see _make_room
+    share: Floats  # scores, then responsibilities
+    old: Floats  # part of the responsibility in which the table is in use
+    new: Floats  # part of the responsibility in which the table is new
+    room: Floats  # see _make_room
 
 
 class RCRPSettings(NamedTuple):
@@ -53,13 +53,13 @@ class RCRPData(NamedTuple):
 
     work: Any  # INOUT the family's work
     labels: LabelBuffers  # INOUT
-    none: Array  # INOUT (1,) p(K_t = 0)
+    none: Floats  # INOUT (1,) p(K_t = 0)
     scratch: LabelScratch  # OUT
     settings: RCRPSettings  # IN
 
 
 @kernel
-def _log_density(K: int, alpha: float, labels: LabelBuffers, score: Array) -> float:
+def _log_density(K: int, alpha: float, labels: LabelBuffers, score: Floats) -> float:
     """Log predictive density of a row with these scores (K + 1,), the last under the prior."""
     top = score[K]
     for k in range(K):
@@ -90,7 +90,7 @@ def _assign(
     K: int,
     fresh: float,
     labels: LabelBuffers,
-    none: Array,
+    none: Floats,
     scratch: LabelScratch,
     settings: RCRPSettings,
 ) -> tuple[float, float]:
@@ -122,7 +122,7 @@ def _assign(
 
 
 @kernel
-def _count_jointly(slots: int, old: float, labels: LabelBuffers, none: Array, new: Array) -> None:
+def _count_jointly(slots: int, old: float, labels: LabelBuffers, none: Floats, new: Floats) -> None:
     """p(K_t = k) = p(z_t = k is new) + p(z_t is old) p(K_{t-1} = k)."""
     none[0] *= old
     for k in range(slots):
@@ -130,7 +130,7 @@ def _count_jointly(slots: int, old: float, labels: LabelBuffers, none: Array, ne
 
 
 @kernel
-def _make_room(K: int, labels: LabelBuffers, room: Array) -> float:
+def _make_room(K: int, labels: LabelBuffers, room: Floats) -> float:
     """Write how much mass each label could have where its table is in use; return the total mass.
 
     The case of k tables has the mass n p(k), which belongs to labels 1..k. They take their mass
@@ -150,7 +150,7 @@ def _make_room(K: int, labels: LabelBuffers, room: Array) -> float:
 
 @kernel
 def _count_coupled(
-    slots: int, K: int, old: float, labels: LabelBuffers, none: Array, scratch: LabelScratch
+    slots: int, K: int, old: float, labels: LabelBuffers, none: Floats, scratch: LabelScratch
 ) -> None:
     """p(K_t = k) = p(z_t = k is new) + sum over j <= k of p(z_t = j is old) p(K_{t-1} = k | j)."""
     new, room = scratch.new, scratch.room
@@ -176,7 +176,7 @@ def _count(
     K: int,
     old: float,
     labels: LabelBuffers,
-    none: Array,
+    none: Floats,
     scratch: LabelScratch,
     rule: int,
 ) -> None:
@@ -227,7 +227,7 @@ def _add(
     slots: int,
     owner: int,
     labels: LabelBuffers,
-    share: Array,
+    share: Floats,
     clock: int,
 ) -> bool:
     """Add row i to its labels; return whether its cluster was announced with it."""
@@ -250,7 +250,7 @@ def _learn_row(
     i: int,
     w: float,
     labels: LabelBuffers,  # INOUT
-    none: Array,  # INOUT (1,) p(K_t = 0)
+    none: Floats,  # INOUT (1,) p(K_t = 0)
     scratch: LabelScratch,  # OUT
     settings: RCRPSettings,  # IN
     K: int,
@@ -296,7 +296,7 @@ def _learn_row(
 def rcrp_pass(
     data: RCRPData,  # INOUT
     rows: Any,  # IN    the family's rows
-    weights: Array,  # IN    (N,)
+    weights: Floats,  # IN    (N,)
     K: int,
     clock: int,
     start: int,
