@@ -19,7 +19,7 @@ from evermix.io.sources.arrays import DenseArray
 from evermix.io.sources.base import Chunk, Source, SourceError
 from evermix.io.sources.blocks import BlockSource
 from evermix.io.sources.parquet import Parquet
-from evermix.io.sources.records import RecordSource
+from evermix.io.sources.formats import RecordSource
 from evermix.io.sources.several import Several
 
 ROWS = 4096  # that a worker reads at a time

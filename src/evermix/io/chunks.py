@@ -5,7 +5,7 @@ from typing import Any
 
 from evermix.io.sources.base import Source
 from evermix.io.sources.blocks import BlockSource
-from evermix.io.sources.records import RecordSource
+from evermix.io.sources.formats import RecordSource
 from evermix.io.sources.several import Several
 
 ROWS = 4096  # that a source reads at a time

@@ -9,10 +9,10 @@ from evermix.io.sources.arrays import DenseArray, SparseMatrix
 from evermix.io.sources.bag_of_words import BagOfWords
 from evermix.io.sources.base import Chunk, Kind, NoRows, Options, Source, SourceError
 from evermix.io.sources.blocks import BlockSource
-from evermix.io.sources.delimited import Delimited
+from evermix.io.sources.csv import Delimited
 from evermix.io.sources.jsonl import JsonLines
 from evermix.io.sources.parquet import Parquet
-from evermix.io.sources.records import RecordSource
+from evermix.io.sources.formats import RecordSource
 from evermix.io.sources.several import Several, listed, names_several
 from evermix.io.sources.svmlight import SvmLight
 

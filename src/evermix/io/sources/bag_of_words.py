@@ -8,7 +8,7 @@ import numpy as np
 
 from evermix.io.sources.base import Options, RowError
 from evermix.io.sources.lines import FileLines
-from evermix.io.sources.records import Record, RecordSource, Row
+from evermix.io.sources.formats import Record, RecordSource, Row
 from evermix.io.sources.values import stack_sparse
 
 _HEADER = 3

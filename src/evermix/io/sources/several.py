@@ -9,7 +9,7 @@ import numpy as np
 
 from evermix.io.sources.base import Chunk, Kind, SourceError
 from evermix.io.sources.blocks import BlockSource
-from evermix.io.sources.records import RecordSource
+from evermix.io.sources.formats import RecordSource
 from evermix.io.sources.svmlight import SvmLight
 from evermix.io.sources.values import stack
 

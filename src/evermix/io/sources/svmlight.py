@@ -9,7 +9,7 @@ import numpy as np
 from evermix._xp import Array
 from evermix.io.sources.base import Options, RowError, SourceError
 from evermix.io.sources.lines import FileLines
-from evermix.io.sources.records import Record, RecordSource, Row
+from evermix.io.sources.formats import Record, RecordSource, Row
 from evermix.io.sources.values import fault, stack_sparse
 
 
