@@ -57,7 +57,7 @@ FILES = {
     "fractions.svmlight": ("1 1:2 2:1\n1 1:0.5\n", ["line 2", "0.5"]),
     "docword.fractions.txt": ("2\n2\n2\n1 1 1\n2 1 1.5\n", ["1.5"]),
     "docword.negative.txt": ("2\n2\n2\n1 1 1\n2 1 -3\n", ["-3"]),
-    "empty.jsonl": ("", ["wanted"]),
+    "empty.jsonl": ("", ["expected"]),
     "unknown.format": ("", ["suffixes"]),
 }
 
@@ -124,10 +124,10 @@ def test_rows_of_another_width_are_refused_by_a_model(folder):
     np.save("two.npy", np.random.default_rng(0).normal(size=(30, 2)))
     np.save("three.npy", np.zeros((5, 3)))
     works("stream", "two.npy", "--out", "o")
-    assert "wanted 2 features" in fails("predict", "two.evermix", "three.npy")
+    assert "expected 2 features" in fails("predict", "two.evermix", "three.npy")
     shutil.copy("three.npy", "two.npy")
     before = (folder / "two.evermix").read_bytes()
-    assert "wanted 2 features" in fails("stream", "two.npy", "--resume")
+    assert "expected 2 features" in fails("stream", "two.npy", "--resume")
     assert (folder / "two.evermix").read_bytes() == before
 
 

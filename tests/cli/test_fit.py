@@ -253,7 +253,7 @@ def test_bad_rows_are_named_and_can_be_left_out(folder):
 @pytest.mark.parametrize("source", ["..", "/", "nowhere.npy", "nowhere*.npy", "nowhere/"])
 def test_sources_that_are_no_files_are_named(folder, source):
     said = fails("fit", source)
-    assert "wanted" in said or "no such file" in said or "no file matches" in said
+    assert "expected files" in said or "no such file" in said or "no file matches" in said
 
 
 def test_sources_with_nothing_to_learn_say_what_to_change(folder):

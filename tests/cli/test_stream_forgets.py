@@ -118,7 +118,10 @@ def test_options_of_engines_reach_them(folder):
         (["--half-life", "-3d", "--time-field", "when"], "half_life must be finite and above 0"),
         (["--half-life", "7d"], "every row needs a date: name the field or column"),
         (["--half-life", "90", "--time-field", "when"], "must be a duration such as 12h or 7d"),
-        (["--half-life", "90", "--time-field", "day"], "line 1: wanted a finite number, or a date"),
+        (
+            ["--half-life", "90", "--time-field", "day"],
+            "line 1: expected a finite number, or a date",
+        ),
     ],
 )
 def test_options_that_do_not_fit_are_named(folder, options, complaint):
@@ -265,7 +268,7 @@ def test_bad_times_are_bad_rows(folder):
     write("bad.jsonl", times)
     options = ["--half-life", "2d", "--time-field", "when", "--batch", 100]
     said = fails("stream", "bad.jsonl", *options, "--out", "out.jsonl")
-    assert "bad.jsonl: line 1301: wanted a finite number" in said and "--skip-bad" in said
+    assert "bad.jsonl: line 1301: expected a finite number" in said and "--skip-bad" in said
     result = evermix("stream", "bad.jsonl", "--resume", "--skip-bad")
     assert "1,499 rows, 1 blank or bad" in result.stderr
 

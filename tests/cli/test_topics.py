@@ -299,7 +299,7 @@ def test_info_tells_of_mixtures_over_time(folder):
     [
         ([], "wants to know the times of documents"),
         (["--time-field", "when"], "got none in 'when'"),
-        (["--time-field", "text"], "wanted a finite number, or a date"),
+        (["--time-field", "text"], "expected a finite number, or a date"),
         (["--time-field", "season", "--period", "month"], "'season' holds labels"),
         (["--time-field", "year", "--period", "month"], "'year' holds numbers"),
         (["--prior", "hdp", "--figure", "x.png"], "--figure and --curves want times"),

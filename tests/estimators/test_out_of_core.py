@@ -156,7 +156,7 @@ def test_rows_that_can_be_read_once_are_refused_with_advice():
     once = read()
     with pytest.raises(ValueError, match="now there are 0. Rows must come anew"):
         mixture(ENGINES["full"]).fit(em.Chunks(lambda: once))
-    with pytest.raises(TypeError, match="wanted a function that returns an iterator"):
+    with pytest.raises(TypeError, match="expected a function that returns an iterator"):
         em.Chunks(3)
 
 

@@ -86,7 +86,7 @@ def whole(tmp_path):
 def test_truncated_file_is_refused(tmp_path, kept):
     """A file cut anywhere is not read in part."""
     (tmp_path / "cut").write_bytes(whole(tmp_path)[:kept])
-    with pytest.raises(CheckpointError, match="not a whole evermix checkpoint"):
+    with pytest.raises(CheckpointError, match="not a complete evermix checkpoint"):
         read(tmp_path / "cut")
 
 

@@ -11,7 +11,7 @@ import pytest
 from pyarrow import parquet
 
 from evermix.io.sources import SourceError, open_source
-from evermix.io.sources.times import read_time
+from evermix.io.sources.values import read_time
 
 N = 17
 NUMBERS = np.linspace(-3.0, 5.0, N)
@@ -19,7 +19,7 @@ DATES = np.datetime64("1969-12-30T12:00:00.5", "us") + np.arange(N) * np.timedel
 
 
 @pytest.mark.parametrize(
-    ("value", "wanted"),
+    ("value", "expected"),
     [
         (2024, 2024.0),
         (-0.5, -0.5),
@@ -38,12 +38,12 @@ DATES = np.datetime64("1969-12-30T12:00:00.5", "us") + np.arange(N) * np.timedel
         (datetime(2024, 5, 31, 18, tzinfo=timezone(timedelta(hours=-5))), "2024-05-31T23"),
     ],
 )
-def test_times_are_numbers_or_dates_in_utc(value, wanted):
+def test_times_are_numbers_or_dates_in_utc(value, expected):
     found = read_time(value)
-    if isinstance(wanted, str):
-        assert found.dtype == "datetime64[us]" and found == np.datetime64(wanted)
+    if isinstance(expected, str):
+        assert found.dtype == "datetime64[us]" and found == np.datetime64(expected)
     else:
-        assert type(found) is float and found == wanted
+        assert type(found) is float and found == expected
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_times_are_numbers_or_dates_in_utc(value, wanted):
     + ["2024-13", "2024-05-32", "31.05.2024", "0001-01-01T00:00:00+14:00"],
 )
 def test_what_is_no_time_is_refused(value):
-    with pytest.raises(ValueError, match=r"wanted a finite number, or a date such as .*, got "):
+    with pytest.raises(ValueError, match=r"expected a finite number, or a date such as .*, got "):
         read_time(value)
 
 
@@ -113,7 +113,7 @@ def test_times_come_with_their_rows_however_they_are_cut(tmp_path, name, times):
 
 
 def test_parquet_knows_zones_days_and_nanoseconds(tmp_path):
-    for type_, wanted in (
+    for type_, expected in (
         (pa.timestamp("ns", tz="Asia/Tokyo"), "2024-05-31T18:30"),
         (pa.timestamp("s"), "2024-05-31T18:30"),
         (pa.date32(), "2024-05-31"),
@@ -121,7 +121,7 @@ def test_parquet_knows_zones_days_and_nanoseconds(tmp_path):
     ):
         times = pa.array([datetime(2024, 5, 31, 18, 30, tzinfo=UTC)]).cast(type_)
         (chunk,) = open_source(arrow(tmp_path / "a.parquet", times), time_field="when").chunks(0, 9)
-        assert chunk.times.tolist() == [np.datetime64(wanted, "us").item()]
+        assert chunk.times.tolist() == [np.datetime64(expected, "us").item()]
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -132,7 +132,7 @@ def test_bad_times_are_bad_rows(tmp_path, name):
     write = arrow_texts if name.endswith("parquet") else FORMATS[name]
     path = write(tmp_path / name, times)
     place = {"a.jsonl": "line 5", "a.csv": "line 4"}.get(name, "row 2")
-    with pytest.raises(SourceError, match=f"{name}: {place}: wanted .*, got 'soon' in 'when'"):
+    with pytest.raises(SourceError, match=f"{name}: {place}: expected .*, got 'soon' in 'when'"):
         list(open_source(path, time_field="when").chunks(0, 4))
     source = open_source(path, time_field="when", skip_bad=True)
     chunks = list(source.chunks(0, 4))
@@ -140,7 +140,7 @@ def test_bad_times_are_bad_rows(tmp_path, name):
         np.concatenate([chunk.times for chunk in chunks]), np.delete(DATES, [2, 9])
     )
     assert source.bad == 2
-    assert "wanted a date in 'when' as in the first row, got '7'" in source.complaints[1]
+    assert "expected a date in 'when' as in the first row, got '7'" in source.complaints[1]
 
 
 def test_missing_times_are_bad_rows(tmp_path):
@@ -164,13 +164,15 @@ def test_columns_that_are_not_there_are_named(tmp_path):
     (tmp_path / "b.csv").write_text("1,2\n3,4\n")
     with pytest.raises(SourceError, match="a column 'day' with times, got no header"):
         open_source(tmp_path / "b.csv", time_field="day")
-    with pytest.raises(SourceError, match="wanted numbers or dates in column 'when', found none"):
+    with pytest.raises(SourceError, match="expected numbers or dates in column 'when', found none"):
         open_source(arrow(tmp_path / "c.parquet", pa.nulls(3)), time_field="when")
 
 
 @pytest.mark.parametrize("name", ["a.npy", "a.npz", "a.svmlight", "docword.a.txt"])
 def test_formats_without_fields_have_no_times(tmp_path, name):
-    with pytest.raises(SourceError, match=r"rows of this format have no fields.*--time-field"):
+    with pytest.raises(
+        SourceError, match=r"rows of this format have no named fields.*--time-field"
+    ):
         open_source(tmp_path / name, time_field="when")
 
 
@@ -211,7 +213,7 @@ def test_several_files_have_times_of_one_kind(tmp_path):
 def test_labels_are_read_alike_from_every_format(tmp_path, name):
     labels = ["spring", "summer", "fall"] * 4
     path = FORMATS[name](tmp_path / name, labels)
-    with pytest.raises(SourceError, match="wanted (a finite number|numbers or dates)"):
+    with pytest.raises(SourceError, match="expected (a finite number|numbers or dates)"):
         list(open_source(path, time_field="when").chunks(0, 5))
     source = open_source(path, time_field="when", time_labels=True)
     assert [t for chunk in source.chunks(0, 5) for t in chunk.times.tolist()] == labels
@@ -220,8 +222,8 @@ def test_labels_are_read_alike_from_every_format(tmp_path, name):
 
 def test_labels_are_not_mixed_with_numbers_in_a_file_or_between_files(tmp_path):
     mixed = jsonl(tmp_path / "mixed.jsonl", ["spring", 2024])
-    with pytest.raises(SourceError, match="line 3: wanted a label in 'when' as in the first row"):
+    with pytest.raises(SourceError, match="line 3: expected a label in 'when' as in the first row"):
         list(open_source(mixed, time_field="when", time_labels=True).chunks(0, 5))
     paths = [jsonl(tmp_path / "a.jsonl", ["spring"]), jsonl(tmp_path / "b.jsonl", [1.0])]
-    with pytest.raises(SourceError, match="wanted times that are labels as in .*a.jsonl"):
+    with pytest.raises(SourceError, match="expected times that are labels as in .*a.jsonl"):
         open_source(paths, time_field="when", time_labels=True)

@@ -220,28 +220,28 @@ def test_standard_input_is_read_once_from_the_start(monkeypatch, start):
 GOOD = '{"vector": [1, 2]}\n'
 
 BAD_ROWS = {
-    "json": ("a.jsonl", f"{GOOD}{{oops\n{GOOD}", "line 2: wanted a JSON object"),
-    "utf8": ("a.jsonl", f'{GOOD}{{"vector": "\udcff"}}\n{GOOD}', "line 2: wanted a JSON object"),
-    "object": ("a.jsonl", f"{GOOD}[1, 2]\n{GOOD}", "line 2: wanted a JSON object, got list"),
-    "missing": ("a.jsonl", f'{GOOD}{{"x": 1}}\n{GOOD}', r"line 2: wanted .* 'vector', .*\['x'\]"),
+    "json": ("a.jsonl", f"{GOOD}{{oops\n{GOOD}", "line 2: expected a JSON object"),
+    "utf8": ("a.jsonl", f'{GOOD}{{"vector": "\udcff"}}\n{GOOD}', "line 2: expected a JSON object"),
+    "object": ("a.jsonl", f"{GOOD}[1, 2]\n{GOOD}", "line 2: expected a JSON object, got list"),
+    "missing": ("a.jsonl", f'{GOOD}{{"x": 1}}\n{GOOD}', r"line 2: expected .* 'vector', .*\['x'\]"),
     "strings": ("a.jsonl", f'{GOOD}{{"vector": ["1", "2"]}}\n{GOOD}', "line 2: .*list of numbers"),
     "nested": ("a.jsonl", f'{GOOD}{{"vector": [[1], 2]}}\n{GOOD}', "line 2: .*list of numbers"),
     "nothing": ("a.jsonl", f'{GOOD}{{"vector": []}}\n{GOOD}', "line 2: .*list of numbers"),
-    "nan": ("a.jsonl", f'{GOOD}{{"vector": [NaN, 1]}}\n{GOOD}', "line 2: wanted finite .* nan"),
+    "nan": ("a.jsonl", f'{GOOD}{{"vector": [NaN, 1]}}\n{GOOD}', "line 2: expected finite .* nan"),
     "inf": ("a.jsonl", f'{GOOD}{{"vector": [1, 1e999]}}\n{GOOD}', "line 2: .* inf in column 1"),
-    "width": ("a.jsonl", f'{GOOD}{{"vector": [1]}}\n{GOOD}', "line 2: wanted 2 numbers .* got 1"),
-    "text": ("a.jsonl", '{"text": "a"}\n{"text": 3}\n{"text": ""}', "line 2: wanted a string"),
+    "width": ("a.jsonl", f'{GOOD}{{"vector": [1]}}\n{GOOD}', "line 2: expected 2 numbers .* got 1"),
+    "text": ("a.jsonl", '{"text": "a"}\n{"text": 3}\n{"text": ""}', "line 2: expected a string"),
     "csv string": ("a.csv", "x,y\n1,2\n3,bad\n5,6\n", "line 3: .* column 'y', got 'bad'"),
-    "csv bare": ("a.csv", "1,2\n3,\n5,6\n", "line 2: wanted a number in column 2, got ''"),
-    "csv width": ("a.csv", "x,y\n1,2\n3\n5,6\n", "line 3: wanted 2 columns, got 1"),
-    "csv nan": ("a.csv", "x,y\n1,2\n3,nan\n5,6\n", "line 3: wanted finite .* nan in column 'y'"),
-    "csv utf8": ("a.csv", "text\na\n\udcff\nb\n", "line 3: wanted text in UTF-8"),
-    "svm pair": ("a.svmlight", "0 1:1\n0 1;1\n0 2:1\n", 'line 2: wanted "index:value"'),
-    "svm label": ("a.svmlight", "0 1:1\n1:1\n0 2:1\n", "line 2: wanted a label"),
-    "svm index": ("a.svmlight", "0 1:1\n0 -1:1\n0 2:1\n", "line 2: wanted indices >= 0"),
-    "svm negative": ("a.svmlight", "0 1:1\n0 1:-1\n0 2:1\n", "line 2: wanted counts >= 0, got -1"),
-    "svm fraction": ("a.svmlight", "0 1:1\n0 1:.5\n0 2:1\n", "line 2: wanted whole .* got 0.5"),
-    "svm inf": ("a.svmlight", "0 1:1\n0 1:inf\n0 2:1\n", "line 2: wanted finite .* inf"),
+    "csv bare": ("a.csv", "1,2\n3,\n5,6\n", "line 2: expected a number in column 2, got ''"),
+    "csv width": ("a.csv", "x,y\n1,2\n3\n5,6\n", "line 3: expected 2 columns, got 1"),
+    "csv nan": ("a.csv", "x,y\n1,2\n3,nan\n5,6\n", "line 3: expected finite .* nan in column 'y'"),
+    "csv utf8": ("a.csv", "text\na\n\udcff\nb\n", "line 3: expected text in UTF-8"),
+    "svm pair": ("a.svmlight", "0 1:1\n0 1;1\n0 2:1\n", 'line 2: expected "index:value"'),
+    "svm label": ("a.svmlight", "0 1:1\n1:1\n0 2:1\n", "line 2: expected a label"),
+    "svm index": ("a.svmlight", "0 1:1\n0 -1:1\n0 2:1\n", "line 2: expected indices >= 0"),
+    "svm negative": ("a.svmlight", "0 1:1\n0 1:-1\n0 2:1\n", "line 2: expected counts >= 0, .*-1"),
+    "svm fraction": ("a.svmlight", "0 1:1\n0 1:.5\n0 2:1\n", "line 2: expected whole .* got 0.5"),
+    "svm inf": ("a.svmlight", "0 1:1\n0 1:inf\n0 2:1\n", "line 2: expected finite .* inf"),
     "fraction": ("docword.a.txt", "3\n2\n3\n1 1 1\n2 1 .5\n3 1 1\n", "line 5: .*whole numbers"),
     "negative": ("docword.a.txt", "3\n2\n3\n1 1 1\n2 1 -4\n3 1 1\n", "line 5: .*>= 0, got -4"),
     "word": ("docword.a.txt", "3\n2\n3\n1 1 1\n2 3 1\n3 1 1\n", "line 5: .* from 1 to 2, got 3"),
@@ -288,15 +288,15 @@ def with_bad(X, value):
 
 
 BAD_BLOCKS = {
-    "nan": ("a.npy", with_bad(VECTORS, np.nan), {}, "row 1: wanted finite .* nan in column 2"),
-    "negative": ("a.npy", with_bad(COUNTS, -1).astype(int), {}, "row 1: wanted counts >= 0"),
-    "fraction": ("a.npy", with_bad(COUNTS, 0.5), {"kind": "counts"}, "row 1: wanted whole counts"),
-    "sparse": ("a.npz", with_bad(COUNTS, 0.5), {}, "row 1: wanted whole .* 0.5 in column 2"),
-    "sparse inf": ("a.npz", with_bad(COUNTS, np.inf), {}, "row 1: wanted finite .* inf"),
-    "null": ("a.parquet", {"x": [1.0, None, 2.0]}, {}, "row 1: wanted finite numbers, got nan"),
-    "ragged": ("a.parquet", {"vector": [[1.0], [1.0, 2.0], [3.0]]}, {}, "row 1: wanted 1 numbers"),
-    "no list": ("a.parquet", {"vector": [[1.0], None, [3.0]]}, {}, "row 1: wanted 1 numbers"),
-    "no text": ("a.parquet", {"text": ["a", None, "b"]}, {}, "row 1: wanted a string, got None"),
+    "nan": ("a.npy", with_bad(VECTORS, np.nan), {}, "row 1: expected finite .* nan in column 2"),
+    "negative": ("a.npy", with_bad(COUNTS, -1).astype(int), {}, "row 1: expected counts >= 0"),
+    "fraction": ("a.npy", with_bad(COUNTS, 0.5), {"kind": "counts"}, "row 1: expected whole"),
+    "sparse": ("a.npz", with_bad(COUNTS, 0.5), {}, "row 1: expected whole .* 0.5 in column 2"),
+    "sparse inf": ("a.npz", with_bad(COUNTS, np.inf), {}, "row 1: expected finite .* inf"),
+    "null": ("a.parquet", {"x": [1.0, None, 2.0]}, {}, "row 1: expected finite numbers, got nan"),
+    "ragged": ("a.parquet", {"vector": [[1.0], [1.0, 2.0], [3.0]]}, {}, "row 1: expected 1 num"),
+    "no list": ("a.parquet", {"vector": [[1.0], None, [3.0]]}, {}, "row 1: expected 1 numbers"),
+    "no text": ("a.parquet", {"text": ["a", None, "b"]}, {}, "row 1: expected a string, got None"),
 }
 
 
@@ -316,24 +316,24 @@ def test_bad_row_of_a_table_is_named_or_skipped(tmp_path, name, content, options
 
 
 UNREADABLE = {
-    "empty.jsonl": (b"", "wanted at least one record"),
-    "blank.jsonl": (b"\n\n", "wanted at least one record"),
-    "fields.jsonl": (b'{"a": 1}\n', r"line 1: wanted the field 'text', got the fields \['a'\]"),
+    "empty.jsonl": (b"", "expected at least one record"),
+    "blank.jsonl": (b"\n\n", "expected at least one record"),
+    "fields.jsonl": (b'{"a": 1}\n', r"line 1: expected the field 'text', got the fields \['a'\]"),
     "empty.csv": (b"", "the file is empty"),
-    "header.csv": (b"x,y\n", "wanted at least one record"),
-    "onlyid.csv": (b"id\n1\n", "wanted at least one feature"),
+    "header.csv": (b"x,y\n", "expected at least one record"),
+    "onlyid.csv": (b"id\n1\n", "expected at least one feature"),
     "empty.svmlight": (b"", "found no features"),
     "labels.svmlight": (b"1\n1\n", "found no features"),
-    "docword.empty.txt": (b"", "wanted three header lines"),
-    "docword.text.txt": (b"a\nb\nc\n", r"wanted three header lines .* got \['a', 'b', 'c'\]"),
-    "docword.rows.txt": (b"0\n2\n0\n", "wanted at least one document"),
-    "docword.words.txt": (b"2\n0\n0\n", "wanted at least one feature"),
-    "a.npy": (b"junk", "wanted a whole .npy file"),
-    "a.npz": (b"junk", "wanted a sparse matrix"),
-    "a.parquet": (b"junk", "wanted a whole Parquet file"),
-    "a.jsonl.gz": (b"junk", "wanted a whole gzip file"),
-    "a.xyz": (b"", "wanted a file named docword"),
-    "a.npy.gz": (b"", "wanted a file named docword"),
+    "docword.empty.txt": (b"", "expected three header lines"),
+    "docword.text.txt": (b"a\nb\nc\n", r"expected three header lines .* got \['a', 'b', 'c'\]"),
+    "docword.rows.txt": (b"0\n2\n0\n", "expected at least one document"),
+    "docword.words.txt": (b"2\n0\n0\n", "expected at least one feature"),
+    "a.npy": (b"junk", "expected a complete .npy file"),
+    "a.npz": (b"junk", "expected a sparse matrix"),
+    "a.parquet": (b"junk", "expected a complete Parquet file"),
+    "a.jsonl.gz": (b"junk", "expected a complete gzip file"),
+    "a.xyz": (b"", "unknown format"),
+    "a.npy.gz": (b"", "unknown format"),
 }
 
 
@@ -359,14 +359,14 @@ def test_missing_file_is_named(tmp_path, name):
 )
 def test_array_must_be_rows_of_numbers(tmp_path, array):
     """Arrays without rows, features, two dimensions or numbers are refused."""
-    with pytest.raises(SourceError, match="wanted"):
+    with pytest.raises(SourceError, match="expected"):
         open_source(npy(tmp_path / "a.npy", array))
 
 
 @pytest.mark.parametrize("columns", [{"name": ["a"]}, {"vector": [1.0]}, {"vector": [["a"]]}])
 def test_parquet_columns_must_hold_numbers(tmp_path, columns):
     """A column of strings is named, not converted."""
-    with pytest.raises(SourceError, match=f"wanted .*numbers in column '{next(iter(columns))}'"):
+    with pytest.raises(SourceError, match=f"expected .*numbers in column '{next(iter(columns))}'"):
         open_source(arrow(tmp_path / "a.parquet", **columns))
 
 
@@ -390,7 +390,7 @@ def test_changed_number_of_features_is_refused(tmp_path):
     ]
     for path in paths:
         assert open_source(path, n_features=D).n_features == D
-        with pytest.raises(SourceError, match="wanted"):
+        with pytest.raises(SourceError, match="expected"):
             list(open_source(path, n_features=D - 1).chunks(0, N))
 
 

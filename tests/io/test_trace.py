@@ -63,7 +63,7 @@ def test_half_a_line_is_not_an_event(tmp_path):
     (tmp_path / "a").write_text(json.dumps({"i": 1}) + "\n" + '{"i": ')
     assert list(read_trace(tmp_path / "a")) == [{"i": 1}]
     (tmp_path / "b").write_text('{"i": 1}\noops\n{"i": 2}\n')
-    with pytest.raises(LineFileError, match="line 2: wanted a JSON object"):
+    with pytest.raises(LineFileError, match="line 2: expected a JSON object"):
         list(read_trace(tmp_path / "b"))
 
 

@@ -16,11 +16,10 @@ from evermix.distributed.collections import Partition, joined
 from evermix.distributed.workers import result_of, workers_of
 from evermix.engines.shards import blocks
 from evermix.io.sources.arrays import DenseArray
-from evermix.io.sources.base import Chunk, Source, SourceError
-from evermix.io.sources.blocks import BlockSource
+from evermix.io.sources.base import Chunk, FileSource, SourceError
+from evermix.io.sources.formats import BlockSource
 from evermix.io.sources.parquet import Parquet
-from evermix.io.sources.formats import RecordSource
-from evermix.io.sources.several import Several
+from evermix.io.sources.several import Several, Source
 
 ROWS = 4096  # that a worker reads at a time
 ROOM = 2**26  # bytes of a piece, about
@@ -34,14 +33,14 @@ class Piece(NamedTuple):
 
     Attributes
     ----------
-    source : RecordSource or BlockSource
+    source : FileSource
     start, stop : int
         The first row, and the first that is not its own; ``stop`` is None for the end of the file.
     size : int
         Rows to read at a time; pieces of one file begin at multiples of it.
     """
 
-    source: RecordSource | BlockSource
+    source: FileSource
     start: int = 0
     stop: int | None = None
     size: int = ROWS
@@ -151,13 +150,13 @@ def _says(piece: Piece) -> bool:
 
 
 def _said(piece: Piece) -> _Counted:
-    n = piece.source.count() - piece.start if piece.stop is None else piece.stop - piece.start
+    n = piece.source.count_rows() - piece.start if piece.stop is None else piece.stop - piece.start
     return _Counted(n, n)
 
 
 def _count(piece: Piece) -> _Counted:
     n = sum(len(chunk.ids) for chunk in piece.chunks())
-    end = piece.source.count() if piece.stop is None else piece.stop
+    end = piece.source.count_rows() if piece.stop is None else piece.stop
     return _Counted(n, end - piece.start, tuple(piece.source.complaints))
 
 
@@ -166,5 +165,5 @@ def _read(piece: Piece, form: Callable[[Any], Array]) -> Array:
 
 
 def _ids(piece: Piece, before: int) -> list[Any]:
-    piece.source.before = before
+    piece.source.rows_before = before
     return [name for chunk in piece.chunks() for name in chunk.ids]

@@ -1,9 +1,9 @@
-"""Checkpoints: named arrays and a JSON header in one safetensors file, written all or nothing.
+"""The file of a checkpoint: named arrays and a JSON header, in one safetensors file.
 
-The file is plain safetensors, readable by any of its libraries. The header is JSON text in the
-file's metadata under the key ``"evermix"``. It holds the caller's entries and two of the
-container's own: ``"format"``, the number of the layout, and ``"evermix"``, the version that wrote
-the file.
+What a model puts into it is :class:`evermix.state.State` (its ``to_arrays``) and the settings of
+its estimator. Any safetensors library can read the file. The header is JSON text in the file's
+metadata under the key ``"evermix"``, with the caller's entries and two more: ``"format"``, the
+number of the layout, and ``"evermix"``, the version that wrote the file.
 """
 
 import json
@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
-
-from evermix._xp import Array
 
 FORMAT = 1
 """Number of the layout that this version writes; it reads this one and all before."""
@@ -32,12 +31,12 @@ class CheckpointError(OSError):
 
 
 def write(
-    path: str | os.PathLike[str], arrays: Mapping[str, Array], header: Mapping[str, Any]
+    path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]
 ) -> None:
-    """Save arrays and a header so that the file is either the old one or the new one, whole.
+    """Save arrays and a header, all or nothing: afterwards the file is the old or the new one.
 
-    The content goes to a temporary file beside ``path``, is forced to the disk, and then takes
-    the place of ``path`` in one step. Equal content gives equal bytes.
+    The content goes to a temporary file beside ``path``, is synced to the disk, and then replaces
+    ``path`` in one step. Equal content gives equal bytes.
 
     Parameters
     ----------
@@ -51,7 +50,7 @@ def write(
     Raises
     ------
     CheckpointError
-        The disk is full, or the directory cannot be written. The old file is still whole.
+        The disk is full, or the directory cannot be written. The old file is unchanged.
 
     Examples
     --------
@@ -63,8 +62,8 @@ def write(
     (array([0., 1., 2.]), 3, 1)
     """
     target = Path(path).resolve()
-    content = _serialised(arrays, header)  # which refuses what it cannot write before it begins
-    # The thread's id is unique among live writers, and a killed writer's leftovers get reused.
+    content = _serialised(arrays, header)  # raises before anything is written
+    # Unique among live writers; the file of a killed writer is overwritten some day.
     temporary = target.with_name(f".{target.name}.{threading.get_native_id()}.tmp")
     try:
         _write_through(temporary, content)
@@ -73,15 +72,15 @@ def write(
     except OSError as error:
         raise CheckpointError(
             f"could not write the checkpoint {target}: {error.strerror or error}. "
-            "A checkpoint that was there before is still whole; free some space or choose another "
-            "place, then save again."
+            "An older checkpoint there is unchanged. Free some space or choose another path, then "
+            "save again."
         ) from error
     finally:
         with suppress(OSError):
             temporary.unlink()
 
 
-def read(path: str | os.PathLike[str]) -> tuple[dict[str, Array], dict[str, Any]]:
+def read(path: str | os.PathLike[str]) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """Load the arrays and the header of a checkpoint.
 
     Returns
@@ -94,8 +93,7 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Array], dict[str, Any]
     Raises
     ------
     CheckpointError
-        There is no such file, it is damaged, it is no evermix checkpoint, or a newer evermix
-        wrote it.
+        There is no such file, it is damaged, another program wrote it, or a newer evermix did.
     """
     try:
         with safe_open(os.fspath(path), framework="numpy") as file:
@@ -107,19 +105,19 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Array], dict[str, Any]
         raise CheckpointError(f"there is no checkpoint {path}; check the path.") from error
     except SafetensorError as error:
         raise CheckpointError(
-            f"{path} is not a whole evermix checkpoint ({error}). It was cut short or written by "
-            "another program; use an earlier copy."
+            f"{path} is not a complete evermix checkpoint ({error}). It was cut short or written "
+            "by another program; use an earlier copy."
         ) from error
     except OSError as error:
         raise CheckpointError(f"could not read the checkpoint {path}: {error}.") from error
     return arrays, header
 
 
-def _serialised(arrays: Mapping[str, Array], header: Mapping[str, Any]) -> Iterator[bytes]:
+def _serialised(arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Iterator[bytes]:
     """Return the file's bytes, array by array, so that they are never in memory all at once.
 
-    That is 8 bytes that say how long the table of contents is, the table, and the arrays, those of
-    long numbers first (so that all are aligned), then by name.
+    They are the length of the table of contents in 8 bytes, the table, and the arrays: those of
+    wide dtypes first, so that all are aligned, then by name.
     """
     plain = {name: np.asarray(values) for name, values in arrays.items()}
     names = sorted(plain, key=lambda name: (-plain[name].itemsize, name))
@@ -130,15 +128,15 @@ def _serialised(arrays: Mapping[str, Array], header: Mapping[str, Any]) -> Itera
         values = plain[name]
         begin, end = end, end + values.nbytes
         offsets = {"data_offsets": [begin, end]}
-        table[name] = {"dtype": _kind(name, values), "shape": list(values.shape), **offsets}
+        table[name] = {"dtype": _dtype_name(name, values), "shape": list(values.shape), **offsets}
     text = json.dumps(table, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
     parts = (_little_endian(plain[name]) for name in names)
     return chain([len(text).to_bytes(8, "little"), text], parts)
 
 
-def _kind(name: str, values: Array) -> str:
-    """Return what safetensors calls the type of an array."""
+def _dtype_name(name: str, values: NDArray[Any]) -> str:
+    """Return the name that safetensors has for the dtype of an array."""
     letters = {"b": "BOOL", "i": "I", "u": "U", "f": "F"}
     bits = 8 * values.itemsize
     if values.dtype.kind not in letters or bits > 64:
@@ -150,7 +148,7 @@ def _kind(name: str, values: Array) -> str:
     return letter if letter == "BOOL" else f"{letter}{bits}"
 
 
-def _little_endian(values: Array) -> bytes:
+def _little_endian(values: NDArray[Any]) -> bytes:
     return np.asarray(values, dtype=values.dtype.newbyteorder("<")).tobytes()
 
 
@@ -163,7 +161,7 @@ def _write_through(path: Path, content: Iterable[bytes]) -> None:
 
 
 def _sync_directory(path: Path) -> None:
-    """Force a rename in this directory to the disk, where the system lets directories be synced."""
+    """Sync a rename in this directory to the disk, where the system can sync directories."""
     if os.name != "posix":
         return
     descriptor = os.open(path, os.O_RDONLY)
@@ -176,7 +174,7 @@ def _sync_directory(path: Path) -> None:
 def _checked_header(
     path: str | os.PathLike[str], metadata: Mapping[str, str] | None
 ) -> dict[str, Any]:
-    """Return the header, or say why this file is not for us."""
+    """Return the header. CheckpointError: another program or a newer evermix wrote the file."""
     try:
         header = json.loads((metadata or {})[_KEY])
         number = int(header["format"])

@@ -1,7 +1,7 @@
-"""Text to counts: a vocabulary learnt on the first texts of a stream, or hashing.
+"""Text to counts: a vocabulary learnt from the first texts of a stream, or hashing.
 
-Words are runs of at least two letters, in lower case. Either way the columns are fixed before the
-first row is clustered, so a stream keeps its number of features.
+Words are runs of at least two letters, in lower case. The columns are fixed before the first row is
+clustered, so a stream keeps its number of features.
 """
 
 from abc import ABC, abstractmethod
@@ -33,7 +33,7 @@ class TextCounter(ABC):
 
     @abstractmethod
     def to_spec(self) -> dict[str, Any]:
-        """Return what :func:`from_spec` needs, ready for JSON."""
+        """Return a JSON-ready dict for :func:`from_spec`."""
 
 
 @dataclass(frozen=True)
@@ -72,9 +72,9 @@ class Vocabulary(TextCounter):
         texts : iterable of str
             Usually the first texts of a stream.
         max_words : int, optional
-            Keep at most so many; of equally frequent words the first in the alphabet.
+            Number of words to keep; of equally frequent ones the first in the alphabet.
         min_count : int
-            Leave out words that occur less often, over all texts.
+            Leave out words that occur less often in all texts together.
         stop_words : "english" or None
             Leave out scikit-learn's English stop words.
         """
@@ -85,7 +85,7 @@ class Vocabulary(TextCounter):
         frequent = [word for word, count in total.items() if count >= min_count]
         if not frequent:
             raise ValueError(
-                f"wanted words that occur at least {min_count} times, found none among "
+                f"expected words that occur at least {min_count} times, found none among "
                 f"{len(total)} different words. Give more texts, lower min_count or use Hashing."
             )
         ranked = sorted(frequent, key=lambda word: (-total[word], word))
@@ -105,13 +105,13 @@ class Vocabulary(TextCounter):
         return self._vectorizer.transform(texts)
 
     def to_spec(self) -> dict[str, Any]:
-        """Return what :func:`from_spec` needs, ready for JSON."""
+        """Return a JSON-ready dict for :func:`from_spec`."""
         return {"type": "vocabulary", "words": self.words}
 
 
 @dataclass(frozen=True)
 class Hashing(TextCounter):
-    """Every word goes to a column by its hash: nothing to learn, but columns have no names.
+    """The column of a word is its hash: nothing to learn, but columns have no names.
 
     Examples
     --------
@@ -139,7 +139,7 @@ class Hashing(TextCounter):
         return self._vectorizer.transform(texts)
 
     def to_spec(self) -> dict[str, Any]:
-        """Return what :func:`from_spec` needs, ready for JSON."""
+        """Return a JSON-ready dict for :func:`from_spec`."""
         return {"type": "hashing", "n_features": self.n_features, "stop_words": self.stop_words}
 
 
@@ -151,4 +151,4 @@ def from_spec(spec: Mapping[str, Any]) -> TextCounter:
         return Vocabulary(**entries)
     if kind == "hashing":
         return Hashing(**entries)
-    raise ValueError(f'wanted the spec of a "vocabulary" or of "hashing", got {kind!r}.')
+    raise ValueError(f'the type of a spec must be "vocabulary" or "hashing", got {kind!r}.')

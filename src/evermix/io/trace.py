@@ -1,7 +1,7 @@
 """Files of JSON lines that survive a crash: traces of events, and one line per observation.
 
-A checkpoint records how long such a file was; resuming cuts it back to that length, so that lines
-written after the checkpoint are not there twice.
+A checkpoint records the length of such a file. Resuming cuts the file back to that length, so that
+no line is written twice.
 """
 
 import json
@@ -14,18 +14,18 @@ import numpy as np
 
 
 class LineFileError(OSError):
-    """A file of JSON lines is not what the checkpoint or the reader expects."""
+    """A file of JSON lines is missing, damaged, or was changed after the checkpoint."""
 
 
 class LineFile:
-    """A file that gets one JSON line per object, and can go on where a checkpoint left it.
+    """A file with one JSON line per object, which can be continued from a checkpoint.
 
     Parameters
     ----------
     path : path-like
         The file. It is emptied if ``at`` is 0.
     at : int
-        Length in bytes, as :meth:`position` gave it, to which the file is cut before it goes on.
+        Length in bytes, from :meth:`position`, to which the file is cut before more is written.
 
     Examples
     --------
@@ -54,13 +54,13 @@ class LineFile:
         self._file.write(_line(value))
 
     def position(self) -> int:
-        """Force everything to the disk and return the length in bytes, for a checkpoint."""
+        """Sync the file to the disk and return its length in bytes, for a checkpoint."""
         self._file.flush()
         os.fsync(self._file.fileno())
         return self._file.tell()
 
     def flush(self) -> None:
-        """Let other programs see what was written."""
+        """Make everything written so far visible to other programs."""
         self._file.flush()
 
     def close(self) -> None:
@@ -75,10 +75,10 @@ class LineFile:
 
 
 class TraceWriter(LineFile):
-    """A trace of events, each visible to readers as soon as it is written."""
+    """A trace of events, each visible to other programs as soon as it is written."""
 
     def write(self, value: Any) -> None:
-        """Add an event as one line and let other programs see it."""
+        """Add an event as one line, and make it visible to other programs."""
         super().write(value)
         self.flush()
 
@@ -93,7 +93,7 @@ def read_trace(path: str | os.PathLike[str]) -> Iterator[dict[str, Any]]:
                 yield json.loads(line)
             except ValueError as error:
                 raise LineFileError(
-                    f"{os.fspath(path)}, line {number}: wanted a JSON object, got what cannot be "
+                    f"{os.fspath(path)}, line {number}: expected a JSON object, got what cannot be "
                     f"read ({error}). Is this a trace?"
                 ) from error
 
@@ -103,12 +103,12 @@ def _check_length(path: str, at: int) -> None:
         length = os.path.getsize(path)
     except OSError as error:
         raise LineFileError(
-            f"wanted to go on writing {path}: {error.strerror}. Put the file back, or start anew."
+            f"cannot continue writing {path}: {error.strerror}. Restore the file, or start again."
         ) from error
     if length < at:
         raise LineFileError(
-            f"wanted to go on writing {path} at byte {at}, it has only {length}: it was changed "
-            "after the checkpoint. Put the file back, or start anew."
+            f"cannot continue writing {path} at byte {at}, it has only {length}: it was changed "
+            "after the checkpoint. Restore the file, or start again."
         )
 
 
@@ -123,7 +123,7 @@ def _line(value: Any) -> bytes:
 def _plain(value: Any) -> Any:
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
-    raise TypeError(f"wanted what JSON can hold, got {type(value).__name__}.")
+    raise TypeError(f"expected a value that JSON can hold, got {type(value).__name__}.")
 
 
 def _finite(value: Any) -> Any:

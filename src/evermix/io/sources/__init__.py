@@ -1,34 +1,43 @@
-"""Sources: rows from files and from standard input, in chunks of bounded memory."""
+"""Sources: rows from files and from standard input, in chunks of bounded memory.
+
+One file per format, found by the suffix of a file's name. A format of your own is a subclass of
+:class:`RecordSource` or :class:`BlockSource`, in any module that is imported before a file is
+opened.
+"""
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from pathlib import Path
 
-from evermix.io.sources.arrays import DenseArray, SparseMatrix
-from evermix.io.sources.bag_of_words import BagOfWords
-from evermix.io.sources.base import Chunk, Kind, NoRows, Options, Source, SourceError
-from evermix.io.sources.blocks import BlockSource
-from evermix.io.sources.csv import Delimited
+# Importing a format makes it known.
+from evermix.io.sources import arrays, bag_of_words, csv, parquet, svmlight  # noqa: F401
+from evermix.io.sources.base import (
+    Chunk,
+    FileSource,
+    Kind,
+    NoRows,
+    Options,
+    RowError,
+    SourceError,
+    find_format,
+)
+from evermix.io.sources.formats import Block, BlockSource, Record, RecordSource, Row
 from evermix.io.sources.jsonl import JsonLines
-from evermix.io.sources.parquet import Parquet
-from evermix.io.sources.formats import RecordSource
-from evermix.io.sources.several import Several, listed, names_several
-from evermix.io.sources.svmlight import SvmLight
+from evermix.io.sources.several import Several, Source, listed, names_several
 
-__all__ = ["Chunk", "Kind", "Source", "SourceError", "open_source"]
-
-_BY_SUFFIX: dict[str, Callable[[str, Options], RecordSource | BlockSource]] = {
-    ".jsonl": JsonLines,
-    ".ndjson": JsonLines,
-    ".svmlight": SvmLight,
-    ".libsvm": SvmLight,
-    ".csv": Delimited,
-    ".npy": DenseArray,
-    ".npz": SparseMatrix,
-    ".parquet": Parquet,
-}
-_PACKABLE = (JsonLines, SvmLight, Delimited)
+__all__ = [
+    "Block",
+    "BlockSource",
+    "Chunk",
+    "Kind",
+    "Record",
+    "RecordSource",
+    "Row",
+    "RowError",
+    "Source",
+    "SourceError",
+    "open_source",
+]
 
 
 def open_source(
@@ -47,10 +56,11 @@ def open_source(
 
     The name decides the format: ``.jsonl`` or ``.ndjson`` (JSON lines), ``docword.*.txt`` (UCI
     bag of words), ``.svmlight`` or ``.libsvm``, ``.csv``, ``.npy``, ``.npz`` (SciPy sparse),
-    ``.parquet``; text formats also with ``.gz`` behind. ``"-"`` is JSON lines on standard input.
+    ``.parquet``, or a format of your own; text formats also with ``.gz`` behind. ``"-"`` is JSON
+    lines on standard input.
 
-    Several files are read one after another as one source. They hold rows of the same kind with
-    the same columns; files without rows are left out.
+    Several files are read one after another as one source. They must hold rows of the same kind
+    with the same columns; files without rows are left out.
 
     Parameters
     ----------
@@ -58,13 +68,13 @@ def open_source(
         The file, or ``"-"``; a folder, or a pattern such as ``"parts/*.parquet"``, for the files
         in it, sorted by name; or several of these.
     kind : {"text", "counts", "vectors"}, optional
-        What the rows are; None lets the format and the first record say. Text comes as strings,
+        What the rows are; None: what the format or the first record holds. Text comes as strings,
         counts as CSR matrices and vectors as dense arrays.
     text_field, vector_field, id_field : str
         Names of the fields or columns that hold a row's text, vector and id.
     time_field : str, optional
         Name of the field or column that holds a row's time: a number, or a date in ISO 8601, in UTC
-        unless it says otherwise. All rows have one, and all are of the same kind.
+        unless it names an offset. All rows must have one, and all of the same kind.
     n_features : int, optional
         Number of features that the rows must have, as known from an earlier part of the stream.
     skip_bad : bool
@@ -81,8 +91,8 @@ def open_source(
     Raises
     ------
     SourceError
-        A file cannot be read, is of no known format or unlike the first one; nothing matches, or
-        there are no rows; or, here or while chunks are read, a row is bad.
+        A file cannot be read, has an unknown format or differs from the first one; no file
+        matches; there are no rows; or, here or while chunks are read, a row is bad.
 
     Examples
     --------
@@ -105,9 +115,9 @@ def open_source(
 
 
 def _open_all(paths: Iterable[str], options: Options) -> Several:
-    """Open files that hold rows like the first of them."""
-    sources: list[RecordSource | BlockSource] = []
-    empty = SourceError("wanted at least one file to read, got none.")
+    """Open files whose rows are of the same kind as those of the first."""
+    sources: list[FileSource] = []
+    empty = SourceError("expected at least one file to read, got none.")
     for path in paths:
         try:
             source = _open_file(path, options)
@@ -128,19 +138,5 @@ def _open_all(paths: Iterable[str], options: Options) -> Several:
     return Several(sources)
 
 
-def _open_file(path: str, options: Options) -> RecordSource | BlockSource:
-    if path == "-":
-        return JsonLines("-", options)
-    name = Path(path).name.lower()
-    plain = name.removesuffix(".gz")
-    if plain.startswith("docword.") and plain.endswith(".txt"):
-        return BagOfWords(path, options)
-    reader = _BY_SUFFIX.get(Path(plain).suffix)
-    if reader is None or (plain != name and reader not in _PACKABLE):
-        if not Path(path).exists():
-            raise SourceError(f"{path}: there is no such file or folder.")
-        raise SourceError(
-            f"{path}: wanted a file named docword.*.txt or with one of the suffixes "
-            f"{', '.join(_BY_SUFFIX)} (text formats also with .gz), or - for standard input."
-        )
-    return reader(path, options)
+def _open_file(path: str, options: Options) -> FileSource:
+    return JsonLines("-", options) if path == "-" else find_format(path)(path, options)

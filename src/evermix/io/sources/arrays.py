@@ -7,66 +7,63 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from evermix.io.sources.base import Kind, Options
-from evermix.io.sources.blocks import Block, BlockSource
+from evermix.io.sources.formats import Block, BlockSource
 
 
 class DenseArray(BlockSource):
     """A two-dimensional ``.npy`` file, mapped into memory; a row's id is its index from 0.
 
-    Whole numbers (an integer dtype) are counts unless the kind says otherwise.
+    Whole numbers (an integer dtype) are counts unless the user names another kind.
     """
 
-    def __init__(self, path: str, options: Options) -> None:
-        super().__init__(path, options)
-        X = self._mapped()
+    suffixes = (".npy",)
+
+    def survey(self) -> None:
+        """Find out what the file holds."""
+        X = self.mapped()
         if X.ndim != 2 or X.dtype.kind not in "biuf":
-            raise self._error(
-                "wanted a two-dimensional array of numbers (rows, features), "
+            raise self.error(
+                "expected a two-dimensional array of numbers (rows, features), "
                 f"got shape {X.shape} and dtype {X.dtype}."
             )
-        default: Kind = "vectors" if X.dtype.kind == "f" else "counts"
-        self.kind = self._choose(default, ("vectors", "counts"))
-        self.n_rows = X.shape[0]
-        if self.n_rows == 0:
-            raise self._empty("wanted at least one row, the array has none.")
-        self._set_features(X.shape[1])
+        if X.dtype.kind == "f":
+            self.kind = self.choose_kind("vectors", "counts")
+        else:
+            self.kind = self.choose_kind("counts", "vectors")
+        self.set_shape(*X.shape)
 
-    def _mapped(self) -> Any:
-        """Return all rows, in the file."""
+    def mapped(self) -> Any:
+        """Return all rows (N, D) as a memory map."""
         try:
             return np.load(self.path, mmap_mode="r", allow_pickle=False)
         except FileNotFoundError as error:
-            raise self._error("there is no such file.") from error
+            raise self.error("there is no such file.") from error
         except (OSError, EOFError, ValueError) as error:
-            raise self._error(f"wanted a whole .npy file of numbers ({error}).") from error
+            raise self.error(f"expected a complete .npy file of numbers ({error}).") from error
 
-    def _blocks(self, start: int, size: int) -> Iterator[Block]:
-        mapped = self._mapped()
+    def blocks(self, start: int, size: int) -> Iterator[Block]:
+        """Yield the rows from ``start`` on, ``size`` at a time."""
+        X = self.mapped()
         for first in range(start, self.n_rows, size):
-            X = np.array(mapped[first : first + size], dtype=np.float64)
-            ids = list(range(self.before + first, self.before + first + len(X)))
-            yield Block(first, ids, sparse.csr_matrix(X) if self.kind == "counts" else X, {})
+            yield Block(first, np.array(X[first : first + size]))
 
 
 class SparseMatrix(BlockSource):
     """A ``.npz`` file of ``scipy.sparse.save_npz``, loaded once; a row's id is its index from 0."""
 
+    suffixes = (".npz",)
     _X: Any = None
 
-    def __init__(self, path: str, options: Options) -> None:
-        super().__init__(path, options)
-        self.kind = self._choose("counts", ("counts", "vectors"))
+    def survey(self) -> None:
+        """Find out what the file holds."""
+        self.kind = self.choose_kind("counts", "vectors")
         self._X = self._load()
         if self._X.dtype.kind not in "biuf":
-            raise self._error(f"wanted a matrix of numbers, got dtype {self._X.dtype}.")
-        self.n_rows = self._X.shape[0]
-        if self.n_rows == 0:
-            raise self._empty("wanted at least one row, the matrix has none.")
-        self._set_features(self._X.shape[1])
+            raise self.error(f"expected a matrix of numbers, got dtype {self._X.dtype}.")
+        self.set_shape(*self._X.shape)
 
     def __getstate__(self) -> dict[str, Any]:
-        return vars(self) | {"_X": None}
+        return vars(self) | {"_X": None}  # it is loaded again where it is needed
 
     def _load(self) -> Any:
         try:
@@ -75,16 +72,15 @@ class SparseMatrix(BlockSource):
             X.sum_duplicates()
             return X
         except FileNotFoundError as error:
-            raise self._error("there is no such file.") from error
+            raise self.error("there is no such file.") from error
         except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile) as error:
-            raise self._error(
-                f"wanted a sparse matrix as scipy.sparse.save_npz writes it ({error})."
+            raise self.error(
+                f"expected a sparse matrix as scipy.sparse.save_npz writes it ({error})."
             ) from error
 
-    def _blocks(self, start: int, size: int) -> Iterator[Block]:
+    def blocks(self, start: int, size: int) -> Iterator[Block]:
+        """Yield the rows from ``start`` on, ``size`` at a time."""
         if self._X is None:
             self._X = self._load()
         for first in range(start, self.n_rows, size):
-            X = self._X[first : first + size].astype(np.float64)
-            ids = list(range(self.before + first, self.before + first + X.shape[0]))
-            yield Block(first, ids, X if self.kind == "counts" else X.toarray(), {})
+            yield Block(first, self._X[first : first + size])

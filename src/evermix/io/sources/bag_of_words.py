@@ -2,20 +2,18 @@
 
 from collections.abc import Iterator
 from itertools import chain, dropwhile, islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from evermix.io.sources.base import Options, RowError
-from evermix.io.sources.lines import FileLines
+from evermix.io.sources.base import RowError
 from evermix.io.sources.formats import Record, RecordSource, Row
-from evermix.io.sources.values import stack_sparse
 
 _HEADER = 3
 
 
 class _Entry(NamedTuple):
-    """A line of the body: its document and word from 0 and its count, or what is wrong with it."""
+    """A line of the body: its document from 0, and its word from 0 and count, or its error."""
 
     line: int
     document: int
@@ -25,32 +23,34 @@ class _Entry(NamedTuple):
 class BagOfWords(RecordSource):
     """A ``docword.*.txt`` file: D, W and NNZ, then lines "document word count", numbered from 1.
 
-    Documents come in order; one that has no line is empty, and is yielded as such. The id of a
-    document is its number. A line that cannot be read spoils the document around it.
+    Documents come in order; one without lines is empty. The id of a document is its number. A
+    line that cannot be read makes its document bad.
     """
 
+    prefix = "docword."
+    suffixes = (".txt",)
+    packable = True
     n_rows: int
     n_features: int
 
-    def __init__(self, path: str, options: Options) -> None:
-        super().__init__(path, options)
-        self.kind = self._choose("counts", ("counts", "vectors"))
-        self._lines = FileLines(path)
-        header = [line.split() for line in islice(self._lines.read(), _HEADER)]
+    def survey(self) -> None:
+        """Find out what the file holds."""
+        self.kind = self.choose_kind("counts", "vectors")
+        header = [line.split() for line in islice(self.lines.read(), _HEADER)]
         try:
             (rows,), (features,), (entries,) = [map(int, fields) for fields in header]
         except ValueError as error:
-            raise self._error(
-                "wanted three header lines with the numbers of documents, words and entries, "
+            raise self.error(
+                "expected three header lines with the numbers of documents, words and entries, "
                 f"got {[_shown(fields) for fields in header]}."
             ) from error
         if rows < 1:
-            raise self._empty(f"wanted at least one document, the header says {rows}.")
-        self._set_features(features)
+            raise self.no_rows(f"expected at least one document, the header says {rows}.")
+        self.set_features(features)
         self.n_rows, self._n_entries = rows, entries
 
-    def _records(self, start: int) -> Iterator[Record]:
-        """Yield each document from ``start`` on with its entries, or with what is wrong with it."""
+    def records(self, start: int) -> Iterator[Record]:
+        """Yield each document from ``start`` on with its entries, or with its error."""
         index, line = start, 0
         content: list[tuple[int, int]] | RowError = []
         for entry in chain(self._entries(start), [_Entry(0, self.n_rows, (0, 0))]):
@@ -79,17 +79,17 @@ class BagOfWords(RecordSource):
                 yield _Entry(number, document, error)
 
     def _body(self) -> Iterator[tuple[int, list[bytes]]]:
-        """Yield the number and the fields of each line, and complain if there are too few."""
+        """Yield the number and the fields of each line; too few of them are an error."""
         seen, number = 0, _HEADER
-        for number, line in enumerate(islice(self._lines.read(), _HEADER, None), _HEADER + 1):
+        for number, line in enumerate(islice(self.lines.read(), _HEADER, None), _HEADER + 1):
             fields = line.split()
             if fields:
                 seen += 1
                 yield number, fields
         # The last document may be cut, and those behind it are unknown rather than empty.
         if seen < self._n_entries:
-            raise self._error(
-                f"wanted {self._n_entries} entries as the header says, the file breaks off after "
+            raise self.error(
+                f"expected {self._n_entries} entries as the header says, the file breaks off after "
                 f"line {number} with {seen}. Fetch it again."
             )
 
@@ -97,7 +97,7 @@ class BagOfWords(RecordSource):
         document = _leading_number(fields)
         if not current < document <= self.n_rows:
             raise RowError(
-                f"wanted documents in order, here from {current + 1} to {self.n_rows}, "
+                f"expected documents in order, here from {current + 1} to {self.n_rows}, "
                 f"got {_shown(fields)!r}."
             )
         return document - 1
@@ -107,22 +107,20 @@ class BagOfWords(RecordSource):
             _, word, count = map(int, fields)
         except ValueError as error:
             raise RowError(
-                f'wanted "document word count" in whole numbers, got {_shown(fields)!r}.'
+                f'expected "document word count" in whole numbers, got {_shown(fields)!r}.'
             ) from error
         if not 0 < word <= self.n_features:
-            raise RowError(f"wanted a word from 1 to {self.n_features}, got {word}.")
+            raise RowError(f"expected a word from 1 to {self.n_features}, got {word}.")
         if count < 0:
-            raise RowError(f"wanted counts >= 0, got {count}.")
+            raise RowError(f"expected counts >= 0, got {count}.")
         return word - 1, count
 
-    def _parse(self, record: Record) -> Row | None:
+    def parse(self, record: Record) -> Row | None:
+        """Return the row of a document."""
         if isinstance(record.data, RowError):
             raise record.data
         entries = np.array(record.data, dtype=np.int64).reshape(-1, 2)
-        return Row(self.before + record.row + 1, (entries[:, 0], entries[:, 1]))
-
-    def _stack(self, values: list[Any]) -> Any:
-        return stack_sparse(values, self.n_features, self.kind)
+        return Row(self.rows_before + record.row + 1, (entries[:, 0], entries[:, 1]))
 
 
 def _leading_number(fields: list[bytes]) -> int:

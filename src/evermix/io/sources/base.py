@@ -1,19 +1,23 @@
-"""What every source is: rows in chunks of bounded size, checked once, with an offset to resume at.
+"""What every source has: rows in chunks, checked once, and an offset to resume at.
 
-A source either parses one record after another (``records.py``) or slices blocks of an array
-(``blocks.py``). Both count rows from 0 in the order of the file, blank and bad ones included, so
-that an offset means the same place whatever was skipped. Sources keep no file open and travel as
-plain data: where one arrives, it reads the file of the same path.
+Rows are counted from 0 in the order of the file, blank and bad ones included, so an offset means
+the same place whatever was skipped. Sources keep no file open and can be pickled: wherever one is
+unpickled, it reads the file at the same path.
+
+A file format is a subclass of :class:`FileSource` that names its suffixes; ``formats.py`` has the
+two bases for it.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
+from pathlib import Path
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from evermix._xp import Array
-from evermix.io.sources.times import Time, read_time
+from evermix.io.sources.values import Time, read_time
 
 Kind: TypeAlias = Literal["text", "counts", "vectors"]
 
@@ -25,11 +29,11 @@ class SourceError(ValueError):
 
 
 class NoRows(SourceError):
-    """A file holds no row at all."""
+    """A file has no rows."""
 
 
 class RowError(ValueError):
-    """What is wrong with one row; the source adds the file and the place."""
+    """A row is invalid; the source adds the file and the line to the message."""
 
 
 class Chunk(NamedTuple):
@@ -48,54 +52,15 @@ class Chunk(NamedTuple):
     rows : int64 array (n,)
         Index of each row.
     times : array (n,) or None
-        When each was seen: float64, datetime64[us] in UTC, or str for labels; None if no field
-        holds times.
+        float64, datetime64[us] in UTC, or str for labels; None if no field holds times.
     """
 
     ids: list[Any]
     X: Any
     first: int
     offset: int
-    rows: Array
-    times: Array | None = None
-
-
-class Source(Protocol):
-    """Rows that can be read in chunks, from any row on."""
-
-    @property
-    def kind(self) -> Kind:
-        """What the rows are: ``"text"``, ``"counts"`` or ``"vectors"``."""
-
-    @property
-    def n_features(self) -> int | None:
-        """Number of columns D; None for text."""
-
-    @property
-    def columns(self) -> list[str] | None:
-        """Names of the features, where they have some."""
-
-    @property
-    def n_rows(self) -> int | None:
-        """Number of rows, bad and blank ones included; None until a full read has told."""
-
-    @property
-    def dated(self) -> bool | None:
-        """Whether the times of rows are dates; None if they have none."""
-
-    @property
-    def bad(self) -> int:
-        """Number of rows that were bad and skipped so far."""
-
-    @property
-    def complaints(self) -> Sequence[str]:
-        """What was wrong with the first few bad rows."""
-
-    def chunks(self, start: int, size: int) -> Iterator[Chunk]:
-        """Yield the rows from ``start`` on, at most ``size`` at a time; no chunk is empty."""
-
-    def place(self, row: int) -> str:
-        """Say where the row of this index stands, for people: the file, and the line or row."""
+    rows: NDArray[np.int64]
+    times: NDArray[Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -112,61 +77,110 @@ class Options:
     time_labels: bool = False
 
 
-class Checked:
-    """The part that all sources share: what they are, and what to do with bad rows."""
+class FileSource(ABC):
+    """One file of some format. Subclasses that name suffixes are known to ``open_source``.
+
+    Derive from :class:`~evermix.io.sources.RecordSource` or
+    :class:`~evermix.io.sources.BlockSource`, not from this class.
+    """
+
+    suffixes: ClassVar[tuple[str, ...]] = ()
+    """How file names of this format end, such as ``(".jsonl", ".ndjson")``."""
+    prefix: ClassVar[str] = ""
+    """How file names of this format begin, if that matters."""
+    packable: ClassVar[bool] = False
+    """Whether files may also be packed, with ``.gz`` after the suffix."""
+    has_fields: ClassVar[bool] = False
+    """Whether rows have named fields, so that one of them can hold times."""
 
     kind: Kind
+    """What the rows are: ``"text"``, ``"counts"`` or ``"vectors"``."""
     n_features: int | None = None
+    """Number of columns D; None for text."""
     n_rows: int | None = None
+    """Number of rows, bad and blank ones included; None until all were read."""
     columns: list[str] | None = None
-    """Names of the features, where they have some."""
-    before: int = 0
-    """Rows of files that come before, which the numbers of rows count too."""
+    """Names of the features, if they have names."""
+    rows_before: int = 0
+    """Rows of the files before this one, which numbers that serve as ids count too."""
     dated: bool | None = None
-    """Whether times are dates, as the first one says; None if there are no times."""
+    """Whether times are dates, by the first row; None if there are no times."""
     labelled: bool = False
-    """Whether times are labels, as the first one says."""
-    named: ClassVar[bool] = False
-    """Whether rows have fields or columns with names."""
+    """Whether times are labels, by the first row."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if cls.suffixes:
+            _FORMATS.append(cls)
 
     def __init__(self, path: str, options: Options) -> None:
         self.path = path
         self.options = options
         self.n_features = options.n_features
-        self.bad = 0
-        self.complaints: list[str] = []
-        if options.time_field is not None and not self.named:
-            raise self._error(
-                f"wanted times in {options.time_field!r}, but rows of this format have no fields "
-                "with names. Give JSON lines, CSV or Parquet, or no time_field (on the command "
+        self.bad = 0  # rows skipped so far
+        self.complaints: list[str] = []  # what was wrong with the first few of them
+        if options.time_field is not None and not self.has_fields:
+            raise self.error(
+                f"expected times in {options.time_field!r}, but rows of this format have no named "
+                "fields. Give JSON lines, CSV or Parquet, or no time_field (on the command "
                 "line: --time-field)."
             )
+        self.survey()
 
-    def _error(self, message: str) -> SourceError:
+    @abstractmethod
+    def survey(self) -> None:
+        """Find out what the file holds: set ``kind``, ``n_features`` and ``n_rows`` if known."""
+
+    @abstractmethod
+    def chunks(self, start: int, size: int) -> Iterator[Chunk]:
+        """Yield the rows from ``start`` on, at most ``size`` at a time; no chunk is empty."""
+
+    @abstractmethod
+    def place(self, row: int) -> str:
+        """Return the file and the line or row of the row with this index, for messages."""
+
+    @abstractmethod
+    def count_rows(self) -> int:
+        """Return the number of rows, bad and blank ones included; reads the file if need be."""
+
+    @abstractmethod
+    def has_row(self, row: int) -> bool:
+        """Whether there is a row of this index; reads no further than that."""
+
+    @classmethod
+    def align(cls, sources: Sequence[Any]) -> None:
+        """Make files of this format that are read as one source agree on their columns."""
+        del sources
+
+    # ---- for subclasses ----------------------------------------------------------------------
+
+    def error(self, message: str) -> SourceError:
+        """Return an error that names the file."""
         return SourceError(f"{self.path}: {message}")
 
-    def _empty(self, message: str) -> NoRows:
+    def no_rows(self, message: str) -> NoRows:
+        """Return the error of a file without rows."""
         return NoRows(f"{self.path}: {message}")
 
-    def _choose(self, default: Kind, allowed: tuple[Kind, ...]) -> Kind:
-        """Return the kind that the user asked for, if the format can hold it."""
-        kind = self.options.kind or default
+    def choose_kind(self, *allowed: Kind) -> Kind:
+        """Return the kind that the user wants, or the first of those that the file can hold."""
+        kind = self.options.kind or allowed[0]
         if kind not in allowed:
-            wanted = " or ".join(f'"{name}"' for name in allowed)
-            raise self._error(f'this format can be read as {wanted}, not as "{kind}".')
+            names = " or ".join(f'"{name}"' for name in allowed)
+            raise self.error(f'this format can be read as {names}, not as "{kind}".')
         return kind
 
-    def _set_features(self, found: int) -> None:
-        """Take the number of columns from the file, which must agree with a given one."""
-        wanted = self.options.n_features
+    def set_features(self, found: int) -> None:
+        """Take the number of columns from the file; it must agree with one that the user gave."""
+        expected = self.options.n_features
         if found == 0:
-            raise self._error("wanted at least one feature, the rows have none.")
-        if wanted is not None and wanted != found:
-            raise self._error(f"wanted {wanted} features, the file has {found}.")
+            raise self.error("expected at least one feature, the rows have none.")
+        if expected is not None and expected != found:
+            raise self.error(f"expected {expected} features, the file has {found}.")
         self.n_features = found
 
-    def _time(self, value: Any) -> Time:
-        """Return what stands in the time field of a row. RowError: it is no time."""
+    def parse_time(self, value: Any) -> Time:
+        """Return the time that a row's time field holds. RowError: it is not a time."""
         try:
             time = read_time(value, self.options.time_labels)
         except ValueError as error:
@@ -175,17 +189,47 @@ class Checked:
         if self.dated is None:
             self.dated, self.labelled = dated, labelled
         if (dated, labelled) != (self.dated, self.labelled):
-            wanted = "a date" if self.dated else "a label" if self.labelled else "a number"
+            expected = "a date" if self.dated else "a label" if self.labelled else "a number"
             raise RowError(
-                f"wanted {wanted} in {self.options.time_field!r} as in the first row, got "
+                f"expected {expected} in {self.options.time_field!r} as in the first row, got "
                 f"{value!r:.60}."
             )
         return time
 
-    def _complain(self, error: SourceError) -> None:
-        """Raise, or count the complaint where bad rows are to be skipped."""
+    def reject(self, error: SourceError) -> None:
+        """Raise the error of a bad row, or count the row if bad rows are skipped."""
         if not self.options.skip_bad:
             raise error
         self.bad += 1
         if len(self.complaints) < _COMPLAINTS_KEPT:
             self.complaints.append(str(error))
+
+
+_FORMATS: list[type[FileSource]] = []
+
+
+def find_format(path: str) -> type[FileSource]:
+    """Return the format that a file's name belongs to.
+
+    Of several, the one with the longest prefix, then the one that was defined last. So a format of
+    the user's own can replace one of ours.
+    """
+    name = Path(path).name.lower()
+    plain = name.removesuffix(".gz")
+    matching = [
+        format
+        for format in reversed(_FORMATS)
+        if plain.startswith(format.prefix)
+        and plain.endswith(format.suffixes)
+        and (plain == name or format.packable)
+    ]
+    if matching:
+        return max(matching, key=lambda format: len(format.prefix))
+    if not Path(path).exists():
+        raise SourceError(f"{path}: there is no such file or folder.")
+    known = {f"{format.prefix}*{suffix}" for format in _FORMATS for suffix in format.suffixes}
+    raise SourceError(
+        f"{path}: unknown format. Known file names are {', '.join(sorted(known))} (formats of text "
+        "also with .gz behind), and - for standard input. A module that defines a format of your "
+        "own must be imported first."
+    )

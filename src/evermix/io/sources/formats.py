@@ -1,17 +1,81 @@
-"""Sources whose records are parsed one at a time."""
+"""The two bases of file formats: records that are parsed one by one, and blocks of an array."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+import gzip
+import sys
+import zlib
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from io import BufferedReader
+from itertools import islice
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
 
-from evermix.io.sources.base import Checked, Chunk, RowError, SourceError
-from evermix.io.sources.times import Time
+from evermix.io.sources.base import Chunk, FileSource, Kind, RowError, SourceError
+from evermix.io.sources.values import Time, find_bad_rows, find_problem, stack_rows
+
+# ---- lines ---------------------------------------------------------------------------------
+
+
+class FileLines:
+    """The lines of a file, as bytes; a name that ends in ``.gz`` is unpacked on the way."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def read(self) -> Iterator[bytes]:
+        """Yield lines from the beginning."""
+        number = 0
+        try:
+            with self._open() as file:
+                for line in file:
+                    number += 1
+                    yield line
+        except FileNotFoundError as error:
+            raise SourceError(f"{self.path}: there is no such file.") from error
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise SourceError(
+                f"{self.path}: expected a complete gzip file, it breaks off after line {number} "
+                f"({error}). Fetch or pack it again."
+            ) from error
+        except OSError as error:
+            raise SourceError(f"{self.path}: could not be read: {error.strerror}.") from error
+
+    peek = read
+
+    def _open(self) -> gzip.GzipFile | BufferedReader:
+        packed = self.path.lower().endswith(".gz")
+        return gzip.open(self.path, "rb") if packed else open(self.path, "rb")
+
+
+class StandardInput:
+    """The lines of standard input, which can be read only once."""
+
+    def __init__(self) -> None:
+        self._head: list[bytes] = []
+
+    def peek(self) -> Iterator[bytes]:
+        """Yield lines from the beginning, and keep them for :meth:`read`."""
+        yield from tuple(self._head)
+        for line in sys.stdin.buffer:
+            self._head.append(line)
+            yield line
+
+    def read(self) -> Iterator[bytes]:
+        """Yield lines from the beginning."""
+        yield from self._head
+        self._head = []
+        yield from sys.stdin.buffer
+
+
+# ---- records -------------------------------------------------------------------------------
 
 
 class Record(NamedTuple):
-    """One raw record: its row from 0, its line in the file from 1, and what stands there."""
+    """One raw record: its row from 0, its line in the file from 1, and its content."""
 
     row: int
     line: int
@@ -19,35 +83,72 @@ class Record(NamedTuple):
 
 
 class Row(NamedTuple):
-    """What a record says: its id, its value, and its time if that was asked for."""
+    """A parsed record: its id, its value, and its time if a time field was named.
+
+    The value is a string for text, else numbers (D,) or, for sparse rows, a tuple of arrays
+    ``(columns, values)``.
+    """
 
     id: Any
     value: Any
     time: Time | None = None
 
 
-class RecordSource(Checked, ABC):
-    """A source whose records are parsed one at a time."""
+class RecordSource(FileSource):
+    """A format whose records are parsed one at a time. Only :meth:`parse` must be written.
+
+    By default a record is a line, given as bytes, and the first good one tells how many features
+    there are. Values are checked here: finite numbers, as many as in the first row, whole and not
+    negative if they are counts.
+    """
+
+    kinds: ClassVar[tuple[Kind, ...]] = ("vectors", "counts")
+    """What rows can be read as; the first is the default."""
+
+    @cached_property
+    def lines(self) -> FileLines | StandardInput:
+        """Lines of the file, or of standard input if the path is ``"-"``."""
+        return StandardInput() if self.path == "-" else FileLines(self.path)
 
     @abstractmethod
-    def _records(self, start: int) -> Iterator[Record]:
-        """Yield raw records from row ``start`` on. A SourceError ends the source."""
+    def parse(self, record: Record) -> Row | None:
+        """Return the row of a record, None if it is blank. RowError: it is bad."""
 
-    @abstractmethod
-    def _parse(self, record: Record) -> Row | None:
-        """Return what a record says, None if it is blank. RowError: it is bad."""
+    def records(self, start: int) -> Iterator[Record]:
+        """Yield raw records from row ``start`` on; here lines. A SourceError ends the source."""
+        return numbered(self.lines.read(), start)
 
-    @abstractmethod
-    def _stack(self, values: list[Any]) -> Any:
-        """Return parsed values as the X of a chunk."""
+    def survey(self) -> None:
+        """Find out what the file holds; here from its first good record."""
+        self.kind = self.choose_kind(*self.kinds)
+        self.check_first(numbered(self.lines.peek(), 0))
+
+    def column_name(self, column: int) -> str:
+        """Return how messages call the column of this index."""
+        return str(column)
+
+    def check_first(self, records: Iterator[Record]) -> None:
+        """Parse the first good record, and set the number of features by it."""
+        for record in records:
+            try:
+                row = self._parse(record)
+            except RowError as error:
+                if not self.options.skip_bad:
+                    raise self.error(f"line {record.line}: {error}") from error
+            else:
+                if row is not None:
+                    if self.kind != "text":
+                        self.set_features(len(row.value))
+                    return
+        raise self.no_rows("expected at least one record, found none that can be read.")
 
     def chunks(self, start: int, size: int) -> Iterator[Chunk]:
         """Yield the rows from ``start`` on, at most ``size`` at a time; no chunk is empty."""
         first, offset, held = start, start, list[tuple[int, Row]]()
-        for offset, parsed in self._parsed(start):
-            if parsed is None:
+        for offset, row in self._rows(start):
+            if row is None:
                 continue
-            held.append((offset - 1, parsed))
+            held.append((offset - 1, row))
             if len(held) == size:
                 yield self._chunk(held, first, offset)
                 first, held = offset, []
@@ -56,15 +157,15 @@ class RecordSource(Checked, ABC):
             yield self._chunk(held, first, offset)
 
     def place(self, row: int) -> str:
-        """Say where the row of this index stands."""
-        return f"{self.path}: line {next(self._records(row)).line}"
+        """Return the file and the line of the row with this index, for messages."""
+        return f"{self.path}: line {next(self.records(row)).line}"
 
-    def count(self) -> int:
-        """Return the number of rows, bad and blank ones included; reads them if need be."""
+    def count_rows(self) -> int:
+        """Return the number of rows, bad and blank ones included; reads the file if need be."""
         if self.n_rows is None:
             n = 0
             try:
-                for record in self._records(0):
+                for record in self.records(0):
                     n = record.row + 1
             except SourceError:
                 if not self.options.skip_bad:
@@ -72,49 +173,156 @@ class RecordSource(Checked, ABC):
             self.n_rows = n
         return self.n_rows
 
-    def reaches(self, row: int) -> bool:
-        """Whether there is a row of this number; reads no further than that."""
+    def has_row(self, row: int) -> bool:
+        """Whether there is a row of this index; reads no further than that."""
         if self.n_rows is not None:
             return row < self.n_rows
-        return next(self._records(row), None) is not None
+        return next(self.records(row), None) is not None
 
     def _chunk(self, held: list[tuple[int, Row]], first: int, offset: int) -> Chunk:
-        """Return rows, with their indices, as a chunk."""
+        """Return rows, given with their indices, as a chunk."""
         rows = np.array([index for index, _ in held])
         ids = [row.id for _, row in held]
-        X = self._stack([row.value for _, row in held])
+        X = stack_rows([row.value for _, row in held], self.kind, self.n_features)
         times = None if self.dated is None else np.array([row.time for _, row in held])
         return Chunk(ids, X, first, offset, rows, times)
 
-    def _parsed(self, start: int) -> Iterator[tuple[int, Row | None]]:
-        """Yield the offset behind each record, and what it says unless it is to be skipped."""
-        records = self._records(start)
+    def _rows(self, start: int) -> Iterator[tuple[int, Row | None]]:
+        """Yield the offset after each record, and its row; None for a blank or bad one."""
+        records = self.records(start)
         while True:
             try:
                 record = next(records, None)
-            except SourceError as error:  # the file broke off: nothing can follow
-                self._complain(error)
+            except SourceError as error:  # the file breaks off: nothing can follow
+                self.reject(error)
                 return
             if record is None:
                 return
-            yield record.row + 1, self._accept(record)
-
-    def _accept(self, record: Record) -> Row | None:
-        try:
-            return self._parse(record)
-        except RowError as error:
-            self._complain(self._error(f"line {record.line}: {error}"))
-            return None
-
-    def _first_parsed(self, records: Iterator[Record]) -> Any:
-        """Return the value of the first good record, to learn from it what the source is."""
-        for record in records:
+            row = None
             try:
-                parsed = self._parse(record)
+                row = self._parse(record)
             except RowError as error:
-                if not self.options.skip_bad:
-                    raise self._error(f"line {record.line}: {error}") from error
-            else:
-                if parsed is not None:
-                    return parsed.value
-        raise self._empty("wanted at least one record, found none that can be read.")
+                self.reject(self.error(f"line {record.line}: {error}"))
+            yield record.row + 1, row
+
+    def _parse(self, record: Record) -> Row | None:
+        """Return the row of a record with its value checked, None if it is blank."""
+        row = self.parse(record)
+        if row is None or self.kind == "text":
+            return row
+        if isinstance(row.value, tuple):
+            columns, values = row.value
+        else:
+            values = np.asarray(row.value, dtype=np.float64)
+            row, columns = row._replace(value=values), range(len(values))
+            if self.n_features is not None and len(values) != self.n_features:
+                raise RowError(f"expected {self.n_features} numbers in a row, got {len(values)}.")
+        problem = find_problem(values, columns, self.kind, self.column_name)
+        if problem:
+            raise RowError(problem)
+        return row
+
+
+def numbered(lines: Iterator[bytes], start: int) -> Iterator[Record]:
+    """Yield lines as records, from row ``start`` on."""
+    for index, line in enumerate(islice(lines, start, None), start):
+        yield Record(index, index + 1, line)
+
+
+# ---- blocks --------------------------------------------------------------------------------
+
+
+class Block(NamedTuple):
+    """Consecutive rows of a file.
+
+    Attributes
+    ----------
+    first : int
+        Index of the first row.
+    X : list of str, sparse matrix (n, D) or array (n, D)
+    ids : list of length n, optional
+        The numbers of the rows if None.
+    problems : mapping of int to str
+        Position in the block, and what is wrong, of rows that could not be put into X.
+    times : list of length n, optional
+        As in a chunk; anything where there is a problem.
+    """
+
+    first: int
+    X: Any
+    ids: list[Any] | None = None
+    problems: Mapping[int, str] = {}
+    times: list[Time] | None = None
+
+
+class BlockSource(FileSource):
+    """A format whose rows are slices of an array: write :meth:`survey` and :meth:`blocks`.
+
+    Values are checked here, and converted to float64.
+    """
+
+    n_rows: int
+
+    @abstractmethod
+    def blocks(self, start: int, size: int) -> Iterator[Block]:
+        """Yield the rows from ``start`` on in blocks of 1 to ``size`` rows, values unchecked."""
+
+    def set_shape(self, n_rows: int, n_features: int) -> None:
+        """Set the numbers of rows and features of the file, which must not be 0."""
+        self.n_rows = n_rows
+        if n_rows == 0:
+            raise self.no_rows("expected at least one row, the file has none.")
+        self.set_features(n_features)
+
+    def count_rows(self) -> int:
+        """Return the number of rows, bad and blank ones included."""
+        return self.n_rows
+
+    def has_row(self, row: int) -> bool:
+        """Whether there is a row of this index."""
+        return row < self.n_rows
+
+    def chunks(self, start: int, size: int) -> Iterator[Chunk]:
+        """Yield the rows from ``start`` on, at most ``size`` at a time; no chunk is empty."""
+        first = start
+        for block in self.blocks(start, size):
+            X = self._converted(block.X)
+            n = len(X) if isinstance(X, list) else X.shape[0]
+            begin = self.rows_before + block.first
+            ids = list(range(begin, begin + n)) if block.ids is None else block.ids
+            good = self._good_rows(X, block)
+            if len(good):
+                offset = block.first + n
+                if len(good) < n:
+                    ids, X = [ids[i] for i in good], _some(X, good)
+                times = None if block.times is None else np.array([block.times[i] for i in good])
+                yield Chunk(ids, X, first, offset, block.first + good, times)
+                first = offset
+
+    def place(self, row: int) -> str:
+        """Return the file and the row of the row with this index, for messages."""
+        return f"{self.path}: row {row}"
+
+    def _converted(self, X: Any) -> Any:
+        """Return the X of a block as that of a chunk."""
+        if self.kind == "text":
+            return X
+        if sparse.issparse(X):
+            sparse_rows: Any = X
+            matrix = sparse.csr_matrix(sparse_rows.astype(np.float64))
+            return matrix if self.kind == "counts" else matrix.toarray()
+        X = np.asarray(X, dtype=np.float64)
+        return sparse.csr_matrix(X) if self.kind == "counts" else X
+
+    def _good_rows(self, X: Any, block: Block) -> NDArray[np.int64]:
+        """Return the positions of the good rows of a block, and reject the others."""
+        problems = {**find_bad_rows(X, self.kind), **block.problems}
+        for row in sorted(problems):
+            self.reject(self.error(f"row {block.first + row}: {problems[row]}"))
+        good = np.ones(len(X) if isinstance(X, list) else X.shape[0], dtype=np.bool_)
+        good[list(problems)] = False
+        return np.flatnonzero(good)
+
+
+def _some(X: Any, rows: NDArray[np.int64]) -> Any:
+    return [X[i] for i in rows] if isinstance(X, list) else X[rows]

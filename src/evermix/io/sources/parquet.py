@@ -5,12 +5,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from scipy import sparse
+from numpy.typing import NDArray
 
-from evermix._xp import Array
-from evermix.io.sources.base import Options, RowError
-from evermix.io.sources.blocks import Block, BlockSource
-from evermix.io.sources.times import Time
+from evermix.io.sources.base import RowError
+from evermix.io.sources.formats import Block, BlockSource
+from evermix.io.sources.values import Numbers, Time
 
 
 class Parquet(BlockSource):
@@ -21,90 +20,91 @@ class Parquet(BlockSource):
     id field a row's id is its index from 0.
     """
 
-    named = True
-
+    suffixes = (".parquet",)
+    has_fields = True
     n_features: int
 
-    def __init__(self, path: str, options: Options) -> None:
-        super().__init__(path, options)
-        file = self._open()
+    def survey(self) -> None:
+        """Find out what the file holds."""
+        options, file = self.options, self._open()
         names = file.schema_arrow.names
         self.n_rows = file.metadata.num_rows
         if self.n_rows == 0:
-            raise self._empty("wanted at least one row, the file has none.")
+            raise self.no_rows("expected at least one row, the file has none.")
         self._id = [options.id_field] if options.id_field in names else []
-        self._when = [] if options.time_field is None else [options.time_field]
+        self._time = [] if options.time_field is None else [options.time_field]
         self._find_times(file)
         if options.text_field in names:
-            self.kind = self._choose("text", ("text",))
-            self._columns = [options.text_field]
+            self.kind = self.choose_kind("text")
+            self._used = [options.text_field]
             return
-        self.kind = self._choose("vectors", ("vectors", "counts"))
+        self.kind = self.choose_kind("vectors", "counts")
         self._lists = options.vector_field in names
-        others = [name for name in names if name not in (*self._id, *self._when)]
-        self._columns = [options.vector_field] if self._lists else others
-        self.columns = None if self._lists else self._columns
+        others = [name for name in names if name not in (*self._id, *self._time)]
+        self._used = [options.vector_field] if self._lists else others
+        self.columns = None if self._lists else self._used
         self._check_numeric(file.schema_arrow)
-        self._set_features(self._list_width(file) if self._lists else len(self._columns))
+        self.set_features(self._list_width(file) if self._lists else len(self._used))
 
     def _open(self) -> Any:
         arrow = _import("pyarrow")
         try:
             return _import("pyarrow.parquet").ParquetFile(self.path)
         except FileNotFoundError as error:
-            raise self._error("there is no such file.") from error
+            raise self.error("there is no such file.") from error
         except (arrow.ArrowException, OSError) as error:
-            raise self._error(f"wanted a whole Parquet file ({error}).") from error
+            raise self.error(f"expected a complete Parquet file ({error}).") from error
 
     def _find_times(self, file: Any) -> None:
-        """Learn from the first time that is there whether they are dates."""
+        """Find out from the first time whether times are dates."""
         names = file.schema_arrow.names
-        for name in self._when:
+        for name in self._time:
             if name not in names:
-                raise self._error(f"wanted a column {name!r} with times, got the columns {names}.")
+                raise self.error(f"expected a column {name!r} with times, got the columns {names}.")
             for batch in file.iter_batches(batch_size=256, columns=[name]):
                 self._times(batch.column(0))
                 if self.dated is not None:
                     return
-            raise self._error(f"wanted numbers or dates in column {name!r}, found none.")
+            raise self.error(f"expected numbers or dates in column {name!r}, found none.")
 
     def _times(self, column: Any) -> tuple[list[Time], dict[int, str]]:
-        """Return what stands in the time field of rows, with zeros where it is no time."""
+        """Return the times of rows, and what is wrong with rows that have none."""
         types = _import("pyarrow.types")
         if types.is_timestamp(column.type) or types.is_date(column.type):
             stamps = column.cast("timestamp[us]", safe=False)  # in UTC
             values = stamps.to_numpy(zero_copy_only=False).tolist()
         else:
             values = column.to_pylist()
-        times, faults = list[Time](), dict[int, str]()
+        times, problems = list[Time](), dict[int, str]()
         for row, value in enumerate(values):
             try:
-                times.append(self._time(value))
+                times.append(self.parse_time(value))
             except RowError as error:
-                faults[row] = str(error)
+                problems[row] = str(error)
                 times.append(0.0)
-        return times, faults
+        return times, problems
 
     def _check_numeric(self, schema: Any) -> None:
         types = _import("pyarrow.types")
-        for name in self._columns:
+        for name in self._used:
             found = schema.field(name).type
             if self._lists and (types.is_list(found) or types.is_fixed_size_list(found)):
                 found = found.value_type
             elif self._lists:
-                raise self._error(f"wanted lists of numbers in column {name!r}, got {found}.")
+                raise self.error(f"expected lists of numbers in column {name!r}, got {found}.")
             if not (types.is_integer(found) or types.is_floating(found)):
-                raise self._error(f"wanted numbers in column {name!r}, got {found}.")
+                raise self.error(f"expected numbers in column {name!r}, got {found}.")
 
     def _list_width(self, file: Any) -> int:
-        """Return the length of the first list that is there."""
-        for batch in file.iter_batches(batch_size=256, columns=self._columns):
+        """Return the length of the first list that is not null."""
+        for batch in file.iter_batches(batch_size=256, columns=self._used):
             for length in _lengths(batch.column(0)):
                 if length >= 0:
                     return int(length)
-        raise self._error(f"wanted vectors in column {self._columns[0]!r}, all are null.")
+        raise self.error(f"expected vectors in column {self._used[0]!r}, all are null.")
 
-    def _blocks(self, start: int, size: int) -> Iterator[Block]:
+    def blocks(self, start: int, size: int) -> Iterator[Block]:
+        """Yield the rows from ``start`` on, ``size`` at a time."""
         file = self._open()
         groups = [file.metadata.row_group(g) for g in range(file.num_row_groups)]
         ends = np.cumsum([group.num_rows for group in groups])
@@ -112,16 +112,16 @@ class Parquet(BlockSource):
         if kept.size == 0:
             return
         first = int(ends[kept[0]]) - groups[kept[0]].num_rows
-        wanted = list(dict.fromkeys([*self._columns, *self._id, *self._when]))
-        batches = file.iter_batches(batch_size=size, row_groups=kept.tolist(), columns=wanted)
+        expected = list(dict.fromkeys([*self._used, *self._id, *self._time]))
+        batches = file.iter_batches(batch_size=size, row_groups=kept.tolist(), columns=expected)
         for rows in self._aligned(batches, start - first, size):
             yield self._block(start, rows)
             start += rows.num_rows
 
     def _aligned(self, batches: Iterator[Any], lead: int, size: int) -> Iterator[Any]:
-        """Yield the rows behind the first ``lead`` ones, ``size`` at a time.
+        """Yield the rows after the first ``lead`` ones, ``size`` at a time.
 
-        Row groups begin anywhere; blocks must lie where they would without a resume.
+        Row groups begin anywhere; blocks must begin where they would without a resume.
         """
         arrow, held = _import("pyarrow"), None
         for batch in batches:
@@ -135,38 +135,33 @@ class Parquet(BlockSource):
             yield _one_batch(held)
 
     def _block(self, first: int, batch: Any) -> Block:
-        ids = list(range(self.before + first, self.before + first + batch.num_rows))
-        if self._id:
-            ids = batch.column(self._id[0]).to_pylist()
-        X, faults = self._features(batch)
-        if not self._when:
-            return Block(first, ids, X, faults)
-        times, wrong = self._times(batch.column(self._when[0]))
-        return Block(first, ids, X, wrong | faults, times)
+        ids = batch.column(self._id[0]).to_pylist() if self._id else None
+        X, problems = self._features(batch)
+        if not self._time:
+            return Block(first, X, ids, problems)
+        times, wrong = self._times(batch.column(self._time[0]))
+        return Block(first, X, ids, wrong | problems, times)
 
     def _features(self, batch: Any) -> tuple[Any, dict[int, str]]:
         """Return the X of rows, and what is wrong with those that could not be put into it."""
         if self.kind == "text":
-            return _texts(batch.column(self._columns[0]))
-        faults: dict[int, str] = {}
+            return _texts(batch.column(self._used[0]))
         if self._lists:
-            X, faults = self._vectors(batch.column(self._columns[0]))
-        else:
-            X = np.column_stack([_floats(batch.column(name)) for name in self._columns])
-        return sparse.csr_matrix(X) if self.kind == "counts" else X, faults
+            return self._vectors(batch.column(self._used[0]))
+        return np.column_stack([_floats(batch.column(name)) for name in self._used]), {}
 
-    def _vectors(self, column: Any) -> tuple[Array, dict[int, str]]:
+    def _vectors(self, column: Any) -> tuple[Numbers, dict[int, str]]:
         """Return lists as an array (n, D), with zeros where the length is wrong."""
         lengths = _lengths(column)
         right = lengths == self.n_features
         X = np.zeros((len(lengths), self.n_features))
         lists = column.filter(_import("pyarrow").array(right))
         X[right] = _floats(lists.flatten()).reshape(-1, self.n_features)
-        faults = {
-            int(i): f"wanted {self.n_features} numbers, got {max(lengths[i], 0)}."
+        problems = {
+            int(i): f"expected {self.n_features} numbers, got {max(lengths[i], 0)}."
             for i in np.flatnonzero(~right)
         }
-        return X, faults
+        return X, problems
 
 
 def _import(module: str) -> Any:
@@ -180,22 +175,22 @@ def _one_batch(table: Any) -> Any:
     return table.combine_chunks().to_batches()[0]
 
 
-def _lengths(column: Any) -> Array:
+def _lengths(column: Any) -> NDArray[np.int64]:
     """Return the lengths of lists, -1 for null."""
     lengths = _import("pyarrow.compute").list_value_length(column)
     return lengths.fill_null(-1).to_numpy(zero_copy_only=False)
 
 
-def _floats(column: Any) -> Array:
+def _floats(column: Any) -> Numbers:
     """Return a numeric column as float64, nan for null."""
     return column.cast("float64", safe=False).to_numpy(zero_copy_only=False)
 
 
 def _texts(column: Any) -> tuple[list[str], dict[int, str]]:
     texts = column.to_pylist()
-    faults = {
-        i: f"wanted a string, got {text!r:.60}."
+    problems = {
+        i: f"expected a string, got {text!r:.60}."
         for i, text in enumerate(texts)
         if not isinstance(text, str)
     }
-    return texts, faults
+    return texts, problems

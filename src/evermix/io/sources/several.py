@@ -1,21 +1,18 @@
-"""Several files as one source: which they are, and their rows one after another."""
+"""Several files as one source: the files of a folder or pattern, and their rows in order."""
 
 import glob
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from evermix.io.sources.base import Chunk, Kind, SourceError
-from evermix.io.sources.blocks import BlockSource
-from evermix.io.sources.formats import RecordSource
-from evermix.io.sources.svmlight import SvmLight
-from evermix.io.sources.values import stack
+from evermix.io.sources.base import Chunk, FileSource, Kind, SourceError
+from evermix.io.sources.values import stack_chunks
 
 
 class Mark(NamedTuple):
-    """A file of which rows were read: its path, its bytes, and its rows if all were read."""
+    """A file that was read: its path, its size in bytes, and its rows if all were read."""
 
     path: str
     size: int
@@ -26,21 +23,20 @@ class Several:
     """Files of the same kind and with the same columns, read one after another as one source.
 
     Offsets, and the numbers of rows without an id, count through all files. Chunks are cut as if
-    the rows stood in one file.
+    the rows were in one file.
 
     Parameters
     ----------
-    sources : sequence of sources
+    sources : sequence of FileSource
         One for each file, at least one.
     """
 
-    def __init__(self, sources: Sequence[RecordSource | BlockSource]) -> None:
-        of_svmlight = [source for source in sources if isinstance(source, SvmLight)]
-        if of_svmlight:
-            SvmLight.align(of_svmlight)
+    def __init__(self, sources: Sequence[FileSource]) -> None:
+        for format in {type(source) for source in sources}:
+            format.align([source for source in sources if type(source) is format])
         first = sources[0]
         for source in sources:
-            _check_alike(first, source)
+            _check_compatible(first, source)
         self.sources = list(sources)
         self.kind: Kind = first.kind
         self.n_features = first.n_features
@@ -49,19 +45,19 @@ class Several:
         self.complaints: list[str] = []
         for source in sources:
             source.complaints = self.complaints  # the first few of all files
-        # Where files begin that were read from, and the bytes of those that were read to the end.
+        # First row of each file that was read from, and size of each that was read to its end.
         self._starts: dict[int, int] = {}
         self._sizes: dict[int, int] = {}
 
     @property
     def n_rows(self) -> int | None:
-        """Number of rows, bad and blank ones included; None until a full read has told."""
+        """Number of rows, bad and blank ones included; None until all were read."""
         known = [source.n_rows for source in self.sources if source.n_rows is not None]
         return sum(known) if len(known) == len(self.sources) else None
 
     @property
     def bad(self) -> int:
-        """Number of rows that were bad and skipped so far."""
+        """Number of bad rows skipped so far."""
         return sum(source.bad for source in self.sources)
 
     def chunks(self, start: int, size: int) -> Iterator[Chunk]:
@@ -70,13 +66,13 @@ class Several:
         at, first, held = start - before, start, list[Chunk]()
         while number < len(self.sources):
             source = self.sources[number]
-            source.before = self._starts[number] = before
+            source.rows_before = self._starts[number] = before
             room = size - sum(len(chunk.ids) for chunk in held)
             for chunk in source.chunks(at, room):
                 at = chunk.offset
                 rows = before + chunk.rows
                 held.append(chunk._replace(first=first, offset=before + at, rows=rows))
-                if len(chunk.ids) < room and at >= source.count():
+                if len(chunk.ids) < room and at >= source.count_rows():
                     continue  # the next file fills it up
                 yield joined(held)
                 first, held = before + at, []
@@ -84,29 +80,29 @@ class Several:
                     break
             else:
                 self._sizes[number] = os.path.getsize(source.path)
-                number, before, at = number + 1, before + source.count(), 0
+                number, before, at = number + 1, before + source.count_rows(), 0
         if held:
             yield joined(held)
 
     def place(self, row: int) -> str:
-        """Say where the row of this index stands."""
+        """Return the file and the line or row of the row with this index, for messages."""
         number, before = self._place(row)
         return self.sources[number].place(row - before)
 
     def marks(self, offset: int) -> list[Mark]:
-        """Return the files of the first ``offset`` rows, which were read, to be known again."""
+        """Return marks of the files that hold the first ``offset`` rows, for a checkpoint."""
         last = max(number for number, start in self._starts.items() if start < offset)
         marks = []
         for number, source in enumerate(self.sources[: last + 1]):
             size = self._sizes.get(number) if number < last else None
             size = os.path.getsize(source.path) if size is None else size
-            marks.append(Mark(source.path, size, source.count() if number < last else None))
+            marks.append(Mark(source.path, size, source.count_rows() if number < last else None))
         return marks
 
     def recall(self, marks: Sequence[Mark]) -> None:
-        """Go on with files of which rows were read before, or raise SourceError if they changed.
+        """Check that the files of a checkpoint are unchanged, and use their numbers of rows.
 
-        The last of them may have grown.
+        The last of them may have grown. SourceError: a file was changed, moved or removed.
         """
         for number, mark in enumerate(marks):
             source = self.sources[number] if number < len(self.sources) else None
@@ -114,7 +110,7 @@ class Several:
                 found = "nothing" if source is None else source.path
                 raise SourceError(
                     f"rows of {mark.path} were read already, in its place there is now {found}. "
-                    f"Files may be added behind the last one only. {_REMEDY}"
+                    f"Files may only be added after the last one. {_REMEDY}"
                 )
             size = os.path.getsize(mark.path)
             if size < mark.size or (size > mark.size and mark is not marks[-1]):
@@ -129,22 +125,25 @@ class Several:
         """Return the number of the file that holds a row, and the rows of the files before it."""
         before = 0
         for number, source in enumerate(self.sources[:-1]):
-            if source.reaches(row - before):
+            if source.has_row(row - before):
                 return number, before
-            before += source.count()
+            before += source.count_rows()
         return len(self.sources) - 1, before
 
 
+Source: TypeAlias = FileSource | Several
+"""Rows that can be read in chunks, from any row on."""
+
 _TIMES = {None: "no times", True: "times that are dates", False: "times that are numbers"}
-_REMEDY = "Put the old files back, or begin anew (on the command line: --overwrite)."
+_REMEDY = "Restore the old files, or start again (on the command line: --overwrite)."
 
 
-def _told_times(source: RecordSource | BlockSource) -> str:
+def _kind_of_times(source: FileSource) -> str:
     return "times that are labels" if source.labelled else _TIMES[source.dated]
 
 
 def joined(chunks: Sequence[Chunk]) -> Chunk:
-    """Return consecutive chunks, at least one, as one."""
+    """Return consecutive chunks (at least one) as one."""
     if len(chunks) == 1:
         return chunks[0]
     ids = [name for chunk in chunks for name in chunk.ids]
@@ -152,7 +151,7 @@ def joined(chunks: Sequence[Chunk]) -> Chunk:
     times = [chunk.times for chunk in chunks if chunk.times is not None]
     return Chunk(
         ids,
-        stack([chunk.X for chunk in chunks]),
+        stack_chunks([chunk.X for chunk in chunks]),
         chunks[0].first,
         chunks[-1].offset,
         rows,
@@ -161,12 +160,12 @@ def joined(chunks: Sequence[Chunk]) -> Chunk:
 
 
 def names_several(path: str) -> bool:
-    """Whether a path stands for files rather than for one: a folder, or a pattern."""
+    """Whether a path is a folder or a pattern, rather than one file."""
     return os.path.isdir(path) or (_is_pattern(path) and not os.path.exists(path))
 
 
 def listed(paths: Iterable[str]) -> list[str]:
-    """Return the files that paths stand for; those of a folder or a pattern sorted by name."""
+    """Return the files that paths name; those of a folder or a pattern sorted by name."""
     files: list[str] = []
     for path in paths:
         if path == "-":
@@ -188,31 +187,31 @@ def _is_pattern(path: str) -> bool:
 
 
 def _in_folder(folder: str) -> list[str]:
-    """Return the files of a folder; names that begin with . or _ are notes of other programs."""
+    """Return the files of a folder, except names that begin with . or _ (left by programs)."""
     names = [name for name in sorted(os.listdir(folder)) if not name.startswith((".", "_"))]
     files = [os.path.join(folder, name) for name in names]
     if not files:
-        raise SourceError(f"{folder}: wanted files in this folder, it holds none.")
+        raise SourceError(f"{folder}: expected files in this folder, it holds none.")
     for path in filter(os.path.isdir, files):
         raise SourceError(
-            f"{folder}: wanted files in this folder, {os.path.basename(path)} is a folder too. "
-            f"Name them by a pattern, such as '{os.path.join(folder, '**', '*.parquet')}'."
+            f"{folder}: expected files in this folder, {os.path.basename(path)} is a folder too. "
+            f"Use a pattern, such as '{os.path.join(folder, '**', '*.parquet')}'."
         )
     return files
 
 
-def _check_alike(first: RecordSource | BlockSource, other: RecordSource | BlockSource) -> None:
-    """Raise SourceError unless the rows of two files can follow each other."""
+def _check_compatible(first: FileSource, other: FileSource) -> None:
+    """Raise SourceError unless two files have the same kind of rows, columns and times."""
 
-    def refuse(wanted: object, got: object) -> None:
-        if wanted != got:
+    def refuse(expected: object, got: object) -> None:
+        if expected != got:
             raise SourceError(
-                f"{other.path}: wanted {wanted} as in {first.path}, got {got}. All files of a "
+                f"{other.path}: expected {expected} as in {first.path}, got {got}. All files of a "
                 "source must hold rows of the same kind with the same columns."
             )
 
     refuse(first.kind, other.kind)
     refuse(f"{first.n_features} features", f"{other.n_features} features")
-    refuse(_told_times(first), _told_times(other))
+    refuse(_kind_of_times(first), _kind_of_times(other))
     if first.columns is not None and other.columns is not None:
         refuse(f"the columns {first.columns}", f"the columns {other.columns}")

@@ -1,61 +1,60 @@
-"""The values of rows: what is wrong with them, and how they are put together."""
+"""The values of rows: valid numbers, valid times, and stacking rows into matrices."""
 
-from collections.abc import Sequence
-from typing import Any
+import re
+from collections.abc import Callable, Sequence
+from datetime import UTC, date, datetime
+from math import isfinite
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
-from evermix._xp import Array
+Numbers: TypeAlias = NDArray[np.float64]
+Time: TypeAlias = float | np.datetime64 | str
+
+_MONTH = re.compile(r"\d{4}-\d{2}")
+# What begins with a digit is a number, a date or a mistake; and long texts are not times.
+_LABEL = re.compile(r"[^\W\d_].{0,39}")
+_MISSING = {"na", "nat", "none", "null"}  # as programs write a missing value
 
 
-def fault(values: Array, columns: Sequence[Any] | Array, kind: str) -> str | None:
-    """Say what is wrong with a row's values (n,) in these columns (n names), or return None."""
-    for wrong, wanted in _checks(values, kind):
-        if wrong.any():
-            at = int(np.argmax(wrong))
-            return f"wanted {wanted}, got {values[at]:g} in column {columns[at]}."
+# ---- numbers -------------------------------------------------------------------------------
+
+
+def find_problem(
+    values: NDArray[Any],
+    columns: Sequence[Any] | NDArray[Any],
+    kind: str,
+    name: Callable[[int], str],
+) -> str | None:
+    """Return what is wrong with a row's values (n,) in these columns (n,); None if all is well."""
+    for invalid, expected in _checks(values, kind):
+        if invalid.any():
+            at = int(np.argmax(invalid))
+            column = name(int(columns[at]))
+            return f"expected {expected}, got {values[at]:g} in column {column}."
     return None
 
 
-def faulty_rows(X: Any, kind: str) -> dict[int, str]:
-    """Say what is wrong with rows of X: a dict of row to complaint, empty if all is well."""
+def find_bad_rows(X: Any, kind: str) -> dict[int, str]:
+    """Return what is wrong with rows of X, by row; empty if all is well."""
     if kind == "text":
         return {}
-    return _faults_sparse(X, kind) if sparse.issparse(X) else _faults_dense(X, kind)
+    if not sparse.issparse(X):
+        rows = np.flatnonzero(_invalid(X, kind).any(axis=1))
+        return {int(i): str(find_problem(X[i], range(X.shape[1]), kind, str)) for i in rows}
+    matrix: Any = X
+    rows = np.searchsorted(matrix.indptr, np.flatnonzero(_invalid(matrix.data, kind)), "right") - 1
+    problems = {}
+    for i in np.unique(rows):
+        row = slice(matrix.indptr[i], matrix.indptr[i + 1])
+        problems[int(i)] = str(find_problem(matrix.data[row], matrix.indices[row], kind, str))
+    return problems
 
 
-def kept_rows(X: Any, rows: list[int]) -> Any:
-    """Return these rows of X, whatever it is."""
-    return [X[i] for i in rows] if isinstance(X, list) else X[rows]
-
-
-def stack(parts: Sequence[Any]) -> Any:
-    """Return the X of several chunks as one."""
-    if isinstance(parts[0], list):
-        return [text for part in parts for text in part]
-    return np.vstack(parts) if isinstance(parts[0], np.ndarray) else sparse.vstack(parts, "csr")
-
-
-def stack_dense(rows: list[Array], kind: str) -> Any:
-    """Return rows (D,) as an array (n, D), or as a CSR matrix if they are counts."""
-    X = np.array(rows, dtype=np.float64)
-    return sparse.csr_matrix(X) if kind == "counts" else X
-
-
-def stack_sparse(rows: list[tuple[Array, Array]], n_features: int, kind: str) -> Any:
-    """Return rows given as (columns, values) as a CSR matrix (n, D), or dense if vectors."""
-    columns = [row[0] for row in rows]
-    ends = np.cumsum([0, *map(len, columns)])
-    values = np.concatenate([row[1] for row in rows]).astype(np.float64)
-    parts = (values, np.concatenate(columns).astype(np.int64), ends)
-    X = sparse.csr_matrix(parts, shape=(len(rows), n_features))
-    X.sum_duplicates()
-    return X if kind == "counts" else X.toarray()
-
-
-def _checks(values: Array, kind: str) -> list[tuple[Array, str]]:
-    """Return masks of wrong values, and what was wanted instead, in order of gravity."""
+def _checks(values: NDArray[Any], kind: str) -> list[tuple[NDArray[np.bool_], str]]:
+    """Return masks of invalid values, and what was expected instead, the worst first."""
     checks = [(~np.isfinite(values), "finite numbers")]
     if kind == "counts":
         checks.append((values < 0, "counts >= 0"))
@@ -64,20 +63,77 @@ def _checks(values: Array, kind: str) -> list[tuple[Array, str]]:
     return checks
 
 
-def _wrong(values: Array, kind: str) -> Array:
-    """Return a mask of the values that fail any check."""
-    return np.logical_or.reduce([wrong for wrong, _ in _checks(values, kind)])
+def _invalid(values: NDArray[Any], kind: str) -> NDArray[np.bool_]:
+    return np.logical_or.reduce([invalid for invalid, _ in _checks(values, kind)])
 
 
-def _faults_dense(X: Array, kind: str) -> dict[int, str]:
-    rows = np.flatnonzero(_wrong(X, kind).any(axis=1))
-    return {int(i): str(fault(X[i], range(X.shape[1]), kind)) for i in rows}
+# ---- stacking ------------------------------------------------------------------------------
 
 
-def _faults_sparse(X: Any, kind: str) -> dict[int, str]:
-    rows = np.searchsorted(X.indptr, np.flatnonzero(_wrong(X.data, kind)), side="right") - 1
-    faults = {}
-    for i in np.unique(rows):
-        row = slice(X.indptr[i], X.indptr[i + 1])
-        faults[int(i)] = str(fault(X.data[row], X.indices[row], kind))
-    return faults
+def stack_rows(rows: list[Any], kind: str, n_features: int | None) -> Any:
+    """Return rows as the X of a chunk.
+
+    A row is a text, an array (D,), or sparse: a pair of columns (n,) and values (n,).
+    """
+    if kind == "text":
+        return rows
+    if not isinstance(rows[0], tuple):
+        X = np.array(rows, dtype=np.float64)
+        return sparse.csr_matrix(X) if kind == "counts" else X
+    columns = [row[0] for row in rows]
+    ends = np.cumsum([0, *map(len, columns)])
+    values = np.concatenate([row[1] for row in rows]).astype(np.float64)
+    parts = (values, np.concatenate(columns).astype(np.int64), ends)
+    matrix = sparse.csr_matrix(parts, shape=(len(rows), n_features or 0))
+    matrix.sum_duplicates()
+    return matrix if kind == "counts" else matrix.toarray()
+
+
+def stack_chunks(parts: Sequence[Any]) -> Any:
+    """Return the X of several chunks as one."""
+    if isinstance(parts[0], list):
+        return [text for part in parts for text in part]
+    return np.vstack(parts) if isinstance(parts[0], np.ndarray) else sparse.vstack(parts, "csr")
+
+
+# ---- times ---------------------------------------------------------------------------------
+
+
+def read_time(value: Any, labels: bool = False) -> Time:
+    """Return a time as a float or, if it is a date, as datetime64 in microseconds of UTC.
+
+    Texts are numbers if they can be, else dates such as ``2024-05``, ``2024-05-31`` or
+    ``2024-05-31T18:30:00+02:00``, in UTC unless they name an offset. With ``labels``, other texts
+    of up to 40 characters that begin with a letter are returned as they are. Raises ValueError for
+    anything else.
+    """
+    text = value.strip() if isinstance(value, str) else ""
+    try:
+        if isinstance(value, str):
+            value = _from_text(text)
+        if isinstance(value, date):
+            return _from_date(value)
+        if isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value):
+            return float(value)
+    except (ValueError, OverflowError):
+        if labels and _LABEL.fullmatch(text) and text.lower() not in _MISSING:
+            return text
+    got = "none" if value in (None, "") else f"{value!r:.60}"
+    label = ", or a label of up to 40 characters that begins with a letter" if labels else ""
+    raise ValueError(
+        "expected a finite number, or a date such as 2024-05-31 or 2024-05-31T18:30:00Z"
+        f"{label}, got {got}"
+    )
+
+
+def _from_text(text: str) -> float | date:
+    try:
+        return float(text)
+    except ValueError:
+        return datetime.fromisoformat(f"{text}-01" if _MONTH.fullmatch(text) else text)
+
+
+def _from_date(value: date) -> np.datetime64:
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        value = value.astimezone(UTC).replace(tzinfo=None)
+    return np.datetime64(value, "us")
