@@ -10,7 +10,7 @@ import numpy as np
 
 from evermix._xp import Array
 from evermix.distributed.collections import Partition
-from evermix.distributed.holder import Answer, Branch, Holder, Load
+from evermix.distributed.actor import Answer, Branch, Holder, Load
 from evermix.distributed.workers import (
     ADVICE,
     LOOK,
