@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 
 import evermix as em
-from evermix.distributed.cluster import FAN
+from evermix.distributed.cluster import FAN_OUT
 from evermix.engines.run import run_laps
 from evermix.estimators.data.dask import ClusterRows
 from evermix.estimators.data.rows import Validator
@@ -105,8 +105,8 @@ def laps(workers: int, n: int) -> list[dict[str, float]]:
 
 def on_paper(one: dict[str, float], batches: int, workers: int, each: int) -> dict[str, float]:
     """Return what a lap would take on so many workers that visit ``each`` batches in a step."""
-    steps, fan, levels = batches / (workers * each), min(workers, FAN), 1
-    while sum(FAN**level for level in range(1, levels + 1)) < workers:
+    steps, fan, levels = batches / (workers * each), min(workers, FAN_OUT), 1
+    while sum(FAN_OUT**level for level in range(1, levels + 1)) < workers:
         levels += 1
     price = max(one["transfer"] / batches - ROUND_TRIP, 0.0) / (2 * ANSWER)
     split = {

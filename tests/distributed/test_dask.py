@@ -9,9 +9,8 @@ import pytest
 from scipy import sparse
 
 import evermix as em
-from evermix.distributed.client import cluster_client
+from evermix.distributed.client import cluster_client, workers_of
 from evermix.distributed.cluster import ClusterShards
-from evermix.distributed.workers import workers_of
 
 pytest.importorskip("distributed")
 pytestmark = pytest.mark.xdist_group("dask")
@@ -166,13 +165,13 @@ def test_a_saved_fit_goes_on_there_and_here(client, tmp_path, name, lap):
 def test_little_is_kept_to_do_things_again(client, monkeypatch):
     """Beliefs for every step of a lap, and the moves since."""
     lengths = []
-    note = ClusterShards._note
+    note = ClusterShards._log_task
 
     def counted(self, task, keys):
         note(self, task, keys)
         lengths.append(len(self._log))
 
-    monkeypatch.setattr(ClusterShards, "_note", counted)
+    monkeypatch.setattr(ClusterShards, "_log_task", counted)
     mixture(ENGINES["memoized"]).fit(da.from_array(X, chunks=(300, 3)))
     assert max(lengths) <= -(-len(X) // 200) + 2
 
@@ -187,7 +186,7 @@ def test_bad_rows_are_told(client):
         mix.fit([delayed(X[:100]), delayed(X[:100, :2])])
     with pytest.raises(ValueError, match="at least one row"):
         mix.fit([delayed(X[:0])])
-    with pytest.raises(ValueError, match="wanted rows"):
+    with pytest.raises(ValueError, match="expected rows"):
         mix.fit(da.from_array(X[0], chunks=2))
     assert not hasattr(mix, "n_features_in_")
 
@@ -227,7 +226,7 @@ def _no_client(*args, **kwargs):
 
 
 def test_a_scheduler_that_does_not_answer_is_told(monkeypatch):
-    monkeypatch.setattr("evermix.distributed.client.SECONDS", 1)
+    monkeypatch.setattr("evermix.distributed.client.CONNECT_SECONDS", 1)
     with pytest.raises(ConnectionError, match="no Dask scheduler answers at tcp://127.0.0.1:9"):
         with cluster_client("tcp://127.0.0.1:9"):
             pass
@@ -235,19 +234,19 @@ def test_a_scheduler_that_does_not_answer_is_told(monkeypatch):
 
 @pytest.mark.parametrize("name", ["memoized", "full", "ep"])
 def test_answers_are_joined_in_a_tree(mortals, name, monkeypatch):
-    """Here a chain: one holder asks the next; and a lost one is replaced below as well."""
-    monkeypatch.setattr("evermix.distributed.cluster.FAN", 1)
+    """Here a chain: one actor asks the next; and a lost one is replaced below as well."""
+    monkeypatch.setattr("evermix.distributed.cluster.FAN_OUT", 1)
     engine, prior = ENGINES[name], em.NGGP() if name == "ep" else None
     ours, steps = mixture(engine, prior=prior), (2,) if name == "full" else (9,)
     ours.fit(da.from_array(X, chunks=(300, 3)), observers=[killing(mortals, steps)])
     assert_same(ours, mixture(engine, prior=prior).fit(X))
 
 
-def test_a_tree_goes_on_if_two_holders_are_on_one_worker(monkeypatch):
+def test_a_tree_goes_on_if_two_actors_are_on_one_worker(monkeypatch):
     """A chain of three; the lost one moves in with another, which must not wait for itself."""
     from distributed import Client, LocalCluster
 
-    monkeypatch.setattr("evermix.distributed.cluster.FAN", 1)
+    monkeypatch.setattr("evermix.distributed.cluster.FAN_OUT", 1)
     options = {"n_workers": 3, "threads_per_worker": 1, "dashboard_address": ":0"}
     engine = em.FullVB(laps=6, truncation=6, tol=0.0)
     with LocalCluster(**options) as cluster, Client(cluster) as client:
@@ -298,7 +297,7 @@ def test_partitions_that_are_no_rows_are_told(client):
     mix = mixture(em.FullVB(laps=2, truncation=3))
     with pytest.raises(TypeError, match="a partition is NoneType"):
         mix.fit([delayed(X[:10]), delayed(None)])
-    with pytest.raises(TypeError, match="some, and others"):
+    with pytest.raises(TypeError, match="got a list of both"):
         mix.fit([delayed(X[:10]), X])
     counts = [delayed(COUNTS[:300].tocoo()), delayed(COUNTS[300:].tocsc())]
     engine = em.FullVB(laps=2, truncation=3)

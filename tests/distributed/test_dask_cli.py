@@ -153,7 +153,7 @@ def test_engines_that_run_in_one_place_say_so(folder):
 
 
 def test_a_scheduler_that_does_not_answer_is_one_line(folder, monkeypatch):
-    monkeypatch.setattr("evermix.distributed.client.SECONDS", 1)
+    monkeypatch.setattr("evermix.distributed.client.CONNECT_SECONDS", 1)
     said = fit("x", "parts", *FULL, "--dask", "tcp://127.0.0.1:9", status=1)
     assert said.startswith("evermix: error: no Dask scheduler answers at tcp://127.0.0.1:9")
     assert len(said.splitlines()) == 1

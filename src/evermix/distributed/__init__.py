@@ -1,7 +1,7 @@
-"""Batches on the workers of a Dask cluster: the one folder that knows Dask.
+"""Batches on the workers of a Dask cluster; only this folder imports Dask.
 
-A *holder* is an actor on a worker: it holds the batches of a run of rows, and what is remembered of
-them (an :class:`~evermix.engines.shards.Shard`). Tasks go to the holders, answers come back and are
-joined here, where everything is decided. If a worker is lost, another reads its rows anew from
-where they came from, and does again what its batches remember.
+Every worker has an *actor*, which keeps the batches of a run of rows and what an engine remembers
+of them (a :class:`~evermix.engines.shards.Shard`). Tasks go to the actors; their results come back
+and are combined here, where all decisions are made. If a worker is lost, another one reads its rows
+again and repeats the tasks whose results its batches remember.
 """

@@ -1,4 +1,4 @@
-"""What runs on a worker: a run of batches, and what is remembered of them."""
+"""What runs on a worker: an actor with a run of batches, and what is remembered of them."""
 
 import ctypes
 import time
@@ -8,146 +8,148 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from evermix._xp import Array
+from evermix.distributed.client import reply_of
 from evermix.distributed.collections import joined, stacked
-from evermix.distributed.workers import reply_of
 from evermix.engines.batch import Batch, Batches
 from evermix.engines.shards import Shard, Task
 from evermix.state import Record
 
-TRIM, MMAP, ROOM = -1, -3, 2**25  # of mallopt, and bytes: the most that it takes
+# Parameters of mallopt, and the largest threshold in bytes that it accepts.
+TRIM_THRESHOLD, MMAP_THRESHOLD, MMAP_BYTES = -1, -3, 2**25
 
 
-class Load(NamedTuple):
-    """What a holder shall hold.
+class Assignment(NamedTuple):
+    """The batches that an actor keeps.
 
     Attributes
     ----------
     keys : range
-        Of the batches.
+        Keys of the batches.
     size : int
-        Rows in a batch, but for the last of all.
+        Rows in a batch (the last of all may have fewer).
     weights : array (N,)
-        Of all its rows.
+        Weights of all its rows.
     cuts : list of slices
-        The rows of each partition that are its own.
+        The rows that it keeps of each partition.
     lengths : list of int
         The number of rows of each partition.
     prepare : callable
-        Called as ``prepare(rows)``; returns rows as the family wants them, or raises.
+        Called as ``prepare(rows)``; returns rows prepared for the family, or raises.
     """
 
     keys: range
     size: int
-    weights: Array
+    weights: NDArray[np.float64]
     cuts: list[slice]
     lengths: list[int]
     prepare: Callable[[Any], Array]
 
 
 class Answer(NamedTuple):
-    """What came of a task, and the seconds that it took on each worker."""
+    """The result of a task, and the seconds that it took on each worker."""
 
     value: Any
     seconds: list[float]
 
 
-class Branch(NamedTuple):
-    """A holder, the keys of its batches that are meant, and the holders that it shall ask."""
+class Node(NamedTuple):
+    """An actor in a tree of actors: the keys of its batches to work on, and the actors below it."""
 
     actor: Any
     address: str  # of its worker
     keys: list[int]
-    below: "Sequence[Branch]" = ()
+    below: "Sequence[Node]" = ()
 
-    def every_key(self) -> list[int]:
-        """Return the keys that are meant here and below."""
-        return self.keys + [key for branch in self.below for key in branch.every_key()]
+    def all_keys(self) -> list[int]:
+        """Return the keys of this actor and of all below."""
+        return self.keys + [key for node in self.below for key in node.all_keys()]
 
-    def every_address(self) -> list[str]:
-        """Return the addresses of the workers here and below."""
-        return [self.address, *(at for branch in self.below for at in branch.every_address())]
+    def all_addresses(self) -> list[str]:
+        """Return the addresses of the workers of this actor and of all below."""
+        return [self.address, *(address for node in self.below for address in node.all_addresses())]
 
 
-class _Rows(Batches):
-    """Batches of rows that are here, by the keys that they have among all."""
+class _LocalBatches(Batches):
+    """Batches of rows in the memory of this worker, by their keys."""
 
-    def __init__(self, X: Array, load: Load) -> None:
-        self._X, self._load = X, load
+    def __init__(self, X: Array, assignment: Assignment) -> None:
+        self._X, self._assignment = X, assignment
 
     def __len__(self) -> int:
-        return len(self._load.keys)
+        return len(self._assignment.keys)
 
     def __getitem__(self, key: Any) -> Any:
-        some = self._some(key)
-        return Batch(self._X[some], self._load.weights[some], key)
+        rows = self._rows(key)
+        return Batch(self._X[rows], self._assignment.weights[rows], key)
 
-    def weights_of(self, key: int) -> Array:
+    def weights_of(self, key: int) -> NDArray[np.float64]:
         """Return the weights (N,) of a batch."""
-        return self._load.weights[self._some(key)]
+        return self._assignment.weights[self._rows(key)]
 
-    def _some(self, key: int) -> slice:
-        at = self._load.keys.index(key) * self._load.size
-        return slice(at, at + self._load.size)
+    def _rows(self, key: int) -> slice:
+        start = self._assignment.keys.index(key) * self._assignment.size
+        return slice(start, start + self._assignment.size)
 
 
-class Holder:
-    """A Dask actor that holds batches.
+class ShardActor:
+    """A Dask actor that keeps batches.
 
     Parameters
     ----------
     parts : sequence of partitions
-        Whose rows it holds.
-    load : Load
+        Partitions that its rows are in.
+    assignment : Assignment
     records : dict of records
         What is remembered of its batches already.
     """
 
-    def __init__(self, parts: Sequence[Any], load: Load, records: dict[str, Record]) -> None:
+    def __init__(
+        self, parts: Sequence[Any], assignment: Assignment, records: dict[str, Record]
+    ) -> None:
         _keep_memory()
-        # One copy of its own: what has travelled lies anywhere, and arithmetic would copy it.
-        rows, first = [], load.keys.start * load.size
-        for part, cut, length in zip(parts, load.cuts, load.lengths, strict=True):
+        # A copy: arrays from the network are not aligned, and arithmetic would copy them.
+        rows, first = [], assignment.keys.start * assignment.size
+        for part, cut, length in zip(parts, assignment.cuts, assignment.lengths, strict=True):
             try:
-                rows.append(load.prepare(_cut(part, cut, length)))
+                rows.append(assignment.prepare(_cut(part, cut, length)))
             except ValueError as error:
                 raise ValueError(f"in rows from {first} on: {error}") from error
             first += cut.stop - cut.start
-        load = load._replace(weights=np.require(load.weights, requirements=["A", "W"]))
-        memo = {key: dict(record) for key, record in records.items()}
-        self._shard = Shard(_Rows(joined(rows), load), memo)
+        weights = np.require(assignment.weights, requirements=["A", "W"])
+        batches = _LocalBatches(joined(rows), assignment._replace(weights=weights))
+        self._shard = Shard(batches, {key: dict(record) for key, record in records.items()})
         self._last: tuple[int, Answer | None] = 0, None
         self._before: tuple[int, dict[str, Record | None]] = 0, {}
 
-    def do(self, number: int, tree: Branch, task: Task[Any]) -> Answer:
-        """Do something with batches here, let the holders below do it, and join the answers.
+    def do(self, number: int, node: Node, task: Task[Any]) -> Answer:
+        """Do a task with batches here and on the actors below, and combine the answers.
 
-        The same number twice gets the same answer: the question may come again when an answer was
+        The same number twice gets the same answer: a request may come again when its answer was
         lost.
         """
         replies = []
-        for branch in tree.below:
-            reply = branch.actor.do(number, branch, task.part(branch.every_key()))
-            replies.append((reply, branch.every_address()))
-        mine = self._own(number, task.part(tree.keys), tree.keys)
+        for below in node.below:
+            reply = below.actor.do(number, below, task.part(below.all_keys()))
+            replies.append((reply, below.all_addresses()))
+        mine = self._do_here(number, task.part(node.keys), node.keys)
         if not replies:
             return mine
         from distributed import get_client
 
         client = get_client()
-        answers = [mine, *(reply_of(client, *reply) for reply in replies)]
-        seconds = [some for answer in answers for some in answer.seconds]
-        return Answer(task.joined(answer.value for answer in answers), seconds)
+        return combined(task, [mine, *(reply_of(client, *reply) for reply in replies)])
 
     def undo(self, number: int) -> None:
-        """Remember what was remembered before the task with this number."""
+        """Restore what was remembered before the task with this number."""
         last, before = self._before
         if number == last:
             self._shard.put_back(before)
 
-    def _own(self, number: int, task: Task[Any], keys: Sequence[int]) -> Answer:
+    def _do_here(self, number: int, task: Task[Any], keys: Sequence[int]) -> Answer:
         """Return the answer of the batches that are here."""
         last, answer = self._last
         if answer is None or number != last:
@@ -161,14 +163,20 @@ class Holder:
         return answer
 
 
-def _cut(part: Any, some: slice, length: int) -> Any:
+def combined(task: Task[Any], answers: Sequence[Answer]) -> Answer:
+    """Return the answers of several actors as one."""
+    seconds = [some for answer in answers for some in answer.seconds]
+    return Answer(task.joined(answer.value for answer in answers), seconds)
+
+
+def _cut(part: Any, cut: slice, length: int) -> Any:
     rows = stacked(part)
     if rows.shape[0] != length:
         raise ValueError(
             f"a partition had {length} rows when it was first computed, and now it has "
             f"{rows.shape[0]}. Partitions must be the same each time."
         )
-    return rows.iloc[some] if type(rows).__module__.startswith("pandas") else rows[some]
+    return rows.iloc[cut] if type(rows).__module__.startswith("pandas") else rows[cut]
 
 
 def _threads() -> int:
@@ -183,12 +191,12 @@ def _blas() -> ThreadpoolController:
 
 
 def _keep_memory() -> None:
-    """Let the process keep the memory of arrays that come and go.
+    """Make the process keep the memory of arrays that come and go.
 
-    Workers are told to give memory back at once, and then every large array that a step makes is
-    new to the system, which costs a third of the time.
+    Dask tells workers to return memory at once. Then every large array of a step is new to the
+    system, which costs a third of the time.
     """
-    with suppress(AttributeError, OSError):  # other systems have no such thing
+    with suppress(AttributeError, OSError):  # other systems have no mallopt
         mallopt = ctypes.CDLL(None).mallopt
-        mallopt(MMAP, ROOM)
-        mallopt(TRIM, 2**31 - 1)
+        mallopt(MMAP_THRESHOLD, MMAP_BYTES)
+        mallopt(TRIM_THRESHOLD, 2**31 - 1)

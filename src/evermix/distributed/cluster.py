@@ -1,4 +1,4 @@
-"""Batches on a cluster: holders, what is asked of them, and what happens if one is lost."""
+"""Batches on a cluster: their actors, requests to them, and what happens if one is lost."""
 
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -9,26 +9,27 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from evermix._xp import Array
-from evermix.distributed.collections import Partition
-from evermix.distributed.actor import Answer, Branch, Holder, Load
-from evermix.distributed.workers import (
-    ADVICE,
-    LOOK,
+from evermix.distributed.actor import Answer, Assignment, Node, ShardActor, combined
+from evermix.distributed.client import (
+    CHECK_SECONDS,
+    MEMORY_ADVICE,
+    PAUSE,
     address_of,
     is_loss,
     reply_of,
     result_of,
     workers_of,
 )
+from evermix.distributed.collections import Partition
 from evermix.engines.batch import Batch
 from evermix.engines.shards import Shard, Shards, TakeRows, Task, blocks
 from evermix.state import Record
 
 Value = TypeVar("Value")
 
-FAN = 8  # holders that one place asks; they ask others
-LOSSES = 3  # of the same holder in a row, after which it is no accident
-GLITCHES, PAUSE = 50, 0.1  # times that a lost answer is asked for again, and seconds between
+FAN_OUT = 8  # actors that one place sends a task to; they send it on
+MAX_LOSSES = 3  # of the same actor in a row
+MAX_RETRIES = 50  # of a request whose answer was lost, though no worker was
 
 
 @dataclass
@@ -38,11 +39,11 @@ class Spent:
     Attributes
     ----------
     wall : float
-        From questions to answers.
+        From requests to answers.
     compute : float
-        Of this, the work of the busiest holder.
+        Of this, the time of the busiest worker.
     mean : float
-        The work of a holder, on average.
+        The time of a worker, on average.
     calls : int
     """
 
@@ -53,8 +54,8 @@ class Spent:
 
 
 @dataclass(frozen=True)
-class Remembered(Task[dict[str, Record]]):
-    """Bring home what is remembered of batches."""
+class FetchRecords(Task[dict[str, Record]]):
+    """Fetch what is remembered of batches."""
 
     def of(self, shard: Shard, key: int) -> dict[str, Record]:
         """Return the record of a batch, if there is one."""
@@ -66,19 +67,19 @@ class Remembered(Task[dict[str, Record]]):
 
 
 @dataclass
-class _Held:
-    """A holder and what it takes to make it again."""
+class _Place:
+    """An actor, and what it takes to make it again."""
 
-    load: Load
-    parts: list[Any]  # partitions, which Dask knows how to compute
+    assignment: Assignment
+    parts: list[Any]  # partitions, which Dask can compute again
     worker: str = ""
     future: Any = None  # keeps the actor alive
     actor: Any = None
     losses: int = 0
 
 
-class _Done(NamedTuple):
-    """A task that was done, and the batches that still remember what it wrote."""
+class _DoneTask(NamedTuple):
+    """A task that was done, and the keys of the batches that still remember what it wrote."""
 
     task: Task[Any]
     keys: set[int]
@@ -87,9 +88,9 @@ class _Done(NamedTuple):
 class ClusterShards(Shards):
     """Batches on the workers of a cluster.
 
-    Every worker holds one run of batches. What it takes to do again what a batch remembers is kept
-    here: the tasks that wrote it. That is as much as beliefs about the clusters for every step of a
-    lap, whatever the number of workers.
+    Every worker has an actor with one run of batches. The tasks that wrote what batches remember
+    are kept here, to be repeated if a worker is lost. They hold the beliefs about the clusters of
+    every step of a lap, whatever the number of workers.
 
     Parameters
     ----------
@@ -101,14 +102,14 @@ class ClusterShards(Shards):
     size : int
         Rows in a batch.
     prepare : callable
-        Called as ``prepare(rows)``; returns rows as the family wants them, or raises.
+        Called as ``prepare(rows)``; returns rows prepared for the family, or raises.
     records : dict of records
         What is remembered of batches already.
 
     Attributes
     ----------
     spent : Spent
-        Where the time went.
+        Where the time was spent.
     """
 
     def __init__(
@@ -122,23 +123,23 @@ class ClusterShards(Shards):
         records: dict[str, Record],
     ) -> None:
         self._client, self._weights, self.size = client, weights, max(size, 1)
-        self._known, self._log, self._number = dict(records), list[_Done](), 0
+        self._records, self._log, self._number = dict(records), list[_DoneTask](), 0
         self.spent = Spent()
         workers = workers_of(client)
         runs = [run for run in blocks(len(self), min(len(workers), len(self))) if len(run)]
         self.width = len(runs)
         ends = np.cumsum([0, *lengths])
-        self._held = [_Held(*self._share(run, parts, ends, prepare)) for run in runs]
-        for held, worker in zip(self._held, workers, strict=False):
-            self._send(held, worker)
-        for held in self._held:
-            self._arrive(held)
+        self._places = [_Place(*self._assign(run, parts, ends, prepare)) for run in runs]
+        for place, worker in zip(self._places, workers, strict=False):
+            self._start(place, worker)
+        for place in self._places:
+            self._wait_for(place)
 
     def __len__(self) -> int:
         return -(-len(self._weights) // self.size)
 
     def __getitem__(self, key: Any) -> Any:
-        """Return a batch, its rows brought here."""
+        """Return a batch; its rows are fetched from their worker."""
         if not 0 <= key < len(self):
             raise IndexError(key)
         weights = self.weights_of(key)
@@ -157,51 +158,52 @@ class ClusterShards(Shards):
         return self.do(TakeRows(wanted), wanted) if wanted else {}
 
     def do(self, task: Task[Value], keys: Iterable[int]) -> Value:
-        """Do something with these batches, where they are."""
+        """Do a task with these batches, where they are."""
         began, wanted = time.perf_counter(), [int(key) for key in keys]
         self._number += 1
-        asked = []
-        for held in self._held:
-            mine = [key for key in wanted if key in held.load.keys]
+        chosen = []
+        for place in self._places:
+            mine = [key for key in wanted if key in place.assignment.keys]
             if mine:
-                asked.append((held, mine))
-        # Those after the first few are asked by others, and others join their answers.
-        each = [asked[root::FAN] for root in range(min(FAN, len(asked)))]
-        if len({held.worker for held, _ in asked}) < len(asked):  # see _Question.ask
-            each = [[one] for one in asked]
+                chosen.append((place, mine))
+        # Those after the first few get the task from others, which combine their answers.
+        each = [chosen[root::FAN_OUT] for root in range(min(FAN_OUT, len(chosen)))]
+        if len({place.worker for place, _ in chosen}) < len(chosen):  # see _Request.send
+            each = [[one] for one in chosen]
+        requests = [_Request(self._number, task, some) for some in each]
         try:
-            answers = self._answers([_Question(self._number, task, some) for some in each])
+            for request in requests:
+                request.send()
+            answer = combined(task, [self._answer(request) for request in requests])
         except BaseException:
             if task.writes:  # all, or nothing
-                self._undo(asked)
+                self._undo(chosen)
             raise
         if task.writes:
-            self._note(task, set(wanted))
-        value = task.joined(answer.value for answer in answers)
-        seconds = [some for answer in answers for some in answer.seconds]
+            self._log_task(task, set(wanted))
         self.spent.wall += time.perf_counter() - began
-        self.spent.compute += max(seconds)
-        self.spent.mean += sum(seconds) / len(self._held)
+        self.spent.compute += max(answer.seconds)
+        self.spent.mean += sum(answer.seconds) / len(self._places)
         self.spent.calls += 1
-        return value
+        return answer.value
 
     def bring_home(self, memo: dict[str, Record]) -> None:
         """Put what is remembered of batches into a memo.   Consumes: memo."""
-        for held in self._held:
-            records = self.do(Remembered(), held.load.keys)
+        for place in self._places:
+            records = self.do(FetchRecords(), place.assignment.keys)
             memo |= records
 
     def release(self) -> None:
         """Let the workers forget everything."""
-        for held in self._held:
-            held.actor = held.future = None
+        for place in self._places:
+            place.actor = place.future = None
 
-    # ---- holders ---------------------------------------------------------------------------
+    # ---- actors ----------------------------------------------------------------------------
 
-    def _share(
+    def _assign(
         self, run: Array, parts: Sequence[Partition], ends: Array, prepare: Callable[[Any], Array]
-    ) -> tuple[Load, list[Any]]:
-        """Return what a holder of a run of batches shall hold, and the partitions it is in."""
+    ) -> tuple[Assignment, list[Any]]:
+        """Return the assignment of an actor with a run of batches, and the partitions it needs."""
         keys = range(int(run[0]), int(run[-1]) + 1)
         first, last = keys.start * self.size, min(keys.stop * self.size, len(self._weights))
         cuts, mine, lengths = [], [], []
@@ -211,145 +213,136 @@ class ClusterShards(Shards):
                 cuts.append(slice(int(a), int(b)))
                 mine.append(part.rows)
                 lengths.append(int(end - start))
-        return Load(keys, self.size, self._weights[first:last], cuts, lengths, prepare), mine
+        weights = self._weights[first:last]
+        return Assignment(keys, self.size, weights, cuts, lengths, prepare), mine
 
-    def _send(self, held: _Held, worker: str) -> None:
-        """Let a worker make a holder."""
-        mine = map(str, held.load.keys)
-        records = {key: self._known[key] for key in mine if key in self._known}
-        parts = self._client.compute(held.parts, workers=[worker], allow_other_workers=True)
-        held.worker, held.actor = worker, None
-        held.future = self._client.submit(
-            Holder,
-            parts,
-            held.load,
-            records,
-            actor=True,
-            pure=False,
-            workers=[worker],
-            allow_other_workers=True,
+    def _start(self, place: _Place, worker: str) -> None:
+        """Make the actor of a place on a worker."""
+        mine = map(str, place.assignment.keys)
+        records = {key: self._records[key] for key in mine if key in self._records}
+        where = {"workers": [worker], "allow_other_workers": True}
+        parts = self._client.compute(place.parts, **where)
+        place.worker, place.actor = worker, None
+        place.future = self._client.submit(
+            ShardActor, parts, place.assignment, records, actor=True, pure=False, **where
         )
 
-    def _arrive(self, held: _Held) -> None:
-        """Wait until a holder is there, and knows what the one before it knew."""
-        while held.actor is None:
+    def _wait_for(self, place: _Place) -> None:
+        """Wait until an actor is ready, and repeat the tasks that the one before it had done."""
+        while place.actor is None:
             try:
-                actor = result_of(self._client, held.future)
-                held.worker = address_of(self._client, held.future)
+                actor = result_of(self._client, place.future)
+                place.worker = address_of(self._client, place.future)
                 for number, done in enumerate(self._log):
-                    mine = sorted(done.keys.intersection(held.load.keys))
+                    mine = sorted(done.keys.intersection(place.assignment.keys))
                     if mine:
-                        branch = Branch(actor, held.worker, mine)
-                        reply = actor.do(-1 - number, branch, done.task.part(mine))
-                        reply_of(self._client, reply, [held.worker])
-                held.actor = actor
+                        node = Node(actor, place.worker, mine)
+                        reply = actor.do(-1 - number, node, done.task.part(mine))
+                        reply_of(self._client, reply, [place.worker])
+                place.actor = actor
             except BaseException as error:
                 if not is_loss(error):
                     raise
-                self._lose(held, error)
+                self._restart(place, error)
 
-    def _answers(self, questions: "list[_Question]") -> list[Answer]:
-        for question in questions:
-            question.ask()
-        return [self._answer(question) for question in questions]
+    def _restart(self, place: _Place, error: BaseException) -> None:
+        """Make a lost actor again, on the worker that has the fewest others."""
+        place.losses += 1
+        if place.losses > MAX_LOSSES:
+            rows, batches = len(place.assignment.weights), len(place.assignment.keys)
+            raise MemoryError(
+                f"the worker {place.worker} was lost, the {place.losses}th in a row with the same "
+                f"{rows:,} rows in {batches:,} batches. {MEMORY_ADVICE}"
+            ) from error
+        busy = [other.worker for other in self._places if other is not place]
+        self._start(place, min(workers_of(self._client), key=busy.count))
 
-    def _undo(self, asked: list[tuple[_Held, list[int]]]) -> None:
-        """Let holders forget what the last task wrote, those that can be reached."""
-        for held, _ in asked:
-            with suppress(Exception):
-                held.actor.undo(self._number).result(timeout=LOOK)
+    # ---- requests --------------------------------------------------------------------------
 
-    def _answer(self, question: "_Question") -> Answer:
-        """Wait for an answer; if a holder is lost, ask again, with another in its place."""
+    def _answer(self, request: "_Request") -> Answer:
+        """Wait for an answer; if an actor is lost, make it again and repeat the request."""
         while True:
             try:
-                answer: Answer = question.wait(self._client)
+                answer = request.wait(self._client)
             except BaseException as error:
                 if isinstance(error, MemoryError):
-                    raise MemoryError(f"a worker has no memory left ({error}). {ADVICE}") from error
+                    raise MemoryError(
+                        f"a worker has no memory left ({error}). {MEMORY_ADVICE}"
+                    ) from error
                 if not is_loss(error):
                     raise
-                self._mend(question, error)
-                question.ask(directly=True)
+                self._replace_lost(request, error)
+                request.send(directly=True)
             else:
-                for held, _ in question.asked:
-                    held.losses = 0
+                for place, _ in request.places:
+                    place.losses = 0
                 return answer
 
-    def _mend(self, question: "_Question", error: BaseException) -> None:
-        """Find out which holders are lost, and put others in their places."""
-        lost = [held for held, _ in question.asked if held.future.status != "finished"]
-        for held in lost:
-            self._lose(held, error)
-        for held in lost:
-            self._arrive(held)
-        if not lost:  # it takes a moment until this is known; or only the answer was lost
-            question.glitches += 1
-            if question.glitches > GLITCHES:
+    def _replace_lost(self, request: "_Request", error: BaseException) -> None:
+        """Make the actors of a request again that were lost."""
+        lost = [place for place, _ in request.places if place.future.status != "finished"]
+        for place in lost:
+            self._restart(place, error)
+        for place in lost:
+            self._wait_for(place)
+        if not lost:  # it takes a moment until a loss is known; or only the answer was lost
+            request.retries += 1
+            if request.retries > MAX_RETRIES:
                 raise error
             time.sleep(PAUSE)
 
-    def _lose(self, held: _Held, error: BaseException) -> None:
-        """Send a holder to another worker."""
-        held.losses += 1
-        if held.losses > LOSSES:
-            load = held.load
-            raise MemoryError(
-                f"the worker {held.worker} was lost, the {held.losses}th in a row that should hold "
-                f"the same {len(load.weights):,} rows in {len(load.keys):,} batches. {ADVICE}"
-            ) from error
-        busy = [other.worker for other in self._held if other is not held]
-        self._send(held, min(workers_of(self._client), key=busy.count))
+    def _undo(self, chosen: list[tuple[_Place, list[int]]]) -> None:
+        """Undo the last task on all actors that can be reached."""
+        for place, _ in chosen:
+            with suppress(Exception):
+                place.actor.undo(self._number).result(timeout=CHECK_SECONDS)
 
-    def _note(self, task: Task[Any], keys: set[int]) -> None:
-        """Keep a task until what it wrote has been written anew."""
+    def _log_task(self, task: Task[Any], keys: set[int]) -> None:
+        """Keep a task until what it wrote has been replaced."""
         if task.anew:
             for key in keys:
-                self._known.pop(str(key), None)
+                self._records.pop(str(key), None)
             for done in self._log:
                 done.keys.difference_update(keys)
             self._log = [done for done in self._log if done.keys]
-        self._log.append(_Done(task, keys))
+        self._log.append(_DoneTask(task, keys))
 
 
 @dataclass
-class _Question:
-    """A task on its way to some holders: the first is asked, and asks the others."""
+class _Request:
+    """A task for some actors: it goes to the first, which sends it on to the others."""
 
     number: int
     task: Task[Any]
-    asked: list[tuple[_Held, list[int]]]
+    places: list[tuple[_Place, list[int]]]
     replies: list[tuple[Any, list[str]]] = field(default_factory=list)
     failed: Exception | None = None
-    glitches: int = 0
+    retries: int = 0
 
-    def ask(self, directly: bool = False) -> None:
-        """Send it; directly to every holder, once one of them has been lost.
+    def send(self, directly: bool = False) -> None:
+        """Send it; directly to every actor, once one of them has been lost.
 
-        A worker does one thing at a time. Of two holders on the same one, the first could wait for
-        ever for what is below it, if that waits for the second.
+        A worker does one thing at a time. Of two actors on the same worker, the first could wait
+        for ever for an actor below it that waits for the second.
         """
-        branches = [Branch(held.actor, held.worker, keys) for held, keys in self.asked]
+        nodes = [Node(place.actor, place.worker, keys) for place, keys in self.places]
         self.replies, self.failed = [], None
         try:
-            for branch in branches if directly else [_tree(branches)]:
-                part = self.task.part(branch.every_key())
-                reply = branch.actor.do(self.number, branch, part)
-                self.replies.append((reply, branch.every_address()))
-        except (RuntimeError, ValueError) as error:  # it is known to be lost
+            for node in nodes if directly else [_tree(nodes)]:
+                part = self.task.part(node.all_keys())
+                self.replies.append((node.actor.do(self.number, node, part), node.all_addresses()))
+        except (RuntimeError, ValueError) as error:  # the actor is known to be lost
             self.failed = error
 
     def wait(self, client: Any) -> Answer:
-        """Return the answer, or raise what came in its place."""
+        """Return the answer, or raise the error that came instead."""
         if self.failed is not None:
             raise self.failed
-        answers = [reply_of(client, *reply) for reply in self.replies]
-        seconds = [some for answer in answers for some in answer.seconds]
-        return Answer(self.task.joined(answer.value for answer in answers), seconds)
+        return combined(self.task, [reply_of(client, *reply) for reply in self.replies])
 
 
-def _tree(branches: list[Branch]) -> Branch:
-    """Return branches below the first of them, each place with so many below it at most."""
-    first, *others = branches
-    each = [others[root::FAN] for root in range(min(FAN, len(others)))]
+def _tree(nodes: list[Node]) -> Node:
+    """Return the first node with the others below it, at most ``FAN_OUT`` directly below each."""
+    first, *others = nodes
+    each = [others[root::FAN_OUT] for root in range(min(FAN_OUT, len(others)))]
     return first._replace(below=[_tree(some) for some in each])

@@ -1,4 +1,4 @@
-"""Dask collections as partitions: arrays of rows that are not there yet."""
+"""Dask collections as partitions: rows that are not computed yet."""
 
 import importlib
 import math
@@ -12,11 +12,11 @@ from scipy import sparse
 from evermix._xp import Array
 from evermix.io.chunks import Chunks
 
-AHEAD = 1  # partitions that are computed while another is learnt
+AHEAD = 1  # partitions that are computed while another one is learnt
 
 
 class Partition(NamedTuple):
-    """Some rows that are not there yet."""
+    """Some rows that are not computed yet."""
 
     rows: Any  # a Dask delayed object
     length: int | None  # number of rows, if it is known
@@ -30,7 +30,9 @@ def is_collection(X: Any) -> bool:
         if not is_collection(X[0]):
             return False
         if not all(is_collection(part) for part in X):
-            raise TypeError("wanted Dask objects, or none: the list holds some, and others.")
+            raise TypeError(
+                "expected a list of Dask objects, or of other objects, got a list of both."
+            )
         return True
     return type(X).__module__.partition(".")[0] in ("dask", "dask_expr")
 
@@ -38,7 +40,7 @@ def is_collection(X: Any) -> bool:
 def partitions(X: Any) -> list[Partition]:
     """Return the partitions of a Dask collection, in the order of its rows.
 
-    Items of a bag, and what a delayed object makes, are batches: arrays of rows.
+    Items of a bag, and the results of delayed objects, are arrays of rows.
     """
     if isinstance(X, Partition):
         return [X]
@@ -53,13 +55,13 @@ def partitions(X: Any) -> list[Partition]:
         return [Partition(part, None) for part in X.to_delayed()]
     except AttributeError:
         raise TypeError(
-            f"wanted a Dask array, data frame, bag or delayed rows, got {type(X).__name__}."
+            f"expected a Dask array, data frame, bag or delayed rows, got {type(X).__name__}."
         ) from None
 
 
 def _of_array(X: Any) -> list[Partition]:
     if X.ndim != 2:
-        raise ValueError(f"wanted rows (N, D), got a Dask array of {X.ndim} dimensions.")
+        raise ValueError(f"expected rows (N, D), got a Dask array of {X.ndim} dimensions.")
     if X.numblocks[1] > 1:
         X = X.rechunk({1: -1})
     lengths = [None if math.isnan(n) else int(n) for n in X.chunks[0]]
@@ -68,14 +70,14 @@ def _of_array(X: Any) -> list[Partition]:
 
 
 def computed(parts: Sequence[Partition]) -> Iterator[Any]:
-    """Yield the rows of partitions one after another; the next is computed meanwhile."""
+    """Yield the rows of partitions in order; the next one is computed meanwhile."""
     from dask.base import compute
 
     from distributed import get_client
 
     try:
         client = get_client()
-    except ValueError:  # no cluster: they are computed in this process
+    except ValueError:  # no cluster: this process computes them
         for part in parts:
             yield stacked(compute(part.rows)[0])
         return
@@ -98,12 +100,12 @@ def in_memory(X: Any) -> Any:
     """Return all rows of a collection."""
     parts = [part for part in computed(partitions(X)) if not isinstance(part, list | tuple)]
     if not parts:
-        raise ValueError("wanted at least one row, the Dask collection holds none.")
+        raise ValueError("expected at least one row, the Dask collection holds none.")
     return parts[0] if len(parts) == 1 else joined(parts)
 
 
 def stacked(part: Any) -> Any:
-    """Return the rows of a partition; a list of batches one below the other."""
+    """Return the rows of a partition; those of a list of arrays in one array."""
     if isinstance(part, list | tuple):
         if not part:
             return part
@@ -111,7 +113,7 @@ def stacked(part: Any) -> Any:
         flat = isinstance(first, np.ndarray) and first.ndim != 2
         part = joined(part) if _is_rows(first) and not flat else np.array(part)
     if not _is_rows(part):
-        raise TypeError(f"wanted an array of rows, a partition is {type(part).__name__}.")
+        raise TypeError(f"expected an array of rows, a partition is {type(part).__name__}.")
     found: Any = part
     if isinstance(found, np.ndarray) or _is_frame(found):
         return found
@@ -127,7 +129,7 @@ def _is_frame(part: Any) -> bool:
 
 
 def joined(parts: Sequence[Array]) -> Array:
-    """Return arrays of rows one below the other, in memory of their own."""
+    """Return a copy of arrays of rows, as one array."""
     if sparse.issparse(parts[0]):
         return sparse.csr_matrix(sparse.vstack(parts))
     if type(parts[0]).__module__.startswith("pandas"):

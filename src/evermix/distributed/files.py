@@ -1,6 +1,6 @@
 """Rows of files that the workers of a cluster read, and rows that are sent to them.
 
-Sources travel to the workers, which read the files of the same paths: all machines must see them.
+Sources are pickled and sent to the workers, so all machines must see the files at the same paths.
 """
 
 import os
@@ -11,31 +11,28 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from evermix._xp import Array
-from evermix.distributed.client import current_client
+from evermix.distributed.client import current_client, result_of, workers_of
 from evermix.distributed.collections import Partition, joined
-from evermix.distributed.workers import result_of, workers_of
 from evermix.engines.shards import blocks
-from evermix.io.sources.arrays import DenseArray
 from evermix.io.sources.base import Chunk, FileSource, SourceError
 from evermix.io.sources.formats import BlockSource
-from evermix.io.sources.parquet import Parquet
 from evermix.io.sources.several import Several, Source
 
-ROWS = 4096  # that a worker reads at a time
-ROOM = 2**26  # bytes of a piece, about
-SENT = 2**24  # bytes of rows that are sent together, about
-WIDTH = 1000  # bytes of a text, about
-TOLD = 5  # complaints
+ROWS = 4096  # rows that a worker reads at a time
+PIECE_BYTES = 2**26  # about the size of a piece
+SENT_BYTES = 2**24  # about the size of rows that are sent together
+TEXT_BYTES = 1000  # about the size of a text
+COMPLAINTS = 5  # that are kept
 
 
 class Piece(NamedTuple):
-    """Some rows of a file.
+    """A run of rows of a file.
 
     Attributes
     ----------
     source : FileSource
     start, stop : int
-        The first row, and the first that is not its own; ``stop`` is None for the end of the file.
+        The first row, and the first one after the last; ``stop`` is None for the end of the file.
     size : int
         Rows to read at a time; pieces of one file begin at multiples of it.
     """
@@ -58,11 +55,11 @@ class Piece(NamedTuple):
                     return
                 yield chunk
         except SourceError as error:
-            raise SourceError(f"{error} Mend it, or leave out bad rows (--skip-bad).") from error
+            raise SourceError(f"{error} Correct it, or skip bad rows (--skip-bad).") from error
 
 
-class _Counted(NamedTuple):
-    """What is known of a piece: rows that can be learnt, all of its rows, and complaints."""
+class _Size(NamedTuple):
+    """The rows of a piece that can be learnt, all its rows, and what was wrong with bad ones."""
 
     n: int
     offset: int
@@ -70,15 +67,16 @@ class _Counted(NamedTuple):
 
 
 def pieces_of(source: Source) -> list[Piece]:
-    """Return a source in pieces that workers can read; none if it is better sent."""
+    """Return a source in pieces that workers can read; none if its rows are better sent."""
     if isinstance(source, Several):
         return [Piece(some) for some in source.sources]
-    if not isinstance(source, DenseArray | Parquet):
+    if not source.splittable:
         return []
-    width = WIDTH if source.n_features is None else 8 * source.n_features
-    most = -(-source.n_rows // len(workers_of(current_client())))
-    rows = -(-min(most, ROOM // width + 1) // ROWS) * ROWS
-    ends = [*range(0, source.n_rows, rows), source.n_rows]
+    width = TEXT_BYTES if source.n_features is None else 8 * source.n_features
+    n_rows = source.count_rows()
+    most = -(-n_rows // len(workers_of(current_client())))
+    rows = -(-min(most, PIECE_BYTES // width + 1) // ROWS) * ROWS
+    ends = [*range(0, n_rows, rows), n_rows]
     return [Piece(source, start, stop, ROWS) for start, stop in pairwise(ends)]
 
 
@@ -102,62 +100,65 @@ class Files:
 
     def __init__(self, pieces: Sequence[Piece]) -> None:
         self._client, self._pieces = current_client(), pieces
-        self._counted = self._count()
-        self.n = sum(counted.n for counted in self._counted)
-        self.offset = sum(counted.offset for counted in self._counted)
-        self.complaints = [told for counted in self._counted for told in counted.complaints][:TOLD]
+        self._sizes = self._count()
+        self.n = sum(size.n for size in self._sizes)
+        self.offset = sum(size.offset for size in self._sizes)
+        complaints = [complaint for size in self._sizes for complaint in size.complaints]
+        self.complaints = complaints[:COMPLAINTS]
 
     def rows(self, form: Callable[[Any], Array]) -> list[Partition]:
-        """Return the rows as a collection; ``form`` makes rows of numbers of the X of a chunk."""
+        """Return the rows as a collection; ``form`` turns the X of a chunk into rows of numbers."""
         from dask.delayed import delayed
 
         read, shared = delayed(_read, traverse=False), delayed(form, traverse=False)
-        pairs = zip(self._pieces, self._counted, strict=True)
-        return [Partition(read(piece, shared), counted.n) for piece, counted in pairs]
+        pairs = zip(self._pieces, self._sizes, strict=True)
+        return [Partition(read(piece, shared), size.n) for piece, size in pairs]
 
     def ids(self) -> Iterator[Any]:
         """Yield the ids of the rows."""
         before, numbered = 0, []
-        for piece, counted in zip(self._pieces, self._counted, strict=True):
+        for piece, size in zip(self._pieces, self._sizes, strict=True):
             numbered.append((piece, before))
             if piece.stop is None:
-                before += counted.offset
+                before += size.offset
         for future in self._client.map(_ids, *zip(*numbered, strict=True), pure=False):
             yield from result_of(self._client, future)
 
-    def _count(self) -> list[_Counted]:
-        """Return what is known of each piece; workers read those that do not say it."""
-        unknown = [piece for piece in self._pieces if not _says(piece)]
+    def _count(self) -> list[_Size]:
+        """Return the size of each piece; workers read those of unknown size."""
+        unknown = [piece for piece in self._pieces if not _has_known_size(piece)]
         futures = self._client.map(_count, unknown, pure=False)
         found = iter([result_of(self._client, future) for future in futures])
-        return [_said(piece) if _says(piece) else next(found) for piece in self._pieces]
+        return [
+            _known_size(piece) if _has_known_size(piece) else next(found) for piece in self._pieces
+        ]
 
 
 def sent(X: Array) -> list[Partition]:
-    """Return rows that are here as a collection, which sends them to the workers."""
+    """Return rows in memory as a collection, which sends them to the workers."""
     from dask.delayed import delayed
 
     size = X.nbytes if isinstance(X, np.ndarray) else X.data.nbytes + X.indices.nbytes
-    count = max(len(workers_of(current_client())), -(-size // SENT))
+    count = max(len(workers_of(current_client())), -(-size // SENT_BYTES))
     runs = [run for run in blocks(X.shape[0], min(count, X.shape[0])) if len(run)]
     parts = [X[int(run[0]) : int(run[-1]) + 1] for run in runs]
     return [Partition(delayed(part, traverse=False), part.shape[0]) for part in parts]
 
 
-def _says(piece: Piece) -> bool:
+def _has_known_size(piece: Piece) -> bool:
     """Whether the number of rows that can be learnt is known without reading them."""
     return isinstance(piece.source, BlockSource) and not piece.source.options.skip_bad
 
 
-def _said(piece: Piece) -> _Counted:
+def _known_size(piece: Piece) -> _Size:
     n = piece.source.count_rows() - piece.start if piece.stop is None else piece.stop - piece.start
-    return _Counted(n, n)
+    return _Size(n, n)
 
 
-def _count(piece: Piece) -> _Counted:
+def _count(piece: Piece) -> _Size:
     n = sum(len(chunk.ids) for chunk in piece.chunks())
     end = piece.source.count_rows() if piece.stop is None else piece.stop
-    return _Counted(n, end - piece.start, tuple(piece.source.complaints))
+    return _Size(n, end - piece.start, tuple(piece.source.complaints))
 
 
 def _read(piece: Piece, form: Callable[[Any], Array]) -> Array:

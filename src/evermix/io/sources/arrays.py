@@ -17,6 +17,7 @@ class DenseArray(BlockSource):
     """
 
     suffixes = (".npy",)
+    splittable = True
 
     def survey(self) -> None:
         """Find out what the file holds."""

@@ -90,6 +90,8 @@ class FileSource(ABC):
     """How file names of this format begin, if that matters."""
     packable: ClassVar[bool] = False
     """Whether files may also be packed, with ``.gz`` after the suffix."""
+    splittable: ClassVar[bool] = False
+    """Whether any run of rows can be read without reading the rows before it."""
     has_fields: ClassVar[bool] = False
     """Whether rows have named fields, so that one of them can hold times."""
 

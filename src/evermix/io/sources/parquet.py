@@ -21,6 +21,7 @@ class Parquet(BlockSource):
     """
 
     suffixes = (".parquet",)
+    splittable = True
     has_fields = True
     n_features: int
 
