@@ -60,7 +60,7 @@ def test_the_bound_has_a_picture_that_leaves_pyplot_alone(tmp_path, runs):
 
 @pytest.mark.parametrize("runs", [{}, {"ep": read_laps([])}])
 def test_runs_without_bounds_are_refused(tmp_path, runs):
-    with pytest.raises(ValueError, match="must have a lap that tells its bound"):
+    with pytest.raises(ValueError, match="must have a lap with a bound"):
         bound_plot(tmp_path / "x.png", runs)
 
 

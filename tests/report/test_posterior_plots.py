@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from evermix.report import Posterior, co_clustering_map, trace_plot
-from evermix.report.posterior_plots import _largest_first
+from evermix.report.plots import _largest_first
 
 
 def _posterior(lengths=(20, 12), N=30):

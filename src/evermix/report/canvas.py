@@ -1,4 +1,4 @@
-"""What all pictures share: the sheet, its colours, and the look of axes."""
+"""What all pictures share: figures, colours and the style of axes."""
 
 import os
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ INK, FAINT, BLUE, ORANGE, GREEN = "#24313d", "#c9d1d9", "#2266aa", "#d9762b", "#
 
 
 def new_figure(title: str, width: float, height: float) -> "Figure":
-    """Return an empty figure (inches) with a headline, which leaves pyplot alone.
+    """Return an empty figure (sizes in inches) with a headline; pyplot is not used.
 
     Raises
     ------
@@ -35,18 +35,18 @@ def new_figure(title: str, width: float, height: float) -> "Figure":
 
 
 def check_picture(path: str) -> None:
-    """Raise ImportError or ValueError if no picture could be written to such a file."""
+    """Raise ValueError if this is not the name of a picture, ImportError without matplotlib."""
     known = new_figure("", 1.0, 1.0).canvas.get_supported_filetypes()
     suffix = os.path.splitext(path)[1].lower().removeprefix(".")
     if suffix not in known:
         raise ValueError(
-            f"pictures are files such as topics.png, .svg or .pdf, got {path}. Its suffix must be "
+            f"pictures are files such as topics.png, .svg or .pdf, got {path}. The suffix must be "
             f"one of {', '.join(sorted(known))}."
         )
 
 
-def dress(axes: "Axes", title: str, xlabel: str) -> None:
-    """Give axes the look of all pictures."""
+def style_axes(axes: "Axes", title: str, xlabel: str) -> None:
+    """Set title, label and style of axes."""
     axes.set_title(title, fontsize=11.5, color=INK, loc="left", pad=10)
     axes.set_xlabel(xlabel, fontsize=10, color=INK)
     axes.tick_params(colors=INK, labelsize=9, length=0, which="both")
@@ -57,8 +57,8 @@ def dress(axes: "Axes", title: str, xlabel: str) -> None:
     axes.spines["bottom"].set_color(FAINT)
 
 
-def note(axes: "Axes", x: float, y: float, text: str, colour: str) -> None:
-    """Write the last value beside the end of a curve."""
+def label_last(axes: "Axes", x: float, y: float, text: str, colour: str) -> None:
+    """Mark the last point of a curve, and write its value beside it."""
     axes.scatter([x], [y], s=36, color=colour, zorder=3, clip_on=False)
     axes.annotate(
         text,

@@ -1,6 +1,6 @@
-"""Traces of several chains: summaries, convergence, and the way into ArviZ.
+"""Traces of chains: summaries, convergence diagnostics, and conversion to ArviZ.
 
-This is the only file that imports ArviZ, and only when it is needed: importing it takes seconds.
+Only this file imports ArviZ, and only when it is needed, since that takes seconds.
 """
 
 import warnings
@@ -9,15 +9,14 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from evermix._xp import Array
-
-ENDS = (0.05, 0.95)
-FEWEST = 4  # draws per chain that ArviZ asks for
+TAILS = (0.05, 0.95)
+MIN_DRAWS = 4  # per chain, as ArviZ requires
 
 
-def side_by_side(values: Array, chain: Array) -> Array:
-    """Put the draws (M,) of chains beside each other, cut to the length of the shortest.
+def stack_chains(values: NDArray[Any], chain: NDArray[Any]) -> NDArray[Any]:
+    """Stack the draws (M,) of chains, cut to the length of the shortest one.
 
     Returns
     -------
@@ -29,8 +28,8 @@ def side_by_side(values: Array, chain: Array) -> Array:
     return np.stack([values[chain == number][:T] for number in numbers])
 
 
-def describe(values: Array, chain: Array) -> dict[str, float]:
-    """Summarise one trace: mean, spread and quantiles of all draws, and how well chains mixed.
+def summarise(values: NDArray[Any], chain: NDArray[Any]) -> dict[str, float]:
+    """Summarise one trace: mean, standard deviation, quantiles, and diagnostics of mixing.
 
     Parameters
     ----------
@@ -44,10 +43,10 @@ def describe(values: Array, chain: Array) -> dict[str, float]:
         mean, sd, median, 5%, 95%, ess_bulk, ess_tail, r_hat; see
         :meth:`evermix.report.Posterior.summary`.
     """
-    chains = side_by_side(np.asarray(values, dtype=np.float64), chain)
-    # Chains that stand still at different values divide by a variance of zero.
+    chains = stack_chains(np.asarray(values, dtype=np.float64), chain)
+    # Chains that are constant at different values divide by a variance of zero.
     with np.errstate(divide="ignore", invalid="ignore"):
-        low, median, high = np.quantile(values, (ENDS[0], 0.5, ENDS[1]))
+        low, median, high = np.quantile(values, (TAILS[0], 0.5, TAILS[1]))
         return {
             "mean": float(np.mean(values)),
             "sd": float(np.std(values, ddof=1)) if len(values) > 1 else np.nan,
@@ -58,21 +57,21 @@ def describe(values: Array, chain: Array) -> dict[str, float]:
         }
 
 
-def _mixing(chains: Array) -> dict[str, float]:
-    """ArviZ's diagnostics of chains (C, T); nan where ArviZ has none or nothing varies."""
+def _mixing(chains: NDArray[Any]) -> dict[str, float]:
+    """Return ArviZ's diagnostics of chains (C, T); nan if chains are short or constant."""
     arviz, _ = _import_arviz()
     C, T = chains.shape
-    if T < FEWEST or not np.isfinite(chains).all() or np.ptp(chains) == 0:
+    if T < MIN_DRAWS or not np.isfinite(chains).all() or np.ptp(chains) == 0:
         return {"ess_bulk": np.nan, "ess_tail": np.nan, "r_hat": np.nan}
     return {
         "ess_bulk": float(arviz.ess(chains, method="bulk")),
-        "ess_tail": float(arviz.ess(chains, method="tail", prob=ENDS)),
+        "ess_tail": float(arviz.ess(chains, method="tail", prob=TAILS)),
         "r_hat": float(arviz.rhat(chains)) if C > 1 else np.nan,
     }
 
 
-def to_inference_data(groups: Mapping[str, Mapping[str, Array]], chain: Array) -> Any:
-    """Return traces as ArviZ wants them.
+def to_inference_data(groups: Mapping[str, Mapping[str, NDArray[Any]]], chain: NDArray[Any]) -> Any:
+    """Return traces in the form of ArviZ.
 
     Parameters
     ----------
@@ -93,7 +92,7 @@ def to_inference_data(groups: Mapping[str, Mapping[str, Array]], chain: Array) -
     datasets = {}
     for group, traces in groups.items():
         variables = {
-            name: (("chain", "draw"), side_by_side(trace, chain)) for name, trace in traces.items()
+            name: (("chain", "draw"), stack_chains(trace, chain)) for name, trace in traces.items()
         }
         datasets[group] = xarray.Dataset(variables, coordinates, attributes)
     if int(arviz.__version__.split(".")[0]) >= 1:
@@ -102,9 +101,9 @@ def to_inference_data(groups: Mapping[str, Mapping[str, Array]], chain: Array) -
 
 
 def _import_arviz() -> tuple[Any, Any]:
-    """Return ArviZ, and xarray, which it brings."""
+    """Return ArviZ and xarray, which it depends on."""
     try:
-        # ArviZ 0 tells of ArviZ 1 when it is imported; both work here.
+        # ArviZ 0 warns of ArviZ 1 when it is imported; both work here.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             import arviz

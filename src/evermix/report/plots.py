@@ -1,20 +1,38 @@
-"""Pictures of a stream: how K grew, how big clusters are, how well the next row was predicted."""
+"""Pictures of fits: streams, laps of variational engines, chains and posteriors of samplers.
 
-from collections.abc import Iterable, Mapping
+All need matplotlib and raise ImportError without it.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from evermix._xp import Array
-from evermix.report.canvas import BLUE, FAINT, GREEN, INK, ORANGE, dress, new_figure, note
+from evermix.report.canvas import (
+    BLUE,
+    FAINT,
+    GREEN,
+    INK,
+    ORANGE,
+    label_last,
+    new_figure,
+    style_axes,
+)
+from evermix.report.posterior import Posterior
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+COLOURS = (BLUE, ORANGE, GREEN, INK)  # of runs and chains
+MAX_ROWS = 1000  # of a co-clustering map; more could not be distinguished
+
+# ---- streams -------------------------------------------------------------------------------
+
 
 class Series(NamedTuple):
-    """What a stream's steps recorded, one entry per step.
+    """The course of a stream, one entry per step.
 
     Attributes
     ----------
@@ -26,9 +44,9 @@ class Series(NamedTuple):
         Summed log predictive density of the step's rows, each before it was learnt.
     """
 
-    clock: Array
-    K: Array
-    log_predictive: Array
+    clock: NDArray[Any]
+    K: NDArray[Any]
+    log_predictive: NDArray[Any]
 
 
 def read_events(events: Iterable[Mapping[str, Any]]) -> Series:
@@ -43,10 +61,10 @@ def read_events(events: Iterable[Mapping[str, Any]]) -> Series:
 def overview(
     path: str | Path,
     *,
-    clock: Array,
-    K: Array,
-    log_predictive: Array,
-    sizes: Array,
+    clock: NDArray[Any],
+    K: NDArray[Any],
+    log_predictive: NDArray[Any],
+    sizes: NDArray[Any],
     title: str = "",
 ) -> None:
     """Save one picture of a stream: growth of K, cluster sizes, prequential log-likelihood.
@@ -62,11 +80,6 @@ def overview(
         Mass of each cluster at the end.
     title : str
         Headline of the picture.
-
-    Raises
-    ------
-    ImportError
-        matplotlib is not installed.
     """
     if not (len(clock) == len(K) == len(log_predictive) > 0):
         raise ValueError(
@@ -81,19 +94,19 @@ def overview(
     figure.savefig(path, dpi=160)
 
 
-def _draw_growth(axes: "Axes", clock: Array, K: Array) -> None:
-    dress(axes, "Clusters found", "observations")
+def _draw_growth(axes: "Axes", clock: NDArray[Any], K: NDArray[Any]) -> None:
+    style_axes(axes, "Clusters found", "observations")
     axes.plot(clock, K, color=BLUE, linewidth=2.2, solid_capstyle="round")
     axes.fill_between(clock, K, color=BLUE, alpha=0.12, linewidth=0)
     axes.set_xlim(0, clock[-1])
     axes.set_ylim(0, max(K) * 1.12)
     axes.xaxis.set_major_formatter("{x:,.0f}")
-    note(axes, clock[-1], K[-1], f"{K[-1]:,}", BLUE)
+    label_last(axes, clock[-1], K[-1], f"{K[-1]:,}", BLUE)
 
 
-def _draw_sizes(axes: "Axes", sizes: Array) -> None:
-    dress(axes, "Cluster sizes, largest first", "rank")
-    # Dust below one observation says nothing on a logarithmic axis.
+def _draw_sizes(axes: "Axes", sizes: NDArray[Any]) -> None:
+    style_axes(axes, "Cluster sizes, largest first", "rank")
+    # Clusters of less than one observation mean nothing on a logarithmic axis.
     ranked = np.sort(sizes[sizes >= 1.0])[::-1]
     axes.set_xscale("log")
     axes.set_yscale("log")
@@ -106,8 +119,8 @@ def _draw_sizes(axes: "Axes", sizes: Array) -> None:
         axes.set_ylim(0.8, ranked[0] * 2)
 
 
-def _draw_likelihood(axes: "Axes", clock: Array, log_predictive: Array) -> None:
-    dress(axes, "Prequential log-likelihood per observation", "observations")
+def _draw_likelihood(axes: "Axes", clock: NDArray[Any], log_predictive: NDArray[Any]) -> None:
+    style_axes(axes, "Prequential log-likelihood per observation", "observations")
     rows = np.diff(clock, prepend=0)
     some = rows > 0
     each = log_predictive[some] / rows[some]
@@ -117,4 +130,198 @@ def _draw_likelihood(axes: "Axes", clock: Array, log_predictive: Array) -> None:
     axes.set_xlim(0, clock[-1])
     axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.legend(frameon=False, fontsize=9, labelcolor=INK, loc="lower right")
-    note(axes, clock[-1], running[-1], f"{running[-1]:,.1f}", GREEN)
+    label_last(axes, clock[-1], running[-1], f"{running[-1]:,.1f}", GREEN)
+
+
+# ---- laps ----------------------------------------------------------------------------------
+
+
+class Laps(NamedTuple):
+    """The course of a variational fit, one entry per lap with a known bound.
+
+    Attributes
+    ----------
+    lap : int64 array (T,)
+        Number of laps done.
+    elbo : array (T,)
+        The evidence lower bound after each, in nats.
+    K : int64 array (T,)
+        Clusters after each.
+    births, merges : int64 arrays (T,)
+        How many clusters each lap opened, and fused with others.
+    """
+
+    lap: NDArray[Any]
+    elbo: NDArray[Any]
+    K: NDArray[Any]
+    births: NDArray[Any]
+    merges: NDArray[Any]
+
+
+def read_laps(events: Iterable[Mapping[str, Any]]) -> Laps:
+    """Collect the laps from trace events, as :meth:`evermix.Info.to_event` makes them.
+
+    Events without a bound are left out: steps, and all but the last lap of ``StochasticVB``.
+
+    Parameters
+    ----------
+    events : iterable of mappings
+        Such as ``evermix.io.trace.read_trace("trace.jsonl")`` of ``evermix fit --trace``, or
+        ``(info.to_event() for info in mix.history_)``.
+
+    Examples
+    --------
+    >>> lap = {"lap": 0, "K": 3, "births": [1, 2], "merges": [], "scalars": {"elbo": -250.0}}
+    >>> read_laps([lap]).elbo
+    array([-250.])
+    """
+    rows = [
+        (event["lap"] + 1, event["K"], len(event["births"]), len(event["merges"]), elbo)
+        for event in events
+        if (elbo := event["scalars"].get("elbo")) is not None
+    ]
+    lap, K, births, merges = np.array([row[:4] for row in rows], dtype=np.int64).reshape(-1, 4).T
+    return Laps(lap, np.array([row[4] for row in rows], dtype=np.float64), K, births, merges)
+
+
+def bound_plot(path: str | Path, runs: Mapping[str, Laps], *, title: str = "") -> None:
+    """Save a picture of the bound and of the number of clusters by lap, one curve for each run.
+
+    Filled dots mark laps that opened clusters, hollow ones those that only fused some.
+
+    Parameters
+    ----------
+    path : path-like
+        File to write; its suffix names the format (.png, .svg, .pdf).
+    runs : mapping of str to Laps
+        The results of :func:`read_laps`, by the name of the run.
+    title : str
+        Headline of the picture.
+    """
+    empty = [name for name, laps in runs.items() if not len(laps.lap)]
+    if empty or not runs:
+        raise ValueError(
+            "every run must have a lap with a bound; "
+            f"{', '.join(map(repr, empty)) + ' has none' if empty else 'got no run'}. "
+            "Is this the trace of a variational fit?"
+        )
+    figure = new_figure(title, 11.0, 4.2)
+    bound, clusters = figure.subplots(1, 2)
+    for j, (name, laps) in enumerate(runs.items()):
+        colour = COLOURS[j % len(COLOURS)]
+        _draw_laps(bound, laps, laps.elbo, colour, name)
+        _draw_laps(clusters, laps, laps.K, colour, name)
+    style_axes(bound, "Evidence lower bound (nats)", "laps")
+    style_axes(clusters, "Clusters", "laps")
+    clusters.set_ylim(bottom=0)
+    for axes in (bound, clusters):
+        axes.locator_params(axis="x", integer=True)
+        axes.yaxis.set_major_formatter("{x:,.0f}")
+    if len(runs) > 1:
+        bound.legend(frameon=False, fontsize=9, labelcolor=INK, loc="lower right")
+    figure.savefig(path, dpi=160)
+
+
+def _draw_laps(axes: "Axes", laps: Laps, values: NDArray[Any], colour: str, name: str) -> None:
+    axes.plot(laps.lap, values, color=colour, linewidth=1.8, solid_capstyle="round", label=name)
+    born = laps.births > 0
+    fused = (laps.merges > 0) & ~born
+    axes.scatter(laps.lap[born], values[born], s=18, color=colour, zorder=3)
+    axes.scatter(
+        laps.lap[fused], values[fused], s=18, facecolor="white", edgecolor=colour, zorder=3
+    )
+
+
+# ---- chains and posteriors -----------------------------------------------------------------
+
+
+def trace_plot(
+    path: str | Path,
+    posterior: Posterior,
+    *,
+    names: Sequence[str] = ("K", "log_joint"),
+    title: str = "",
+) -> None:
+    """Save a picture of the chains, draw by draw: chains that mixed look the same, without a trend.
+
+    Parameters
+    ----------
+    path : path-like
+        File to write; its suffix names the format (.png, .svg, .pdf).
+    posterior : Posterior
+    names : sequence of str
+        The traces to show, by their names in :meth:`Posterior.traces`.
+    title : str
+        Headline of the picture.
+    """
+    traces = posterior.traces()
+    unknown = [name for name in names if name not in traces]
+    if unknown or not names:
+        raise ValueError(
+            f"names must be some of {', '.join(traces)}; got {', '.join(unknown) or 'none'}."
+        )
+    figure = new_figure(title, 10.0, 0.6 + 2.4 * len(names))
+    panels = figure.subplots(len(names), 1, squeeze=False)[:, 0]
+    for axes, name in zip(panels, names, strict=True):
+        _draw_chains(axes, traces[name], posterior.chain)
+        style_axes(axes, name, "draw")
+    if posterior.n_chains > 1:
+        above = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0)}
+        panels[0].legend(frameon=False, fontsize=9, labelcolor=INK, ncols=8, **above)
+    figure.savefig(path, dpi=160)
+
+
+def co_clustering_map(
+    path: str | Path, posterior: Posterior, *, rows: NDArray[Any] | None = None, title: str = ""
+) -> None:
+    """Save a map of which rows are in the same cluster: the darker, the more draws agree.
+
+    Rows are ordered by the clusters of the most representative draw (:meth:`Posterior.point`), the
+    largest first: blocks on the diagonal are certain clusters, the rest is uncertainty.
+
+    Parameters
+    ----------
+    path : path-like
+        File to write; its suffix names the format (.png, .svg, .pdf).
+    posterior : Posterior
+    rows : int array (R,) or mask (N,), optional
+        The rows to show; if None, all of them or, of more, 1,000 evenly spaced ones.
+    title : str
+        Headline of the picture.
+    """
+    figure = new_figure(title, 7.0, 6.4)
+    from matplotlib.colors import LinearSegmentedColormap
+
+    N = posterior.labels.shape[1]
+    if rows is None:
+        rows = np.linspace(0, N - 1, min(N, MAX_ROWS)).round().astype(np.int64)
+    shown = np.arange(N)[rows]
+    shown = shown[_largest_first(posterior.labels[posterior.point()][shown])]
+    axes = figure.subplots()
+    style_axes(axes, "Share of draws in which two rows are together", "rows, by cluster")
+    axes.grid(False)
+    axes.set_xticks([])
+    axes.set_yticks([])
+    colours = LinearSegmentedColormap.from_list("together", ["white", BLUE, INK])
+    together = posterior.co_clustering(shown)
+    image = axes.imshow(together, cmap=colours, vmin=0.0, vmax=1.0, interpolation="nearest")
+    bar = figure.colorbar(image, ax=axes, shrink=0.8)
+    bar.ax.tick_params(colors=INK, labelsize=9, length=0)
+    bar.outline.set_visible(False)
+    figure.savefig(path, dpi=160)
+
+
+def _draw_chains(axes: "Axes", trace: NDArray[Any], chain: NDArray[Any]) -> None:
+    for j, number in enumerate(np.unique(chain)):
+        colour = COLOURS[j % len(COLOURS)]
+        axes.plot(
+            trace[chain == number], color=colour, linewidth=1.2, alpha=0.8, label=f"chain {number}"
+        )
+    axes.locator_params(axis="x", integer=True)
+    axes.locator_params(axis="y", integer=bool(np.all(trace == np.round(trace))))
+
+
+def _largest_first(labels: NDArray[Any]) -> NDArray[Any]:
+    """Return the order (R,) of rows by cluster, the largest first, else unchanged."""
+    _, position, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+    return np.lexsort((position, -sizes[position]))

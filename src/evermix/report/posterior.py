@@ -1,26 +1,35 @@
-"""Draws of partitions, and what follows from them."""
+"""The posterior that a sampler draws: partitions, their summaries and representative draw."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import special
 
-from evermix._xp import Array
-from evermix.kernels.partitions import TILE, count_matches
-from evermix.report.chains import describe, to_inference_data
-from evermix.report.partitions import Loss, entropies, expected_losses, numbered
+from evermix.kernels.partitions import (
+    TILE,
+    count_matches,
+    number_clusters,
+    shared_terms,
+    size_terms,
+)
+from evermix.report.chains import summarise, to_inference_data
 
 MAX_ENTRIES = 2 * 10**8  # of a matrix of pairs: 1.6 GB
-MAX_REFERENCES = 200  # draws that stand for all of them when candidates are compared
+MAX_REFERENCES = 200  # draws that candidates are compared with
+
+Loss: TypeAlias = Literal["vi", "binder"]
+"""Variation of information, in nats; or Binder's loss, the share of pairs that disagree."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Posterior:
-    """What a sampler found: draws of partitions, and of numbers that go with them.
+    """Draws of partitions from a posterior, and scalars that go with each draw.
 
-    Cluster numbers mean nothing beyond one draw. Everything here is the same however the clusters
+    Cluster numbers have no meaning beyond one draw: all results are the same however the clusters
     of a draw are numbered.
 
     Parameters
@@ -30,7 +39,7 @@ class Posterior:
     chain : int array (M,)
         The chain that each draw comes from.
     scalars : mapping of arrays (M,)
-        Numbers recorded with each draw, by name: ``log_joint``, hyperparameters.
+        Scalars of each draw, by name: ``log_joint``, hyperparameters.
 
     Examples
     --------
@@ -44,16 +53,16 @@ class Posterior:
     array([0, 0, 1, 1], dtype=int32)
     """
 
-    labels: Array
-    chain: Array
-    scalars: Mapping[str, Array] = field(default_factory=dict)
+    labels: NDArray[Any]
+    chain: NDArray[Any]
+    scalars: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         labels, chain = np.asarray(self.labels), np.asarray(self.chain)
         if labels.ndim != 2 or labels.size == 0:
             raise ValueError(
                 "labels must be (draws, rows) with at least one of each, got shape "
-                f"{labels.shape}. A chain draws nothing before its burn-in is over."
+                f"{labels.shape}. A chain has no draws before its burn-in is over."
             )
         scalars = {name: np.asarray(v, dtype=np.float64) for name, v in self.scalars.items()}
         for name, values in {"chain": chain, **scalars}.items():
@@ -81,21 +90,21 @@ class Posterior:
         return len(np.unique(self.chain))
 
     @cached_property
-    def n_clusters(self) -> Array:
+    def n_clusters(self) -> NDArray[Any]:
         """Number of clusters (M,) in each draw."""
         return numbered(self.labels)[1]
 
     @cached_property
-    def size_entropy(self) -> Array:
+    def size_entropy(self) -> NDArray[Any]:
         """Entropy (M,) of the cluster sizes in each draw, in nats: 0 if all rows are together."""
         return entropies(numbered(self.labels)[0])
 
-    def traces(self) -> dict[str, Array]:
-        """Numbers (M,) of each draw, by name: K, the entropy of the sizes, and the scalars."""
+    def traces(self) -> dict[str, NDArray[Any]]:
+        """Scalars (M,) of each draw, by name: K, the entropy of the sizes, and those given."""
         counted = {"K": self.n_clusters, "size_entropy": self.size_entropy}
         return {**self.scalars, **counted}
 
-    def co_clustering(self, rows: Array | slice | None = None) -> Array:
+    def co_clustering(self, rows: NDArray[Any] | slice | None = None) -> NDArray[Any]:
         """Probability that two rows are in the same cluster.
 
         Parameters
@@ -108,7 +117,7 @@ class Posterior:
         array (R, R)
             Symmetric, with ones on the diagonal.
         """
-        chosen = _chosen(slice(None) if rows is None else rows, self.labels.shape[1])
+        chosen = _selected(slice(None) if rows is None else rows, self.labels.shape[1])
         R = len(chosen)
         if R * R > MAX_ENTRIES:
             raise ValueError(
@@ -123,8 +132,8 @@ class Posterior:
         together /= self.n_draws
         return together
 
-    def expected_loss(self, labels: Array, loss: Loss = "vi") -> float:
-        """Mean loss between a partition and all draws: the smaller, the better it stands for them.
+    def expected_loss(self, labels: NDArray[Any], loss: Loss = "vi") -> float:
+        """Mean loss between a partition and all draws; the smaller, the more representative it is.
 
         Parameters
         ----------
@@ -151,9 +160,9 @@ class Posterior:
         return float(expected_losses(candidate, numbered(self.labels)[0], loss)[0])
 
     def point(self, loss: Loss = "vi") -> int:
-        """Index of the draw that stands best for all: its expected loss is the smallest.
+        """Index of the most representative draw: the one with the smallest expected loss.
 
-        Only draws are candidates, the "draws" method of Wade and Ghahramani [wade2018]_; a
+        Only draws are candidates (the "draws" method of Wade and Ghahramani [wade2018]_); a
         partition that was never drawn could be better still. With more than 200 draws, each is
         compared with 200 of them, evenly spaced over the chains.
 
@@ -180,11 +189,10 @@ class Posterior:
         -------
         dict of dicts
             By name: ``mean``, ``sd``, ``median``, ``5%`` and ``95%`` of all draws; ``ess_bulk`` and
-            ``ess_tail``, how many independent draws they are worth in the middle and at these two
-            quantiles; and ``r_hat``, which is near 1 if the chains agree [vehtari2021]_. The last
-            three are ArviZ's, of chains cut to the length of the shortest that has draws. They are
-            nan where all draws are equal and with fewer than 4 draws in a chain; r_hat is nan also
-            for a single chain.
+            ``ess_tail``, the effective sample sizes in the middle and at these two quantiles; and
+            ``r_hat``, which is near 1 if the chains agree [vehtari2021]_. ArviZ computes the last
+            three from chains cut to the length of the shortest one with draws. They are nan if all
+            draws are equal or a chain has fewer than 4; r_hat also for a single chain.
 
         Raises
         ------
@@ -197,15 +205,15 @@ class Posterior:
            Rank-normalization, folding, and localization: an improved R-hat for assessing
            convergence of MCMC. Bayesian Analysis, 2021.
         """
-        return {name: describe(values, self.chain) for name, values in self.traces().items()}
+        return {name: summarise(values, self.chain) for name, values in self.traces().items()}
 
     def to_arviz(self) -> Any:
         """Return the traces for ArviZ's plots and diagnostics.
 
         The group ``posterior`` holds K, the entropy of the cluster sizes and the scalars;
-        ``log_joint`` goes to ``sample_stats``. Labels stay here, since cluster numbers mean
-        nothing beyond one draw. Chains of unequal length, as an interrupted fit leaves them, are
-        cut to the length of the shortest that has draws.
+        ``log_joint`` goes to ``sample_stats``. Labels are left out, since cluster numbers have no
+        meaning beyond one draw. Chains of unequal length (of an interrupted fit) are cut to the
+        length of the shortest one with draws.
 
         Returns
         -------
@@ -223,16 +231,16 @@ class Posterior:
         return to_inference_data(groups, self.chain)
 
 
-def _chosen(rows: Array | slice, n: int) -> Array:
-    """Return the numbers of the rows that numbers, a mask or a slice choose among n."""
+def _selected(rows: NDArray[Any] | slice, n: int) -> NDArray[Any]:
+    """Return the numbers of the rows that indices, a mask or a slice select among n."""
     array = np.arange(n)[rows] if isinstance(rows, slice) else np.asarray(rows)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "biu"):
         raise ValueError(f"rows must be row numbers (R,) or a mask (N,), got {rows!r}.")
     return np.arange(n)[array if array.size else array.astype(np.int64)]
 
 
-def _whole(values: Array, dtype: type[np.signedinteger[Any]], name: str) -> Array:
-    """Return whole numbers as this type, or say why that cannot be."""
+def _whole(values: NDArray[Any], dtype: type[np.signedinteger[Any]], name: str) -> NDArray[Any]:
+    """Return integers as this dtype. ValueError: they are not integers, or too large."""
     limits = np.iinfo(dtype)
     if values.dtype.kind not in "iu":
         raise ValueError(f"{name} must be whole numbers, got the type {values.dtype}.")
@@ -242,3 +250,73 @@ def _whole(values: Array, dtype: type[np.signedinteger[Any]], name: str) -> Arra
             f"{values.min()} to {values.max()}."
         )
     return np.ascontiguousarray(values, dtype=dtype)
+
+
+# ---- partitions as arrays ------------------------------------------------------------------
+
+
+def numbered(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Number the clusters of each partition 0, 1, ... in order of appearance.
+
+    Parameters
+    ----------
+    labels : int32 array (M, N)
+        M partitions of N rows; any numbers.
+
+    Returns
+    -------
+    codes : int32 array (M, N)
+        The same partitions; equal ones have equal codes.
+    K : int64 array (M,)
+        How many clusters each has.
+    """
+    low, high = int(labels.min()), int(labels.max())
+    if high - low > max(labels.size, 2**16):  # too large a range for a table
+        ranks = np.unique(labels, return_inverse=True)[1]
+        labels, low = ranks.reshape(labels.shape).astype(np.int32), 0
+    codes = np.empty(labels.shape, dtype=np.int32)
+    K = np.empty(len(labels), dtype=np.int64)
+    number_clusters(labels, low, codes, K)
+    return codes, K
+
+
+def entropies(codes: NDArray[Any]) -> NDArray[Any]:
+    """Entropy (M,), in nats, of the cluster sizes of each partition (M, N), numbered from 0."""
+    N = codes.shape[1]
+    return np.maximum(np.log(N) - _size_terms(codes, _terms("vi", N)), 0.0)
+
+
+def expected_losses(candidates: NDArray[Any], draws: NDArray[Any], loss: Loss) -> NDArray[Any]:
+    """Mean loss (C,) between each candidate and all draws.
+
+    With N_A, N_B and N_AB the sizes of the clusters of two partitions and of their intersections,
+    both losses are sum f(N_A) + sum f(N_B) - 2 sum f(N_AB): with f(n) = n log(n) / N it is the
+    variation of information, with f(n) = (n / N)^2 it is Binder's loss.
+
+    Parameters
+    ----------
+    candidates : int32 array (C, N)
+        Partitions, numbered from 0.
+    draws : int32 array (M, N)
+        Partitions, numbered from 0.
+    loss : {"vi", "binder"}
+    """
+    f = _terms(loss, draws.shape[1])
+    shared = np.array([shared_terms(candidate, draws, f) for candidate in candidates])
+    losses = _size_terms(candidates, f) + _size_terms(draws, f).mean() - 2.0 * shared
+    return np.maximum(losses, 0.0)  # the last bits of a difference may be negative
+
+
+def _terms(loss: Loss, N: int) -> NDArray[Any]:
+    n = np.arange(N + 1.0)
+    if loss == "vi":
+        return special.xlogy(n, n) / N
+    if loss == "binder":
+        return (n / N) ** 2
+    raise ValueError(f"loss must be 'vi' or 'binder', got {loss!r}.")
+
+
+def _size_terms(codes: NDArray[Any], f: NDArray[Any]) -> NDArray[Any]:
+    out = np.empty(len(codes))
+    size_terms(codes, f, out)
+    return out
