@@ -22,7 +22,7 @@ _context.set_forkserver_preload(
         "evermix.cli",
         "evermix.cli.runs.stream",
         "evermix.cli.runs.fit",
-        "evermix.cli.output.findings",
+        "evermix.cli.output.topic_report",
     ]
 )
 

@@ -12,7 +12,7 @@ from commands import evermix
 
 import evermix as em
 from evermix.cli.input.docstrings import standard_library
-from evermix.cli.output_files import check_files
+from evermix.cli.output.output_files import check_files
 
 SMALL = ["--time-field", "year", "--burn-in", "1", "--draws", "1"]
 COMMANDS = {  # with inputs and outputs by option; all of them exist in the folder

@@ -12,7 +12,7 @@ import pytest
 from commands import evermix
 
 import evermix as em
-from evermix.cli.output_files import Replacing, checkpoint_written, unfinished_outputs
+from evermix.cli.output.output_files import Replacing, checkpoint_written, unfinished_outputs
 
 FILES = ["--checkpoint", "model.evermix", "--out", "out", "--trace", "trace", "--quiet"]
 LEARNT = {

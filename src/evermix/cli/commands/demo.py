@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from evermix.cli.input.docstrings import Docstring, docstrings_of, standard_library
-from evermix.cli.options import common as options
+from evermix.cli.options import table as options
 from evermix.cli.output.console import item_progress, output_console, plain_errors, row_progress
-from evermix.cli.output_files import check_files, check_new
+from evermix.cli.output.output_files import check_files, check_new
 
 if TYPE_CHECKING:
     from evermix._xp import Array

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from evermix.cli.options import common as options
+from evermix.cli.options import table as options
 from evermix.cli.options.settings import EngineName, FamilyName, FitSettings, usual_prior
 from evermix.cli.output.console import lap_progress, note
-from evermix.cli.runs.base import (
+from evermix.cli.runs.interrupts import Stop, Stopped
+from evermix.cli.runs.run import (
     default_checkpoint,
     farewell,
     given_options,
@@ -18,7 +19,6 @@ from evermix.cli.runs.base import (
     stoppable,
     summary,
 )
-from evermix.cli.runs.stopping import Stop, Stopped
 
 if TYPE_CHECKING:
     from evermix.cli.runs.fit import Fitting
@@ -94,7 +94,7 @@ def fit(
     given, fitting = given_options(context), None
     with stoppable(lambda: _farewell(fitting, dask)) as stop:
         with stop.allowed():
-            from evermix.cli.input.clusters import cluster
+            from evermix.cli.input.cluster import cluster
             from evermix.cli.runs.fit import Fitting
         with cluster(dask) as place:
             with stop.allowed():

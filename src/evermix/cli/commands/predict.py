@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from evermix.cli.options import common as options
+from evermix.cli.options import table as options
 from evermix.cli.output.console import note, plain_errors, row_progress
-from evermix.cli.output_files import check_files, check_new
+from evermix.cli.output.output_files import check_files, check_new
 
 
 def predict(

@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from evermix.cli.options import common as options
+from evermix.cli.options import table as options
 from evermix.cli.options.settings import FamilyName, StreamEngineName, StreamSettings, usual_prior
 from evermix.cli.output.console import note, row_progress
-from evermix.cli.runs.base import (
+from evermix.cli.runs.interrupts import Stop, Stopped
+from evermix.cli.runs.run import (
     default_checkpoint,
     farewell,
     given_options,
@@ -16,7 +17,6 @@ from evermix.cli.runs.base import (
     stoppable,
     summary,
 )
-from evermix.cli.runs.stopping import Stop, Stopped
 
 if TYPE_CHECKING:
     from evermix.cli.output.console import RowProgress

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from evermix.cli.options import common as options
+from evermix.cli.options import table as options
 from evermix.cli.options import topic_options as own
 from evermix.cli.options.topic_settings import SHARE, TopicPriorName, TopicSettings
 from evermix.cli.output.console import lap_progress, note
-from evermix.cli.runs.base import (
+from evermix.cli.runs.interrupts import Stop, Stopped
+from evermix.cli.runs.run import (
     default_checkpoint,
     farewell,
     given_options,
@@ -18,10 +19,9 @@ from evermix.cli.runs.base import (
     stoppable,
     summary,
 )
-from evermix.cli.runs.stopping import Stop, Stopped
 
 if TYPE_CHECKING:
-    from evermix.cli.output.findings import Findings
+    from evermix.cli.output.topic_report import Findings
     from evermix.cli.runs.topics import TopicRun
     from evermix.topics.words.snapshots import TopicSweep
 
@@ -86,7 +86,7 @@ def topics(
 
 def _run(run: "TopicRun", stop: Stop, every: int | None, quiet: bool) -> None:
     """Sweep until there are enough draws, and leave a checkpoint whatever ends it."""
-    from evermix.cli.output.findings import Findings
+    from evermix.cli.output.topic_report import Findings
 
     began, settings = time.perf_counter(), run.settings
     try:

@@ -10,7 +10,7 @@ from scipy import sparse
 from evermix._xp import Array
 from evermix.cli.input.reading import features
 from evermix.cli.input.rows import read_rows
-from evermix.cli.options.building import make_text_counter
+from evermix.cli.options.components import make_text_counter
 from evermix.cli.options.topic_settings import PeriodName, TopicSettings
 from evermix.cli.output.console import note
 from evermix.io.sources import Source

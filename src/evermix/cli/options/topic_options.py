@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from evermix.cli.options.declaring import FILES, MODEL, ROWS, option, optional
+from evermix.cli.options.option import FILES, MODEL, ROWS, option, optional
 from evermix.cli.options.topic_settings import PeriodName, SamplerName, TopicPriorName
 
 _SAMPLING, _TELLING = "Sampling", "What is told"

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from evermix.cli.output.findings import shown_label
+from evermix.cli.output.topic_report import shown_label
 from evermix.estimators import DependentMixture
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from evermix.cli.options.topic_settings import SHARE
-from evermix.cli.output.findings import shown_label, tell_topics, used_words
+from evermix.cli.output.topic_report import shown_label, tell_topics, used_words
 from evermix.estimators import TopicModel
 from evermix.report import lifetimes
 

@@ -9,17 +9,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
-from evermix.cli.input.clusters import Cluster
+from evermix.cli.input.cluster import Cluster
 from evermix.cli.input.reading import open_rows
 from evermix.cli.input.rows import Rows, read_rows
-from evermix.cli.options.building import make_engine, make_mixture, make_text_counter
+from evermix.cli.options.components import make_engine, make_mixture, make_text_counter
 from evermix.cli.options.settings import FitSettings
 from evermix.cli.output.lines import Trace, naming, open_lines
-from evermix.cli.output_files import Replacing, checkpoint_written
-from evermix.cli.runs.base import check_resumed
+from evermix.cli.output.output_files import Replacing, checkpoint_written
 from evermix.cli.runs.laps import LapLog, renewed
 from evermix.cli.runs.pacing import Pace
 from evermix.cli.runs.resuming import going_on, load_run, open_again
+from evermix.cli.runs.run import check_resumed
 from evermix.engines import Engine
 from evermix.engines.batch import Info
 from evermix.estimators import Mixture

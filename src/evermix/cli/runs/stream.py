@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any, Self
 
 from evermix.cli.input.reading import features, open_rows, take
-from evermix.cli.options.building import make_engine, make_mixture, make_text_counter
+from evermix.cli.options.components import make_engine, make_mixture, make_text_counter
 from evermix.cli.options.forgetting import check_order, check_times
 from evermix.cli.options.settings import StreamSettings
 from evermix.cli.output.lines import Lines, Trace, naming
-from evermix.cli.output_files import Replacing, checkpoint_written
-from evermix.cli.runs.base import check_resumed
+from evermix.cli.output.output_files import Replacing, checkpoint_written
 from evermix.cli.runs.resuming import load_run, open_again
+from evermix.cli.runs.run import check_resumed
 from evermix.engines.batch import Info
 from evermix.estimators import Mixture
 from evermix.estimators.files import save

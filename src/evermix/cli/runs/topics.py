@@ -14,10 +14,10 @@ from evermix.cli.input.reading import open_rows
 from evermix.cli.options.topic_building import check_asked, knows_times, make_topic_model
 from evermix.cli.options.topic_settings import TopicSettings
 from evermix.cli.output.lines import Trace
-from evermix.cli.output_files import Replacing, checkpoint_written
-from evermix.cli.runs.base import check_resumed
+from evermix.cli.output.output_files import Replacing, checkpoint_written
 from evermix.cli.runs.pacing import Pace
 from evermix.cli.runs.resuming import going_on
+from evermix.cli.runs.run import check_resumed
 from evermix.estimators import TopicModel
 from evermix.estimators.files import load_topics, save
 from evermix.io import text as texts

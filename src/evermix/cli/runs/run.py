@@ -11,8 +11,8 @@ import typer
 
 from evermix.cli.options.settings import Settings
 from evermix.cli.output.console import note, plain_errors
-from evermix.cli.output_files import check_files, check_new, unfinished_outputs
-from evermix.cli.runs.stopping import Stop, Stopped
+from evermix.cli.output.output_files import check_files, check_new, unfinished_outputs
+from evermix.cli.runs.interrupts import Stop, Stopped
 
 Run = TypeVar("Run")
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from evermix.cli.options.declaring import FILES, MODEL, ROWS, option, optional
+from evermix.cli.options.option import FILES, MODEL, ROWS, option, optional
 from evermix.cli.options.settings import (
     EngineName,
     FamilyName,
