@@ -20,9 +20,9 @@ _context = multiprocessing.get_context("forkserver")
 _context.set_forkserver_preload(
     [
         "evermix.cli",
-        "evermix.cli.runs.stream",
-        "evermix.cli.runs.fit",
-        "evermix.cli.output.topic_report",
+        "evermix.cli.commands.stream",
+        "evermix.cli.commands.fit",
+        "evermix.cli.commands.topics",
     ]
 )
 

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import evermix as em
 from evermix.cli import app
-from evermix.cli.input.docstrings import docstrings_of, standard_library
+from evermix.cli.commands.demo import docstrings_of, standard_library
 from evermix.io import checkpoint
 
 WORDS = {"sea": "ship wave salt harbour sail", "sky": "cloud wing wind feather moon"}
@@ -135,7 +135,7 @@ def test_count_sources_serve_every_family_of_counts(folder, family):
     [
         (["--concentration", 2], "--concentration does not belong to --prior nggp"),
         (["--prior", "dp", "--sigma", 0.5], "--sigma does not belong to --prior dp"),
-        (["--alpha", 0.5, "--family", "gaussian"], "--alpha belongs to the family multinomial"),
+        (["--alpha", 0.5, "--family", "gaussian"], "--alpha does not belong to --family gaussian, which takes --mean"),
         (["--sigma", 1.5], "sigma"),
         (["--out", "points.npy"], "must be different files"),
     ],

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 import evermix as em
 from evermix.cli import app
-from evermix.cli.runs.fit import LapLog
+from evermix.cli.commands.fit import LapLog
 from evermix.io import checkpoint
 
 WORDS = {"sea": "ship wave salt harbour sail", "sky": "cloud wing wind feather moon"}
@@ -191,6 +191,7 @@ def test_laws_of_hyperparameters_are_named_as_options_are(folder):
     [
         (["--sweeps", 5], "--sweeps does not belong to --engine ep, which takes --laps"),
         (["--learn", "a"], "--learn does not belong to --engine ep"),
+        (["--laps", 0], "laps must be"),
         (["--engine", "gibbs", "--laps", 5], "--laps does not belong to --engine gibbs"),
         (["--engine", "gibbs", "--no-merge"], "--merge does not belong to --engine gibbs"),
         (["--engine", "gibbs", "--hybrid"], "--hybrid does not belong to --engine gibbs"),
@@ -235,7 +236,8 @@ def test_options_that_do_not_fit_are_named(folder, options, complaint):
 
 def test_unknown_options_are_usage_errors(folder):
     evermix("fit", "points.npy", "--engine", "hmc", status=2)
-    evermix("fit", "points.npy", "--laps", 0, status=2)
+    evermix("fit", "points.npy", "--seed", -1, status=2)
+    evermix("fit", "points.npy", "--laps", "many", status=2)
     evermix("fit", "points.npy", "--resume", "--overwrite", status=2)
 
 
@@ -346,7 +348,7 @@ def test_a_fit_that_is_stopped_before_its_first_step_leaves_nothing(folder, monk
     def read(*arguments, **settings):
         signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr("evermix.cli.runs.fit.read_rows", read)
+    monkeypatch.setattr("evermix.cli.commands.fit.read_rows", read)
     assert "Nothing was learnt yet" in evermix("fit", "points.npy", status=130).stderr
     assert not (folder / "points.evermix").exists()
 

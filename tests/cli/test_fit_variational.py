@@ -9,15 +9,13 @@ from typer.testing import CliRunner
 
 import evermix as em
 from evermix.cli import app
-from evermix.cli.commands.fit import _described
-from evermix.cli.options.settings import EngineName, FitSettings, PriorName, usual_prior
-from evermix.cli.runs.fit import LapLog
+from evermix.cli.commands.fit import LapLog
 from evermix.engines import ENGINES
 from evermix.io import checkpoint
 from evermix.priors import DP
 
 MEMOIZED = ["--engine", "memoizedvb", "--batch-size", "40"]
-NAMES = [name.value for name in EngineName if name.value.endswith("vb")]
+NAMES = [name.lower() for name in ENGINES if name.endswith("VB")]
 
 
 @pytest.fixture
@@ -39,10 +37,13 @@ def described(path):
     return json.loads(evermix("info", path, "--json").stdout)
 
 
-@pytest.mark.parametrize("name", EngineName)
-def test_the_usual_prior_of_every_engine_is_that_of_the_estimator(name):
-    (engine,) = [engine for known, engine in ENGINES.items() if known.lower() == name]
-    assert (usual_prior(name) == PriorName.DP) == (engine.default_prior() == DP())
+@pytest.mark.parametrize("name", ENGINES)
+def test_the_usual_prior_of_every_engine_is_that_of_the_estimator(points, name):
+    few = {"laps": 1} if "laps" in ENGINES[name].__dataclass_fields__ else {}
+    few = {"sweeps": 2} if "sweeps" in ENGINES[name].__dataclass_fields__ else few
+    options = [word for option, value in few.items() for word in (f"--{option}", value)]
+    evermix("fit", "points.npy", "--engine", name.lower(), *options)
+    assert em.load("points.evermix").prior == ENGINES[name].default_prior()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -96,9 +97,10 @@ def test_the_trace_tells_the_bound_and_the_moves_of_every_lap(points):
 def test_progress_tells_the_bound_and_the_moves_of_the_last_lap():
     step = em.Info(rows=10, clock=10, K=3, results=em.engines.RowResults.empty(10))
     lap = em.Info(rows=40, clock=40, K=3, births=[1, 2], merges=[(4, 0)], scalars={"elbo": -1e3})
-    assert _described(step, lap) == _described(lap, lap) == "ELBO -1,000.0, 2 born, 1 merged"
-    assert _described(step, None) == "log predictive 0.000 per row"
-    assert _described(em.Info(rows=0, clock=40, K=3), None) == ""
+    log = LapLog(last=lap)
+    assert log.described(step) == log.described(lap) == "ELBO -1,000.0, 2 born, 1 merged"
+    assert LapLog().described(step) == "log predictive 0.000 per row"
+    assert LapLog().described(em.Info(rows=0, clock=40, K=3)) == ""
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -140,8 +142,8 @@ def test_what_is_spilled_is_found_all_the_same(points, tmp_path):
 @pytest.mark.parametrize("options", [["--laps", "3", "--tol", "0", "--batch-size", "40"], MEMOIZED])
 def test_a_crash_within_a_lap_falls_back_to_a_checkpoint_of_that_lap(points, monkeypatch, options):
     """Unless --every says otherwise, checkpoints are also written between two batches."""
-    monkeypatch.setattr("evermix.cli.runs.pacing.PAUSE", 0.0)
-    monkeypatch.setattr("evermix.cli.runs.pacing.SHARE", 0.0)
+    monkeypatch.setattr("evermix.cli.runs.interrupts.MIN_SECONDS", 0.0)
+    monkeypatch.setattr("evermix.cli.runs.interrupts.MIN_RATIO", 0.0)
     evermix("fit", "points.npy", *options, "--checkpoint", "whole.evermix", "--out", "whole.jsonl")
     add, told = LapLog.add, []
 
@@ -161,11 +163,3 @@ def test_a_crash_within_a_lap_falls_back_to_a_checkpoint_of_that_lap(points, mon
     ours, theirs = checkpoint.read("points.evermix")[0], checkpoint.read("whole.evermix")[0]
     assert [name for name in theirs if ours[name].tobytes() != theirs[name].tobytes()] == []
     assert rows("out.jsonl") == rows("whole.jsonl")
-
-
-def test_settings_of_fits_from_before_these_options_can_be_read(points):
-    evermix("fit", "points.npy", "--laps", 1)
-    saved = checkpoint.read("points.evermix")[1]["extra"]["fit"]["settings"]
-    new = "truncation start top batch_size births merges deletes stride delay kappa spill".split()
-    old = {name: value for name, value in saved.items() if name not in new}
-    assert FitSettings(**saved).resumed(old, {"laps"}).to_spec() == saved

@@ -11,7 +11,7 @@ import pytest
 from commands import evermix
 
 import evermix as em
-from evermix.cli.input.docstrings import standard_library
+from evermix.cli.commands.demo import standard_library
 from evermix.cli.output.output_files import check_files
 
 SMALL = ["--time-field", "year", "--burn-in", "1", "--draws", "1"]
@@ -206,8 +206,8 @@ def test_a_stream_that_was_killed_before_its_first_checkpoint_begins_again(folde
     code = [
         "import os, sys",
         "from evermix.cli import app",
-        "from evermix.cli.runs.stream import Session",
-        "Session.save = lambda session: os._exit(9)",
+        "from evermix.cli.runs.run import Run",
+        "Run.save = lambda run: os._exit(9)",
         "app(sys.argv[1:])",
     ]
     killed = subprocess.run([sys.executable, "-c", "\n".join(code), *arguments])

@@ -12,7 +12,7 @@ import pytest
 from commands import evermix
 
 import evermix as em
-from evermix.cli.output.output_files import Replacing, checkpoint_written, unfinished_outputs
+from evermix.cli.output.output_files import CheckpointReplacement, checkpoint_written, unfinished_outputs
 
 FILES = ["--checkpoint", "model.evermix", "--out", "out", "--trace", "trace", "--quiet"]
 LEARNT = {
@@ -154,12 +154,12 @@ def test_a_run_that_is_killed_before_it_has_learnt_anything_is_not_resumed_from_
 def test_an_old_checkpoint_lies_aside_until_something_was_learnt(tmp_path):
     path, aside = tmp_path / "model.evermix", tmp_path / ".model.evermix.old"
     path.write_text("old")
-    with Replacing(path) as replaced:
+    with CheckpointReplacement(path) as replaced:
         assert aside.read_text() == "old" and not path.exists()
         replaced("a model", "its first step")
         path.write_text("new")
         assert not aside.exists()
-    with pytest.raises(ValueError), Replacing(path) as replaced:
+    with pytest.raises(ValueError), CheckpointReplacement(path) as replaced:
         replaced()
         path.write_text("newer")
         raise ValueError("of a later step")
@@ -169,24 +169,24 @@ def test_an_old_checkpoint_lies_aside_until_something_was_learnt(tmp_path):
 def test_what_a_killed_run_has_put_aside_does_not_come_back(tmp_path):
     path, aside = tmp_path / "model.evermix", tmp_path / ".model.evermix.old"
     path.write_text("old")
-    Replacing(path).__enter__()  # and no more
-    with pytest.raises(ValueError), Replacing(path):
+    CheckpointReplacement(path).__enter__()  # and no more
+    with pytest.raises(ValueError), CheckpointReplacement(path):
         raise ValueError("refused")
     assert aside.exists() and not path.exists()
-    with Replacing(path):
+    with CheckpointReplacement(path):
         pass
     assert not contents(tmp_path)
 
 
 def test_outputs_are_known_until_there_is_a_checkpoint(tmp_path):
     path = tmp_path / "model.evermix"
-    with pytest.raises(ValueError), Replacing(path, ["out", None, "-"]):
+    with pytest.raises(ValueError), CheckpointReplacement(path, ["out", None, "-"]):
         raise ValueError("refused")
     assert not unfinished_outputs(path) and not contents(tmp_path)
-    with Replacing(path, ["out", None, "-"]):
+    with CheckpointReplacement(path, ["out", None, "-"]):
         pass  # and killed
     assert unfinished_outputs(path) == {"out"}
-    with pytest.raises(ValueError), Replacing(path, ["out"]):
+    with pytest.raises(ValueError), CheckpointReplacement(path, ["out"]):
         raise ValueError("refused")
     assert unfinished_outputs(path) == {"out"}
     checkpoint_written(path)
@@ -197,5 +197,5 @@ def test_an_old_checkpoint_is_replaced_where_a_link_points(tmp_path):
     path, link = tmp_path / "model.evermix", tmp_path / "link.evermix"
     path.write_text("old")
     link.symlink_to(path)
-    with Replacing(link):
+    with CheckpointReplacement(link):
         assert link.is_symlink() and not path.exists()

@@ -132,7 +132,7 @@ def test_a_fit_finds_the_same_however_its_rows_are_kept(folder, monkeypatch, eng
     options += [] if engine == "fullvb" else ["--batch-size", "40"]
     mapped = rows._mapped
     for most, out in ((2**28, "held"), (100, "again")):
-        monkeypatch.setattr("evermix.cli.runs.fit.HELD", most)
+        monkeypatch.setattr("evermix.cli.commands.fit.HELD_BYTES", most)
         monkeypatch.setattr(rows, "_mapped", mapped if out == "again" else lambda source: None)
         if out == "again" and engine != "stochasticvb":
             monkeypatch.setattr(rows, "Held", None)  # which cannot be called

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 import typer
+from evermix.cli.runs.resuming import going_on
 
 from evermix.cli.output.lines import Trace
-from evermix.cli.runs.resuming import going_on
 from evermix.cli.runs.run import stoppable, summary
 from evermix.io.trace import read_trace
 

@@ -1,4 +1,4 @@
-"""The command line: ``evermix demo | stream | fit | predict | info``."""
+"""The command line: ``evermix demo | stream | fit | topics | predict | info``."""
 
 from evermix.cli.app import app
 

@@ -1,40 +1,137 @@
-"""The program ``evermix`` and its commands, each in a file of its own."""
+"""The program ``evermix``: its commands, each of which is a module in ``commands``.
 
+The options of a command are collected when it is called, so that those of engines that a
+``--plugin`` brings are among them, and that ``evermix --help`` need not import them all.
+"""
+
+import inspect
+import os
+import sys
+from importlib import import_module
 from importlib.metadata import version
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
+from typer.main import get_command
 
-from evermix.cli.commands.demo import demo
-from evermix.cli.commands.fit import fit
-from evermix.cli.commands.info import info
-from evermix.cli.commands.predict import predict
-from evermix.cli.commands.stream import stream
-from evermix.cli.commands.topics import topics
+from evermix.cli.options.settings import Settings
+from evermix.cli.output.console import plain_errors
+
+TITLE = "Cluster data that keep arriving; how many clusters there are is found on the way."
+COMMANDS = {  # by name: the help, whose first line is listed
+    "demo": """
+        Cluster the docstrings of Python's own standard library, in one pass.
+
+        Several thousand real documents that every machine has. Nobody says how many topics there
+        are.""",
+    "stream": """
+        Cluster a source in one pass; stop whenever you like and go on with --resume.
+
+        Writes one JSON line per row: id, cluster, its probability, and whether the row opened it.
+
+        With --half-life old rows count for less, and lines also name the clusters that have
+        faded.""",
+    "fit": """
+        Cluster a source in many passes; stop whenever you like and go on with --resume.
+
+        Writes one JSON line per row at the end: id, cluster and its probability.
+
+        For sources larger than memory: --engine memoizedvb or fullvb (of .npy also stochasticvb).
+        With --dask ADDRESS the rows are shared among the workers of a cluster.""",
+    "topics": """
+        Find topics in texts or counts of words, and how they come and go over time.
+
+        Writes JSON at the end: words of each topic, shares over time, births and deaths.
+        Stop whenever you like and go on with --resume.""",
+    "predict": """
+        Find the clusters of new rows; the model stays as it is.
+
+        Writes one JSON line per row: id, cluster, its probability, and the row's log density.""",
+    "info": "Show what a model is made of, and its largest clusters or topics.",
+}
+_NAMES = {"help_option_names": ["-h", "--help"]}
+
+
+class Commands(TyperGroup):
+    """A group whose commands get their options when they are called."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the name, the command and the other arguments of a command line."""
+        name, command, others = super().resolve_command(ctx, args)
+        if name in COMMANDS:
+            plugins = ctx.params.get("plugin") or []
+            command = _command(name, plugins, _classes(plugins))
+        return name, command, others
+
 
 app = typer.Typer(
+    cls=Commands,
     name="evermix",
-    help="Cluster data that keep arriving; how many clusters there are is found on the way.",
+    help=TITLE,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=_NAMES,
 )
-app.command()(demo)
-app.command()(stream)
-app.command()(fit)
-app.command()(topics)
-app.command()(predict)
-app.command()(info)
+for _name, _help in COMMANDS.items():
+    app.command(_name, help=inspect.cleandoc(_help))(lambda: None)
 
 
-def _show_version(asked: bool) -> None:
-    if asked:
+def _command(name: str, plugins: list[str], custom: tuple[type, ...]) -> Any:
+    """Return a command with all its options."""
+    module: Any = import_module(f"evermix.cli.commands.{name}")
+    options = module.options(custom)
+
+    def run(context: typer.Context, **values: Any) -> None:
+        sources = {name: context.get_parameter_source(name) for name in values}
+        given = {name for name, place in sources.items() if place and place.name == "COMMANDLINE"}
+        with plain_errors():
+            module.run(Settings.parsed(options, values, given, plugins, custom))
+
+    context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
+    parameters = [context, *(option.parameter() for option in options)]
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    program = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    program.command(name, help=inspect.cleandoc(COMMANDS[name]), context_settings=_NAMES)(run)
+    return get_command(program)
+
+
+def _classes(plugins: list[str]) -> tuple[type, ...]:
+    """Import the modules of ``--plugin``, and return the classes that they name."""
+    if not plugins:
+        return ()
+    sys.path.append(os.getcwd())
+    found: list[type] = []
+    for name in plugins:
+        with plain_errors():
+            try:
+                module = import_module(name)
+            except ImportError as error:
+                raise ImportError(
+                    f"--plugin {name} could not be imported: {error}. Give the name of a module in "
+                    "this folder, or of one that is installed."
+                ) from error
+        found += [value for value in vars(module).values() if inspect.isclass(value)]
+    return tuple(dict.fromkeys(found))
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
         typer.echo(f"evermix {version('evermix')}")
         raise typer.Exit
 
 
 @app.callback()
 def main(
+    plugin: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Import a module first: its engines, families, priors and formats can be used.",
+            metavar="MODULE",
+            show_default=False,
+        ),
+    ] = None,
     show_version: Annotated[
         bool,
         typer.Option(
@@ -43,4 +140,4 @@ def main(
     ] = False,
 ) -> None:
     """Cluster data that keep arriving; how many clusters there are is found on the way."""
-    del show_version
+    del plugin, show_version

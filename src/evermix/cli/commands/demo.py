@@ -1,38 +1,59 @@
 """``evermix demo``: the docstrings of Python's standard library, clustered as they stream by."""
 
+import ast
 import json
 import shutil
 import sys
+import sysconfig
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
-import typer
+import numpy as np
+from rich.table import Table
 
-from evermix.cli.input.docstrings import Docstring, docstrings_of, standard_library
-from evermix.cli.options import table as options
-from evermix.cli.output.console import item_progress, output_console, plain_errors, row_progress
+from evermix._xp import Array
+from evermix.cli.options.option import Option
+from evermix.cli.options.settings import Settings
+from evermix.cli.options.table import DEMO
+from evermix.cli.output.console import item_progress, output_console, row_progress
 from evermix.cli.output.output_files import check_files, check_new
-
-if TYPE_CHECKING:
-    from evermix._xp import Array
-    from evermix.estimators import Mixture
-    from evermix.io.text import Vocabulary
+from evermix.engines import ADF
+from evermix.estimators import Mixture
+from evermix.estimators.files import save
+from evermix.families import Multinomial
+from evermix.io.text import Vocabulary
+from evermix.priors import NGGP
+from evermix.report import distinctive_words, overview, read_events
 
 ALPHA = 0.1
 BATCH = 100  # docstrings between two points of the picture
 WARMUP = 2000
 SHOWN = 15  # clusters
 WORDS = 7  # per cluster
-FOLDER = Path("demo_output")  # of the demo alone, which writes its files there again and again
+FOLDER = Path("demo_output")  # in which the demo replaces its own files
 BAR = 10  # characters for the largest cluster
+MIN_WORDS = 8
+# Tests, vendored packages, tables and generated text are not documents of the library.
+_SKIPPED = frozenset(
+    "test tests idlelib lib2to3 turtledemo pydoc_data ensurepip encodings __pycache__ "
+    "site-packages dist-packages".split()
+)
+_HOLDERS = (ast.stmt, ast.excepthandler, ast.match_case)  # what can hold a definition
+
+
+class Docstring(NamedTuple):
+    """A docstring, and the dotted name of what it describes."""
+
+    id: str
+    text: str
 
 
 class _Pass(NamedTuple):
     """A mixture after one pass, and how long that took."""
 
-    mix: "Mixture"
+    mix: Mixture
     seconds: float
     compiling: float
 
@@ -45,32 +66,24 @@ class _Files(NamedTuple):
     picture: Path
 
 
-def demo(
-    out_dir: Annotated[Path, typer.Option(help="Where the model and picture go.")] = FOLDER,
-    overwrite: options.Overwrite = False,
-    seed: options.Seed = 0,
-    quiet: options.Quiet = False,
-) -> None:
-    """Cluster the docstrings of Python's own standard library, in one pass.
+def options(custom: tuple[type, ...]) -> list[Option]:
+    """Return the options of the command."""
+    return list(DEMO)
 
-    Several thousand real documents that every machine has. Nobody says how many topics there are.
-    """
-    with plain_errors():
-        import numpy as np
 
-        from evermix.io.text import Vocabulary
-
-        documents = _read(quiet)
-        files = _files(out_dir, overwrite)
-        order = np.random.default_rng(seed).permutation(len(documents))
-        documents = [documents[i] for i in order]
-        texts = [document.text for document in documents]
-        vocabulary = Vocabulary.learn(texts[:WARMUP])
-        X = vocabulary.counts(texts)
-        done = _stream(X, seed, quiet)
-        _show_clusters(done.mix, X, vocabulary, documents)
-        _show_speed(done, len(documents), vocabulary.n_features)
-        _save(files, done.mix, vocabulary, documents)
+def run(settings: Settings) -> None:
+    """Cluster the docstrings of the standard library, and write a model and a picture."""
+    documents = _read(settings.quiet)
+    files = _files(Path(settings.out_dir), settings.overwrite)
+    order = np.random.default_rng(settings.seed).permutation(len(documents))
+    documents = [documents[i] for i in order]
+    texts = [document.text for document in documents]
+    vocabulary = Vocabulary.learn(texts[:WARMUP])
+    X = vocabulary.counts(texts)
+    done = _stream(X, settings.seed, settings.quiet)
+    _show_clusters(done.mix, X, vocabulary, documents)
+    _show_speed(done, len(documents), vocabulary.n_features)
+    _save(files, done.mix, vocabulary, documents)
 
 
 def _read(quiet: bool) -> list[Docstring]:
@@ -83,10 +96,6 @@ def _read(quiet: bool) -> list[Docstring]:
 
 def _stream(X: Any, seed: int, quiet: bool) -> _Pass:
     """Learn the rows of X (N, V) batch by batch."""
-    from evermix.engines import ADF
-    from evermix.estimators import Mixture
-    from evermix.families import Multinomial
-    from evermix.priors import NGGP
 
     def mixture() -> Mixture:
         family, prior = Multinomial(alpha=ALPHA), NGGP(a=10.0, sigma=0.5, tau=1.0)
@@ -107,13 +116,8 @@ def _stream(X: Any, seed: int, quiet: bool) -> _Pass:
 
 
 def _show_clusters(
-    mix: "Mixture", X: Any, vocabulary: "Vocabulary", documents: Sequence[Docstring]
+    mix: Mixture, X: Any, vocabulary: Vocabulary, documents: Sequence[Docstring]
 ) -> None:
-    import numpy as np
-    from rich.table import Table
-
-    from evermix.report import distinctive_words
-
     mass = mix.state_.tally.mass
     largest = np.argsort(-mass)[:SHOWN]
     counts = mix.state_.tally.stats[:, : vocabulary.n_features]
@@ -133,10 +137,8 @@ def _show_clusters(
     output_console().print(table)
 
 
-def _typical(X: Any, members: "Array", columns: list[int]) -> "Array":
+def _typical(X: Any, members: Array, columns: list[int]) -> Array:
     """Return the two members whose texts use most of these words."""
-    import numpy as np
-
     used = np.asarray((X[members][:, columns] > 0).sum(axis=1)).ravel()
     return members[np.argsort(-used, kind="stable")[:2]]
 
@@ -164,9 +166,8 @@ def _files(folder: Path, overwrite: bool) -> _Files:
 
 
 def _save(
-    files: _Files, mix: "Mixture", vocabulary: "Vocabulary", documents: Sequence[Docstring]
+    files: _Files, mix: Mixture, vocabulary: Vocabulary, documents: Sequence[Docstring]
 ) -> None:
-    from evermix.estimators.files import save
 
     model, texts, picture = files
     save(mix, model, {"text": vocabulary.to_spec()})
@@ -189,10 +190,8 @@ def _command() -> str:
     return str(called) if called.stem == "evermix" and not shutil.which("evermix") else "evermix"
 
 
-def _draw(path: Path, mix: "Mixture", n: int) -> str:
+def _draw(path: Path, mix: Mixture, n: int) -> str:
     """Save the picture, and return its path or why there is none."""
-    from evermix.report import overview, read_events
-
     series = read_events(info.to_event() for info in mix.history_)
     title = f"{n:,} docstrings of Python's standard library, clustered in one pass"
     try:
@@ -200,3 +199,61 @@ def _draw(path: Path, mix: "Mixture", n: int) -> str:
     except ImportError as error:
         return f"none: {error}"
     return str(path)
+
+
+# ---- the corpus ----------------------------------------------------------------------------
+
+
+def standard_library() -> list[Path]:
+    """Return the source files of the standard library in a fixed order.
+
+    Raises
+    ------
+    FileNotFoundError
+        This Python came without the sources of its standard library.
+    """
+    root = Path(sysconfig.get_path("stdlib"))
+    files = sorted(path for path in root.rglob("*.py") if _wanted(path.relative_to(root)))
+    if not files:
+        raise FileNotFoundError(
+            f"this Python came without the sources of its standard library (looked in {root}); "
+            "run the demo with another Python, or give `evermix stream` a file of your own."
+        )
+    return files
+
+
+def docstrings_of(path: Path) -> Iterator[Docstring]:
+    """Yield the docstrings of at least eight words in a file of the standard library.
+
+    A file that cannot be parsed has none: some are templates or meant for another version.
+    """
+    source = path.read_bytes()
+    if b'"""' not in source and b"'''" not in source:
+        return
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return
+    yield from _described(tree, _module_name(path))
+
+
+def _wanted(relative: Path) -> bool:
+    return _SKIPPED.isdisjoint(relative.parts) and not relative.name.startswith("test_")
+
+
+def _module_name(path: Path) -> str:
+    parts = path.relative_to(sysconfig.get_path("stdlib")).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def _described(node: ast.AST, name: str) -> Iterator[Docstring]:
+    """Yield the docstrings of statements at any depth; expressions hold none."""
+    if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+        if not isinstance(node, ast.Module):
+            name = f"{name}.{node.name}"
+        text = ast.get_docstring(node, clean=False)
+        if text and len(text.split()) >= MIN_WORDS:
+            yield Docstring(name, text)
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, _HOLDERS):
+            yield from _described(child, name)

@@ -1,176 +1,231 @@
-"""``evermix fit``: cluster a source in many passes, with checkpoints to go on from."""
+"""``evermix fit``: laps over all rows of a source, then a JSON line for every row."""
 
 import math
-import time
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Self
 
-import typer
-
-from evermix.cli.options import table as options
-from evermix.cli.options.settings import EngineName, FamilyName, FitSettings, usual_prior
-from evermix.cli.output.console import lap_progress, note
-from evermix.cli.runs.interrupts import Stop, Stopped
-from evermix.cli.runs.run import (
-    default_checkpoint,
-    farewell,
-    given_options,
-    open_run,
-    stoppable,
-    summary,
+from evermix.cli.input.cluster import Cluster, cluster
+from evermix.cli.input.rows import Rows, make_text_counter, open_rows, read_rows
+from evermix.cli.options.mixture import (
+    make_engine,
+    make_mixture,
+    mixture_options,
+    parts,
+    with_default_prior,
 )
+from evermix.cli.options.option import Option
+from evermix.cli.options.settings import Settings, with_run_files
+from evermix.cli.output.console import lap_progress
+from evermix.cli.output.lines import naming, open_lines
+from evermix.cli.runs.interrupts import Interrupts
+from evermix.cli.runs.run import Run, check_resumed, open_again, read_checkpoint
+from evermix.engines import Engine
+from evermix.engines.batch import Info
+from evermix.estimators import Mixture
+from evermix.estimators.files import load_with_extra, save
+from evermix.io.sources import Source
+from evermix.io.text import TextCounter
 
-if TYPE_CHECKING:
-    from evermix.cli.runs.fit import Fitting
-    from evermix.engines.batch import Info
-
-
-def fit(
-    context: typer.Context,
-    source: options.Source,
-    engine: options.Engine = EngineName.EP,
-    out: options.Out = "-",
-    checkpoint: options.Checkpoint = None,
-    resume: options.Resume = False,
-    overwrite: options.Overwrite = False,
-    every: options.EveryLaps = None,
-    trace: options.LapTrace = None,
-    family: options.Family = FamilyName.AUTO,
-    alpha: options.Alpha = None,
-    prior: options.Prior = None,
-    a: options.A = None,
-    sigma: options.Sigma = None,
-    tau: options.Tau = None,
-    concentration: options.Concentration = None,
-    discount: options.Discount = None,
-    max_clusters: options.MaxClusters = None,
-    seed: options.Seed = 0,
-    laps: options.Laps = None,
-    tol: options.Tol = None,
-    shuffle: options.Shuffle = None,
-    validation: options.Validation = None,
-    birth: options.EngineBirth = None,
-    merge: options.Merge = None,
-    sweeps: options.Sweeps = None,
-    burn_in: options.BurnIn = None,
-    chains: options.Chains = None,
-    thin: options.Thin = None,
-    augmented: options.Augmented = None,
-    hybrid: options.Hybrid = None,
-    learn: options.Learn = None,
-    truncation: options.Truncation = None,
-    start: options.Start = None,
-    top: options.Top = None,
-    batch_size: options.BatchSize = None,
-    births: options.Births = None,
-    merges: options.Merges = None,
-    deletes: options.Deletes = None,
-    stride: options.Stride = None,
-    delay: options.Delay = None,
-    kappa: options.Kappa = None,
-    spill: options.Spill = None,
-    penalty: options.Penalty = None,
-    dask: options.Dask = None,
-    kind: options.Kind = None,
-    text_field: options.TextField = "text",
-    vector_field: options.VectorField = "vector",
-    id_field: options.IdField = "id",
-    time_field: options.TimeField = None,
-    skip_bad: options.SkipBad = False,
-    vocabulary: options.Vocabulary = 20_000,
-    hash: options.Hash = None,
-    quiet: options.Quiet = False,
-) -> None:
-    """Cluster a source in many passes; stop whenever you like and go on with --resume.
-
-    Writes one JSON line per row at the end: id, cluster and its probability.
-
-    For sources larger than memory: --engine memoizedvb or fullvb (of .npy also stochasticvb).
-    With --dask ADDRESS the rows are shared among the workers of a cluster.
-    """
-    prior = usual_prior(engine) if prior is None else prior
-    settings = FitSettings.of(locals())
-    path = default_checkpoint(source) if checkpoint is None else checkpoint
-    given, fitting = given_options(context), None
-    with stoppable(lambda: _farewell(fitting, dask)) as stop:
-        with stop.allowed():
-            from evermix.cli.input.cluster import cluster
-            from evermix.cli.runs.fit import Fitting
-        with cluster(dask) as place:
-            with stop.allowed():
-                fitting = open_run(
-                    lambda: Fitting.begin(settings, path, quiet, place),
-                    lambda: Fitting.resume(settings, given, path, quiet, place),
-                    settings,
-                    path,
-                    resume=resume,
-                    overwrite=overwrite,
-                )
-            with fitting:
-                _run(fitting, stop, every, quiet)
+HELD_BYTES = 2**28  # of rows that are held in memory although they could be read again
 
 
-def _run(fitting: "Fitting", stop: Stop, every: int | None, quiet: bool) -> None:
-    """Learn until the engine has finished, and leave a checkpoint whatever ends it."""
-    began, engine = time.perf_counter(), fitting.engine
-    title = f"{fitting.settings.engine} {engine.lap_name}s"
-    try:
-        with lap_progress(title, engine.max_laps, quiet) as progress:
-
-            def show(laps: float, info: "Info") -> None:
-                progress.update(laps, info.K, _described(info, fitting.log.last))
-
-            with stop.allowed():  # engines let a signal wait until their step is whole
-                fitting.learn(show, every)
-    except Stopped:
-        if fitting.learnt:
-            fitting.save()
-        raise
-    fitting.save()
-    seconds = time.perf_counter() - began
-    with stop.allowed():
-        fitting.write_rows()
-    if not quiet:
-        facts = [*_facts(fitting), f"{seconds:.1f} s", f"checkpoint {fitting.checkpoint}"]
-        note(summary(facts, fitting.rows.complaints))
+def options(custom: tuple[type, ...]) -> list[Option]:
+    """Return the options of the command."""
+    return mixture_options(custom, streaming=False)
 
 
-def _described(info: "Info", lap: "Info | None") -> str:
-    """Say how well a step, or the last whole lap, explains the rows; nothing if neither tells."""
-    if lap is not None and "elbo" in lap.scalars:
-        moves = (("born", lap.births), ("merged", lap.merges), ("dropped", lap.dropped))
-        told = [f"ELBO {lap.scalars['elbo']:,.1f}"]
-        return ", ".join(told + [f"{len(ids):,} {move}" for move, ids in moves if ids])
-    if "log_joint" in info.scalars:
-        return f"log joint {info.scalars['log_joint']:,.1f}"
-    if not info.rows:
-        return ""
-    return f"log predictive {info.log_predictive / info.rows:.3f} per row"
+def run(settings: Settings) -> None:
+    """Learn all rows of a source in many passes."""
+    settings = with_run_files(with_default_prior(settings, streaming=False))
+    Fit.main(settings, cluster(settings.dask))
 
 
-def _facts(fitting: "Fitting") -> Iterator[str]:
-    """Yield what came of a fit, in the order in which people ask."""
-    mix, last = fitting.mix, fitting.log.last
-    rows = fitting.rows
-    skipped = f", {rows.skipped:,} blank or bad rows skipped" if rows.skipped else ""
-    yield f"{rows.n:,} rows{skipped}"
-    yield f"{mix.n_clusters_:,} clusters"
-    yield _laps(fitting)
-    bound = fitting.engine.lower_bound(mix.state_)
-    if bound is not None:
-        yield f"ELBO {bound:,.2f}, {bound / rows.n:.3f} per row"
-    elif last is not None:
-        held = fitting.held
-        yield f"log predictive {last.log_predictive / (last.rows - held):.3f} per row"
-        if held:
-            yield f"{last.scalars['held_out'] / held:.3f} per row held out"
-    if fitting.engine.draws(mix.state_) is not None:
-        yield from _of_draws(fitting)
+@dataclass
+class LapLog:
+    """The lap in progress and the last whole one, each as the sum of its steps."""
+
+    now: Info | None = None
+    last: Info | None = None
+
+    def add(self, info: Info) -> Info | None:
+        """Add a step, or the end of a lap, which has no rows; return the lap if it is whole now."""
+        ends, info = not info.rows, info.summary()
+        if self.now is not None:
+            # The end of a lap repeats the log predictive of its steps.
+            log_predictive = 0.0 if ends else info.log_predictive
+            info = replace(
+                info,
+                rows=self.now.rows + info.rows,
+                births=self.now.births + info.births,
+                dropped=self.now.dropped + info.dropped,
+                merges=self.now.merges + info.merges,
+                log_predictive=self.now.log_predictive + log_predictive,
+                seconds=self.now.seconds + info.seconds,
+                scalars=self.now.scalars | info.scalars,
+            )
+        if not ends:
+            self.now = info
+            return None
+        self.now, self.last = None, info
+        return info
+
+    @property
+    def rows(self) -> int:
+        """Rows that the lap in progress has visited."""
+        return 0 if self.now is None else self.now.rows
+
+    def described(self, info: Info) -> str:
+        """Return how well the last whole lap, or this step, explains the rows; "" if unknown."""
+        lap = self.last
+        if lap is not None and "elbo" in lap.scalars:
+            moves = (("born", lap.births), ("merged", lap.merges), ("dropped", lap.dropped))
+            shown = [f"{len(ids):,} {move}" for move, ids in moves if ids]
+            return ", ".join([f"ELBO {lap.scalars['elbo']:,.1f}", *shown])
+        if "log_joint" in info.scalars:
+            return f"log joint {info.scalars['log_joint']:,.1f}"
+        return f"log predictive {info.log_predictive / info.rows:.3f} per row" if info.rows else ""
+
+    def to_spec(self) -> dict[str, Any]:
+        """Return the log as a JSON-ready dict."""
+        both = {"now": self.now, "last": self.last}
+        return {name: None if info is None else info.to_event() for name, info in both.items()}
+
+    @classmethod
+    def from_spec(cls, spec: dict[str, Any]) -> "LapLog":
+        """Return the log that :meth:`to_spec` described."""
+        return cls(**{name: event and Info(**event) for name, event in spec.items()})
 
 
-def _of_draws(fitting: "Fitting") -> Iterator[str]:
-    """Yield what the draws of a sampler say, and how far they can be trusted if ArviZ is there."""
-    draws = fitting.mix.posterior_
+class Fit(Run):
+    """Laps over all rows of a source."""
+
+    command = "fit"
+    model: Mixture
+
+    def __init__(
+        self,
+        settings: Settings,
+        source: Source,
+        rows: Rows,
+        model: Mixture,
+        text: TextCounter | None,
+        notes: dict[str, Any] | None = None,
+    ) -> None:
+        super().__init__(settings, model, text, notes)
+        self.source, self.rows = source, rows
+        self.log = LapLog() if notes is None else LapLog.from_spec(notes["log"])
+        self._X: Any = rows.features(model.family, text)
+
+    @classmethod
+    def begin(cls, settings: Settings, place: Cluster | None) -> Self:
+        """Read the source; a checkpoint that is there will be replaced."""
+        source = open_rows(settings, None)
+        mix = make_mixture(settings, source.kind, streaming=False)
+        rows = _read(source, settings, mix.engine, place)
+        text = None
+        if source.kind == "text":
+            text = make_text_counter(settings, rows.texts(), "--hash")
+        return cls(settings, source, rows, mix, text)
+
+    @classmethod
+    def resume(cls, settings: Settings, place: Cluster | None) -> Self:
+        """Read the source again, for the model of the checkpoint."""
+        load = partial(load_with_extra, custom=settings.custom)
+        saved = read_checkpoint(settings, cls.command, load)
+        mix = saved.model
+        fields = parts(settings.custom, streaming=False).engine.options
+        free = {field: fields[field].name for field in mix.engine.may_change if field in fields}
+        settings = settings.resumed(saved.notes["settings"], {"out", *free.values()})
+        check_resumed(settings, saved)
+        source = open_again(settings, saved)
+        given = make_engine(settings, streaming=False)
+        changes = {f: getattr(given, f) for f, name in free.items() if name in settings.given}
+        mix.set_params(engine=replace(mix.engine, **changes))
+        rows = _read(source, settings, mix.engine, place)
+        return cls(settings, source, rows, mix, saved.text, saved.notes)
+
+    @property
+    def engine(self) -> Engine:
+        """The engine of the fit."""
+        assert self.model.engine is not None
+        return self.model.engine
+
+    @property
+    def held_out(self) -> int:
+        """Rows that are held out for validation."""
+        records = self.model.state_.memo.values()
+        return sum(int(record["held"].sum()) for record in records if "held" in record)
+
+    def learn(self, interrupts: Interrupts) -> None:
+        """Make all laps that are left."""
+        every = self.settings.every
+        title = f"{self.settings.engine} {self.engine.lap_name}s"
+        with lap_progress(title, self.engine.max_laps, self.settings.quiet) as progress:
+
+            def observe(mix: Mixture, info: Info) -> None:
+                self.learnt = True
+                lap, state = self.log.add(info), mix.state_
+                done = state.lap + self.log.rows / self.rows.n
+                progress.update(done, info.K, self.log.described(info))
+                if lap is not None:
+                    self.trace.write(lap.to_event())
+                whole = state.at == 0 and state.lap % (every or 1) == 0
+                if self.timer.due if every is None else whole:
+                    self.save()
+
+            with interrupts.allowed():  # engines let a signal wait until their step is whole
+                self.fit([self._X], observe)
+
+    def finish(self) -> None:
+        """Write a line for each row."""
+        found = map(int, self.model.labels_), map(float, self.model.probabilities_)
+        with naming(self.settings.out), open_lines(self.settings.out) as lines:
+            for name, cluster, probability in zip(self.rows.ids(), *found, strict=True):
+                lines.write({"id": name, "cluster": cluster, "probability": probability})
+
+    def write(self, path: Path, extra: dict[str, Any]) -> None:
+        """Write the mixture, and these entries beside it, to a file."""
+        save(self.model, path, extra)
+
+    def notes(self) -> dict[str, Any]:
+        """Return the lap in progress."""
+        return {"kind": self.source.kind, "log": self.log.to_spec()}
+
+    def progress(self) -> str:
+        """Return the number of laps, and of how many if there may be more."""
+        done, most = self.model.state_.lap, self.engine.max_laps
+        of = f" of at most {most:,}" if done < most else ""
+        return f"{done:,}{of} {self.engine.lap_name}{'s' * (most > 1)}"
+
+    def facts(self, seconds: float) -> Iterator[str]:
+        """Yield rows, clusters, laps and how well the clusters explain the rows."""
+        mix, rows, last = self.model, self.rows, self.log.last
+        skipped = f", {rows.skipped:,} blank or bad rows skipped" if rows.skipped else ""
+        yield f"{rows.n:,} rows{skipped}"
+        yield f"{mix.n_clusters_:,} clusters"
+        yield self.progress()
+        bound, held_out = self.engine.lower_bound(mix.state_), self.held_out
+        if bound is not None:
+            yield f"ELBO {bound:,.2f}, {bound / rows.n:.3f} per row"
+        elif last is not None:
+            yield f"log predictive {last.log_predictive / (last.rows - held_out):.3f} per row"
+            if held_out:
+                yield f"{last.scalars['held_out'] / held_out:.3f} per row held out"
+        if self.engine.draws(mix.state_) is not None:
+            yield from _facts_of_draws(mix)
+        yield f"{seconds:.1f} s"
+
+    def complaints(self) -> Iterable[str]:
+        """Return what was wrong with the first few bad rows."""
+        return self.rows.complaints
+
+
+def _facts_of_draws(mix: Mixture) -> Iterator[str]:
+    """Yield the mean number of clusters, and with ArviZ how far the draws can be trusted."""
+    draws = mix.posterior_
     chains = f" of {draws.n_chains} chains" if draws.n_chains > 1 else ""
     yield f"E[K] = {draws.n_clusters.mean():.2f} over {draws.n_draws:,} draws{chains}"
     try:
@@ -185,16 +240,12 @@ def _of_draws(fitting: "Fitting") -> Iterator[str]:
             yield f"{words}: {', '.join(known)}"
 
 
-def _farewell(fitting: "Fitting | None", dask: str | None) -> str:
-    """Say how far a fit came that ended early, and how to go on."""
-    if fitting is None or not fitting.learnt:
-        return "Nothing was learnt yet."
-    more = [] if dask is None else ["--dask", dask]
-    return farewell("fit", fitting.settings, fitting.checkpoint, f"after {_laps(fitting)}", *more)
-
-
-def _laps(fitting: "Fitting") -> str:
-    """Say how many laps are done, and of how many if there may be more."""
-    done, most = fitting.mix.state_.lap, fitting.engine.max_laps
-    of = f" of at most {most:,}" if done < most else ""
-    return f"{done:,}{of} {fitting.engine.lap_name}{'s' * (most > 1)}"
+def _read(source: Source, settings: Settings, engine: Any, place: Cluster | None) -> Rows:
+    """Read the rows of a fit; many rows that can be read again are not held in memory."""
+    if place is not None:
+        return place.rows(source, engine, settings.quiet)
+    again = engine.rereads and settings.source != "-"
+    # Batches in random order would mean to read from the start for each, where rows are no array.
+    forward = again and engine.reads_in_order
+    most = HELD_BYTES if forward else math.inf
+    return read_rows(source, settings.quiet, map_arrays=again, most=most)

@@ -4,173 +4,214 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 
+import numpy as np
 import typer
+from rich.markup import escape
+from rich.table import Table
 
-from evermix.cli.output.console import output_console, plain_errors
+from evermix._xp import Array
+from evermix.cli.options.option import Option
+from evermix.cli.options.settings import Settings
+from evermix.cli.options.table import INFO, SHARE
+from evermix.cli.output.console import output_console, shown_label, shown_time
+from evermix.cli.output.topic_report import describe_topics, used_words
+from evermix.engines import ADF
+from evermix.estimators import DependentMixture, Mixture, TopicModel
+from evermix.estimators.files import load_any
+from evermix.families import Multinomial
+from evermix.report import distinctive_words, lifetimes
+from evermix.state import FADED
 
-if TYPE_CHECKING:
-    from evermix._xp import Array
-    from evermix.engines import Engine
-    from evermix.estimators import Mixture
+WORDS = 8  # per cluster or topic
 
-_WORDS = 8  # per cluster
-
-
-def _shown(value: Any) -> str:
-    return "" if value is None else str(value)
-
-
-_FORMATS: dict[str, Callable[[Any], str]] = {
-    "id": str,
-    "topic": str,
-    "size": "{:,.1f}".format,
-    "weight": "{:.4f}".format,
-    "share": "{:.4f}".format,
-    "first": _shown,
-    "last": _shown,
-    "born": "{:,}".format,
-    "seen": str,
-    "words": lambda words: ", ".join(map(str, words)),
-}
+Extra = dict[str, Any]
+Described = dict[str, Any]
 
 
-def info(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model or checkpoint file.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
-    top: Annotated[
-        int, typer.Option(min=0, help="Show the largest N clusters or topics.", metavar="N")
-    ] = 20,
-) -> None:
-    """Show what a model is made of, and its largest clusters or topics."""
-    with plain_errors():
-        described = _describe(model, top)
-        if as_json:
-            typer.echo(json.dumps(described, indent=2))
-        else:
-            _show(described)
+def options(custom: tuple[type, ...]) -> list[Option]:
+    """Return the options of the command."""
+    return list(INFO)
 
 
-def _describe(path: Path, top: int) -> dict[str, Any]:
-    """Return what a model file holds as a JSON-ready dict."""
-    from evermix.cli.output.dependent_info import describe_dependent
-    from evermix.cli.output.topic_info import describe_topics
-    from evermix.estimators import DependentMixture, TopicModel
-    from evermix.estimators.files import load_any
-
-    found, extra = load_any(path)
-    file: dict[str, Any] = {"file": str(path), "bytes": path.stat().st_size}
-    if isinstance(found, TopicModel):
-        return file | describe_topics(found, extra, top)
-    if isinstance(found, DependentMixture):
-        return file | describe_dependent(found, top)
-    return file | _describe_mixture(found, extra, top)
+def run(settings: Settings) -> None:
+    """Show what a model file holds."""
+    path = Path(settings.model)
+    found, extra = load_any(path, settings.custom)
+    described = {"file": str(path), "bytes": path.stat().st_size}
+    described |= _DESCRIBE[type(found)](found, extra, settings.top)
+    if settings.as_json:
+        typer.echo(json.dumps(described, indent=2))
+    else:
+        _show(described)
 
 
-def _describe_mixture(mix: "Mixture", extra: dict[str, Any], top: int) -> dict[str, Any]:
-    import numpy as np
+# ---- mixtures --------------------------------------------------------------------------------
 
-    from evermix.engines import ADF
 
-    engine = ADF() if mix.engine is None else mix.engine
-    asked = (extra.get("stream") or extra.get("fit") or {}).get("settings", {})
-    largest = np.argsort(-mix.weights_, kind="stable")[:top]
-    return {
+def _mixture(mix: Mixture, extra: Extra, top: int) -> Described:
+    engine, state = mix.engine or ADF(), mix.state_
+    plan = mix.model_.forgetting
+    # Rows that were met only once are counted by the clock; it counts visits otherwise.
+    once = engine.streams and state.lap + (state.at > 0) <= 1
+    saved = (extra.get("stream") or extra.get("fit") or {}).get("settings", {})
+    described: Described = {
         "kind": "mixture",
-        "source": asked.get("source"),
+        "source": saved.get("source"),
         "family": repr(mix.model_.family),
         "prior": repr(mix.model_.prior),
         "engine": repr(engine),
-        **_forgetting(mix),
-        **_progress(mix, engine),
+    }
+    if plan is not None and state.now is not None:
+        described["forgetting"] = repr(plan)
+        described["faded"] = mix.lineage_.into.count(FADED)
+        described["now"] = shown_time(state.now, plan.dated)
+    if not once:
+        described |= engine.progress(state)
+    largest = np.argsort(-mix.weights_, kind="stable")[:top]
+    return described | {
         "features": mix.n_features_in_,
-        "observations": mix.state_.clock if _met_once(mix, engine) else len(mix.labels_),
+        "observations": state.clock if once else len(mix.labels_),
         "K": mix.n_clusters_,
-        "clusters": _clusters(mix, extra, largest),
+        "clusters": _clusters(mix, extra, largest, history=engine.draws(state) is None),
     }
 
 
-def _forgetting(mix: "Mixture") -> dict[str, Any]:
-    """Return how a model forgets, how many clusters have faded, and when its last row was seen."""
-    from evermix.cli.options.forgetting import shown_time
-    from evermix.state import FADED
-
-    plan, now = mix.model_.forgetting, mix.state_.now
-    if plan is None or now is None:
-        return {}
-    faded = mix.lineage_.into.count(FADED)
-    return {"forgetting": repr(plan), "faded": faded, "now": shown_time(now, plan.dated)}
-
-
-def _met_once(mix: "Mixture", engine: "Engine") -> bool:
-    """Whether no row was met again, so that the clock counts rows and not visits."""
-    state = mix.state_
-    return engine.streams and state.lap + (state.at > 0) <= 1
-
-
-def _progress(mix: "Mixture", engine: "Engine") -> dict[str, Any]:
-    """Return how far an engine has come that comes back to its rows."""
-    return {} if _met_once(mix, engine) else engine.progress(mix.state_)
-
-
-def _clusters(mix: "Mixture", extra: dict[str, Any], chosen: "Array") -> list[dict[str, Any]]:
-    from evermix.cli.options.forgetting import shown_time
-
+def _clusters(mix: Mixture, extra: Extra, chosen: Array, history: bool) -> list[Described]:
+    """Return the chosen clusters; those of a draw have no history."""
     plan = mix.model_.forgetting
     ids, weights, mass = mix.cluster_ids_, mix.weights_, mix.tally_.mass
-    clusters: list[dict[str, Any]] = [
+    clusters: list[Described] = [
         {"id": int(ids[k]), "size": float(mass[k]), "weight": float(weights[k])} for k in chosen
     ]
-    # The clusters of a draw have no history.
-    if mix.engine is None or mix.engine.draws(mix.state_) is None:
-        for cluster in clusters:
-            cluster["born"] = mix.lineage_.born[cluster["id"]]
-            if plan is not None:
-                cluster["seen"] = shown_time(mix.lineage_.last[cluster["id"]], plan.dated)
-    for cluster, words in zip(clusters, _words(mix, extra, chosen), strict=False):
-        cluster["words"] = words
+    for cluster in clusters if history else []:
+        cluster["born"] = mix.lineage_.born[cluster["id"]]
+        if plan is not None:
+            cluster["seen"] = shown_time(mix.lineage_.last[cluster["id"]], plan.dated)
+    words = (extra.get("text") or {}).get("words")
+    if words and isinstance(mix.model_.family, Multinomial):
+        counts = mix.tally_.stats[:, : len(words)]
+        marks = distinctive_words(counts, words, WORDS, rows=chosen)
+        for cluster, some in zip(clusters, marks, strict=True):
+            cluster["words"] = some
     return clusters
 
 
-def _words(mix: "Mixture", extra: dict[str, Any], chosen: "Array") -> list[list[str]]:
-    """Return the distinctive words of the chosen clusters; none where columns have no names."""
-    from evermix.families import Multinomial
-    from evermix.report import distinctive_words
+def _dependent_mixture(mix: DependentMixture, extra: Extra, top: int) -> Described:
+    times = [shown_label(time) for time in mix.times_.tolist()]
+    drawn = hasattr(mix, "posterior_")  # a chain in its burn-in has no clusters to show
+    return {
+        "kind": "dependent mixture",
+        "source": None,
+        "family": repr(mix.family_),
+        "prior": "MNGG()" if mix.prior is None else repr(mix.prior),
+        "sampler": repr(mix.sampler_),
+        "sweeps": mix.n_sweeps_,
+        "burn_in": mix.burn_in,
+        "draws": mix.draws,
+        "features": mix.n_features_in_,
+        "times": f"{len(times):,}, {times[0]} to {times[-1]}",
+        "observations": len(mix.labels_) if drawn else None,
+        "K": mix.n_clusters_ if drawn else None,
+        "clusters": _clusters_over_time(mix, times)[:top] if drawn else [],
+    }
 
-    words = (extra.get("text") or {}).get("words")
-    if not words or not isinstance(mix.model_.family, Multinomial):
-        return []
-    counts = mix.tally_.stats[:, : len(words)]
-    return distinctive_words(counts, words, _WORDS, rows=chosen)
+
+def _clusters_over_time(mix: DependentMixture, times: list[Any]) -> list[Described]:
+    """Return the clusters, largest first, with the first and the last time of their rows."""
+    size, evolution = np.bincount(mix.labels_, minlength=mix.n_clusters_), mix.evolution_
+    clusters = []
+    for k in np.argsort(-size, kind="stable").tolist():
+        there = np.flatnonzero(evolution[:, k])
+        clusters.append(
+            {
+                "id": k,
+                "size": int(size[k]),
+                "share": float(size[k] / size.sum()),
+                "first": times[there[0]],
+                "last": times[there[-1]],
+            }
+        )
+    return clusters
+
+
+# ---- topics ----------------------------------------------------------------------------------
+
+
+def _topic_model(model: TopicModel, extra: Extra, top: int) -> Described:
+    notes = extra.get("topics", {})
+    saved = notes.get("settings", {})
+    names = (extra.get("text") or {}).get("words") or notes.get("words")
+    times = [shown_label(time) for time in model.times_.tolist()]
+    default = "HMNGG()" if times else "HDP()"
+    alive = lifetimes(model.evolution_[: len(times)], saved.get("share", SHARE))
+    topics = describe_topics(model, used_words(model, WORDS, names), times, alive)
+    shown = ("topic", "weight", *(["first", "last"] if times else []), "words")
+    return {
+        "kind": "topic model",
+        "source": saved.get("source"),
+        "prior": default if model.prior is None else repr(model.prior),
+        "sampler": repr(model.sampler_),
+        "sweeps": model.n_sweeps_,
+        "burn_in": model.burn_in,
+        "draws": model.draws,
+        "chains": model.chains,
+        "features": model.n_features_in_,
+        "times": f"{len(times):,}, {times[0]} to {times[-1]}" if times else None,
+        "K": model.n_topics_,
+        "topics": [{name: topic[name] for name in shown} for topic in topics[:top]],
+    }
+
+
+_DESCRIBE: dict[type, Callable[[Any, Extra, int], Described]] = {
+    Mixture: _mixture,
+    DependentMixture: _dependent_mixture,
+    TopicModel: _topic_model,
+}
+
+
+# ---- tables ----------------------------------------------------------------------------------
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _rounded(text: str) -> str:
-    """Return a text with its long decimal numbers cut to four digits, for people to read."""
+    """Return a text with its long decimal numbers cut to four digits."""
     return re.sub(r"\d+\.\d{5,}(e[+-]\d+)?", lambda number: f"{float(number[0]):.4g}", text)
 
 
-def _show(described: dict[str, Any]) -> None:
-    from rich.markup import escape
-    from rich.table import Table
+_FORMATS: dict[str, Callable[[Any], str]] = {
+    "bytes": "{:,}".format,
+    "observations": "{:,}".format,
+    "elbo": "{:,.2f}".format,
+    "family": _rounded,
+    "prior": _rounded,
+    "engine": _rounded,
+    "size": "{:,.1f}".format,
+    "weight": "{:.4f}".format,
+    "share": "{:.4f}".format,
+    "born": "{:,}".format,
+}
 
+
+def _shown(name: str, value: Any) -> str:
+    return "" if value is None else _FORMATS.get(name, _text)(value)
+
+
+def _show(described: Described) -> None:
+    """Print the facts on a model, and a table of its clusters or topics."""
     console = output_console()
-    facts = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     kind = "topics" if "topics" in described else "clusters"
     clusters = described.pop(kind)
-    described["bytes"] = f"{described['bytes']:,}"
-    if isinstance(described["source"], list):
-        described["source"] = ", ".join(described["source"])
-    if described.get("observations") is not None:
-        described["observations"] = f"{described['observations']:,}"
-    if described.get("elbo") is not None:
-        described["elbo"] = f"{described['elbo']:,.2f}"
-    for name in {"family", "prior", "engine"} & described.keys():
-        described[name] = _rounded(described[name])
+    facts = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     for name, value in described.items():
         if value is not None:
-            said = ("no", "yes")[value] if isinstance(value, bool) else str(value)
-            facts.add_row(f"[bold]{name}[/bold]", escape(said))
+            facts.add_row(f"[bold]{name}[/bold]", escape(_shown(name, value)))
     console.print(facts)
     if not clusters:
         return
@@ -181,5 +222,5 @@ def _show(described: dict[str, Any]) -> None:
         else:
             table.add_column(name, justify="right")
     for cluster in clusters:
-        table.add_row(*(_FORMATS[name](value) for name, value in cluster.items()))
+        table.add_row(*(_shown(name, value) for name, value in cluster.items()))
     console.print(table)

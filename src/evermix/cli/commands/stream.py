@@ -1,149 +1,285 @@
-"""``evermix stream``: cluster a source in one pass, with checkpoints to go on from."""
+"""``evermix stream``: one pass over a source, with a JSON line for every row."""
 
-import time
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
+from functools import partial
+from itertools import chain, takewhile
+from pathlib import Path
+from typing import Any, Self
 
-import typer
+import numpy as np
 
-from evermix.cli.options import table as options
-from evermix.cli.options.settings import FamilyName, StreamEngineName, StreamSettings, usual_prior
-from evermix.cli.output.console import note, row_progress
-from evermix.cli.runs.interrupts import Stop, Stopped
-from evermix.cli.runs.run import (
-    default_checkpoint,
-    farewell,
-    given_options,
-    open_run,
-    stoppable,
-    summary,
-)
+from evermix._xp import Array
+from evermix.cli.input.rows import features, make_text_counter, open_rows
+from evermix.cli.options.mixture import make_mixture, mixture_options, with_default_prior
+from evermix.cli.options.option import Option
+from evermix.cli.options.settings import Settings, with_run_files
+from evermix.cli.output.console import row_progress, shown_time
+from evermix.cli.output.lines import Lines, naming
+from evermix.cli.runs.interrupts import Interrupts
+from evermix.cli.runs.run import NOTHING, Run, check_resumed, open_again, read_checkpoint
+from evermix.engines.batch import Info
+from evermix.estimators import Mixture
+from evermix.estimators.files import load_with_extra, save
+from evermix.forgetting import Exponential
+from evermix.io.sources import Chunk, Source, SourceError
+from evermix.io.sources.several import Mark, Several, joined
+from evermix.io.text import TextCounter
+from evermix.state import FADED
 
-if TYPE_CHECKING:
-    from evermix.cli.output.console import RowProgress
-    from evermix.cli.runs.stream import Session
-
-
-def stream(
-    context: typer.Context,
-    source: options.Source,
-    engine: options.StreamEngine = StreamEngineName.ADF,
-    out: options.Out = "-",
-    checkpoint: options.Checkpoint = None,
-    resume: options.Resume = False,
-    overwrite: options.Overwrite = False,
-    every: options.Every = 10_000,
-    trace: options.Trace = None,
-    family: options.Family = FamilyName.AUTO,
-    alpha: options.Alpha = None,
-    prior: options.Prior = None,
-    a: options.A = None,
-    sigma: options.Sigma = None,
-    tau: options.Tau = None,
-    concentration: options.Concentration = None,
-    discount: options.Discount = None,
-    max_clusters: options.MaxClusters = None,
-    seed: options.Seed = 0,
-    birth: options.Birth = None,
-    merge: options.Merge = None,
-    penalty: options.Penalty = None,
-    half_life: options.HalfLife = None,
-    batch: options.Batch = 1000,
-    limit: options.Limit = None,
-    kind: options.Kind = None,
-    text_field: options.TextField = "text",
-    vector_field: options.VectorField = "vector",
-    id_field: options.IdField = "id",
-    time_field: options.TimeField = None,
-    skip_bad: options.SkipBad = False,
-    vocabulary: options.Vocabulary = 20_000,
-    warmup: options.Warmup = 2000,
-    hash: options.Hash = None,
-    quiet: options.Quiet = False,
-) -> None:
-    """Cluster a source in one pass; stop whenever you like and go on with --resume.
-
-    Writes one JSON line per row: id, cluster, its probability, and whether the row opened it.
-
-    With --half-life old rows count for less, and lines also name the clusters that have faded.
-    """
-    prior = usual_prior(engine) if prior is None else prior
-    settings = StreamSettings.of(locals())
-    path = default_checkpoint(source) if checkpoint is None else checkpoint
-    given, session = given_options(context), None
-    with stoppable(lambda: _farewell(session)) as stop:
-        with stop.allowed():
-            from evermix.cli.runs.stream import Session
-
-            session = open_run(
-                lambda: Session.begin(settings, path, skip_bad),
-                lambda: Session.resume(settings, given, path, skip_bad),
-                settings,
-                path,
-                resume=resume,
-                overwrite=overwrite,
-            )
-        with session:
-            _run(session, stop, every, limit, quiet)
+FIRST_ROWS = 1000  # in a first batch of numbers, from which a mixture takes their scale
 
 
-def _run(session: "Session", stop: Stop, every: int, limit: int | None, quiet: bool) -> None:
-    """Learn until the rows end, and leave a checkpoint whatever ends it."""
-    before, began = session.totals.rows, time.perf_counter()
-    try:
-        with row_progress("streaming", session.source.n_rows, quiet) as progress:
-            _learn(session, stop, progress, every, limit)
-    except Stopped:
-        session.save()
-        raise
-    except ValueError as error:  # a bad row, or rows that the family cannot hold
-        session.save()
-        raise ValueError(f"{error} {_farewell(session)}{_remedy(error)}") from error
-    session.save()
-    if not quiet:
-        note(_summary(session, session.totals.rows - before, time.perf_counter() - began))
+def options(custom: tuple[type, ...]) -> list[Option]:
+    """Return the options of the command."""
+    return mixture_options(custom, streaming=True)
 
 
-def _learn(
-    session: "Session", stop: Stop, progress: "RowProgress", every: int, limit: int | None
-) -> None:
-    while limit is None or session.totals.rows < limit:
-        with stop.allowed():
-            chunk = next(session.chunks, None)
-        if chunk is None:
+def run(settings: Settings) -> None:
+    """Learn the rows of a source once."""
+    Stream.main(with_run_files(with_default_prior(settings, streaming=True)))
+
+
+@dataclass
+class Totals:
+    """Counts since the stream began, before it was resumed included."""
+
+    offset: int = 0
+    rows: int = 0
+    births: int = 0
+    merges: int = 0
+    faded: int = 0
+    log_predictive: float = 0.0
+
+    @property
+    def skipped(self) -> int:
+        """Rows of the source that were blank or bad."""
+        return self.offset - self.rows
+
+
+class Stream(Run):
+    """One pass over a source."""
+
+    command = "stream"
+    model: Mixture
+
+    def __init__(
+        self,
+        settings: Settings,
+        source: Source,
+        model: Mixture,
+        text: TextCounter | None,
+        chunks: Iterator[Chunk],
+        notes: dict[str, Any] | None = None,
+    ) -> None:
+        super().__init__(settings, model, text, notes)
+        self.source = source
+        self.totals = Totals() if notes is None else Totals(**notes["totals"])
+        self._chunks = chunks
+        self._first_row = self._saved_rows = self.totals.rows
+        self._out = Lines(settings.out, self.positions.get("out"))
+
+    @classmethod
+    def begin(cls, settings: Settings, place: Any) -> Self:
+        """Open the source and start with its first row."""
+        source = open_rows(settings, None)
+        mix = make_mixture(settings, source.kind, streaming=True)
+        _check_times(source, mix.forgetting)
+        chunks = source.chunks(0, settings.batch)
+        text = None
+        if source.kind == "text":
+            head = _take(chunks, 0 if settings.hash else settings.warmup)
+            known = [text for chunk in head for text in chunk.X]
+            text = make_text_counter(settings, known, "a larger --warmup, or --hash")
+        else:
+            head = _take(chunks, FIRST_ROWS)
+            head = [joined(head)] if head else []
+        return cls(settings, source, mix, text, chain(head, chunks))
+
+    @classmethod
+    def resume(cls, settings: Settings, place: Any) -> Self:
+        """Open the source after the last row of the checkpoint."""
+        load = partial(load_with_extra, custom=settings.custom)
+        saved = read_checkpoint(settings, cls.command, load)
+        before, now = settings.changed(**saved.notes["settings"]).sources, settings.source
+        # Files may have been added after the last one.
+        free = {"source"} if settings.sources[: len(before)] == before else set[str]()
+        settings = settings.resumed(saved.notes["settings"], free).changed(source=now)
+        check_resumed(settings, saved)
+        source = open_again(settings, saved)
+        _check_times(source, saved.model.forgetting)
+        if isinstance(source, Several):
+            source.recall([Mark(*mark) for mark in saved.notes.get("files", [])])
+        chunks = source.chunks(saved.notes["totals"]["offset"], settings.batch)
+        return cls(settings, source, saved.model, saved.text, chunks, saved.notes)
+
+    def learn(self, interrupts: Interrupts) -> None:
+        """Learn until the rows end; a bad row leaves a checkpoint of those before it."""
+        settings, totals = self.settings, self.totals
+        try:
+            with row_progress("streaming", self.source.n_rows, settings.quiet) as progress:
+                while settings.limit is None or totals.rows < settings.limit:
+                    with interrupts.allowed():
+                        chunk = next(self._chunks, None)
+                    if chunk is None:
+                        return
+                    self._learn_chunk(chunk)
+                    progress.update(totals.offset, self.model.n_clusters_)
+                    if totals.rows - self._saved_rows >= settings.every:
+                        self.save()
+        except ValueError as error:  # a bad row, or rows that the family cannot hold
+            self.save()
+            remedy = " --skip-bad (to leave out bad rows)" * isinstance(error, SourceError)
+            raise ValueError(f"{error} {self.farewell()}{remedy}") from error
+
+    def _learn_chunk(self, chunk: Chunk) -> None:
+        """Learn a chunk and write a line for each of its rows."""
+        before, mix = self.totals.rows, self.model
+        times = None if mix.forgetting is None else chunk.times
+        with self.first_step() if not before else nullcontext():
+            X = features(mix.family, self.text, chunk.X)
+            try:
+                steps = _learn_rows(mix, X, times, before)
+            except ValueError:
+                if times is not None:
+                    _check_order(self.source, chunk, mix.state_.now if before else None)
+                raise
+        faded = [k for info in steps for k in info.dropped if mix.lineage_.into[k] == FADED]
+        with naming(self.settings.out):
+            self._write_rows(chunk, before, faded)
+        self.totals.offset, self.totals.rows = chunk.offset, before + len(chunk.ids)
+        self.totals.faded += len(faded)
+        for info in steps:
+            self.totals.births += len(info.births)
+            self.totals.merges += len(info.merges)
+            self.totals.log_predictive += info.log_predictive
+            self.trace.write(info.to_event())
+        self.learnt = True
+
+    def _write_rows(self, chunk: Chunk, clock: int, faded: list[int]) -> None:
+        """Write a line for each row of a chunk that began at this clock; clusters have faded."""
+        labels, lineage = self.model.labels_.tolist(), self.model.lineage_
+        rows = zip(chunk.ids, labels, self.model.probabilities_.tolist(), strict=True)
+        gone: dict[int, list[int]] = {}
+        for cluster in faded:  # before the row after its end, or perhaps behind the last one
+            tick = min(lineage.ended[cluster] + 1, clock + len(labels))
+            gone.setdefault(tick, []).append(cluster)
+        for tick, (name, cluster, probability) in enumerate(rows, clock + 1):
+            # A row of weight one moves the clock by one, so the clock at a birth names its row.
+            new = lineage.born[cluster] == tick
+            line = {"id": name, "cluster": cluster, "probability": probability, "new": new}
+            if self.model.forgetting is not None:
+                line["faded"] = gone.get(tick, [])
+            self._out.write(line)
+        self._out.flush()
+
+    def finish(self) -> None:
+        """Do nothing: every line was written when its row was learnt."""
+
+    def save(self) -> None:
+        """Write a checkpoint, unless nothing was learnt since the last."""
+        if self.totals.rows > self._saved_rows:
+            super().save()
+            self._saved_rows = self.totals.rows
+
+    def write(self, path: Path, extra: dict[str, Any]) -> None:
+        """Write the mixture, and these entries beside it, to a file."""
+        save(self.model, path, extra)
+
+    def notes(self) -> dict[str, Any]:
+        """Return how far the source was read."""
+        notes: dict[str, Any] = {"kind": self.source.kind, "totals": asdict(self.totals)}
+        if isinstance(self.source, Several):
+            notes["files"] = [list(mark) for mark in self.source.marks(self.totals.offset)]
+        return notes
+
+    def written(self) -> dict[str, int]:
+        """Return the length of the file of lines."""
+        return {"out": self._out.position()}
+
+    def close(self) -> None:
+        """Close the output files."""
+        with naming(self.settings.out):
+            self._out.close()
+        super().close()
+
+    def progress(self) -> str:
+        """Return the number of rows."""
+        return f"{self.totals.rows:,} rows"
+
+    def facts(self, seconds: float) -> Iterator[str]:
+        """Yield rows, clusters, speed and fit."""
+        totals, mix = self.totals, self.model
+        if not totals.rows:
+            yield "the source has no rows that can be learnt"
             return
-        session.learn(chunk)
-        progress.update(session.totals.offset, session.mix.n_clusters_)
-        if session.unsaved >= every:
-            session.save()
+        skipped = f", {totals.skipped:,} blank or bad rows skipped" if totals.skipped else ""
+        yield f"{totals.rows:,} rows{skipped}"
+        faded = f", {totals.faded:,} faded" if mix.forgetting is not None else ""
+        moves = f"{totals.births:,} born, {totals.merges:,} merged{faded}"
+        yield f"{mix.n_clusters_:,} clusters ({moves})"
+        new = totals.rows - self._first_row
+        yield f"{new / seconds:,.0f} rows/s" if new else "nothing new"
+        yield f"log predictive {totals.log_predictive / totals.rows:.3f} per row"
+
+    def complaints(self) -> Iterable[str]:
+        """Return what was wrong with the first few bad rows."""
+        return self.source.complaints
 
 
-def _summary(session: "Session", new: int, seconds: float) -> str:
-    totals = session.totals
-    if not totals.rows:
-        return "the source has no rows that can be learnt."
-    speed = f"{new / seconds:,.0f} rows/s" if new else "nothing new"
-    skipped = f", {totals.skipped:,} blank or bad rows skipped" if totals.skipped else ""
-    faded = f", {totals.faded:,} faded" if session.mix.forgetting is not None else ""
-    facts = [
-        f"{totals.rows:,} rows{skipped}",
-        f"{session.mix.n_clusters_:,} clusters "
-        f"({totals.births:,} born, {totals.merges:,} merged{faded})",
-        speed,
-        f"log predictive {totals.log_predictive / totals.rows:.3f} per row",
-        f"checkpoint {session.checkpoint}",
-    ]
-    return summary(facts, session.source.complaints)
+def _learn_rows(mix: Mixture, X: Any, times: Array | None, clock: int) -> list[Info]:
+    """Learn rows after this clock, and return what happened in each step."""
+    mix.partial_fit(X, times=times)
+    recent = takewhile(lambda info: info.clock > clock, reversed(mix.history_))
+    return list(recent)[::-1]
 
 
-def _farewell(session: "Session | None") -> str:
-    """Say how far a stream came that ended early, and how to go on."""
-    if session is None or not session.totals.rows:
-        return "Nothing was learnt yet."
-    done = f"after {session.totals.rows:,} rows"
-    return farewell("stream", session.settings, session.checkpoint, done)
+def _take(chunks: Iterator[Chunk], rows: int) -> list[Chunk]:
+    """Return the first chunks that together have so many rows, or all there are."""
+    taken: list[Chunk] = []
+    try:
+        while sum(len(chunk.ids) for chunk in taken) < rows:
+            taken.append(next(chunks))
+    except StopIteration:
+        pass
+    except SourceError as error:
+        raise SourceError(
+            f"{error} {NOTHING} Correct the row, or leave out bad rows with --skip-bad."
+        ) from error
+    return taken
 
 
-def _remedy(error: ValueError) -> str:
-    from evermix.io.sources import SourceError
+def _check_times(source: Source, forgetting: Exponential | None) -> None:
+    """Raise ValueError if a half-life is of another kind than the times of rows."""
+    if forgetting is None or source.dated is None or source.dated == forgetting.dated:
+        return
+    if source.dated:
+        raise ValueError(
+            "the times of the rows are dates, so --half-life must be a duration such as 12h or 7d, "
+            f"got {forgetting.half_life:g}. Leave out --time-field to count rows."
+        )
+    raise ValueError(
+        "the times of the rows are numbers, so --half-life must be a number in their unit, got a "
+        "duration."
+    )
 
-    return " --skip-bad (to leave out bad rows)" if isinstance(error, SourceError) else ""
+
+def _check_order(source: Source, chunk: Chunk, since: float | None) -> None:
+    """Raise ValueError that names a row which goes back in time, if there is one.
+
+    ``since`` is the time of the row before the first.
+    """
+    times: Any = chunk.times
+    if times.dtype.kind == "M":
+        times = (times - np.datetime64(0, "s")) / np.timedelta64(1, "s")
+    before = np.append(times[0] if since is None else since, times[:-1])
+    back = np.flatnonzero(times < before)
+    if len(back):
+        row, dated = int(back[0]), bool(source.dated)
+        raise ValueError(
+            f"{source.place(int(chunk.rows[row]))}: its time, {shown_time(times[row], dated)}, is "
+            f"before that of the row before it, {shown_time(before[row], dated)}, and a stream "
+            "that forgets must not go back in time. Sort the rows by time and start again with "
+            "--overwrite, or take this one out and go on."
+        )

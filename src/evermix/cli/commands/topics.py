@@ -1,145 +1,231 @@
-"""``evermix topics``: topics of a source over time, with checkpoints to go on from."""
+"""``evermix topics``: topics of a source over time, then JSON and pictures of them."""
 
-import time
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, Self
 
-import typer
+from evermix.cli.input.documents import Documents, read_documents, split
+from evermix.cli.input.rows import open_rows
+from evermix.cli.options.components import Component
+from evermix.cli.options.option import Option
+from evermix.cli.options.settings import Settings, with_run_files
+from evermix.cli.options.table import MODEL, SAMPLING, TOPICS
+from evermix.cli.output.console import lap_progress
+from evermix.cli.output.topic_report import TopicReport
+from evermix.cli.runs.interrupts import Interrupts
+from evermix.cli.runs.run import Run, check_resumed, open_again, read_checkpoint
+from evermix.estimators import TopicModel
+from evermix.estimators.files import load_topics
+from evermix.estimators.topics.file import PRIORS, save
+from evermix.report.canvas import check_picture
+from evermix.topics.words.run import Sweep
+from evermix.topics.words.samplers import WORD_SAMPLERS
 
-from evermix.cli.options import table as options
-from evermix.cli.options import topic_options as own
-from evermix.cli.options.topic_settings import SHARE, TopicPriorName, TopicSettings
-from evermix.cli.output.console import lap_progress, note
-from evermix.cli.runs.interrupts import Stop, Stopped
-from evermix.cli.runs.run import (
-    default_checkpoint,
-    farewell,
-    given_options,
-    open_run,
-    stoppable,
-    summary,
-)
-
-if TYPE_CHECKING:
-    from evermix.cli.output.topic_report import Findings
-    from evermix.cli.runs.topics import TopicRun
-    from evermix.topics.words.snapshots import TopicSweep
-
-
-def topics(
-    context: typer.Context,
-    source: options.Source,
-    time_field: options.TimeField = None,
-    out: own.Out = "-",
-    figure: own.Figure = None,
-    curves: own.Curves = None,
-    checkpoint: options.Checkpoint = None,
-    resume: options.Resume = False,
-    overwrite: options.Overwrite = False,
-    every: own.Every = None,
-    trace: own.Trace = None,
-    prior: own.Prior = TopicPriorName.HMNGG,
-    alpha: own.Alpha = None,
-    regions: own.Regions = None,
-    window: own.Window = None,
-    seed: options.Seed = 0,
-    sampler: own.Sampler = None,
-    burn_in: own.BurnIn = 2000,
-    draws: own.Draws = 1000,
-    chains: own.Chains = 1,
-    held_out: own.HeldOut = 0.0,
-    top_words: own.TopWords = 10,
-    share: own.Share = SHARE,
-    period: own.Period = None,
-    kind: options.Kind = None,
-    text_field: options.TextField = "text",
-    vector_field: options.VectorField = "vector",
-    id_field: options.IdField = "id",
-    skip_bad: options.SkipBad = False,
-    vocabulary: options.Vocabulary = 20_000,
-    hash: options.Hash = None,
-    quiet: options.Quiet = False,
-) -> None:
-    """Find topics in texts or counts of words, and how they come and go over time.
-
-    Writes JSON at the end: words of each topic, shares over time, births and deaths.
-    Stop whenever you like and go on with --resume.
-    """
-    settings = TopicSettings.of(locals())
-    path = default_checkpoint(source) if checkpoint is None else checkpoint
-    given, run = given_options(context), None
-    with stoppable(lambda: _farewell(run)) as stop:
-        with stop.allowed():
-            from evermix.cli.runs.topics import TopicRun
-
-            run = open_run(
-                lambda: TopicRun.begin(settings, path, quiet),
-                lambda: TopicRun.resume(settings, given, path, quiet),
-                settings,
-                path,
-                resume=resume,
-                overwrite=overwrite,
-            )
-        with run:
-            _run(run, stop, every, quiet)
+DEFAULT_PRIOR, DEFAULT_SAMPLER = "hmngg", "h1"
+TIMELESS = ("hdp", "hngg")  # priors that take no times
+FLAT = ("mngg", "tngg")  # priors without a level of documents, which can do without times
+FREE = ("out", "figure", "curves", "draws", "top_words", "share")  # may change at --resume
 
 
-def _run(run: "TopicRun", stop: Stop, every: int | None, quiet: bool) -> None:
-    """Sweep until there are enough draws, and leave a checkpoint whatever ends it."""
-    from evermix.cli.output.topic_report import Findings
-
-    began, settings = time.perf_counter(), run.settings
-    try:
-        title = f"{settings.prior} sweeps"
-        with lap_progress(title, settings.burn_in + settings.draws, quiet) as progress:
-
-            def show(sweep: "TopicSweep") -> None:
-                progress.update(sweep.number, sweep.n_topics[0], _described(sweep))
-
-            with stop.allowed():  # a signal waits until the sweep is whole
-                run.learn(show, every)
-    except Stopped:
-        if run.learnt:
-            run.save()
-        raise
-    run.save()
-    seconds = time.perf_counter() - began
-    with stop.allowed():
-        findings = Findings(run)
-        findings.write()
-    if not quiet:
-        facts = [*_facts(run, findings), f"{seconds:.1f} s", f"checkpoint {run.checkpoint}"]
-        note(summary(facts, run.documents.complaints))
+@cache
+def _parts() -> tuple[Component, Component]:
+    """Return the priors and the samplers of topic models."""
+    taken = {option.name for option in TOPICS}
+    priors = {name.lower(): cls for name, cls in PRIORS.items()}
+    samplers = {name.lower(): cls for name, cls in WORD_SAMPLERS.items()}
+    prior = Component("prior", priors, MODEL, taken=taken)
+    taken |= {option.name for option in prior.options.values()}
+    return prior, Component("sampler", samplers, SAMPLING, taken=taken)
 
 
-def _described(sweep: "TopicSweep") -> str:
-    burning = "" if sweep.kept else "  burn-in"
-    return f"log joint {sweep.log_joint[0]:,.1f}{burning}"
+def options(custom: tuple[type, ...]) -> list[Option]:
+    """Return the options of the command."""
+    prior, sampler = _parts()
+    names = [
+        Option(
+            name="prior",
+            help="How times share topics: hmngg, hmngp mix regions, smoothly; in htngg, htngp "
+            "topics can die and come back; in hsngg a time is like its neighbours; hngg and hdp "
+            "know no times; mngg and tngg have no level of documents.",
+            panel=MODEL,
+            type=tuple(prior.classes),
+            default=DEFAULT_PRIOR,
+        ),
+        Option(
+            name="sampler",
+            help="h1 (default) seats words at tables; h2 draws a topic and whether a table opens.",
+            panel=SAMPLING,
+            type=tuple(sampler.classes),
+        ),
+    ]
+    source, *others = TOPICS
+    return [source, *names, *others, *prior.options.values(), *sampler.options.values()]
 
 
-def _facts(run: "TopicRun", findings: "Findings") -> Iterator[str]:
-    """Yield what came of a run, in the order in which people ask."""
-    documents, traces = run.documents, run.model.traces_
-    of_times = f" of {len(findings.times):,} times" if findings.times else ""
-    yield f"{len(documents):,} documents{of_times}"
-    if documents.empty or documents.skipped:
-        yield (
-            f"{documents.empty:,} without words and {documents.skipped:,} blank or bad rows left "
-            "out"
+def run(settings: Settings) -> None:
+    """Find the topics of a source."""
+    Topics.main(with_run_files(settings))
+
+
+class Topics(Run):
+    """Sweeps over the documents of a source."""
+
+    command = "topics"
+    model: TopicModel
+
+    def __init__(
+        self,
+        settings: Settings,
+        documents: Documents,
+        model: TopicModel,
+        notes: dict[str, Any] | None = None,
+    ) -> None:
+        super().__init__(settings, model, documents.text, notes)
+        self.documents = documents
+        self.parts = split(documents, settings.held_out, settings.seed)
+        self.sweeps: int = 0 if notes is None else notes["sweeps"]
+        self.report: TopicReport | None = None
+
+    @classmethod
+    def begin(cls, settings: Settings, place: Any) -> Self:
+        """Read the source; a checkpoint that is there will be replaced."""
+        _check_settings(settings)
+        model = _make_model(settings)
+        source = open_rows(settings, None, time_labels=True)
+        documents = read_documents(source, settings, None, settings.quiet)
+        _check_times(documents, settings)
+        return cls(settings, documents, model)
+
+    @classmethod
+    def resume(cls, settings: Settings, place: Any) -> Self:
+        """Read the source again, for the model of the checkpoint."""
+        saved = read_checkpoint(settings, cls.command, load_topics)
+        settings = settings.resumed(saved.notes["settings"], FREE)
+        _check_settings(settings)
+        check_resumed(settings, saved)
+        source = open_again(settings, saved, time_labels=True)
+        documents = read_documents(source, settings, saved.text, settings.quiet)
+        saved.model.set_params(draws=settings.draws)
+        return cls(settings, documents, saved.model, saved.notes)
+
+    def rows(self, chosen: Any) -> tuple[Any, Any]:
+        """Return counts and times of some documents, as the model takes them."""
+        times = self.documents.times if self.settings.prior not in TIMELESS else None
+        return self.documents.X[chosen], None if times is None else times[chosen]
+
+    def learn(self, interrupts: Interrupts) -> None:
+        """Make all sweeps that are left."""
+        settings = self.settings
+        total = settings.burn_in + settings.draws
+        with lap_progress(f"{settings.prior} sweeps", total, settings.quiet) as progress:
+
+            def observe(_: TopicModel, sweep: Sweep) -> None:
+                self.learnt, self.sweeps = True, sweep.number
+                burn_in = "" if sweep.kept else "  burn-in"
+                quality = f"log joint {sweep.log_joint[0]:,.1f}{burn_in}"
+                progress.update(sweep.number, sweep.n_topics[0], quality)
+                self.trace.write(sweep._asdict())
+                every = settings.every
+                if self.timer.due if every is None else sweep.number % every == 0:
+                    self.save()
+
+            with interrupts.allowed():  # a signal waits until the sweep is whole
+                self.fit(self.rows(self.parts.learnt), observe)
+
+    def finish(self) -> None:
+        """Write the JSON and the pictures."""
+        self.report = TopicReport(
+            self.model,
+            self.settings,
+            self.documents,
+            self.parts,
+            held=self.rows(self.parts.held) if len(self.parts.held) else None,
+            timeless=self.settings.prior in TIMELESS,
         )
-    yield f"{run.model.n_topics_:,} topics"
-    n_draws, chains = len(traces["n_topics"]), run.settings.chains
-    of = f" of {chains} chains" if chains > 1 else ""
-    yield f"E[K] = {traces['n_topics'].mean():.2f} over {n_draws:,} draws{of}"
-    if findings.perplexity is not None:
-        held = len(run.parts.held)
-        yield f"perplexity {findings.perplexity:,.1f} of {held:,} documents held out"
+        self.report.write()
+
+    def write(self, path: Path, extra: dict[str, Any]) -> None:
+        """Write the topic model, and these entries beside it, to a file."""
+        save(self.model, path, extra)
+
+    def notes(self) -> dict[str, Any]:
+        """Return the number of sweeps, and the names of the columns."""
+        words = None if self.text else self.documents.words
+        return {"kind": self.documents.kind, "sweeps": self.sweeps, "words": words}
+
+    def progress(self) -> str:
+        """Return the number of sweeps."""
+        return f"{self.sweeps:,} of {self.settings.burn_in + self.settings.draws:,} sweeps"
+
+    def facts(self, seconds: float) -> Iterator[str]:
+        """Yield documents, topics, draws and perplexity."""
+        assert self.report is not None
+        documents, report = self.documents, self.report
+        n_topics, chains = self.model.traces_["n_topics"], self.settings.chains
+        of_times = f" of {len(report.times):,} times" if report.times else ""
+        yield f"{len(documents):,} documents{of_times}"
+        if documents.empty or documents.skipped:
+            yield (
+                f"{documents.empty:,} without words and {documents.skipped:,} blank or bad rows "
+                "left out"
+            )
+        yield f"{self.model.n_topics_:,} topics"
+        of = f" of {chains} chains" if chains > 1 else ""
+        yield f"E[K] = {n_topics.mean():.2f} over {len(n_topics):,} draws{of}"
+        if report.perplexity is not None:
+            held = len(self.parts.held)
+            yield f"perplexity {report.perplexity:,.1f} of {held:,} documents held out"
+        yield f"{seconds:.1f} s"
+
+    def complaints(self) -> Iterable[str]:
+        """Return what was wrong with the first few bad rows."""
+        return self.documents.complaints
 
 
-def _farewell(run: "TopicRun | None") -> str:
-    """Say how far a run came that ended early, and how to go on."""
-    if run is None or not run.learnt:
-        return "Nothing was learnt yet."
-    settings, done = run.settings, run.sweeps
-    total = settings.burn_in + settings.draws
-    return farewell("topics", settings, run.checkpoint, f"after {done:,} of {total:,} sweeps")
+def _make_model(settings: Settings) -> TopicModel:
+    """Return the topic model of these settings."""
+    prior, sampler = _parts()
+    alpha = {} if settings.alpha is None else {"alpha": settings.alpha}
+    name = settings.sampler
+    if name is None and sampler.given(settings, DEFAULT_SAMPLER):
+        name = DEFAULT_SAMPLER
+    return TopicModel(
+        prior=prior.make(settings, settings.prior),
+        sampler=None if name is None else sampler.make(settings, name),
+        burn_in=settings.burn_in,
+        draws=settings.draws,
+        chains=settings.chains,
+        random_state=settings.seed,
+        **alpha,
+    )
+
+
+def _check_settings(settings: Settings) -> None:
+    """Raise ValueError for what cannot be done, before anything is read."""
+    pictures = [path for path in (settings.figure, settings.curves) if path is not None]
+    if settings.time_field is None:
+        if settings.prior not in (*TIMELESS, *FLAT):
+            raise ValueError(
+                f"--prior {settings.prior} is a model over time, and wants to know the times of "
+                "documents: name the field or column that holds them, such as --time-field year. "
+                "Topics without times are found with --prior hdp."
+            )
+        if pictures or settings.period:
+            wanted = "--period" if settings.period else "--figure and --curves"
+            raise ValueError(f"{wanted} want times. Name their field with --time-field.")
+    for path in pictures:
+        check_picture(path)
+
+
+def _check_times(documents: Documents, settings: Settings) -> None:
+    """Raise ValueError for a single time, in which no topic can change."""
+    times = documents.times
+    if times is None or settings.prior in TIMELESS or len(set(times.tolist())) > 1:
+        return
+    finer = ", or a finer --period such as month" if documents.dated else ""
+    raise ValueError(
+        f"all documents are of the same time, {times[0]}, and topics over time want at least "
+        f"two. Give documents of other times{finer}, or find topics without times with --prior "
+        "hdp."
+    )

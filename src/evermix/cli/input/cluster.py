@@ -1,4 +1,4 @@
-"""The Dask cluster that a command was asked to use, and rows on it."""
+"""The Dask cluster of ``--dask``, and rows on it."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -6,8 +6,7 @@ from functools import partial
 from math import inf
 from typing import Any
 
-from evermix.cli.input.reading import ROWS, features
-from evermix.cli.input.rows import Held, Rows, read_rows
+from evermix.cli.input.rows import ROWS, Held, Rows, features, read_rows
 from evermix.distributed.client import cluster_client
 from evermix.distributed.files import Files, Piece, pieces_of, sent
 from evermix.engines import Engine
@@ -19,7 +18,7 @@ LOCAL = "local"
 
 
 class Cluster:
-    """A cluster to which the way is found when it is needed.
+    """A cluster, to which a connection is made when it is needed.
 
     Parameters
     ----------
@@ -55,7 +54,7 @@ class Cluster:
 
 @contextmanager
 def cluster(address: str | None) -> Iterator[Cluster | None]:
-    """Provide the cluster that was asked for, if any, and tell what goes wrong on it."""
+    """Provide the cluster of this address, if there is one; failures of workers become OSError."""
     if address is None:
         yield None
         return

@@ -8,17 +8,15 @@ import numpy as np
 from scipy import sparse
 
 from evermix._xp import Array
-from evermix.cli.input.reading import features
-from evermix.cli.input.rows import read_rows
-from evermix.cli.options.components import make_text_counter
-from evermix.cli.options.topic_settings import PeriodName, TopicSettings
+from evermix.cli.input.rows import features, make_text_counter, read_rows
+from evermix.cli.options.settings import Settings
 from evermix.cli.output.console import note
 from evermix.io.sources import Source
 from evermix.io.text import TextCounter
 
-_UNITS = {PeriodName.YEAR: "Y", PeriodName.MONTH: "M", PeriodName.DAY: "D"}
-_HELD = 0x746F7069  # makes the choice of documents to hold out another than those of the sampler
-MANY = 50  # times, from which on it is worth a word that nearly every document has its own
+_UNITS = {"year": "Y", "month": "M", "day": "D"}
+_HELD_OUT = 0x746F7069  # seeds the choice of held-out documents apart from the sampler
+MANY_TIMES = 50  # from which on there is a warning if most documents have a time of their own
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +27,8 @@ class Documents:
     ----------
     X : CSR matrix (D, V)
         Documents without words are left out.
+    kind : str
+        "text", "counts" or "vectors", as the source has them.
     times : array (D,) or None
         Numbers, labels, or periods such as "2007" or "2007-05"; None if the source gives none.
     dated : bool
@@ -44,6 +44,7 @@ class Documents:
     """
 
     X: Array
+    kind: str
     times: Array | None
     dated: bool
     words: list[str] | None
@@ -65,7 +66,7 @@ class Parts:
 
 
 def read_documents(
-    source: Source, settings: TopicSettings, text: TextCounter | None, quiet: bool
+    source: Source, settings: Settings, text: TextCounter | None, quiet: bool
 ) -> Documents:
     """Read a source; ``text`` counts words, or None to learn a vocabulary."""
     rows = read_rows(source, quiet, map_arrays=False, most=math.inf)
@@ -78,9 +79,10 @@ def read_documents(
         raise ValueError("no document has any words that are counted, so there are no topics.")
     times = None if chunk.times is None else _in_periods(chunk.times[full], settings)
     if times is not None and not quiet:
-        _look_at(times)
+        _warn_of_many(times)
     return Documents(
         X[full],
+        source.kind,
         times,
         bool(source.dated),
         source.columns if text is None else text.words,
@@ -96,7 +98,7 @@ def split(documents: Documents, share: float, seed: int) -> Parts:
     D = len(documents)
     times = np.zeros(D) if documents.times is None else documents.times
     codes = np.unique(times, return_inverse=True)[1]
-    order = np.random.default_rng((_HELD, seed)).permutation(D)
+    order = np.random.default_rng((_HELD_OUT, seed)).permutation(D)
     held = np.zeros(D, dtype=bool)
     for code in range(int(codes.max()) + 1):
         of_time = order[codes[order] == code]
@@ -109,10 +111,10 @@ def split(documents: Documents, share: float, seed: int) -> Parts:
     return Parts(np.flatnonzero(~held), np.flatnonzero(held))
 
 
-def _in_periods(times: Array, settings: TopicSettings) -> Array:
+def _in_periods(times: Array, settings: Settings) -> Array:
     """Return the times of a model: periods for dates; numbers and labels as they are."""
     if times.dtype.kind == "M":
-        unit: Any = _UNITS[PeriodName(settings.period or PeriodName.YEAR)]
+        unit: Any = _UNITS[settings.period or "year"]
         return np.datetime_as_string(times.astype(f"datetime64[{unit}]"))
     if settings.period is not None:
         found = "labels" if times.dtype.kind == "U" else "numbers"
@@ -123,9 +125,10 @@ def _in_periods(times: Array, settings: TopicSettings) -> Array:
     return times
 
 
-def _look_at(times: Array) -> None:
+def _warn_of_many(times: Array) -> None:
+    """Warn if few documents share a time."""
     T, D = len(np.unique(times)), len(times)
-    if T > MANY and 2 * T > D:
+    if T > MANY_TIMES and 2 * T > D:
         note(
             f"warning: {D:,} documents have {T:,} different times, so that few share one. Give "
             "dates with --period, or coarser numbers or labels."

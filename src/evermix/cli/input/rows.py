@@ -1,20 +1,65 @@
-"""All rows of a source, for a fit: held in memory, mapped from a file, or read in every lap."""
+"""Rows of a source: opened, turned into numbers, and held, mapped or read again for a fit."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
 from evermix._xp import Array
-from evermix.cli.input.reading import ROWS, features
+from evermix.cli.options.settings import Settings
 from evermix.cli.output.console import row_progress
 from evermix.families.base import Family
 from evermix.io.chunks import Chunks
-from evermix.io.sources import Chunk, Source, SourceError
+from evermix.io.sources import Chunk, Source, SourceError, open_source
 from evermix.io.sources.arrays import DenseArray
 from evermix.io.sources.several import joined
-from evermix.io.text import TextCounter
+from evermix.io.text import Hashing, TextCounter, Vocabulary
+
+ROWS = 4096  # read at a time where all are wanted
+
+
+def open_rows(settings: Settings, n_features: int | None, time_labels: bool = False) -> Source:
+    """Open the source of these settings; rows must have ``n_features`` if that is given."""
+    return open_source(
+        settings.source,
+        kind=settings.kind,
+        text_field=settings.text_field,
+        vector_field=settings.vector_field,
+        id_field=settings.id_field,
+        time_field=settings.time_field,
+        n_features=n_features,
+        skip_bad=settings.skip_bad,
+        time_labels=time_labels,
+    )
+
+
+def features(family: str | Family, text: TextCounter | None, X: Any) -> Any:
+    """Return the X of a chunk as numbers in the form that the family takes."""
+    if isinstance(X, list):
+        if text is None:
+            raise ValueError(
+                "the source holds texts, but the model was made of numbers and has no vocabulary. "
+                "Give a source of counts or vectors."
+            )
+        X = text.counts(X)
+    dense = isinstance(family, Family) and not family.sparse
+    return X if not dense or isinstance(X, np.ndarray) else X.toarray()
+
+
+def make_text_counter(settings: Settings, texts: Iterable[str], remedy: str) -> TextCounter:
+    """Return a hashing if one was chosen, and otherwise a vocabulary learnt on these texts.
+
+    ``remedy`` names the options that may help where there are no words to learn.
+    """
+    if settings.hash is not None:
+        return Hashing(settings.hash)
+    try:
+        return Vocabulary.learn(texts, max_words=settings.vocabulary)
+    except ValueError as error:
+        raise ValueError(
+            f"no vocabulary could be learnt: {error} On the command line: {remedy}."
+        ) from error
 
 
 class Rows(ABC):
@@ -85,8 +130,8 @@ class Reread(Rows):
         if found != self.n:
             raise SourceError(
                 f"the source has changed while it was fitted: it had {self.n:,} rows, now it has "
-                f"{'more' if found > self.n else f'{found:,}'}. Put the old file back, or begin "
-                "anew with --overwrite."
+                f"{'more' if found > self.n else f'{found:,}'}. Put the old file back, or start "
+                "again with --overwrite."
             )
 
     def features(self, family: str | Family, text: TextCounter | None) -> Any:
@@ -140,7 +185,9 @@ def read_rows(
                     chunks.append(chunk)
                 progress.update(chunk.offset)
         except SourceError as error:
-            raise SourceError(f"{error} Mend the row, or give --skip-bad.") from error
+            raise SourceError(
+                f"{error} Correct the row, or leave out bad rows with --skip-bad."
+            ) from error
     if not n:
         raise SourceError("the source has no rows that can be learnt.")
     if chunks:

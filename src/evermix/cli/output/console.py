@@ -1,9 +1,10 @@
-"""How commands talk: results on standard output, everything else on standard error."""
+"""Results on standard output; messages, errors and progress on standard error."""
 
 import errno
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import date
 from typing import Any, TypeVar
 
 import typer
@@ -28,6 +29,23 @@ def note(message: str) -> None:
     typer.echo(f"evermix: {message}", err=True)
 
 
+def shown_time(time: float, dated: bool) -> float | str:
+    """Return a time as a number, or as a date in UTC if it is seconds since 1970."""
+    from numpy import datetime64
+
+    if not dated:
+        return float(time)
+    shown = str(datetime64(round(time * 1e6), "us"))
+    return shown.removesuffix(".000000").removesuffix("T00:00:00")
+
+
+def shown_label(time: Any) -> Any:
+    """Return a time as it stood in the source: whole numbers without a point, dates in ISO 8601."""
+    if isinstance(time, date):
+        return time.isoformat().removesuffix("T00:00:00")
+    return int(time) if isinstance(time, float) and time.is_integer() else time
+
+
 def output_console() -> Console:
     """Return the console for tables on standard output."""
     console = Console(highlight=False)
@@ -36,7 +54,7 @@ def output_console() -> Console:
 
 @contextmanager
 def plain_errors() -> Iterator[None]:
-    """Turn what users can mend into one clear line and exit status 1, and warnings into lines."""
+    """Turn errors that users can correct into one line and exit status 1, warnings into lines."""
 
     def show(message: Warning | str, *_: Any) -> None:
         note(f"warning: {message}")
@@ -46,7 +64,7 @@ def plain_errors() -> Iterator[None]:
         try:
             yield
         except OSError as error:
-            if error.errno == errno.EPIPE:  # the reader of our output has gone; say nothing
+            if error.errno == errno.EPIPE:  # the reader of our output has gone
                 raise
             note(f"error: {_described(error)}")
             raise typer.Exit(1) from error
@@ -81,12 +99,12 @@ class LapProgress:
     def __init__(self, progress: Progress, task: TaskID) -> None:
         self._progress = progress
         self._task = task
-        self._said = ""
+        self._quality = ""
 
-    def update(self, laps: float, K: int, said: str) -> None:
-        """Show how many laps are done, how many clusters there are, and the last words said."""
-        self._said = said or self._said
-        self._progress.update(self._task, completed=laps, status=f"K = {K:,}  {self._said}")
+    def update(self, laps: float, K: int, quality: str) -> None:
+        """Show laps, clusters, and how well these explain the data ("" if it is as before)."""
+        self._quality = quality or self._quality
+        self._progress.update(self._task, completed=laps, status=f"K = {K:,}  {self._quality}")
 
 
 @contextmanager

@@ -111,7 +111,7 @@ def _shown(name: str, direction: str = "output") -> str:
     return f"standard {direction}" if name == "-" else name
 
 
-class Replacing:
+class CheckpointReplacement:
     """Puts an old checkpoint aside for a ``with`` block, and back if the block fails.
 
     It goes for good when the block ends or the object is called, as an observer of a fit: then

@@ -1,16 +1,16 @@
-"""What is told of topics: their words, shares over time, births and deaths."""
+"""The report on topics: their words, shares over time, births and deaths."""
 
 import json
 import os
-from datetime import date
 from typing import Any
 
 import numpy as np
 
 from evermix._xp import Array
-from evermix.cli.options.topic_building import knows_times
+from evermix.cli.input.documents import Documents, Parts
+from evermix.cli.options.settings import Settings
+from evermix.cli.output.console import shown_label
 from evermix.cli.output.lines import naming
-from evermix.cli.runs.topics import TopicRun
 from evermix.estimators import TopicModel
 from evermix.estimators.data.times import Times
 from evermix.report import Lifetimes, lifetimes, topic_curves, topic_overview
@@ -18,8 +18,20 @@ from evermix.report import Lifetimes, lifetimes, topic_curves, topic_overview
 DIGITS = 6  # behind the point, of shares
 
 
-class Findings:
-    """What a run has found, for the files that were asked for.
+class TopicReport:
+    """The results of a run, for the files that the settings name.
+
+    Parameters
+    ----------
+    model : TopicModel
+    settings : Settings
+    documents : Documents
+    parts : Parts
+        Documents that were learnt, and those that were held out.
+    held : tuple or None
+        Counts and times of those that were held out, as the model takes them.
+    timeless : bool
+        Whether the prior takes no times.
 
     Attributes
     ----------
@@ -33,34 +45,40 @@ class Findings:
         Of documents that were held out.
     """
 
-    def __init__(self, run: TopicRun) -> None:
-        self._run, model = run, run.model
-        X, times = run.documents.X[run.parts.learnt], run.documents.times
+    def __init__(
+        self,
+        model: TopicModel,
+        settings: Settings,
+        documents: Documents,
+        parts: Parts,
+        *,
+        held: tuple[Any, Any] | None,
+        timeless: bool,
+    ) -> None:
+        self._model, self._settings, self._parts = model, settings, parts
+        X, times = documents.X[parts.learnt], documents.times
         self._n = np.asarray(X.sum(axis=1)).ravel()
-        self.words = used_words(model, run.settings.top_words, run.documents.words)
+        self.words = used_words(model, settings.top_words, documents.words)
         self.times: list[Any] = []
         self.evolution, self.predicted = np.empty((0, len(self.words))), None
         if times is not None:
-            known, codes = Times.read(times[run.parts.learnt], len(self._n))
+            known, codes = Times.read(times[parts.learnt], len(self._n))
             self.times = [shown_label(time) for time in known.values]
-            self.evolution, self.predicted = self._over_time(X, codes)
-        self.perplexity = self._perplexity()
+            if timeless:
+                self.evolution = self._shares(X, codes)
+            else:
+                self.evolution, self.predicted = model.evolution_, model.predicted_evolution_
+        self.perplexity = None if held is None else model.perplexity(*held)
 
-    def _over_time(self, X: Any, codes: Array) -> tuple[Array, Array | None]:
-        model = self._run.model
-        if knows_times(self._run.settings):
-            return model.evolution_, model.predicted_evolution_
-        shares = model.transform(X) * self._n[:, None]
+    def _shares(self, X: Any, codes: Array) -> Array:
+        """Return the shares (T, K) of topics at times that the model does not know."""
+        shares = self._model.transform(X) * self._n[:, None]
         total = np.array([shares[codes == t].sum(axis=0) for t in range(codes.max() + 1)])
-        return total / total.sum(axis=1, keepdims=True), None
-
-    def _perplexity(self) -> float | None:
-        run = self._run
-        return run.model.perplexity(*run.rows(run.parts.held)) if len(run.parts.held) else None
+        return total / total.sum(axis=1, keepdims=True)
 
     def write(self) -> None:
         """Write the JSON and the pictures."""
-        settings = self._run.settings
+        settings = self._settings
         text = _readable(self.to_spec()) + "\n"
         if settings.out == "-":
             print(text, end="", flush=True)
@@ -80,12 +98,12 @@ class Findings:
 
     def to_spec(self) -> dict[str, Any]:
         """Return everything as a JSON-ready dict."""
-        run, model, settings = self._run, self._run.model, self._run.settings
+        parts, model, settings = self._parts, self._model, self._settings
         alive, traces = lifetimes(self.evolution, settings.share), model.traces_
         return {
             "source": settings.source,
-            "documents": len(run.parts.learnt),
-            "held_out": len(run.parts.held),
+            "documents": len(parts.learnt),
+            "held_out": len(parts.held),
             "words": int(self._n.sum()),
             "vocabulary": model.n_features_in_,
             "prior": repr(model.prior),
@@ -99,7 +117,7 @@ class Findings:
             "perplexity": self.perplexity,
             "share": settings.share,
             "times": self.times,
-            "topics": tell_topics(model, self.words, self.times, alive),
+            "topics": describe_topics(model, self.words, self.times, alive),
             "evolution": _rounded(self.evolution.T),
             "predicted_evolution": None if self.predicted is None else _rounded(self.predicted.T),
             "births": alive.births,
@@ -107,10 +125,10 @@ class Findings:
         }
 
 
-def tell_topics(
+def describe_topics(
     model: TopicModel, words: list[list[Any]], times: list[Any], alive: Lifetimes
 ) -> list[dict[str, Any]]:
-    """Return what is told of each topic, those of the largest weight first, as JSON-ready dicts."""
+    """Return a description of each topic, largest weight first, as JSON-ready dicts."""
     weights, regions = model.weights_.tolist(), model.regions_.tolist()
     topics = []
     for k, spans in enumerate(alive.spans):
@@ -141,13 +159,6 @@ def used_words(model: TopicModel, n: int, names: list[str] | None) -> list[list[
     used = (components > components.min(axis=1, keepdims=True)).sum(axis=1)
     every = model.top_words(n, names)
     return [words[: max(int(m), 1)] for words, m in zip(every, used, strict=True)]
-
-
-def shown_label(time: Any) -> Any:
-    """Return a time as it stood in the source: whole numbers without a point, dates in ISO 8601."""
-    if isinstance(time, date):
-        return time.isoformat().removesuffix("T00:00:00")
-    return int(time) if isinstance(time, float) and time.is_integer() else time
 
 
 def _rounded(shares: Array) -> list[list[float]]:

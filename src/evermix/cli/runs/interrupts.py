@@ -1,10 +1,14 @@
-"""Stopping a stream between two batches when the user or the system asks for it."""
+"""When a run may be interrupted, and when a checkpoint is due."""
 
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Self
+
+MIN_SECONDS = 5.0  # between two checkpoints
+MIN_RATIO = 10.0  # of that time to the seconds that a checkpoint takes to write
 
 
 class Stopped(Exception):
@@ -13,7 +17,7 @@ class Stopped(Exception):
     Attributes
     ----------
     status : int
-        The exit status that says so: 130 for an interrupt, 143 for a termination.
+        The exit status for it: 130 for an interrupt, 143 for a termination.
     """
 
     def __init__(self, number: int) -> None:
@@ -21,8 +25,8 @@ class Stopped(Exception):
         self.status = 128 + number
 
 
-class Stop:
-    """Holds back SIGINT and SIGTERM while rows are learnt, and obeys while waiting for rows.
+class Interrupts:
+    """Delays SIGINT and SIGTERM while rows are learnt, and obeys them in between.
 
     Within the ``with`` block of the object a signal is only remembered; within that of
     :meth:`allowed` it, or one remembered before, raises :class:`Stopped`.
@@ -61,3 +65,23 @@ class Stop:
     def _obey(self) -> None:
         if self._number is not None:
             raise Stopped(self._number)
+
+
+class CheckpointTimer:
+    """Decides when a checkpoint is due: so seldom that writing them costs little."""
+
+    def __init__(self) -> None:
+        self._written, self._seconds = time.monotonic(), 0.0
+
+    @property
+    def due(self) -> bool:
+        """Whether the last checkpoint was long enough ago."""
+        return time.monotonic() - self._written >= max(MIN_SECONDS, MIN_RATIO * self._seconds)
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Measure how long it takes to write a checkpoint."""
+        began = time.monotonic()
+        yield
+        self._written = time.monotonic()
+        self._seconds = self._written - began

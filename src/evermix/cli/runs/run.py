@@ -1,99 +1,266 @@
-"""What commands that learn have in common: their files, beginning or going on, and farewells."""
+"""The run behind ``stream``, ``fit`` and ``topics``: begin or resume, learn, save, finish.
+
+A checkpoint holds the model, the settings and how long the output files were, so that a run that
+was stopped anywhere and resumed ends with the same bits as one that was not.
+"""
 
 import os
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, NamedTuple, Self
 
 import typer
 
+from evermix.cli.input.rows import open_rows
 from evermix.cli.options.settings import Settings
 from evermix.cli.output.console import note, plain_errors
-from evermix.cli.output.output_files import check_files, check_new, unfinished_outputs
-from evermix.cli.runs.interrupts import Stop, Stopped
+from evermix.cli.output.lines import Trace
+from evermix.cli.output.output_files import (
+    CheckpointReplacement,
+    check_files,
+    check_new,
+    checkpoint_written,
+    unfinished_outputs,
+)
+from evermix.cli.runs.interrupts import CheckpointTimer, Interrupts, Stopped
+from evermix.io import text as texts
+from evermix.io.checkpoint import CheckpointError
+from evermix.io.sources import Source
+from evermix.io.text import TextCounter
 
-Run = TypeVar("Run")
-
-
-def default_checkpoint(sources: Sequence[str]) -> Path:
-    """Return the checkpoint of sources for which none was named."""
-    path = os.path.abspath(sources[0])
-    if sources[0] == "-":
-        path = "stdin"
-    elif len(sources) > 1 or (not os.path.exists(path) and set("*?[") & set(path)):
-        path = os.path.dirname(path)
-    name = os.path.basename(path).removesuffix(".gz")
-    return Path(name or "rows").with_suffix(".evermix")
-
-
-def given_options(context: typer.Context) -> set[str]:
-    """Return the names of the parameters that stand on the command line."""
-    sources = {name: context.get_parameter_source(name) for name in context.params}
-    return {name for name, place in sources.items() if place and place.name == "COMMANDLINE"}
+NOTHING = "Nothing was learnt yet."
 
 
-@contextmanager
-def stoppable(farewell: Callable[[], str]) -> Iterator[Stop]:
-    """Let a signal end a run where that is allowed; the last words are then those of a farewell."""
-    with plain_errors(), Stop() as stop:
+class Saved(NamedTuple):
+    """Contents of a checkpoint: the model, how words are counted, and the run's own notes."""
+
+    model: Any
+    text: TextCounter | None
+    notes: dict[str, Any]
+
+
+class Run(ABC):
+    """A model that is being learnt, and the files that the command writes.
+
+    Parameters
+    ----------
+    settings : Settings
+    model : Mixture or TopicModel
+    text : TextCounter or None
+        How the words of texts are counted.
+    notes : dict or None
+        The notes of the checkpoint from which the run goes on; None if it begins.
+    """
+
+    command: ClassVar[str]
+
+    def __init__(
+        self, settings: Settings, model: Any, text: TextCounter | None, notes: dict[str, Any] | None
+    ) -> None:
+        self.settings = settings
+        self.model = model
+        self.text = text
+        self.resumed = notes is not None
+        self.learnt = self.resumed  # whether there is anything to save
+        self.positions: dict[str, int] = {} if notes is None else notes["positions"]
+        self.trace = Trace(settings.trace, self.positions)
+        self.timer = CheckpointTimer()
+
+    # ---- what differs from command to command ----------------------------------------------
+
+    @classmethod
+    @abstractmethod
+    def begin(cls, settings: Settings, place: Any) -> Self:
+        """Open the source and start with its first row.
+
+        ``place`` is the Dask cluster to learn on, or None.
+        """
+
+    @classmethod
+    @abstractmethod
+    def resume(cls, settings: Settings, place: Any) -> Self:
+        """Open the source again and go on from the checkpoint."""
+
+    @abstractmethod
+    def learn(self, interrupts: Interrupts) -> None:
+        """Learn until there is no more to learn."""
+
+    @abstractmethod
+    def finish(self) -> None:
+        """Write the results of a run that has learnt everything."""
+
+    @abstractmethod
+    def write(self, path: Path, extra: dict[str, Any]) -> None:
+        """Write the model, and these entries beside it, to a file."""
+
+    @abstractmethod
+    def notes(self) -> dict[str, Any]:
+        """Return what a checkpoint holds of the run beside its settings, as a JSON-ready dict."""
+
+    @abstractmethod
+    def progress(self) -> str:
+        """Return how far the run has come, such as "3 of at most 50 laps"."""
+
+    @abstractmethod
+    def facts(self, seconds: float) -> Iterator[str]:
+        """Yield the results of a run that took so many seconds, for its summary."""
+
+    @abstractmethod
+    def complaints(self) -> Iterable[str]:
+        """Return what was wrong with the first few bad rows."""
+
+    def close(self) -> None:
+        """Close the output files."""
+        self.trace.close()
+
+    # ---- what all of them do ---------------------------------------------------------------
+
+    @classmethod
+    def main(cls, settings: Settings, place: AbstractContextManager[Any] | None = None) -> None:
+        """Run the command; a signal ends it with a checkpoint and a word on how to go on."""
+        run = None
+        with plain_errors(), Interrupts() as interrupts:
+            try:
+                with place or nullcontext() as entered:
+                    with interrupts.allowed():
+                        run = cls._open(settings, entered)
+                    try:
+                        run._go(interrupts)
+                    finally:
+                        run.close()
+            except Stopped as stopped:
+                note(NOTHING if run is None else run.farewell())
+                raise typer.Exit(stopped.status) from stopped
+
+    @classmethod
+    def _open(cls, settings: Settings, place: Any) -> Self:
+        """Begin a run or go on with one, if its files allow it."""
+        path, outputs = settings.checkpoint, settings.outputs
+        if settings.resume and settings.overwrite:
+            raise typer.BadParameter("--resume and --overwrite exclude each other.")
+        check_files(settings.sources, settings.inputs, outputs | {"--checkpoint": str(path)})
+        if settings.resume and path.exists():
+            return cls.resume(settings, place)
+        if settings.resume:
+            begun = unfinished_outputs(path)
+            check_new(
+                {option: name for option, name in outputs.items() if name not in begun},
+                f"There is no checkpoint {path} to resume from: correct its name, or start again "
+                "with --overwrite in place of --resume.",
+            )
+            note(f"there is no checkpoint {path} yet; starting from the beginning.")
+        elif not settings.overwrite:
+            check_new(
+                {"--checkpoint": str(path)},
+                "Resume from it with --resume, or start again with --overwrite.",
+            )
+            check_new(outputs, "Choose another place, or replace it with --overwrite.")
+        return cls.begin(settings, place)
+
+    def _go(self, interrupts: Interrupts) -> None:
+        """Learn until the end, and leave a checkpoint also if a signal comes first."""
+        began = time.perf_counter()
         try:
-            yield stop
-        except Stopped as stopped:
-            note(farewell())
-            raise typer.Exit(stopped.status) from stopped
+            self.learn(interrupts)
+        except Stopped:
+            self.save()
+            raise
+        self.save()
+        seconds = time.perf_counter() - began
+        with interrupts.allowed():
+            self.finish()
+        if not self.settings.quiet:
+            checkpoint = [f"checkpoint {self.settings.checkpoint}"] if self.learnt else []
+            lines = ["; ".join([*self.facts(seconds), *checkpoint])]
+            lines += [f"skipped: {complaint}" for complaint in self.complaints()]
+            note("\nevermix: ".join(lines))
+
+    def save(self) -> None:
+        """Write a checkpoint, if something was learnt."""
+        if not self.learnt:
+            return
+        notes = {"settings": self.settings.to_spec(), **self.notes()}
+        notes["positions"] = self.written() | self.trace.positions()
+        text = None if self.text is None else self.text.to_spec()
+        with self.timer.writing():
+            self.write(self.settings.checkpoint, {self.command: notes, "text": text})
+            checkpoint_written(self.settings.checkpoint)
+
+    def written(self) -> dict[str, int]:
+        """Return the lengths of output files that grow while rows are learnt, by option."""
+        return {}
+
+    @contextmanager
+    def first_step(self) -> Iterator[CheckpointReplacement]:
+        """Keep an old checkpoint until the first step of a new run has ended."""
+        outputs = self.settings.outputs.values()
+        with CheckpointReplacement(self.settings.checkpoint, outputs) as replacement:
+            yield replacement
+
+    def fit(self, rows: Iterable[Any], observer: Callable[..., None]) -> None:
+        """Fit the model to all rows, or go on with that."""
+        if not self.resumed:
+            with self.first_step() as replacement:
+                self.model.fit(*rows, observers=[replacement, observer])
+            return
+        try:
+            self.model.resume(*rows, observers=[observer])
+        except ValueError as error:
+            raise ValueError(
+                f"cannot go on from {self.settings.checkpoint} with "
+                f"{', '.join(self.settings.sources)}: {error} On the command line: put the old "
+                "files back, or start again with --overwrite."
+            ) from error
+
+    def farewell(self) -> str:
+        """Return how far a run came that ended early, and how to go on."""
+        if not self.learnt:
+            return NOTHING
+        sources = [path if path == "-" else os.path.relpath(path) for path in self.settings.sources]
+        plugins = [word for name in self.settings.plugins for word in ("--plugin", name)]
+        again = ["evermix", *plugins, self.command, *sources]
+        again += ["--checkpoint", str(self.settings.checkpoint)]
+        if self.settings.values.get("dask") is not None:
+            again += ["--dask", self.settings.dask]
+        return f"Stopped after {self.progress()}. Go on with: {shlex.join([*again, '--resume'])}"
 
 
-def open_run(
-    begin: Callable[[], Run],
-    go_on: Callable[[], Run],
-    settings: Settings,
-    path: Path,
-    *,
-    resume: bool,
-    overwrite: bool,
-) -> Run:
-    """Begin a run or go on with one, if its files allow it."""
-    if resume and overwrite:
-        raise typer.BadParameter("--resume and --overwrite exclude each other.")
-    outputs = settings.outputs | {"--checkpoint": str(path)}
-    check_files(settings.sources, settings.inputs, outputs)
-    if resume and path.exists():
-        return go_on()
-    if resume:
-        begun = unfinished_outputs(path)
-        check_new(
-            {option: name for option, name in settings.outputs.items() if name not in begun},
-            f"There is no checkpoint {path} to resume from: correct its name, or start again with "
-            "--overwrite in place of --resume.",
+def read_checkpoint(
+    settings: Settings, command: str, load: Callable[..., tuple[Any, dict[str, Any]]]
+) -> Saved:
+    """Read a checkpoint that this command wrote; ``load`` returns a model and what is beside it."""
+    path = settings.checkpoint
+    model, extra = load(path)
+    if command not in extra:
+        raise CheckpointError(
+            f"{path} is a model that `evermix {command}` did not write, so it does not say where "
+            "to go on. Start again with another --checkpoint."
         )
-        note(f"there is no checkpoint {path} yet; starting from the beginning.")
-    elif not overwrite:
-        check_new(
-            {"--checkpoint": str(path)},
-            "Resume from it with --resume, or start again with --overwrite.",
-        )
-        check_new(settings.outputs, "Choose another place, or replace it with --overwrite.")
-    return begin()
+    text = None if extra["text"] is None else texts.from_spec(extra["text"])
+    return Saved(model, text, extra[command])
 
 
-def check_resumed(settings: Settings, saved: dict[str, Any], path: Path) -> None:
+def check_resumed(settings: Settings, saved: Saved) -> None:
     """Check the files of a run that goes on; outputs of its own it may write again."""
-    check_files(settings.sources, settings.inputs, settings.outputs | {"--checkpoint": str(path)})
-    before = type(settings)(**saved).outputs
-    new = {option: name for option, name in settings.outputs.items() if name != before[option]}
+    outputs, checkpoint = settings.outputs, {"--checkpoint": str(settings.checkpoint)}
+    check_files(settings.sources, settings.inputs, outputs | checkpoint)
+    before = settings.changed(**saved.notes["settings"]).outputs
+    new = {option: name for option, name in outputs.items() if name != before[option]}
     check_new(new, "Choose another place.")
 
 
-def farewell(command: str, settings: Settings, path: Path, done: str, *more: str) -> str:
-    """Say how far a run came that ended early, and how to go on; ``more`` are other arguments."""
-    sources = [os.path.relpath(source) if source != "-" else "-" for source in settings.sources]
-    again = ["evermix", command, *sources, "--checkpoint", str(path), *more, "--resume"]
-    return f"Stopped {done}. Go on with: {shlex.join(again)}"
-
-
-def summary(facts: Iterable[str], complaints: Iterable[str]) -> str:
-    """Say what came of a run, and what was wrong with the first few bad rows."""
-    lines = ["; ".join(facts), *(f"skipped: {complaint}" for complaint in complaints)]
-    return "\nevermix: ".join(lines)
+def open_again(settings: Settings, saved: Saved, *, time_labels: bool = False) -> Source:
+    """Open the source of a checkpoint, if it still holds the same kind of rows."""
+    n_features = None if saved.text else saved.model.n_features_in_
+    source = open_rows(settings, n_features, time_labels)
+    if source.kind != saved.notes["kind"]:
+        raise ValueError(
+            f"{', '.join(settings.sources)} held {saved.notes['kind']} when the checkpoint "
+            f"{settings.checkpoint} was made, now it holds {source.kind}. Put the old files back, "
+            "or start again with --overwrite."
+        )
+    return source
