@@ -135,7 +135,10 @@ def test_count_sources_serve_every_family_of_counts(folder, family):
     [
         (["--concentration", 2], "--concentration does not belong to --prior nggp"),
         (["--prior", "dp", "--sigma", 0.5], "--sigma does not belong to --prior dp"),
-        (["--alpha", 0.5, "--family", "gaussian"], "--alpha does not belong to --family gaussian, which takes --mean"),
+        (
+            ["--alpha", 0.5, "--family", "gaussian"],
+            "--alpha does not belong to --family gaussian, which takes --mean",
+        ),
         (["--sigma", 1.5], "sigma"),
         (["--out", "points.npy"], "must be different files"),
     ],

@@ -1,16 +1,10 @@
 """`evermix fit` killed, stopped, starved of disk and resumed, in processes of its own."""
 
-import os
 import re
 import signal
 
 import numpy as np
 import pytest
-
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
-
-if os.name == "posix":
-    import children
 
 FILES = ["--out", "out.jsonl", "--checkpoint", "model.evermix", "--trace", "trace.jsonl"]
 OPTIONS = {
@@ -23,7 +17,7 @@ OPTIONS = {
 
 
 @pytest.fixture(scope="module")
-def uninterrupted(tmp_path_factory):
+def uninterrupted(children, tmp_path_factory):
     """Arguments of each fit, and the folder of a run that nothing disturbed."""
     data = tmp_path_factory.mktemp("data")
     children.write_texts(data / "texts.jsonl", 500)
@@ -38,7 +32,7 @@ def uninterrupted(tmp_path_factory):
 
 @pytest.mark.parametrize("name", OPTIONS)
 @pytest.mark.parametrize("kills", [2, pytest.param(10, marks=pytest.mark.slow)])
-def test_kills_change_nothing(tmp_path, uninterrupted, name, kills):
+def test_kills_change_nothing(children, tmp_path, uninterrupted, name, kills):
     """Killed at random moments and resumed each time: same model, same lines, same trace."""
     arguments, whole = uninterrupted[name]
     length = (whole / "trace.jsonl").stat().st_size
@@ -57,7 +51,7 @@ def test_kills_change_nothing(tmp_path, uninterrupted, name, kills):
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 @pytest.mark.parametrize("name", ["ep", "memoizedvb"])
 def test_a_signal_finishes_the_step_and_says_how_to_go_on(
-    tmp_path, uninterrupted, name, number, status
+    children, tmp_path, uninterrupted, name, number, status
 ):
     """Also after a kill of the run that goes on from the step's checkpoint."""
     arguments, whole = uninterrupted[name]
@@ -74,7 +68,7 @@ def test_a_signal_finishes_the_step_and_says_how_to_go_on(
     children.assert_same_run(whole, tmp_path)
 
 
-def test_a_full_disk_leaves_the_last_good_checkpoint(tmp_path, uninterrupted):
+def test_a_full_disk_leaves_the_last_good_checkpoint(children, tmp_path, uninterrupted):
     """Draws make the checkpoints of a sampler grow until one of them has no room."""
     arguments, whole = uninterrupted["gibbs"]
     limit = (whole / "model.evermix").stat().st_size - 4 * 500 * 4  # a few draws fewer

@@ -12,7 +12,6 @@ from evermix.cli import app
 from evermix.cli.commands.fit import LapLog
 from evermix.engines import ENGINES
 from evermix.io import checkpoint
-from evermix.priors import DP
 
 MEMOIZED = ["--engine", "memoizedvb", "--batch-size", "40"]
 NAMES = [name.lower() for name in ENGINES if name.endswith("VB")]

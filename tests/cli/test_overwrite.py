@@ -12,7 +12,11 @@ import pytest
 from commands import evermix
 
 import evermix as em
-from evermix.cli.output.output_files import CheckpointReplacement, checkpoint_written, unfinished_outputs
+from evermix.cli.output.output_files import (
+    CheckpointReplacement,
+    checkpoint_written,
+    unfinished_outputs,
+)
 
 FILES = ["--checkpoint", "model.evermix", "--out", "out", "--trace", "trace", "--quiet"]
 LEARNT = {
@@ -102,11 +106,8 @@ def test_a_stream_of_nothing_replaces_nothing(folder):
 def test_a_run_that_is_stopped_before_it_has_learnt_anything_replaces_nothing(
     folder, command, monkeypatch
 ):
-    validating = {
-        "fit": "evermix.estimators.mixture.estimator.rows_to_fit",
-        "topics": "evermix.estimators.topics.estimator.TopicModel._validated",
-    }[command]
-    monkeypatch.setattr(validating, lambda *_, **__: signal.raise_signal(2))
+    estimator = {"fit": em.Mixture, "topics": em.TopicModel}[command]
+    monkeypatch.setattr(estimator, "fit", lambda *_, **__: signal.raise_signal(2))
     before = contents(folder)
     said = evermix(command, *LEARNT[command], *FILES, "--overwrite", status=130).stderr
     assert "Nothing was learnt yet" in said and contents(folder) == before
@@ -140,7 +141,7 @@ def test_a_run_that_is_killed_before_it_has_learnt_anything_is_not_resumed_from_
         "import os, sys, evermix as em",
         "from evermix.cli import app",
         "kill = lambda *_, **__: os.kill(os.getpid(), 9)",
-        "em.Mixture._validated = em.TopicModel._validated = kill",
+        "em.Mixture.fit = em.Mixture.partial_fit = em.TopicModel.fit = kill",
         "app(sys.argv[1:])",
     ]
     killed = subprocess.run([sys.executable, "-c", "\n".join(code), *arguments, "--overwrite"])

@@ -15,9 +15,6 @@ from typer.testing import CliRunner
 
 from evermix.cli import app
 
-if os.name == "posix":
-    import children
-
 ROWS = 1500
 FILES = ["--out", "out.jsonl", "--checkpoint", "model.evermix", "--trace", "trace.jsonl"]
 RNG = np.random.default_rng(0)
@@ -63,9 +60,8 @@ def test_folders_patterns_and_lists_give_what_the_whole_gives(folder, command):
     assert predicted[0].splitlines()[:600] == predicted[1].splitlines()
 
 
-@pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
 @pytest.mark.parametrize("kind", ["parquet", "texts"])
-def test_kills_change_nothing(tmp_path, kind):
+def test_kills_change_nothing(children, tmp_path, kind):
     """A stream over parts, killed at random moments and resumed each time."""
     parts = tmp_path / "parts"
     parts.mkdir()

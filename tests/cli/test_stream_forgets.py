@@ -107,7 +107,10 @@ def test_options_of_engines_reach_them(folder):
     [
         (["--engine", "sugs", "--birth", 0.1], "--birth does not belong to --engine sugs"),
         (["--engine", "sugs", "--penalty", 9], "--penalty does not belong to --engine sugs, which"),
-        (["--engine", "rcrp", "--no-merge"], "--engine rcrp, which takes --rule, --likelihood, --announce."),
+        (
+            ["--engine", "rcrp", "--no-merge"],
+            "--engine rcrp, which takes --rule",
+        ),
         (["--engine", "dpmeans", "--merge"], "--engine dpmeans, which takes --penalty."),
         (["--engine", "rcrp", "--prior", "nggp"], "it needs the prior DP"),
         (["--engine", "dpmeans", "--family", "gaussian"], "works with the family FixedGaussian"),

@@ -6,11 +6,6 @@ import signal
 import numpy as np
 import pytest
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
-
-if os.name == "posix":
-    import children
-
 ROWS = 2000
 RUNS = {
     "texts": ["texts.jsonl", "--warmup", "300"],
@@ -28,7 +23,7 @@ def _folder(path):
 
 
 @pytest.fixture(scope="module")
-def uninterrupted(tmp_path_factory):
+def uninterrupted(children, tmp_path_factory):
     """Arguments of each stream, and the folder of a run that nothing disturbed."""
     data = tmp_path_factory.mktemp("data")
     children.write_texts(data / "texts.jsonl", ROWS)
@@ -46,7 +41,7 @@ def uninterrupted(tmp_path_factory):
 
 @pytest.mark.parametrize("name", RUNS)
 @pytest.mark.parametrize("kills", [3, pytest.param(10, marks=pytest.mark.slow)])
-def test_kills_change_nothing(tmp_path, uninterrupted, name, kills):
+def test_kills_change_nothing(children, tmp_path, uninterrupted, name, kills):
     """Killed at random moments and resumed each time: same model, each row exactly once."""
     arguments, whole = uninterrupted[name]
     out = tmp_path / "out.jsonl"
@@ -64,7 +59,7 @@ def test_kills_change_nothing(tmp_path, uninterrupted, name, kills):
     assert len(faded) == len(set(faded)) and bool(faded) == ("forgets" in name)
 
 
-def test_an_interrupt_finishes_the_batch_and_says_how_to_go_on(tmp_path, uninterrupted):
+def test_an_interrupt_finishes_the_batch_and_says_how_to_go_on(children, tmp_path, uninterrupted):
     arguments, whole = uninterrupted["vectors"]
     half = (whole / "out.jsonl").stat().st_size // 2
     kill = children.Kill(tmp_path / "out.jsonl", half, signal.SIGINT)
@@ -79,7 +74,7 @@ def test_an_interrupt_finishes_the_batch_and_says_how_to_go_on(tmp_path, uninter
     children.assert_same_run(whole, tmp_path)
 
 
-def test_standard_input_resumes_after_the_lines_already_counted(tmp_path):
+def test_standard_input_resumes_after_the_lines_already_counted(children, tmp_path):
     """Terminated while it waits for input; given the whole input again, each row comes once."""
     children.write_texts(tmp_path / "texts.jsonl", 600)
     text = (tmp_path / "texts.jsonl").read_bytes()
@@ -99,7 +94,7 @@ def test_standard_input_resumes_after_the_lines_already_counted(tmp_path):
     children.assert_same_run(whole, broken)
 
 
-def test_a_full_disk_leaves_the_last_good_checkpoint(tmp_path):
+def test_a_full_disk_leaves_the_last_good_checkpoint(children, tmp_path):
     """A file may not grow beyond what a later checkpoint needs: it fails, the earlier one stays."""
     children.write_texts(tmp_path / "texts.jsonl", 1200)
     arguments = ["stream", str(tmp_path / "texts.jsonl"), "--batch", "100", "--every", "100"]

@@ -6,11 +6,11 @@ import sys
 
 import numpy as np
 import pytest
+from evermix.estimators.topics.file import PRIORS
 from typer.testing import CliRunner
 
 import evermix as em
 from evermix.cli import app
-from evermix.estimators.topics.file import PRIORS
 from evermix.io import checkpoint
 
 WORDS = {"sea": "ship wave salt harbour sail", "sky": "cloud wing wind feather moon"}

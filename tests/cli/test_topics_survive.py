@@ -1,7 +1,6 @@
 """`evermix topics` killed, stopped and resumed, in processes of its own."""
 
 import json
-import os
 import re
 import signal
 
@@ -10,18 +9,13 @@ import pytest
 
 from evermix.io import checkpoint
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
-
-if os.name == "posix":
-    import children
-
 FILES = ["--out", "topics.json", "--checkpoint", "model.evermix", "--trace", "trace.jsonl"]
 OPTIONS = ["--time-field", "year", "--burn-in", "15", "--draws", "15", "--chains", "2"]
 OPTIONS += ["--every", "4", "--held-out", "0.2"]
 
 
 @pytest.fixture(scope="module")
-def uninterrupted(tmp_path_factory):
+def uninterrupted(children, tmp_path_factory):
     """Arguments of a run, and the folder of one that nothing disturbed."""
     data = tmp_path_factory.mktemp("data")
     children.write_texts(data / "texts.jsonl", 200)
@@ -48,7 +42,7 @@ def assert_same(one, other):
 
 
 @pytest.mark.parametrize("kills", [2, pytest.param(8, marks=pytest.mark.slow)])
-def test_kills_change_no_topic(tmp_path, uninterrupted, kills):
+def test_kills_change_no_topic(children, tmp_path, uninterrupted, kills):
     """Killed at random moments and resumed each time: same draws, same topics, same trace."""
     arguments, whole = uninterrupted
     length = (whole / "trace.jsonl").stat().st_size
@@ -68,7 +62,7 @@ def test_kills_change_no_topic(tmp_path, uninterrupted, kills):
     ("number", "status", "share"), [(signal.SIGINT, 130, 0.7), (signal.SIGTERM, 143, 0.2)]
 )
 def test_a_signal_finishes_the_sweep_and_says_how_to_go_on(
-    tmp_path, uninterrupted, number, status, share
+    children, tmp_path, uninterrupted, number, status, share
 ):
     """In the burn-in as well as later."""
     arguments, whole = uninterrupted

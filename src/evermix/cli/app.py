@@ -98,22 +98,14 @@ def _command(name: str, plugins: list[str], custom: tuple[type, ...]) -> Any:
 
 
 def _classes(plugins: list[str]) -> tuple[type, ...]:
-    """Import the modules of ``--plugin``, and return the classes that they name."""
+    """Import the modules of ``--plugin``, and return the engines, families and priors in them."""
     if not plugins:
         return ()
+    from evermix.cli.options.mixture import own_classes
+
     sys.path.append(os.getcwd())
-    found: list[type] = []
-    for name in plugins:
-        with plain_errors():
-            try:
-                module = import_module(name)
-            except ImportError as error:
-                raise ImportError(
-                    f"--plugin {name} could not be imported: {error}. Give the name of a module in "
-                    "this folder, or of one that is installed."
-                ) from error
-        found += [value for value in vars(module).values() if inspect.isclass(value)]
-    return tuple(dict.fromkeys(found))
+    with plain_errors():
+        return own_classes(plugins)
 
 
 def _show_version(wanted: bool) -> None:

@@ -5,6 +5,7 @@ and of their intersections: a table ``f`` (N + 1,) gives each size its term of t
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evermix._xp import Floats, Ints
 from evermix.kernels.base import kernel
@@ -13,7 +14,7 @@ TILE = 32  # rows compared with so many others at a time, while both lie in the 
 
 
 @kernel
-def number_clusters(labels: Ints, low: int, codes: Ints, K: Ints) -> None:
+def number_clusters(labels: Ints, low: int, codes: NDArray[np.int32], K: Ints) -> None:
     """Number the clusters of each partition 0, 1, ... in the order in which they appear.
 
     ``labels`` (M, N) # IN, none below ``low``; ``codes`` (M, N) and ``K`` (M,) # OUT.

@@ -4,7 +4,6 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Any, Self
 
 from evermix.cli.input.cluster import Cluster, cluster
@@ -102,7 +101,7 @@ class LapLog:
 class Fit(Run):
     """Laps over all rows of a source."""
 
-    command = "fit"
+    command, save_model = "fit", staticmethod(save)
     model: Mixture
 
     def __init__(
@@ -159,8 +158,7 @@ class Fit(Run):
         records = self.model.state_.memo.values()
         return sum(int(record["held"].sum()) for record in records if "held" in record)
 
-    def learn(self, interrupts: Interrupts) -> None:
-        """Make all laps that are left."""
+    def _learn(self, interrupts: Interrupts) -> None:
         every = self.settings.every
         title = f"{self.settings.engine} {self.engine.lap_name}s"
         with lap_progress(title, self.engine.max_laps, self.settings.quiet) as progress:
@@ -179,34 +177,26 @@ class Fit(Run):
             with interrupts.allowed():  # engines let a signal wait until their step is whole
                 self.fit([self._X], observe)
 
-    def finish(self) -> None:
-        """Write a line for each row."""
+    def _finish(self) -> None:
         found = map(int, self.model.labels_), map(float, self.model.probabilities_)
         with naming(self.settings.out), open_lines(self.settings.out) as lines:
             for name, cluster, probability in zip(self.rows.ids(), *found, strict=True):
                 lines.write({"id": name, "cluster": cluster, "probability": probability})
 
-    def write(self, path: Path, extra: dict[str, Any]) -> None:
-        """Write the mixture, and these entries beside it, to a file."""
-        save(self.model, path, extra)
-
-    def notes(self) -> dict[str, Any]:
-        """Return the lap in progress."""
+    def _notes(self) -> dict[str, Any]:
         return {"kind": self.source.kind, "log": self.log.to_spec()}
 
-    def progress(self) -> str:
-        """Return the number of laps, and of how many if there may be more."""
+    def _progress(self) -> str:
         done, most = self.model.state_.lap, self.engine.max_laps
         of = f" of at most {most:,}" if done < most else ""
         return f"{done:,}{of} {self.engine.lap_name}{'s' * (most > 1)}"
 
-    def facts(self, seconds: float) -> Iterator[str]:
-        """Yield rows, clusters, laps and how well the clusters explain the rows."""
+    def _facts(self, seconds: float) -> Iterator[str]:
         mix, rows, last = self.model, self.rows, self.log.last
         skipped = f", {rows.skipped:,} blank or bad rows skipped" if rows.skipped else ""
         yield f"{rows.n:,} rows{skipped}"
         yield f"{mix.n_clusters_:,} clusters"
-        yield self.progress()
+        yield self._progress()
         bound, held_out = self.engine.lower_bound(mix.state_), self.held_out
         if bound is not None:
             yield f"ELBO {bound:,.2f}, {bound / rows.n:.3f} per row"
@@ -218,8 +208,7 @@ class Fit(Run):
             yield from _facts_of_draws(mix)
         yield f"{seconds:.1f} s"
 
-    def complaints(self) -> Iterable[str]:
-        """Return what was wrong with the first few bad rows."""
+    def _complaints(self) -> Iterable[str]:
         return self.rows.complaints
 
 

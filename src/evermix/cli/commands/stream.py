@@ -5,7 +5,6 @@ from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import chain, takewhile
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -61,7 +60,7 @@ class Totals:
 class Stream(Run):
     """One pass over a source."""
 
-    command = "stream"
+    command, save_model = "stream", staticmethod(save)
     model: Mixture
 
     def __init__(
@@ -114,8 +113,7 @@ class Stream(Run):
         chunks = source.chunks(saved.notes["totals"]["offset"], settings.batch)
         return cls(settings, source, saved.model, saved.text, chunks, saved.notes)
 
-    def learn(self, interrupts: Interrupts) -> None:
-        """Learn until the rows end; a bad row leaves a checkpoint of those before it."""
+    def _learn(self, interrupts: Interrupts) -> None:
         settings, totals = self.settings, self.totals
         try:
             with row_progress("streaming", self.source.n_rows, settings.quiet) as progress:
@@ -174,8 +172,8 @@ class Stream(Run):
             self._out.write(line)
         self._out.flush()
 
-    def finish(self) -> None:
-        """Do nothing: every line was written when its row was learnt."""
+    def _finish(self) -> None:
+        pass  # every line was written when its row was learnt
 
     def save(self) -> None:
         """Write a checkpoint, unless nothing was learnt since the last."""
@@ -183,20 +181,14 @@ class Stream(Run):
             super().save()
             self._saved_rows = self.totals.rows
 
-    def write(self, path: Path, extra: dict[str, Any]) -> None:
-        """Write the mixture, and these entries beside it, to a file."""
-        save(self.model, path, extra)
-
-    def notes(self) -> dict[str, Any]:
-        """Return how far the source was read."""
+    def _notes(self) -> dict[str, Any]:
         notes: dict[str, Any] = {"kind": self.source.kind, "totals": asdict(self.totals)}
         if isinstance(self.source, Several):
             notes["files"] = [list(mark) for mark in self.source.marks(self.totals.offset)]
         return notes
 
-    def written(self) -> dict[str, int]:
-        """Return the length of the file of lines."""
-        return {"out": self._out.position()}
+    def _lengths(self) -> dict[str, int]:
+        return {"out": self._out.position(), **super()._lengths()}
 
     def close(self) -> None:
         """Close the output files."""
@@ -204,12 +196,10 @@ class Stream(Run):
             self._out.close()
         super().close()
 
-    def progress(self) -> str:
-        """Return the number of rows."""
+    def _progress(self) -> str:
         return f"{self.totals.rows:,} rows"
 
-    def facts(self, seconds: float) -> Iterator[str]:
-        """Yield rows, clusters, speed and fit."""
+    def _facts(self, seconds: float) -> Iterator[str]:
         totals, mix = self.totals, self.model
         if not totals.rows:
             yield "the source has no rows that can be learnt"
@@ -223,8 +213,7 @@ class Stream(Run):
         yield f"{new / seconds:,.0f} rows/s" if new else "nothing new"
         yield f"log predictive {totals.log_predictive / totals.rows:.3f} per row"
 
-    def complaints(self) -> Iterable[str]:
-        """Return what was wrong with the first few bad rows."""
+    def _complaints(self) -> Iterable[str]:
         return self.source.complaints
 
 

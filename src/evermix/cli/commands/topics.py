@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 from functools import cache
-from pathlib import Path
 from typing import Any, Self
 
 from evermix.cli.input.documents import Documents, read_documents, split
@@ -16,11 +15,11 @@ from evermix.cli.output.topic_report import TopicReport
 from evermix.cli.runs.interrupts import Interrupts
 from evermix.cli.runs.run import Run, check_resumed, open_again, read_checkpoint
 from evermix.estimators import TopicModel
-from evermix.estimators.files import load_topics
-from evermix.estimators.topics.file import PRIORS, save
+from evermix.estimators.files import load_topics, save
 from evermix.report.canvas import check_picture
-from evermix.topics.words.run import Sweep
+from evermix.topics.hierarchies import TOPIC_PRIORS
 from evermix.topics.words.samplers import WORD_SAMPLERS
+from evermix.topics.words.snapshots import TopicSweep
 
 DEFAULT_PRIOR, DEFAULT_SAMPLER = "hmngg", "h1"
 TIMELESS = ("hdp", "hngg")  # priors that take no times
@@ -32,7 +31,7 @@ FREE = ("out", "figure", "curves", "draws", "top_words", "share")  # may change 
 def _parts() -> tuple[Component, Component]:
     """Return the priors and the samplers of topic models."""
     taken = {option.name for option in TOPICS}
-    priors = {name.lower(): cls for name, cls in PRIORS.items()}
+    priors = {name.lower(): cls for name, cls in TOPIC_PRIORS.items()}
     samplers = {name.lower(): cls for name, cls in WORD_SAMPLERS.items()}
     prior = Component("prior", priors, MODEL, taken=taken)
     taken |= {option.name for option in prior.options.values()}
@@ -71,7 +70,7 @@ def run(settings: Settings) -> None:
 class Topics(Run):
     """Sweeps over the documents of a source."""
 
-    command = "topics"
+    command, save_model = "topics", staticmethod(save)
     model: TopicModel
 
     def __init__(
@@ -114,13 +113,12 @@ class Topics(Run):
         times = self.documents.times if self.settings.prior not in TIMELESS else None
         return self.documents.X[chosen], None if times is None else times[chosen]
 
-    def learn(self, interrupts: Interrupts) -> None:
-        """Make all sweeps that are left."""
+    def _learn(self, interrupts: Interrupts) -> None:
         settings = self.settings
         total = settings.burn_in + settings.draws
         with lap_progress(f"{settings.prior} sweeps", total, settings.quiet) as progress:
 
-            def observe(_: TopicModel, sweep: Sweep) -> None:
+            def observe(_: TopicModel, sweep: TopicSweep) -> None:
                 self.learnt, self.sweeps = True, sweep.number
                 burn_in = "" if sweep.kept else "  burn-in"
                 quality = f"log joint {sweep.log_joint[0]:,.1f}{burn_in}"
@@ -133,8 +131,7 @@ class Topics(Run):
             with interrupts.allowed():  # a signal waits until the sweep is whole
                 self.fit(self.rows(self.parts.learnt), observe)
 
-    def finish(self) -> None:
-        """Write the JSON and the pictures."""
+    def _finish(self) -> None:
         self.report = TopicReport(
             self.model,
             self.settings,
@@ -145,21 +142,14 @@ class Topics(Run):
         )
         self.report.write()
 
-    def write(self, path: Path, extra: dict[str, Any]) -> None:
-        """Write the topic model, and these entries beside it, to a file."""
-        save(self.model, path, extra)
-
-    def notes(self) -> dict[str, Any]:
-        """Return the number of sweeps, and the names of the columns."""
+    def _notes(self) -> dict[str, Any]:
         words = None if self.text else self.documents.words
         return {"kind": self.documents.kind, "sweeps": self.sweeps, "words": words}
 
-    def progress(self) -> str:
-        """Return the number of sweeps."""
+    def _progress(self) -> str:
         return f"{self.sweeps:,} of {self.settings.burn_in + self.settings.draws:,} sweeps"
 
-    def facts(self, seconds: float) -> Iterator[str]:
-        """Yield documents, topics, draws and perplexity."""
+    def _facts(self, seconds: float) -> Iterator[str]:
         assert self.report is not None
         documents, report = self.documents, self.report
         n_topics, chains = self.model.traces_["n_topics"], self.settings.chains
@@ -178,8 +168,7 @@ class Topics(Run):
             yield f"perplexity {report.perplexity:,.1f} of {held:,} documents held out"
         yield f"{seconds:.1f} s"
 
-    def complaints(self) -> Iterable[str]:
-        """Return what was wrong with the first few bad rows."""
+    def _complaints(self) -> Iterable[str]:
         return self.documents.complaints
 
 

@@ -4,6 +4,7 @@ import inspect
 import os
 from collections.abc import Iterable
 from functools import cache
+from importlib import import_module
 from typing import Any, NamedTuple
 
 from evermix.cli.options.components import Component, command_name, fields_of, number_or_law
@@ -49,6 +50,28 @@ _ENGINE_FIELDS: dict[str, dict[str, Any]] = {
 }
 
 
+def own_classes(names: Iterable[str]) -> tuple[type, ...]:
+    """Import modules, and return the engines, families and priors in them that are not ours."""
+    found: list[type] = []
+    for name in names:
+        try:
+            module = import_module(name)
+        except ImportError as error:
+            raise ImportError(
+                f"--plugin {name} could not be imported: {error}. Give the name of a module in "
+                "this folder, or of one that is installed."
+            ) from error
+        found += [cls for cls in vars(module).values() if inspect.isclass(cls)]
+    known = {*ENGINES.values(), *FAMILIES.values(), *PRIORS.values()}
+    return tuple(
+        cls
+        for cls in dict.fromkeys(found)
+        if issubclass(cls, Engine | Family | Prior)
+        and not inspect.isabstract(cls)
+        and cls not in known
+    )
+
+
 class Parts(NamedTuple):
     """The components of a mixture, for a command that knows some engines."""
 
@@ -69,8 +92,7 @@ def parts(custom: tuple[type, ...], streaming: bool) -> Parts:
     """
 
     def all_of(base: type, ours: Iterable[type]) -> list[Any]:
-        own = [cls for cls in custom if issubclass(cls, base) and not inspect.isabstract(cls)]
-        return list(dict.fromkeys([*ours, *own]))
+        return [*ours, *(cls for cls in custom if issubclass(cls, base))]
 
     every = {cls.__name__.lower(): cls for cls in all_of(Engine, ENGINES.values())}
     engines = {name: cls for name, cls in every.items() if cls.streams or not streaming}

@@ -11,51 +11,32 @@ import typer
 
 @dataclass(frozen=True)
 class Option:
-    """An option, or an argument, of a command.
-
-    Parameters
-    ----------
-    name : str
-        Its name with ``_`` for ``-``, as settings and checkpoints spell it.
-    help : str
-    panel : str or None
-        The panel of ``--help`` in which it is listed.
-    type : type, or tuple of str
-        Type of the value, or the values among which to choose.
-    default : object
-        None leaves the choice to the command or the model.
-    flags : str
-        How it is spelled, where that does not follow from the name: ``"--births/--no-births"``.
-    metavar : str or None
-        What stands for the value in ``--help``.
-    min, max : float or None
-        Bounds of a number.
-    repeated : bool
-        Whether it can be given several times.
-    argument : bool
-        Whether it is an argument: required, and without a flag.
-    saved : bool
-        Whether it is part of what the model is: saved in checkpoints, and compared at ``--resume``.
-    file : {"read", "written", "folder"} or None
-        What the command does with the file that it names.
-    convert : callable or None
-        Turns the value into that of a field of a component.
-    """
+    """An option, or an argument, of a command."""
 
     name: str
+    """As settings and checkpoints spell it, with ``_`` for ``-``."""
     help: str
     panel: str | None = None
+    """The panel of ``--help`` in which it is listed."""
     type: Any = str
+    """A plain type, or a tuple of the values among which to choose."""
     default: Any = None
+    """None leaves the choice to the command or the model."""
     flags: str = ""
+    """How it is spelled, where that does not follow from the name."""
     metavar: str | None = None
     min: float | None = None
     max: float | None = None
     repeated: bool = False
+    """Whether it can be given several times."""
     argument: bool = False
+    """Whether it is required, and has no flag."""
     saved: bool = True
+    """Whether checkpoints hold it, and ``--resume`` compares it."""
     file: Literal["read", "written", "folder"] | None = None
+    """What the command does with the file that it names."""
     convert: Callable[[Any], Any] | None = None
+    """Turns the value into that of a field of a component."""
 
     @property
     def flag(self) -> str:

@@ -10,7 +10,6 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
 
 import typer
@@ -57,6 +56,8 @@ class Run(ABC):
     """
 
     command: ClassVar[str]
+    save_model: ClassVar[Callable[..., None]]
+    """Writes a model to a path, and a dict beside it."""
 
     def __init__(
         self, settings: Settings, model: Any, text: TextCounter | None, notes: dict[str, Any] | None
@@ -86,32 +87,32 @@ class Run(ABC):
         """Open the source again and go on from the checkpoint."""
 
     @abstractmethod
-    def learn(self, interrupts: Interrupts) -> None:
+    def _learn(self, interrupts: Interrupts) -> None:
         """Learn until there is no more to learn."""
 
     @abstractmethod
-    def finish(self) -> None:
+    def _finish(self) -> None:
         """Write the results of a run that has learnt everything."""
 
     @abstractmethod
-    def write(self, path: Path, extra: dict[str, Any]) -> None:
-        """Write the model, and these entries beside it, to a file."""
-
-    @abstractmethod
-    def notes(self) -> dict[str, Any]:
+    def _notes(self) -> dict[str, Any]:
         """Return what a checkpoint holds of the run beside its settings, as a JSON-ready dict."""
 
     @abstractmethod
-    def progress(self) -> str:
+    def _progress(self) -> str:
         """Return how far the run has come, such as "3 of at most 50 laps"."""
 
     @abstractmethod
-    def facts(self, seconds: float) -> Iterator[str]:
+    def _facts(self, seconds: float) -> Iterator[str]:
         """Yield the results of a run that took so many seconds, for its summary."""
 
     @abstractmethod
-    def complaints(self) -> Iterable[str]:
+    def _complaints(self) -> Iterable[str]:
         """Return what was wrong with the first few bad rows."""
+
+    def _lengths(self) -> dict[str, int]:
+        """Return the lengths of output files that grow while rows are learnt, by option."""
+        return self.trace.positions()
 
     def close(self) -> None:
         """Close the output files."""
@@ -165,34 +166,32 @@ class Run(ABC):
         """Learn until the end, and leave a checkpoint also if a signal comes first."""
         began = time.perf_counter()
         try:
-            self.learn(interrupts)
+            self._learn(interrupts)
         except Stopped:
             self.save()
             raise
         self.save()
         seconds = time.perf_counter() - began
         with interrupts.allowed():
-            self.finish()
+            self._finish()
         if not self.settings.quiet:
             checkpoint = [f"checkpoint {self.settings.checkpoint}"] if self.learnt else []
-            lines = ["; ".join([*self.facts(seconds), *checkpoint])]
-            lines += [f"skipped: {complaint}" for complaint in self.complaints()]
+            lines = ["; ".join([*self._facts(seconds), *checkpoint])]
+            lines += [f"skipped: {complaint}" for complaint in self._complaints()]
             note("\nevermix: ".join(lines))
 
     def save(self) -> None:
         """Write a checkpoint, if something was learnt."""
         if not self.learnt:
             return
-        notes = {"settings": self.settings.to_spec(), **self.notes()}
-        notes["positions"] = self.written() | self.trace.positions()
+        notes = {"settings": self.settings.to_spec(), **self._notes()}
+        notes["positions"] = self._lengths()
         text = None if self.text is None else self.text.to_spec()
         with self.timer.writing():
-            self.write(self.settings.checkpoint, {self.command: notes, "text": text})
+            self.save_model(
+                self.model, self.settings.checkpoint, {self.command: notes, "text": text}
+            )
             checkpoint_written(self.settings.checkpoint)
-
-    def written(self) -> dict[str, int]:
-        """Return the lengths of output files that grow while rows are learnt, by option."""
-        return {}
 
     @contextmanager
     def first_step(self) -> Iterator[CheckpointReplacement]:
@@ -226,7 +225,7 @@ class Run(ABC):
         again += ["--checkpoint", str(self.settings.checkpoint)]
         if self.settings.values.get("dask") is not None:
             again += ["--dask", self.settings.dask]
-        return f"Stopped after {self.progress()}. Go on with: {shlex.join([*again, '--resume'])}"
+        return f"Stopped after {self._progress()}. Go on with: {shlex.join([*again, '--resume'])}"
 
 
 def read_checkpoint(
