@@ -1,7 +1,7 @@
-"""Rows of counts where another array library holds them: a CSR matrix that is cut by rows.
+"""A CSR matrix in the memory of another array library, such as PyTorch or CuPy.
 
-The array standard has no sparse matrices, and those of PyTorch cannot be cut. So what families need
-of one is here, once for all libraries.
+The array standard has no sparse matrices, and those of PyTorch cannot be sliced. So the operations
+that families need are here, once for all libraries.
 """
 
 import importlib
@@ -23,14 +23,14 @@ def is_foreign_csr(x: Any) -> bool:
 
 
 class DeviceCSR:
-    """A CSR matrix (N, V) whose entries lie where their library puts them.
+    """A CSR matrix (N, V) whose entries are on the device of their library.
 
-    It names its library, place and precision as an array does, so that others can be put beside it.
+    Like an array it has a namespace, a device and a dtype.
 
     Attributes
     ----------
     indptr : int64 array (N + 1,)
-        Where rows begin, in the memory of the host: rows are cut there.
+        Where rows begin, in the memory of the host.
     indices, data : arrays (nnz,)
         Column and value of each entry, on the device.
     shape : (int, int)
@@ -44,9 +44,9 @@ class DeviceCSR:
 
     @classmethod
     def of(cls, x: Array) -> Self:
-        """Return a CSR matrix of another library, or the entries of a dense array, as one of ours.
+        """Convert a CSR matrix of another library, or a dense array.
 
-        Entries of a row are in the order of their columns, each column once.
+        Entries of a row are sorted by column, without duplicates.
         """
         if not is_foreign_csr(x):
             return cls._of_dense(x)
@@ -66,14 +66,14 @@ class DeviceCSR:
         data = xp.take(xp.reshape(x, (-1,)), row * width + column)
         return cls(np.append(0, np.cumsum(_host(counts))), column, data, width)
 
-    # ---- what arrays have ------------------------------------------------------------------
+    # ---- as arrays -------------------------------------------------------------------------
 
     def __array_namespace__(self, api_version: str | None = None) -> Any:
         return array_api_compat.array_namespace(self.data)
 
     @property
     def device(self) -> Any:
-        """Where the entries are."""
+        """Device of the entries."""
         return array_api_compat.device(self.data)
 
     @property
@@ -82,7 +82,7 @@ class DeviceCSR:
         return self.data.dtype
 
     def __getitem__(self, key: Any) -> "DeviceCSR":
-        """Return some rows: for a slice, or for a slice and all columns."""
+        """Return the rows of a slice, or of a slice and all columns."""
         rows = key[0] if isinstance(key, tuple) else key
         start, stop, _ = rows.indices(self.shape[0])
         first, last = int(self.indptr[start]), int(self.indptr[max(stop, start)])
@@ -90,11 +90,11 @@ class DeviceCSR:
         return self._with(indptr, self.indices[first:last], self.data[first:last])
 
     def astype(self, dtype: Any) -> "DeviceCSR":
-        """Return the same with entries of another type."""
+        """Return a matrix with entries of another type."""
         data = self.__array_namespace__().astype(self.data, dtype, copy=False)
         return self._with(self.indptr, self.indices, data)
 
-    # ---- what families need ----------------------------------------------------------------
+    # ---- for families ----------------------------------------------------------------------
 
     @property
     def nnz(self) -> int:
@@ -130,7 +130,7 @@ class DeviceCSR:
         """Return sums (K, V) of rows with weights r (N, K)."""
         return self._times(r, transposed=True).T
 
-    # ---- inside ----------------------------------------------------------------------------
+    # ---- internal --------------------------------------------------------------------------
 
     def _with(self, indptr: Array, indices: Array, data: Array) -> "DeviceCSR":
         return DeviceCSR(indptr, indices, data, self.shape[1])
@@ -147,7 +147,7 @@ class DeviceCSR:
         return self.__array_namespace__().asarray(product, device=self.device)
 
     def _native(self) -> Array:
-        """Return the sparse matrix of the library."""
+        """Return a sparse matrix of the library itself."""
         if array_api_compat.is_cupy_array(self.data):
             cupyx = importlib.import_module("cupyx.scipy.sparse")
             indptr = self.__array_namespace__().asarray(self.indptr.astype(np.int32))
@@ -159,27 +159,29 @@ class DeviceCSR:
             return torch.sparse_csr_tensor(indptr, self.indices, self.data, self.shape)
 
     def _check(self) -> None:
-        """Raise ValueError unless rows begin and end inside the entries, and columns exist."""
+        """Raise ValueError unless row pointers and columns are valid."""
         xp, indptr, width = self.__array_namespace__(), self.indptr, self.shape[1]
         sound = indptr[0] == 0 and np.all(np.diff(indptr) >= 0)
         if not sound or not indptr[-1] == self.indices.shape[0] == self.data.shape[0]:
-            raise ValueError("the rows of the sparse matrix do not begin and end inside its data.")
+            raise ValueError(
+                "the row pointers of the sparse matrix do not match its data. Build it again."
+            )
         if self.nnz:
             first, last = int(xp.min(self.indices)), int(xp.max(self.indices))
             if not 0 <= first <= last < width:
                 raise ValueError(
                     f"the sparse matrix has {width} columns, but entries in columns from {first} "
-                    f"to {last}. Build it anew."
+                    f"to {last}. Build it again."
                 )
 
     def _canonical(self) -> bool:
-        """Whether the columns of each row ascend, so that none is there twice."""
+        """Whether the columns of each row ascend, so that none occurs twice."""
         xp = self.__array_namespace__()
         place = self.row * self.shape[1] + xp.astype(self.indices, xp.int64)
         return bool(xp.all(place[1:] > place[:-1]))
 
     def _summed(self) -> Self:
-        """Return the matrix with entries of the same place added up."""
+        """Return the matrix with duplicate entries added up."""
         xp, matrix = self.__array_namespace__(), self.host()
         matrix.sum_duplicates()
         indices, data = (xp.asarray(x, device=self.device) for x in (matrix.indices, matrix.data))

@@ -11,11 +11,11 @@ BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
 
 
 def generator(random_state: Any) -> np.random.Generator:
-    """Return a Generator of one's own from None, an int, a RandomState or a Generator.
+    """Return a new Generator from None, an int, a RandomState or a Generator.
 
-    A RandomState or Generator moves on once, so that the next one made from it is another. What
-    comes of it follows from its state, as restored from wherever; ``spawn`` would look at how it
-    was seeded, which need not be known.
+    A RandomState or Generator advances, so that the next one made from it differs. The result
+    depends on its current state only; ``spawn`` would depend on how it was seeded, which a restored
+    one need not know.
     """
     if isinstance(random_state, np.random.Generator):
         bits = type(random_state.bit_generator)
@@ -26,7 +26,7 @@ def generator(random_state: Any) -> np.random.Generator:
 
 
 def restore(state: dict[str, Any]) -> np.random.Generator:
-    """Return a Generator in the state that ``rng.bit_generator.state`` described."""
+    """Return a Generator in the state of ``rng.bit_generator.state``."""
     name = state["bit_generator"]
     if name not in BIT_GENERATORS:
         raise ValueError(f"{name!r} is not one of {', '.join(BIT_GENERATORS)}.")
@@ -50,7 +50,7 @@ def draw_log_gamma(shape: NDArray[np.float64], rng: np.random.Generator) -> NDAr
 
 
 def _with_arrays(state: dict[str, Any]) -> dict[str, Any]:
-    """Turn the lists of a state that went through JSON into the arrays that numpy wants."""
+    """Turn the lists of a state that was saved as JSON into the arrays that NumPy needs."""
     wide = np.uint32 if state["bit_generator"] == "MT19937" else np.uint64
 
     def restored(value: Any) -> Any:

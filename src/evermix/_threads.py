@@ -1,8 +1,8 @@
-"""Threads for array maths: parts of a task side by side, each on one thread of the BLAS.
+"""Threads for array maths: parts of a task in parallel, each with one thread of the BLAS.
 
-A BLAS shares out each product by itself, but all between two products runs on one thread. Parts
-that stay in a processor's own memory from the first operation to the last are better cut once, by
-hand; and what they return does not depend on the number of threads.
+A BLAS runs each product in parallel, but everything between two products runs on one thread. It is
+faster to cut the rows once, into parts that fit into a processor's cache; and the results do not
+depend on the number of threads.
 """
 
 import os
@@ -19,14 +19,13 @@ from threadpoolctl import ThreadpoolController
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-AT_ONCE = 2  # parts that threads may work on at the same time, at least
+AT_ONCE = 2  # the number of parts is a multiple of this, so that two threads are both busy
 
 
 def cuts(n: int, size: int) -> list[slice]:
-    """Cut n rows into parts of about the same length, at most ``size`` or 1.
+    """Cut n rows into one part, or a multiple of ``AT_ONCE``, of equal length up to ``size``.
 
-    There is one part, or ``AT_ONCE`` of them for every so many parts of that size. They do not
-    depend on the number of threads, nor does what is summed over them.
+    The parts do not depend on the number of threads, and neither do sums over them.
     """
     parts = 1 if n <= size else -(-n // (AT_ONCE * max(size, 1))) * AT_ONCE
     parts = min(parts, max(n, 1))
@@ -34,11 +33,11 @@ def cuts(n: int, size: int) -> list[slice]:
 
 
 def side_by_side(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-    """Return what a function makes of each item, in their order.
+    """Return the results of a function for each item, in order.
 
-    As many threads as the BLAS would use go through the items, so ``threadpool_limits`` and
-    OPENBLAS_NUM_THREADS and the like hold for them as well. One call at a time has them; others,
-    and calls from within parts, go through their items alone.
+    As many threads as the BLAS would use work on the items, so ``threadpool_limits`` and variables
+    such as OPENBLAS_NUM_THREADS apply. Only one call at a time gets these threads; other calls, and
+    calls from within the function, use a single thread.
     """
     items = list(items)
     todo = deque(range(len(items)))
@@ -53,7 +52,7 @@ def side_by_side(function: Callable[[Item], Result], items: Iterable[Item]) -> l
             try:
                 results[place] = function(items[place])
             except BaseException:
-                todo.clear()  # nobody need go on
+                todo.clear()  # the other threads may stop
                 raise
 
     with _blas_alone() as threads:
@@ -70,31 +69,31 @@ def side_by_side(function: Callable[[Item], Result], items: Iterable[Item]) -> l
 
 
 def _help(work: Callable[[], None], count: int) -> list[Future[None]]:
-    """Let some threads do work as well, each with the BLAS on one thread."""
+    """Start the work on some more threads, each with one thread of the BLAS."""
 
     def limited() -> None:
-        with _blas().limit(limits=1):  # some libraries have a limit of their own in each thread
+        with _blas().limit(limits=1):  # some libraries have a limit per thread
             work()
 
     helpers: list[Future[None]] = []
     try:
         for _ in range(count):
             helpers.append(_pool().submit(limited))
-    except RuntimeError:  # the interpreter is about to end, or the system has no more threads
+    except RuntimeError:  # the interpreter is shutting down, or there are no more threads
         pass
     return helpers
 
 
 @contextmanager
 def _blas_alone() -> Iterator[int]:
-    """Keep the BLAS on one thread; gives the number of threads that may work instead."""
+    """Limit the BLAS to one thread; yields the number of threads that may work instead."""
     if not _BUSY.acquire(blocking=False):
         yield 1
         return
     try:
         threads = _blas_threads()
         with _blas().limit(limits=1):
-            # Another thread of the program may be the one whose limits count.
+            # In some libraries the limits of another thread apply.
             yield threads if _blas_threads() == 1 else 1
     finally:
         _BUSY.release()
@@ -106,13 +105,13 @@ def _blas_threads() -> int:
 
 @cache
 def _blas() -> ThreadpoolController:
-    """Return what sets the threads of the BLAS; to find its libraries takes milliseconds."""
+    """Return the controller of the BLAS libraries; to find them takes milliseconds."""
     return ThreadpoolController().select(user_api="blas")
 
 
 @cache
 def _pool() -> ThreadPoolExecutor:
-    """Return threads that wait for work: to start one takes as long as a small part."""
+    """Return a pool of threads; starting one takes as long as a small part."""
     return ThreadPoolExecutor(os.cpu_count(), "evermix")
 
 
@@ -120,7 +119,7 @@ _BUSY = threading.Lock()
 
 
 def _renew() -> None:
-    """A child process has none of its parent's threads, and nobody is busy in it."""
+    """Reset the lock and the pool in a child process, which has no threads of its parent."""
     global _BUSY
     _BUSY = threading.Lock()
     _pool.cache_clear()

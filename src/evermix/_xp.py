@@ -1,7 +1,7 @@
-"""The array namespace and the special functions: the file that knows where arrays live.
+"""Arrays of any library: their namespace, conversions, and special functions.
 
-Everything above writes ``xp = namespace(x)`` and then the array API standard, so that the same
-maths runs on any array library.
+Code for all libraries writes ``xp = namespace(x)`` and then uses the array API standard. Where only
+NumPy's arrays can be, types are ``numpy.typing.NDArray``.
 """
 
 import importlib
@@ -16,7 +16,7 @@ from scipy import sparse, special
 from evermix._csr import DeviceCSR, is_foreign_csr
 
 DOUBLES = ((6, 0), (7, 0), (8, 0), (9, 0), (10, 0))
-"""CUDA devices, by compute capability, that are made for doubles: those of data centres."""
+"""Compute capabilities of CUDA devices with fast doubles: those of data centres."""
 
 Array: TypeAlias = Any
 """An array of any supported library; its shape stands in the docstring that uses it."""
@@ -37,10 +37,10 @@ def is_numpy(x: Array) -> bool:
 
 
 def is_foreign(x: Any) -> bool:
-    """Whether this is an array of another library that follows the standard: PyTorch, CuPy.
+    """Whether this is an array, dense or sparse, of PyTorch, CuPy or another standard library.
 
-    Those that cannot be changed in place (JAX), or are not there yet (Dask), are not meant. Sparse
-    rows of these libraries are.
+    Libraries whose arrays cannot be changed in place (JAX) or are not computed yet (Dask) do not
+    count.
     """
     if is_foreign_csr(x):
         return True
@@ -58,7 +58,7 @@ def multiply_into(a: Array, b: Array, out: Array) -> None:
 
 
 def host(x: Array) -> Array:
-    """Return an array of any library as a NumPy array, sparse rows as SciPy's."""
+    """Return an array of any library as a NumPy array, a sparse one as a SciPy matrix."""
     if is_foreign_csr(x):
         x = DeviceCSR.of(x)
     if isinstance(x, DeviceCSR):
@@ -69,10 +69,10 @@ def host(x: Array) -> Array:
 
 
 def alike(values: Array, x: Array) -> Array:
-    """Return an array as one of the library of ``x``, where ``x`` is.
+    """Return an array in the library and on the device of ``x``.
 
-    Real numbers get the precision of ``x``, if that has real numbers too. What is of another
-    library than NumPy must be where ``x`` is already.
+    Real numbers get the precision of ``x`` if that is real too. ``values`` is a NumPy array, or is
+    on the device of ``x`` already.
     """
     if is_numpy(x):
         return values
@@ -86,9 +86,9 @@ def alike(values: Array, x: Array) -> Array:
 
 
 def real(x: Array) -> Array:
-    """Return an array of real numbers: as precise as they are, whole ones in double precision.
+    """Return an array of floats: integers in double precision, half precision in single.
 
-    Those of half precision get single precision: sums of them would be of no use.
+    (Sums in half precision would be useless.)
     """
     xp = namespace(x)
     if not xp.isdtype(x.dtype, "real floating"):
@@ -97,12 +97,12 @@ def real(x: Array) -> Array:
 
 
 def precise(x: Array) -> Array:
-    """Return rows in double precision where that costs little, else as they are.
+    """Return rows in double precision where that costs little, else unchanged.
 
     A variance is a small difference of large sums, and a likelihood a small sum of large terms: in
     single precision they keep few digits. Devices of data centres multiply doubles at least half as
-    fast as singles; those for play are up to 64 times slower at it. For products of sparse rows,
-    memory is what counts, so they are always made in double precision.
+    fast as singles, other devices up to 64 times slower. Products of sparse rows are limited by
+    memory, so they are always made in double precision.
     """
     if array_api_compat.is_torch_array(x) and x.is_cuda:
         cuda = importlib.import_module("torch.cuda")
@@ -114,7 +114,7 @@ def precise(x: Array) -> Array:
 
 
 def filled(value: float, x: Array, n: int) -> Array:
-    """Return n times the same number, (n,), where ``x`` is, and as precise if it is no integer."""
+    """Return an array (n,) of a number, on the device of ``x``; a float gets its precision."""
     xp = namespace(x)
     precise = x.dtype if xp.isdtype(x.dtype, "real floating") else xp.float64
     dtype = xp.int64 if isinstance(value, int) else precise
@@ -177,9 +177,9 @@ def logsumexp(x: Array, axis: int | None = None) -> Array:
 
 
 def _special(name: str, *given: Array) -> Array:
-    """Apply a special function to numbers or arrays, where they are.
+    """Apply a special function to numbers or arrays, on their device.
 
-    Arrays of libraries that have no such function go to the host and back.
+    Arrays of libraries without such a function are copied to the host and back.
     """
     x = given[0]
     if array_api_compat.is_torch_array(x):
@@ -193,14 +193,14 @@ def _special(name: str, *given: Array) -> Array:
 
 
 def summed_by(places: Array, values: Array, n: int) -> Array:
-    """Sum up values (M,) that have the same place (M,) among n, (n,)."""
+    """Return the sums (n,) of values (M,) by their places (M,) in 0..n-1."""
     if array_api_compat.is_torch_array(values) or array_api_compat.is_cupy_array(values):
         return namespace(values).bincount(places, values, minlength=n)
     return alike(np.bincount(host(places), host(values), minlength=n), values)
 
 
 def nth_largest(x: Array, n: int) -> Array:
-    """The n-th largest entry of each row of x (N, K), (N, 1)."""
+    """Return the n-th largest entry of each row of x (N, K), as (N, 1)."""
     if isinstance(x, np.ndarray):
         return np.partition(x, -n, axis=1)[:, -n][:, None]
     return namespace(x).sort(x, axis=1)[:, -n][:, None]

@@ -1,10 +1,9 @@
-"""How what was learnt fades, for streams that change.
+"""Exponential forgetting, for streams that change: the older a row, the less it counts.
 
-Every observation counts for less the older it is. Scores read the statistics of every cluster, so
-nothing would be gained by scaling them only where a row arrives; instead all are scaled at once,
-now and then: whenever another 16th of the half-life has passed. In between, weights are off by at
-most 4.4 %, and no cluster costs anything. The moments depend on the rows alone, not on how a stream
-is cut into batches.
+Scores read the statistics of every cluster, so scaling a cluster only when a row arrives would save
+nothing. Instead all clusters are scaled at once, 16 times in a half-life. In between, weights are
+off by at most 4.4 %. The times of scaling depend on the rows alone, not on how a stream is cut into
+batches.
 """
 
 import math
@@ -14,25 +13,24 @@ from datetime import timedelta
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from evermix._xp import Array
-
-TICKS = 16  # times in a half-life that all is scaled
-ROUNDS = 4  # times in a half-life that faded clusters are dropped, and equal ones joined
+TICKS = 16  # scalings in a half-life
+ROUNDS = 4  # times in a half-life that faded clusters are dropped and equal ones joined
 
 
 class Stretch(NamedTuple):
-    """Rows between two moments of scaling.
+    """Rows between two scalings.
 
     Attributes
     ----------
     rows : slice
     factor : float
-        What everything is multiplied by before the first of them.
+        All clusters are multiplied by this before the first row.
     round : bool
-        Whether it is time to tidy up, before the first of them.
+        Whether to drop and join clusters before the first row.
     faded : float
-        When everything was last scaled, after that.
+        The time of the last scaling, this one included.
     """
 
     rows: slice
@@ -48,16 +46,16 @@ class Exponential:
     Parameters
     ----------
     half_life : float or timedelta
-        A number is in observations, or in the unit of ``times`` where these are given with the
-        rows. A ``timedelta`` (of the standard library or of NumPy) is for times that are dates.
+        A number is in observations, or in the unit of ``times`` if these are given with the rows.
+        A ``timedelta`` (of the standard library or of NumPy) is for times that are dates.
     dated : bool
         Whether ``half_life`` is in seconds, for times that are dates; a ``timedelta`` sets it.
 
     Notes
     -----
     The mass and the statistics of all clusters are scaled 16 times in a half-life. Four times in a
-    half-life, clusters of which less than half an observation is left are dropped, and clusters
-    that have become the same are joined, where the engine does such things.
+    half-life, clusters with less than half an observation left are dropped, and clusters that have
+    become the same are joined, if the engine does so.
 
     Examples
     --------
@@ -84,16 +82,16 @@ class Exponential:
             raise ValueError(f"half_life must be finite and above 0, got {self.half_life!r}.")
         object.__setattr__(self, "half_life", float(given))
 
-    def stretches(self, times: Array, faded: float | None) -> Iterator[Stretch]:
-        """Cut rows with these times (N,), none before the last, where it is time to scale.
+    def stretches(self, times: NDArray[Any], faded: float | None) -> Iterator[Stretch]:
+        """Cut rows with these non-decreasing times (N,) where clusters must be scaled.
 
-        ``faded`` is when everything was last scaled; None if there were no rows yet.
+        ``faded`` is the time of the last scaling; None if there were no rows yet.
         """
         at, tick = 0, self.half_life / TICKS
         while at < len(times):
             now = float(times[at])
             before = now if faded is None else faded
-            due = now >= before + tick  # rounded as below, else cuts would matter
+            due = now >= before + tick  # rounded as below, so that cuts do not matter
             factor = 2.0 ** -((now - before) / self.half_life) if due else 1.0
             tidy = due and self._round(now) > self._round(before)
             faded = now if due else before
@@ -103,7 +101,7 @@ class Exponential:
             at = end
 
     def _round(self, now: float) -> float:
-        return float(np.floor(ROUNDS * now / self.half_life))  # which may be infinite
+        return float(np.floor(ROUNDS * now / self.half_life))  # may be infinite
 
     def to_spec(self) -> dict[str, Any]:
         """Return the settings as a JSON-ready dict."""
@@ -111,5 +109,5 @@ class Exponential:
 
     @classmethod
     def from_spec(cls, spec: dict[str, Any]) -> Self:
-        """Return what :meth:`to_spec` described."""
+        """Return the object of :meth:`to_spec`."""
         return cls(**spec)

@@ -1,4 +1,4 @@
-"""A mixture with every hyperparameter resolved."""
+"""A model: a family and a prior with all hyperparameters set."""
 
 from dataclasses import dataclass
 
@@ -9,18 +9,18 @@ from evermix.priors.base import Prior
 
 @dataclass(frozen=True)
 class Model:
-    """What one cluster looks like, and how many there are: all that an engine must know.
+    """The family of the clusters and the prior of their number: all that an engine must know.
 
     Parameters
     ----------
     family : Family
-        A resolved family.
+        A family with all hyperparameters set.
     prior : Prior
         The random partition.
     max_clusters : int or None
-        A cap on the number of clusters; None for no cap.
+        Maximum number of clusters; None for no limit.
     forgetting : Exponential or None
-        How what was learnt fades; None to forget nothing.
+        How old rows lose weight; None to forget nothing.
     """
 
     family: Family

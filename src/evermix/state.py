@@ -1,23 +1,27 @@
-"""What an engine needs to go on, and nothing else: the content of a checkpoint."""
+"""The state of a fit: all that the next step needs, and all that a checkpoint holds.
 
-from collections.abc import Mapping
+:meth:`State.to_arrays` lists the arrays of a checkpoint by name; ``io/checkpoint.py`` writes them
+to a file, and the estimators add their settings.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from evermix._xp import Array
-from evermix.tally import Layout, Tally, _grown
+from evermix.tally import Layout, Tally, grown
 
-ALIVE, DROPPED, FADED = -1, -2, -3
+ALIVE, DROPPED, FADED = -1, -2, -3  # in Lineage.into, in place of an id
 
-Record: TypeAlias = dict[str, Array]
-"""Named arrays that belong together; an array called ``ids`` holds ids of clusters."""
+Record: TypeAlias = dict[str, NDArray[Any]]
+"""Named arrays that belong together; an array named ``ids`` holds ids of clusters."""
 
 
 @dataclass
 class Lineage:
-    """The life of every cluster id: when it was born, when it ended, and into which id it went.
+    """The history of cluster ids: when each was born, when it ended, and what it was merged into.
 
     Ids are 0, 1, 2, ... in order of birth and are never reused.
 
@@ -28,10 +32,10 @@ class Lineage:
     ended : list of int
         Clock at the end, or -1 while the cluster lives.
     into : list of int
-        The id that took the cluster over, -1 while it lives, -2 if it was dropped, -3 if it faded.
+        The id that it was merged into, -1 while it lives, -2 if it was dropped, -3 if it faded.
     last : list of float
-        When the cluster was last seen, by the time stamps of the rows or else by the clock; empty
-        in models that forget nothing.
+        When a row was last assigned to the cluster, by the times of rows or else by the clock;
+        empty in models that forget nothing.
     """
 
     born: list[int] = field(default_factory=list)
@@ -52,8 +56,8 @@ class Lineage:
         return len(self.born) - 1
 
     def merge(self, gone: int, into: int, clock: int) -> None:
-        """Record that cluster ``gone`` went into another one, ``into``."""
-        if gone == into:  # following it later would never end
+        """Record that cluster ``gone`` was merged into another one, ``into``."""
+        if gone == into:  # current() would never end
             raise ValueError(f"cluster {gone} cannot be merged into itself.")
         self.ended[gone], self.into[gone] = clock, into
         if self.last:
@@ -67,19 +71,19 @@ class Lineage:
         """Record that cluster ``gone`` has faded."""
         self.ended[gone], self.into[gone] = clock, FADED
 
-    def current(self, ids: Array) -> Array:
-        """Return what these ids (n,) are called today; -2 for what was dropped, -1 stays -1.
+    def current(self, ids: NDArray[Any]) -> NDArray[Any]:
+        """Return the ids that these ids (n,) were merged into; -2 for dropped ones, -1 stays -1.
 
-        What has faded keeps its name.
+        Clusters that faded keep their ids.
         """
-        names, position = np.unique(np.asarray(ids, dtype=np.int64), return_inverse=True)
-        today = np.array([self._follow(int(name)) for name in names], dtype=np.int64)
-        return today[position]
+        unique, position = np.unique(np.asarray(ids, dtype=np.int64), return_inverse=True)
+        followed = np.array([self._follow(int(id)) for id in unique], dtype=np.int64)
+        return followed[position]
 
-    def _follow(self, name: int) -> int:
-        while name >= 0 and self.into[name] not in (ALIVE, FADED):
-            name = self.into[name]
-        return name
+    def _follow(self, id: int) -> int:
+        while id >= 0 and self.into[id] not in (ALIVE, FADED):
+            id = self.into[id]
+        return id
 
 
 @dataclass
@@ -91,30 +95,30 @@ class State:
     tally : Tally
         Mass and statistics of the clusters.
     columns : dict of arrays (capacity, ...)
-        Per-cluster arrays that do not add up (time last seen, a Cholesky factor), row for row
-        beside the tally's buffers. The engine and the family declare them.
+        Per-cluster arrays that do not add up (time last seen, a Cholesky factor), with the rows of
+        the tally's buffers. The engine and the family declare them.
     latents : dict of arrays
-        Arrays of the whole model (dropped mass, the last new-cluster weight).
+        Arrays of the whole model (dropped mass, the last weight of a new cluster).
     lineage : Lineage
-        The life of every id.
+        The history of cluster ids.
     clock : int
-        Observations of positive weight seen so far; revisits count.
+        Observations of positive weight so far; repeated visits count.
     lap : int
-        Laps over the data that are finished.
+        Number of finished laps over the data.
     at : int
-        Batches of the current lap that are done.
+        Number of finished batches of the current lap.
     now, faded : float or None
-        In models that forget: when the last row was seen, and when all was last scaled.
+        In models that forget: the time of the last row, and of the last scaling.
     memo : dict of records
-        What an engine remembers of the data themselves, by a key: the assignments of each batch,
-        the draws of a chain. Engines that see data once have none.
+        What an engine remembers of the data themselves, by key: the assignments of each batch, the
+        draws of a chain. Engines that see data once have none.
     derived : dict
-        What follows from the rest and takes time to compute. It is not saved.
+        Values computed from the rest and kept for speed. They are not saved.
     """
 
     tally: Tally
-    columns: dict[str, Array]
-    latents: dict[str, Array]
+    columns: dict[str, NDArray[Any]]
+    latents: dict[str, NDArray[Any]]
     lineage: Lineage = field(default_factory=Lineage)
     clock: int = 0
     lap: int = 0
@@ -129,43 +133,46 @@ class State:
         self.tally.reserve(capacity)
         for name, column in self.columns.items():
             if column.shape[0] < self.tally.capacity:
-                self.columns[name] = _grown(column, self.tally.capacity, axis=0)
+                self.columns[name] = grown(column, self.tally.capacity, axis=0)
 
-    def append(self, ids: Array) -> None:
+    def append(self, ids: Sequence[int] | NDArray[Any]) -> None:
         """Add empty clusters with these ids (n,)."""
         self.tally.append(ids)
         self.reserve(self.tally.capacity)
 
-    def take(self, index: Array) -> None:
+    def take(self, index: NDArray[Any]) -> None:
         """Keep the clusters ``index`` (positions, or a mask), in that order."""
         kept = {name: column[: self.tally.K][index] for name, column in self.columns.items()}
         self.tally = self.tally.take(index)
         for name, column in kept.items():
-            self.columns[name] = _grown(column, self.tally.capacity, axis=0)
+            self.columns[name] = grown(column, self.tally.capacity, axis=0)
 
-    def part(self, index: Array) -> "State":
-        """Return a state with the clusters ``index`` only; this one stays as it is."""
+    def part(self, index: NDArray[Any]) -> "State":
+        """Return a new state with only the clusters ``index``."""
         part = replace(self, columns=dict(self.columns))
         part.take(index)
         return part
 
-    def rename(self, ids: Array) -> None:
+    def rename(self, ids: NDArray[Any]) -> None:
         """Give the clusters these ids (K,), a permutation of 0..K-1, and start a new lineage."""
-        name = np.full(self.lineage.next_id + 1, DROPPED)  # the last is that of clusters gone
-        name[self.tally.ids] = ids
+        new_id = np.full(self.lineage.next_id + 1, DROPPED)  # the last entry: clusters that ended
+        new_id[self.tally.ids] = ids
         for record in self.memo.values():
             if "ids" in record:
-                today = self.lineage.current(record["ids"])
-                record["ids"][:] = name[np.maximum(today, -1)]
+                current = self.lineage.current(record["ids"])
+                record["ids"][:] = new_id[np.maximum(current, -1)]
         born = [self.lineage.born[k] for k in self.tally.ids]
         self.tally.ids[:] = ids
         order = np.argsort(ids)
         self.lineage = Lineage([born[j] for j in order], [ALIVE] * len(born), [ALIVE] * len(born))
 
-    def to_arrays(self, copy: bool = True) -> tuple[dict[str, Array], dict[str, Any]]:
-        """Return the state as named arrays and a JSON-ready header.
+    def to_arrays(self, copy: bool = True) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Return what a checkpoint holds: named arrays and a JSON-ready header.
 
-        Without a copy, the arrays are those of the state, and good until its next step.
+        The arrays are ``tally.ids``, ``tally.mass``, ``tally.stats``, ``tally.extra.NAME``,
+        ``column.NAME``, ``latent.NAME``, ``lineage.born``, ``.ended``, ``.into`` and ``.last``, and
+        ``memo.KEY.NAME``. The header has ``clock``, ``lap``, ``at``, ``now``, ``faded`` and the
+        ``layout`` of the statistics. Without a copy, arrays are valid until the next step.
         """
         t, K = self.tally, self.tally.K
         arrays = {"tally.ids": t.ids, "tally.mass": t.mass, "tally.stats": t.stats}
@@ -185,27 +192,30 @@ class State:
         return arrays, {**counters, **times, "layout": t.layout.value}
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Array], header: Mapping[str, Any]) -> "State":
-        """Return the state that :meth:`to_arrays` described; it takes over the memo's arrays."""
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> "State":
+        """Return the state of :meth:`to_arrays`; the arrays of the memo are not copied.
 
-        def group(prefix: str) -> dict[str, Array]:
+        ValueError: the arrays are inconsistent.
+        """
+
+        def group(prefix: str) -> dict[str, NDArray[Any]]:
             return {k[len(prefix) :]: v for k, v in arrays.items() if k.startswith(prefix)}
 
         extras = group("tally.extra.")
         ids, mass, stats = (arrays[f"tally.{name}"] for name in ("ids", "mass", "stats"))
         for name, values in {"ids": ids, "mass": mass, "stats": stats[:, 0], **extras}.items():
-            if values.shape != (len(ids),):  # which would be stretched
-                raise ValueError(f"{name} must be of {len(ids)} clusters, got {values.shape}.")
+            if values.shape != (len(ids),):  # it would be broadcast
+                raise ValueError(f"{name} must have {len(ids)} rows, got shape {values.shape}.")
         tally = Tally.of(ids, mass, stats, extras, Layout(header["layout"]))
         columns = {}
         for name, column in group("column.").items():
             if len(column) != tally.K:
                 raise ValueError(f"column {name} must have {tally.K} rows, got {len(column)}.")
-            columns[name] = _grown(column, tally.capacity, axis=0)
+            columns[name] = grown(column, tally.capacity, axis=0)
         latents = {name: np.array(values) for name, values in group("latent.").items()}
         lives = [arrays[f"lineage.{name}"] for name in ("born", "ended", "into", "last")]
         if any(values.ndim != 1 for values in lives):
-            raise ValueError("the lineage must hold a number for each cluster.")
+            raise ValueError("the arrays of the lineage must have one dimension.")
         lineage = Lineage(*(values.tolist() for values in lives))
         memo: dict[str, Record] = {}
         for path, values in group("memo.").items():

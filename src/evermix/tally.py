@@ -1,31 +1,29 @@
-"""The one currency: what is known of K clusters, as numbers that add up."""
+"""Mass and sufficient statistics of K clusters: what engines, families and priors exchange."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from evermix._xp import Array
-
-FIRST_NUMBERS = 2**19  # statistics for which room is made at first: a few MB, so seldom to grow
+FIRST_NUMBERS = 2**19  # statistics that the first buffers hold: a few MB, so they seldom grow
 
 
 class Layout(Enum):
-    """How the statistics lie in memory."""
+    """The order of statistics in memory."""
 
-    CLUSTER_MAJOR = "cluster"  #: buffer (capacity, S): one cluster's statistics are contiguous
-    STATISTIC_MAJOR = (
-        "statistic"  #: buffer (S, capacity): one statistic of all clusters is contiguous
-    )
+    CLUSTER_MAJOR = "cluster"  #: (capacity, S): the statistics of a cluster are contiguous
+    STATISTIC_MAJOR = "statistic"  #: (S, capacity): a statistic of all clusters is contiguous
 
 
 @dataclass
 class Tally:
     """Ids, mass, statistics and extras of K clusters, in buffers that can grow.
 
-    Row ``K`` and those after it are kept empty (zero) in every buffer, so that kernels can score
-    "a new cluster" as one more row and open it without a copy.
+    Row ``K`` and the rows after it are zero in every buffer, so kernels can score a new cluster as
+    one more row, and open it without a copy.
 
     Attributes
     ----------
@@ -35,21 +33,21 @@ class Tally:
     mass_buffer : array (capacity,)
     stats_buffer : array (capacity, S) or (S, capacity), see ``layout``
     extra_buffers : dict of arrays (capacity,)
-        Further additive numbers per cluster, by the name that the prior declares.
+        Other numbers per cluster that add up, by the names that the prior declares.
     """
 
     K: int
-    id_buffer: Array
-    mass_buffer: Array
-    stats_buffer: Array
+    id_buffer: NDArray[Any]
+    mass_buffer: NDArray[Any]
+    stats_buffer: NDArray[Any]
     layout: Layout = Layout.CLUSTER_MAJOR
-    extra_buffers: dict[str, Array] = field(default_factory=dict)
+    extra_buffers: dict[str, NDArray[Any]] = field(default_factory=dict)
 
     @classmethod
     def empty(
         cls, size: int, extras: Iterable[str] = (), layout: Layout = Layout.CLUSTER_MAJOR
     ) -> "Tally":
-        """Return a tally of no clusters, for statistics of ``size`` numbers."""
+        """Return a tally without clusters, for ``size`` statistics per cluster."""
         capacity = int(np.clip(FIRST_NUMBERS // max(size, 1), 4, 64))
         shape = (capacity, size) if layout is Layout.CLUSTER_MAJOR else (size, capacity)
         return cls(
@@ -64,13 +62,13 @@ class Tally:
     @classmethod
     def of(
         cls,
-        ids: Array,
-        mass: Array,
-        stats: Array,
-        extras: Mapping[str, Array],
+        ids: NDArray[Any],
+        mass: NDArray[Any],
+        stats: NDArray[Any],
+        extras: Mapping[str, NDArray[Any]],
         layout: Layout = Layout.CLUSTER_MAJOR,
     ) -> "Tally":
-        """Return a tally that holds copies of these rows: ids (K,), mass (K,), stats (K, S)."""
+        """Return a tally with copies of these arrays: ids (K,), mass (K,), stats (K, S)."""
         tally = cls.empty(stats.shape[1], extras, layout)
         tally.append(ids)
         tally.mass[:] = mass
@@ -90,48 +88,48 @@ class Tally:
         return int(self.stats_buffer.shape[1 if self.layout is Layout.CLUSTER_MAJOR else 0])
 
     @property
-    def ids(self) -> Array:
+    def ids(self) -> NDArray[Any]:
         """Stable ids, a view (K,)."""
         return self.id_buffer[: self.K]
 
     @property
-    def mass(self) -> Array:
+    def mass(self) -> NDArray[Any]:
         """Mass of each cluster, a view (K,)."""
         return self.mass_buffer[: self.K]
 
     @property
-    def stats(self) -> Array:
-        """Sufficient statistics, a view (K, S) whatever the layout."""
+    def stats(self) -> NDArray[Any]:
+        """Sufficient statistics, a view (K, S) in either layout."""
         if self.layout is Layout.CLUSTER_MAJOR:
             return self.stats_buffer[: self.K]
         return self.stats_buffer[:, : self.K].T
 
     @property
-    def extras(self) -> dict[str, Array]:
+    def extras(self) -> dict[str, NDArray[Any]]:
         """Additive extras, views (K,)."""
         return {name: buffer[: self.K] for name, buffer in self.extra_buffers.items()}
 
     def reserve(self, capacity: int) -> None:
-        """Make room for ``capacity`` rows; buffers at least double, so that growth is cheap."""
+        """Make room for ``capacity`` rows; buffers at least double, so growth is cheap."""
         if capacity <= self.capacity:
             return
         capacity = max(capacity, 2 * self.capacity)
-        self.id_buffer = _grown(self.id_buffer, capacity, axis=0)
-        self.mass_buffer = _grown(self.mass_buffer, capacity, axis=0)
+        self.id_buffer = grown(self.id_buffer, capacity, axis=0)
+        self.mass_buffer = grown(self.mass_buffer, capacity, axis=0)
         axis = 0 if self.layout is Layout.CLUSTER_MAJOR else 1
-        self.stats_buffer = _grown(self.stats_buffer, capacity, axis)
+        self.stats_buffer = grown(self.stats_buffer, capacity, axis)
         self.extra_buffers = {
-            name: _grown(buffer, capacity, axis=0) for name, buffer in self.extra_buffers.items()
+            name: grown(buffer, capacity, axis=0) for name, buffer in self.extra_buffers.items()
         }
 
-    def append(self, ids: Array) -> None:
-        """Add empty clusters with these ids (n,), and keep one empty row behind them."""
+    def append(self, ids: Sequence[int] | NDArray[Any]) -> None:
+        """Add empty clusters with these ids (n,), and keep an empty row after them."""
         new = len(ids)
         self.reserve(self.K + new + 1)
         self.id_buffer[self.K : self.K + new] = ids
         self.K += new
 
-    def take(self, index: Array) -> "Tally":
+    def take(self, index: slice | NDArray[Any]) -> "Tally":
         """Return a tally of the rows ``index`` (positions, or a mask), in that order."""
         return Tally.of(
             self.ids[index],
@@ -146,14 +144,14 @@ class Tally:
         return self.take(slice(None))
 
     def fuse(self, into: int, gone: int) -> None:
-        """Add row ``gone`` to row ``into``; the caller removes the row with :meth:`take`."""
+        """Add row ``gone`` to row ``into``; the caller removes ``gone`` with :meth:`take`."""
         self.mass[into] += self.mass[gone]
         self.stats[into] += self.stats[gone]
         for values in self.extras.values():
             values[into] += values[gone]
 
     def plus(self, other: "Tally") -> "Tally":
-        """Return the sum, rows matched by id; ids that only ``other`` has come last."""
+        """Return the sum, rows matched by id; ids that are only in ``other`` come last."""
         return self._combined(other, 1.0)
 
     def minus(self, other: "Tally") -> "Tally":
@@ -186,9 +184,10 @@ class Tally:
         return result
 
 
-def _grown(buffer: Array, capacity: int, axis: int) -> Array:
+def grown(buffer: NDArray[Any], capacity: int, axis: int) -> NDArray[Any]:
+    """Return a copy of a buffer with zeros appended along an axis, up to a capacity."""
     shape = list(buffer.shape)
     shape[axis] = capacity
-    grown = np.zeros(shape, dtype=buffer.dtype)
-    grown[tuple(slice(0, n) for n in buffer.shape)] = buffer
-    return grown
+    larger = np.zeros(shape, dtype=buffer.dtype)
+    larger[tuple(slice(0, n) for n in buffer.shape)] = buffer
+    return larger
