@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 import evermix as em
 from evermix.cli import app
+from evermix.cli.console import shown_time
 from evermix.cli.options.mixture import parse_half_life, parts
-from evermix.cli.output.console import shown_time
 from evermix.engines import ENGINES
 from evermix.io import checkpoint
 from evermix.state import FADED

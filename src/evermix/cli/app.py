@@ -15,8 +15,8 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
+from evermix.cli.console import plain_errors
 from evermix.cli.options.settings import Settings
-from evermix.cli.output.console import plain_errors
 
 TITLE = "Cluster data that keep arriving; how many clusters there are is found on the way."
 COMMANDS = {  # by name: the help, whose first line is listed

@@ -14,10 +14,10 @@ import numpy as np
 from rich.table import Table
 
 from evermix._xp import Array
+from evermix.cli.console import item_progress, output_console, row_progress
 from evermix.cli.options.option import Option
 from evermix.cli.options.settings import Settings
 from evermix.cli.options.table import DEMO
-from evermix.cli.output.console import item_progress, output_console, row_progress
 from evermix.cli.output.output_files import check_files, check_new
 from evermix.engines import ADF
 from evermix.estimators import Mixture

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
 
+from evermix.cli.console import lap_progress
 from evermix.cli.input.cluster import Cluster, cluster
 from evermix.cli.input.rows import Rows, make_text_counter, open_rows, read_rows
 from evermix.cli.options.mixture import (
@@ -17,7 +18,6 @@ from evermix.cli.options.mixture import (
 )
 from evermix.cli.options.option import Option
 from evermix.cli.options.settings import Settings, with_run_files
-from evermix.cli.output.console import lap_progress
 from evermix.cli.output.lines import naming, open_lines
 from evermix.cli.runs.interrupts import Interrupts
 from evermix.cli.runs.run import Run, check_resumed, open_again, read_checkpoint

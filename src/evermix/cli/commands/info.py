@@ -12,10 +12,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from evermix._xp import Array
+from evermix.cli.console import output_console, shown_label, shown_time
 from evermix.cli.options.option import Option
 from evermix.cli.options.settings import Settings
 from evermix.cli.options.table import INFO, SHARE
-from evermix.cli.output.console import output_console, shown_label, shown_time
 from evermix.cli.output.topic_report import describe_topics, used_words
 from evermix.engines import ADF
 from evermix.estimators import DependentMixture, Mixture, TopicModel

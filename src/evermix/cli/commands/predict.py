@@ -2,11 +2,11 @@
 
 from contextlib import closing
 
+from evermix.cli.console import note, row_progress
 from evermix.cli.input.rows import features, open_rows
 from evermix.cli.options.option import Option
 from evermix.cli.options.settings import Settings
 from evermix.cli.options.table import PREDICT
-from evermix.cli.output.console import note, row_progress
 from evermix.cli.output.lines import Lines
 from evermix.cli.output.output_files import check_files, check_new
 from evermix.estimators.files import load_with_extra

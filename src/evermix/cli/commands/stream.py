@@ -10,11 +10,11 @@ from typing import Any, Self
 import numpy as np
 
 from evermix._xp import Array
+from evermix.cli.console import row_progress, shown_time
 from evermix.cli.input.rows import features, make_text_counter, open_rows
 from evermix.cli.options.mixture import make_mixture, mixture_options, with_default_prior
 from evermix.cli.options.option import Option
 from evermix.cli.options.settings import Settings, with_run_files
-from evermix.cli.output.console import row_progress, shown_time
 from evermix.cli.output.lines import Lines, naming
 from evermix.cli.runs.interrupts import Interrupts
 from evermix.cli.runs.run import NOTHING, Run, check_resumed, open_again, read_checkpoint

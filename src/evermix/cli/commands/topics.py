@@ -4,13 +4,13 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any, Self
 
+from evermix.cli.console import lap_progress
 from evermix.cli.input.documents import Documents, read_documents, split
 from evermix.cli.input.rows import open_rows
 from evermix.cli.options.components import Component
 from evermix.cli.options.option import Option
 from evermix.cli.options.settings import Settings, with_run_files
 from evermix.cli.options.table import MODEL, SAMPLING, TOPICS
-from evermix.cli.output.console import lap_progress
 from evermix.cli.output.topic_report import TopicReport
 from evermix.cli.runs.interrupts import Interrupts
 from evermix.cli.runs.run import Run, check_resumed, open_again, read_checkpoint

@@ -8,9 +8,9 @@ import numpy as np
 from scipy import sparse
 
 from evermix._xp import Array
+from evermix.cli.console import note
 from evermix.cli.input.rows import features, make_text_counter, read_rows
 from evermix.cli.options.settings import Settings
-from evermix.cli.output.console import note
 from evermix.io.sources import Source
 from evermix.io.text import TextCounter
 

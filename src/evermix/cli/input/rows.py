@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from evermix._xp import Array
+from evermix.cli.console import row_progress
 from evermix.cli.options.settings import Settings
-from evermix.cli.output.console import row_progress
 from evermix.families.base import Family
 from evermix.io.chunks import Chunks
 from evermix.io.sources import Chunk, Source, SourceError, open_source

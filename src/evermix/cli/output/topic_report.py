@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from evermix._xp import Array
+from evermix.cli.console import shown_label
 from evermix.cli.input.documents import Documents, Parts
 from evermix.cli.options.settings import Settings
-from evermix.cli.output.console import shown_label
 from evermix.cli.output.lines import naming
 from evermix.estimators import TopicModel
 from evermix.estimators.data.times import Times

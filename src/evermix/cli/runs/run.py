@@ -14,9 +14,9 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import typer
 
+from evermix.cli.console import note, plain_errors
 from evermix.cli.input.rows import open_rows
 from evermix.cli.options.settings import Settings
-from evermix.cli.output.console import note, plain_errors
 from evermix.cli.output.lines import Trace
 from evermix.cli.output.output_files import (
     CheckpointReplacement,
