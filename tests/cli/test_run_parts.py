@@ -46,6 +46,18 @@ def test_a_signal_waits_until_it_is_allowed(number, status):
     assert signal.getsignal(number) == before
 
 
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_that_was_ignored_at_the_start_stays_ignored(number):
+    before = signal.signal(number, signal.SIG_IGN)
+    try:
+        with Interrupts() as waiting, waiting.allowed():
+            os.kill(os.getpid(), number)
+        assert signal.getsignal(number) == signal.SIG_IGN
+    finally:
+        signal.signal(number, before)
+
+
 def test_checkpoints_are_due_so_seldom_that_they_cost_little(monkeypatch):
     now = [0.0]
     monkeypatch.setattr(interrupts.time, "monotonic", lambda: now[0])

@@ -29,7 +29,8 @@ class Interrupts:
     """Delays SIGINT and SIGTERM while rows are learnt, and obeys them in between.
 
     Within the ``with`` block of the object a signal is only remembered; within that of
-    :meth:`allowed` it, or one remembered before, raises :class:`Stopped`.
+    :meth:`allowed` it, or one remembered before, raises :class:`Stopped`. Signals that were ignored
+    when the program started, as interrupts are in background jobs of scripts, stay ignored.
     """
 
     def __init__(self) -> None:
@@ -39,7 +40,8 @@ class Interrupts:
 
     def __enter__(self) -> Self:
         for number in (signal.SIGINT, signal.SIGTERM):
-            self._before[number] = signal.signal(number, self._remember)
+            if signal.getsignal(number) != signal.SIG_IGN:
+                self._before[number] = signal.signal(number, self._remember)
         return self
 
     def __exit__(self, *exception: object) -> None:
