@@ -1,0 +1,19 @@
+"""What every test needs."""
+
+import signal
+
+import pytest
+
+
+@pytest.fixture(scope="session", autouse=True)
+def default_signal_handlers():
+    """Give this process, and all that it starts, Python's own handlers.
+
+    Interrupts may be ignored when the tests start, as they are in background jobs, and processes
+    inherit that from each other.
+    """
+    handlers = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
