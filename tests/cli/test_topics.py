@@ -231,7 +231,7 @@ def test_info_tells_of_models_that_python_saved(folder):
     """Those with dates too."""
     rng = np.random.default_rng(0)
     X, days = rng.poisson(2.0, size=(12, 4)), np.repeat(np.array("2001-05-01", "M8[D]"), 12)
-    days[6:] += 1
+    days[6:] += np.timedelta64(1, "D")
     model = em.TopicModel(sampler=em.H1(slices=True), burn_in=2, draws=2, random_state=0)
     model.fit(X, days).save("topics.evermix")
     told = json.loads(CliRunner().invoke(app, ["info", "topics.evermix", "--json"]).stdout)

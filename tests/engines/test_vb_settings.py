@@ -1,5 +1,6 @@
 """Starts and settings of variational engines, and what they keep whatever these are."""
 
+import inspect
 import re
 import warnings
 from dataclasses import fields, replace
@@ -71,7 +72,7 @@ def test_a_start_is_where_it_says(engine):
 @every_engine
 def test_settings_come_in_the_order_of_their_documentation(engine):
     kind = ENGINES[engine]
-    named = re.findall(r"^    (\w+) : ", kind.__doc__, re.MULTILINE)
+    named = re.findall(r"^(\w+) : ", inspect.getdoc(kind), re.MULTILINE)
     assert named == [field.name for field in fields(kind)]
 
 

@@ -270,7 +270,7 @@ def test_times_must_fit_the_rows_and_the_stream():
 
 def test_dates_are_forgotten_by_timedeltas():
     X, _ = blobs(200)
-    days = np.datetime64("2024-01-01") + np.arange(200)
+    days = np.datetime64("2024-01-01") + np.arange(200) * np.timedelta64(1, "D")
     want = mixture(em.ADF(), 10.0 * 86400).partial_fit(X, times=86400.0 * (19723 + np.arange(200)))
     for times in (
         days,
