@@ -12,7 +12,7 @@ import evermix as em
 from evermix.distributed.client import cluster_client, workers_of
 from evermix.distributed.cluster import ClusterShards
 
-pytest.importorskip("distributed")
+pytest.importorskip("dask")
 pytestmark = pytest.mark.xdist_group("dask")
 
 import dask.array as da  # noqa: E402

@@ -19,7 +19,7 @@ from evermix.distributed.client import cluster_client
 from evermix.distributed.files import Piece
 from evermix.io.sources import SourceError, open_source
 
-pytest.importorskip("distributed")
+pytest.importorskip("dask")
 pytestmark = pytest.mark.xdist_group("dask")
 
 RNG = np.random.default_rng(0)
