@@ -26,7 +26,7 @@ from evermix.engines.variational.local import (
 from evermix.families import (
     FAMILIES,
     Gaussian,
-    _wishart,
+    _covariance,
     base,
 )
 from evermix.kernels.engines.local import LEAST
@@ -231,7 +231,7 @@ def test_strict_arrays_say_the_same_as_numpy_arrays(name, top):
 @pytest.mark.parametrize("name", [name for name in FAMILIES if not FAMILIES[name].sparse])
 def test_rows_on_a_device_stay_there(name, top, monkeypatch):
     """Arrays of different devices refuse each other; only what is summed up comes back."""
-    for module in (_xp, _wishart, local):
+    for module in (_xp, _covariance, local):
         monkeypatch.setattr(module, "host", _fetched)
     case = Case(name)
     rows, weights = (strict.asarray(values, device=DEVICE) for values in (case.X, WEIGHTS))
