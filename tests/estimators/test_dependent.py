@@ -310,7 +310,7 @@ def test_the_marginal_sampler_of_thinned_measures_is_for_few_times():
         (lambda: em.TNGG(q=em.Gamma()), TypeError, "needs em.Beta for q"),
         (lambda: em.TNGG(q=1.5), ValueError, "q of TNGG must lie in"),
         (lambda: em.MNGG(M=0.0), ValueError, r"M of MNGG must lie in \(0, inf\)"),
-        (lambda: em.MNGG(M=1.0, a=1.0), ValueError, "takes M or a, not both"),
+        (lambda: em.MNGG(M=1.0, a=1.0), ValueError, "takes M or a = sigma M, not both"),
         (lambda: em.SNGG(sigma=0.0, M=1.0), ValueError, "Give a instead of M"),
         (lambda: em.SNGG(window=-1), ValueError, "window must be at least 0"),
         (lambda: em.T3(tol=0.0), ValueError, "tol must lie in"),

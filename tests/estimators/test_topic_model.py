@@ -156,7 +156,7 @@ def test_a_document_without_any_topic_gets_the_shares_of_all():
         (X, None, "HMNGG is a model over time, and times are missing"),
         (X, YEARS[:5], "times must have one entry per row"),
         (X, np.where(YEARS == 2001, np.nan, YEARS), "missing or infinite value in row 0"),
-        (X - 1, YEARS, "whole numbers from 0 to"),
+        (X - 1, YEARS, "whole numbers >= 0"),
         (X + 0.5, YEARS, "got 0.5 in row 0, column|got .*5 in row 0, column 0"),
         (X * 0, YEARS, "X holds no words"),
         (X * (YEARS != 2002)[:, None], YEARS, "all documents of the time 2002 are empty"),

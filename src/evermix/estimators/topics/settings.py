@@ -76,7 +76,7 @@ def checked_counts(X: Array) -> Array:
         place = int(np.flatnonzero(wrong)[0])
         row = int(np.searchsorted(X.indptr, place, side="right")) - 1
         raise ValueError(
-            "X must hold how often each word is in each document: whole numbers from 0 to "
+            "X must hold how often each word is in each document: whole numbers >= 0, and at most "
             f"{LARGEST}. Negative values in data passed to TopicModel, fractions and larger "
             f"numbers are invalid, got {X.data[place]} in row {row}, column {X.indices[place]}."
         )
