@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
-from evermix.kernels.topics.franchise import STRETCH, Tables, weigh_block
-from evermix.kernels.topics.menu import Menu, Words, Worth
+from evermix.kernels.topics.dishes import Dishes, DishWeights, Words
+from evermix.kernels.topics.franchise import STRETCH, DocumentTables, weigh_block
 
 BETA = 0.5
 COUNTS = np.array([[5, 0, 1], [2, 3, 0]])  # two words in three dishes
@@ -30,15 +30,15 @@ def test_equal_words_of_a_block_make_each_other_likelier(block):
     )
     share, open_tables = np.ones((1, 3)), np.ones(1, dtype=np.int64)
     totals = COUNTS.sum(axis=0)
-    menu = Menu(COUNTS.astype(np.float32), totals, whole, share, whole, whole, open_tables, 0.0)
-    worth = Worth(np.zeros(3), np.zeros(3), WEIGHTS.copy())
+    dishes = Dishes(COUNTS.astype(np.float32), totals, whole, share, whole, whole, open_tables, 0.0)
+    worth = DishWeights(np.zeros(3), np.zeros(3), WEIGHTS.copy())
     seats = np.zeros((2, n), dtype=np.int32)
     scratch = np.zeros((2, n + 1), dtype=np.int64)
-    tables = Tables(
+    tables = DocumentTables(
         *seats, np.zeros(n, dtype=bool), *scratch, np.array([*block, 0]), np.arange(n),
         whole, whole, worth, np.ones(3),
     )  # fmt: skip
-    novel = weigh_block(words, menu, tables, NOVEL, n, 3)
+    novel = weigh_block(words, dishes, tables, NOVEL, n, 3)
     likelier = log_probability(block, COUNTS) - log_probability(block, np.zeros(2))
     want = WEIGHTS / NOVEL * np.exp(likelier)
     np.testing.assert_allclose(worth.weight / novel, want, rtol=1e-12)
