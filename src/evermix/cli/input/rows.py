@@ -117,7 +117,7 @@ class Held(Rows):
 
 
 class Reread(Rows):
-    """Rows that are parsed anew whenever they are wanted."""
+    """Rows that are parsed again whenever they are needed."""
 
     def chunks(self) -> Iterator[Chunk]:
         """Yield the rows in order, if they are as many as before."""
@@ -135,7 +135,7 @@ class Reread(Rows):
             )
 
     def features(self, family: str | Family, text: TextCounter | None) -> Any:
-        """Return all rows as chunks that are read whenever they are asked for."""
+        """Return all rows as chunks that are read again for every lap."""
         return Chunks(lambda: (features(family, text, chunk.X) for chunk in self.chunks()))
 
 
@@ -202,7 +202,7 @@ def _mapped(source: Source) -> Array | None:
     if not isinstance(source, DenseArray):
         return None
     X = np.load(source.path, mmap_mode="r", allow_pickle=False)
-    # To a mixture whole numbers are counts, whatever --kind says.
+    # A mixture takes whole numbers for counts, also with --kind vectors.
     return X if source.kind == "counts" or X.dtype.kind == "f" else None
 
 

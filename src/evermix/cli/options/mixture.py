@@ -51,24 +51,23 @@ _ENGINE_FIELDS: dict[str, dict[str, Any]] = {
 
 
 def own_classes(names: Iterable[str]) -> tuple[type, ...]:
-    """Import modules, and return the engines, families and priors in them that are not ours."""
+    """Import modules, and return the user's engines, families and priors in them."""
     found: list[type] = []
     for name in names:
         try:
             module = import_module(name)
-        except ImportError as error:
+        except Exception as error:
             raise ImportError(
-                f"--plugin {name} could not be imported: {error}. Give the name of a module in "
-                "this folder, or of one that is installed."
+                f"--plugin {name} could not be imported ({type(error).__name__}: {error}). Give "
+                "the name of a module in this folder, or of one that is installed."
             ) from error
         found += [cls for cls in vars(module).values() if inspect.isclass(cls)]
-    known = {*ENGINES.values(), *FAMILIES.values(), *PRIORS.values()}
     return tuple(
         cls
         for cls in dict.fromkeys(found)
         if issubclass(cls, Engine | Family | Prior)
         and not inspect.isabstract(cls)
-        and cls not in known
+        and not cls.__module__.startswith("evermix.")
     )
 
 
@@ -166,8 +165,10 @@ def with_default_prior(settings: Settings, streaming: bool) -> Settings:
     """Return the settings with the usual prior of the engine, if none was given."""
     if settings.prior is not None:
         return settings
-    engine: Any = parts(settings.custom, streaming).engine.classes[settings.engine]
-    return settings.changed(prior=command_name(type(engine.default_prior())))
+    known = parts(settings.custom, streaming)
+    engine: Any = known.engine.classes[settings.engine]
+    name = command_name(type(engine.default_prior()))
+    return settings.changed(prior=name if name in known.prior.classes else None)
 
 
 def make_mixture(settings: Settings, kind: str, streaming: bool) -> Mixture:
@@ -176,11 +177,12 @@ def make_mixture(settings: Settings, kind: str, streaming: bool) -> Mixture:
     name = settings.family
     if name == AUTO and kind != "vectors":
         name = "multinomial"
-    known.family.given(settings, name)  # raises if an option is another family's
+    for part, chosen in ((known.family, name), (known.prior, settings.prior)):
+        part.given(settings, chosen)  # raises if an option belongs to another one
     half_life = settings.half_life if streaming else None
     return Mixture(
         family=AUTO if name == AUTO else known.family.make(settings, name),
-        prior=known.prior.make(settings, settings.prior),
+        prior=None if settings.prior is None else known.prior.make(settings, settings.prior),
         engine=make_engine(settings, streaming),
         forgetting=None if half_life is None else parse_half_life(half_life, settings.time_field),
         max_clusters=settings.max_clusters,
@@ -193,8 +195,8 @@ def make_engine(settings: Settings, streaming: bool) -> Engine:
     engine, prior, _ = parts(settings.custom, streaming)
     given = engine.given(settings, settings.engine)
     if "hyperpriors" in given:
-        tunable = prior.make(settings, settings.prior).tunable
         own = prior.own(settings.prior)
+        tunable = prior.classes[settings.prior].tunable if own else {}  # type: ignore[attr-defined]
         names = {option.name: field for field, option in own.items() if field in tunable}
         names["alpha"] = f"{FAMILY}alpha"
         given["hyperpriors"] = parse_hyperpriors(given["hyperpriors"], tunable, names)

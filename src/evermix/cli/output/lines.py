@@ -68,7 +68,9 @@ class Lines:
         self._opened = opened
         self._file = None if at is None else opened(path, at)
         if at is None and path != "-" and (os.path.isfile(path) or not os.path.exists(path)):
-            open(path, "ab").close()  # what cannot be written is told before anything is learnt
+            open(
+                path, "ab"
+            ).close()  # raises before anything is learnt
 
     def write(self, value: Any) -> None:
         """Add a line."""
@@ -101,7 +103,7 @@ class Trace:
     path : str or None
         The file; None if there shall be none.
     positions : dict
-        How long the files of the run were when its checkpoint was made, as :meth:`positions` said.
+        How long the files of the run were when its checkpoint was made (see :meth:`positions`).
     """
 
     def __init__(self, path: str | None, positions: dict[str, int]) -> None:

@@ -12,7 +12,7 @@ MIN_RATIO = 10.0  # of that time to the seconds that a checkpoint takes to write
 
 
 class Stopped(Exception):
-    """A signal asked the program to end.
+    """A signal ends the program.
 
     Attributes
     ----------
