@@ -79,46 +79,28 @@ def _described(error: OSError) -> str:
     return str(error)
 
 
-class RowProgress:
-    """A progress bar of rows, with their rate and the number of clusters."""
+class ProgressBar:
+    """A progress bar with the number of clusters, and how fast or how well rows are learnt."""
 
     def __init__(self, progress: Progress, task: TaskID) -> None:
-        self._progress = progress
-        self._task = task
-
-    def update(self, rows: int, K: int | None = None) -> None:
-        """Show how many rows are done and how many clusters there are."""
-        speed = self._progress.tasks[self._task].speed or 0.0
-        clusters = "" if K is None else f"  K = {K:,}"
-        self._progress.update(self._task, completed=rows, status=f"{speed:,.0f} rows/s{clusters}")
-
-
-class LapProgress:
-    """A progress bar of laps, with the number of clusters and how well they explain the data."""
-
-    def __init__(self, progress: Progress, task: TaskID) -> None:
-        self._progress = progress
-        self._task = task
+        self._progress, self._task = progress, task
         self._quality = ""
 
-    def update(self, laps: float, K: int, quality: str) -> None:
-        """Show laps, clusters, and how well these explain the data ("" if it is as before)."""
+    def update(self, done: float, K: int | None = None, quality: str | None = None) -> None:
+        """Show how much is done; without a quality the speed, with "" the quality before."""
+        if quality is None:
+            speed = self._progress.tasks[self._task].speed or 0.0
+            quality = f"{speed:,.0f} rows/s"
         self._quality = quality or self._quality
-        self._progress.update(self._task, completed=laps, status=f"K = {K:,}  {self._quality}")
+        status = self._quality if K is None else f"K = {K:,}  {self._quality}"
+        self._progress.update(self._task, completed=done, status=status)
 
 
 @contextmanager
-def row_progress(title: str, total: int | None, quiet: bool) -> Iterator[RowProgress]:
+def progress_bar(title: str, total: int | None, quiet: bool) -> Iterator[ProgressBar]:
     """Show a progress bar on standard error if that is a terminal, and nothing otherwise."""
     with _progress(quiet) as progress:
-        yield RowProgress(progress, progress.add_task(title, total=total, status=""))
-
-
-@contextmanager
-def lap_progress(title: str, total: int, quiet: bool) -> Iterator[LapProgress]:
-    """Show a progress bar on standard error if that is a terminal, and nothing otherwise."""
-    with _progress(quiet) as progress:
-        yield LapProgress(progress, progress.add_task(title, total=total, status=""))
+        yield ProgressBar(progress, progress.add_task(title, total=total, status=""))
 
 
 @contextmanager

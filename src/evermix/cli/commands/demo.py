@@ -14,7 +14,7 @@ import numpy as np
 from rich.table import Table
 
 from evermix._xp import Array
-from evermix.cli.console import item_progress, output_console, row_progress
+from evermix.cli.console import item_progress, output_console, progress_bar
 from evermix.cli.options.option import Option
 from evermix.cli.options.settings import Settings
 from evermix.cli.options.table import DEMO
@@ -106,7 +106,7 @@ def _stream(X: Any, seed: int, quiet: bool) -> _Pass:
     mixture().partial_fit(X[:1000])
     compiling = time.perf_counter() - began
     mix, seconds = mixture(), 0.0
-    with row_progress("streaming", X.shape[0], quiet) as progress:
+    with progress_bar("streaming", X.shape[0], quiet) as progress:
         for start in range(0, X.shape[0], BATCH):
             began = time.perf_counter()
             mix.partial_fit(X[start : start + BATCH])

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
 
-from evermix.cli.console import lap_progress
+from evermix.cli.console import progress_bar
 from evermix.cli.input.cluster import Cluster, cluster
 from evermix.cli.input.rows import Rows, make_text_counter, open_rows, read_rows
 from evermix.cli.options.mixture import (
@@ -161,7 +161,7 @@ class Fit(Run):
     def _learn(self, interrupts: Interrupts) -> None:
         every = self.settings.every
         title = f"{self.settings.engine} {self.engine.lap_name}s"
-        with lap_progress(title, self.engine.max_laps, self.settings.quiet) as progress:
+        with progress_bar(title, self.engine.max_laps, self.settings.quiet) as progress:
 
             def observe(mix: Mixture, info: Info) -> None:
                 self.learnt = True

@@ -2,7 +2,7 @@
 
 from contextlib import closing
 
-from evermix.cli.console import note, row_progress
+from evermix.cli.console import note, progress_bar
 from evermix.cli.input.rows import features, open_rows
 from evermix.cli.options.option import Option
 from evermix.cli.options.settings import Settings
@@ -30,7 +30,7 @@ def run(settings: Settings) -> None:
     done = 0
     with (
         closing(Lines(settings.out, None)) as lines,
-        row_progress("predicting", rows.n_rows, settings.quiet) as progress,
+        progress_bar("predicting", rows.n_rows, settings.quiet) as progress,
     ):
         for chunk in rows.chunks(0, settings.batch):
             X = features(family, text, chunk.X)

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from evermix._xp import Array
-from evermix.cli.console import row_progress, shown_time
+from evermix.cli.console import progress_bar, shown_time
 from evermix.cli.input.rows import features, make_text_counter, open_rows
 from evermix.cli.options.mixture import make_mixture, mixture_options, with_default_prior
 from evermix.cli.options.option import Option
@@ -116,7 +116,7 @@ class Stream(Run):
     def _learn(self, interrupts: Interrupts) -> None:
         settings, totals = self.settings, self.totals
         try:
-            with row_progress("streaming", self.source.n_rows, settings.quiet) as progress:
+            with progress_bar("streaming", self.source.n_rows, settings.quiet) as progress:
                 while settings.limit is None or totals.rows < settings.limit:
                     with interrupts.allowed():
                         chunk = next(self._chunks, None)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any, Self
 
-from evermix.cli.console import lap_progress
+from evermix.cli.console import progress_bar
 from evermix.cli.input.documents import Documents, read_documents, split
 from evermix.cli.input.rows import open_rows
 from evermix.cli.options.components import Component
@@ -116,7 +116,7 @@ class Topics(Run):
     def _learn(self, interrupts: Interrupts) -> None:
         settings = self.settings
         total = settings.burn_in + settings.draws
-        with lap_progress(f"{settings.prior} sweeps", total, settings.quiet) as progress:
+        with progress_bar(f"{settings.prior} sweeps", total, settings.quiet) as progress:
 
             def observe(_: TopicModel, sweep: TopicSweep) -> None:
                 self.learnt, self.sweeps = True, sweep.number

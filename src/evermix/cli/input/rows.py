@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from evermix._xp import Array
-from evermix.cli.console import row_progress
+from evermix.cli.console import progress_bar
 from evermix.cli.options.settings import Settings
 from evermix.families.base import Family
 from evermix.io.chunks import Chunks
@@ -175,7 +175,7 @@ def read_rows(
     mapped = _mapped(source) if map_arrays else None
     chunks: list[Chunk] = []
     n = offset = size = 0
-    with row_progress("reading", source.n_rows, quiet) as progress:
+    with progress_bar("reading", source.n_rows, quiet) as progress:
         try:
             for chunk in source.chunks(0, ROWS):
                 n, offset, size = n + len(chunk.ids), chunk.offset, size + _size(chunk.X)

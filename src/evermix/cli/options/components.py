@@ -8,6 +8,7 @@ import inspect
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import Field, fields, is_dataclass, replace
+from functools import partial
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -108,7 +109,8 @@ class Component:
             type=kind,
         )
         if kind is HyperPrior:
-            option = replace(option, type=str, metavar="NUMBER|LAW", convert=number_or_law)
+            convert = partial(number_or_law, option.flag)
+            option = replace(option, type=str, metavar="NUMBER|LAW", convert=convert)
         option = replace(option, **spelled)
         if option.type is bool and not option.flags:
             switched = all(field.default is False for field in owners.values())
@@ -146,7 +148,7 @@ def command_name(cls: type) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", cls.__name__).lower().removesuffix("-gaussian")
 
 
-def number_or_law(text: str) -> float | HyperPrior:
+def number_or_law(flag: str, text: str) -> float | HyperPrior:
     """Return a number, or the law of a number that is learnt: ``gamma:1,1`` or ``beta:1,1``."""
     kind, colon, numbers = text.partition(":")
     try:
@@ -156,8 +158,8 @@ def number_or_law(text: str) -> float | HyperPrior:
         return _LAWS[kind](first, second)
     except (KeyError, ValueError) as error:
         raise ValueError(
-            f"wanted a number, or a law of two positive numbers such as gamma:1,1 or beta:1,1, got "
-            f"{text!r}."
+            f"{flag} wants a number, or a law of two positive numbers such as gamma:1,1 "
+            f"or beta:1,1, got {text!r}."
         ) from error
 
 

@@ -260,7 +260,7 @@ def parse_hyperpriors(
 
 def _law(word: str, text: str) -> HyperPrior:
     try:
-        law = number_or_law(text)
+        law = number_or_law("--learn", text)
     except ValueError:
         law = 0.0
     if isinstance(law, float):

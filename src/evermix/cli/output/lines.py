@@ -68,9 +68,7 @@ class Lines:
         self._opened = opened
         self._file = None if at is None else opened(path, at)
         if at is None and path != "-" and (os.path.isfile(path) or not os.path.exists(path)):
-            open(
-                path, "ab"
-            ).close()  # raises before anything is learnt
+            open(path, "ab").close()  # raises before anything is learnt
 
     def write(self, value: Any) -> None:
         """Add a line."""

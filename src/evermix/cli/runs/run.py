@@ -9,7 +9,7 @@ import shlex
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar, NamedTuple, Self
 
 import typer
@@ -193,12 +193,9 @@ class Run(ABC):
             )
             checkpoint_written(self.settings.checkpoint)
 
-    @contextmanager
-    def first_step(self) -> Iterator[CheckpointReplacement]:
-        """Keep an old checkpoint until the first step of a new run has ended."""
-        outputs = self.settings.outputs.values()
-        with CheckpointReplacement(self.settings.checkpoint, outputs) as replacement:
-            yield replacement
+    def first_step(self) -> CheckpointReplacement:
+        """Return a context that keeps an old checkpoint until the first step has ended."""
+        return CheckpointReplacement(self.settings.checkpoint, self.settings.outputs.values())
 
     def fit(self, rows: Iterable[Any], observer: Callable[..., None]) -> None:
         """Fit the model to all rows, or go on with that."""
