@@ -155,7 +155,7 @@ class Tally:
         return self._combined(other, 1.0)
 
     def minus(self, other: "Tally") -> "Tally":
-        """Return the difference, rows matched by id; every id of ``other`` must be here."""
+        """Return the difference, rows matched by id; every id of ``other`` must be in this one."""
         missing = np.setdiff1d(other.ids, self.ids)
         if missing.size:
             raise ValueError(f"cannot subtract clusters that are not here: ids {missing.tolist()}.")

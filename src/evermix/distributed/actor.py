@@ -150,7 +150,7 @@ class ShardActor:
             self._shard.put_back(before)
 
     def _do_here(self, number: int, task: Task[Any], keys: Sequence[int]) -> Answer:
-        """Return the answer of the batches that are here."""
+        """Return the answer of this actor's own batches."""
         last, answer = self._last
         if answer is None or number != last:
             began = time.perf_counter()

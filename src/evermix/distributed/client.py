@@ -177,7 +177,7 @@ def result_of(client: Any, future: Any) -> Any:
             if paused >= WORKER_SECONDS:
                 raise MemoryError(f"the workers are short of memory. {MEMORY_ADVICE}") from None
         except (MemoryError, KilledWorker) as error:
-            raise MemoryError(f"a worker could not go on: {error} {MEMORY_ADVICE}") from error
+            raise MemoryError(f"a worker failed: {error} {MEMORY_ADVICE}") from error
 
 
 def _all_paused(dask_scheduler: Any) -> bool:

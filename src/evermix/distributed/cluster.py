@@ -154,16 +154,16 @@ class ClusterShards(Shards):
         """Return the rows with these ascending numbers (M,), by batch."""
         keys, starts = np.unique(numbers // self.size, return_index=True)
         each = np.split(numbers, starts[1:])
-        wanted = {int(k): some - k * self.size for k, some in zip(keys, each, strict=True)}
-        return self.do(TakeRows(wanted), wanted) if wanted else {}
+        by_key = {int(k): some - k * self.size for k, some in zip(keys, each, strict=True)}
+        return self.do(TakeRows(by_key), by_key) if by_key else {}
 
     def do(self, task: Task[Value], keys: Iterable[int]) -> Value:
         """Do a task with these batches, where they are."""
-        began, wanted = time.perf_counter(), [int(key) for key in keys]
+        began, numbers = time.perf_counter(), [int(key) for key in keys]
         self._number += 1
         chosen = []
         for place in self._places:
-            mine = [key for key in wanted if key in place.assignment.keys]
+            mine = [key for key in numbers if key in place.assignment.keys]
             if mine:
                 chosen.append((place, mine))
         # Those after the first few get the task from others, which combine their answers.
@@ -180,7 +180,7 @@ class ClusterShards(Shards):
                 self._undo(chosen)
             raise
         if task.writes:
-            self._log_task(task, set(wanted))
+            self._log_task(task, set(numbers))
         self.spent.wall += time.perf_counter() - began
         self.spent.compute += max(answer.seconds)
         self.spent.mean += sum(answer.seconds) / len(self._places)

@@ -56,8 +56,8 @@ def open_source(
 
     The name decides the format: ``.jsonl`` or ``.ndjson`` (JSON lines), ``docword.*.txt`` (UCI
     bag of words), ``.svmlight`` or ``.libsvm``, ``.csv``, ``.npy``, ``.npz`` (SciPy sparse),
-    ``.parquet``, or a format of your own; text formats also with ``.gz`` behind. ``"-"`` is JSON
-    lines on standard input.
+    ``.parquet``, or a format of your own; text formats also with ``.gz``. ``"-"`` is JSON lines on
+    standard input.
 
     Several files are read one after another as one source. They must hold rows of the same kind
     with the same columns; files without rows are left out.

@@ -86,7 +86,7 @@ class BagOfWords(RecordSource):
             if fields:
                 seen += 1
                 yield number, fields
-        # The last document may be cut, and those behind it are unknown rather than empty.
+        # The last document may be cut, and those after it are unknown rather than empty.
         if seen < self._n_entries:
             raise self.error(
                 f"expected {self._n_entries} entries as the header says, the file breaks off after "

@@ -232,6 +232,6 @@ def find_format(path: str) -> type[FileSource]:
     known = {f"{format.prefix}*{suffix}" for format in _FORMATS for suffix in format.suffixes}
     raise SourceError(
         f"{path}: unknown format. Known file names are {', '.join(sorted(known))} (formats of text "
-        "also with .gz behind), and - for standard input. A module that defines a format of your "
+        "also with .gz), and - for standard input. A module that defines a format of your "
         "own must be imported first."
     )

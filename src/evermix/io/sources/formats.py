@@ -97,8 +97,8 @@ class Row(NamedTuple):
 class RecordSource(FileSource):
     """A format whose records are parsed one at a time. Only :meth:`parse` must be written.
 
-    By default a record is a line, given as bytes, and the first good one tells how many features
-    there are. Values are checked here: finite numbers, as many as in the first row, whole and not
+    By default a record is a line, given as bytes, and the first good one sets the number of
+    features. Values are checked here: finite numbers, as many as in the first row, whole and not
     negative if they are counts.
     """
 
