@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test test-all lint bench clean
+.PHONY: demo test test-all test-part test-versions lint bench clean
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(v < (3, 11) and f"evermix needs Python 3.11 or newer, {sys.executable} is {v}; try: make PYTHON=python3.12 $(MAKECMDGOALS)")'
@@ -18,6 +18,10 @@ $(VENV)/.test: $(BIN)/python pyproject.toml
 	$(BIN)/python -m pip install -q -e '.[all]' --group test --group lint
 	@touch $@ $(VENV)/.demo
 
+$(VENV)/.part: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install -q --no-compile -e '.[arrow]' --group test
+	@touch $@
+
 $(VENV)/.bench: $(BIN)/python pyproject.toml
 	$(BIN)/python -m pip install -q -e '.[all,bench]'
 	@touch $@ $(VENV)/.demo
@@ -30,6 +34,12 @@ test: $(VENV)/.test        ## the fast tests, warnings are errors
 
 test-all: $(VENV)/.test    ## also the slow statistical tests
 	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m ''
+
+test-part: $(VENV)/.part   ## a minute's part of the tests, marked with every_python
+	$(BIN)/python -m pytest -q -p no:cacheprovider -m every_python
+
+test-versions: $(BIN)/python  ## test-part on every other supported Python of this machine
+	$(BIN)/python .ci/versions.py $(VENV)
 
 lint: $(VENV)/.test        ## style, types, import contracts
 	$(BIN)/ruff check .
@@ -45,4 +55,4 @@ bench: $(VENV)/.bench      ## evermix beside its peers; needs EVERMIX_DATA for r
 	$(BIN)/python -m benchmarks.topics
 
 clean:
-	rm -rf $(VENV) demo_output results .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(VENV)-* demo_output results .pytest_cache .mypy_cache .ruff_cache

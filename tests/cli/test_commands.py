@@ -44,12 +44,14 @@ def rows(text):
     return [json.loads(line) for line in text.splitlines()]
 
 
+@pytest.mark.every_python
 def test_version_and_help():
     assert evermix("--version").stdout == f"evermix {em.__version__}\n"
     shown = evermix("--help").stdout
     assert all(command in shown for command in ("demo", "stream", "predict", "info"))
 
 
+@pytest.mark.every_python
 def test_the_module_reads_a_pipe_and_writes_one(folder):
     """Rows on standard output and nothing else; words for people on standard error."""
     command = [sys.executable, "-m", "evermix", "stream", "-"]
@@ -59,6 +61,7 @@ def test_the_module_reads_a_pipe_and_writes_one(folder):
     assert done.stderr.startswith("evermix: 300 rows") and "stdin.evermix" in done.stderr
 
 
+@pytest.mark.every_python
 def test_unknown_options_are_usage_errors():
     evermix("stream", "x.jsonl", "--families", "gaussian", status=2)
     evermix("stream", "x.jsonl", "--family", "gausian", status=2)
@@ -96,6 +99,7 @@ def test_batches_of_the_command_line_learn_what_partial_fit_learns(folder):
     assert arrays["state.tally.mass"].tolist() == mix.state_.tally.mass.tolist()
 
 
+@pytest.mark.every_python
 def test_a_limited_run_that_is_resumed_equals_a_whole_one(folder):
     options = ["--batch", 50, "--warmup", 100]
     evermix("stream", "texts.jsonl", "--out", "whole.jsonl", "--checkpoint", "a.evermix", *options)
@@ -230,6 +234,7 @@ def test_predict_says_what_the_model_says(folder):
     assert [line["probability"] for line in lines] == pytest.approx(proba, abs=1e-12)
 
 
+@pytest.mark.every_python
 @pytest.mark.parametrize("columns", [[], ["--hash", 64]])
 def test_predict_counts_words_as_the_stream_did(folder, columns):
     evermix("stream", "texts.jsonl", "--quiet", *columns)
@@ -244,6 +249,7 @@ def test_predict_refuses_texts_for_a_model_of_numbers(folder):
     assert "has no vocabulary" in result.stderr
 
 
+@pytest.mark.every_python
 def test_info_tells_what_a_model_holds(folder):
     evermix("stream", "texts.jsonl", "--quiet")
     described = json.loads(evermix("info", "texts.evermix", "--json", "--top", 2).stdout)
@@ -266,6 +272,7 @@ def test_info_rounds_numbers_for_people_only(folder):
     assert f"kappa={kappa:.4g}" in evermix("info", "points.evermix").stdout
 
 
+@pytest.mark.every_python
 def test_docstrings_of_the_standard_library_have_dotted_names():
     files = [path for path in standard_library() if path.name in ("textwrap.py", "tasks.py")]
     found = {doc.id: doc.text for path in files for doc in docstrings_of(path)}

@@ -1,9 +1,12 @@
 """Lineages never lie, and a state survives being written down."""
 
 import numpy as np
+import pytest
 
 from evermix.state import Lineage, State
 from evermix.tally import Layout, Tally
+
+pytestmark = pytest.mark.every_python
 
 
 def test_ids_are_never_reused_and_heirs_are_followed():

@@ -5,6 +5,8 @@ import pytest
 
 from evermix.tally import Layout, Tally
 
+pytestmark = pytest.mark.every_python
+
 layouts = pytest.mark.parametrize("layout", list(Layout))
 
 

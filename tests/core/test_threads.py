@@ -11,6 +11,8 @@ from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from evermix._threads import cuts, side_by_side
 
+pytestmark = pytest.mark.every_python
+
 
 def blas_threads():
     return [

@@ -69,6 +69,7 @@ def test_a_start_is_where_it_says(engine):
 # ---- settings --------------------------------------------------------------------------------
 
 
+@pytest.mark.every_python
 @every_engine
 def test_settings_come_in_the_order_of_their_documentation(engine):
     kind = ENGINES[engine]

@@ -13,6 +13,8 @@ from pyarrow import parquet
 from evermix.io.sources import SourceError, open_source
 from evermix.io.sources.values import read_time
 
+pytestmark = pytest.mark.every_python
+
 N = 17
 NUMBERS = np.linspace(-3.0, 5.0, N)
 DATES = np.datetime64("1969-12-30T12:00:00.5", "us") + np.arange(N) * np.timedelta64(7, "h")

@@ -14,6 +14,8 @@ from scipy import sparse
 
 from evermix.io.sources import SourceError, open_source
 
+pytestmark = pytest.mark.every_python
+
 N, D = 23, 4
 RNG = np.random.default_rng(0)
 COUNTS = RNG.poisson(0.7, size=(N, D)).astype(float)

@@ -7,6 +7,8 @@ import pytest
 
 from evermix.io.text import Hashing, Vocabulary, from_spec
 
+pytestmark = pytest.mark.every_python
+
 TEXTS = ["The cat sat on the mat.", "Cats, cats & a cat!", "", "Über über 42 x_y don't", "the mat"]
 COUNTERS = [
     Vocabulary.learn(TEXTS, min_count=1),

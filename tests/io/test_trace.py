@@ -7,6 +7,8 @@ import pytest
 
 from evermix.io.trace import LineFile, LineFileError, TraceWriter, read_trace
 
+pytestmark = pytest.mark.every_python
+
 
 def test_events_come_back(tmp_path):
     """Plain and NumPy values are one line each; what JSON cannot hold becomes null."""
