@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test test-all test-part test-versions lint bench clean
+.PHONY: demo test test-all test-part test-versions lint wheel bench clean
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(v < (3, 11) and f"evermix needs Python 3.11 or newer, {sys.executable} is {v}; try: make PYTHON=python3.12 $(MAKECMDGOALS)")'
@@ -47,6 +47,13 @@ lint: $(VENV)/.test        ## style, types, import contracts
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+wheel: $(BIN)/python       ## build the wheel, install it alone and run one fit
+	rm -rf dist $(VENV)-wheel
+	$(BIN)/python -m pip wheel -q --no-deps -w dist .
+	$(BIN)/python -m venv $(VENV)-wheel
+	$(VENV)-wheel/bin/python -m pip install -q --no-compile dist/*.whl
+	$(VENV)-wheel/bin/python -I -W error .ci/one_fit.py
+
 bench: $(VENV)/.bench      ## evermix beside its peers; needs EVERMIX_DATA for real corpora
 	$(BIN)/python -m benchmarks.streaming
 	$(BIN)/python -m benchmarks.batch
@@ -55,4 +62,4 @@ bench: $(VENV)/.bench      ## evermix beside its peers; needs EVERMIX_DATA for r
 	$(BIN)/python -m benchmarks.topics
 
 clean:
-	rm -rf $(VENV) $(VENV)-* demo_output results .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(VENV)-* dist demo_output results .pytest_cache .mypy_cache .ruff_cache
