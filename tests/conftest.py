@@ -1,5 +1,6 @@
 """What every test needs."""
 
+import os
 import signal
 
 import pytest
@@ -17,3 +18,13 @@ def default_signal_handlers():
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
+
+
+@pytest.fixture(scope="session")
+def children():
+    """Runs of the command line in processes of their own, which can be killed."""
+    if os.name != "posix":
+        pytest.skip("needs POSIX signals")
+    from helpers import children
+
+    return children

@@ -58,7 +58,7 @@ FILES = {
     "docword.fractions.txt": ("2\n2\n2\n1 1 1\n2 1 1.5\n", ["1.5"]),
     "docword.negative.txt": ("2\n2\n2\n1 1 1\n2 1 -3\n", ["-3"]),
     "empty.jsonl": ("", ["expected"]),
-    "unknown.format": ("", ["suffixes"]),
+    "unknown.format": ("", ["unknown format", ".jsonl"]),
 }
 
 

@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 import pytest
-from commands import evermix
 from typer.testing import CliRunner
 
 import evermix as em
@@ -12,6 +11,7 @@ from evermix.cli import app
 from evermix.cli.commands.fit import LapLog
 from evermix.engines import ENGINES
 from evermix.io import checkpoint
+from helpers.commands import evermix
 
 MEMOIZED = ["--engine", "memoizedvb", "--batch-size", "40"]
 NAMES = [name.lower() for name in ENGINES if name.endswith("VB")]

@@ -8,11 +8,11 @@ import sys
 
 import numpy as np
 import pytest
-from commands import evermix
 
 import evermix as em
 from evermix.cli.commands.demo import standard_library
 from evermix.cli.output.output_files import check_files
+from helpers.commands import evermix
 
 SMALL = ["--time-field", "year", "--burn-in", "1", "--draws", "1"]
 COMMANDS = {  # with inputs and outputs by option; all of them exist in the folder

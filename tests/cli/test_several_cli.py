@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from commands import evermix
 from pyarrow import parquet
 from typer.testing import CliRunner
 
 from evermix.cli import app
+from helpers.commands import evermix
 
 ROWS = 1500
 FILES = ["--out", "out.jsonl", "--checkpoint", "model.evermix", "--trace", "trace.jsonl"]

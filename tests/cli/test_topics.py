@@ -6,12 +6,12 @@ import sys
 
 import numpy as np
 import pytest
-from evermix.estimators.topics.file import PRIORS
 from typer.testing import CliRunner
 
 import evermix as em
 from evermix.cli import app
 from evermix.io import checkpoint
+from evermix.topics.hierarchies import TOPIC_PRIORS
 
 WORDS = {"sea": "ship wave salt harbour sail", "sky": "cloud wing wind feather moon"}
 SHORT = ["--burn-in", "6", "--draws", "4"]
@@ -83,7 +83,7 @@ def test_the_numbers_are_those_of_the_estimator(folder):
     assert found["mean_topics"] == model.traces_["n_topics"].mean()
 
 
-@pytest.mark.parametrize("prior", [name.lower() for name in PRIORS])
+@pytest.mark.parametrize("prior", [name.lower() for name in TOPIC_PRIORS])
 def test_every_prior_finds_topics_over_time(folder, prior):
     """Those that know no times too: their topics are looked for in the documents of each time."""
     found = topics("texts.jsonl", "--time-field", "year", "--prior", prior, "--held-out", 0.2)

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from cases import model_for
 
 import evermix.engines.filters.filter as filter
 from evermix import ADF, NGGP
 from evermix.engines.batch import Batch
 from evermix.families import FAMILIES
 from evermix.state import State
+from helpers.engine_cases import model_for
 
 
 @pytest.mark.parametrize("name", FAMILIES)

@@ -7,14 +7,14 @@ engine; with any of them put back it is not.
 
 import numpy as np
 import pytest
-from cases import documents, text_model
 from scipy import sparse
 from scipy.optimize import brentq
 from scipy.special import gammaln, logsumexp
 
 from evermix import ADF, NGGP
 from evermix.engines.batch import Batch
-from oracles import LogU, nggp_omega
+from helpers.engine_cases import documents, text_model
+from helpers.oracles import LogU, nggp_omega
 
 A, SIGMA, TAU, ALPHA, BIRTH = 2.0, 0.5, 1.0, 0.3, 0.05
 X = documents(40, V=8, words=6, groups=3).toarray()

@@ -6,11 +6,11 @@ array_api_strict has what the array API standard promises, and nothing else.
 import array_api_strict as strict
 import numpy as np
 import pytest
-from family_cases import CASES
 
 from evermix._csr import DeviceCSR
 from evermix._xp import digamma, gammaln, host, multidigamma, multigammaln
 from evermix.families._covariance import log_det
+from helpers.family_cases import CASES
 
 DENSE = [name for name, (family, _) in CASES.items() if not family.sparse]
 

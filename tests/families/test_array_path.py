@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from family_cases import CASES
 
 import evermix as em
 from evermix.families import FAMILIES, Family
 from evermix.kernels.interpreted import ArrayWork
+from helpers.family_cases import CASES
 
 KERNELS = ("rows", "workspace", "columns")
 PLAIN = {

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from family_cases import CASES
+
+from helpers.family_cases import CASES
 
 DRAWS = 4000
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from family_cases import CASES
 from scipy import sparse, special, stats
 
 from evermix._random import draw_log_gamma
 from evermix._xp import logsumexp
 from evermix.families import Bernoulli, DiagonalGaussian, Multinomial, Poisson
+from helpers.family_cases import CASES
 
 DRAWS = 4000
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from family_cases import CASES
 
 from evermix.families import Family
 from evermix.kernels.base import add, kernel, refresh
 from evermix.kernels.scoring import score_rows
 from evermix.tally import Tally
+from helpers.family_cases import CASES
 
 WITH_COLUMNS = [n for n, (family, _) in CASES.items() if type(family).columns != Family.columns]
 

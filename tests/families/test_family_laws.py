@@ -4,12 +4,12 @@ import json
 
 import numpy as np
 import pytest
-from family_cases import CASES
 
 from evermix.families import FAMILIES, Gaussian, ZeroMeanGaussian
 from evermix.families.base import Family
 from evermix.tally import Tally
 from evermix.testing import check_family
+from helpers.family_cases import CASES
 
 
 @pytest.fixture(params=CASES)

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from family_cases import CASES
 from scipy import sparse
 
 from evermix.families import DiagonalGaussian, FixedGaussian, Gaussian, base
+from helpers.family_cases import CASES
 
 
 @pytest.fixture(params=CASES)

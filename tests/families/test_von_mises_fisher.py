@@ -4,13 +4,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import von_mises_fisher
 from scipy.stats import vonmises_fisher
 from sklearn.metrics import adjusted_rand_score
-from von_mises_fisher import VonMisesFisher, log_area
 
 import evermix as em
 from evermix.testing import check_family
+from helpers import von_mises_fisher
+from helpers.von_mises_fisher import VonMisesFisher, log_area
 
 D = 4
 MEANS = np.eye(D)[:3]

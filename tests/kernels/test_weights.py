@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from evermix.kernels.weights import AFFINE, MODE, QUADRATURE, log_u_mode, log_v, new_weight
-from oracles import LogU, nggp_omega
+from helpers.oracles import LogU, nggp_omega
 
 
 @pytest.mark.parametrize("n", [1.0, 2.0, 10.0, 101.0, 1000.0])

@@ -21,7 +21,7 @@ from evermix.families import FAMILIES, Multinomial
 from evermix.model import Model
 from evermix.priors import DP, NGGP, PitmanYor
 from evermix.priors.jumps import Jumps
-from oracles import set_partitions
+from helpers.oracles import set_partitions
 
 FOREVER = 10**9
 SAMPLERS = {

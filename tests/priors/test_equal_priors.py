@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from prior_cases import SIZES, GeneralizedGamma
 
 from evermix.priors import DP, NGGP, GeneralizedDirichlet, PitmanYor
+from helpers.prior_cases import SIZES, GeneralizedGamma
 
 MASS, OCCUPIED = np.array([5.5, 2.2, 1.0, 0.4]), np.array([1.0, 0.9, 0.7, 0.3])
 

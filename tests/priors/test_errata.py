@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from evermix.priors import NGGP
-from oracles import LogU
+from helpers.oracles import LogU
 
 A, SIGMA, TAU, N, K = 1.0, 0.5, 1.0, 5, 3
 SIZES = np.array([3.0, 1.0, 1.0])

@@ -4,9 +4,9 @@ import json
 
 import numpy as np
 import pytest
-from prior_cases import EVERY
 
 from evermix.priors import DP, NGGP, PRIORS, GeneralizedDirichlet, PitmanYor
+from helpers.prior_cases import EVERY
 
 
 @pytest.mark.parametrize(

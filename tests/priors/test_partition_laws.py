@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 import pytest
-from prior_cases import EVERY, GIBBS, SIZES
 
-from oracles import grown, partition_shapes
+from helpers.oracles import grown, partition_shapes
+from helpers.prior_cases import EVERY, GIBBS, SIZES
 
 every_prior = pytest.mark.parametrize("prior", EVERY, ids=repr)
 

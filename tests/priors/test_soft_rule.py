@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from prior_cases import ARRAYS, EVERY, GeneralizedGamma
 from scipy.special import gammaln, logsumexp
 
 from evermix.priors import DP, NGGP
-from oracles import expected_predictive, occupied
+from helpers.oracles import expected_predictive, occupied
+from helpers.prior_cases import ARRAYS, EVERY, GeneralizedGamma
 
 
 def distance(prior, q):

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from partition_cases import LOSSES, all_partitions, entropy
 
 from evermix.report import Posterior
 from evermix.report.posterior import MAX_REFERENCES
+from helpers.partition_cases import LOSSES, all_partitions, entropy
 
 
 def _posterior(M=12, N=9, seed=0):

@@ -1,0 +1,1 @@
+"""Data, models and oracles that several test files share."""
