@@ -9,8 +9,6 @@ from collections import Counter
 from copy import deepcopy
 from functools import cache
 
-import dependent_oracles as flat
-import franchise_oracles as oracle
 import numpy as np
 import pytest
 from scipy import sparse
@@ -19,6 +17,8 @@ from scipy.special import gammaln
 from evermix.topics.measures import Mixed
 from evermix.topics.words.samplers import H1, H2, Direct, WordSampler
 from evermix.topics.words.seating import Unseated
+from helpers import dependent_oracles as flat
+from helpers import franchise_oracles as oracle
 from helpers import plain_franchise as plain
 from helpers.dependent_oracles import mixed, thinned
 from helpers.franchise_oracles import corpus, misfit, one_measure, seating, walk_chain

@@ -21,8 +21,9 @@ ROWS = 4096  # read at a time where all are wanted
 
 def open_rows(settings: Settings, n_features: int | None, time_labels: bool = False) -> Source:
     """Open the source of these settings; rows must have ``n_features`` if that is given."""
+    sources = settings.sources
     return open_source(
-        settings.source,
+        sources[0] if len(sources) == 1 else sources,
         kind=settings.kind,
         text_field=settings.text_field,
         vector_field=settings.vector_field,

@@ -119,10 +119,15 @@ class Component:
         return option
 
     def _help(self, name: str, owners: Mapping[str, "Field[Any]"]) -> str:
-        """Return what the classes write about a field, whose it is, and the defaults."""
+        """Return what the classes write about a field, whose it is, and the defaults.
+
+        A class that only refers to another one has the text of the first that writes something.
+        """
+        about = {owner: _documented(self.classes[owner]).get(name, "") for owner in owners}
+        written = [text for text in about.values() if text and not text.startswith("See ")]
         texts: dict[str, list[str]] = {}
         for owner, field in owners.items():
-            text = _documented(self.classes[owner]).get(name, "")
+            text = about[owner] if about[owner] in written else "".join(written[:1])
             default = _shown(field.default)
             texts.setdefault(text, []).append(owner + (f" ({default})" if default else ""))
         return " ".join(f"{', '.join(some)}: {text or name}" for text, some in texts.items())
@@ -193,7 +198,7 @@ def _documented(cls: type) -> dict[str, str]:
     text = inspect.getdoc(cls) or ""
     section = re.search(r"^Parameters\n-+\n(.*?)(?=^\w[^\n]*\n-+\n|\Z)", text, re.M | re.S)
     entries = re.findall(
-        r"^(\w[\w, ]*?) :[^\n]*\n((?:[ ]+[^\n]*\n?|\n)*)", section[1] if section else "", re.M
+        r"^(\w[\w, ]*?)(?: :[^\n]*)?\n((?:[ ]+[^\n]*\n?|\n)*)", section[1] if section else "", re.M
     )
     return {name: _first_sentence(about) for names, about in entries for name in names.split(", ")}
 
