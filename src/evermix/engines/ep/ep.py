@@ -58,7 +58,7 @@ class EP(Filter):
         Fraction of the rows, chosen at random, that are scored and not learnt. If it is positive,
         stop when their log predictive density has not risen for ``patience`` laps.
     patience : int
-        See ``validation``.
+        Laps without a better score of the validation rows after which to stop.
     batch_size : int
         Rows in a batch. It matters if several batches are updated together, and for memory.
     stride : int or None
