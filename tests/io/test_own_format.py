@@ -2,7 +2,10 @@
 
 import gzip
 import importlib
+import json
+import os
 import pickle
+import subprocess
 import sys
 from pathlib import Path
 
@@ -56,6 +59,24 @@ def test_bad_rows_of_the_skeleton_are_named_or_skipped(skeleton, tmp_path):
     assert source.bad == 1
     with pytest.raises(SourceError, match='can be read as "text", not as "counts"'):
         open_source(path, kind="counts")
+
+
+def test_the_command_line_reads_files_of_a_plugin(skeleton, tmp_path):
+    """``--plugin`` imports the module; ids and texts are those of the file."""
+    words = ["apple banana cherry", "river mountain valley"]
+    lines = [f"row{i}\t{words[i % 2]} {words[i % 2]}\n" for i in range(60)]
+    (tmp_path / "texts.tabbed").write_text("".join(lines))
+    command = ["--plugin", "tabbed_texts", "stream", "texts.tabbed", "--out", "out.jsonl"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
+    subprocess.run(
+        [sys.executable, "-m", "evermix", *command],
+        cwd=tmp_path,
+        env=environment,
+        check=True,
+        capture_output=True,
+    )
+    found = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert [row["id"] for row in found] == [f"row{i}" for i in range(60)]
 
 
 def test_suffixes_of_own_formats_are_listed(skeleton, tmp_path):
