@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import fields, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -52,7 +53,7 @@ def set_partitions(n: int) -> Iterator[tuple[int, ...]]:
 # ---- priors --------------------------------------------------------------------------------
 
 
-def check_prior(prior: HasPredictive, n: int = 6) -> None:
+def check_prior(prior: Any, n: int = 6) -> None:
     """Check the partition probability, the predictive rule and the merge odds of a prior."""
     sizes = {tuple(sorted(Counter(labels).values())) for labels in set_partitions(n)}
     count = Counter(tuple(sorted(Counter(labels).values())) for labels in set_partitions(n))

@@ -8,7 +8,7 @@ from scipy import sparse
 from evermix.families import FAMILIES, Multinomial
 from evermix.model import Model
 from evermix.priors import NGGP
-from evermix.priors.base import HasPredictive
+from evermix.priors.base import HasPredictive, Prior
 
 
 def documents(n=120, V=12, words=15, groups=4, seed=0):
@@ -47,7 +47,7 @@ def text_model(prior, alpha=0.1, V=12):
 
 
 @dataclass(frozen=True)
-class Plain(HasPredictive):
+class Plain(Prior, HasPredictive):
     """The same law as ``prior``, but without scalars: engines must take the array path."""
 
     prior: NGGP = NGGP()

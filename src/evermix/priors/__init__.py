@@ -1,7 +1,7 @@
 """How many clusters there are and how big."""
 
 from evermix._registry import registered
-from evermix.priors.base import GibbsType, HasPartition, HasPredictive, Prior
+from evermix.priors.base import GibbsType, HasPredictive, Prior
 from evermix.priors.dirichlet import DP, PitmanYor
 from evermix.priors.hyper import HYPERPRIORS, Beta, Gamma, HyperPrior
 from evermix.priors.nggp import NGGP
@@ -17,7 +17,6 @@ __all__ = [
     "Gamma",
     "GeneralizedDirichlet",
     "GibbsType",
-    "HasPartition",
     "HasPredictive",
     "HyperPrior",
     "PitmanYor",

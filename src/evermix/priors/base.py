@@ -1,6 +1,7 @@
 """How many clusters there are and how big: random partitions, by what they can do.
 
-An engine names the capabilities that it needs; a prior has the ones that it inherits.
+A prior derives from :class:`Prior` and from its capabilities, each an abstract class of its own
+(:class:`HasPredictive`, :class:`HasSticks`). An engine names those that it needs.
 
 A prior reads only the clusters' mass and two additive extras, from which the probability that a
 cluster is occupied follows: with soft assignments q_ik,
@@ -70,31 +71,27 @@ class Prior:
         return cls(**spec)
 
 
-class HasPartition(Prior, ABC):
-    """A prior with an exchangeable partition probability function (EPPF)."""
+class HasPredictive(ABC):
+    """The capability of priors with a partition probability and a one-step predictive rule."""
+
+    extras: ClassVar[tuple[str, ...]] = EXTRAS
 
     @abstractmethod
     def log_eppf(self, sizes: Floats) -> float:
         """Log probability of one partition with these block sizes (K,), each > 0."""
 
     @abstractmethod
-    def log_merge_odds(self, mass: Floats, occupied: Floats, pairs: Ints) -> Floats:
-        """Log EPPF after fusing two clusters minus before, (P,) for pairs (P, 2) of rows.
-
-        Sizes may be soft; each cluster of a pair must have mass >= 1.
-        """
-
-
-class HasPredictive(HasPartition):
-    """A prior with a one-step predictive rule, also for soft assignments."""
-
-    extras: ClassVar[tuple[str, ...]] = EXTRAS
-
-    @abstractmethod
     def log_weights(self, mass: Floats, occupied: Floats) -> Floats:
         """Log predictive probabilities (K + 1,) of the clusters and, last, of a new one.
 
         They are normalised. ``mass`` (K,) and ``occupied`` (K,) may be soft.
+        """
+
+    @abstractmethod
+    def log_merge_odds(self, mass: Floats, occupied: Floats, pairs: Ints) -> Floats:
+        """Log partition probability after fusing two clusters minus before, (P,).
+
+        ``pairs`` (P, 2) are rows. Sizes may be soft; each cluster of a pair must have mass >= 1.
         """
 
 
@@ -110,7 +107,7 @@ class GibbsScalars(NamedTuple):
     tau: float
 
 
-class GibbsType(HasPredictive):
+class GibbsType(Prior, HasPredictive):
     r"""A prior whose predictive depends on n and K only through one number: the fast path.
 
     A partition has probability :math:`V(n, K) \prod_k \Gamma(n_k - \sigma) / \Gamma(1 - \sigma)`.
@@ -150,8 +147,10 @@ class GibbsType(HasPredictive):
         return blocks + self.log_v(n, max(K - 1.0, 1.0)) - self.log_v(n, K)
 
 
-class HasSticks(Prior, ABC):
-    r"""A prior whose weights are broken off a stick: :math:`w_k = v_k \prod_{l<k} (1 - v_l)`.
+class HasSticks(ABC):
+    r"""The capability of priors whose weights are broken off a stick.
+
+    The weights are :math:`w_k = v_k \prod_{l<k} (1 - v_l)`.
 
     The fractions :math:`v_k` are independent Beta variables, and stay so given soft counts of the
     clusters. Clusters behind those counted keep the prior's fractions and change nothing, so that

@@ -36,7 +36,7 @@ class _Quadrature(NamedTuple):
     log_weight: Floats
 
 
-class NRM(HasPredictive):
+class NRM(Prior, HasPredictive):
     r"""A normalised random measure; your own needs :meth:`log_moment` and :meth:`laplace_exponent`.
 
     It works with every engine that needs a predictive rule, one observation at a time, without the

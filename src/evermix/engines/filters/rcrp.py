@@ -94,7 +94,7 @@ class RCRP(Engine):
     likelihood: str = "predictive"
     announce: float = 0.5
 
-    needs: ClassVar[tuple[type[Prior], ...]] = (HasPredictive,)
+    needs: ClassVar[tuple[type, ...]] = (HasPredictive,)
     streams: ClassVar[bool] = True
     forgets: ClassVar[bool] = True
 

@@ -24,7 +24,7 @@ import numpy as np
 from evermix._xp import Floats, Ints
 from evermix.families.base import Family
 from evermix.model import Model
-from evermix.priors.base import HasPartition, occupancy
+from evermix.priors.base import HasPredictive, occupancy
 from evermix.state import State
 
 YOUNGEST = 0.25  # numbers seen per statistic, below which a cluster is too young
@@ -60,7 +60,7 @@ def join(model: Model, state: State, threshold: float) -> list[tuple[int, int]]:
 def log_odds(model: Model, state: State, pairs: Ints, times: float | Floats = 1.0) -> Floats:
     """Log odds (P,) of fusing each pair (P, 2) of rows, had they ``times`` their data."""
     prior, tally = model.prior, state.tally
-    assert isinstance(prior, HasPartition)  # the engine's `needs` ensures it
+    assert isinstance(prior, HasPredictive)  # the engine's `needs` ensures it
     occupied = occupancy(tally.mass, tally.extras)
     odds = prior.log_merge_odds(tally.mass, occupied, pairs)
     return model.family.log_fusion(tally, pairs, times) + odds

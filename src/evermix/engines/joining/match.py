@@ -29,7 +29,7 @@ from evermix.engines.joining.join import YOUNGEST
 from evermix.engines.variational.bound import fused_sticks
 from evermix.families.base import finite
 from evermix.model import Model
-from evermix.priors.base import HasPartition, occupancy
+from evermix.priors.base import HasPredictive, occupancy
 from evermix.tally import Tally
 
 PARTNERS = 5  # candidates for each cluster, per other model
@@ -48,7 +48,7 @@ class Criterion(NamedTuple):
 
 
 def _by_partition(model: Model, tally: Tally, pairs: Ints) -> Floats:
-    assert isinstance(model.prior, HasPartition)  # the engine's `needs` ensures it
+    assert isinstance(model.prior, HasPredictive)  # the engine's `needs` ensures it
     return model.prior.log_merge_odds(tally.mass, occupancy(tally.mass, tally.extras), pairs)
 
 

@@ -22,7 +22,7 @@ from numpy.random import Generator
 
 from evermix._xp import Floats
 from evermix.families.base import Family
-from evermix.priors.base import POSITIVE, HasPartition, Prior
+from evermix.priors.base import POSITIVE, Prior
 from evermix.priors.dirichlet import DP
 from evermix.priors.hyper import Gamma, HyperPrior
 from evermix.priors.jumps import Jumps
@@ -152,8 +152,8 @@ def _check_start(
 
 
 def update_prior(
-    prior: HasPartition, hyperpriors: Mapping[str, HyperPrior], sizes: Floats, rng: Generator
-) -> HasPartition:
+    prior: Any, hyperpriors: Mapping[str, HyperPrior], sizes: Floats, rng: Generator
+) -> Any:
     """Return the prior with new hyperparameters, given cluster sizes (K,)."""
     for name in prior.tunable:
         if name in hyperpriors:
