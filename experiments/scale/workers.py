@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 
 import evermix as em
-from evermix.distributed.cluster import FAN_OUT
+from evermix.distributed.shards import FAN_OUT
 from evermix.engines.run import run_laps
 from evermix.estimators.data.dask import ClusterRows
 from evermix.estimators.data.rows import Validator

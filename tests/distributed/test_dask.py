@@ -10,7 +10,7 @@ from scipy import sparse
 
 import evermix as em
 from evermix.distributed.client import cluster_client, workers_of
-from evermix.distributed.cluster import ClusterShards
+from evermix.distributed.shards import ClusterShards
 
 pytest.importorskip("dask")
 pytestmark = pytest.mark.xdist_group("dask")
@@ -235,7 +235,7 @@ def test_a_scheduler_that_does_not_answer_is_told(monkeypatch):
 @pytest.mark.parametrize("name", ["memoized", "full", "ep"])
 def test_answers_are_joined_in_a_tree(mortals, name, monkeypatch):
     """Here a chain: one actor asks the next; and a lost one is replaced below as well."""
-    monkeypatch.setattr("evermix.distributed.cluster.FAN_OUT", 1)
+    monkeypatch.setattr("evermix.distributed.shards.FAN_OUT", 1)
     engine, prior = ENGINES[name], em.NGGP() if name == "ep" else None
     ours, steps = mixture(engine, prior=prior), (2,) if name == "full" else (9,)
     ours.fit(da.from_array(X, chunks=(300, 3)), observers=[killing(mortals, steps)])
@@ -246,7 +246,7 @@ def test_a_tree_goes_on_if_two_actors_are_on_one_worker(monkeypatch):
     """A chain of three; the lost one moves in with another, which must not wait for itself."""
     from distributed import Client, LocalCluster
 
-    monkeypatch.setattr("evermix.distributed.cluster.FAN_OUT", 1)
+    monkeypatch.setattr("evermix.distributed.shards.FAN_OUT", 1)
     options = {"n_workers": 3, "threads_per_worker": 1, "dashboard_address": ":0"}
     engine = em.FullVB(laps=6, truncation=6, tol=0.0)
     with LocalCluster(**options) as cluster, Client(cluster) as client:

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 import evermix as em
 from evermix.cli import app
 from evermix.distributed.client import cluster_client
-from evermix.distributed.files import Piece
+from evermix.distributed.partitions import Piece
 from evermix.io.sources import SourceError, open_source
 
 pytest.importorskip("dask")
@@ -110,7 +110,7 @@ def write_source(kind):
 
 @pytest.mark.parametrize("kind", ["array", "texts", "counts"])
 def test_every_kind_of_source(folder, address, monkeypatch, kind):
-    monkeypatch.setattr("evermix.distributed.files.ROWS", 100)  # several pieces
+    monkeypatch.setattr("evermix.distributed.partitions.ROWS", 100)  # several pieces
     source = write_source(kind)
     fit("there", source, *FULL, "--dask", address)
     fit("here", source, *FULL)

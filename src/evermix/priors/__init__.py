@@ -2,10 +2,11 @@
 
 from evermix._registry import registered
 from evermix.priors.base import GibbsType, HasPredictive, Prior
-from evermix.priors.dirichlet import DP, PitmanYor
+from evermix.priors.dirichlet_process import DP
 from evermix.priors.hyper import HYPERPRIORS, Beta, Gamma, HyperPrior
 from evermix.priors.nggp import NGGP
 from evermix.priors.nrm import NRM, GeneralizedDirichlet
+from evermix.priors.pitman_yor import PitmanYor
 
 __all__ = [
     "DP",

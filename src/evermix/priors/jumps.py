@@ -24,7 +24,7 @@ from typing import NamedTuple
 from evermix._xp import Floats, gammaln
 from evermix.kernels.weights import log_u_mode
 from evermix.priors.base import Prior
-from evermix.priors.dirichlet import DP
+from evermix.priors.dirichlet_process import DP
 from evermix.priors.nggp import NGGP
 
 LARGEST = 700.0  # beyond its exponential, numbers overflow

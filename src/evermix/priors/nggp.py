@@ -5,7 +5,8 @@ from typing import ClassVar, Literal
 
 from evermix.kernels.weights import MODE, QUADRATURE, log_v
 from evermix.priors.base import POSITIVE, UNIT, GibbsScalars, GibbsType, Prior
-from evermix.priors.dirichlet import DP, PitmanYor
+from evermix.priors.dirichlet_process import DP
+from evermix.priors.pitman_yor import PitmanYor
 
 _RULES = {"quadrature": QUADRATURE, "mode": MODE}
 

@@ -22,7 +22,7 @@ from scipy.optimize import minimize_scalar
 
 from evermix._xp import Floats, Ints, gammaln, logsumexp
 from evermix.priors.base import POSITIVE, HasPredictive, Prior
-from evermix.priors.dirichlet import DP
+from evermix.priors.dirichlet_process import DP
 
 DEPTH = 38.0  # how far the log density falls before nodes end: exp(-38) is below rounding
 BLOCK = 64  # nodes computed at once

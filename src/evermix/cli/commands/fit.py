@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Self
 
 from evermix.cli.console import progress_bar
-from evermix.cli.input.cluster import Cluster, cluster
+from evermix.cli.input.dask import Cluster, cluster
 from evermix.cli.input.rows import Rows, make_text_counter, open_rows, read_rows
 from evermix.cli.options.mixture import (
     make_engine,

@@ -25,7 +25,7 @@ class ADF(Filter):
         max(mass - sigma, 0) with the mode of the latent U, as published.
     merge : float or None
         Fuse two clusters when the log odds for it exceed this many nats, judged with foresight (see
-        ``evermix.engines.joining.join``); None for no merges.
+        ``evermix.engines.merging.stream``); None for no merges.
     """
 
     birth: float = 0.05

@@ -24,7 +24,7 @@ from scipy.special import chdtri
 from evermix._xp import Floats, Ints
 from evermix.engines.base import Engine
 from evermix.engines.batch import Batch, Info, RowResults, cap_of, warn_once
-from evermix.engines.joining.join import join_near
+from evermix.engines.merging.stream import join_near
 from evermix.engines.prune import drop
 from evermix.engines.settings import check_number, check_whole
 from evermix.engines.shards import Shards

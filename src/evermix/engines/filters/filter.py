@@ -17,7 +17,7 @@ from evermix.engines.filters.assignment import (
     learn_row,
     name_births,
 )
-from evermix.engines.joining.join import join
+from evermix.engines.merging.stream import join
 from evermix.engines.prune import prune
 from evermix.engines.run import record_times
 from evermix.engines.settings import check_number

@@ -23,7 +23,7 @@ from numpy.random import Generator
 from evermix._xp import Floats
 from evermix.families.base import Family
 from evermix.priors.base import POSITIVE, Prior
-from evermix.priors.dirichlet import DP
+from evermix.priors.dirichlet_process import DP
 from evermix.priors.hyper import Gamma, HyperPrior
 from evermix.priors.jumps import Jumps
 from evermix.tally import Tally

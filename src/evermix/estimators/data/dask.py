@@ -9,8 +9,8 @@ from sklearn.utils.validation import check_array
 
 from evermix._xp import Array
 from evermix.distributed.client import current_client, lengths_of, result_of
-from evermix.distributed.cluster import ClusterShards
 from evermix.distributed.collections import partitions, stacked
+from evermix.distributed.shards import ClusterShards
 from evermix.engines.batch import ROWS
 from evermix.engines.shards import Shard, Task
 from evermix.estimators.data.fingerprint import RowHash

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from evermix._random import generator
 from evermix.engines.base import Engine
 from evermix.engines.batch import CapacityWarning
-from evermix.engines.joining.union import United, moved, unite
+from evermix.engines.merging.union import United, moved, unite
 from evermix.engines.settings import check_number
 from evermix.estimators.mixture.estimator import Mixture
 from evermix.estimators.mixture.learner import Learner

@@ -9,7 +9,7 @@ import numpy as np
 from evermix._random import generator
 from evermix._xp import Ints
 from evermix.engines.base import Engine
-from evermix.engines.joining.match import BOUND, ODDS, match
+from evermix.engines.merging.match import BOUND, ODDS, match
 from evermix.engines.variational.base import Variational
 from evermix.engines.variational.bound import lower_bound
 from evermix.engines.variational.stochastic import StochasticVB

@@ -8,7 +8,7 @@ from typing import Any
 
 from evermix.cli.input.rows import ROWS, Held, Rows, features, read_rows
 from evermix.distributed.client import cluster_client
-from evermix.distributed.files import Files, Piece, pieces_of, sent
+from evermix.distributed.partitions import Files, Piece, pieces_of, sent
 from evermix.engines import Engine
 from evermix.families.base import Family
 from evermix.io.sources import Chunk, Source, SourceError

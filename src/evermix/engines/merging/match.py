@@ -8,14 +8,14 @@ This is exact: a row has no responsibility in clusters of other models, hence th
 is the sum of entropies, and the log probability of being empty is the sum of logs. Neither holds
 within a model.
 
-Clusters of few rows look similar for lack of data (see :mod:`evermix.engines.joining.join`). There
+Clusters of few rows look similar for lack of data (:mod:`evermix.engines.merging.stream`). There
 a cluster that has seen less than a quarter as many numbers as it has statistics is not considered,
 since it will grow. Here nothing grows, and one topic of four models should not stay four: such
 pairs are evaluated as if the younger cluster had seen that many. (With plain odds there are fewer
 clusters, and held-out documents are predicted less well.)
 
 The candidates for each cluster are the few of each other model that explain its data best. The
-bound by which :mod:`evermix.engines.joining.join` finds candidates is useless here: for young
+bound by which :mod:`evermix.engines.merging.stream` finds candidates is useless here: for young
 clusters it is highest for the smallest partners.
 """
 
@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from evermix._xp import Bools, Floats, Ints
-from evermix.engines.joining.join import YOUNGEST
+from evermix.engines.merging.stream import YOUNGEST
 from evermix.engines.variational.bound import fused_sticks
 from evermix.families.base import finite
 from evermix.model import Model

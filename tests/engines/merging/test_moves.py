@@ -6,7 +6,7 @@ from scipy import sparse
 
 from evermix import ADF, DP, NGGP, PitmanYor
 from evermix.engines.batch import Batch
-from evermix.engines.joining.join import join, log_odds
+from evermix.engines.merging.stream import join, log_odds
 from evermix.engines.prune import prune
 from evermix.families import FAMILIES
 from helpers.engine_cases import documents, model_for, text_model
@@ -68,7 +68,7 @@ def test_distinct_clusters_stay_apart():
 def test_odds_that_are_not_a_number_fuse_nothing(monkeypatch):
     model = text_model(NGGP(), V=4)
     state = hard_state(model, sparse.csr_matrix(np.eye(2, 4)), [0, 1])
-    monkeypatch.setattr("evermix.engines.joining.join.log_odds", lambda *_: np.array([np.nan]))
+    monkeypatch.setattr("evermix.engines.merging.stream.log_odds", lambda *_: np.array([np.nan]))
     assert join(model, state, 0.0) == []
 
 

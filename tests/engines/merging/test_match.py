@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from evermix.engines.joining import match as module
-from evermix.engines.joining.match import BOUND, ODDS, match
+from evermix.engines.merging import match as module
+from evermix.engines.merging.match import BOUND, ODDS, match
 from evermix.families import Multinomial
 from evermix.model import Model
 from evermix.priors import DP, NGGP

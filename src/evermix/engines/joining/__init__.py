@@ -1,1 +1,0 @@
-"""Dropping, joining and matching clusters."""
