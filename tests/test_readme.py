@@ -1,4 +1,4 @@
-"""The README's Python examples run as printed, in their order; CONTRIBUTING leaves nothing out."""
+"""The README's Python examples run as printed, in their order."""
 
 import re
 from pathlib import Path
@@ -6,10 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evermix.families import Family
-
 README = Path(__file__).parents[1] / "README.md"
-CONTRIBUTING = README.with_name("CONTRIBUTING.md")
 
 
 @pytest.fixture(scope="module")
@@ -33,10 +30,3 @@ def test_the_printed_labels_are_right(examples):
     exec("import evermix as em\n" + example, names)
     labels = names["em"].Mixture().fit_predict(names["counts"])
     np.testing.assert_array_equal(labels, np.array(eval(printed)))
-
-
-def test_the_section_on_families_names_every_method_that_they_need():
-    text = CONTRIBUTING.read_text(encoding="utf-8")
-    section = text[text.index("## A new family") : text.index("## A new prior")]
-    named = set(re.findall(r"`(\w+)`", section))
-    assert Family.__abstractmethods__ | {"check", "supports"} <= named

@@ -80,7 +80,7 @@ def contents(folder):
         ("fit", ["points.npy", "--engine", "fullvb", "--start", "nowhere.evermix"], "nowhere"),
         ("topics", ["nowhere.jsonl", "--time-field", "year"], "nowhere.jsonl"),
         ("topics", ["texts.jsonl", "--time-field", "when"], "when"),
-        ("topics", ["halves.jsonl", "--prior", "hdp"], "whole numbers from 0"),
+        ("topics", ["halves.jsonl", "--prior", "hdp"], "whole numbers >= 0"),
         ("topics", ["halves.jsonl", "--time-field", "year"], "same time"),
         ("topics", ["texts.jsonl", "--prior", "mngg", "--sampler", "h1"], "sampler must be"),
         ("topics", ["texts.jsonl", "--time-field", "year", "--alpha", "0"], "alpha"),

@@ -22,7 +22,7 @@ CONTRIBUTING = Path(__file__).parents[2] / "CONTRIBUTING.md"
 @pytest.fixture
 def skeleton(tmp_path, monkeypatch):
     """Import the skeleton of a record format from a module outside the package."""
-    section = CONTRIBUTING.read_text().partition("## A new source format")[2].partition("\n## ")[0]
+    section = CONTRIBUTING.read_text().partition("### A source format")[2].partition("\n### ")[0]
     code = section.partition("```python\n")[2].partition("```")[0]
     (tmp_path / "tabbed_texts.py").write_text(code)
     monkeypatch.syspath_prepend(tmp_path)

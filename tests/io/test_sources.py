@@ -427,6 +427,6 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
     peaks = []
     for n in (300, 2400):
         path = docword(tmp_path / f"docword.{n}.txt", np.ones((n, 10)))
-        peak_memory(path)  # what is allocated once, at first use
-        peaks.append(peak_memory(path))
+        # The least of several, since other threads of this process may allocate memory too.
+        peaks.append(min(peak_memory(path) for _ in range(4)))
     assert peaks[1] < 1.5 * peaks[0]

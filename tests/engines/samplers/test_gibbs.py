@@ -278,5 +278,5 @@ def test_other_rows_are_not_those_of_the_fit():
         mix.set_params(engine=em.EP()).resume(X)
     with pytest.raises(ValueError, match="begun with augmented=False"):
         mix.set_params(engine=Gibbs(sweeps=8, burn_in=2, augmented=True)).resume(X)
-    with pytest.raises(ValueError, match="taught by partial_fit"):
+    with pytest.raises(ValueError, match="learnt by partial_fit"):
         Mixture().partial_fit(X).resume(X)

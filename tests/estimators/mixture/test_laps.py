@@ -236,7 +236,7 @@ def test_other_rows_and_other_engines_are_refused(X):
         mix.resume(X[::-1])
     with pytest.raises(ValueError, match="begun with the engine EP"):
         mix.set_params(engine=em.Gibbs()).resume(X)
-    with pytest.raises(ValueError, match="taught by partial_fit"):
+    with pytest.raises(ValueError, match="learnt by partial_fit"):
         em.Mixture().partial_fit(X).resume(X)
 
 
