@@ -76,7 +76,10 @@ class Lineage:
 
         Clusters that faded keep their ids.
         """
-        unique, position = np.unique(np.asarray(ids, dtype=np.int64), return_inverse=True)
+        ids = np.asarray(ids, dtype=np.int64)
+        if len(ids) == 1:  # a stream of single rows
+            return np.array([self._follow(int(ids[0]))], dtype=np.int64)
+        unique, position = np.unique(ids, return_inverse=True)
         followed = np.array([self._follow(int(id)) for id in unique], dtype=np.int64)
         return followed[position]
 

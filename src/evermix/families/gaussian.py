@@ -196,19 +196,23 @@ class Gaussian(DenseFamily):
 
     def _work(self, tally: Tally, columns: dict[str, Floats]) -> GaussianWork:
         D, capacity = self._D, tally.capacity
-        mean, kappa, nu, B = self._prior
+        mean, kappa, nu, _ = self._prior
         return GaussianWork(
             stats=tally.stats_buffer,
             whiteners=columns["whitener"],
             means=np.zeros((capacity, D)),
             terms=np.zeros((capacity, 3)),
-            prior_whitener=matrices.whiteners(B),
+            prior_whitener=self._prior_whitener,
             prior_mean=mean,
             kappa=kappa,
             nu=nu,
             residual=np.zeros(D),
             scratch=np.zeros(D),
         )
+
+    @cached_property
+    def _prior_whitener(self) -> Floats:
+        return matrices.whiteners(self._prior[3])
 
     @cached_property
     def _prior(self) -> tuple[Floats, float, float, Floats]:

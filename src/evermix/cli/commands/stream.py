@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from functools import partial
-from itertools import chain, takewhile
+from itertools import chain
 from typing import Any, Self
 
 import numpy as np
@@ -138,7 +138,7 @@ class Stream(Run):
         with self.first_step() if not before else nullcontext():
             X = features(mix.family, self.text, chunk.X)
             try:
-                steps = _learn_rows(mix, X, times, before)
+                steps = _learn_rows(mix, X, times)
             except ValueError:
                 if times is not None:
                     _check_order(self.source, chunk, mix.state_.now if before else None)
@@ -217,11 +217,12 @@ class Stream(Run):
         return self.source.complaints
 
 
-def _learn_rows(mix: Mixture, X: Any, times: Array | None, clock: int) -> list[Info]:
-    """Learn rows after this clock, and return what happened in each step."""
-    mix.partial_fit(X, times=times)
-    recent = takewhile(lambda info: info.clock > clock, reversed(mix.history_))
-    return list(recent)[::-1]
+def _learn_rows(mix: Mixture, X: Any, times: Array | None) -> list[Info]:
+    """Learn rows, and return what happened in each step."""
+    steps: list[Info] = []
+    mix.partial_fit(X, times=times, observers=[lambda _, info: steps.append(info.summary())])
+    _ = mix.state_  # rows that wait for the scale of the data are learnt now
+    return steps
 
 
 def _take(chunks: Iterator[Chunk], rows: int) -> list[Chunk]:

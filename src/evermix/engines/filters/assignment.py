@@ -177,10 +177,10 @@ def _open_cluster(state: State, q: Floats, own: int | None) -> Floats:
 
 def name_births(state: State, results: RowResults, weights: Floats, rows: slice) -> None:
     """Give the clusters opened by these rows, just learnt, their ids; turn slots into ids."""
-    clock = state.clock - np.count_nonzero(weights[rows])
-    ticks = clock + np.cumsum(weights[rows] > 0)
-    born = ticks[results.born[rows]]
-    if len(born):
+    opened = results.born[rows]
+    if opened.any():
+        clock = state.clock - np.count_nonzero(weights[rows])
+        born = (clock + np.cumsum(weights[rows] > 0))[opened]
         state.tally.ids[-len(born) :] = [state.lineage.birth(int(tick)) for tick in born]
     slots = results.labels[rows]
     known = slots >= 0
