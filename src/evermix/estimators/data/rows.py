@@ -78,7 +78,8 @@ def prepare_rows(
     Checks and digest go over the rows together, block by block, so that memory is read once.
     """
     if family.sparse:
-        X = sparse.csr_matrix(X, dtype=np.float64, copy=False)
+        if type(X) is not sparse.csr_matrix or X.dtype != np.float64:
+            X = sparse.csr_matrix(X, dtype=np.float64, copy=False)
         check_csr(X.data, X.indices, X.indptr, X.shape)
         if not X.has_canonical_format:
             X = X.copy()
@@ -155,10 +156,11 @@ class Validator:
 
     def _is_valid(self, X: Any) -> bool:
         """Whether scikit-learn would return these rows as they are, without a warning."""
+        dense = type(X) is np.ndarray and X.ndim == 2
+        counts = type(X) is sparse.csr_matrix and self.family is not None and self.family.sparse
         return (
-            type(X) is np.ndarray
+            (dense or counts)
             and X.dtype == np.float64
-            and X.ndim == 2
             and X.shape[0] > 0
             and X.shape[1] == self.estimator.n_features_in_
             and "feature_names_in_" not in vars(self.estimator)

@@ -296,7 +296,8 @@ class Learner:
             if parts:
                 columns = zip(*parts, strict=True)
                 self.results = RowResults(*(np.concatenate(values) for values in columns))
-                self._follow_merges(X[: len(self._results.labels)])
+                done = len(self._results.labels)
+                self._follow_merges(X if done == len(weights) else X[:done])
 
     # ---- fits ------------------------------------------------------------------------------
 
