@@ -107,7 +107,7 @@ class Family(ABC):
                 f"{self!r} has open hyperparameters, but {type(self).__name__} cannot set them "
                 "from data. Set them, or define the method candidates."
             )
-        return [self._with(n_features=int(X.shape[1]))]
+        return [replace(self, n_features=int(X.shape[1]))]
 
     # ---- the exponential family ------------------------------------------------------------
 
@@ -349,9 +349,6 @@ class Family(ABC):
         """Return the family that :meth:`to_spec` described."""
         values = {k: np.array(v) if isinstance(v, list) else v for k, v in spec.items()}
         return cls(**values)  # type: ignore[arg-type]
-
-    def _with(self, **values: Any) -> Self:
-        return replace(self, **values)
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):

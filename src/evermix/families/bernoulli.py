@@ -1,6 +1,6 @@
 r"""Rows of zeros and ones: presence, answers, black-and-white pixels."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, Self
 
@@ -53,7 +53,7 @@ class Bernoulli(DenseFamily):
         """Return this family for the columns of ``X`` (N, D)."""
         D = int(X.shape[1])
         a, b = hyper.positive_as_given("a", self.a, D), hyper.positive_as_given("b", self.b, D)
-        return [self._with(a=a, b=b, n_features=D)]
+        return [replace(self, a=a, b=b, n_features=D)]
 
     @cached_property
     def eta0(self) -> Floats:

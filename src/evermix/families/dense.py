@@ -1,6 +1,7 @@
 """The shared base of families of dense rows with compiled verbs."""
 
 from abc import abstractmethod
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -53,7 +54,8 @@ class DenseFamily(Family):
         """Return the family with its width, the origin at the first row, and a mean (D,)."""
         D = int(X.shape[1])
         mean = X.mean(axis=0) if mean is None else hyper.column("mean", mean, D)
-        return self._with(mean=mean, n_features=D, origin=X[0].copy())
+        values: dict[str, Any] = {"mean": mean, "n_features": D, "origin": X[0].copy()}
+        return replace(self, **values)
 
     def _centred(self, X: Array) -> Array:
         """Return rows (N, D) about the origin."""

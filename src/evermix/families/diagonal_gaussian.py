@@ -1,7 +1,7 @@
 r"""Clusters with a mean and a variance for each column: embeddings, many measurements."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, Self
 
@@ -66,7 +66,7 @@ class DiagonalGaussian(DenseFamily):
         X = np.asarray(X, dtype=np.float64)
         family, spread = self._placed(X, self.mean), hyper.column_variances(X)
         return [
-            family._with(shape=shape, rate=rate, kappa=self._kappa_for(shape, rate, spread))
+            replace(family, shape=shape, rate=rate, kappa=self._kappa_for(shape, rate, spread))
             for shape in self._shapes()
             for rate in self._rates(shape, X)
         ]

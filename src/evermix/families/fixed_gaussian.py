@@ -1,7 +1,7 @@
 r"""Clusters with a mean and a known variance: round blobs, a soft k-means."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, Self
 
@@ -59,10 +59,10 @@ class FixedGaussian(DenseFamily):
             variances = [hyper.positive_as_given("variance", self.variance, D)]
         if self.mean_variance is None:
             return [
-                family._with(variance=v, mean_variance=np.maximum(spread, v)) for v in variances
+                replace(family, variance=v, mean_variance=np.maximum(spread, v)) for v in variances
             ]
         mean_variance = hyper.positive_as_given("mean_variance", self.mean_variance, D)
-        return [family._with(variance=v, mean_variance=mean_variance) for v in variances]
+        return [replace(family, variance=v, mean_variance=mean_variance) for v in variances]
 
     @cached_property
     def eta0(self) -> Floats:

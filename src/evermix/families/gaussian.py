@@ -1,7 +1,7 @@
 r"""Clusters with a mean and a full covariance."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, Self
 
@@ -68,7 +68,7 @@ class Gaussian(DenseFamily):
         family, spread = self._placed(X, self.mean), hyper.column_variances(X)
         scales = hyper.expected_variances(X) if self.scale is None else [hyper.as_given(self.scale)]
         return [
-            family._with(scale=scale, nu=nu, kappa=self._kappa_for(scale, spread))
+            replace(family, scale=scale, nu=nu, kappa=self._kappa_for(scale, spread))
             for nu in self._degrees(len(spread))
             for scale in scales
         ]

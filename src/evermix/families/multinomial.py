@@ -1,6 +1,6 @@
 r"""Counts of words: documents, baskets, histograms."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, Self
 
@@ -72,7 +72,7 @@ class Multinomial(Family):
     def candidates(self, X: Array) -> list[Self]:
         """Return this family for the words of ``X`` (N, V)."""
         V = int(X.shape[1])
-        return [self._with(alpha=hyper.positive_as_given("alpha", self.alpha, V), n_features=V)]
+        return [replace(self, alpha=hyper.positive_as_given("alpha", self.alpha, V), n_features=V)]
 
     @property
     def n_stats(self) -> int:

@@ -1,6 +1,6 @@
 r"""Counts with a size of their own: events, arrivals, clicks."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, Self
 
@@ -60,7 +60,7 @@ class Poisson(DenseFamily):
         shape = hyper.positive_as_given("shape", 1.0 if self.shape is None else self.shape, D)
         rate = shape / _column_means(X) if self.rate is None else self.rate
         rate = hyper.positive_as_given("rate", rate, D)
-        return [self._with(shape=shape, rate=rate, n_features=D)]
+        return [replace(self, shape=shape, rate=rate, n_features=D)]
 
     @cached_property
     def eta0(self) -> Floats:

@@ -1,7 +1,7 @@
 r"""Clusters about zero that differ in their covariance: image patches, increments."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, Self
 
@@ -50,11 +50,11 @@ class ZeroMeanGaussian(DenseFamily):
         X = np.asarray(X, dtype=np.float64)
         D = int(X.shape[1])
         nu = D + 2.0 if self.nu is None else hyper.degrees(self.nu, D)
-        family = self._with(nu=nu, n_features=D)
+        family = replace(self, nu=nu, n_features=D)
         if self.scale is None:
-            return [family._with(scale=variances) for variances in hyper.expected_variances(X)]
+            return [replace(family, scale=variances) for variances in hyper.expected_variances(X)]
         hyper.covariance(self.scale, D)
-        return [family._with(scale=hyper.as_given(self.scale))]
+        return [replace(family, scale=hyper.as_given(self.scale))]
 
     @property
     def n_stats(self) -> int:
