@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_mixture import assert_same_model, blobs, texts
 
 import evermix as em
 from evermix import CheckpointError
 from evermix.io import checkpoint
+from helpers.mixture_cases import assert_same_model, blobs, texts
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 

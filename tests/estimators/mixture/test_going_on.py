@@ -4,9 +4,9 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
-from test_mixture import blobs
 
 import evermix as em
+from helpers.mixture_cases import blobs
 from helpers.same_models import assert_same
 
 X, _ = blobs(80)

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
-from test_mixture import arrays_of, blobs, texts
 
 import evermix as em
 from evermix.io import checkpoint
 from evermix.state import Lineage
+from helpers.mixture_cases import arrays_of, blobs, texts
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-162, 1e-160, 1e-120])

@@ -6,9 +6,9 @@ import joblib
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
-from test_mixture import blobs
 
 import evermix as em
+from helpers.mixture_cases import blobs
 
 X, _ = blobs(60)
 ENGINES = {

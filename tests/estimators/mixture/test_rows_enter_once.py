@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from test_mixture import assert_same_model, blobs
 
 import evermix as em
+from helpers.mixture_cases import assert_same_model, blobs
 
 X, _ = blobs(9000, D=3)
 
