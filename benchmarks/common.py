@@ -16,7 +16,17 @@ import numpy as np
 import typer
 from scipy import sparse
 
-__all__ = ["DataMissing", "arrays", "counts", "interleaved", "rounds", "run", "target", "timed"]
+__all__ = [
+    "DataMissing",
+    "arrays",
+    "counts",
+    "find",
+    "interleaved",
+    "rounds",
+    "run",
+    "target",
+    "timed",
+]
 
 RESULTS = Path("results")
 
@@ -27,16 +37,17 @@ class DataMissing(RuntimeError):
 
 def counts(path: str) -> sparse.csr_array:
     """Return the documents (N, V) of a corpus in the folder EVERMIX_DATA, float64."""
-    return sparse.csr_array(sparse.load_npz(_find(path))).astype(np.float64)
+    return sparse.csr_array(sparse.load_npz(find(path))).astype(np.float64)
 
 
 def arrays(path: str) -> dict[str, np.ndarray]:
     """Return the named arrays of a .npz file in the folder EVERMIX_DATA."""
-    with np.load(_find(path)) as file:
+    with np.load(find(path)) as file:
         return dict(file)
 
 
-def _find(path: str) -> Path:
+def find(path: str) -> Path:
+    """Return where a file of the folder EVERMIX_DATA is."""
     folder = os.environ.get("EVERMIX_DATA")
     if not folder:
         raise DataMissing(f"EVERMIX_DATA is not set; it must name the folder that holds {path}.")

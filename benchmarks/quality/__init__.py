@@ -1,0 +1,1 @@
+"""How good the clusterings are that evermix and its peers find, against known labels."""
