@@ -39,7 +39,7 @@ def gmm_bic(one: LabelledSet, seed: int) -> Answer:
 def bgm(one: LabelledSet, seed: int) -> Answer:
     """scikit-learn's variational mixture with 30 components, at its defaults otherwise."""
     X = standardised(one.X)
-    model = BayesianGaussianMixture(min(TRUNCATION, one.n), random_state=seed)
+    model = BayesianGaussianMixture(n_components=min(TRUNCATION, one.n), random_state=seed)
     return Answer(_quietly(model, X).predict(X))
 
 
