@@ -4,8 +4,6 @@ import json
 import os
 import shutil
 import signal
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -131,21 +129,13 @@ def test_a_run_that_has_learnt_something_replaces_all_files(folder, command):
     assert em.load("model.evermix").random_state == 1
 
 
-@pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
 @pytest.mark.parametrize("command", LEARNT)
 def test_a_run_that_is_killed_before_it_has_learnt_anything_is_not_resumed_from_the_old(
-    folder, command
+    children, folder, command
 ):
     arguments = [command, *LEARNT[command], "--seed", "1", *FILES]
-    code = [
-        "import os, sys, evermix as em",
-        "from evermix.cli import app",
-        "kill = lambda *_, **__: os.kill(os.getpid(), 9)",
-        "em.Mixture.fit = em.Mixture.partial_fit = em.TopicModel.fit = kill",
-        "app(sys.argv[1:])",
-    ]
-    killed = subprocess.run([sys.executable, "-c", "\n".join(code), *arguments, "--overwrite"])
-    assert killed.returncode == -signal.SIGKILL
+    killed = children.run(folder, *arguments, "--overwrite", unlearnt=True)
+    assert killed == -signal.SIGKILL
     said = evermix(*arguments, "--resume").stderr
     assert "no checkpoint model.evermix yet" in said
     assert em.load("model.evermix").random_state == 1

@@ -1,5 +1,6 @@
 """Runs of the command line in processes of their own, which can be killed."""
 
+import itertools
 import json
 import multiprocessing
 import os
@@ -8,11 +9,13 @@ import signal
 import sys
 import threading
 import time
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+import evermix as em
 from evermix.io import checkpoint
 
 # The server imports everything once; each child is a fresh fork of it.
@@ -41,9 +44,14 @@ def start(
     stdin: Path | None = None,
     file_limit: int | None = None,
     kill: Kill | None = None,
+    unlearnt: bool = False,
 ):
-    """Start ``evermix`` in a folder; what it says goes to the files "stdout" and "stderr"."""
-    process = _context.Process(target=_main, args=(folder, arguments, stdin, file_limit, kill))
+    """Start ``evermix`` in a folder; what it says goes to the files "stdout" and "stderr".
+
+    With ``unlearnt`` it is killed where it would begin to learn.
+    """
+    settings = stdin, file_limit, kill, unlearnt
+    process = _context.Process(target=_main, args=(folder, arguments, *settings))
     process.start()
     return process
 
@@ -57,6 +65,27 @@ def finish(process) -> int:
 
 def run(folder: Path, *arguments: str, **settings) -> int:
     return finish(start(folder, *arguments, **settings))
+
+
+@contextmanager
+def writer(path: Path):
+    """A process that writes checkpoints until it is killed, and a pipe that tells of each."""
+    reports, end = _context.Pipe(duplex=False)
+    process = _context.Process(target=_write_forever, args=(path, end))
+    process.start()
+    end.close()
+    try:
+        yield process, reports
+    finally:
+        process.kill()
+        process.join()
+        reports.close()
+
+
+def _write_forever(path: Path, reports) -> None:
+    for clock in itertools.count(1):
+        checkpoint.write(path, {"big": np.full(200_000, clock)}, {"clock": clock})
+        reports.send(clock)
 
 
 def lines(path: Path) -> list[dict]:
@@ -119,6 +148,7 @@ def _main(
     stdin: Path | None,
     file_limit: int | None,
     kill: Kill | None,
+    unlearnt: bool,
 ) -> None:
     from evermix.cli import app
 
@@ -131,7 +161,13 @@ def _main(
         resource.setrlimit(resource.RLIMIT_FSIZE, (file_limit, file_limit))
     if kill is not None:
         threading.Thread(target=_watch, args=(kill,), daemon=True).start()
+    if unlearnt:
+        em.Mixture.fit = em.Mixture.partial_fit = em.TopicModel.fit = _die
     app(arguments, prog_name="evermix")
+
+
+def _die(*_, **__) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _watch(kill: Kill) -> None:

@@ -1,9 +1,9 @@
 """Checkpoints come back exactly, are written all or nothing, and refuse what they cannot read."""
 
+import contextlib
 import json
 import os
 import pickle
-import signal
 import subprocess
 import sys
 import textwrap
@@ -164,28 +164,17 @@ def test_full_disk_leaves_the_last_good_file(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["a"]
 
 
-WRITE_FOREVER = """
-    import sys
-    import numpy as np
-    from evermix.io.checkpoint import write
-    clock = 0
-    while True:
-        clock += 1
-        write(sys.argv[1], {"big": np.full(200_000, clock)}, {"clock": clock})
-        print(clock, flush=True)
-"""
-
-
-@pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL elsewhere")
-def test_kill_leaves_the_old_or_the_new_file(tmp_path):
+def test_kill_leaves_the_old_or_the_new_file(children, tmp_path):
     """A writer killed at any moment leaves a whole checkpoint, no older than the last reported."""
     path, rng = tmp_path / "a", np.random.default_rng(0)
     for _ in range(8):
-        with subprocess.Popen(run(WRITE_FOREVER, path), stdout=subprocess.PIPE) as writer:
-            writer.stdout.readline()
+        with children.writer(path) as (process, reports):
+            reported = reports.recv()
             time.sleep(rng.uniform(0, 0.05))
-            writer.send_signal(signal.SIGKILL)
-            reported = int((writer.stdout.read().split() or [b"1"])[-1])
+            process.kill()
+            with contextlib.suppress(EOFError):
+                while True:
+                    reported = reports.recv()
         arrays, header = read(path)
         assert header["clock"] in (reported, reported + 1)
         assert (arrays["big"] == header["clock"]).all()
