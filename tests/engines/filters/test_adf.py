@@ -30,7 +30,7 @@ def test_laws_hold_for_every_family(name):
 
 @pytest.mark.parametrize("prior", [*PRIORS, GeneralizedDirichlet(2.0, 2)], ids=repr)
 def test_laws_hold_for_every_prior(prior):
-    check_engine(ADF(), *model_for("Multinomial", prior))
+    check_engine(ADF(), *model_for("Multinomial", prior, n=40))
 
 
 def test_laws_hold_across_rounds_of_tidying(monkeypatch):
