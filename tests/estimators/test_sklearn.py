@@ -1,10 +1,13 @@
 """scikit-learn's own checks."""
 
 import numpy as np
+import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import evermix as em
 from evermix.estimators.topics.settings import checked_counts
+
+pytestmark = pytest.mark.usefixtures("quick_births")
 
 VARIATIONAL = em.FullVB | em.StochasticVB | em.MemoizedVB
 SPARSE_TAG = (

@@ -6,7 +6,6 @@ import pytest
 from evermix import MemoizedVB
 from evermix.engines.variational.local import Beliefs, Plan, Trial, believe
 from evermix.engines.variational.memory import totals
-from evermix.engines.variational.moves import birth
 from evermix.engines.variational.moves import plan as plans
 from evermix.engines.variational.moves.decide import judge
 from evermix.families import FAMILIES
@@ -27,14 +26,10 @@ from helpers.variational_cases import (
     one_move,
 )
 
+pytestmark = pytest.mark.usefixtures("quick_births")
+
 every_family = pytest.mark.parametrize("name", FAMILIES)
 either_prior = pytest.mark.parametrize("prior", PRIORS, ids=repr)
-
-
-@pytest.fixture(autouse=True)
-def quick_births(monkeypatch):
-    """A handful of attempts in a lap."""
-    monkeypatch.setattr(birth, "LEAST", 5e8)
 
 
 # ---- judged gains ----------------------------------------------------------------------------

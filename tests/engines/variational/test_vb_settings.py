@@ -21,16 +21,12 @@ from evermix.testing import check_engine
 from helpers.engine_cases import documents, model_for, text_model
 from helpers.variational_cases import PRIORS, WEIGHTS, copied, cut, fit, joined, memoized, named
 
+pytestmark = pytest.mark.usefixtures("quick_births")
+
 ENGINES = {"FullVB": FullVB, "StochasticVB": StochasticVB, "MemoizedVB": MemoizedVB}
 
 either_prior = pytest.mark.parametrize("prior", PRIORS, ids=repr)
 every_engine = pytest.mark.parametrize("engine", ENGINES)
-
-
-@pytest.fixture(autouse=True)
-def quick_births(monkeypatch):
-    """A handful of attempts in a lap."""
-    monkeypatch.setattr(birth, "LEAST", 5e8)
 
 
 # ---- starts ----------------------------------------------------------------------------------

@@ -7,6 +7,8 @@ import pytest
 import evermix as em
 from evermix._xp import host
 
+pytestmark = pytest.mark.usefixtures("quick_births")
+
 RNG = np.random.default_rng(0)
 REAL = np.concatenate([RNG.normal(c, 0.3, size=(60, 3)) for c in (-3.0, 0.0, 3.0)])
 FAMILIES = {
@@ -20,7 +22,7 @@ FAMILIES = {
 ENGINES = [
     em.FullVB(laps=4, truncation=4),
     em.StochasticVB(laps=4, truncation=4, batch_size=50),
-    em.MemoizedVB(laps=6, batch_size=50),
+    em.MemoizedVB(laps=4, batch_size=50),
 ]
 every_engine = pytest.mark.parametrize("engine", ENGINES, ids=lambda e: type(e).__name__)
 
