@@ -14,7 +14,6 @@ def examples():
     return re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), flags=re.S)
 
 
-@pytest.mark.xdist_group("dask")
 def test_every_example_runs(examples, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = {"__name__": "__main__"}

@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+from functools import cache
 
 import numpy as np
 import pytest
@@ -13,11 +14,12 @@ from evermix.distributed.client import cluster_client, workers_of
 from evermix.distributed.shards import ClusterShards
 
 pytest.importorskip("dask")
-pytestmark = pytest.mark.xdist_group("dask")
 
 import dask.array as da  # noqa: E402
 import dask.bag as db  # noqa: E402
 from dask import delayed  # noqa: E402
+
+pytestmark = pytest.mark.usefixtures("quick_births")
 
 RNG = np.random.default_rng(0)
 CENTRES = RNG.normal(scale=4.0, size=(6, 3))
@@ -68,15 +70,24 @@ ENGINES = {
 every_engine = pytest.mark.parametrize("name", ENGINES)
 
 
+def prior_for(name):
+    return em.NGGP() if isinstance(ENGINES[name], em.EP) else None
+
+
+@cache
+def fitted_here(name):
+    """A fit without a cluster; ask for it first: workers then read the kernels it has compiled."""
+    return mixture(ENGINES[name], prior=prior_for(name)).fit(X)
+
+
 @every_engine
 def test_two_workers_equal_the_same_stride_here(client, name):
     """Whatever the partitions are; rows of weight zero and odd batches included."""
-    engine = ENGINES[name]
-    prior = em.NGGP() if isinstance(engine, em.EP) else None
+    engine, prior = ENGINES[name], prior_for(name)
     weights = RNG.integers(0, 3, size=len(X)).astype(float)
+    theirs = mixture(engine, prior=prior).fit(X, sample_weight=weights)
     ours = mixture(engine, prior=prior)
     ours.fit(da.from_array(X, chunks=((170, 500, 520), (2, 1))), sample_weight=weights)
-    theirs = mixture(engine, prior=prior).fit(X, sample_weight=weights)
     assert_same(ours, theirs)
     assert [info.K for info in ours.history_][-1] == [info.K for info in theirs.history_][-1]
     if prior is None:
@@ -90,15 +101,22 @@ def test_the_stride_is_the_number_of_workers_unless_it_is_given(client):
         assert mix.state_.latents["stride"][0] == 2
 
 
+COUNTED = em.MemoizedVB(laps=4, batch_size=50, stride=2)
+
+
+@cache
+def counts_fitted_here():
+    return mixture(COUNTED, "auto").fit(COUNTS)
+
+
 @pytest.mark.parametrize("kind", ["bag", "delayed"])
 def test_batches_of_sparse_counts(client, kind):
+    theirs = counts_fitted_here()
     parts = [COUNTS[:100], COUNTS[100:450], COUNTS[450:]]
     rows = [delayed(part) for part in parts]
     if kind == "bag":
         rows = db.from_sequence(parts, npartitions=2)
-    engine = em.MemoizedVB(laps=4, batch_size=50, stride=2)
-    ours = mixture(engine, "auto").fit(rows)
-    assert_same(ours, mixture(engine, "auto").fit(COUNTS))
+    assert_same(mixture(COUNTED, "auto").fit(rows), theirs)
 
 
 def test_engines_that_do_not_divide_take_one_partition_at_a_time(client):
@@ -132,14 +150,12 @@ def killing(client, steps):
     return watch
 
 
-@pytest.mark.parametrize("name", ["memoized", "full", "ep"])
+@pytest.mark.parametrize("name", ["memoized", pytest.param("full", marks=pytest.mark.slow), "ep"])
 def test_a_worker_killed_in_the_middle_of_a_lap_changes_nothing(mortals, name):
-    engine = ENGINES[name]
-    prior = em.NGGP() if name == "ep" else None
-    steps = (2,) if name == "full" else (9,)
-    ours = mixture(engine, prior=prior)
+    theirs, steps = fitted_here(name), (2,) if name == "full" else (9,)
+    ours = mixture(ENGINES[name], prior=prior_for(name))
     ours.fit(da.from_array(X, chunks=(300, 3)), observers=[killing(mortals, steps)])
-    assert_same(ours, mixture(engine, prior=prior).fit(X))
+    assert_same(ours, theirs)
 
 
 @pytest.mark.parametrize(("name", "lap"), [("memoized", 2), ("ep", 0)])
@@ -152,9 +168,8 @@ def test_a_saved_fit_goes_on_there_and_here(client, tmp_path, name, lap):
             mix.save(tmp_path / "saved.evermix")
             raise Stop
 
-    rows, prior = da.from_array(X, chunks=(300, 3)), em.NGGP() if name == "ep" else None
-    whole = mixture(ENGINES[name], prior=prior).fit(X)
-    mix = mixture(ENGINES[name], prior=prior)
+    rows, whole = da.from_array(X, chunks=(300, 3)), fitted_here(name)
+    mix = mixture(ENGINES[name], prior=prior_for(name))
     with pytest.raises(Stop):
         mix.fit(rows, observers=[stop])
     for again in (mix, em.load(tmp_path / "saved.evermix")):
@@ -232,14 +247,16 @@ def test_a_scheduler_that_does_not_answer_is_told(monkeypatch):
             pass
 
 
-@pytest.mark.parametrize("name", ["memoized", "full", "ep"])
+@pytest.mark.parametrize(
+    "name", ["memoized", *(pytest.param(name, marks=pytest.mark.slow) for name in ("full", "ep"))]
+)
 def test_answers_are_joined_in_a_tree(mortals, name, monkeypatch):
     """Here a chain: one actor asks the next; and a lost one is replaced below as well."""
     monkeypatch.setattr("evermix.distributed.shards.FAN_OUT", 1)
-    engine, prior = ENGINES[name], em.NGGP() if name == "ep" else None
-    ours, steps = mixture(engine, prior=prior), (2,) if name == "full" else (9,)
+    theirs, steps = fitted_here(name), (2,) if name == "full" else (9,)
+    ours = mixture(ENGINES[name], prior=prior_for(name))
     ours.fit(da.from_array(X, chunks=(300, 3)), observers=[killing(mortals, steps)])
-    assert_same(ours, mixture(engine, prior=prior).fit(X))
+    assert_same(ours, theirs)
 
 
 def test_a_tree_goes_on_if_two_actors_are_on_one_worker(monkeypatch):
@@ -249,6 +266,7 @@ def test_a_tree_goes_on_if_two_actors_are_on_one_worker(monkeypatch):
     monkeypatch.setattr("evermix.distributed.shards.FAN_OUT", 1)
     options = {"n_workers": 3, "threads_per_worker": 1, "dashboard_address": ":0"}
     engine = em.FullVB(laps=6, truncation=6, tol=0.0)
+    theirs = mixture(engine).fit(X[:1100])
     with LocalCluster(**options) as cluster, Client(cluster) as client:
         workers_of(client, 3)
         steps = 0
@@ -261,7 +279,7 @@ def test_a_tree_goes_on_if_two_actors_are_on_one_worker(monkeypatch):
 
         rows = [delayed(X[i : i + 100]) for i in range(0, 1100, 100)]
         ours = mixture(engine).fit(rows, observers=[kill])
-    assert_same(ours, mixture(engine).fit(X[:1100]))
+    assert_same(ours, theirs)
 
 
 def _late():

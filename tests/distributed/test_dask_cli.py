@@ -20,7 +20,6 @@ from evermix.distributed.partitions import Piece
 from evermix.io.sources import SourceError, open_source
 
 pytest.importorskip("dask")
-pytestmark = pytest.mark.xdist_group("dask")
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(630, 3)) + 4.0 * np.eye(3)[RNG.integers(3, size=630)]
@@ -81,8 +80,8 @@ def assert_same(one, other):
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_parts_on_a_cluster_give_what_they_give_here(folder, address, engine):
+    fit("here", "parts", *ENGINES[engine])  # first: workers then read the kernels it compiles
     said = fit("there", "parts", *ENGINES[engine], "--dask", address)
-    fit("here", "parts", *ENGINES[engine])
     assert "630 rows" in said and lines("there")[-1]["id"] == "r2-229"
     assert_same("there", "here")
 
@@ -112,8 +111,8 @@ def write_source(kind):
 def test_every_kind_of_source(folder, address, monkeypatch, kind):
     monkeypatch.setattr("evermix.distributed.partitions.ROWS", 100)  # several pieces
     source = write_source(kind)
-    fit("there", source, *FULL, "--dask", address)
     fit("here", source, *FULL)
+    fit("there", source, *FULL, "--dask", address)
     assert_same("there", "here")
 
 
