@@ -33,8 +33,9 @@ ENGINES = {
     "gibbs": (SAMPLED, em.Gibbs(8, chains=2, hyperpriors={"a": em.Gamma(), "sigma": em.Beta()})),
     "slice": (["--engine", "slice", "--sweeps", "6", "--hybrid"], em.Slice(6, hybrid=True)),
     "memoizedvb": (
-        ["--engine", "memoizedvb", "--batch-size", "40", "--no-deletes", "--stride", "2"],
-        em.MemoizedVB(batch_size=40, deletes=False, stride=2),
+        ["--engine", "memoizedvb", "--laps", "6", "--batch-size", "40", "--no-deletes"]
+        + ["--stride", "2"],
+        em.MemoizedVB(laps=6, batch_size=40, deletes=False, stride=2),
     ),
     "fullvb": (
         ["--engine", "fullvb", "--truncation", "4", "--start", "random", "--top", "3"],
@@ -301,7 +302,8 @@ INTERRUPTED = {
     "ep-strided": ["--laps", "3", "--tol", "0", "--batch-size", "40", "--stride", "2"],
     "gibbs": SAMPLED,
     "adf": ["--engine", "adf"],
-    "memoizedvb": ["--engine", "memoizedvb", "--batch-size", "40", "--start", "random"],
+    "memoizedvb": ["--engine", "memoizedvb", "--batch-size", "40", "--start", "random"]
+    + ["--laps", "4"],
     "fullvb": ["--engine", "fullvb", "--truncation", "4", "--laps", "5", "--tol", "0"],
     "stochasticvb": ["--engine", "stochasticvb", "--batch-size", "40", "--laps", "4"],
 }

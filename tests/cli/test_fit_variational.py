@@ -15,7 +15,7 @@ from helpers.commands import evermix
 
 pytestmark = pytest.mark.usefixtures("quick_births")
 
-MEMOIZED = ["--engine", "memoizedvb", "--batch-size", "40"]
+MEMOIZED = ["--engine", "memoizedvb", "--batch-size", "40", "--laps", "6"]
 NAMES = [name.lower() for name in ENGINES if name.endswith("VB")]
 
 
