@@ -21,9 +21,13 @@ class Model:
         Maximum number of clusters; None for no limit.
     forgetting : Exponential or None
         How old rows lose weight; None to forget nothing.
+    learns : tuple of str
+        What was not given and is learnt from data: names of hyperparameters of the family,
+        ``"prior"``, and ``"family"`` if its kind is open too.
     """
 
     family: Family
     prior: Prior
     max_clusters: int | None = None
     forgetting: Exponential | None = None
+    learns: tuple[str, ...] = ()

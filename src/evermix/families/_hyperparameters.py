@@ -11,6 +11,8 @@ from evermix._xp import Floats
 
 SHARES_OF_SPREAD = (1.0, 1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 64, 1 / 256)
 MULTIPLES_OF_NEIGHBOURS = (1.0, 2.0, 4.0)
+SHARE = 0.25  # variance of a typical cluster over that of everything, as a first guess
+RIDGE = 0.01  # weight of the variances in the guess of a covariance, which may be singular
 MAX_ROWS = 1000
 LEAST_VARIANCE = 1e-200  # shares and squares of smaller ones underflow
 
@@ -81,7 +83,10 @@ def covariance(scale: object, n_features: int) -> Floats:
 
 
 def _is_positive_definite(array: Floats) -> bool:
-    return bool(np.all(np.isfinite(array)) and np.linalg.eigvalsh(array)[0] > 0)
+    unit = np.sqrt(np.abs(np.diagonal(array)))  # columns may have very different scales
+    if not (np.all(np.isfinite(array)) and np.all(unit > 0)):
+        return False
+    return bool(np.linalg.eigvalsh(array / unit / unit[:, None])[0] > 0)
 
 
 def _shown(array: Floats) -> str:
@@ -102,6 +107,14 @@ def expected_variances(X: Floats) -> list[Floats]:
     spread = column_variances(X)
     near = _neighbour_variances(X, spread)
     return [c * spread for c in SHARES_OF_SPREAD] + [c * near for c in MULTIPLES_OF_NEIGHBOURS]
+
+
+def typical_covariance(X: Floats) -> Floats:
+    """Return a first guess of the covariance of a cluster, a share of that of rows X, (D, D)."""
+    spread = column_variances(X)
+    centred = X - X.mean(axis=0)
+    whole = centred.T @ centred / len(X)
+    return SHARE * ((1 - RIDGE) * whole + RIDGE * np.diag(spread))
 
 
 def column_variances(X: Floats) -> Floats:

@@ -12,6 +12,7 @@ is 1. Everything else is derived here, once.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Collection
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -24,6 +25,7 @@ from evermix._xp import Array, Bools, Floats, alike, filled, is_foreign, namespa
 from evermix.kernels.interpreted import ArrayRows, ArrayWork
 from evermix.tally import Layout, Tally
 
+STEPS = 3  # of learning hyperparameters, at a time
 PAIRS = 64  # pairs of clusters fused at a time, to bound memory
 CHUNK = 2**20  # features and scores computed at a time: at most 8 MB, to stay in fast memory
 DEVICE_CHUNK = 2**28  # the same on a device that does much at once: 2 GB
@@ -53,6 +55,8 @@ class Family(ABC):
     """What rows must be, and advice where they are not: both are part of an error message."""
     log_base_of_column: ClassVar[float] = 0.0
     """The log base measure of a row, divided by the number of columns, where it is a constant."""
+    learns: ClassVar[tuple[str, ...]] = ()
+    """Names of hyperparameters that are learnt from clusters where they are left open."""
     tunable: ClassVar[tuple[str, ...]] = ()
     """Names of positive hyperparameters that can be learnt from data, where they are numbers.
 
@@ -108,6 +112,42 @@ class Family(ABC):
                 "from data. Set them, or define the method candidates."
             )
         return [replace(self, n_features=int(X.shape[1]))]
+
+    # ---- learning hyperparameters ----------------------------------------------------------
+
+    def guess(self, X: Array) -> Self:
+        """Return a resolved family from which what is open, see :attr:`learns`, is learnt."""
+        return self.candidates(X)[0]
+
+    def learnt(self, first: Self, names: Collection[str], stats: Floats, mass: Floats) -> Self:
+        """Return the family with some hyperparameters nearer to what K clusters say of them.
+
+        ``first`` is the family before anything was learnt, about which the hyperprior is. The
+        evidence of the clusters, plus :meth:`log_hyperprior`, never falls.
+        """
+        family, value = self, self._objective(first, stats, mass)
+        for _ in range(STEPS if names else 0):
+            trial = family._learning_step(first, names, stats, mass)
+            after = trial._objective(first, stats, mass)
+            if not after > value:
+                break
+            family, value = trial, after
+        return family
+
+    def log_hyperprior(self, first: Self) -> float:
+        """Log density of the hyperparameters, 0 at those of ``first``; here all are as likely."""
+        del first
+        return 0.0
+
+    def _learning_step(
+        self, first: Self, names: Collection[str], stats: Floats, mass: Floats
+    ) -> Self:
+        """Return the family after one step of learning; here nothing is learnt."""
+        del first, names, stats, mass
+        return self
+
+    def _objective(self, first: Self, stats: Floats, mass: Floats) -> float:
+        return float(np.sum(self.log_marginal(stats, mass))) + self.log_hyperprior(first)
 
     # ---- the exponential family ------------------------------------------------------------
 

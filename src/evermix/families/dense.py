@@ -13,6 +13,8 @@ from evermix.kernels.base import refresh_all
 from evermix.kernels.rows import DenseRows, plain
 from evermix.tally import Tally
 
+MAX_FULL_COVARIANCE = 32  # columns up to which full covariances are worth their cost
+
 
 class DenseFamily(Family):
     """A family of dense rows with compiled verbs; by default with one statistic for each column.

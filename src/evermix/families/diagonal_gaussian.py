@@ -1,15 +1,17 @@
 r"""Clusters with a mean and a variance for each column: embeddings, many measurements."""
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from evermix._random import draw_log_gamma
 from evermix._xp import Array, Floats, alike, digamma, gammaln, namespace
 from evermix.families import _hyperparameters as hyper
+from evermix.families._learning import NormalGamma, gamma_hyperprior, gamma_step
 from evermix.families.dense import DenseFamily
 from evermix.kernels.families.diagonal_gaussian import DiagonalGaussianWork
 from evermix.tally import Tally
@@ -53,6 +55,7 @@ class DiagonalGaussian(DenseFamily):
     """
 
     log_base_of_column: ClassVar[float] = -0.5 * math.log(2 * math.pi)
+    learns: ClassVar[tuple[str, ...]] = ("mean", "kappa", "shape", "rate")
     tunable: ClassVar[tuple[str, ...]] = ("kappa",)
 
     mean: float | Floats | None = None
@@ -91,6 +94,31 @@ class DiagonalGaussian(DenseFamily):
         if self.kappa is not None:
             return hyper.positive("kappa", self.kappa)
         return hyper.share_of_spread(rate / max(shape - 1, 0.5), spread)
+
+    def guess(self, X: Array) -> Self:
+        """Return a resolved family with a weak prior, from which what is open is learnt."""
+        X = np.asarray(X, dtype=np.float64)
+        spread = hyper.column_variances(X)
+        shape = self._shapes()[0]
+        rate = (shape - 1) * hyper.SHARE * spread if self.rate is None else self._rates(shape, X)[0]
+        kappa = self._kappa_for(shape, rate, spread)
+        return replace(self._placed(X, self.mean), shape=shape, rate=rate, kappa=kappa)
+
+    def log_hyperprior(self, first: Self) -> float:
+        """Log density of the hyperparameters, 0 at those of ``first``."""
+        return gamma_hyperprior(NormalGamma(*self._prior), NormalGamma(*first._prior))
+
+    def _learning_step(
+        self, first: Self, names: Collection[str], stats: Floats, mass: Floats
+    ) -> Self:
+        posterior = NormalGamma(*self._standard(self.posterior(stats, mass)))
+        now, start = NormalGamma(*self._prior), NormalGamma(*first._prior)
+        mean, kappa, shape, rate = gamma_step(now, start, posterior, names)
+        assert self.origin is not None  # the family is resolved
+        values = {"mean": mean + self.origin, "kappa": float(kappa), "shape": float(shape)}
+        values["rate"] = rate
+        changes: dict[str, Any] = {name: values[name] for name in names}
+        return replace(self, **changes)
 
     @property
     def n_stats(self) -> int:

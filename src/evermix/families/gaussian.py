@@ -1,15 +1,17 @@
 r"""Clusters with a mean and a full covariance."""
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from evermix._xp import Array, Floats, alike, gammaln, namespace
 from evermix.families import _covariance as matrices
 from evermix.families import _hyperparameters as hyper
+from evermix.families._learning import NormalWishart, wishart_hyperprior, wishart_step
 from evermix.families.dense import DenseFamily
 from evermix.kernels.families.gaussian import GaussianWork
 from evermix.tally import Tally
@@ -54,6 +56,7 @@ class Gaussian(DenseFamily):
     """
 
     log_base_of_column: ClassVar[float] = -0.5 * math.log(2 * math.pi)
+    learns: ClassVar[tuple[str, ...]] = ("mean", "kappa", "nu", "scale")
     tunable: ClassVar[tuple[str, ...]] = ("kappa",)
 
     mean: float | Floats | None = None
@@ -84,6 +87,31 @@ class Gaussian(DenseFamily):
         if self.kappa is not None:
             return hyper.positive("kappa", self.kappa)
         return hyper.share_of_spread(np.diag(hyper.covariance(scale, len(spread))), spread)
+
+    def guess(self, X: Array) -> Self:
+        """Return a resolved family with a weak prior, from which what is open is learnt."""
+        X = np.asarray(X, dtype=np.float64)
+        D = int(X.shape[1])
+        scale = hyper.typical_covariance(X) if self.scale is None else hyper.as_given(self.scale)
+        nu = D + 1.0 + PRIOR_ROWS[0] * D if self.nu is None else hyper.degrees(self.nu, D)
+        kappa = self._kappa_for(scale, hyper.column_variances(X))
+        return replace(self._placed(X, self.mean), scale=scale, nu=nu, kappa=kappa)
+
+    def log_hyperprior(self, first: Self) -> float:
+        """Log density of the hyperparameters, 0 at those of ``first``."""
+        return wishart_hyperprior(NormalWishart(*self._prior), NormalWishart(*first._prior))
+
+    def _learning_step(
+        self, first: Self, names: Collection[str], stats: Floats, mass: Floats
+    ) -> Self:
+        posterior = NormalWishart(*self._standard(self.posterior(stats, mass)))
+        now, start = NormalWishart(*self._prior), NormalWishart(*first._prior)
+        mean, kappa, nu, B = wishart_step(now, start, posterior, names)
+        assert self.origin is not None  # the family is resolved
+        values = {"mean": mean + self.origin, "kappa": float(kappa), "nu": float(nu)}
+        values["scale"] = B / (nu - self._D - 1)
+        changes: dict[str, Any] = {name: values[name] for name in names}
+        return replace(self, **changes)
 
     @property
     def n_stats(self) -> int:

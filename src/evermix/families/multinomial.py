@@ -1,5 +1,7 @@
 r"""Counts of words: documents, baskets, histograms."""
 
+import math
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, Self
@@ -27,6 +29,9 @@ from evermix.kernels.rising import factors
 from evermix.kernels.rows import SparseRows, plain
 from evermix.tally import Layout, Tally
 
+ALPHA = 0.1  # at first
+LOG_SPREAD = 2.0  # standard deviation of log alpha in its hyperprior
+LEAST_ALPHA, MOST_ALPHA = 1e-4, 10.0
 PRIOR_LENGTH = 100  # words of a document drawn from the prior
 
 
@@ -40,9 +45,9 @@ class Multinomial(Family):
 
     Parameters
     ----------
-    alpha : float or array (V,), default=0.1
+    alpha : float or array (V,), optional
         Dirichlet prior on the word probabilities of a cluster. Small values ask for clusters
-        that use few words.
+        that use few words. None: learnt, from 0.1 on.
     n_features : int, optional
         Number of words V; set from data.
 
@@ -61,9 +66,10 @@ class Multinomial(Family):
         "Negative values in data: Multinomial needs counts >= 0",
         "Use a Gaussian family for signed data.",
     )
+    learns: ClassVar[tuple[str, ...]] = ("alpha",)
     tunable: ClassVar[tuple[str, ...]] = ("alpha",)
 
-    alpha: float | Floats = 0.1
+    alpha: float | Floats | None = None
 
     def inside(self, X: Array) -> Array:
         """Return which counts are not negative, (nnz,)."""
@@ -72,7 +78,31 @@ class Multinomial(Family):
     def candidates(self, X: Array) -> list[Self]:
         """Return this family for the words of ``X`` (N, V)."""
         V = int(X.shape[1])
-        return [replace(self, alpha=hyper.positive_as_given("alpha", self.alpha, V), n_features=V)]
+        alpha = ALPHA if self.alpha is None else hyper.positive_as_given("alpha", self.alpha, V)
+        return [replace(self, alpha=alpha, n_features=V)]
+
+    @property
+    def open(self) -> bool:
+        """Whether hyperparameters must come from data before anything is learnt: none must."""
+        return False
+
+    def log_hyperprior(self, first: Self) -> float:
+        """Log density of alpha, normal in its logarithm, 0 at that of ``first``."""
+        ratio = float(self._alpha[0] / first._alpha[0])  # only a single number is learnt
+        return -0.5 * (math.log(ratio) / LOG_SPREAD) ** 2
+
+    def _learning_step(
+        self, first: Self, names: Collection[str], stats: Floats, mass: Floats
+    ) -> Self:
+        """Return the family after a fixed-point step for alpha (Minka 2000)."""
+        del first, mass
+        if "alpha" not in names:
+            return self
+        alpha, V = float(self._alpha[0]), self._D
+        words = np.sum(digamma(stats[:, :-1] + alpha)) - stats.shape[0] * V * digamma(alpha)
+        lengths = np.sum(digamma(stats[:, -1] + V * alpha) - digamma(V * alpha))
+        step = words / (V * lengths) if lengths > 0 else 1.0
+        return replace(self, alpha=float(np.clip(alpha * step, LEAST_ALPHA, MOST_ALPHA)))
 
     @property
     def n_stats(self) -> int:

@@ -5,12 +5,17 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from scipy.special import betaln
 
 from evermix._xp import Floats
 from evermix.kernels.special import log_rising
 from evermix.kernels.weights import AFFINE
 from evermix.priors.base import POSITIVE, UNIT, GibbsScalars, GibbsType, HasSticks, Prior
 from evermix.priors.dirichlet_process import DP
+
+# The grid of laws that are tried where the prior is learnt.
+CONCENTRATIONS = np.exp(np.linspace(-3.0, 5.0, 25))
+DISCOUNTS = np.linspace(0.0, 0.8, 9)
 
 
 @dataclass(frozen=True)
@@ -71,3 +76,22 @@ class PitmanYor(GibbsType, HasSticks):
     def sticks(self, K: int) -> tuple[Floats, Floats]:
         """The k-th fraction of the stick, from 1, is Beta(1 - discount, alpha + k discount)."""
         return np.full(K, 1.0 - self.discount), self.alpha + self.discount * np.arange(1.0, K + 1.0)
+
+    def learnt(self, mass: Floats) -> "PitmanYor":
+        """Return the law of a grid, or this one, under which clusters of mass (K,) are likeliest.
+
+        The evidence of the masses plus :meth:`log_hyperprior` never falls.
+        """
+        mass = -np.sort(-mass)
+        later = np.append(np.cumsum(mass[:0:-1])[::-1], 0.0)
+        alpha = np.append(np.repeat(CONCENTRATIONS, len(DISCOUNTS)), self.alpha)[:, None]
+        d = np.append(np.tile(DISCOUNTS, len(CONCENTRATIONS)), self.discount)[:, None]
+        a, b = 1.0 - d, alpha + d * np.arange(1.0, len(mass) + 1.0)
+        evidence = np.sum(betaln(a + mass, b + later) - betaln(a, b), axis=1)
+        value = evidence + np.log(alpha[:, 0]) - alpha[:, 0] + np.log1p(-d[:, 0])
+        best = len(value) - 1 - int(np.argmax(value[::-1]))  # this one, if none is better
+        return PitmanYor(float(alpha[best, 0]), float(d[best, 0]))
+
+    def log_hyperprior(self) -> float:
+        """Log density: alpha is Gamma(1, 1), per unit of its logarithm; discount Beta(1, 2)."""
+        return math.log(self.alpha) - self.alpha + math.log1p(-self.discount)

@@ -114,5 +114,5 @@ def test_the_mixture_tells_the_number_of_clusters():
     mix = Mixture(model.family, model.prior, RCRP()).partial_fit(X)
     law = mix.n_clusters_posterior_
     np.testing.assert_allclose(law, table_law(T, 10.78)[: len(law)], atol=1e-12)
-    with pytest.raises(AttributeError, match="ADF does not follow the number of clusters"):
+    with pytest.raises(AttributeError, match="MemoizedVB does not follow the number of clusters"):
         Mixture(model.family).fit(X).n_clusters_posterior_  # noqa: B018

@@ -265,7 +265,7 @@ def test_what_a_sampler_cannot_do_is_said():
     with pytest.raises(ValueError, match="has no 1 that can be learnt"):
         Mixture(engine=Gibbs(sweeps=2, hyperpriors={1: Gamma()})).fit(X)
     with pytest.raises(AttributeError, match="ADF makes no draws"):
-        _ = Mixture().fit(X).posterior_
+        _ = Mixture(engine=em.ADF()).fit(X).posterior_
 
 
 def test_other_rows_are_not_those_of_the_fit():

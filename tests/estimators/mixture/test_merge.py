@@ -340,9 +340,9 @@ def test_a_fit_forgets_that_a_model_was_merged():
 
 def test_rows_that_wait_are_learnt_first():
     X, _ = blobs(60)
-    first = em.Mixture().partial_fit(X[:30])
+    first = em.Mixture(engine=em.ADF()).partial_fit(X[:30])
     family = first.model_.family
-    second = em.Mixture(family=family).partial_fit(X[30:])
+    second = em.Mixture(family=family, engine=em.ADF()).partial_fit(X[30:])
     assert em.merge([first, second]).tally_.mass.sum() == pytest.approx(60)
 
 

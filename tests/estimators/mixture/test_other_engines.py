@@ -43,10 +43,20 @@ def test_another_engine_takes_effect_at_the_next_fit(tmp_path, name, other):
     np.testing.assert_array_equal(again.score_samples(X), fitted(other).score_samples(X))
 
 
-def test_a_stream_cannot_go_on_with_what_another_engine_learnt():
-    mix = fitted("ep").set_params(engine=em.ADF())
-    with pytest.raises(ValueError, match="begun with the engine EP, got ADF"):
-        mix.partial_fit(X)
+@pytest.mark.parametrize("name", ["ep", "gibbs"])
+def test_a_stream_goes_on_with_what_another_engine_learnt(name):
+    """The clusters keep their ids and their mass."""
+    before = fitted(name)
+    labels, ids, mass = before.labels_, before.cluster_ids_, before.tally_.mass.copy()
+    mix = fitted(name).set_params(engine=em.ADF(merge=None)).partial_fit(X[:5])
+    assert set(ids) <= set(mix.cluster_ids_)
+    place = [mix.cluster_ids_.tolist().index(k) for k in ids]
+    np.testing.assert_array_less(mass - 1e-9, mix.tally_.mass[place])
+    assert mix.tally_.mass.sum() == pytest.approx(mass.sum() + 5)
+    assert np.mean(mix.predict(X) == labels) > 0.9
+
+
+def test_rows_that_wait_are_learnt_by_the_engine_that_they_were_given_to():
     waiting = em.Mixture().partial_fit(X).set_params(engine=em.Gibbs(sweeps=2, burn_in=0))
     assert np.isfinite(waiting.score(X))
     with pytest.raises(AttributeError, match="ADF makes no draws"):

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from copy import deepcopy
 from typing import ClassVar
 
 import numpy as np
@@ -25,7 +26,7 @@ from evermix.kernels.engines import adf as kernels
 from evermix.kernels.weights import MODE, QUADRATURE, new_weight
 from evermix.model import Model
 from evermix.priors.base import GibbsScalars, GibbsType, HasPredictive, occupancy
-from evermix.state import State
+from evermix.state import Lineage, State
 from evermix.tally import Tally
 
 CHECK_EVERY = 1000  # observations between two rounds of pruning, joining and rebuilding of caches
@@ -125,6 +126,24 @@ class Filter(Engine):
         }
         latents = {"dropped": np.zeros(1), "new_weight": np.zeros(3), "capped": np.zeros(1)}
         return State(tally, columns, latents)
+
+    def continued(self, model: Model, tally: Tally, before: State) -> State:
+        """Return a state that goes on from clusters that another engine has learnt.
+
+        Ids, lineage and clock are those of the state ``before``.
+        """
+        state = self.initial(model, np.random.default_rng(0))  # nothing is drawn
+        state.append(tally.ids)
+        state.tally.mass[:], state.tally.stats[:] = tally.mass, tally.stats
+        state.tally.extras["hard"][:] = tally.mass
+        state.columns["last_seen"][: tally.K] = before.clock
+        state.columns |= model.family.columns(state.tally)
+        state.lineage, state.clock = deepcopy(before.lineage), before.clock
+        if state.lineage.next_id <= tally.ids.max(initial=-1):  # draws have names of their own
+            state.lineage = Lineage()
+            for _ in range(int(tally.ids.max()) + 1):
+                state.lineage.birth(state.clock)
+        return state
 
     def log_weights(self, model: Model, state: State) -> Floats:
         """Log predictive probabilities (K + 1,) of the clusters and, last, of a new one."""

@@ -16,8 +16,8 @@ from evermix.engines.batch import ROWS, Batch, Batches
 from evermix.estimators.data.fingerprint import RowHash
 from evermix.families import Bernoulli, DiagonalGaussian, Gaussian, Multinomial
 from evermix.families.base import Family
+from evermix.families.dense import MAX_FULL_COVARIANCE
 
-MAX_FULL_COVARIANCE = 32  # features up to which "auto" takes full covariances
 MAX_WEIGHT = 1e12  # above this, one row drowns the rest in rounding
 MIN_WEIGHT = 1e-200  # below this, weights times responsibilities underflow
 

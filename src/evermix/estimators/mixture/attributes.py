@@ -15,13 +15,17 @@ from evermix.tally import Tally
 
 
 class FittedAttributes:
-    """Read-only properties that pass on what the learner holds; rows that wait are learnt first."""
+    """Read-only properties that pass on what the learner holds; rows that wait count as learnt."""
 
     learner_: Learner
 
-    def _fitted(self) -> Fitted:
+    def _learner(self) -> Learner:
+        """What has learnt all rows so far."""
         check_is_fitted(self)
-        return self.learner_.fitted
+        return self.learner_.shown
+
+    def _fitted(self) -> Fitted:
+        return self._learner().fitted
 
     @property
     def model_(self) -> Model:
@@ -59,14 +63,12 @@ class FittedAttributes:
     @property
     def labels_(self) -> NDArray[np.int64]:
         """Id of the most probable cluster of each row of the last call, (N,)."""
-        check_is_fitted(self)
-        return self.learner_.labels()
+        return self._learner().labels()
 
     @property
     def probabilities_(self) -> NDArray[np.float64]:
         """Probability of the cluster ``labels_`` of each row of the last call, (N,)."""
-        check_is_fitted(self)
-        return self.learner_.probabilities()
+        return self._learner().probabilities()
 
     @property
     def lineage_(self) -> Lineage:
@@ -84,9 +86,7 @@ class FittedAttributes:
     @property
     def history_(self) -> list[Info]:
         """The last steps."""
-        check_is_fitted(self)
-        self.learner_.settle()
-        return list(self.learner_.history)
+        return list(self._learner().history)
 
     @property
     def lower_bound_(self) -> float:

@@ -18,13 +18,15 @@ from evermix._random import generator
 from evermix._xp import Array, alike, doubled, is_foreign, namespace
 from evermix.engines.base import Engine
 from evermix.engines.batch import Batch
+from evermix.engines.filters.filter import Filter
 from evermix.estimators import files
 from evermix.estimators.data.times import prepare_times
 from evermix.estimators.fitting import StepObserver, check_observers, restored_on_error
 from evermix.estimators.mixture.attributes import FittedAttributes
 from evermix.estimators.mixture.file import KIND, from_file, to_file
 from evermix.estimators.mixture.learner import Learner, OnStep
-from evermix.estimators.mixture.settings import Settings, with_family
+from evermix.estimators.mixture.lookback import Lookback
+from evermix.estimators.mixture.settings import FIT_ENGINE, Settings, with_family
 from evermix.estimators.mixture.start import StartClusters
 from evermix.estimators.mixture.validation import rows_to_fit, rows_to_score, rows_to_stream
 from evermix.estimators.packing import Registry
@@ -57,13 +59,14 @@ class Mixture(FittedAttributes, ClusterMixin, DensityMixin, BaseEstimator):  # t
     ----------
     family : "auto" or Family
         What one cluster looks like. "auto" takes Multinomial for sparse or integer counts,
-        Bernoulli for booleans, Gaussian for up to 32 real features and DiagonalGaussian for more,
-        with scales chosen from the first rows.
+        Bernoulli for booleans, and for real features Gaussian or DiagonalGaussian, as the rows
+        say. Hyperparameters that are not given are learnt.
     prior : Prior or None
-        How many clusters there are and how big. None is ``NGGP(1.0, 0.5, 1.0)``, or ``DP(1.0)``
-        where the engine needs sticks.
+        How many clusters there are and how big. None has a ``PitmanYor`` learnt; with a given
+        engine it is the usual one of that: ``NGGP()``, or ``DP()`` where it needs sticks.
     engine : Engine or None
-        How the posterior is computed. None is ``ADF()``: one pass, streaming.
+        How the posterior is computed. None finds clusters by splits and merges and improves them
+        by ``MemoizedVB`` in ``fit``, and streams with ``ADF`` and reviews in ``partial_fit``.
     forgetting : Exponential or None
         How what was learnt fades, for streams that change, with engines that learn rows once:
         ``em.Exponential(half_life=1000)``. None forgets nothing.
@@ -114,9 +117,9 @@ class Mixture(FittedAttributes, ClusterMixin, DensityMixin, BaseEstimator):  # t
     -----
     ``fit`` keeps the clusters that own rows and names them 0..K-1. With ``forgetting`` it renames
     nothing, since clusters that have faded own rows too: names may be missing in between.
-    ``partial_fit`` goes on from where it was and renames nothing. While the scale of the data is
-    still open, the first rows (up to 1,000) wait in a buffer and are learnt as soon as the scale is
-    known, or when any attribute or prediction is needed.
+    ``partial_fit`` goes on from where it was, also after a ``fit``, and renames nothing. Without
+    a given engine, a stream of vectors keeps up to 1,024 rows, or 64 of each cluster, and reviews
+    its clusters with them after 64 rows, 91, 128, and so on by factors of 1.4; ids are kept.
 
     Examples
     --------
@@ -190,9 +193,13 @@ class Mixture(FittedAttributes, ClusterMixin, DensityMixin, BaseEstimator):  # t
             settings = Settings.of(self)
             start = StartClusters.of(settings.engine)
             (family, X, weights), digest = rows_to_fit(self, settings, X, sample_weight)
+            settings = settings.for_rows(family, X)
             stamps = prepare_times(times, len(weights), settings.forgetting)
             learner = Learner(settings.engine, settings.model(family), settings.random_state)
-            model = learner.resolved(X, weights)
+            if settings.engine is FIT_ENGINE:
+                model, start = learner.found(X, weights)
+            else:
+                model = learner.resolved(X, weights)
             learner.start(model if start is None else start.fitted(model), start)
             learner.rows_digest = digest.result(_joined(weights, stamps))
             learner.timed = stamps is not None
@@ -223,7 +230,8 @@ class Mixture(FittedAttributes, ClusterMixin, DensityMixin, BaseEstimator):  # t
                 "from others, and has no record of its rows. Call fit."
             )
         settings = Settings.of(self)
-        engine = learner.checked_engine(settings.engine, resume=True)
+        engine = learner.engine if self.engine is None else settings.engine
+        engine = learner.checked_engine(engine, resume=True)
         (_, X, weights), digest = rows_to_fit(self, settings, X, sample_weight, learner)
         stamps = prepare_times(times, len(weights), learner.model.forgetting)
         if digest.result(_joined(weights, stamps)) != learner.rows_digest:
@@ -245,23 +253,27 @@ class Mixture(FittedAttributes, ClusterMixin, DensityMixin, BaseEstimator):  # t
         times: Any = None,
         observers: Iterable[StepObserver] = (),
     ) -> Self:
-        """Learn these rows and go on from where the model is; nothing of the rows is kept.
+        """Learn these rows and go on from where the model is.
 
         Other settings of the same engine hold for these rows and those that follow. Parameters are
-        those of :meth:`fit`. Rows that wait for the scale of the data are learnt by a later call,
-        or when an attribute or prediction is needed; then the observers of the last call are
-        called.
+        those of :meth:`fit`. The first rows may wait for others; the observers of the call with
+        which they are learnt are called.
         """
-        on_step, settings = self._on_step(observers), Settings.of(self)
+        on_step, settings = self._on_step(observers), Settings.of(self, streaming=True)
         if not self.__sklearn_is_fitted__():
             self._begin_stream(settings, X, sample_weight, times, on_step)
             return self
-        learner, engine = self.learner_, settings.engine
+        learner = self.learner_
+        kept = self.engine is None and learner.engine.streams
+        engine = learner.engine if kept else settings.engine
         _, X, weights = rows_to_stream(self, settings, X, sample_weight, learner)
+        if not learner.engine.streams and isinstance(engine, Filter):
+            learner = learner.live(engine)
         learner.checked_engine(engine)
         engine.check_weights(learner.model, weights)
         stamps = learner.times_after(times, len(weights))
         learner.engine = engine
+        self.learner_ = learner
         learner.add(Batch(X, weights, times=stamps), on_step)
         return self
 
@@ -271,7 +283,11 @@ class Mixture(FittedAttributes, ClusterMixin, DensityMixin, BaseEstimator):  # t
         """Learn the first rows of a stream, or let them wait."""
         with self._restored_unless_learnt():
             family, X, weights = rows_to_stream(self, settings, X, sample_weight)
-            learner = Learner(settings.engine, settings.model(family), settings.random_state)
+            settings = settings.for_rows(family, X, streaming=True)
+            lookback = Lookback() if settings.automatic else None
+            learner = Learner(
+                settings.engine, settings.model(family), settings.random_state, lookback
+            )
             settings.engine.check(learner.model)
             settings.engine.check_weights(learner.model, weights)
             stamps = prepare_times(times, len(weights), settings.forgetting)
@@ -366,7 +382,7 @@ class Mixture(FittedAttributes, ClusterMixin, DensityMixin, BaseEstimator):  # t
                 "no row was learnt yet: the fit ended before its first step. Go on with resume, or "
                 "call fit."
             )
-        return rows_to_score(self, self.learner_.model.family, X)
+        return rows_to_score(self, self._learner().model.family, X)
 
     # ---- files -----------------------------------------------------------------------------
 

@@ -1,7 +1,8 @@
 """Learning: rows in, state on, whatever the engine."""
 
+import warnings
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -11,76 +12,27 @@ from numpy.typing import NDArray
 from evermix._random import generator
 from evermix._xp import logsumexp
 from evermix.engines.base import Engine
-from evermix.engines.batch import ROWS, Batch, Info, RowResults
+from evermix.engines.batch import ROWS, Batch, CapacityWarning, Info, RowResults
+from evermix.engines.filters.filter import Filter
 from evermix.engines.run import interrupts_wait, run, run_laps
-from evermix.engines.shards import CollectResults, Shard, Shards
+from evermix.engines.shards import Shard, Shards
 from evermix.estimators.data.dask import ClusterRows
 from evermix.estimators.data.rows import Cuts, LazyRows, Rows, stack
 from evermix.estimators.data.times import prepare_times
+from evermix.estimators.mixture.fit_results import FitResults
 from evermix.estimators.mixture.fitted import Fitted
+from evermix.estimators.mixture.labels import compact, follow_merges
+from evermix.estimators.mixture.lookback import FIRST as FIRST_REVIEW
+from evermix.estimators.mixture.lookback import Lookback, is_review, next_review, review
 from evermix.estimators.mixture.start import StartClusters
-from evermix.estimators.resolve import WARMUP, resolve
+from evermix.estimators.resolve import SAMPLE, WARMUP, find, resolve
 from evermix.model import Model
-from evermix.state import Record, State
+from evermix.state import State
 
 HISTORY = 10_000  # steps in the history, so that endless streams stay bounded
 
 OnStep: TypeAlias = Callable[[Info], None]
 """Called after every step, and in a fit after every lap."""
-
-
-class FitResults:
-    """Results of all rows of a fit, of which some may still be on a device or a cluster.
-
-    Parameters
-    ----------
-    shards : Shards
-        The batches of the fit.
-    size : int
-        Rows in a batch.
-    n : int
-        Rows of the fit.
-    before : RowResults
-        Of the rows that were learnt before the fit was resumed.
-    """
-
-    def __init__(self, shards: Shards, size: int, n: int, before: RowResults) -> None:
-        self._shards, self._size, self._n = shards, size, n
-        self._visited: set[int] = set()  # batches, since results were last collected
-        self._rows = RowResults.empty(n)
-        for values, old in zip(self._rows, before, strict=True):
-            values[: len(old)] = old
-
-    def add(self, info: Info, state: State, order: NDArray[np.int64]) -> RowResults:
-        """Add the results of a step, and return those of all rows that were learnt so far.
-
-        ``order`` is that of the batches in the lap; the last ones visited are those of the step.
-        """
-        keys = order[state.at - info.batches : state.at].tolist()
-        n_batches = len(self._shards)
-        self._visited.update(keys if info.rows else range(n_batches))  # laps may visit all again
-        if info.results is not None:
-            first = 0
-            for key in keys:
-                end = first + len(self._shards.weights_of(key))
-                self._put(key, RowResults(*(values[first:end] for values in info.results)))
-                first = end
-        # A first lap in another order meets rows here and there.
-        in_order = state.lap == 0 and np.array_equal(order, np.arange(n_batches))
-        done = min(state.at * self._size, self._n) if in_order else self._n
-        return RowResults(*(values[:done] for values in self._rows))
-
-    def collect(self, memo: dict[str, Record]) -> None:
-        """Bring the results, and what engines remember of batches, here.   Consumes: memo."""
-        for key, results in self._shards.do(CollectResults(), sorted(self._visited)).items():
-            self._put(key, results)
-        self._visited.clear()
-        self._shards.bring_home(memo)
-
-    def _put(self, key: int, results: RowResults) -> None:
-        some = slice(key * self._size, (key + 1) * self._size)
-        for values, part in zip(self._rows, results, strict=True):
-            values[some] = part
 
 
 class Learner:
@@ -92,10 +44,12 @@ class Learner:
     model : Model
         Hyperparameters of its family may be open; the first rows decide.
     random_state : int, RandomState, Generator or None
+    lookback : Lookback or None
+        Rows of a stream that are kept for reviews; None for no reviews.
 
     Attributes
     ----------
-    engine, model : as above
+    engine, model, lookback : as above
         Those that the fit or stream began with, whatever ``set_params`` has changed since.
     started : bool
         Whether the model is resolved, so that there is a state. Until then rows wait.
@@ -122,9 +76,14 @@ class Learner:
     state: State
     rng: np.random.Generator
 
-    def __init__(self, engine: Engine, model: Model, random_state: Any = None) -> None:
-        self.engine = engine
-        self.model = model
+    def __init__(
+        self,
+        engine: Engine,
+        model: Model,
+        random_state: Any = None,
+        lookback: Lookback | None = None,
+    ) -> None:
+        self.engine, self.model, self.lookback = engine, model, lookback
         self.random_state = random_state
         self.started = False
         self.waiting: list[Batch] = []
@@ -138,10 +97,11 @@ class Learner:
         self._lost = False  # whether results on a cluster were lost with it
         self._fitted: Fitted | None = None
         self._on_settle: Sequence[OnStep] = ()
+        self._shown: Learner | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         self.collect()
-        return vars(self) | {"_fitted": None, "_on_settle": ()}
+        return vars(self) | {"_fitted": None, "_on_settle": (), "_shown": None}
 
     def __setstate__(self, attributes: dict[str, Any]) -> None:
         vars(self).update(attributes)
@@ -152,9 +112,28 @@ class Learner:
     # ---- what was learnt -------------------------------------------------------------------
 
     @property
+    def shown(self) -> "Learner":
+        """The learner that answers questions.
+
+        While rows wait for the first review it is another one that has learnt them, so that
+        questions do not change what is learnt.
+        """
+        if self.lookback is None:
+            self.settle()  # what is open is then learnt from the rows so far
+        if not self.waiting:
+            return self
+        if self._shown is None:
+            other = Learner(self.engine, self.model, 0, Lookback())
+            other.timed, other.waiting = self.timed, list(self.waiting)
+            with warnings.catch_warnings(action="ignore", category=CapacityWarning):
+                other.settle()
+                other.review()
+            self._shown = other
+        return self._shown
+
+    @property
     def fitted(self) -> Fitted:
-        """What was learnt so far, rows that wait included."""
-        self.settle()
+        """What was learnt so far."""
         if self._fitted is None:
             self._fitted = Fitted(self.engine, self.model, self.state, self.batch)
         return self._fitted
@@ -236,7 +215,18 @@ class Learner:
         """Return the model with all hyperparameters set, given the rows it begins with."""
         model, first = self.model, np.flatnonzero(weights)[:WARMUP]
         chosen = resolve(model.family, model.prior, model.max_clusters, X[first])
-        model = replace(chosen, forgetting=model.forgetting)
+        return self._checked(replace(chosen, forgetting=model.forgetting), weights)
+
+    def found(self, X: Rows, weights: NDArray[np.float64]) -> tuple[Model, StartClusters]:
+        """Return the model with what is open learnt from a sample of rows, and its clusters."""
+        rows = np.flatnonzero(weights)
+        if len(rows) > SAMPLE:
+            rows = rows[np.linspace(0, len(rows) - 1, SAMPLE).astype(np.int64)]
+        clusters = find(self.model, X[rows], weights[rows])
+        start = StartClusters("", clusters.model.family, clusters.mass, clusters.stats)
+        return self._checked(clusters.model, weights), start
+
+    def _checked(self, model: Model, weights: NDArray[np.float64]) -> Model:
         self.engine.check(model)
         self.engine.check_weights(model, weights)
         return model
@@ -251,6 +241,16 @@ class Learner:
 
     # ---- streams ---------------------------------------------------------------------------
 
+    def live(self, engine: Filter) -> "Learner":
+        """Return a learner that goes on, with an engine that streams, from what was learnt here."""
+        model, state, _ = self.fitted.point
+        engine.check(model)
+        learner = Learner(engine, model, self.random_state)
+        learner.state = engine.continued(model, self.engine.believed(state), self.state)
+        learner.rng, learner.started, learner.history = self.rng, True, self.history.copy()
+        learner.results = self.results
+        return learner
+
     def add(self, batch: Batch, observers: Sequence[OnStep] = ()) -> None:
         """Learn rows of a stream, as soon as the model can be resolved."""
         self.rows_digest, self.timed = None, batch.times is not None
@@ -258,9 +258,10 @@ class Learner:
             self._learn(batch, observers)
             return
         self.waiting.append(batch)
-        self._on_settle = observers
+        self._on_settle, self._shown = observers, None
         counted = sum(int(np.count_nonzero(some.weights)) for some in self.waiting)
-        if not self.model.family.open or counted >= WARMUP:
+        wanted = WARMUP if self.lookback is None else FIRST_REVIEW
+        if not self.model.family.open or counted >= wanted:
             self.settle()
 
     def settle(self) -> None:
@@ -274,15 +275,22 @@ class Learner:
             np.concatenate([batch.weights for batch in self.waiting]),
             times=np.concatenate(times) if times and self.model.forgetting is not None else None,
         )
-        self.start(self.resolved(together.X, together.weights))
+        self.start(self._first_model(together))
         observers, self._on_settle, self.waiting = self._on_settle, (), []
         self._learn(together, observers)
         self.results = RowResults(*(values[-last:] for values in self.results))
 
+    def _first_model(self, batch: Batch) -> Model:
+        """Return the model that a stream begins with, given its first rows."""
+        if self.lookback is None:
+            return self.resolved(batch.X, batch.weights)
+        first = batch.X[np.flatnonzero(batch.weights)[:FIRST_REVIEW]]
+        return replace(self.model, family=self.model.family.guess(first))  # a review learns more
+
     def _learn(self, batch: Batch, observers: Sequence[OnStep]) -> None:
-        """Learn rows of a stream from a resolved model."""
-        X, weights, _, times = batch
+        """Learn rows of a stream from a resolved model, with reviews at their clocks."""
         parts: list[RowResults] = []
+        reviewed = False
 
         def remember(state: State, info: Info) -> None:
             assert info.results is not None
@@ -290,14 +298,51 @@ class Learner:
             self._remember(state, info, observers)
 
         try:
-            batches = [batch] if len(weights) <= ROWS else Cuts(X, weights, times=times)
-            run(self.engine, self.model, self.state, batches, self.rng, [remember])
+            for part in self._stretches(batch):
+                X, weights, _, times = part
+                first = len(parts)
+                batches = [part] if len(weights) <= ROWS else Cuts(X, weights, times=times)
+                run(self.engine, self.model, self.state, batches, self.rng, [remember])
+                if self.lookback is not None:
+                    labels = np.concatenate([results.labels for results in parts[first:]])
+                    self.lookback.add(part, labels, self.state.clock)
+                    if is_review(self.state.clock):
+                        self.review(observers)
+                        reviewed = True
         finally:  # an interrupt leaves the labels of the rows that were learnt
             if parts:
                 columns = zip(*parts, strict=True)
                 self.results = RowResults(*(np.concatenate(values) for values in columns))
+                if reviewed:
+                    self._results.labels[:] = -1
                 done = len(self._results.labels)
-                self._follow_merges(X if done == len(weights) else X[:done])
+                X = batch.X if done == len(batch.weights) else batch.X[:done]
+                follow_merges(self.fitted, self._results, X)
+
+    def _stretches(self, batch: Batch) -> Iterator[Batch]:
+        """Cut rows where reviews are due."""
+        X, weights, key, times = batch
+        if self.lookback is None:
+            yield batch
+            return
+        clocks = self.state.clock + np.cumsum(weights > 0)
+        start = 0
+        while start < len(weights):
+            due = next_review(int(clocks[start - 1]) if start else self.state.clock)
+            end = min(int(np.searchsorted(clocks, due)) + 1, len(weights))
+            some = slice(start, end)
+            yield Batch(X[some], weights[some], key, None if times is None else times[some])
+            start = end
+
+    def review(self, observers: Sequence[OnStep] = ()) -> None:
+        """Look for better clusters among the rows that are kept, if any."""
+        if self.lookback is None or self.lookback.rows is None:
+            return
+        assert isinstance(self.engine, Filter)  # which alone have reviews
+        with interrupts_wait():
+            model, state, info = review(self.engine, self.model, self.state, self.lookback)
+            self.model = model
+            self._remember(state, info, observers)
 
     # ---- fits ------------------------------------------------------------------------------
 
@@ -331,7 +376,8 @@ class Learner:
             if not engine.whole:
                 with interrupts_wait():
                     self.collect()
-                    self._compact(X, weights)
+                    compact(self.fitted, self._results, X, weights)
+                    self._fitted = None
         except BaseException:
             self._collect_what_is_left()
             raise
@@ -352,45 +398,3 @@ class Learner:
         self.history.append(info.summary())
         for observe in observers:
             observe(info)
-
-    # ---- labels ----------------------------------------------------------------------------
-
-    def _follow_merges(self, X: Rows) -> None:
-        """Label the rows X of the last call by the clusters that there are now."""
-        results = self._results
-        results.labels[:] = self.state.lineage.current(results.labels)
-        # Rows whose cluster was dropped or is not shown, or of weight zero at the start.
-        lost = results.labels < 0
-        shown = self.engine.shown(self.state)
-        if not shown.all():
-            lost |= np.isin(results.labels, self.state.tally.ids[~shown])
-        if not lost.any():
-            return
-        every = np.flatnonzero(lost)
-        fitted = self.fitted
-        for some in np.split(every, range(ROWS, len(every), ROWS)):
-            joint = fitted.log_joint(X[some])[:, :-1]
-            results.labels[some] = fitted.point.state.tally.ids[joint.argmax(axis=1)]
-            results.probabilities[some] = np.exp(joint.max(axis=1) - logsumexp(joint, axis=1))
-
-    def _compact(self, X: Rows, weights: NDArray[np.float64]) -> None:
-        """Drop clusters that own no row that counts, and name the others 0..K-1 as they appear.
-
-        Those that the engine cannot drop are hidden, and named last. A second call changes nothing
-        more. In models that forget, faded clusters own rows too, so nothing is renamed.
-        """
-        self._follow_merges(X)
-        if self.model.forgetting is not None:
-            return
-        owners, first = np.unique(self._results.labels[weights > 0], return_index=True)
-        self.engine.dismiss(self.state, ~np.isin(self.state.tally.ids, owners))
-        self._fitted = None
-        self._follow_merges(X)
-        name = np.empty(self.state.lineage.next_id, dtype=np.int64)
-        ids = self.state.tally.ids
-        others = ids[~np.isin(ids, owners)]
-        name[owners[np.argsort(first)]] = np.arange(len(owners))
-        name[others] = len(owners) + np.arange(len(others))
-        self._results.labels[:] = name[self._results.labels]
-        self.state.rename(name[self.state.tally.ids])
-        self._fitted = None

@@ -2,15 +2,28 @@
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from evermix._xp import host
 from evermix.engines.base import Engine
 from evermix.engines.filters.adf import ADF
+from evermix.engines.variational.memoized import MemoizedVB
+from evermix.estimators.data.rows import Rows
 from evermix.estimators.resolve import check_cap
+from evermix.families import DiagonalGaussian, Gaussian
 from evermix.families.base import Family
+from evermix.families.dense import MAX_FULL_COVARIANCE
 from evermix.forgetting import Exponential
 from evermix.model import Model
-from evermix.priors.base import Prior
+from evermix.priors.base import HasSticks, Prior
 
-DEFAULT_ENGINE = ADF()
+UNIT_ROWS, UNIT_TOL = 100, 0.01  # rows that are looked at, and how far squares may be from 1
+KINDS = Gaussian, DiagonalGaussian  # between which the rows decide
+STREAM_ENGINE = ADF()
+# Reviews merge and split, so that between them only clear newcomers open clusters.
+REVIEWED_ENGINE = ADF(birth=0.5, merge=None)
+# It starts from the clusters that are found on a sample, so that none have to be born.
+FIT_ENGINE = MemoizedVB(laps=20, batch_size=4096, births=False)
 
 
 def check_family(family: object) -> None:
@@ -35,35 +48,86 @@ class Settings(NamedTuple):
     ----------
     family : Family or None
         None if the rows decide.
+    prior : Prior or None
+        None for the usual one of the engine, or to learn it.
+    automatic : bool
+        Whether no engine was given, so that everything else that was not is learnt.
     """
 
     family: Family | None
-    prior: Prior
+    prior: Prior | None
     engine: Engine
     forgetting: Exponential | None
     max_clusters: int | None
     random_state: Any
+    automatic: bool
 
     @classmethod
-    def of(cls, mix: Any) -> "Settings":
-        """Return the settings of a mixture, or raise TypeError or ValueError."""
-        engine = DEFAULT_ENGINE if mix.engine is None else mix.engine
+    def of(cls, mix: Any, streaming: bool = False) -> "Settings":
+        """Return the settings of a mixture that is to fit or to stream, or raise an error.
+
+        TypeError or ValueError: a parameter is not what it should be.
+        """
+        engine = mix.engine
+        if engine is None:
+            engine = FIT_ENGINE if _may_vary(mix) else STREAM_ENGINE
+            if streaming:
+                engine = REVIEWED_ENGINE if _may_vary(mix) else STREAM_ENGINE
         if not isinstance(engine, Engine):
             raise TypeError(f"engine must be an Engine such as em.ADF() or None, got {engine!r}.")
         check_family(mix.family)
         family = mix.family if isinstance(mix.family, Family) else None
         if family is None and engine.families:
             family = engine.families[0]()
-        prior = engine.default_prior() if mix.prior is None else mix.prior
-        if not isinstance(prior, Prior):
+        prior = mix.prior
+        if prior is not None and not isinstance(prior, Prior):
             raise TypeError(f"prior must be a Prior such as em.DP(1.0) or None, got {prior!r}.")
         if mix.forgetting is not None and not isinstance(mix.forgetting, Exponential):
             raise TypeError(
                 f"forgetting must be em.Exponential(half_life=...) or None, got {mix.forgetting!r}."
             )
         check_cap(mix.max_clusters)
-        return cls(family, prior, engine, mix.forgetting, mix.max_clusters, mix.random_state)
+        return cls(
+            family,
+            prior,
+            engine,
+            mix.forgetting,
+            mix.max_clusters,
+            mix.random_state,
+            automatic=mix.engine is None and mix.forgetting is None and _may_vary(mix),
+        )
+
+    def for_rows(self, family: Family, X: Rows, streaming: bool = False) -> "Settings":
+        """Return the settings for prepared rows X (N, D) of a family.
+
+        Where no engine was given, a stream of counts is not reviewed: too few rows of a sample
+        share a word. Rows of unit length with many columns keep the clusters that one pass opens:
+        their columns depend on each other, and a family without covariances would split clusters
+        to explain that.
+        """
+        if self.automatic and ((streaming and family.sparse) or _is_directional(family, X)):
+            return self._replace(engine=STREAM_ENGINE, automatic=False)
+        return self
 
     def model(self, family: Family) -> Model:
-        """Return the model for a family, whose hyperparameters may still be open."""
-        return Model(family, self.prior, self.max_clusters, self.forgetting)
+        """Return the model for a family, where what is not given may be open."""
+        prior = self.engine.default_prior() if self.prior is None else self.prior
+        learns: list[str] = []
+        if self.automatic:
+            learns = [name for name in family.learns if getattr(family, name) is None]
+            learns += ["family"] * (self.family is None and isinstance(family, KINDS))
+            learns += ["prior"] * (self.prior is None)
+        return Model(family, prior, self.max_clusters, self.forgetting, tuple(learns))
+
+
+def _may_vary(mix: Any) -> bool:
+    """Whether a fit without a given engine can be variational."""
+    return mix.forgetting is None and (mix.prior is None or isinstance(mix.prior, HasSticks))
+
+
+def _is_directional(family: Family, X: Rows) -> bool:
+    """Whether rows have unit length and more columns than full covariances are tried for."""
+    if family.sparse or X.shape[1] <= MAX_FULL_COVARIANCE:
+        return False
+    some = host(X[:UNIT_ROWS])
+    return bool(np.all(np.abs(np.sum(some**2, axis=1) - 1.0) < UNIT_TOL))

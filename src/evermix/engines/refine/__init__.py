@@ -1,0 +1,1 @@
+"""Clusters of rows at hand, found by moves while hyperparameters are learnt."""

@@ -1,0 +1,106 @@
+"""Searches: splits, merges and deletes in turn until none raises the objective.
+
+A search starts from one cluster and again from many, and the better end is kept. Where several
+families are possible, those that lag far behind are given up.
+"""
+
+import math
+from collections.abc import Collection
+
+import numpy as np
+from numpy.random import Generator
+
+from evermix.engines.refine.merge import merged, thinned
+from evermix.engines.refine.problem import Clusters, Problem
+from evermix.engines.refine.sampled import sampled
+from evermix.engines.refine.split import split
+from evermix.engines.variational.seeding import Sample, seed
+from evermix.families.base import Family
+from evermix.model import Model
+from evermix.priors import PitmanYor
+from evermix.priors.base import Prior
+
+SEEDS = 30  # clusters of the second start
+ROWS_PER_SEED = 5
+ROUNDS = 30
+PATIENCE = 2  # rounds without a gain of GAIN nats, after which a search ends
+GAIN = 0.1
+DELETE_FROM = 3  # rounds before clusters that are still splitting may be deleted
+LAGGING = 10.0  # rounds like the last that a search may need to catch up before it is given up
+
+
+def refine(
+    families: Collection[Family],
+    prior: Prior | None,
+    sample: Sample,
+    max_clusters: int | None,
+    learns: Collection[str],
+    rng: Generator,
+) -> Clusters:
+    """Return the clusters of a sample under the family whose objective is largest.
+
+    ``prior`` is None if it is to be learnt too; ``learns`` names what is open.
+    """
+    names = tuple(learns) if prior is not None else (*learns, "prior")
+    law = PitmanYor(1.0, 0.0) if prior is None else prior
+    best, chosen = -math.inf, None
+    for family in families:
+        model = Model(family, law, max_clusters, learns=names)
+        problem = Problem(Sample(family, sample.X, sample.weights), model, rng)
+        for found in _ends(problem, best):
+            value = problem.objective(found)
+            if chosen is None or value > best:
+                best, chosen = value, found
+    assert chosen is not None
+    return chosen
+
+
+def _ends(problem: Problem, floor: float) -> "list[Clusters]":
+    """Return the ends of searches from one cluster and, unless that lags, from many."""
+    n = len(problem.sample)
+    if problem.sample.family.sparse:
+        return [merged_only(problem, sampled(problem))]
+    one = search(problem, problem.start(np.zeros(n, dtype=np.int64)), floor)
+    K = min(SEEDS, n // ROWS_PER_SEED, problem.cap)
+    if one is None or K < 2:
+        return [] if one is None else [one]
+    many = search(problem, problem.start(seed(problem.sample, K, problem.rng)), floor)
+    return [one] if many is None else [one, many]
+
+
+def merged_only(problem: Problem, clusters: Clusters) -> Clusters:
+    """Improve clusters by laps and merges."""
+    clusters = problem.laps(clusters, 10)
+    while (fewer := merged(problem, clusters)).K < clusters.K:
+        clusters = problem.laps(fewer, 20)
+    return clusters
+
+
+def search(problem: Problem, clusters: Clusters, floor: float = -math.inf) -> Clusters | None:
+    """Improve clusters until no move gains; None if they stay far below a floor.
+
+    Clusters of counts are only merged: their splits are too hard to find.
+    """
+    if problem.sample.family.sparse:
+        return merged_only(problem, clusters)
+    clusters = problem.laps(clusters, 10)
+    best, stalled = -math.inf, 0
+    for round in range(ROUNDS):
+        clusters = problem.laps(merged(problem, clusters), 5)
+        grown = split(problem, clusters)
+        n_split = grown.K - clusters.K
+        before = problem.laps(grown, 10) if n_split else grown
+        clusters = merged(problem, before)
+        if not n_split or round >= DELETE_FROM:
+            clusters = thinned(problem, clusters)
+        n_gone = before.K - clusters.K
+        if n_split or n_gone:
+            clusters = problem.laps(clusters, 20)
+        value = problem.objective(clusters)
+        if value + LAGGING * max(value - best, 0.0) < floor and round:
+            return None
+        stalled = 0 if value > best + GAIN else stalled + 1
+        best = max(best, value)
+        if not (n_split or n_gone) or stalled > PATIENCE:
+            break
+    return clusters if value >= floor or floor == -math.inf else None

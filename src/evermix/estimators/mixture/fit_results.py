@@ -1,0 +1,62 @@
+"""Results of the rows of a fit."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evermix.engines.batch import Info, RowResults
+from evermix.engines.shards import CollectResults, Shards
+from evermix.state import Record, State
+
+
+class FitResults:
+    """Results of all rows of a fit, of which some may still be on a device or a cluster.
+
+    Parameters
+    ----------
+    shards : Shards
+        The batches of the fit.
+    size : int
+        Rows in a batch.
+    n : int
+        Rows of the fit.
+    before : RowResults
+        Of the rows that were learnt before the fit was resumed.
+    """
+
+    def __init__(self, shards: Shards, size: int, n: int, before: RowResults) -> None:
+        self._shards, self._size, self._n = shards, size, n
+        self._visited: set[int] = set()  # batches, since results were last collected
+        self._rows = RowResults.empty(n)
+        for values, old in zip(self._rows, before, strict=True):
+            values[: len(old)] = old
+
+    def add(self, info: Info, state: State, order: NDArray[np.int64]) -> RowResults:
+        """Add the results of a step, and return those of all rows that were learnt so far.
+
+        ``order`` is that of the batches in the lap; the last ones visited are those of the step.
+        """
+        keys = order[state.at - info.batches : state.at].tolist()
+        n_batches = len(self._shards)
+        self._visited.update(keys if info.rows else range(n_batches))  # laps may visit all again
+        if info.results is not None:
+            first = 0
+            for key in keys:
+                end = first + len(self._shards.weights_of(key))
+                self._put(key, RowResults(*(values[first:end] for values in info.results)))
+                first = end
+        # A first lap in another order meets rows here and there.
+        in_order = state.lap == 0 and np.array_equal(order, np.arange(n_batches))
+        done = min(state.at * self._size, self._n) if in_order else self._n
+        return RowResults(*(values[:done] for values in self._rows))
+
+    def collect(self, memo: dict[str, Record]) -> None:
+        """Bring the results, and what engines remember of batches, here.   Consumes: memo."""
+        for key, results in self._shards.do(CollectResults(), sorted(self._visited)).items():
+            self._put(key, results)
+        self._visited.clear()
+        self._shards.bring_home(memo)
+
+    def _put(self, key: int, results: RowResults) -> None:
+        some = slice(key * self._size, (key + 1) * self._size)
+        for values, part in zip(self._rows, results, strict=True):
+            values[some] = part

@@ -1,0 +1,114 @@
+"""Streams that look back: reviews at fixed clocks, with a bounded sample of rows."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import adjusted_rand_score
+
+import evermix as em
+from evermix.estimators.mixture import lookback
+from evermix.estimators.mixture.lookback import PER_CLUSTER, ROWS, is_review, next_review
+from helpers.mixture_cases import assert_same_model, blobs
+
+
+def stream(X, size=100, ask=False):
+    mix = em.Mixture()
+    for start in range(0, len(X), size):
+        mix.partial_fit(X[start : start + size])
+        if ask:
+            _ = mix.labels_, mix.n_clusters_, mix.predict(X[:2])
+    return mix
+
+
+def three(n=1000, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, n)
+    return np.array([[0.0, 0.0], [8.0, 0.0], [0.0, 8.0]])[y] + rng.normal(size=(n, 2)), y
+
+
+def test_reviews_come_at_clocks_that_grow_by_a_factor():
+    clocks = [64]
+    while clocks[-1] < 10_000:
+        clocks.append(next_review(clocks[-1]))
+    assert clocks[:6] == [64, 91, 128, 181, 256, 362]
+    assert [c for c in range(1, 400) if is_review(c)] == clocks[:6]
+
+
+@pytest.mark.parametrize("n", [40, 63, 64, 300, 2200])
+def test_questions_change_nothing(n):
+    X, _ = three(n)
+    assert_same_model(stream(X), stream(X, ask=True))
+
+
+def test_all_rows_are_counted_after_every_review():
+    X, _ = three(3000)
+    mix = em.Mixture()
+    for start in range(0, 3000, 250):
+        mix.partial_fit(X[start : start + 250])
+        total = mix.tally_.mass.sum() + mix.state_.latents["dropped"][0]
+        assert total == pytest.approx(start + 250)
+    assert mix.n_clusters_ == 3 and mix.state_.clock == 3000
+
+
+def test_the_sample_is_bounded_and_every_cluster_has_its_part():
+    X, y = three(5000)
+    rare = np.random.default_rng(1).normal(size=(100, 2)) + 40.0
+    mix = stream(np.vstack([X[:2500], rare, X[2500:]]), size=1000)
+    kept = mix.learner_.lookback
+    kept.thin(mix.state_)
+    assert not kept.complete and len(kept.rows.weights) <= max(ROWS, PER_CLUSTER * mix.n_clusters_)
+    owners = mix.predict(kept.rows.X)
+    assert min(np.count_nonzero(owners == k) for k in mix.cluster_ids_) >= PER_CLUSTER
+
+
+@pytest.mark.parametrize("distance", [16.0, 30.0, 100.0, 1000.0])
+def test_clusters_that_appear_together_far_away_are_told_apart(distance):
+    X, y = three(1000)
+    Z, z = three(900, seed=1)
+    mix = stream(np.vstack([X, Z + distance]))
+    found = mix.predict(np.vstack([X, Z + distance]))
+    assert adjusted_rand_score(np.append(y, z + 3), found) > 0.95
+
+
+def test_sorted_rows_give_the_clusters_of_shuffled_ones():
+    X, y = three(1500)
+    order = np.argsort(y, kind="stable")
+    for rows in (X, X[order]):
+        mix = stream(rows)
+        assert adjusted_rand_score(y, mix.predict(X)) > 0.98 and mix.n_clusters_ == 3
+
+
+def test_a_cluster_that_was_fused_is_split_later():
+    """Two clusters that drift apart from a common place, after all rows could be kept."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 2))
+    y = rng.integers(0, 2, 4500)
+    Z = rng.normal(size=(4500, 2)) + np.outer(2 * y - 1, [2.5, 0.0])
+    mix = stream(np.vstack([X, Z]), size=500)
+    assert mix.n_clusters_ >= 2
+    assert adjusted_rand_score(y, mix.predict(Z)) > 0.5
+
+
+def test_ids_of_clusters_that_stay_are_kept():
+    X, _ = blobs(2000)
+    mix = stream(X[:500])
+    before = mix.predict(X)
+    for start in range(500, 2000, 250):
+        mix.partial_fit(X[start : start + 250])
+    after = mix.predict(X)
+    same = [np.mean(after[before == k] == k) for k in np.unique(before)]
+    assert np.median(same) > 0.9
+
+
+def test_a_stream_that_was_saved_goes_on_as_if_it_was_not(tmp_path):
+    X, _ = three(2500)
+    for cut in (30, 100, 1000, 1800):
+        mix = em.Mixture().partial_fit(X[:cut])
+        mix.save(tmp_path / "m.evermix")
+        again = em.load(tmp_path / "m.evermix").partial_fit(X[cut:])
+        assert_same_model(em.Mixture().partial_fit(X[:cut]).partial_fit(X[cut:]), again)
+
+
+def test_rows_are_chosen_by_their_clocks_alone():
+    clocks = np.arange(10_000)
+    order = np.argsort(lookback._hashed(clocks))
+    assert abs(np.corrcoef(clocks, order)[0, 1]) < 0.05
