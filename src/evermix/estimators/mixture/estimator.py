@@ -24,6 +24,7 @@ from evermix.estimators.data.times import prepare_times
 from evermix.estimators.fitting import StepObserver, check_observers, restored_on_error
 from evermix.estimators.mixture.attributes import FittedAttributes
 from evermix.estimators.mixture.file import KIND, from_file, to_file
+from evermix.estimators.mixture.groups import GroupQuestions, checked_novelty
 from evermix.estimators.mixture.learner import Learner, OnStep
 from evermix.estimators.mixture.lookback import Lookback
 from evermix.estimators.mixture.settings import FIT_ENGINE, Settings, with_family
@@ -52,7 +53,7 @@ def _joined(weights: NDArray[np.float64], times: NDArray[np.float64] | None) -> 
 
 
 @files.registered(KIND, "mixture")
-class Mixture(FittedAttributes, ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
+class Mixture(FittedAttributes, GroupQuestions, ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
     """Clusters data, in one pass or as they arrive, and finds how many clusters there are.
 
     Parameters
@@ -93,6 +94,10 @@ class Mixture(FittedAttributes, ClusterMixin, DensityMixin, BaseEstimator):  # t
         they were. Rows of clusters that have faded keep their names.
         For samplers they are those of the draw nearest to all others, each row counted in its
         cluster. They are NumPy arrays wherever the rows were: they are saved with the model.
+    hierarchy_ : Hierarchy
+        The clusters as a tree, joined by how deep the density dips between them.
+    group_ids_ : int64 array (K,)
+        The group of each cluster, by the cut of :meth:`groups`.
     lineage_ : Lineage
         Birth, end and heir of every id.
     label_maps_ : list of int64 arrays
@@ -325,16 +330,20 @@ class Mixture(FittedAttributes, ClusterMixin, DensityMixin, BaseEstimator):  # t
 
     # ---- questions -------------------------------------------------------------------------
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Any, novelty: float | None = None) -> Array:
         """Return the id of the most probable cluster of each row, (N,).
 
-        Rows of PyTorch or CuPy are answered in kind, where they are; so it is with all questions.
+        With ``novelty`` it is -1 where a new cluster is more probable than this number. Rows of
+        PyTorch or CuPy are answered in kind, where they are; so it is with all questions.
         """
-        return self._fitted().predict(self._prepared(X))
+        return self._fitted().predict(self._prepared(X), checked_novelty(novelty))
 
-    def predict_proba(self, X: Any) -> Array:
-        """Return the probability of each cluster (N, K); column j is ``cluster_ids_[j]``."""
-        return self._fitted().predict_proba(self._prepared(X))
+    def predict_proba(self, X: Any, new_cluster: bool = False) -> Array:
+        """Return the probability of each cluster (N, K); column j is ``cluster_ids_[j]``.
+
+        With ``new_cluster`` the last column of (N, K + 1) is that of a new one.
+        """
+        return self._fitted().predict_proba(self._prepared(X), new_cluster)
 
     def score_samples(self, X: Any) -> Array:
         """Return the log predictive density of each row (N,), base measure included."""

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from evermix._xp import Array, alike, doubled, is_foreign, logsumexp, namespace, precise
 from evermix.engines.base import Engine
 from evermix.engines.batch import Batch
+from evermix.estimators.mixture.hierarchy import Hierarchy, grow
+from evermix.estimators.mixture.valleys import find_valleys
 from evermix.kernels.scoring import score_rows
 from evermix.model import Model
 from evermix.report.posterior import Posterior
@@ -139,25 +141,49 @@ class Fitted:
         """Log weight plus log predictive (N, K + 1) of prepared rows; the last is a new cluster."""
         return log_joint(self.engine, self.point.model, self.point.state, X)
 
-    def predict(self, X: Array) -> Array:
-        """Id (N,) of the most probable cluster of prepared rows, where they are."""
-        ids = self.point.state.tally.ids
+    @cached_property
+    def hierarchy(self) -> Hierarchy:
+        """The clusters of the point estimate as a tree."""
+        model, state, _ = self.point
+        log_weights = self.engine.log_weights(model, state)[:-1]
+        tally = self.engine.believed(state)
+        return grow(tally.ids, find_valleys(model.family, tally, log_weights))
+
+    def predict(
+        self, X: Array, novelty: float | None = None, names: NDArray[np.int64] | None = None
+    ) -> Array:
+        """Name (N,) of the most probable cluster of prepared rows, where they are.
+
+        Names (K,) are the ids if None. Rows are -1 whose probability of a new cluster is above
+        ``novelty``.
+        """
+        names = self.point.state.tally.ids if names is None else names
 
         def answer(X: Array) -> Array:
             joint = self.log_joint(X)
             xp = namespace(joint)
-            return xp.take(alike(ids, joint), xp.argmax(joint[:, :-1], axis=1))
+            found = xp.take(alike(names, joint), xp.argmax(joint[:, :-1], axis=1))
+            return found if novelty is None else xp.where(_new(joint) > novelty, -1, found)
 
-        return in_chunks(self.point.model, len(ids), X, answer)
+        return in_chunks(self.point.model, len(names), X, answer)
 
-    def predict_proba(self, X: Array) -> Array:
-        """Probability (N, K) of each cluster for prepared rows, where they are."""
+    def predict_proba(self, X: Array, new_cluster: bool = False) -> Array:
+        """Probability (N, K) of each cluster for prepared rows, where they are.
+
+        With ``new_cluster`` that of a new one is the last column, (N, K + 1).
+        """
 
         def answer(X: Array) -> Array:
-            old = self.log_joint(X)[:, :-1]
-            return namespace(old).exp(old - logsumexp(old, axis=1)[:, None])
+            joint = self.log_joint(X)
+            joint = joint if new_cluster else joint[:, :-1]
+            return namespace(joint).exp(joint - logsumexp(joint, axis=1)[:, None])
 
         return in_chunks(self.point.model, self.point.state.tally.K, X, answer)
+
+    def novelty(self, X: Array) -> Array:
+        """Probability (N,) that prepared rows are of a new cluster, where they are."""
+        model, state, _ = self.point
+        return in_chunks(model, state.tally.K, X, lambda X: _new(self.log_joint(X)))
 
     def log_densities(self, X: Array) -> Array:
         """Log predictive density (M, N) of prepared rows under each draw, base measure included."""
@@ -192,6 +218,11 @@ class Fitted:
             if len(draws) == 1:
                 ids[some] = found
         return X, ids
+
+
+def _new(joint: Array) -> Array:
+    """Probability (N,) of the last column of log joint densities (N, K + 1)."""
+    return namespace(joint).exp(joint[:, -1] - logsumexp(joint, axis=1))
 
 
 def _sample_draw(
