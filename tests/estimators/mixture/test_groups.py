@@ -177,8 +177,8 @@ def test_the_cut_is_where_valleys_get_deep(heights, groups):
 
 
 def shapes(X):
-    family = em.Gaussian(scale=0.03, nu=10.0)
-    return em.Mixture(family, em.DP(1.0), em.MemoizedVB(), random_state=0).fit(X)
+    engine = em.MemoizedVB(start="kmeans++", truncation=15, births=False)
+    return em.Mixture(em.Gaussian(scale=0.03), em.DP(1.0), engine, random_state=0).fit(X)
 
 
 SHAPES = {
@@ -203,7 +203,8 @@ def test_shapes_of_many_clusters_become_groups(name):
 def test_overlapping_blobs_are_not_joined():
     rng, y = np.random.default_rng(0), np.repeat([0, 1], 500)
     X = rng.normal(size=(1000, 2)) + np.outer(y, [3.5, 0.0])
-    mix = em.Mixture(em.Gaussian(scale=1.0), em.DP(1.0), em.MemoizedVB(), random_state=0).fit(X)
+    engine = em.MemoizedVB(start="kmeans++", truncation=4, births=False)
+    mix = em.Mixture(em.Gaussian(scale=1.0), em.DP(1.0), engine, random_state=0).fit(X)
     assert mix.n_clusters_ == 2
     np.testing.assert_array_equal(mix.groups(), mix.labels_)
 

@@ -6,7 +6,7 @@ import pytest
 import evermix as em
 from helpers.mixture_cases import blobs, texts
 
-ENGINES = [None, em.MemoizedVB(), em.Gibbs(sweeps=6, burn_in=2)]
+ENGINES = [None, em.FullVB(truncation=8), em.Gibbs(sweeps=6, burn_in=2)]
 
 
 @pytest.fixture(params=ENGINES, ids=["default", "variational", "sampler"], scope="module")

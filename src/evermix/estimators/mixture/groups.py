@@ -54,8 +54,8 @@ class GroupQuestions:
         >>> import evermix as em
         >>> from sklearn.datasets import make_circles
         >>> X, y = make_circles(1000, factor=0.3, noise=0.05, random_state=0)
-        >>> family = em.Gaussian(scale=0.03, nu=10.0)
-        >>> mix = em.Mixture(family, em.DP(1.0), em.MemoizedVB(), random_state=0).fit(X)
+        >>> engine = em.MemoizedVB(start="kmeans++", truncation=15, births=False)
+        >>> mix = em.Mixture(em.Gaussian(scale=0.03), em.DP(1.0), engine, random_state=0).fit(X)
         >>> mix.n_clusters_ > 5
         True
         >>> len(set(mix.groups()))
