@@ -1,7 +1,6 @@
 """The scikit-learn estimator: a mixture is a family, a prior and an engine."""
 
 from collections.abc import Iterable
-from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
@@ -21,12 +20,13 @@ from evermix.engines.batch import Batch
 from evermix.engines.filters.filter import Filter
 from evermix.estimators import files
 from evermix.estimators.data.times import prepare_times
-from evermix.estimators.fitting import StepObserver, check_observers, restored_on_error
+from evermix.estimators.fitting import StepObserver, check_observers
 from evermix.estimators.mixture.attributes import FittedAttributes
 from evermix.estimators.mixture.file import KIND, from_file, to_file
 from evermix.estimators.mixture.groups import GroupQuestions, checked_novelty
 from evermix.estimators.mixture.learner import Learner, OnStep
 from evermix.estimators.mixture.lookback import Lookback
+from evermix.estimators.mixture.restoring import restored_unless_learnt
 from evermix.estimators.mixture.settings import FIT_ENGINE, Settings, with_family
 from evermix.estimators.mixture.start import StartClusters
 from evermix.estimators.mixture.validation import rows_to_fit, rows_to_score, rows_to_stream
@@ -194,7 +194,7 @@ class Mixture(FittedAttributes, GroupQuestions, ClusterMixin, DensityMixin, Base
             ``info.rows`` is 0); it may save the mixture.
         """
         on_step = self._on_step(observers)
-        with self._restored_unless_learnt():
+        with restored_unless_learnt(self):
             settings = Settings.of(self)
             start = StartClusters.of(settings.engine)
             (family, X, weights), digest = rows_to_fit(self, settings, X, sample_weight)
@@ -286,7 +286,7 @@ class Mixture(FittedAttributes, GroupQuestions, ClusterMixin, DensityMixin, Base
         self, settings: Settings, X: Any, sample_weight: Any, times: Any, on_step: list[OnStep]
     ) -> None:
         """Learn the first rows of a stream, or let them wait."""
-        with self._restored_unless_learnt():
+        with restored_unless_learnt(self):
             family, X, weights = rows_to_stream(self, settings, X, sample_weight)
             settings = settings.for_rows(family, X, streaming=True)
             lookback = Lookback() if settings.automatic else None
@@ -312,21 +312,6 @@ class Mixture(FittedAttributes, GroupQuestions, ClusterMixin, DensityMixin, Base
 
     def _on_step(self, observers: Iterable[StepObserver]) -> list[OnStep]:
         return [partial(observe, self) for observe in check_observers(observers)]
-
-    def _restored_unless_learnt(self) -> AbstractContextManager[None]:
-        """Return a context that restores the model if learning fails too early.
-
-        A new model is kept if it has made a step, or if the user has interrupted it.
-        """
-        before = vars(self).get("learner_")
-
-        def keep(error: BaseException) -> bool:
-            now: Learner | None = vars(self).get("learner_")
-            if now is None or now is before:
-                return False
-            return bool(now.history) or isinstance(error, KeyboardInterrupt)
-
-        return restored_on_error(self, keep)
 
     # ---- questions -------------------------------------------------------------------------
 

@@ -54,8 +54,7 @@ class GroupQuestions:
         >>> import evermix as em
         >>> from sklearn.datasets import make_circles
         >>> X, y = make_circles(1000, factor=0.3, noise=0.05, random_state=0)
-        >>> engine = em.MemoizedVB(start="kmeans++", truncation=15, births=False)
-        >>> mix = em.Mixture(em.Gaussian(scale=0.03), em.DP(1.0), engine, random_state=0).fit(X)
+        >>> mix = em.Mixture().fit(X)
         >>> mix.n_clusters_ > 5
         True
         >>> len(set(mix.groups()))
@@ -65,7 +64,7 @@ class GroupQuestions:
         names = tree.cut(cut, n_groups)
         if X is not None:
             return self._learnt().predict(self._prepared(X), names=names)
-        labels = self.learner_.labels()
+        labels = self.learner_.shown.labels()
         order = np.argsort(tree.ids)
         places = order[np.searchsorted(tree.ids, labels, sorter=order).clip(max=len(order) - 1)]
         return np.where(tree.ids[places] == labels, names[places], labels)
@@ -91,7 +90,7 @@ class GroupQuestions:
 
     def _learnt(self) -> Fitted:
         check_is_fitted(self)
-        return self.learner_.fitted
+        return self.learner_.shown.fitted
 
     def _prepared(self, X: Any) -> Array:
         """Return validated rows."""
