@@ -17,7 +17,6 @@ from evermix.cli.options.option import Option
 from evermix.cli.options.settings import Settings
 from evermix.cli.options.table import INFO, SHARE
 from evermix.cli.output.topic_report import describe_topics, used_words
-from evermix.engines import ADF
 from evermix.estimators import DependentMixture, Mixture, TopicModel
 from evermix.estimators.files import load_any
 from evermix.families import Multinomial
@@ -51,7 +50,7 @@ def run(settings: Settings) -> None:
 
 
 def _mixture(mix: Mixture, extra: Extra, top: int) -> Described:
-    engine, state = mix.engine or ADF(), mix.state_
+    engine, state = mix.learner_.engine, mix.state_
     plan = mix.model_.forgetting
     # Rows that were met only once are counted by the clock; it counts visits otherwise.
     once = engine.streams and state.lap + (state.at > 0) <= 1

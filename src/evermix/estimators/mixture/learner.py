@@ -2,7 +2,7 @@
 
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -23,7 +23,7 @@ from evermix.estimators.mixture.fit_results import FitResults
 from evermix.estimators.mixture.fitted import Fitted
 from evermix.estimators.mixture.labels import compact, follow_merges
 from evermix.estimators.mixture.lookback import FIRST as FIRST_REVIEW
-from evermix.estimators.mixture.lookback import Lookback, is_review, next_review, review
+from evermix.estimators.mixture.lookback import Lookback, is_review, next_stop, review, stretches
 from evermix.estimators.mixture.start import StartClusters
 from evermix.estimators.resolve import SAMPLE, WARMUP, find, resolve
 from evermix.model import Model
@@ -298,17 +298,24 @@ class Learner:
             self._remember(state, info, observers)
 
         try:
-            for part in self._stretches(batch):
+            parted = [batch] if self.lookback is None else stretches(batch, self.state.clock)
+            for part in parted:
                 X, weights, _, times = part
                 first = len(parts)
                 batches = [part] if len(weights) <= ROWS else Cuts(X, weights, times=times)
                 run(self.engine, self.model, self.state, batches, self.rng, [remember])
-                if self.lookback is not None:
+                if self.lookback is not None and np.any(weights > 0):
                     labels = np.concatenate([results.labels for results in parts[first:]])
                     self.lookback.add(part, labels, self.state.clock)
                     if is_review(self.state.clock):
                         self.review(observers)
                         reviewed = True
+                    elif next_stop(self.state.clock - 1) == self.state.clock:
+                        self.lookback.thin(self.state)
+        except BaseException:
+            if self.lookback is not None:  # rows may be learnt that are not kept
+                self.lookback.complete = False
+            raise
         finally:  # an interrupt leaves the labels of the rows that were learnt
             if parts:
                 columns = zip(*parts, strict=True)
@@ -318,21 +325,6 @@ class Learner:
                 done = len(self._results.labels)
                 X = batch.X if done == len(batch.weights) else batch.X[:done]
                 follow_merges(self.fitted, self._results, X)
-
-    def _stretches(self, batch: Batch) -> Iterator[Batch]:
-        """Cut rows where reviews are due."""
-        X, weights, key, times = batch
-        if self.lookback is None:
-            yield batch
-            return
-        clocks = self.state.clock + np.cumsum(weights > 0)
-        start = 0
-        while start < len(weights):
-            due = next_review(int(clocks[start - 1]) if start else self.state.clock)
-            end = min(int(np.searchsorted(clocks, due)) + 1, len(weights))
-            some = slice(start, end)
-            yield Batch(X[some], weights[some], key, None if times is None else times[some])
-            start = end
 
     def review(self, observers: Sequence[OnStep] = ()) -> None:
         """Look for better clusters among the rows that are kept, if any."""

@@ -8,7 +8,8 @@ all others keep what they have. Reviews come at fixed clocks, and which rows are
 clock alone, so that neither the cuts of a stream nor questions change what is learnt.
 """
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -56,25 +57,34 @@ class Lookback:
 
     Attributes
     ----------
-    rows : KeptRows or None
-        None before the first row.
     complete : bool
         Whether no row was left out so far.
+    parts : list of KeptRows
+        The rows, as they came since they were last joined.
     """
 
-    rows: KeptRows | None = None
     complete: bool = True
+    parts: list[KeptRows] = field(default_factory=list)
+
+    @property
+    def rows(self) -> KeptRows | None:
+        """All rows that are kept; None before the first."""
+        if len(self.parts) > 1:
+            X, *others = zip(*self.parts, strict=True)
+            self.parts = [KeptRows(stack(list(X)), *(np.concatenate(some) for some in others))]
+        return self.parts[0] if self.parts else None
+
+    @rows.setter
+    def rows(self, rows: KeptRows) -> None:
+        self.parts = [rows]
 
     def add(self, batch: Batch, labels: Ints, clock: int) -> None:
         """Keep rows that were just learnt, the last of them at a clock."""
         counts = np.flatnonzero(batch.weights > 0)
-        clocks = np.arange(clock - len(counts) + 1, clock + 1)
-        new = KeptRows(batch.X[counts], batch.weights[counts], labels[counts], clocks)
-        if self.rows is not None:
-            old = self.rows
-            joined = [np.concatenate(pair) for pair in zip(old[1:], new[1:], strict=True)]
-            new = KeptRows(stack([old.X, new.X]), *joined)
-        self.rows = new
+        if len(counts):
+            clocks = np.arange(clock - len(counts) + 1, clock + 1)
+            kept = KeptRows(batch.X[counts], batch.weights[counts], labels[counts], clocks)
+            self.parts.append(kept)
 
     def thin(self, state: State) -> None:
         """Keep no more rows of each cluster than there is room for, by the hash of their clocks."""
@@ -103,9 +113,26 @@ def next_review(clock: int) -> int:
     return _review(step)
 
 
+def next_stop(clock: int) -> int:
+    """Return the clock after a clock at which rows are reviewed, or only fewer are kept."""
+    return min(next_review(clock), (clock // ROWS + 1) * ROWS)
+
+
 def is_review(clock: int) -> bool:
     """Whether a review is due at a clock."""
     return clock >= FIRST and next_review(clock - 1) == clock
+
+
+def stretches(batch: Batch, clock: int) -> Iterator[Batch]:
+    """Cut rows that follow a clock where reviews are due, or fewer rows are to be kept."""
+    X, weights, key, times = batch
+    clocks = np.concatenate([[clock], clock + np.cumsum(weights > 0)])
+    start = 0
+    while start < len(weights):
+        end = int(np.searchsorted(clocks[1:], next_stop(int(clocks[start])))) + 1
+        some = slice(start, min(end, len(weights)))
+        yield Batch(X[some], weights[some], key, None if times is None else times[some])
+        start = end
 
 
 def _review(step: int) -> int:
