@@ -140,3 +140,26 @@ def test_rows_of_weight_zero_bring_no_review():
     whole = em.Mixture().partial_fit(X, sample_weight=weights)
     kept = em.Mixture().partial_fit(np.delete(X, np.s_[64:100], axis=0))
     assert_same_model(whole, kept)
+
+
+def test_the_history_tells_how_what_was_learnt_has_moved():
+    X, _ = three(400)
+    mix = em.Mixture().partial_fit(X)
+    reviews = [info for info in mix.history_ if not info.rows]
+    assert [info.clock for info in reviews] == [64, 91, 128, 181, 256, 362]
+    for info in reviews:
+        assert {"family.kappa", "family.nu", "prior.alpha"} <= set(info.scalars)
+    assert reviews[-1].scalars["prior.alpha"] == mix.model_.prior.alpha
+
+
+def test_a_review_that_fails_changes_nothing(monkeypatch):
+    X, _ = three(300)
+    mix, want = em.Mixture().partial_fit(X[:100]), em.Mixture().partial_fit(X[:100])
+
+    def failing(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(em.ADF, "continued", failing)
+    with pytest.raises(MemoryError):
+        mix.learner_.review()
+    assert_same_model(mix, want)

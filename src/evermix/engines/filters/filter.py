@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Sequence
-from copy import deepcopy
 from typing import ClassVar
 
 import numpy as np
@@ -130,7 +129,7 @@ class Filter(Engine):
     def continued(self, model: Model, tally: Tally, before: State) -> State:
         """Return a state that goes on from clusters that another engine has learnt.
 
-        Ids, lineage and clock are those of the state ``before``.
+        Ids, lineage and clock are those of the state ``before``, which gives them away.
         """
         state = self.initial(model, np.random.default_rng(0))  # nothing is drawn
         state.append(tally.ids)
@@ -138,7 +137,7 @@ class Filter(Engine):
         state.tally.extras["hard"][:] = tally.mass
         state.columns["last_seen"][: tally.K] = before.clock
         state.columns |= model.family.columns(state.tally)
-        state.lineage, state.clock = deepcopy(before.lineage), before.clock
+        state.lineage, state.clock = before.lineage, before.clock
         if state.lineage.next_id <= tally.ids.max(initial=-1):  # draws have names of their own
             state.lineage = Lineage()
             for _ in range(int(tally.ids.max()) + 1):

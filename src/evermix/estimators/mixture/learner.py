@@ -3,6 +3,7 @@
 import warnings
 from collections import deque
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -246,7 +247,8 @@ class Learner:
         model, state, _ = self.fitted.point
         engine.check(model)
         learner = Learner(engine, model, self.random_state)
-        learner.state = engine.continued(model, self.engine.believed(state), self.state)
+        before = replace(self.state, lineage=deepcopy(self.state.lineage))
+        learner.state = engine.continued(model, self.engine.believed(state), before)
         learner.rng, learner.started, learner.history = self.rng, True, self.history.copy()
         learner.results = self.results
         return learner

@@ -9,6 +9,7 @@ clock alone, so that neither the cuts of a stream nor questions change what is l
 """
 
 from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -157,6 +158,7 @@ def review(engine: Filter, model: Model, state: State, lookback: Lookback) -> Re
     lookback.thin(state)
     rows = lookback.rows
     assert rows is not None
+    state = replace(state, lineage=deepcopy(state.lineage))  # if this fails, nothing has changed
     tally = state.tally
     old = _owners(tally, rows.ids)
     weights = _standing_for(tally, rows, old)
@@ -178,11 +180,28 @@ def review(engine: Filter, model: Model, state: State, lookback: Lookback) -> Re
         clusters.mass[:], clusters.stats[:] = _transferred(tally, found, flow, rows.X, weights)
         clusters = clusters.plus(_bare(tally.take(unseen)))
     after = engine.continued(learnt, clusters, state)
+    after.latents["capped"] = state.latents["capped"]
+    if not lookback.complete:
+        after.latents["dropped"] = state.latents["dropped"]
     lookback.rows = rows._replace(ids=ids[new])
     info = Info(
-        rows=0, clock=state.clock, K=after.tally.K, births=births, merges=merges, dropped=dropped
+        rows=0,
+        clock=state.clock,
+        K=after.tally.K,
+        births=births,
+        merges=merges,
+        dropped=dropped,
+        scalars=_numbers(learnt),
     )
     return Reviewed(learnt, after, info)
+
+
+def _numbers(model: Model) -> dict[str, float]:
+    """Return what was learnt, by name, as far as it is single numbers."""
+    values = {f"family.{name}": getattr(model.family, name) for name in model.family.learns}
+    if _open(model):
+        values |= {f"prior.{name}": getattr(model.prior, name) for name in model.prior.tunable}
+    return {name: value for name, value in values.items() if isinstance(value, float)}
 
 
 def _open(model: Model) -> bool:
