@@ -102,8 +102,8 @@ def test_ids_of_clusters_that_stay_are_kept():
 
 
 def test_a_stream_that_was_saved_goes_on_as_if_it_was_not(tmp_path):
-    X, _ = three(1600)
-    for cut in (30, 1200):
+    X, _ = three(1100)
+    for cut in (30, 1050):
         mix = em.Mixture().partial_fit(X[:cut])
         mix.save(tmp_path / "m.evermix")
         again = em.load(tmp_path / "m.evermix").partial_fit(X[cut:])
