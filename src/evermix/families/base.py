@@ -18,10 +18,10 @@ from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy import sparse
 
 from evermix._threads import cuts
-from evermix._xp import Array, Bools, Floats, alike, filled, is_foreign, namespace
+from evermix._xp import Array, Floats, alike, filled, is_foreign, namespace
+from evermix.families.values import finite, first_outside, short
 from evermix.kernels.interpreted import ArrayRows, ArrayWork
 from evermix.tally import Layout, Tally
 
@@ -29,7 +29,6 @@ STEPS = 3  # of learning hyperparameters, at a time
 PAIRS = 64  # pairs of clusters fused at a time, to bound memory
 CHUNK = 2**20  # features and scores computed at a time: at most 8 MB, to stay in fast memory
 DEVICE_CHUNK = 2**28  # the same on a device that does much at once: 2 GB
-INFINITE = 1e250  # stands in for an infinite parameter: times a statistic of zero it is zero
 
 
 @dataclass(frozen=True)
@@ -83,7 +82,7 @@ class Family(ABC):
         inside = self.inside(X)
         if inside is not None and not np.all(inside):
             wanted, advice = self.support
-            raise ValueError(f"{wanted}, got {_first_outside(X, inside)}. {advice}".rstrip())
+            raise ValueError(f"{wanted}, got {first_outside(X, inside)}. {advice}".rstrip())
 
     def supports(self, X: Array) -> bool:
         """Whether finite rows ``X`` (N, D) of any library lie in the family's support."""
@@ -125,13 +124,12 @@ class Family(ABC):
         ``first`` is the family before anything was learnt, about which the hyperprior is. The
         evidence of the clusters, plus :meth:`log_hyperprior`, never falls.
         """
-        family, value = self, self._objective(first, stats, mass)
+        family = self
         for _ in range(STEPS if names else 0):
             trial = family._learning_step(first, names, stats, mass)
-            after = trial._objective(first, stats, mass)
-            if not after > value:
-                break
-            family, value = trial, after
+            if not trial._objective(first, stats, mass) > family._objective(first, stats, mass):
+                break  # nor nan
+            family = trial
         return family
 
     def log_hyperprior(self, first: Self) -> float:
@@ -142,9 +140,7 @@ class Family(ABC):
     def _learning_step(
         self, first: Self, names: Collection[str], stats: Floats, mass: Floats
     ) -> Self:
-        """Return the family after one step of learning; here nothing is learnt."""
-        del first, names, stats, mass
-        return self
+        return self  # here nothing is learnt
 
     def _objective(self, first: Self, stats: Floats, mass: Floats) -> float:
         return float(np.sum(self.log_marginal(stats, mass))) + self.log_hyperprior(first)
@@ -400,29 +396,5 @@ class Family(ABC):
     def __repr__(self) -> str:
         order = sorted(fields(self), key=lambda f: bool(f.kw_only))
         values = {f.name: getattr(self, f.name) for f in order}
-        shown = ", ".join(f"{k}={_short(v)}" for k, v in values.items() if v is not None)
+        shown = ", ".join(f"{k}={short(v)}" for k, v in values.items() if v is not None)
         return f"{type(self).__name__}({shown})"
-
-
-def _first_outside(X: Array, inside: Bools) -> str:
-    """Return the first value, or row, that a mask leaves out, and where it is."""
-    p = int(np.argmin(inside))
-    if sparse.issparse(X):
-        matrix: Any = X
-        row = int(np.searchsorted(matrix.indptr, p, side="right")) - 1
-        return f"{matrix.data[p]} in row {row}, column {matrix.indices[p]}"
-    if inside.ndim == 1:
-        return f"{_short(X[p])} in row {p}"
-    row, column = divmod(p, X.shape[1])
-    return f"{X[row, column]} in row {row}, column {column}"
-
-
-def finite(params: Array) -> Array:
-    """Return parameters (K, E) with infinities so large that only a zero makes up for them."""
-    return namespace(params).clip(params, -INFINITE, INFINITE)
-
-
-def _short(value: Any) -> str:
-    if isinstance(value, np.ndarray) and value.size > 4:
-        return f"<array {'x'.join(map(str, value.shape))}>"
-    return repr(value.tolist() if isinstance(value, np.ndarray) else value)

@@ -27,7 +27,7 @@ import numpy as np
 from evermix._xp import Bools, Floats, Ints
 from evermix.engines.merging.stream import YOUNGEST
 from evermix.engines.variational.bound import fused_sticks
-from evermix.families.base import finite
+from evermix.families.values import finite
 from evermix.model import Model
 from evermix.priors.base import HasPredictive, occupancy
 from evermix.tally import Tally

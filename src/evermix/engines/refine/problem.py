@@ -13,7 +13,8 @@ from numpy.random import Generator
 from evermix._xp import Floats, Ints
 from evermix.engines.variational.bound import lower_bound
 from evermix.engines.variational.seeding import Sample
-from evermix.families.base import Family, finite
+from evermix.families.base import Family
+from evermix.families.values import finite
 from evermix.model import Model
 from evermix.priors import PitmanYor
 from evermix.priors.base import HasSticks

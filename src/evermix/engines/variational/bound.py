@@ -15,7 +15,7 @@ that are best for it, the braces sum to the log normalisers of the rows: :func:`
 import numpy as np
 
 from evermix._xp import Floats, Ints, digamma
-from evermix.families.base import finite
+from evermix.families.values import finite
 from evermix.model import Model
 from evermix.priors.base import HasSticks
 

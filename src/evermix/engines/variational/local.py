@@ -32,7 +32,7 @@ from evermix._xp import (
     xlogy,
 )
 from evermix.engines.batch import Batch
-from evermix.families.base import finite
+from evermix.families.values import finite
 from evermix.kernels.device import dispatch as device
 from evermix.kernels.engines.local import LEAST, add_rows, softmax_rows
 from evermix.kernels.rows import plain

@@ -22,7 +22,8 @@ from scipy import sparse
 
 from evermix._xp import Array, Floats, Ints, alike, host, namespace, take_rows
 from evermix.engines.shards import Shard, Shards, TakeRows, Task
-from evermix.families.base import Family, finite
+from evermix.families.base import Family
+from evermix.families.values import finite
 
 SEED_ROWS = 2000  # number of rows among which seeds are chosen
 NUMBERS = 2**24  # most statistics of the rows of a start: 128 MB

@@ -1,5 +1,6 @@
 """What a fitted mixture is asked beyond clusters: groups of them, and whether a row is of none."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ class GroupQuestions:
     """Clusters joined into groups of any shape, and rows that are of no cluster."""
 
     learner_: Learner
+    _prepared: Callable[[Any], Array]  # validates rows
 
     @property
     def hierarchy_(self) -> Hierarchy:
@@ -91,10 +93,6 @@ class GroupQuestions:
     def _learnt(self) -> Fitted:
         check_is_fitted(self)
         return self.learner_.shown.fitted
-
-    def _prepared(self, X: Any) -> Array:
-        """Return validated rows."""
-        raise NotImplementedError
 
 
 def checked_novelty(novelty: float | None) -> float | None:
