@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+import time
 from functools import cache
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from scipy import sparse
 
 import evermix as em
-from evermix.distributed.client import cluster_client, workers_of
+from evermix.distributed.client import CHECK_SECONDS, cluster_client, reply_of, workers_of
 from evermix.distributed.shards import ClusterShards
 
 pytest.importorskip("dask")
@@ -175,6 +176,23 @@ def test_a_saved_fit_goes_on_there_and_here(client, tmp_path, name, lap):
     for again in (mix, em.load(tmp_path / "saved.evermix")):
         assert_same(again.resume(rows), whole)
     assert_same(em.load(tmp_path / "saved.evermix").resume(X), whole)
+
+
+class Echo:
+    """An actor that returns what it gets."""
+
+    def say(self, word):
+        return word
+
+
+def test_a_reply_that_comes_while_the_event_loop_is_busy_is_no_timeout(client):
+    """On a loaded machine a reply can arrive between the end of a wait and the look at it."""
+    actor = client.submit(Echo, actor=True).result()
+    reply = actor.say("here")
+    while not reply.done():
+        time.sleep(0.01)
+    client.loop.add_callback(time.sleep, CHECK_SECONDS + 0.5)
+    assert reply_of(client, reply, []) == "here"
 
 
 def test_little_is_kept_to_do_things_again(client, monkeypatch):

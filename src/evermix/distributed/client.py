@@ -195,8 +195,8 @@ def reply_of(client: Any, reply: Any, addresses: Iterable[str]) -> Any:
         try:
             return reply.result(timeout=CHECK_SECONDS)
         except TimeoutError:
-            if reply.done():  # the task itself raised it
-                raise
+            if reply.done():  # it came just after the time was over, or the task raised this
+                return reply.result()
             gone = needed - _present(client)
             if gone:
                 raise OSError(f"{LOST}: {', '.join(sorted(gone))}") from None
