@@ -25,9 +25,13 @@ Ints: TypeAlias = NDArray[np.int64]
 Bools: TypeAlias = NDArray[np.bool_]
 """Arrays that are always NumPy's."""
 
+NUMPY = array_api_compat.array_namespace(np.empty(0))
+
 
 def namespace(*arrays: Array) -> Any:
     """Return the array namespace that all ``arrays`` share."""
+    if all(type(x) is np.ndarray for x in arrays):  # as below, in a tenth of the time
+        return NUMPY
     return array_api_compat.array_namespace(*arrays)
 
 
@@ -181,14 +185,13 @@ def _special(name: str, *given: Array) -> Array:
 
     Arrays of libraries without such a function are copied to the host and back.
     """
-    x = given[0]
+    x, function = given[0], getattr(special, name)
+    if is_numpy(x) or isinstance(x, float):
+        return function(*given)
     if array_api_compat.is_torch_array(x):
         return getattr(importlib.import_module("torch.special"), name)(*given)
     if array_api_compat.is_cupy_array(x):
         return getattr(importlib.import_module("cupyx.scipy.special"), name)(*given)
-    function = getattr(special, name)
-    if is_numpy(x) or isinstance(x, float):
-        return function(*given)
     return alike(function(*(host(each) for each in given)), x)
 
 

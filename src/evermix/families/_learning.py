@@ -71,28 +71,30 @@ def wishart_step(
 
 def wishart_hyperprior(now: NormalWishart, first: NormalWishart) -> float:
     """Expected log density of the pseudo-cluster's parameters, minus that under its own law."""
-    return _wishart_density(now, first) - _wishart_density(first, first)
+    D = len(now.mean)
+    precision = first.nu * np.linalg.inv(first.B)
+    log_det = multidigamma(np.array(first.nu / 2), D) + D * math.log(2)
+    log_det -= np.linalg.slogdet(first.B)[1]
 
+    def density(law: NormalWishart) -> float:
+        mean, kappa, nu, B = law
+        away = first.mean - mean
+        square = kappa * (D / first.kappa + away @ precision @ away)
+        normal = 0.5 * (D * (math.log(kappa) - LOG_2PI) + log_det - square)
+        wishart = 0.5 * ((nu - D - 1) * log_det - np.sum(B * precision))
+        log_norm = 0.5 * nu * (D * math.log(2) - np.linalg.slogdet(B)[1])
+        return float(normal + wishart - log_norm - multigammaln(np.array(nu / 2), D))
 
-def _wishart_density(now: NormalWishart, first: NormalWishart) -> float:
-    mean, kappa, nu, B = now
-    D = len(mean)
-    precision = float(first.nu) * np.linalg.inv(first.B)
-    log_det = float(multidigamma(np.array(first.nu / 2), D)) + D * math.log(2)
-    log_det -= float(np.linalg.slogdet(first.B)[1])
-    away = first.mean - mean
-    square = kappa * (D / first.kappa + away @ precision @ away)
-    normal = 0.5 * (D * (math.log(kappa) - LOG_2PI) + log_det - square)
-    wishart = 0.5 * ((nu - D - 1) * log_det - np.sum(B * precision))
-    log_norm = 0.5 * nu * (D * math.log(2) - np.linalg.slogdet(B)[1])
-    return float(normal + wishart - log_norm - multigammaln(np.array(nu / 2), D))
+    return density(now) - density(first)
 
 
 def _degrees(gap: float, D: int) -> float:
     """Solve E log|Lambda| = log|E Lambda| - gap for the degrees of freedom, at least D + 2."""
 
+    halves = np.arange(D) / 2
+
     def excess(nu: float) -> float:
-        return float(multidigamma(np.array(nu / 2), D)) + D * math.log(2 / nu) + gap
+        return float(digamma(nu / 2 - halves).sum()) + D * math.log(2 / nu) + gap
 
     return _root(excess, D + 2.0)
 

@@ -126,11 +126,9 @@ class Family(ABC):
         """
         family = self
         for _ in range(STEPS if names else 0):
-            trial = family._learning_step(first, names, stats, mass)
-            if not trial._objective(first, stats, mass) > family._objective(first, stats, mass):
-                break  # nor nan
-            family = trial
-        return family
+            family = family._learning_step(first, names, stats, mass)
+        better = family._objective(first, stats, mass) > self._objective(first, stats, mass)
+        return family if better else self  # steps do not lower it, except by rounding
 
     def log_hyperprior(self, first: Self) -> float:
         """Log density of the hyperparameters, 0 at those of ``first``; here all are as likely."""

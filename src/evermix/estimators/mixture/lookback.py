@@ -2,7 +2,7 @@
 
 At clocks that grow by a constant factor, a review looks for splits, merges and deletes of clusters
 and learns what is open, on the sample. While the sample holds every row, the clusters found there
-simply replace those of the stream. Later a row of the sample stands for many: clusters that were
+simply replace those of the stream, and every other review looks for them anew. Later a row of the sample stands for many: clusters that were
 fused have the sum of their statistics, exactly; those that were split take theirs from the sample;
 all others keep what they have. Reviews come at fixed clocks, and which rows are kept depends on the
 clock alone, so that neither the cuts of a stream nor questions change what is learnt.
@@ -124,6 +124,14 @@ def is_review(clock: int) -> bool:
     return clock >= FIRST and next_review(clock - 1) == clock
 
 
+def _is_fresh(clock: int) -> bool:
+    """Whether a review of all rows begins anew: before the first clock, and at every other one.
+
+    The others, which begin with the clusters that are there, take a fraction of the time.
+    """
+    return clock < FIRST or clock in {FIRST << j for j in range(clock.bit_length())}
+
+
 def stretches(batch: Batch, clock: int) -> Iterator[Batch]:
     """Cut rows that follow a clock where reviews are due, or fewer rows are to be kept."""
     X, weights, key, times = batch
@@ -162,7 +170,7 @@ def review(engine: Filter, model: Model, state: State, lookback: Lookback) -> Re
     tally = state.tally
     old = _owners(tally, rows.ids)
     weights = _standing_for(tally, rows, old)
-    if lookback.complete:
+    if lookback.complete and _is_fresh(state.clock):
         found = find(model, rows.X, rows.weights)
     else:
         found = _improved(model, tally, rows)
