@@ -84,18 +84,20 @@ def test_texts_of_two_topics_fall_into_their_clusters(folder):
     assert len(pairs) == len({cluster for _, cluster in pairs})
 
 
-def test_a_row_is_new_where_its_cluster_has_not_been_seen(folder):
+@pytest.mark.parametrize("options", [[], ["--engine", "adf", "--no-merge"]])
+def test_a_row_is_new_where_its_cluster_has_not_been_seen(folder, options):
     seen = set()
-    for line in rows(evermix("stream", "points.npy", "--no-merge").stdout):
+    for line in rows(evermix("stream", "points.npy", *options).stdout):
         assert not line["new"] or line["cluster"] not in seen
         seen.add(line["cluster"])
-    assert em.load("points.evermix").lineage_.born[0] == 1
+    assert seen and em.load("points.evermix").lineage_.born[0] == 1
 
 
-def test_batches_of_the_command_line_learn_what_partial_fit_learns(folder):
-    evermix("stream", "points.npy", "--batch", 37, "--quiet")
+@pytest.mark.parametrize(("options", "engine"), [([], None), (["--engine", "adf"], em.ADF())])
+def test_batches_of_the_command_line_learn_what_partial_fit_learns(folder, options, engine):
+    evermix("stream", "points.npy", "--batch", 37, "--quiet", *options)
     arrays, _ = checkpoint.read("points.evermix")
-    mix = em.Mixture(engine=em.ADF(), random_state=0).partial_fit(np.load("points.npy"))
+    mix = em.Mixture(engine=engine, random_state=0).partial_fit(np.load("points.npy"))
     assert arrays["state.tally.mass"].tolist() == mix.state_.tally.mass.tolist()
 
 
@@ -115,7 +117,8 @@ def test_a_limited_run_that_is_resumed_equals_a_whole_one(folder):
     [
         ["--prior", "dp", "--concentration", 2],
         ["--prior", "pitman-yor", "--concentration", 2, "--discount", 0.4],
-        ["--a", 3, "--sigma", 0.2, "--tau", 2, "--birth", 0.3],
+        ["--a", 3, "--sigma", 0.2, "--tau", 2],
+        ["--engine", "adf", "--sigma", 0.2, "--birth", 0.3],
         ["--family", "diagonal"],
         ["--family", "fixed"],
         ["--max-clusters", 100, "--seed", 3],

@@ -28,7 +28,8 @@ SAMPLED = [
     "sigma",
 ]
 ENGINES = {
-    "ep": (["--laps", "6"], em.EP(laps=6)),
+    "auto": ([], None),
+    "ep": (["--engine", "ep", "--laps", "6"], em.EP(laps=6)),
     "adf": (["--engine", "adf", "--no-merge"], em.ADF(merge=None)),
     "gibbs": (SAMPLED, em.Gibbs(8, chains=2, hyperpriors={"a": em.Gamma(), "sigma": em.Beta()})),
     "slice": (["--engine", "slice", "--sweeps", "6", "--hybrid"], em.Slice(6, hybrid=True)),
@@ -113,7 +114,7 @@ def test_the_command_line_finds_what_the_estimator_finds(folder, name):
     assert [line["probability"] for line in lines] == mix.probabilities_.tolist()
     assert f"150 rows; {mix.n_clusters_} clusters; " in result.stderr
     assert "checkpoint points.evermix" in result.stderr
-    assert described("points.evermix")["engine"] == repr(engine)
+    assert described("points.evermix")["engine"] == repr(mix.learner_.engine)
 
 
 def test_rows_that_were_met_in_several_laps_are_counted_once(folder):
@@ -130,7 +131,10 @@ def test_the_summary_of_a_sampler_tells_how_far_its_draws_can_be_trusted(folder)
 
 
 def test_rows_held_out_are_scored_apart(folder):
-    assert "per row held out" in evermix("fit", "points.npy", "--validation", 0.3).stderr
+    assert (
+        "per row held out"
+        in evermix("fit", "points.npy", "--engine", "ep", "--validation", 0.3).stderr
+    )
 
 
 @pytest.mark.parametrize("columns", [[], ["--hash", 64]])
@@ -160,14 +164,18 @@ def test_the_vocabulary_is_counted_over_all_texts(folder):
 def test_count_sources_serve_every_family_of_counts(folder, family):
     lines = [f"1 {1 + i % 2}:1 {3 + i % 2}:1" for i in range(60)]
     (folder / "counts.svmlight").write_text("\n".join(lines) + "\n")
-    found = evermix("fit", "counts.svmlight", "--family", family, "--laps", 2).stdout
+    found = evermix(
+        "fit", "counts.svmlight", "--family", family, "--engine", "ep", "--laps", 2
+    ).stdout
     assert len(rows(found)) == 60
 
 
 def test_the_trace_tells_of_every_lap_once(folder, monkeypatch):
     """Laps of several batches are told as one."""
     monkeypatch.setattr("evermix.engines.base.ROWS", 40)
-    evermix("fit", "points.npy", "--laps", 3, "--tol", 0, "--trace", "trace.jsonl")
+    evermix(
+        "fit", "points.npy", "--engine", "ep", "--laps", 3, "--tol", 0, "--trace", "trace.jsonl"
+    )
     events = rows((folder / "trace.jsonl").read_text())
     assert [event["lap"] for event in events] == [0, 1, 2]
     assert [event["rows"] for event in events] == [150] * 3
@@ -192,15 +200,16 @@ def test_laws_of_hyperparameters_are_named_as_options_are(folder):
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        (["--sweeps", 5], "--sweeps does not belong to --engine ep, which takes --laps"),
-        (["--learn", "a"], "--learn does not belong to --engine ep"),
-        (["--laps", 0], "laps must be"),
+        (["--sweeps", 5], "--engine auto, which takes no options of its own. It belongs to gibbs,"),
+        (["--engine", "ep", "--sweeps", 5], "does not belong to --engine ep, which takes --laps"),
+        (["--engine", "ep", "--learn", "a"], "--learn does not belong to --engine ep"),
+        (["--engine", "ep", "--laps", 0], "laps must be"),
         (["--engine", "gibbs", "--laps", 5], "--laps does not belong to --engine gibbs"),
         (["--engine", "gibbs", "--no-merge"], "--merge does not belong to --engine gibbs"),
         (["--engine", "gibbs", "--hybrid"], "--hybrid does not belong to --engine gibbs"),
         (["--engine", "slice", "--augmented"], "--augmented does not belong to --engine slice"),
         (["--engine", "adf", "--shuffle"], "--shuffle does not belong to --engine adf"),
-        (["--no-births"], "--births does not belong to --engine ep"),
+        (["--engine", "ep", "--no-births"], "--births does not belong to --engine ep"),
         (["--engine", "memoizedvb", "--birth", 0.1], "--birth does not belong to --engine memo"),
         (["--engine", "fullvb", "--no-merges"], "--merges does not belong to --engine fullvb"),
         (["--engine", "memoizedvb", "--delay", 2], "--delay does not belong to --engine memo"),
@@ -221,7 +230,7 @@ def test_laws_of_hyperparameters_are_named_as_options_are(folder):
         (["--engine", "gibbs", "--learn", "a=normal:1,1"], "a=gamma:1,1"),
         (["--engine", "gibbs", "--learn", "a=gamma:1"], "got 'a=gamma:1'"),
         (["--engine", "gibbs", "--learn", "family.beta"], "no 'family.beta' that can be learnt"),
-        (["--validation", 1.5], "validation must lie in"),
+        (["--engine", "ep", "--validation", 1.5], "validation must lie in"),
         (["--prior", "dp", "--sigma", 0.5], "--sigma does not belong to --prior dp"),
         (["--out", "points.npy"], "must be different files"),
         (["--out", "nowhere/out.jsonl"], "there is no folder for"),
@@ -250,7 +259,7 @@ def test_bad_rows_are_named_and_can_be_left_out(folder):
     (folder / "bad.csv").write_text("\n".join(lines) + "\n")
     said = fails("fit", "bad.csv")
     assert "bad.csv: line 12" in said and "--skip-bad" in said
-    result = evermix("fit", "bad.csv", "--skip-bad", "--laps", 1)
+    result = evermix("fit", "bad.csv", "--skip-bad", "--engine", "ep", "--laps", 1)
     assert "29 rows, 1 blank or bad rows skipped" in result.stderr and "line 12" in result.stderr
     evermix("fit", "bad.csv", "--resume", "--laps", 2)  # bad rows are left out again
 
@@ -271,7 +280,7 @@ def test_sources_with_nothing_to_learn_say_what_to_change(folder):
 
 def test_nothing_is_overwritten_unasked(folder):
     (folder / "out.jsonl").write_text("precious\n")
-    arguments = ["fit", "points.npy", "--laps", 1]
+    arguments = ["fit", "points.npy", "--engine", "ep", "--laps", 1]
     assert "exists already" in fails(*arguments, "--out", "out.jsonl")
     evermix(*arguments)
     assert "--resume" in fails(*arguments)
@@ -298,8 +307,20 @@ def stop_after(monkeypatch, steps, number=signal.SIGINT):
 
 
 INTERRUPTED = {
-    "ep": ["--laps", "4", "--tol", "0", "--shuffle"],
-    "ep-strided": ["--laps", "3", "--tol", "0", "--batch-size", "40", "--stride", "2"],
+    "auto": [],
+    "ep": ["--engine", "ep", "--laps", "4", "--tol", "0", "--shuffle"],
+    "ep-strided": [
+        "--engine",
+        "ep",
+        "--laps",
+        "3",
+        "--tol",
+        "0",
+        "--batch-size",
+        "40",
+        "--stride",
+        "2",
+    ],
     "gibbs": SAMPLED,
     "adf": ["--engine", "adf"],
     "memoizedvb": ["--engine", "memoizedvb", "--batch-size", "40", "--start", "random"]
@@ -317,7 +338,7 @@ def test_a_stopped_fit_that_is_resumed_equals_a_whole_one(folder, monkeypatch, n
     files = ["--checkpoint", "whole.evermix", "--trace", "whole.trace", "--out", "whole.jsonl"]
     evermix("fit", "points.npy", *INTERRUPTED[name], *files)
     files = ["--checkpoint", "m.evermix", "--trace", "m.trace", "--out", "m.jsonl"]
-    stop_after(monkeypatch, {"adf": 3, "ep-strided": 2}.get(name, 7), number)
+    stop_after(monkeypatch, {"auto": 2, "adf": 3, "ep-strided": 2}.get(name, 7), number)
     stopped = evermix("fit", "points.npy", *INTERRUPTED[name], *files, status=128 + number)
     assert "Stopped after " in stopped.stderr and "of at most" in stopped.stderr
     assert stopped.stderr.rstrip().endswith("fit points.npy --checkpoint m.evermix --resume")
@@ -359,7 +380,7 @@ def test_a_fit_that_is_stopped_before_its_first_step_leaves_nothing(folder, monk
 
 def test_a_finished_fit_that_is_resumed_writes_its_rows_again(folder):
     """Also to another file, and it may be given more laps."""
-    evermix("fit", "points.npy", "--laps", 2, "--tol", 0, "--out", "out.jsonl")
+    evermix("fit", "points.npy", "--engine", "ep", "--laps", 2, "--tol", 0, "--out", "out.jsonl")
     before = (folder / "out.jsonl").read_bytes()
     (folder / "out.jsonl").unlink()
     evermix("fit", "points.npy", "--resume")
@@ -385,7 +406,7 @@ def test_a_finished_chain_may_be_given_more_sweeps_and_other_chains(folder):
 
 
 def test_a_fit_that_has_settled_goes_on_with_a_smaller_tolerance(folder):
-    evermix("fit", "points.npy", "--laps", 5, "--tol", 1, "--out", "out.jsonl")
+    evermix("fit", "points.npy", "--engine", "ep", "--laps", 5, "--tol", 1, "--out", "out.jsonl")
     assert described("points.evermix")["laps"] == 2
     evermix("fit", "points.npy", "--resume", "--tol", 0)
     assert described("points.evermix")["laps"] == 5
@@ -393,14 +414,14 @@ def test_a_fit_that_has_settled_goes_on_with_a_smaller_tolerance(folder):
 
 
 def test_rows_of_a_resumed_fit_do_not_go_where_its_trace_is(folder):
-    evermix("fit", "points.npy", "--laps", 1, "--trace", "trace.jsonl")
+    evermix("fit", "points.npy", "--engine", "ep", "--laps", 1, "--trace", "trace.jsonl")
     (folder / "trace.jsonl").write_text("")  # as if it had been stopped before its first line
     said = fails("fit", "points.npy", "--resume", "--laps", 2, "--out", "trace.jsonl")
     assert "must be different files" in said
 
 
 def test_resume_without_a_checkpoint_starts_from_the_beginning(folder):
-    result = evermix("fit", "points.npy", "--resume", "--laps", 1)
+    result = evermix("fit", "points.npy", "--resume")
     assert "no checkpoint points.evermix yet" in result.stderr
     assert len(rows(result.stdout)) == 150
 
@@ -417,12 +438,23 @@ def test_resume_without_a_checkpoint_starts_from_the_beginning(folder):
     ],
 )
 def test_resume_refuses_another_fit(folder, changed, complaint):
-    evermix("fit", "points.npy", "--laps", 1, "--checkpoint", "m.evermix", "--out", "out.jsonl")
+    evermix(
+        "fit",
+        "points.npy",
+        "--engine",
+        "ep",
+        "--laps",
+        1,
+        "--checkpoint",
+        "m.evermix",
+        "--out",
+        "out.jsonl",
+    )
     assert complaint in fails("fit", *changed, "--checkpoint", "m.evermix", "--resume")
 
 
 def test_resume_refuses_rows_that_have_changed_and_checkpoints_of_streams(folder):
-    evermix("fit", "points.npy", "--laps", 1, "--out", "out.jsonl")
+    evermix("fit", "points.npy", "--engine", "ep", "--laps", 1, "--out", "out.jsonl")
     np.save("points.npy", np.load("points.npy") + 1.0)
     said = fails("fit", "points.npy", "--resume")
     assert "not the rows" in said and "--overwrite" in said

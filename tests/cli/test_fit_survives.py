@@ -8,7 +8,7 @@ import pytest
 
 FILES = ["--out", "out.jsonl", "--checkpoint", "model.evermix", "--trace", "trace.jsonl"]
 OPTIONS = {
-    "ep": ["--laps", "40", "--tol", "0", "--shuffle", "--every", "2"],
+    "ep": ["--engine", "ep", "--laps", "40", "--tol", "0", "--shuffle", "--every", "2"],
     "gibbs": ["--engine", "gibbs", "--sweeps", "20", "--chains", "2", "--learn", "a", "--every"]
     + ["1", "--learn", "sigma"],
     "memoizedvb": ["--engine", "memoizedvb", "--batch-size", "50", "--tol", "0", "--every", "1"]

@@ -140,7 +140,10 @@ def test_what_is_spilled_is_found_all_the_same(points, tmp_path):
     assert rows("held.jsonl") == rows("spilled.jsonl")
 
 
-@pytest.mark.parametrize("options", [["--laps", "3", "--tol", "0", "--batch-size", "40"], MEMOIZED])
+EP = ["--engine", "ep", "--laps", "3", "--tol", "0", "--batch-size", "40"]
+
+
+@pytest.mark.parametrize("options", [EP, MEMOIZED])
 def test_a_crash_within_a_lap_falls_back_to_a_checkpoint_of_that_lap(points, monkeypatch, options):
     """Unless --every says otherwise, checkpoints are also written between two batches."""
     monkeypatch.setattr("evermix.cli.runs.interrupts.MIN_SECONDS", 0.0)

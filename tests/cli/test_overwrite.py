@@ -19,7 +19,7 @@ from helpers.commands import evermix
 FILES = ["--checkpoint", "model.evermix", "--out", "out", "--trace", "trace", "--quiet"]
 LEARNT = {
     "stream": ["points.npy"],
-    "fit": ["points.npy", "--laps", "2"],
+    "fit": ["points.npy", "--engine", "ep", "--laps", "2"],
     "topics": ["texts.jsonl", "--time-field", "year", "--burn-in", "2", "--draws", "2"],
 }
 

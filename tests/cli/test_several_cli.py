@@ -47,7 +47,9 @@ def written(*arguments):
     return Path("out.jsonl").read_text()
 
 
-@pytest.mark.parametrize("command", [["stream", "--batch", 70], ["fit", "--laps", 2]])
+@pytest.mark.parametrize(
+    "command", [["stream", "--batch", 70], ["fit", "--engine", "ep", "--laps", 2]]
+)
 def test_folders_patterns_and_lists_give_what_the_whole_gives(folder, command):
     name, *options = command
     whole = written(name, "points.npy", *options)
@@ -121,7 +123,7 @@ def test_files_that_changed_before_the_place_to_go_on_are_told(folder):
 
 
 def test_a_fit_knows_its_rows_again(folder):
-    written("fit", "parts", "--laps", 1)
+    written("fit", "parts", "--engine", "ep", "--laps", 1)
     save("parts/3.parquet", X[:5])
     said = fails("fit", "parts", "--checkpoint", "m.evermix", "--resume", "--laps", 2)
     assert "these are not the rows" in said and "parts: " in said

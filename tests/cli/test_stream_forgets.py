@@ -92,7 +92,8 @@ def test_a_stream_learns_what_the_engine_learns(folder, name):
 
 def test_options_of_engines_reach_them(folder):
     for options, engine in (
-        (["--birth", 0.2, "--no-merge"], em.ADF(birth=0.2, merge=None)),
+        ([], None),
+        (["--engine", "adf", "--birth", 0.2, "--no-merge"], em.ADF(birth=0.2, merge=None)),
         (["--engine", "adf", "--merge"], em.ADF()),
         (["--engine", "sugs", "--merge"], em.SUGS(merge=em.ADF().merge)),
         (["--engine", "sugs"], em.SUGS(merge=None)),

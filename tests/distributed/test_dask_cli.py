@@ -30,7 +30,7 @@ ENGINES = {
     + ["--start", "random", "--truncation", "5", "--laps", "4", "--tol", "0"],
     "stochastic": ["--engine", "stochasticvb", "--batch-size", "50", "--truncation", "5"]
     + ["--laps", "2"],
-    "ep": ["--batch-size", "50", "--stride", "2", "--laps", "3"],
+    "ep": ["--engine", "ep", "--batch-size", "50", "--stride", "2", "--laps", "3"],
 }
 
 

@@ -90,7 +90,6 @@ def wishart_hyperprior(now: NormalWishart, first: NormalWishart) -> float:
 
 def _degrees(gap: float, D: int) -> float:
     """Solve E log|Lambda| = log|E Lambda| - gap for the degrees of freedom, at least D + 2."""
-
     halves = np.arange(D) / 2
 
     def excess(nu: float) -> float:

@@ -25,6 +25,7 @@ from evermix.engines import Engine
 from evermix.engines.batch import Info
 from evermix.estimators import Mixture
 from evermix.estimators.files import load_with_extra, save
+from evermix.estimators.mixture.settings import Settings as MixtureSettings
 from evermix.io.sources import Source
 from evermix.io.text import TextCounter
 
@@ -123,7 +124,7 @@ class Fit(Run):
         """Read the source; a checkpoint that is there will be replaced."""
         source = open_rows(settings, None)
         mix = make_mixture(settings, source.kind, streaming=False)
-        rows = _read(source, settings, mix.engine, place)
+        rows = _read(source, settings, _engine_of(mix), place)
         text = None
         if source.kind == "text":
             text = make_text_counter(settings, rows.texts(), "--hash")
@@ -136,21 +137,22 @@ class Fit(Run):
         saved = read_checkpoint(settings, cls.command, load)
         mix = saved.model
         fields = parts(settings.custom, streaming=False).engine.options
-        free = {field: fields[field].name for field in mix.engine.may_change if field in fields}
+        changing = mix.engine.may_change if mix.engine is not None else ()
+        free = {field: fields[field].name for field in changing if field in fields}
         settings = settings.resumed(saved.notes["settings"], {"out", *free.values()})
         check_resumed(settings, saved)
         source = open_again(settings, saved)
         given = make_engine(settings, streaming=False)
-        changes = {f: getattr(given, f) for f, name in free.items() if name in settings.given}
-        mix.set_params(engine=replace(mix.engine, **changes))
-        rows = _read(source, settings, mix.engine, place)
+        if given is not None:
+            changes = {f: getattr(given, f) for f, name in free.items() if name in settings.given}
+            mix.set_params(engine=replace(mix.engine, **changes))
+        rows = _read(source, settings, _engine_of(mix), place)
         return cls(settings, source, rows, mix, saved.text, saved.notes)
 
     @property
     def engine(self) -> Engine:
         """The engine of the fit."""
-        assert self.model.engine is not None
-        return self.model.engine
+        return _engine_of(self.model)
 
     @property
     def held_out(self) -> int:
@@ -160,7 +162,7 @@ class Fit(Run):
 
     def _learn(self, interrupts: Interrupts) -> None:
         every = self.settings.every
-        title = f"{self.settings.engine} {self.engine.lap_name}s"
+        title = f"{type(self.engine).__name__} {self.engine.lap_name}s"
         with progress_bar(title, self.engine.max_laps, self.settings.quiet) as progress:
 
             def observe(mix: Mixture, info: Info) -> None:
@@ -210,6 +212,12 @@ class Fit(Run):
 
     def _complaints(self) -> Iterable[str]:
         return self.rows.complaints
+
+
+def _engine_of(mix: Mixture) -> Engine:
+    """Return the engine of a mixture, or that which a fit will use if none was given."""
+    fitted = mix.engine is None and mix.__sklearn_is_fitted__()
+    return mix.learner_.engine if fitted else MixtureSettings.of(mix).engine
 
 
 def _facts_of_draws(mix: Mixture) -> Iterator[str]:

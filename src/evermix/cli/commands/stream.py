@@ -46,9 +46,6 @@ class Totals:
 
     offset: int = 0
     rows: int = 0
-    births: int = 0
-    merges: int = 0
-    faded: int = 0
     log_predictive: float = 0.0
 
     @property
@@ -147,10 +144,7 @@ class Stream(Run):
         with naming(self.settings.out):
             self._write_rows(chunk, before, faded)
         self.totals.offset, self.totals.rows = chunk.offset, before + len(chunk.ids)
-        self.totals.faded += len(faded)
         for info in steps:
-            self.totals.births += len(info.births)
-            self.totals.merges += len(info.merges)
             self.totals.log_predictive += info.log_predictive
             self.trace.write(info.to_event())
         self.learnt = True
@@ -163,9 +157,10 @@ class Stream(Run):
         for cluster in faded:  # before the row after its end, or perhaps behind the last one
             tick = min(lineage.ended[cluster] + 1, clock + len(labels))
             gone.setdefault(tick, []).append(cluster)
+        newborn = {k for k in set(labels) if lineage.born[k] > clock}
         for tick, (name, cluster, probability) in enumerate(rows, clock + 1):
-            # A row of weight one moves the clock by one, so the clock at a birth names its row.
-            new = lineage.born[cluster] == tick
+            new = cluster in newborn
+            newborn.discard(cluster)
             line = {"id": name, "cluster": cluster, "probability": probability, "new": new}
             if self.model.forgetting is not None:
                 line["faded"] = gone.get(tick, [])
@@ -206,12 +201,14 @@ class Stream(Run):
             return
         skipped = f", {totals.skipped:,} blank or bad rows skipped" if totals.skipped else ""
         yield f"{totals.rows:,} rows{skipped}"
-        faded = f", {totals.faded:,} faded" if mix.forgetting is not None else ""
-        moves = f"{totals.births:,} born, {totals.merges:,} merged{faded}"
+        into = np.array(mix.lineage_.into)
+        faded = f", {np.sum(into == FADED):,} faded" if mix.forgetting is not None else ""
+        moves = f"{len(into):,} born, {np.sum(into >= 0):,} merged{faded}"
         yield f"{mix.n_clusters_:,} clusters ({moves})"
         new = totals.rows - self._first_row
         yield f"{new / seconds:,.0f} rows/s" if new else "nothing new"
-        yield f"log predictive {totals.log_predictive / totals.rows:.3f} per row"
+        if not mix.learner_.waiting:
+            yield f"log predictive {totals.log_predictive / totals.rows:.3f} per row"
 
     def _complaints(self) -> Iterable[str]:
         return self.source.complaints
@@ -221,7 +218,7 @@ def _learn_rows(mix: Mixture, X: Any, times: Array | None) -> list[Info]:
     """Learn rows, and return what happened in each step."""
     steps: list[Info] = []
     mix.partial_fit(X, times=times, observers=[lambda _, info: steps.append(info.summary())])
-    _ = mix.state_  # rows that wait for the scale of the data are learnt now
+    _ = mix.state_  # without reviews, rows that wait for the scale of the data are learnt now
     return steps
 
 

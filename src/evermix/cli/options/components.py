@@ -79,9 +79,10 @@ class Component:
                 continue
             if field not in own:
                 takes = ", ".join(option.flag for option in own.values())
+                others = ", ".join(other for other in self.classes if field in self.own(other))
                 raise ValueError(
                     f"{option.flag} does not belong to --{self.role} {name}, which takes "
-                    f"{takes or 'no options of its own'}."
+                    f"{takes or 'no options of its own'}. It belongs to {others}."
                 )
             values[field] = value if option.convert is None else option.convert(value)
         return values

@@ -129,17 +129,17 @@ def mixture_options(custom: tuple[type, ...], streaming: bool) -> list[Option]:
     names = [
         Option(
             name="engine",
-            help="How: adf shares a row among clusters; rcrp too, and infers the number of "
-            "clusters; sugs gives it to the best one, onlinecrp draws one; dpmeans is k-means "
-            "that opens clusters."
+            help="How: auto learns all that is not given, and reviews its clusters now and then; "
+            "adf shares a row among clusters; rcrp too, and infers the number of clusters; sugs "
+            "gives it to the best one, onlinecrp draws one; dpmeans is k-means that opens clusters."
             if streaming
-            else "How: ep revisits every row until nothing changes; gibbs and slice draw from the "
-            "exact posterior; memoizedvb, fullvb and stochasticvb raise a lower bound on the "
-            "evidence (ELBO); adf, rcrp, sugs and onlinecrp pass once; dpmeans is k-means that "
-            "opens clusters.",
+            else "How: auto learns all that is not given; ep revisits every row until nothing "
+            "changes; gibbs and slice draw from the exact posterior; memoizedvb, fullvb and "
+            "stochasticvb raise a lower bound on the evidence (ELBO); adf, rcrp, sugs and "
+            "onlinecrp pass once; dpmeans is k-means that opens clusters.",
             panel=ENGINE,
-            type=tuple(engine.classes),
-            default="adf" if streaming else "ep",
+            type=(AUTO, *engine.classes),
+            default=AUTO,
         ),
         Option(
             name="family",
@@ -150,8 +150,8 @@ def mixture_options(custom: tuple[type, ...], streaming: bool) -> list[Option]:
         ),
         Option(
             name="prior",
-            help="How many clusters, and how big (default nggp; dp for the vb engines, rcrp and "
-            "dpmeans, which take no nggp, and for sugs and onlinecrp).",
+            help="How many clusters, and how big (default: learnt with auto, dp for the vb "
+            "engines, rcrp, dpmeans, sugs and onlinecrp, nggp for the others).",
             panel=MODEL,
             type=tuple(prior.classes),
         ),
@@ -162,11 +162,15 @@ def mixture_options(custom: tuple[type, ...], streaming: bool) -> list[Option]:
 
 
 def with_default_prior(settings: Settings, streaming: bool) -> Settings:
-    """Return the settings with the usual prior of the engine, if none was given."""
-    if settings.prior is not None:
-        return settings
+    """Return the settings with the usual prior of the engine, if none was given.
+
+    Without a given engine the prior is learnt, unless some of its hyperparameters were given.
+    """
     known = parts(settings.custom, streaming)
-    engine: Any = known.engine.classes[settings.engine]
+    given = any(settings.values[option.name] is not None for option in known.prior.options.values())
+    if settings.prior is not None or (settings.engine == AUTO and not given):
+        return settings
+    engine: Any = known.engine.classes.get(settings.engine, ADF)
     name = command_name(type(engine.default_prior()))
     return settings.changed(prior=name if name in known.prior.classes else None)
 
@@ -190,10 +194,12 @@ def make_mixture(settings: Settings, kind: str, streaming: bool) -> Mixture:
     )
 
 
-def make_engine(settings: Settings, streaming: bool) -> Engine:
-    """Return the engine of these settings."""
+def make_engine(settings: Settings, streaming: bool) -> Engine | None:
+    """Return the engine of these settings, None for the automatic one."""
     engine, prior, _ = parts(settings.custom, streaming)
     given = engine.given(settings, settings.engine)
+    if settings.engine == AUTO:
+        return None
     if "hyperpriors" in given:
         own = prior.own(settings.prior)
         tunable = prior.classes[settings.prior].tunable if own else {}  # type: ignore[attr-defined]

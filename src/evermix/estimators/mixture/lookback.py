@@ -2,10 +2,11 @@
 
 At clocks that grow by a constant factor, a review looks for splits, merges and deletes of clusters
 and learns what is open, on the sample. While the sample holds every row, the clusters found there
-simply replace those of the stream, and every other review looks for them anew. Later a row of the sample stands for many: clusters that were
-fused have the sum of their statistics, exactly; those that were split take theirs from the sample;
-all others keep what they have. Reviews come at fixed clocks, and which rows are kept depends on the
-clock alone, so that neither the cuts of a stream nor questions change what is learnt.
+simply replace those of the stream, and every other review looks for them anew. Later a row of the
+sample stands for many: clusters that were fused have the sum of their statistics, exactly; those
+that were split take theirs from the sample; all others keep what they have. Reviews come at fixed
+clocks, and which rows are kept depends on the clock alone, so that neither the cuts of a stream nor
+questions change what is learnt.
 """
 
 from collections.abc import Iterator
