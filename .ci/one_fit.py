@@ -16,7 +16,7 @@ rng = np.random.default_rng(0)
 X = rng.normal(size=(300, 2)) + 20.0 * np.repeat(np.eye(3, 2), 100, axis=0)
 with tempfile.TemporaryDirectory() as folder:
     np.save(f"{folder}/points.npy", X)
-    command = [Path(sys.executable).with_name("evermix"), "fit", "points.npy", "--laps", "3"]
+    command = [Path(sys.executable).with_name("evermix"), "fit", "points.npy"]
     subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)
     model = em.load(f"{folder}/points.evermix")
 labels = model.predict(X)
