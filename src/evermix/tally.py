@@ -134,10 +134,16 @@ class Tally:
         return Tally.of(
             self.ids[index],
             self.mass[index],
-            self.stats[index],
+            self.stats_of(np.arange(self.K)[index]),
             {name: values[index] for name, values in self.extras.items()},
             self.layout,
         )
+
+    def stats_of(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Return the statistics (n, S) of some rows (n,), read along the buffer."""
+        if self.layout is Layout.CLUSTER_MAJOR:
+            return self.stats_buffer[rows]
+        return np.take(self.stats_buffer, rows, axis=1).T
 
     def copy(self) -> "Tally":
         """Return a tally with buffers of its own."""

@@ -37,7 +37,7 @@ from evermix.cli import app
 def run(*arguments):
     return CliRunner().invoke(app, arguments)
 
-assert run("fit", "points.npy", "--laps", "2").exit_code == 0
+assert run("fit", "points.npy").exit_code == 0
 assert run("predict", "points.evermix", "points.npy").exit_code == 0
 refused = run("fit", "points.npy", "--dask", "local", "--checkpoint", "other.evermix")
 assert refused.exit_code == 1

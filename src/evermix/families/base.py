@@ -106,10 +106,8 @@ class Family(ABC):
         One candidate where nothing is open; several where the data must decide (by evidence).
         """
         if self.open:
-            raise TypeError(
-                f"{self!r} has open hyperparameters, but {type(self).__name__} cannot set them "
-                "from data. Set them, or define the method candidates."
-            )
+            what = f"{self!r} has open hyperparameters, but {type(self).__name__} cannot set them"
+            raise TypeError(f"{what} from data. Set them, or define the method candidates.")
         return [replace(self, n_features=int(X.shape[1]))]
 
     # ---- learning hyperparameters ----------------------------------------------------------
@@ -327,6 +325,10 @@ class Family(ABC):
         gone = seen[rows] @ mean.T - marginal[rows, None]
         stays = mean[rows] @ seen.T - marginal
         return np.maximum(gone, stays)
+
+    def sketch(self, tally: Tally, some: Array) -> tuple[Self, Tally]:
+        """Return a family and some clusters of a tally, in which similar ones are found faster."""
+        return self, tally.take(some)
 
     def _step(self, X: Array) -> Array:
         """What each row adds to the natural parameters of its cluster, (N, E)."""

@@ -33,6 +33,7 @@ ALPHA = 0.1  # at first
 LOG_SPREAD = 2.0  # standard deviation of log alpha in its hyperprior
 LEAST_ALPHA, MOST_ALPHA = 1e-4, 10.0
 PRIOR_LENGTH = 100  # words of a document drawn from the prior
+COMMON = 512  # words by which similar clusters are found
 
 
 @dataclass(frozen=True)
@@ -182,7 +183,9 @@ class Multinomial(Family):
     def log_fusion(self, tally: Tally, pairs: Array, times: float | Array = 1.0) -> Array:
         """Log marginal likelihood of each pair (P, 2) of clusters fused, minus apart; (P,)."""
         out, times = np.empty(len(pairs)), plain(np.broadcast_to(times, len(pairs)))
-        fuse_pairs(plain(tally.stats), self.eta0, plain(pairs, np.int64), times, out)
+        some, pairs = np.unique(pairs, return_inverse=True)
+        stats, pairs = plain(tally.stats_of(some)), plain(pairs.reshape(-1, 2), np.int64)
+        fuse_pairs(stats, self.eta0, pairs, times, out)
         return out
 
     def log_marginals(self, tally: Tally) -> Array:
@@ -208,6 +211,17 @@ class Multinomial(Family):
         gone = seen[:, rows].T @ mean - marginal[rows, None]
         stays = mean[:, rows].T @ seen - marginal
         return np.maximum(gone, stays)
+
+    def sketch(self, tally: Tally, some: Array) -> tuple[Self, Tally]:
+        """Return the family of the most common words only, and some clusters of a tally."""
+        if self._D <= COMMON:
+            return super().sketch(tally, some)
+        counts = tally.stats_buffer[:-1]
+        words = np.argpartition(-(counts @ np.ones(tally.capacity)), COMMON)[:COMMON]
+        seen = np.take(counts[words], some, axis=1).T
+        stats = np.column_stack([seen, seen.sum(axis=1)])
+        family = replace(self, n_features=COMMON, alpha=self._alpha[words])
+        return family, Tally.of(tally.ids[some], tally.mass[some], stats, {}, tally.layout)
 
     def draw_params(self, eta: Floats, rng: np.random.Generator) -> Floats:
         """Draw log gammas of the words, and last minus the log of their sum, (K, V + 1).

@@ -65,6 +65,22 @@ def test_distinct_clusters_stay_apart():
     assert state.tally.K == 4
 
 
+def test_partners_are_found_by_their_common_words():
+    """In a large vocabulary: halves of three topics are joined, and topics stay apart."""
+    rng, V, topic = np.random.default_rng(0), 2000, np.repeat([0, 1, 2], 40)
+    words = rng.dirichlet(np.full(V, 0.05), size=3)
+    X = sparse.csr_matrix(np.stack([rng.multinomial(200, words[k]) for k in topic]).astype(float))
+    model = text_model(DP(1.0), V=V)
+    state = hard_state(model, X, 2 * topic + np.tile([0, 1], 60))
+    smaller, few = model.family.sketch(state.tally, np.array([1, 4]))
+    chosen = np.argsort(-X.sum(axis=0).A1)[: smaller.n_features]
+    assert smaller.n_features == 512 and few.ids.tolist() == [1, 4]
+    counts = np.sort(state.tally.stats[[1, 4]][:, chosen].sum(axis=0))
+    np.testing.assert_allclose(np.sort(few.stats[:, :-1].sum(axis=0)), counts)
+    np.testing.assert_allclose(few.stats[:, -1], few.stats[:, :-1].sum(axis=1))
+    assert sorted(join(model, state, 5.0)) == [(1, 0), (3, 2), (5, 4)]
+
+
 def test_odds_that_are_not_a_number_fuse_nothing(monkeypatch):
     model = text_model(NGGP(), V=4)
     state = hard_state(model, sparse.csr_matrix(np.eye(2, 4)), [0, 1])

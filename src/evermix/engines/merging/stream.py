@@ -29,6 +29,7 @@ from evermix.state import State
 
 YOUNGEST = 0.25  # numbers seen per statistic, below which a cluster is too young
 PARTNERS = 5  # candidates for each cluster
+HOPELESS = -100.0  # log odds by a sketch, below which a pair is given up
 CHANGED = 0.1  # relative change of mass after which a cluster is considered again
 
 
@@ -75,19 +76,23 @@ def _foresight(family: Family, state: State, pairs: Ints) -> Floats:
 def _candidates(family: Family, state: State) -> Ints:
     """Pairs (P, 2) of rows to consider; records that their clusters were considered."""
     tally, judged = state.tally, state.columns["judged"][: state.tally.K]
-    able = (tally.mass >= 1.0) & (family.numbers_seen(tally) >= YOUNGEST * family.n_stats)
-    due = np.flatnonzero(able & (np.abs(tally.mass - judged) > CHANGED * judged))
-    judged[due] = tally.mass[due]
-    if able.sum() < 2 or not len(due):
+    seen = family.numbers_seen(tally)
+    able = np.flatnonzero((tally.mass >= 1.0) & (seen >= YOUNGEST * family.n_stats))
+    due = np.flatnonzero(np.abs(tally.mass - judged)[able] > CHANGED * judged[able])  # among them
+    judged[able[due]] = tally.mass[able[due]]
+    if len(able) < 2 or not len(due):
         return np.empty((0, 2), dtype=np.int64)
-    bound = np.nan_to_num(family.fusion_bound(tally, due), nan=-np.inf, neginf=-np.inf)
-    bound[:, ~able] = -np.inf
+    smaller, few = family.sketch(tally, able)
+    bound = np.nan_to_num(smaller.fusion_bound(few, due), nan=-np.inf, neginf=-np.inf)
     bound[np.arange(len(due)), due] = -np.inf
-    count = min(PARTNERS, int(able.sum()) - 1)
+    count = min(PARTNERS, len(able) - 1)
     best = np.argpartition(-bound, count - 1, axis=1)[:, :count]
     pairs = np.stack([np.repeat(due, count), best.ravel()], axis=1)
     worth = np.take_along_axis(bound, best, axis=1).ravel() > -np.inf
-    return np.unique(np.sort(pairs[worth], axis=1), axis=0)
+    pairs = np.unique(np.sort(pairs[worth], axis=1), axis=0)
+    if smaller is not family:
+        pairs = pairs[smaller.log_fusion(few, pairs) > HOPELESS]
+    return able[pairs]
 
 
 def join_near(state: State, scale: Floats, penalty: float) -> list[tuple[int, int]]:
