@@ -39,6 +39,13 @@ def test_questions_change_nothing(n):
     assert_same_model(stream(X), stream(X, ask=True))
 
 
+def test_the_first_rows_are_labelled_by_the_clusters_that_are_shown():
+    X, y = three(50)
+    mix = em.Mixture().partial_fit(X[:10]).partial_fit(X[10:])
+    np.testing.assert_array_equal(mix.labels_, mix.predict(X[10:]))
+    assert adjusted_rand_score(y[10:], mix.labels_) > 0.9
+
+
 def test_all_rows_are_counted_after_every_review():
     X, _ = three(3000)
     mix = em.Mixture()

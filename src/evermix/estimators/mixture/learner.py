@@ -129,6 +129,8 @@ class Learner:
             with warnings.catch_warnings(action="ignore", category=CapacityWarning):
                 other.settle()
                 other.review()
+            other._results.labels[:] = -1  # to be labelled by the clusters of the review
+            follow_merges(other.fitted, other._results, self.waiting[-1].X)
             self._shown = other
         return self._shown
 
