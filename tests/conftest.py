@@ -5,6 +5,13 @@ import signal
 
 import pytest
 
+# Files that take long: they begin first, so that parallel workers end together.
+LONG = ("distributed", "topics", "test_readme", "test_quality_battery", "test_skeletons")
+
+
+def pytest_collection_modifyitems(items):
+    items.sort(key=lambda item: not any(f"tests/{name}" in item.nodeid for name in LONG))
+
 
 @pytest.fixture(scope="session", autouse=True)
 def default_signal_handlers():

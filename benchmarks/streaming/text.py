@@ -47,6 +47,7 @@ def against_numpy(repeats: int) -> dict[str, Any]:
             ),
             "evermix": lambda: mixture(PAPER).partial_fit(X),
             "evermix, defaults": lambda: mixture(em.ADF()).fit(X),
+            "evermix, no merges": lambda: mixture(em.ADF(merge=None)).fit(X),
             "floor": lambda: _read(X.indptr, X.indices, clusters, stats),
         },
         repeats,
@@ -58,6 +59,9 @@ def against_numpy(repeats: int) -> dict[str, Any]:
         "seconds": seconds,
         "speed-up": target(seconds["numpy"] / seconds["evermix"], at_least=20),
         "speed-up of the defaults": round(seconds["numpy"] / seconds["evermix, defaults"], 1),
+        "defaults over no merges": target(
+            seconds["evermix, defaults"] / seconds["evermix, no merges"], below=1.3
+        ),
         "speed-up of the floor": round(seconds["numpy"] / seconds["floor"], 1),
     }
 
