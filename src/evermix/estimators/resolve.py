@@ -86,24 +86,26 @@ def _chosen(candidates: list[Family], prior: Prior, X: Array) -> Family:
     judge = prior if isinstance(prior, GibbsType) else NGGP()
     if X.shape[0] >= HEAT_ROWS:
         heat = X[: X.shape[0] // 4]
-        candidates = _best(candidates, judge, heat, keep=len(candidates) // 3 + 1)
-    return _best(candidates, judge, X, keep=1)[0]
+        # Many clusters of few rows each are not yet too many: later rows join them.
+        candidates = _best(candidates, judge, heat, heat.shape[0] // 2, len(candidates) // 3 + 1)
+    return _best(candidates, judge, X, X.shape[0] // 6, keep=1)[0]
 
 
-def _best(candidates: list[Family], judge: Prior, X: Array, keep: int) -> list[Family]:
-    evidence = np.array([_evidence(Model(candidate, judge), X) for candidate in candidates])
+def _best(candidates: list[Family], judge: Prior, X: Array, most: int, keep: int) -> list[Family]:
+    """Return the candidates that predict rows best, without those that need too many clusters."""
+    cap = max(10, most)
+    evidence = np.array([_evidence(Model(candidate, judge, cap), X) for candidate in candidates])
     return [candidates[j] for j in np.argsort(-evidence, kind="stable")[:keep]]
 
 
 def _evidence(model: Model, X: Array) -> float:
-    """Sum of log predictive densities over one pass; minus infinity if the rows were shattered.
+    """Sum of log predictive densities over one pass; minus infinity if clusters were too many.
 
     A scale so small that every row opens a cluster of its own predicts as well as one wide cluster
     with known parameters, and explains nothing.
     """
     total: list[float] = []
     engine = ADF(birth=0.5, merge=None)
-    model = replace(model, max_clusters=max(10, X.shape[0] // 4))
     rng = np.random.default_rng(0)  # the filter draws nothing
     batch = Batch(X, np.ones(X.shape[0]))
 

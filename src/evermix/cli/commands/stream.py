@@ -218,7 +218,8 @@ def _learn_rows(mix: Mixture, X: Any, times: Array | None) -> list[Info]:
     """Learn rows, and return what happened in each step."""
     steps: list[Info] = []
     mix.partial_fit(X, times=times, observers=[lambda _, info: steps.append(info.summary())])
-    _ = mix.state_  # without reviews, rows that wait for the scale of the data are learnt now
+    if mix.learner_.lookback is None:
+        mix.learner_.settle()  # the first batch is large enough, or all there is
     return steps
 
 

@@ -116,21 +116,21 @@ class Learner:
     def shown(self) -> "Learner":
         """The learner that answers questions.
 
-        While rows wait for the first review it is another one that has learnt them, so that
-        questions do not change what is learnt.
+        While rows wait until what is open can be learnt, it is another one that has learnt them, so
+        that questions do not change what is learnt.
         """
-        if self.lookback is None:
-            self.settle()  # what is open is then learnt from the rows so far
         if not self.waiting:
             return self
         if self._shown is None:
-            other = Learner(self.engine, self.model, 0, Lookback())
+            lookback = None if self.lookback is None else Lookback()
+            other = Learner(self.engine, self.model, deepcopy(self.random_state), lookback)
             other.timed, other.waiting = self.timed, list(self.waiting)
             with warnings.catch_warnings(action="ignore", category=CapacityWarning):
                 other.settle()
                 other.review()
-            other._results.labels[:] = -1  # to be labelled by the clusters of the review
-            follow_merges(other.fitted, other._results, self.waiting[-1].X)
+            if lookback is not None:
+                other._results.labels[:] = -1  # to be labelled by the clusters of the review
+                follow_merges(other.fitted, other._results, self.waiting[-1].X)
             self._shown = other
         return self._shown
 
