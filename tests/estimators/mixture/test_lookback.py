@@ -39,6 +39,20 @@ def test_questions_change_nothing(n):
     assert_same_model(stream(X), stream(X, ask=True))
 
 
+@pytest.mark.parametrize("engine", [None, em.ADF()])
+def test_questions_do_not_decide_what_is_learnt_without_reviews_either(engine):
+    """Long rows of unit length are not reviewed, nor are streams with a given engine."""
+    X = np.random.default_rng(0).normal(size=(120, 40)) + 3 * np.repeat(np.eye(3, 40), 40, axis=0)
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    asked, left = em.Mixture(engine=engine), em.Mixture(engine=engine)
+    for start in range(0, 120, 30):
+        asked.partial_fit(X[start : start + 30])
+        assert asked.n_clusters_ == asked.predict_proba(X[:2]).shape[1]
+        left.partial_fit(X[start : start + 30])
+    assert asked.learner_.lookback is None
+    assert_same_model(asked, left)
+
+
 def test_the_first_rows_are_labelled_by_the_clusters_that_are_shown():
     X, y = three(50)
     mix = em.Mixture().partial_fit(X[:10]).partial_fit(X[10:])
