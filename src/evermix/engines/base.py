@@ -205,6 +205,12 @@ class Engine(ABC):
         """Return the mass and statistics by which rows are scored."""
         return state.tally
 
+    def continued(self, model: Model, tally: Tally, before: State) -> State:
+        """Return a state that goes on from clusters of another engine. TypeError: it cannot."""
+        raise TypeError(
+            f"{type(self).__name__} cannot go on from what another engine has learnt. Use em.ADF()."
+        )
+
     def for_scoring(self, model: Model, state: State) -> State:
         """Return the state with the columns that scoring needs."""
         del model

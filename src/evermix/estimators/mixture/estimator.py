@@ -17,7 +17,6 @@ from evermix._random import generator
 from evermix._xp import Array, alike, doubled, is_foreign, namespace
 from evermix.engines.base import Engine
 from evermix.engines.batch import Batch
-from evermix.engines.filters.filter import Filter
 from evermix.estimators import files
 from evermix.estimators.data.times import prepare_times
 from evermix.estimators.fitting import StepObserver, check_observers
@@ -272,7 +271,7 @@ class Mixture(FittedAttributes, GroupQuestions, ClusterMixin, DensityMixin, Base
         kept = self.engine is None and learner.engine.streams
         engine = learner.engine if kept else settings.engine
         _, X, weights = rows_to_stream(self, settings, X, sample_weight, learner)
-        if not learner.engine.streams and isinstance(engine, Filter):
+        if not learner.engine.streams:
             learner = learner.live(engine)
         learner.checked_engine(engine)
         engine.check_weights(learner.model, weights)

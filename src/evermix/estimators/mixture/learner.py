@@ -14,7 +14,6 @@ from evermix._random import generator
 from evermix._xp import logsumexp
 from evermix.engines.base import Engine
 from evermix.engines.batch import ROWS, Batch, CapacityWarning, Info, RowResults
-from evermix.engines.filters.filter import Filter
 from evermix.engines.run import interrupts_wait, run, run_laps
 from evermix.engines.shards import Shard, Shards
 from evermix.estimators.data.dask import ClusterRows
@@ -244,7 +243,7 @@ class Learner:
 
     # ---- streams ---------------------------------------------------------------------------
 
-    def live(self, engine: Filter) -> "Learner":
+    def live(self, engine: Engine) -> "Learner":
         """Return a learner that goes on, with an engine that streams, from what was learnt here."""
         model, state, _ = self.fitted.point
         engine.check(model)
@@ -334,7 +333,6 @@ class Learner:
         """Look for better clusters among the rows that are kept, if any."""
         if self.lookback is None or self.lookback.rows is None:
             return
-        assert isinstance(self.engine, Filter)  # which alone have reviews
         with interrupts_wait():
             model, state, info = review(self.engine, self.model, self.state, self.lookback)
             self.model = model

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from evermix._xp import Array, Bools, Floats, Ints
+from evermix.engines.base import Engine
 from evermix.engines.batch import Batch, Info
-from evermix.engines.filters.filter import Filter
 from evermix.engines.refine.problem import Clusters, Problem
 from evermix.engines.refine.search import search
 from evermix.engines.variational.seeding import Sample
@@ -162,7 +162,7 @@ class Reviewed(NamedTuple):
     info: Info
 
 
-def review(engine: Filter, model: Model, state: State, lookback: Lookback) -> Reviewed:
+def review(engine: Engine, model: Model, state: State, lookback: Lookback) -> Reviewed:
     """Return a model and a state with better clusters, as far as the kept rows tell."""
     lookback.thin(state)
     rows = lookback.rows
