@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from evermix.lookback import Lookback
 from evermix.tally import Layout, Tally, grown
 
 ALIVE, DROPPED, FADED = -1, -2, -3  # in Lineage.into, in place of an id
@@ -115,6 +116,8 @@ class State:
     memo : dict of records
         What an engine remembers of the data themselves, by key: the assignments of each batch, the
         draws of a chain. Engines that see data once have none.
+    lookback : Lookback or None
+        A sample of the rows of a stream, for reviews of its clusters; None for no reviews.
     derived : dict
         Values computed from the rest and kept for speed. They are not saved.
     """
@@ -129,6 +132,7 @@ class State:
     now: float | None = None
     faded: float | None = None
     memo: dict[str, Record] = field(default_factory=dict)
+    lookback: Lookback | None = None
     derived: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def reserve(self, capacity: int) -> None:
@@ -164,6 +168,10 @@ class State:
             if "ids" in record:
                 current = self.lineage.current(record["ids"])
                 record["ids"][:] = new_id[np.maximum(current, -1)]
+        if self.lookback is not None and self.lookback.rows is not None:
+            rows = self.lookback.rows
+            current = self.lineage.current(rows.ids)
+            self.lookback.rows = rows._replace(ids=new_id[np.maximum(current, -1)])
         born = [self.lineage.born[k] for k in self.tally.ids]
         self.tally.ids[:] = ids
         order = np.argsort(ids)
@@ -174,8 +182,9 @@ class State:
 
         The arrays are ``tally.ids``, ``tally.mass``, ``tally.stats``, ``tally.extra.NAME``,
         ``column.NAME``, ``latent.NAME``, ``lineage.born``, ``.ended``, ``.into`` and ``.last``, and
-        ``memo.KEY.NAME``. The header has ``clock``, ``lap``, ``at``, ``now``, ``faded`` and the
-        ``layout`` of the statistics. Without a copy, arrays are valid until the next step.
+        ``memo.KEY.NAME``, and ``lookback.NAME``. The header has ``clock``, ``lap``, ``at``,
+        ``now``, ``faded`` and the ``layout`` of the statistics. Without a copy, arrays are valid
+        until the next step.
         """
         t, K = self.tally, self.tally.K
         arrays = {"tally.ids": t.ids, "tally.mass": t.mass, "tally.stats": t.stats}
@@ -188,6 +197,9 @@ class State:
         arrays["lineage.last"] = np.array(self.lineage.last, dtype=np.float64)
         for key, record in self.memo.items():
             arrays |= {f"memo.{key}.{name}": values for name, values in record.items()}
+        if self.lookback is not None:
+            kept = self.lookback.to_arrays()
+            arrays |= {f"lookback.{name}": values for name, values in kept.items()}
         if copy:
             arrays = {name: np.array(values, order="C") for name, values in arrays.items()}
         counters = {"clock": self.clock, "lap": self.lap, "at": self.at}
@@ -226,4 +238,6 @@ class State:
             memo.setdefault(key, {})[name] = values
         clock, lap, at = (int(header[name]) for name in ("clock", "lap", "at"))
         now, faded = header["now"], header["faded"]
-        return cls(tally, columns, latents, lineage, clock, lap, at, now, faded, memo)
+        kept = group("lookback.")
+        lookback = Lookback.from_arrays(kept) if kept else None
+        return cls(tally, columns, latents, lineage, clock, lap, at, now, faded, memo, lookback)

@@ -166,7 +166,18 @@ class Engine(ABC):
         finished = state.at == 0 and bool(self.finished(state))
         return {"laps": state.lap, "finished": finished}
 
-    # ---- forgetting and dropping -----------------------------------------------------------
+    # ---- reviews, forgetting and dropping --------------------------------------------------
+
+    def review(self, model: Model, state: State) -> tuple[Model, State, Info]:
+        """Return a model and a state with better clusters, and what happened.
+
+        TypeError: the state keeps no rows with which clusters could be reviewed.
+        """
+        raise TypeError(f"{type(self).__name__} keeps no rows, so it cannot review its clusters.")
+
+    def without_reviews(self) -> Self:
+        """Return the engine that keeps no rows to review its clusters."""
+        return self
 
     def fade(self, model: Model, state: State, factor: float) -> None:
         """Scale all statistics by ``factor``, at most 1.   Consumes: state."""

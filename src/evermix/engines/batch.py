@@ -107,6 +107,10 @@ class Info:
         Number of batches in the step.
     scalars : dict of float
         Further numbers by name, such as the change of assignments or the state of a chain.
+    model : Model or None
+        The model after the step, if the clusters were reviewed in it.
+    reviews : list of Info
+        What happened in each of these reviews; it is part of what happened in the step.
     """
 
     rows: int
@@ -121,10 +125,12 @@ class Info:
     lap: int = 0
     batches: int = 1
     scalars: dict[str, float] = field(default_factory=dict)
+    model: Model | None = None
+    reviews: "list[Info]" = field(default_factory=list)
 
     def summary(self) -> "Info":
-        """Return the same without the row results, small enough to keep."""
-        return replace(self, results=None)
+        """Return the same without results of rows, model and reviews, small enough to keep."""
+        return replace(self, results=None, model=None, reviews=[])
 
     @classmethod
     def joined(cls, parts: Sequence["Info"]) -> "Info":
@@ -140,12 +146,15 @@ class Info:
             log_predictive=sum(info.log_predictive for info in parts),
             seconds=sum(info.seconds for info in parts),
             results=rows,
+            model=next((info.model for info in reversed(parts) if info.model is not None), None),
+            reviews=[info.summary() for info in parts if info.model is not None],
         )
 
     def to_event(self) -> dict[str, Any]:
         """Return the summary as a JSON-ready dict, for traces."""
         event = asdict(self.summary())
-        del event["results"]
+        for name in ("results", "model", "reviews"):
+            del event[name]
         return event
 
 

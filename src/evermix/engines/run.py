@@ -39,6 +39,7 @@ def run(
     for batch in batches:
         with interrupts_wait():
             state, info = learn(engine, model, state, batch, rng)
+            model = info.model or model
             for observe in observers:
                 observe(state, info)
     return state
@@ -70,6 +71,7 @@ def run_laps(
                     state, info = engine.visit(model, state, shards, keys, rng)
                 else:  # such engines read rows once
                     state, info = learn(engine, model, state, shards[keys[0]], rng)
+                model = info.model or model
                 state.at += len(keys)
                 for observe in observers:
                     observe(state, info)

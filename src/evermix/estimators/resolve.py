@@ -1,30 +1,22 @@
-"""Learning what was left open, from some rows: hyperparameters, the prior, a first clustering."""
+"""Choosing hyperparameters that were left open, from some rows."""
 
 import warnings
-from dataclasses import replace
 from numbers import Integral
-from typing import Any
 
 import numpy as np
 
-from evermix._xp import Array, Floats, host
+from evermix._xp import Array
 from evermix.engines.batch import Batch, CapacityWarning, Info
 from evermix.engines.filters.adf import ADF
-from evermix.engines.refine.problem import Clusters
-from evermix.engines.refine.search import refine
 from evermix.engines.run import run
-from evermix.engines.variational.seeding import Sample
-from evermix.families import DiagonalGaussian, Gaussian
 from evermix.families.base import Family
-from evermix.families.dense import MAX_FULL_COVARIANCE
 from evermix.model import Model
 from evermix.priors import NGGP
-from evermix.priors.base import GibbsType, HasSticks, Prior
+from evermix.priors.base import GibbsType, Prior
 from evermix.state import State
 
 SAMPLE = 10_000  # rows among which a fit without a given engine looks for clusters
 WARMUP = 1000  # rows that open hyperparameters are learnt from
-FULL_ONLY = 4  # columns up to which full covariances cost no more than variances
 HEAT_ROWS = 400  # with as many rows, a first heat on a quarter of them saves time
 
 
@@ -47,35 +39,6 @@ def resolve(family: Family, prior: Prior, max_clusters: int | None, X: Array) ->
     best, each before it is learnt, is taken.
     """
     return Model(_chosen(family.candidates(X), prior, X), prior, max_clusters)
-
-
-def find(model: Model, X: Array, weights: Floats | None = None) -> Clusters:
-    """Return the clusters of prepared rows X (N, D), with what is open in the model learnt."""
-    X = X if model.family.sparse else host(X)
-    weights = np.ones(X.shape[0]) if weights is None else weights
-    names = set(model.learns)
-    opened: dict[str, Any] = {name: None for name in model.family.learns if name in names}
-    families: list[Family] = [replace(model.family, **opened)]
-    if "family" in names:
-        families = _kinds(X.shape[1])
-        names = set(families[0].learns) | set(families[-1].learns) | names
-    prior = model.prior if isinstance(model.prior, HasSticks) and "prior" not in names else None
-    resolved = [_guessed(family, model.prior, X) for family in families]
-    sample = Sample(resolved[0], X, weights)
-    rng = np.random.default_rng(0)
-    return refine(resolved, prior, sample, model.max_clusters, names, rng)
-
-
-def _kinds(n_features: int) -> list[Family]:
-    """Return the families of real vectors that are tried."""
-    if n_features > MAX_FULL_COVARIANCE:
-        return [DiagonalGaussian()]
-    return [Gaussian()] if n_features <= FULL_ONLY else [Gaussian(), DiagonalGaussian()]
-
-
-def _guessed(family: Family, prior: Prior, X: Array) -> Family:
-    """Return a family to start from: what cannot be learnt is chosen among candidates."""
-    return family.guess(X) if family.learns else _chosen(family.candidates(X), prior, X)
 
 
 def _chosen(candidates: list[Family], prior: Prior, X: Array) -> Family:

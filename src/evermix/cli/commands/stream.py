@@ -218,7 +218,7 @@ def _learn_rows(mix: Mixture, X: Any, times: Array | None) -> list[Info]:
     """Learn rows, and return what happened in each step."""
     steps: list[Info] = []
     mix.partial_fit(X, times=times, observers=[lambda _, info: steps.append(info.summary())])
-    if mix.learner_.lookback is None:
+    if not mix.learner_.model.learns:
         mix.learner_.settle()  # the first batch is large enough, or all there is
     return steps
 

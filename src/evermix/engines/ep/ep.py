@@ -11,6 +11,7 @@ Tank, Foti, Fox (2015). Streaming variational inference for Bayesian nonparametr
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -19,10 +20,13 @@ from numpy.random import Generator
 from evermix._xp import Bools, Floats, Ints
 from evermix.engines.batch import ROWS, Batch, Info, RowResults, cap_of, warn_once
 from evermix.engines.ep.parallel import SumSites, UpdateBatches, commit, snapshot
-from evermix.engines.ep.sites import check_sites, no_sites, to_record, to_sites
+from evermix.engines.ep.review import reviewed
+from evermix.engines.ep.sites import check_sites, entropy_lost, no_sites, to_record, to_sites
 from evermix.engines.ep.updates import EPBatch, update_sites
 from evermix.engines.filters.filter import CHECK_EVERY, IDLE, Filter
+from evermix.engines.filters.review import reviewable
 from evermix.engines.memo import check_stride, recorded_batches
+from evermix.engines.merging.stream import join
 from evermix.engines.prune import drop, prune
 from evermix.engines.settings import check_number, check_switch, check_whole
 from evermix.engines.shards import Shard, Shards, as_shards, interleaved
@@ -159,12 +163,23 @@ class EP(Filter):
         self, model: Model, state: State, shards: Shards, keys: Sequence[int], rng: Generator
     ) -> tuple[State, Info]:
         """Update batches, from the same snapshot if there are several.   Consumes: state."""
+        before = state.clock
+        state, info = self._together(model, state, shards, keys, rng)
+        if state.lap == 0 and before < _next_join(before) <= state.clock:
+            seen = [int(key) for key in self.order(state, len(shards))[: state.at + len(keys)]]
+            merges = self._join(model, state, shards, seen)
+            info = replace(info, K=state.tally.K, merges=merges)
+        return state, info
+
+    def _together(
+        self, model: Model, state: State, shards: Shards, keys: Sequence[int], rng: Generator
+    ) -> tuple[State, Info]:
+        """Update batches; clusters are not joined.   Consumes: state."""
         if isinstance(shards, Shard) and state.latents["stride"][0] == 1:
             return super().visit(model, state, shards, keys, rng)
         began, checks = time.perf_counter(), state.clock // CHECK_EVERY
         records = {key: state.memo[str(key)] for key in keys if str(key) in state.memo}
-        engine = replace(self, merge=None)  # the snapshot's clusters are joined here
-        task = UpdateBatches(engine, model, snapshot(state), records, self._damping(state))
+        task = UpdateBatches(self, model, snapshot(state), records, self._damping(state))
         updates = shards.do(task, keys)
         found = commit(state, [(key, updates[key]) for key in keys], cap_of(model))
         if any(updates[key].capped for key in keys):
@@ -173,10 +188,8 @@ class EP(Filter):
             state.derived["lightest"] = _lightest(shards)
         empty = state.tally.mass < ep.negligible_mass(state.derived["lightest"])
         found.dropped += [] if empty.all() else drop(state, empty)
-        merges: list[tuple[int, int]] = []
         if state.lap == 0 and state.clock // CHECK_EVERY > checks:
             found.dropped += prune(state, IDLE)
-            merges = self.join_similar(model, state)
         state.columns |= model.family.columns(state.tally)
         return state, Info(
             rows=len(found.results.labels),
@@ -184,7 +197,6 @@ class EP(Filter):
             K=state.tally.K,
             births=found.births,
             dropped=found.dropped,
-            merges=merges,
             log_predictive=found.learnt,
             seconds=time.perf_counter() - began,
             results=found.results,
@@ -217,7 +229,7 @@ class EP(Filter):
         order = rng.permutation(n) if self.shuffle and state.lap > 0 else np.arange(n)
         results, moved = RowResults.empty(n), np.zeros(3)
         rows = EPBatch(batch.X, weights, order, to_sites(record), results, moved)
-        sites, dropped, merges = update_sites(self, model, state, rows)
+        sites, dropped = update_sites(self, model, state, rows)
         record |= to_record(sites)
         results.log_predictive[:] += record["base"]
         learnt = float(results.log_predictive[~record["held"]].sum())
@@ -233,7 +245,6 @@ class EP(Filter):
             K=state.tally.K,
             births=list(range(first_id, state.lineage.next_id)),
             dropped=dropped,
-            merges=merges,
             log_predictive=learnt,
             seconds=time.perf_counter() - began,
             results=results,
@@ -244,13 +255,17 @@ class EP(Filter):
     def end_lap(
         self, model: Model, state: State, batches: Sequence[Batch], rng: Generator
     ) -> tuple[State, Info]:
-        """Drop dust, join, and recompute the sums of sites, against drift.   Consumes: state."""
-        del rng
+        """Drop dust, join or review, and recompute the sums of sites.   Consumes: state."""
         began = time.perf_counter()
         shards = as_shards(batches, state.memo)
         dust = state.tally.mass < self.birth * _lightest(shards)
         dropped = [] if dust.all() else drop(state, dust)
-        merges = self.join_similar(model, state)
+        births: list[int] = []
+        if state.lap == 0 and self._reviews(model):
+            state, births, merges, gone = reviewed(self, model, state, shards, rng)
+            dropped += gone
+        else:
+            merges = self._join(model, state, shards, range(len(shards)))
         records = {key: state.memo[str(key)] for key in range(len(shards))}
         task = SumSites(model, state.tally, state.lineage, records)
         state.tally, state.latents["dropped"][0] = shards.do(task, range(len(shards)))
@@ -270,6 +285,7 @@ class EP(Filter):
             rows=0,
             clock=state.clock,
             K=state.tally.K,
+            births=births,
             dropped=dropped,
             merges=merges,
             log_predictive=float(learnt),
@@ -277,6 +293,23 @@ class EP(Filter):
             lap=state.lap,
             scalars=scalars,
         )
+
+    def _reviews(self, model: Model) -> bool:
+        """Whether clusters are reviewed after the first lap: not if the published rule is used."""
+        return self.merge is not None and not self.paper and self.laps > 1 and reviewable(model)
+
+    def _join(
+        self, model: Model, state: State, shards: Shards, keys: Sequence[int]
+    ) -> list[tuple[int, int]]:
+        """Join similar clusters until none gains, given the sites of batches.   Consumes: state."""
+        merges: list[tuple[int, int]] = []
+        sites = [(shards.weights_of(key), state.memo[str(key)]) for key in keys]
+        more = self.merge is not None
+        while more:
+            some = join(model, state, self.merge_threshold, partial(entropy_lost, state, sites))
+            merges, more = merges + some, bool(some)
+        state.columns |= model.family.columns(state.tally)
+        return merges
 
     def check_memo(self, model: Model, state: State, n_rows: int) -> None:
         """Raise ValueError unless there are sites of all rows of the batches seen so far."""
@@ -293,6 +326,11 @@ class EP(Filter):
                 raise ValueError(f"the record {key} does not hold the sites of a batch.")
             if n != rows:
                 raise ValueError(f"batch {key} must have sites of {rows} rows, got those of {n}.")
+
+
+def _next_join(clock: int) -> int:
+    """Return the first clock after a clock at which clusters are joined in the first lap."""
+    return int(max(CHECK_EVERY, 2 ** int(clock).bit_length()))
 
 
 def _held_out(rng: Generator, weights: Floats, fraction: float) -> Bools:

@@ -7,6 +7,7 @@ A record of the state's memo holds the sites of one batch: the responsibilities 
 from collections.abc import Iterable
 
 import numpy as np
+from scipy.special import xlogy
 
 from evermix._xp import Floats, Ints
 from evermix.engines.batch import Batch
@@ -15,6 +16,9 @@ from evermix.kernels.engines.ep import ClusterSlots, Sites, sum_sites
 from evermix.model import Model
 from evermix.state import ALIVE, Lineage, Record, State
 from evermix.tally import Layout, Tally
+
+LEAST = 1e-10  # responsibility that is stored
+PAIRS = 64  # pairs whose entropy is computed at a time, to bound memory
 
 
 def no_sites(n: int, room: int = 0) -> Sites:
@@ -40,6 +44,16 @@ def to_record(sites: Sites) -> Record:
 def to_sites(record: Record) -> Sites:
     """Return the sites that a record holds."""
     return Sites(*(record[name] for name in Sites._fields))
+
+
+def to_sites_of(q: Floats, ids: Ints) -> Sites:
+    """Return the sites of responsibilities (N, K) in the clusters ``ids`` (K,)."""
+    q = np.where(q < LEAST, 0.0, q)
+    q /= np.maximum(q.sum(axis=1, keepdims=True), LEAST)
+    rows, columns = np.nonzero(q)
+    ends = np.cumsum(np.bincount(rows, minlength=len(q))).astype(np.int64)
+    begins = np.append(0, ends[:-1]).astype(np.int64)
+    return Sites(begins, ends, ids[columns].astype(np.int32), q[rows, columns])
 
 
 def _slot_of(state: State, births: int, holes: Ints) -> Ints:
@@ -145,3 +159,38 @@ def check_sites(record: Record, next_id: int) -> int:
     if not (inside.all() and np.all(ids < next_id) and np.all((q > 0) & (q <= 1 + 1e-9))):
         raise ValueError("sites hold entries, ids or responsibilities that are out of range.")
     return len(begin)
+
+
+def entropy_lost(state: State, batches: Iterable[tuple[Floats, Record]], pairs: Ints) -> Floats:
+    """Entropy (P,) that the responsibilities of rows would lose if pairs (P, 2) were fused.
+
+    ``batches`` are the weights of the rows and the sites of each batch.
+    """
+    lost = np.zeros(len(pairs))
+    if not len(pairs):
+        return lost
+    some, columns = np.unique(pairs, return_inverse=True)
+    a, b = columns.reshape(-1, 2).T
+    place = np.full(state.tally.K, -1)
+    place[some] = np.arange(len(some))
+    slot_of = _slot_of(state, 0, np.empty(0, dtype=np.int64))
+    for weights, record in batches:
+        rows, slots, q = _entries(to_sites(record), slot_of)
+        held = np.where(record["held"], 0.0, weights)
+        mine = (slots >= 0) & (place[slots] >= 0)
+        r = np.zeros((len(weights), len(some)))
+        np.add.at(r, (rows[mine], place[slots[mine]]), q[mine])
+        own = held @ xlogy(r, r)
+        for start in range(0, len(pairs), PAIRS):
+            part = slice(start, start + PAIRS)
+            both = r[:, a[part]] + r[:, b[part]]
+            lost[part] += held @ xlogy(both, both) - own[a[part]] - own[b[part]]
+    return np.maximum(lost, 0.0)
+
+
+def _entries(sites: Sites, slot_of: Ints) -> tuple[Ints, Ints, Floats]:
+    """Return row, slot and responsibility of every entry of sites."""
+    counts = sites.end - sites.begin
+    rows = np.repeat(np.arange(len(counts)), counts)
+    places = np.repeat(sites.begin - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
+    return rows, slot_of[sites.ids[places]], sites.q[places]

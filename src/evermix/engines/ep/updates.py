@@ -30,11 +30,10 @@ class EPBatch(NamedTuple):
 
 
 class UpdatedSites(NamedTuple):
-    """The new sites of a batch, the ids of dropped clusters, and the merges (gone, into)."""
+    """The new sites of a batch, and the ids of dropped clusters."""
 
     sites: ep.Sites
     dropped: list[int]
-    merges: list[tuple[int, int]]
 
 
 def update_sites(engine: Filter, model: Model, state: State, batch: EPBatch) -> UpdatedSites:
@@ -51,7 +50,6 @@ def _compiled(engine: Filter, model: Model, state: State, batch: EPBatch) -> Upd
     rows, out = model.family.rows(batch.X), adf.RowOutputs(*batch.results)
     at, used, holes = 0, 0, np.empty(0, dtype=np.int64)
     dropped: list[int] = []
-    merges: list[tuple[int, int]] = []
     why = adf.ROOM
     while why != adf.DONE:
         state.reserve(state.tally.K + 2)
@@ -75,12 +73,12 @@ def _compiled(engine: Filter, model: Model, state: State, batch: EPBatch) -> Upd
             new = grown(new, 2 * len(new.q) + tally.K + 1)
         elif why == adf.CHECK and state.lap == 0:
             dropped += prune(state, IDLE)
-            merges += engine.join_similar(model, state)
+            state.columns |= model.family.columns(state.tally)
         elif why == adf.CHECK:
             state.columns |= model.family.columns(tally)
     dropped += close_holes(state, holes, before | set(range(first_id, state.lineage.next_id)))
     state.columns["judged"][: state.tally.K][state.tally.ids >= first_id] = 0.0
-    return UpdatedSites(new, dropped, merges)
+    return UpdatedSites(new, dropped)
 
 
 def _record_births(state: State, batch: EPBatch, first: int, end: int) -> None:
@@ -95,7 +93,6 @@ def _record_births(state: State, batch: EPBatch, first: int, end: int) -> None:
 def _by_arrays(engine: Filter, model: Model, state: State, batch: EPBatch) -> UpdatedSites:
     """Update sites with array maths: for any prior, and the reference for the kernel."""
     dropped: list[int] = []
-    merges: list[tuple[int, int]] = []
     found: list[tuple[int, Ints, Floats]] = []
     rule, step = Soft(engine.birth), StepRows(batch.X, batch.weights, np.empty(0), batch.results)
     for i in batch.order:
@@ -113,9 +110,8 @@ def _by_arrays(engine: Filter, model: Model, state: State, batch: EPBatch) -> Up
         _measure_change(batch, i, old, dict(zip(ids.tolist(), q[q > 0], strict=True)))
         if state.lap == 0 and engine.maintenance_due(state):
             dropped += prune(state, IDLE)
-            merges += engine.join_similar(model, state)
     state.columns |= model.family.columns(state.tally)
-    return UpdatedSites(packed(len(batch.order), found), dropped, merges)
+    return UpdatedSites(packed(len(batch.order), found), dropped)
 
 
 def _remove_row(

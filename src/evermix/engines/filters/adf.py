@@ -1,18 +1,38 @@
-"""Assumed density filtering for normalized random measure mixtures: one pass, nothing kept.
+"""Assumed density filtering for normalized random measure mixtures: one pass.
 
 References
 ----------
 Tank, Foti, Fox (2015). Streaming variational inference for Bayesian nonparametric mixture models.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
+from numpy.random import Generator
+
+from evermix.engines.batch import Batch, Info
 from evermix.engines.filters.filter import Filter
+from evermix.engines.filters.review import (
+    is_review,
+    keep,
+    review,
+    reviewable,
+    stretches,
+    thin,
+)
+from evermix.engines.settings import check_whole
+from evermix.lookback import Lookback
+from evermix.model import Model
+from evermix.state import State
 
 
 @dataclass(frozen=True)
 class ADF(Filter):
-    """One-pass streaming inference: each observation is learnt once and forgotten.
+    """One-pass streaming inference: each observation is learnt once.
+
+    A bounded sample of the rows is kept, and the clusters are reviewed with it at clocks that grow
+    by a constant factor: they are split, merged and deleted under one objective, see
+    ``evermix.engines.filters.review``. With ``lookback=0`` no row is kept.
 
     Parameters
     ----------
@@ -25,9 +45,51 @@ class ADF(Filter):
         max(mass - sigma, 0) with the mode of the latent U, as published.
     merge : float or None
         Fuse two clusters when the log odds for it exceed this many nats, judged with foresight (see
-        ``evermix.engines.merging.stream``); None for no merges.
+        ``evermix.engines.merging.stream``); None for no merges. Where clusters are reviewed, the
+        reviews merge them, by an objective that counts the entropy of assignments.
+    lookback : int
+        Rows of each cluster that are kept for reviews, if there are many: 1,024 rows are kept
+        anyway. 0 for no reviews. There are none for counts, in models that forget, with
+        ``rule="paper"`` and with ``merge=None``.
     """
 
     birth: float = 0.05
     rule: str = "expected"
     merge: float | None = 5.0
+    lookback: int = 64
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_whole("lookback", self.lookback, least=0)
+
+    def initial(self, model: Model, rng: Generator) -> State:
+        """Return the state before any data."""
+        state = super().initial(model, rng)
+        reviews = self.lookback and self.merge is not None and not self.paper
+        state.lookback = Lookback() if reviews and reviewable(model) else None
+        return state
+
+    def step(self, model: Model, state: State, batch: Batch, rng: Generator) -> tuple[State, Info]:
+        """Learn one batch, and review the clusters where that is due.   Consumes: state."""
+        if state.lookback is None or not len(batch.weights):
+            return super().step(model, state, batch, rng)
+        parts: list[Info] = []
+        for rows in stretches(batch, state.clock):
+            before = state.clock
+            state, info = super().step(model, state, rows, rng)
+            parts.append(info)
+            assert info.results is not None
+            keep(state, rows, info.results.labels, self.lookback)
+            if state.clock > before and is_review(state.clock):
+                model, state, info = self.review(model, state)
+                parts.append(info)
+        return state, Info.joined(parts)
+
+    def review(self, model: Model, state: State) -> tuple[Model, State, Info]:
+        """Return a model and a state with better clusters, and what happened."""
+        thin(state, self.lookback)
+        return review(self, model, state)
+
+    def without_reviews(self) -> Self:
+        """Return the engine that keeps no rows."""
+        return replace(self, lookback=0)

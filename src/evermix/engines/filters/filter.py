@@ -132,6 +132,7 @@ class Filter(Engine):
         Ids, lineage and clock are those of the state ``before``, which gives them away.
         """
         state = self.initial(model, np.random.default_rng(0))  # nothing is drawn
+        state.lookback = None  # there are no rows of these clusters
         state.append(tally.ids)
         state.tally.mass[:], state.tally.stats[:] = tally.mass, tally.stats
         state.tally.extras["hard"][:] = tally.mass
@@ -250,11 +251,13 @@ class Filter(Engine):
         return state.clock % CHECK_EVERY == 0
 
     def join_similar(self, model: Model, state: State) -> list[tuple[int, int]]:
-        """Join similar clusters, unless ``merge`` is None, and rebuild all caches.
+        """Join similar clusters, unless ``merge`` is None or reviews do it; rebuild all caches.
 
         Consumes: state.
         """
-        merges = [] if self.merge is None else join(model, state, self.merge)
+        merges: list[tuple[int, int]] = []
+        if self.merge is not None and state.lookback is None:
+            merges = join(model, state, self.merge)
         state.columns |= model.family.columns(state.tally)
         return merges
 

@@ -6,7 +6,9 @@ Two clusters are fused when the posterior log odds of the fused partition, with 
 
     \Delta = \log M(s_a + s_b) - \log M(s_a) - \log M(s_b) + \log p(\Pi_{ab}) - \log p(\Pi),
 
-exceed a threshold. For hard counts this is exact.
+exceed a threshold. For hard counts this is exact. Where rows share clusters, the entropy of their
+responsibilities counts too: a fusion loses it, and without it overlapping clusters would be fused
+that the data keep apart. A filter that keeps no rows does not know it.
 
 One pass cannot undo a fusion, and young clusters look similar for lack of data. A cluster is
 young while it has seen fewer numbers than it has statistics; then the odds are computed as if both
@@ -18,6 +20,8 @@ Computing the odds for every pair would cost far more than the pass itself. Only
 has changed by a tenth since they were last considered are considered again, each with its most
 promising partners, found by a cheap bound (:meth:`evermix.families.Family.fusion_bound`).
 """
+
+from collections.abc import Callable
 
 import numpy as np
 
@@ -33,15 +37,25 @@ HOPELESS = -100.0  # log odds by a sketch, below which a pair is given up
 CHANGED = 0.1  # relative change of mass after which a cluster is considered again
 
 
-def join(model: Model, state: State, threshold: float) -> list[tuple[int, int]]:
+def join(
+    model: Model,
+    state: State,
+    threshold: float,
+    entropy_lost: Callable[[Ints], Floats] | None = None,
+) -> list[tuple[int, int]]:
     """Fuse pairs whose log odds exceed ``threshold``; return (gone, into) ids.   Consumes: state.
 
-    Each cluster takes part in at most one fusion per call.
+    Each cluster takes part in at most one fusion per call. Where ``entropy_lost`` is known, a
+    function of pairs (P, 2) of rows, it is subtracted from the log odds.
     """
     pairs = _candidates(model.family, state)
     if not len(pairs):
         return []
-    odds = log_odds(model, state, pairs, _foresight(model.family, state, pairs))
+    times = _foresight(model.family, state, pairs)
+    odds = log_odds(model, state, pairs, times)
+    if entropy_lost is not None:
+        some = odds > threshold  # it is never below zero
+        pairs, odds = pairs[some], odds[some] - times[some] * entropy_lost(pairs[some])
     taken: set[int] = set()
     merges = []
     for p in np.argsort(-odds, kind="stable"):

@@ -51,6 +51,7 @@ def unite(engine: Engine, model: Model, parts: Sequence[State], threshold: float
     criterion = BOUND if isinstance(engine, Variational) else ODDS
     kept, row = np.unique(match(model, tally, owner, criterion, threshold), return_inverse=True)
     state = engine.initial(model, generator(0))  # the seed is not used
+    state.lookback = None  # whose rows would be those of all parts
     state.tally = tally.take(kept)
     by_appearance = np.lexsort((old, owner))
     first = np.unique(row[by_appearance], return_index=True)[1]

@@ -78,9 +78,19 @@ class Sample:
         return Sample(self.family, take_rows(self.X, rows), self.weights[rows])
 
 
-def draw_rows(family: Family, shards: Shards, most: int, rng: Generator) -> Sample:
-    """Draw up to ``most`` rows of positive weight, evenly from all batches."""
-    weights = [host(shards.weights_of(key)) for key in range(len(shards))]
+def draw_rows(
+    family: Family,
+    shards: Shards,
+    most: int,
+    rng: Generator,
+    weights: Sequence[Floats] | None = None,
+) -> Sample:
+    """Draw up to ``most`` rows of positive weight, evenly from all batches.
+
+    ``weights`` are those (N,) of the rows of each batch, if not all may be drawn.
+    """
+    if weights is None:
+        weights = [host(shards.weights_of(key)) for key in range(len(shards))]
     counts = [int(np.count_nonzero(some)) for some in weights]
     total = sum(counts)
     width = WORDS if family.sparse else family.n_stats

@@ -24,7 +24,6 @@ from evermix.estimators.mixture.attributes import FittedAttributes
 from evermix.estimators.mixture.file import KIND, from_file, to_file
 from evermix.estimators.mixture.groups import GroupQuestions, checked_novelty
 from evermix.estimators.mixture.learner import Learner, OnStep
-from evermix.estimators.mixture.lookback import Lookback
 from evermix.estimators.mixture.restoring import restored_unless_learnt
 from evermix.estimators.mixture.settings import FIT_ENGINE, Settings, with_family
 from evermix.estimators.mixture.start import StartClusters
@@ -269,8 +268,10 @@ class Mixture(FittedAttributes, GroupQuestions, ClusterMixin, DensityMixin, Base
             return self
         learner = self.learner_
         kept = self.engine is None and learner.engine.streams
+        family, X, weights = rows_to_stream(self, settings, X, sample_weight, learner)
+        if not learner.started:
+            settings = settings.for_rows(family, X, streaming=True)
         engine = learner.engine if kept else settings.engine
-        _, X, weights = rows_to_stream(self, settings, X, sample_weight, learner)
         if not learner.engine.streams:
             learner = learner.live(engine)
         learner.checked_engine(engine)
@@ -288,10 +289,7 @@ class Mixture(FittedAttributes, GroupQuestions, ClusterMixin, DensityMixin, Base
         with restored_unless_learnt(self):
             family, X, weights = rows_to_stream(self, settings, X, sample_weight)
             settings = settings.for_rows(family, X, streaming=True)
-            lookback = Lookback() if settings.automatic else None
-            learner = Learner(
-                settings.engine, settings.model(family), settings.random_state, lookback
-            )
+            learner = Learner(settings.engine, settings.model(family), settings.random_state)
             settings.engine.check(learner.model)
             settings.engine.check_weights(learner.model, weights)
             stamps = prepare_times(times, len(weights), settings.forgetting)

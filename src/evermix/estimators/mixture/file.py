@@ -15,7 +15,6 @@ from evermix.engines.base import Engine
 from evermix.engines.batch import Batch, RowResults
 from evermix.estimators.files import Content
 from evermix.estimators.mixture.learner import Learner
-from evermix.estimators.mixture.lookback import KeptRows, Lookback
 from evermix.estimators.packing import Registry, built, check_rows, group, named, packed, unpacked
 from evermix.estimators.resolve import check_cap
 from evermix.forgetting import Exponential
@@ -42,8 +41,6 @@ def to_file(mix: Any) -> Content:
     }
     if "feature_names_in_" in vars(mix):
         header["feature_names_in"] = [str(name) for name in mix.feature_names_in_]
-    if learner.lookback is not None:
-        header["lookback"] = {"complete": learner.lookback.complete}
     if not learner.started:
         return _waiting_arrays(learner.waiting), header
     results = learner.results  # before the state, since it brings what is elsewhere here
@@ -57,8 +54,6 @@ def to_file(mix: Any) -> Content:
     arrays |= {f"label_maps.{i}": names for i, names in enumerate(learner.label_maps)}
     if learner.batch is not None:
         arrays |= packed(learner.batch)
-    if learner.lookback is not None and learner.lookback.rows is not None:
-        arrays |= _lookback_arrays(learner.lookback.rows)
     return arrays, header
 
 
@@ -73,8 +68,6 @@ def from_file(cls: type[Estimator], content: Content, known: Registry) -> Estima
     check_cap(model.max_clusters)
     learner = Learner(built(header["engine"], known.engines), model, mix.random_state)
     learner.timed = header["timed"]
-    if "lookback" in header:
-        learner.lookback = Lookback(complete=bool(header["lookback"]["complete"]))
     if "state" in header:
         _restore_state(learner, arrays, header)
     else:
@@ -99,8 +92,6 @@ def _restore_state(
         learner.batch = unpacked(arrays, learner.model.family, n_features)
         if learner.batch.weights.shape != learner.results.labels.shape:
             raise ValueError("there are not as many rows and weights as labels.")
-    if learner.lookback is not None and "lookback.ids" in arrays:
-        learner.lookback.rows = _kept_rows(group(arrays, "lookback."), learner, n_features)
     _check_maps(learner.label_maps, learner.state)
     _check_learnt(learner.engine, learner.model, learner.state, learner.results, n_features)
 
@@ -129,23 +120,6 @@ def _waiting_arrays(waiting: list[Batch]) -> dict[str, Array]:
     }
     times = [batch.times for batch in waiting if batch.times is not None]
     return arrays | ({"waiting.times": np.concatenate(times)} if times else {})
-
-
-def _lookback_arrays(kept: KeptRows) -> dict[str, Array]:
-    arrays = packed(Batch(kept.X, kept.weights)) | {"ids": kept.ids, "clocks": kept.clocks}
-    return {f"lookback.{name}": values for name, values in arrays.items()}
-
-
-def _kept_rows(arrays: Mapping[str, Array], learner: Learner, n_features: int) -> KeptRows:
-    """Return the rows that a stream keeps, or raise ValueError if they do not fit together."""
-    X, weights, _, _ = unpacked(arrays, learner.model.family, n_features)
-    ids, clocks = arrays["ids"], arrays["clocks"]
-    for values in (ids, clocks):
-        if values.shape != weights.shape or values.dtype != np.int64:
-            raise ValueError("rows that are kept must have one cluster and one clock each.")
-    if np.any(ids < 0) or np.any(ids >= learner.state.lineage.next_id):
-        raise ValueError("rows that are kept belong to clusters that never were.")
-    return KeptRows(X, np.array(weights), np.array(ids), np.array(clocks))
 
 
 # ---- settings ------------------------------------------------------------------------------
@@ -223,6 +197,7 @@ def _check_learnt(
     _check_lineage(state)
     _check_values(state)
     _check_results(state, results)
+    _check_kept(state, n_features)
     for name, count in (("clock", state.clock), ("laps", state.lap), ("batches", state.at)):
         if not 0 <= count < 2**62:
             raise ValueError(f"wanted a number of {name} >= 0, got {count}.")
@@ -297,6 +272,15 @@ def _check_results(state: State, results: RowResults) -> None:
         raise ValueError("labels of rows hold ids of clusters that never existed.")
     if not np.all((probabilities >= 0) & (probabilities <= 1 + 1e-9)):
         raise ValueError("probabilities of rows must lie in [0, 1].")
+
+
+def _check_kept(state: State, n_features: int) -> None:
+    """Raise ValueError unless the rows that are kept are of clusters that there are or were."""
+    rows = None if state.lookback is None else state.lookback.rows
+    if rows is not None:
+        check_rows(Batch(rows.X, rows.weights), n_features)
+        if np.any((rows.ids < -2) | (rows.ids >= state.lineage.next_id)):
+            raise ValueError("rows that are kept belong to clusters that never were.")
 
 
 def _same_length(*arrays: Array) -> None:

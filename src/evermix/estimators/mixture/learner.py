@@ -14,6 +14,8 @@ from evermix._random import generator
 from evermix._xp import logsumexp
 from evermix.engines.base import Engine
 from evermix.engines.batch import ROWS, Batch, CapacityWarning, Info, RowResults
+from evermix.engines.filters.review import FIRST as FIRST_REVIEW
+from evermix.engines.refine.find import find
 from evermix.engines.run import interrupts_wait, run, run_laps
 from evermix.engines.shards import Shard, Shards
 from evermix.estimators.data.dask import ClusterRows
@@ -22,10 +24,8 @@ from evermix.estimators.data.times import prepare_times
 from evermix.estimators.mixture.fit_results import FitResults
 from evermix.estimators.mixture.fitted import Fitted
 from evermix.estimators.mixture.labels import compact, follow_merges
-from evermix.estimators.mixture.lookback import FIRST as FIRST_REVIEW
-from evermix.estimators.mixture.lookback import Lookback, is_review, next_stop, review, stretches
 from evermix.estimators.mixture.start import StartClusters
-from evermix.estimators.resolve import SAMPLE, WARMUP, find, resolve
+from evermix.estimators.resolve import SAMPLE, WARMUP, resolve
 from evermix.model import Model
 from evermix.state import State
 
@@ -44,12 +44,10 @@ class Learner:
     model : Model
         Hyperparameters of its family may be open; the first rows decide.
     random_state : int, RandomState, Generator or None
-    lookback : Lookback or None
-        Rows of a stream that are kept for reviews; None for no reviews.
 
     Attributes
     ----------
-    engine, model, lookback : as above
+    engine, model : as above
         Those that the fit or stream began with, whatever ``set_params`` has changed since.
     started : bool
         Whether the model is resolved, so that there is a state. Until then rows wait.
@@ -76,14 +74,8 @@ class Learner:
     state: State
     rng: np.random.Generator
 
-    def __init__(
-        self,
-        engine: Engine,
-        model: Model,
-        random_state: Any = None,
-        lookback: Lookback | None = None,
-    ) -> None:
-        self.engine, self.model, self.lookback = engine, model, lookback
+    def __init__(self, engine: Engine, model: Model, random_state: Any = None) -> None:
+        self.engine, self.model = engine, model
         self.random_state = random_state
         self.started = False
         self.waiting: list[Batch] = []
@@ -121,15 +113,13 @@ class Learner:
         if not self.waiting:
             return self
         if self._shown is None:
-            lookback = None if self.lookback is None else Lookback()
-            other = Learner(self.engine, self.model, deepcopy(self.random_state), lookback)
+            other = Learner(self.engine, self.model, deepcopy(self.random_state))
             other.timed, other.waiting = self.timed, list(self.waiting)
             with warnings.catch_warnings(action="ignore", category=CapacityWarning):
                 other.settle()
-                other.review()
-            if lookback is not None:
-                other._results.labels[:] = -1  # to be labelled by the clusters of the review
-                follow_merges(other.fitted, other._results, self.waiting[-1].X)
+                if other.state.lookback is not None and other.state.lookback.parts:
+                    other.model, other.state, _ = self.engine.review(other.model, other.state)
+                    other._relabel(self.waiting[-1].X)
             self._shown = other
         return self._shown
 
@@ -224,7 +214,10 @@ class Learner:
         rows = np.flatnonzero(weights)
         if len(rows) > SAMPLE:
             rows = rows[np.linspace(0, len(rows) - 1, SAMPLE).astype(np.int64)]
-        clusters = find(self.model, X[rows], weights[rows])
+        model = self.model
+        if not model.family.learns:
+            model = replace(model, family=self.resolved(X, weights).family)
+        clusters = find(model, X[rows], weights[rows])
         start = StartClusters("", clusters.model.family, clusters.mass, clusters.stats)
         return self._checked(clusters.model, weights), start
 
@@ -263,7 +256,7 @@ class Learner:
         self.waiting.append(batch)
         self._on_settle, self._shown = observers, None
         counted = sum(int(np.count_nonzero(some.weights)) for some in self.waiting)
-        wanted = WARMUP if self.lookback is None else FIRST_REVIEW
+        wanted = FIRST_REVIEW if self.model.learns else WARMUP
         if not self.model.family.open or counted >= wanted:
             self.settle()
 
@@ -285,58 +278,40 @@ class Learner:
 
     def _first_model(self, batch: Batch) -> Model:
         """Return the model that a stream begins with, given its first rows."""
-        if self.lookback is None:
+        if not self.model.learns:
             return self.resolved(batch.X, batch.weights)
         first = batch.X[np.flatnonzero(batch.weights)[:FIRST_REVIEW]]
         return replace(self.model, family=self.model.family.guess(first))  # a review learns more
 
     def _learn(self, batch: Batch, observers: Sequence[OnStep]) -> None:
-        """Learn rows of a stream from a resolved model, with reviews at their clocks."""
+        """Learn rows of a stream from a resolved model."""
+        X, weights, _, times = batch
         parts: list[RowResults] = []
         reviewed = False
 
         def remember(state: State, info: Info) -> None:
+            nonlocal reviewed
             assert info.results is not None
             parts.append(info.results)
+            reviewed |= info.model is not None
             self._remember(state, info, observers)
 
         try:
-            parted = [batch] if self.lookback is None else stretches(batch, self.state.clock)
-            for part in parted:
-                X, weights, _, times = part
-                first = len(parts)
-                batches = [part] if len(weights) <= ROWS else Cuts(X, weights, times=times)
-                run(self.engine, self.model, self.state, batches, self.rng, [remember])
-                if self.lookback is not None and np.any(weights > 0):
-                    labels = np.concatenate([results.labels for results in parts[first:]])
-                    self.lookback.add(part, labels, self.state.clock)
-                    if is_review(self.state.clock):
-                        self.review(observers)
-                        reviewed = True
-                    elif next_stop(self.state.clock - 1) == self.state.clock:
-                        self.lookback.thin(self.state)
-        except BaseException:
-            if self.lookback is not None:  # rows may be learnt that are not kept
-                self.lookback.complete = False
-            raise
+            batches = [batch] if len(weights) <= ROWS else Cuts(X, weights, times=times)
+            run(self.engine, self.model, self.state, batches, self.rng, [remember])
         finally:  # an interrupt leaves the labels of the rows that were learnt
             if parts:
                 columns = zip(*parts, strict=True)
                 self.results = RowResults(*(np.concatenate(values) for values in columns))
-                if reviewed:
-                    self._results.labels[:] = -1
                 done = len(self._results.labels)
-                X = batch.X if done == len(batch.weights) else batch.X[:done]
-                follow_merges(self.fitted, self._results, X)
+                some = X if done == len(weights) else X[:done]
+                self._relabel(some) if reviewed else follow_merges(self.fitted, self._results, some)
 
-    def review(self, observers: Sequence[OnStep] = ()) -> None:
-        """Look for better clusters among the rows that are kept, if any."""
-        if self.lookback is None or self.lookback.rows is None:
-            return
-        with interrupts_wait():
-            model, state, info = review(self.engine, self.model, self.state, self.lookback)
-            self.model = model
-            self._remember(state, info, observers)
+    def _relabel(self, X: Rows) -> None:
+        """Label the rows X of the last call by the clusters that there are after a review."""
+        self._fitted = None
+        self._results.labels[:] = -1
+        follow_merges(self.fitted, self._results, X)
 
     # ---- fits ------------------------------------------------------------------------------
 
@@ -370,6 +345,8 @@ class Learner:
             if not engine.whole:
                 with interrupts_wait():
                     self.collect()
+                    if self.state.lookback is not None:  # clusters may have been split
+                        self._results.labels[:] = -1
                     compact(self.fitted, self._results, X, weights)
                     self._fitted = None
         except BaseException:
@@ -389,6 +366,7 @@ class Learner:
 
     def _remember(self, state: State, info: Info, observers: Sequence[OnStep]) -> None:
         self.state, self._fitted = state, None
-        self.history.append(info.summary())
+        self.model = info.model or self.model
+        self.history += [info.summary(), *info.reviews]
         for observe in observers:
             observe(info)

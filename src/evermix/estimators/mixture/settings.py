@@ -21,7 +21,7 @@ UNIT_ROWS, UNIT_TOL = 100, 0.01  # rows that are looked at, and how far squares 
 KINDS = Gaussian, DiagonalGaussian  # between which the rows decide
 STREAM_ENGINE = ADF()
 # Reviews merge and split, so that between them only clear newcomers open clusters.
-REVIEWED_ENGINE = ADF(birth=0.5, merge=None)
+REVIEWED_ENGINE = ADF(birth=0.5)
 # It starts from the clusters that are found on a sample, so that none have to be born.
 FIT_ENGINE = MemoizedVB(laps=20, batch_size=4096, births=False)
 
@@ -100,12 +100,14 @@ class Settings(NamedTuple):
     def for_rows(self, family: Family, X: Rows, streaming: bool = False) -> "Settings":
         """Return the settings for prepared rows X (N, D) of a family.
 
-        Where no engine was given, a stream of counts is not reviewed: too few rows of a sample
-        share a word. Rows of unit length with many columns keep the clusters that one pass opens:
-        their columns depend on each other, and a family without covariances would split clusters
-        to explain that.
+        Where no engine was given, nothing is learnt from a stream of counts but its clusters. Rows
+        of unit length with many columns keep the clusters that one pass opens: their columns depend
+        on each other, and a family without covariances would split clusters to explain that.
         """
-        if self.automatic and ((streaming and family.sparse) or _is_directional(family, X)):
+        if _is_directional(family, X):
+            engine = STREAM_ENGINE if self.automatic else self.engine
+            return self._replace(engine=engine.without_reviews(), automatic=False)
+        if self.automatic and streaming and family.sparse:
             return self._replace(engine=STREAM_ENGINE, automatic=False)
         return self
 

@@ -5,8 +5,8 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 import evermix as em
-from evermix.estimators.mixture import lookback
-from evermix.estimators.mixture.lookback import PER_CLUSTER, ROWS, is_review, next_review
+from evermix.engines.filters.review import is_review, next_review, thin
+from evermix.lookback import ROWS, hashed
 from helpers.mixture_cases import assert_same_model, blobs
 
 
@@ -41,7 +41,7 @@ def test_questions_change_nothing(n):
 
 @pytest.mark.parametrize("engine", [None, em.ADF()])
 def test_questions_do_not_decide_what_is_learnt_without_reviews_either(engine):
-    """Long rows of unit length are not reviewed, nor are streams with a given engine."""
+    """Clusters of long rows of unit length are not reviewed."""
     X = np.random.default_rng(0).normal(size=(120, 40)) + 3 * np.repeat(np.eye(3, 40), 40, axis=0)
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     asked, left = em.Mixture(engine=engine), em.Mixture(engine=engine)
@@ -49,7 +49,7 @@ def test_questions_do_not_decide_what_is_learnt_without_reviews_either(engine):
         asked.partial_fit(X[start : start + 30])
         assert asked.n_clusters_ == asked.predict_proba(X[:2]).shape[1]
         left.partial_fit(X[start : start + 30])
-    assert asked.learner_.lookback is None
+    assert asked.state_.lookback is None
     assert_same_model(asked, left)
 
 
@@ -74,11 +74,11 @@ def test_the_sample_is_bounded_and_every_cluster_has_its_part():
     X, y = three(5000)
     rare = np.random.default_rng(1).normal(size=(100, 2)) + 40.0
     mix = stream(np.vstack([X[:2500], rare, X[2500:]]), size=1000)
-    kept = mix.learner_.lookback
-    kept.thin(mix.state_)
-    assert not kept.complete and len(kept.rows.weights) <= max(ROWS, PER_CLUSTER * mix.n_clusters_)
+    kept, per_cluster = mix.state_.lookback, em.ADF().lookback
+    thin(mix.state_, per_cluster)
+    assert not kept.complete and len(kept.rows.weights) <= max(ROWS, per_cluster * mix.n_clusters_)
     owners = mix.predict(kept.rows.X)
-    assert min(np.count_nonzero(owners == k) for k in mix.cluster_ids_) >= PER_CLUSTER
+    assert min(np.count_nonzero(owners == k) for k in mix.cluster_ids_) >= per_cluster
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_a_stream_that_was_saved_goes_on_as_if_it_was_not(tmp_path):
 
 def test_rows_are_chosen_by_their_clocks_alone():
     clocks = np.arange(10_000)
-    order = np.argsort(lookback._hashed(clocks))
+    order = np.argsort(hashed(clocks))
     assert abs(np.corrcoef(clocks, order)[0, 1]) < 0.05
 
 
@@ -173,14 +173,45 @@ def test_the_history_tells_how_what_was_learnt_has_moved():
     assert reviews[-1].scalars["prior.alpha"] == mix.model_.prior.alpha
 
 
-def test_a_review_that_fails_changes_nothing(monkeypatch):
+def test_a_review_that_fails_leaves_the_rows_before_it(monkeypatch):
     X, _ = three(300)
-    mix, want = em.Mixture().partial_fit(X[:100]), em.Mixture().partial_fit(X[:100])
+    mix = em.Mixture().partial_fit(X[:100])
 
     def failing(*_):
         raise MemoryError
 
-    monkeypatch.setattr(em.ADF, "continued", failing)
-    with pytest.raises(MemoryError):
-        mix.learner_.review()
-    assert_same_model(mix, want)
+    with monkeypatch.context() as patch, pytest.raises(MemoryError):
+        patch.setattr(em.ADF, "continued", failing)
+        mix.partial_fit(X[100:])
+    kept = mix.state_.lookback.rows
+    assert mix.state_.clock == len(kept.weights) == 128
+    assert mix.tally_.mass.sum() == pytest.approx(128)
+    assert mix.partial_fit(X[128:]).n_clusters_ == 3
+
+
+@pytest.mark.parametrize("prior", [em.DP(1.0), em.NGGP(), em.PitmanYor(1.0, 0.25)])
+@pytest.mark.parametrize("distance, least", [(3.0, 0.65), (4.0, 0.86)])
+def test_a_given_filter_keeps_overlapping_clusters_apart(prior, distance, least):
+    """The best possible are 0.75 and 0.91."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 1000)
+    X = rng.normal(size=(1000, 2)) + np.outer(y, [distance, 0.0])
+    mix = em.Mixture(prior=prior, engine=em.ADF()).fit(X)
+    assert adjusted_rand_score(y, mix.predict(X)) > least
+    np.testing.assert_array_equal(mix.labels_, mix.predict(X))
+
+
+def test_a_fit_reviews_as_a_stream_does():
+    X, _ = three(1500)
+    family = em.Gaussian().candidates(X)[0]
+    fitted = em.Mixture(family, em.DP(1.0), em.ADF()).fit(X)
+    stream = em.Mixture(family, em.DP(1.0), em.ADF()).partial_fit(X[:700]).partial_fit(X[700:])
+    np.testing.assert_allclose(fitted.tally_.mass.sum(), stream.tally_.mass.sum())
+    np.testing.assert_array_equal(np.sort(fitted.tally_.mass), np.sort(stream.tally_.mass))
+
+
+@pytest.mark.parametrize("engine", [em.ADF(lookback=0), em.ADF(merge=None)])
+def test_reviews_can_be_switched_off(engine):
+    X, _ = three(300)
+    mix = em.Mixture(engine=engine).fit(X)
+    assert mix.state_.lookback is None and not any(info.reviews for info in mix.history_)

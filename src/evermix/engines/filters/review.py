@@ -1,110 +1,39 @@
-"""Looking back: a stream keeps a bounded sample of its rows and reviews its clusters with it.
+"""Reviews: a stream looks back at a bounded sample of its rows, and improves its clusters.
 
 At clocks that grow by a constant factor, a review looks for splits, merges and deletes of clusters
 and learns what is open, on the sample. While the sample holds every row, the clusters found there
-simply replace those of the stream, and every other review looks for them anew. Later a row of the
-sample stands for many: clusters that were fused have the sum of their statistics, exactly; those
-that were split take theirs from the sample; all others keep what they have. Reviews come at fixed
-clocks, and which rows are kept depends on the clock alone, so that neither the cuts of a stream nor
-questions change what is learnt.
+simply replace those of the stream. Later a row of the sample stands for many: clusters that were
+fused have the sum of their statistics, exactly; those that were split take theirs from the sample;
+all others keep what they have. Reviews come at fixed clocks, so that neither the cuts of a stream
+nor questions change what is learnt.
 """
 
 from collections.abc import Iterator
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from evermix._xp import Array, Bools, Floats, Ints
 from evermix.engines.base import Engine
 from evermix.engines.batch import Batch, Info
+from evermix.engines.refine.find import find
 from evermix.engines.refine.problem import Clusters, Problem
 from evermix.engines.refine.search import search
 from evermix.engines.variational.seeding import Sample
-from evermix.estimators.data.rows import stack
-from evermix.estimators.resolve import find
+from evermix.kernels.weights import new_weight
+from evermix.lookback import ROWS, KeptRows, Lookback
 from evermix.model import Model
 from evermix.priors import PitmanYor
+from evermix.priors.base import GibbsType, HasSticks, Prior
 from evermix.state import State
 from evermix.tally import Tally
 
 FIRST = 64  # rows before the first review
 RATIO = 2**0.5  # between the clocks of two reviews
-ROWS = 1024  # rows that are all kept
-PER_CLUSTER = 64  # rows of each cluster that are kept, if there are many
-NUMBERS = 2**22  # most numbers in the rows that are kept: 32 MB
+LEAST = 1e-6  # concentration
 FLOWS = 0.02  # share of a cluster that must move for it to be connected with another
-MULTIPLIER = 0x9E3779B97F4A7C15  # of Fibonacci hashing
-
-
-class KeptRows(NamedTuple):
-    """Rows that are kept."""
-
-    X: Array  # (M, D)
-    weights: Floats  # (M,)
-    ids: Ints  # (M,) the cluster of each
-    clocks: Ints  # (M,) when each was learnt
-
-    def take(self, some: Ints) -> "KeptRows":
-        """Return some of the rows."""
-        return KeptRows(self.X[some], self.weights[some], self.ids[some], self.clocks[some])
-
-
-@dataclass
-class Lookback:
-    """A sample of the rows of a stream.
-
-    Attributes
-    ----------
-    complete : bool
-        Whether no row was left out so far.
-    parts : list of KeptRows
-        The rows, as they came since they were last joined.
-    """
-
-    complete: bool = True
-    parts: list[KeptRows] = field(default_factory=list)
-
-    @property
-    def rows(self) -> KeptRows | None:
-        """All rows that are kept; None before the first."""
-        if len(self.parts) > 1:
-            X, *others = zip(*self.parts, strict=True)
-            self.parts = [KeptRows(stack(list(X)), *(np.concatenate(some) for some in others))]
-        return self.parts[0] if self.parts else None
-
-    @rows.setter
-    def rows(self, rows: KeptRows) -> None:
-        self.parts = [rows]
-
-    def add(self, batch: Batch, labels: Ints, clock: int) -> None:
-        """Keep rows that were just learnt, the last of them at a clock."""
-        counts = np.flatnonzero(batch.weights > 0)
-        if len(counts):
-            clocks = np.arange(clock - len(counts) + 1, clock + 1)
-            kept = KeptRows(batch.X[counts], batch.weights[counts], labels[counts], clocks)
-            self.parts.append(kept)
-
-    def thin(self, state: State) -> None:
-        """Keep no more rows of each cluster than there is room for, by the hash of their clocks."""
-        rows = self.rows
-        if rows is None:
-            return
-        rows = rows._replace(ids=state.lineage.current(rows.ids))
-        X = rows.X
-        width = X.shape[1] if isinstance(X, np.ndarray) else X.nnz // X.shape[0]
-        room = min(ROWS, NUMBERS // max(width, 1))
-        if len(rows.weights) > room:
-            self.complete = False
-            each = max(room // max(state.tally.K, 1), min(PER_CLUSTER, room))
-            order = np.lexsort((_hashed(rows.clocks), rows.ids))
-            ids = rows.ids[order]
-            rank = np.arange(len(ids)) - np.searchsorted(ids, ids)
-            rows = rows.take(np.sort(order[rank < each]))
-        self.rows = rows
 
 
 def next_review(clock: int) -> int:
@@ -149,32 +78,37 @@ def _review(step: int) -> int:
     return round(FIRST * RATIO**step)
 
 
-def _hashed(clocks: Ints) -> NDArray[np.uint64]:
-    """Return numbers that are as good as random, by clocks."""
-    return (clocks.astype(np.uint64) * np.uint64(MULTIPLIER)) >> np.uint64(16)
+def keep(state: State, batch: Batch, labels: Ints, per_cluster: int) -> None:
+    """Keep rows that were just learnt; at some clocks only a part of them.   Consumes: state."""
+    assert state.lookback is not None
+    state.lookback.add(batch.X, batch.weights, labels, state.clock)
+    if next_stop(state.clock - 1) == state.clock:
+        thin(state, per_cluster)
 
 
-class Reviewed(NamedTuple):
-    """The model and the state after a review, and what happened."""
+def thin(state: State, per_cluster: int) -> None:
+    """Keep as many rows of each cluster as there is room for.   Consumes: state."""
+    lookback = state.lookback
+    assert lookback is not None
+    if lookback.rows is not None:
+        lookback.rows = lookback.rows._replace(ids=state.lineage.current(lookback.rows.ids))
+        lookback.thin(state.tally.K, per_cluster)
 
-    model: Model
-    state: State
-    info: Info
 
-
-def review(engine: Engine, model: Model, state: State, lookback: Lookback) -> Reviewed:
+def review(engine: Engine, model: Model, state: State) -> tuple[Model, State, Info]:
     """Return a model and a state with better clusters, as far as the kept rows tell."""
-    lookback.thin(state)
-    rows = lookback.rows
-    assert rows is not None
+    lookback = state.lookback
+    assert lookback is not None and lookback.rows is not None
+    rows, complete = lookback.rows, lookback.complete
     state = replace(state, lineage=deepcopy(state.lineage))  # if this fails, nothing has changed
     tally = state.tally
     old = _owners(tally, rows.ids)
     weights = _standing_for(tally, rows, old)
-    if lookback.complete and _is_fresh(state.clock):
-        found = find(model, rows.X, rows.weights)
+    start = replace(model, prior=with_sticks(model, tally.mass))
+    if complete and _is_fresh(state.clock):
+        found = find(start, rows.X, rows.weights)
     else:
-        found = _improved(model, tally, rows)
+        found = _improved(start, tally, rows)
     new = found.r.argmax(axis=1)
     flow = np.zeros((tally.K, found.K))
     known = old >= 0
@@ -183,16 +117,17 @@ def review(engine: Engine, model: Model, state: State, lookback: Lookback) -> Re
         model, family=found.model.family, prior=found.model.prior if _open(model) else model.prior
     )
     unseen = flow.sum(axis=1) == 0  # dust, if all rows are kept
-    ids, births, merges, dropped = _named(state, flow, unseen & (not lookback.complete))
+    ids, births, merges, dropped = named(state, flow, unseen & (not complete))
     clusters = Tally.of(ids, found.mass, found.stats, {}, learnt.family.layout)
-    if not lookback.complete:
+    if not complete:
         clusters.mass[:], clusters.stats[:] = _transferred(tally, found, flow, rows.X, weights)
         clusters = clusters.plus(_bare(tally.take(unseen)))
     after = engine.continued(learnt, clusters, state)
+    after.lap, after.at = state.lap, state.at
     after.latents["capped"] = state.latents["capped"]
-    if not lookback.complete:
+    if not complete:
         after.latents["dropped"] = state.latents["dropped"]
-    lookback.rows = rows._replace(ids=ids[new])
+    after.lookback = Lookback(complete, [rows._replace(ids=ids[new])])
     info = Info(
         rows=0,
         clock=state.clock,
@@ -200,9 +135,37 @@ def review(engine: Engine, model: Model, state: State, lookback: Lookback) -> Re
         births=births,
         merges=merges,
         dropped=dropped,
+        lap=state.lap,
         scalars=_numbers(learnt),
+        model=learnt,
     )
-    return Reviewed(learnt, after, info)
+    return learnt, after, info
+
+
+def with_sticks(model: Model, mass: Floats) -> Prior:
+    """Return the prior of a search: for other Gibbs-type priors the Pitman-Yor law nearest to it.
+
+    Its predictive weights are the same, given the masses (K,) of the clusters.
+    """
+    prior = model.prior
+    if _open(model):
+        return prior if isinstance(prior, PitmanYor) else PitmanYor(1.0, 0.0)
+    if isinstance(prior, HasSticks):
+        return prior
+    assert isinstance(prior, GibbsType)  # `reviewable` ensures it
+    kind, a, sigma, tau = prior.scalars()
+    weight = new_weight(kind, a, sigma, tau, float(mass.sum()), float(len(mass)))
+    return PitmanYor(max(weight - sigma * len(mass), LEAST), sigma)
+
+
+def reviewable(model: Model) -> bool:
+    """Whether the clusters of a model can be reviewed.
+
+    Those of counts cannot: too few rows of a sample share a word. Nor can those of models that
+    forget, whose rows count less and less.
+    """
+    able = isinstance(model.prior, HasSticks | GibbsType)
+    return able and not model.family.sparse and model.forgetting is None
 
 
 def _numbers(model: Model) -> dict[str, float]:
@@ -235,16 +198,14 @@ def _improved(model: Model, tally: Tally, rows: KeptRows) -> Clusters:
 
     Every row counts as itself: as many copies as it stands for would pass for evidence.
     """
-    prior = model.prior if isinstance(model.prior, PitmanYor) else PitmanYor(1.0, 0.0)
-    start = replace(model, prior=prior)
     sample = Sample(model.family, rows.X, rows.weights)
-    problem = Problem(sample, start, np.random.default_rng(0))
+    problem = Problem(sample, model, np.random.default_rng(0))
     found = search(problem, problem.from_sums(tally.mass, tally.stats))
     assert found is not None  # without a floor
     return found
 
 
-def _named(
+def named(
     state: State, flow: Floats, unseen: Bools
 ) -> tuple[Ints, list[int], list[tuple[int, int]], list[int]]:
     """Return the ids of new clusters, given the mass (old, new) that moved; and what happened.

@@ -1,0 +1,42 @@
+"""Clusters of rows at hand, with what is open in a model learnt: its family, its prior."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from evermix._xp import Array, Floats, host
+from evermix.engines.refine.problem import Clusters
+from evermix.engines.refine.search import refine
+from evermix.engines.variational.seeding import Sample
+from evermix.families import DiagonalGaussian, Gaussian
+from evermix.families.base import Family
+from evermix.families.dense import MAX_FULL_COVARIANCE
+from evermix.model import Model
+from evermix.priors.base import HasSticks
+
+FULL_ONLY = 4  # columns up to which full covariances cost no more than variances
+
+
+def find(model: Model, X: Array, weights: Floats | None = None) -> Clusters:
+    """Return the clusters of prepared rows X (N, D), with what is open in the model learnt."""
+    X = X if model.family.sparse else host(X)
+    weights = np.ones(X.shape[0]) if weights is None else weights
+    names = set(model.learns)
+    opened: dict[str, Any] = {name: None for name in model.family.learns if name in names}
+    families: list[Family] = [replace(model.family, **opened)]
+    if "family" in names:
+        families = _kinds(X.shape[1])
+        names = set(families[0].learns) | set(families[-1].learns) | names
+    prior = model.prior if isinstance(model.prior, HasSticks) and "prior" not in names else None
+    guesses = [family.guess(X) if family.learns else family for family in families]
+    sample = Sample(guesses[0], X, weights)
+    rng = np.random.default_rng(0)
+    return refine(guesses, prior, sample, model.max_clusters, names, rng)
+
+
+def _kinds(n_features: int) -> list[Family]:
+    """Return the families of real vectors that are tried."""
+    if n_features > MAX_FULL_COVARIANCE:
+        return [DiagonalGaussian()]
+    return [Gaussian()] if n_features <= FULL_ONLY else [Gaussian(), DiagonalGaussian()]

@@ -1,0 +1,109 @@
+"""A bounded sample of the rows of a stream, with which its clusters are reviewed.
+
+Which rows are kept depends on the clock alone, so that neither the cuts of a stream nor questions
+change what is learnt.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+ROWS = 1024  # rows that are all kept
+NUMBERS = 2**22  # most numbers in the rows that are kept: 32 MB
+MULTIPLIER = 0x9E3779B97F4A7C15  # of Fibonacci hashing
+
+
+class KeptRows(NamedTuple):
+    """Rows that are kept."""
+
+    X: NDArray[Any]  # (M, D)
+    weights: NDArray[np.float64]  # (M,)
+    ids: NDArray[np.int64]  # (M,) the cluster of each
+    clocks: NDArray[np.int64]  # (M,) when each was learnt
+
+    def take(self, some: NDArray[Any]) -> "KeptRows":
+        """Return some of the rows."""
+        return KeptRows(*(values[some] for values in self))
+
+
+@dataclass
+class Lookback:
+    """A sample of the rows of a stream.
+
+    Attributes
+    ----------
+    complete : bool
+        Whether no row was left out so far.
+    parts : list of KeptRows
+        The rows, as they came since they were last joined.
+    """
+
+    complete: bool = True
+    parts: list[KeptRows] = field(default_factory=list)
+
+    @property
+    def rows(self) -> KeptRows | None:
+        """All rows that are kept; None before the first."""
+        if len(self.parts) > 1:
+            self.parts = [KeptRows(*map(np.concatenate, zip(*self.parts, strict=True)))]
+        return self.parts[0] if self.parts else None
+
+    @rows.setter
+    def rows(self, rows: KeptRows) -> None:
+        self.parts = [rows]
+
+    def add(self, X: Any, weights: NDArray[Any], ids: NDArray[Any], clock: int) -> None:
+        """Keep the rows X (N, D) of positive weight, which were learnt up to a clock."""
+        counts = np.flatnonzero(weights > 0)
+        if len(counts):
+            clocks = np.arange(clock - len(counts) + 1, clock + 1)
+            self.parts.append(KeptRows(X[counts], weights[counts], ids[counts], clocks))
+
+    def thin(self, K: int, per_cluster: int) -> None:
+        """Keep no more rows of each of K clusters than there is room for, by hashed clocks.
+
+        The room is that for all rows, or ``per_cluster`` rows for each cluster if this is more.
+        """
+        rows = self.rows
+        if rows is None:
+            return
+        room = min(ROWS, NUMBERS // max(rows.X.shape[1], 1))
+        if len(rows.weights) <= room:
+            return
+        self.complete = False
+        each = max(room // max(K, 1), min(per_cluster, room))
+        order = np.lexsort((hashed(rows.clocks), rows.ids))
+        ids = rows.ids[order]
+        rank = np.arange(len(ids)) - np.searchsorted(ids, ids)
+        self.rows = rows.take(np.sort(order[rank < each]))
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return what a checkpoint holds, as named arrays."""
+        rows = self.rows
+        arrays = {} if rows is None else rows._asdict()
+        return arrays | {"complete": np.array([self.complete])}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> "Lookback":
+        """Return the sample of :meth:`to_arrays`. ValueError: the arrays do not fit together."""
+        complete = arrays["complete"]
+        if complete.shape != (1,) or complete.dtype != bool:
+            raise ValueError("whether all rows are kept must be one boolean.")
+        if "X" not in arrays:
+            return cls(bool(complete[0]))
+        rows = KeptRows(*(np.array(arrays[name]) for name in KeptRows._fields))
+        n = len(rows.weights)
+        if rows.X.ndim != 2 or any(values.shape[0] != n for values in rows):
+            raise ValueError("rows that are kept must have one weight, cluster and clock each.")
+        for values in (rows.ids, rows.clocks):
+            if values.shape != (n,) or values.dtype != np.int64:
+                raise ValueError("clusters and clocks of kept rows must be whole numbers.")
+        return cls(bool(complete[0]), [rows])
+
+
+def hashed(clocks: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Return numbers that are as good as random, by clocks."""
+    return (clocks.astype(np.uint64) * np.uint64(MULTIPLIER)) >> np.uint64(16)
