@@ -90,6 +90,8 @@ class Lookback:
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> "Lookback":
         """Return the sample of :meth:`to_arrays`. ValueError: the arrays do not fit together."""
         complete = arrays["complete"]
+        if set(arrays) not in ({"complete"}, {"complete", *KeptRows._fields}):
+            raise ValueError(f"arrays of rows that are kept are missing: there are {set(arrays)}.")
         if complete.shape != (1,) or complete.dtype != bool:
             raise ValueError("whether all rows are kept must be one boolean.")
         if "X" not in arrays:

@@ -42,6 +42,7 @@ OTHERS = {  # than those above, of every setting there is
     "kappa": 0.9,
     "laps": 5,
     "likelihood": "paper",
+    "lookback": 32,
     "merge": 9.0,
     "merges": False,
     "patience": 2,
@@ -134,10 +135,11 @@ def test_what_may_change_gives_what_it_would_have_given_from_the_start(engine, c
 def test_a_stream_goes_on_with_other_settings_from_the_next_row_on():
     """Rows that were learnt stay learnt."""
     far = np.vstack([X, X + 100.0])
-    for engine in (em.DPMeans(penalty=1e9), em.ADF(birth=0.9999)):
+    for engine in (em.DPMeans(penalty=1e9), em.ADF(birth=0.9999, lookback=0)):
         mix = mixture(engine).partial_fit(far)
         before = mix.n_clusters_
-        closer = em.DPMeans(penalty=20.0) if isinstance(engine, em.DPMeans) else em.ADF(birth=0.01)
+        change = {"penalty": 20.0} if isinstance(engine, em.DPMeans) else {"birth": 0.01}
+        closer = replace(engine, **change)
         mix.set_params(engine=closer).partial_fit(far)
         assert mix.n_clusters_ > before
         assert mix.state_.clock == 2 * len(far) and mix.learner_.engine == closer

@@ -27,20 +27,29 @@ def follow_merges(fitted: Fitted, results: RowResults, X: Rows) -> None:
         results.probabilities[some] = np.exp(joint.max(axis=1) - logsumexp(joint, axis=1))
 
 
-def compact(fitted: Fitted, results: RowResults, X: Rows, weights: NDArray[np.float64]) -> None:
+def compact(
+    fitted: Fitted, results: RowResults, X: Rows, weights: NDArray[np.float64], anew: bool
+) -> None:
     """Drop clusters that own no row that counts, and name the others 0..K-1 as they appear.
+
+    ``anew``: rows are first labelled by the clusters that there are now, whatever they were before.
 
     Those that the engine cannot drop are hidden, and named last. A second call changes nothing
     more. In models that forget, faded clusters own rows too, so nothing is renamed.
 
     Consumes: results, and the state of what was fitted.
     """
+    if anew:
+        results.labels[:] = -1
     follow_merges(fitted, results, X)
     engine, model, state = fitted.engine, fitted.model, fitted.state
     if model.forgetting is not None:
         return
     owners, first = np.unique(results.labels[weights > 0], return_index=True)
-    engine.dismiss(state, ~np.isin(state.tally.ids, owners))
+    idle = ~np.isin(state.tally.ids, owners)
+    engine.dismiss(state, idle)
+    if anew and idle.any():
+        results.labels[:] = -1  # their probabilities have changed
     follow_merges(Fitted(engine, model, state, fitted.batch), results, X)
     name = np.empty(state.lineage.next_id, dtype=np.int64)
     ids = state.tally.ids

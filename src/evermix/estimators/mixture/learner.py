@@ -345,9 +345,8 @@ class Learner:
             if not engine.whole:
                 with interrupts_wait():
                     self.collect()
-                    if self.state.lookback is not None:  # clusters may have been split
-                        self._results.labels[:] = -1
-                    compact(self.fitted, self._results, X, weights)
+                    anew = self.state.lookback is not None  # clusters may have been split
+                    compact(self.fitted, self._results, X, weights, anew)
                     self._fitted = None
         except BaseException:
             self._collect_what_is_left()
