@@ -45,10 +45,16 @@ class Tally:
 
     @classmethod
     def empty(
-        cls, size: int, extras: Iterable[str] = (), layout: Layout = Layout.CLUSTER_MAJOR
+        cls,
+        size: int,
+        extras: Iterable[str] = (),
+        layout: Layout = Layout.CLUSTER_MAJOR,
+        room: int = 0,
     ) -> "Tally":
-        """Return a tally without clusters, for ``size`` statistics per cluster."""
+        """Return a tally without clusters, for ``size`` statistics each, with room for some."""
         capacity = int(np.clip(FIRST_NUMBERS // max(size, 1), 4, 64))
+        if room > capacity:
+            capacity = max(room, 2 * capacity)
         shape = (capacity, size) if layout is Layout.CLUSTER_MAJOR else (size, capacity)
         return cls(
             K=0,
@@ -69,7 +75,7 @@ class Tally:
         layout: Layout = Layout.CLUSTER_MAJOR,
     ) -> "Tally":
         """Return a tally with copies of these arrays: ids (K,), mass (K,), stats (K, S)."""
-        tally = cls.empty(stats.shape[1], extras, layout)
+        tally = cls.empty(stats.shape[1], extras, layout, room=len(ids) + 1)
         tally.append(ids)
         tally.mass[:] = mass
         tally.stats[:] = stats

@@ -208,9 +208,16 @@ class Filter(Engine):
         return state, info
 
     def tidy(self, model: Model, state: State) -> tuple[list[int], list[tuple[int, int]]]:
-        """Drop dust and what has faded, and join similar clusters.   Consumes: state."""
-        dropped = prune(state, IDLE, faded=model.forgetting is not None)
-        return dropped, self.join_similar(model, state)
+        """Drop dust and what has faded, and join similar clusters.   Consumes: state.
+
+        In models that do not forget, clusters are joined at clocks that double.
+        """
+        forgets = model.forgetting is not None
+        dropped = prune(state, IDLE, faded=forgets)
+        if forgets or (state.clock // CHECK_EVERY).bit_count() == 1:
+            return dropped, self.join_similar(model, state)
+        state.columns |= model.family.columns(state.tally)
+        return dropped, []
 
     def fade(self, model: Model, state: State, factor: float) -> None:
         """Scale all statistics by ``factor``, at most 1.   Consumes: state."""

@@ -33,7 +33,7 @@ from evermix.state import State
 
 YOUNGEST = 0.25  # numbers seen per statistic, below which a cluster is too young
 PARTNERS = 5  # candidates for each cluster
-HOPELESS = -100.0  # log odds by a sketch, below which a pair is given up
+HOPELESS = -20.0  # log odds by a sketch, below which a pair is given up
 CHANGED = 0.1  # relative change of mass after which a cluster is considered again
 
 
