@@ -10,16 +10,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 ROWS = 1024  # rows that are all kept
+COUNT_ROWS, COUNTS, FEW = 4096, 2**15, 256  # rows of counts, their entries, and least rows
 NUMBERS = 2**22  # most numbers in the rows that are kept: 32 MB
+CSR = ("data", "indices", "indptr", "shape")
 MULTIPLIER = 0x9E3779B97F4A7C15  # of Fibonacci hashing
 
 
 class KeptRows(NamedTuple):
     """Rows that are kept."""
 
-    X: NDArray[Any]  # (M, D)
+    X: Any  # array or CSR matrix (M, D)
     weights: NDArray[np.float64]  # (M,)
     ids: NDArray[np.int64]  # (M,) the cluster of each
     clocks: NDArray[np.int64]  # (M,) when each was learnt
@@ -27,6 +30,14 @@ class KeptRows(NamedTuple):
     def take(self, some: NDArray[Any]) -> "KeptRows":
         """Return some of the rows."""
         return KeptRows(*(values[some] for values in self))
+
+    @property
+    def room(self) -> int:
+        """How many such rows are all kept."""
+        if isinstance(self.X, np.ndarray):
+            return min(ROWS, NUMBERS // max(self.X.shape[1], 1))
+        width = max(self.X.nnz // max(self.X.shape[0], 1), 1)
+        return int(min(COUNT_ROWS, max(FEW, COUNTS // width), NUMBERS // width))
 
 
 @dataclass
@@ -48,7 +59,9 @@ class Lookback:
     def rows(self) -> KeptRows | None:
         """All rows that are kept; None before the first."""
         if len(self.parts) > 1:
-            self.parts = [KeptRows(*map(np.concatenate, zip(*self.parts, strict=True)))]
+            X, *others = zip(*self.parts, strict=True)
+            stack = sparse.vstack if sparse.issparse(X[0]) else np.concatenate
+            self.parts = [KeptRows(stack(X), *map(np.concatenate, others))]
         return self.parts[0] if self.parts else None
 
     @rows.setter
@@ -70,7 +83,7 @@ class Lookback:
         rows = self.rows
         if rows is None:
             return
-        room = min(ROWS, NUMBERS // max(rows.X.shape[1], 1))
+        room = rows.room
         if len(rows.weights) <= room:
             return
         self.complete = False
@@ -84,19 +97,27 @@ class Lookback:
         """Return what a checkpoint holds, as named arrays."""
         rows = self.rows
         arrays = {} if rows is None else rows._asdict()
+        if rows is not None and not isinstance(rows.X, np.ndarray):
+            del arrays["X"]
+            arrays |= {f"X.{name}": np.asarray(getattr(rows.X, name)) for name in CSR}
         return arrays | {"complete": np.array([self.complete])}
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> "Lookback":
+    def from_arrays(cls, arrays: Mapping[str, Any]) -> "Lookback":
         """Return the sample of :meth:`to_arrays`. ValueError: the arrays do not fit together."""
         complete = arrays["complete"]
+        counts = {f"X.{name}" for name in CSR}
+        if counts & set(arrays):
+            data, indices, indptr, shape = (arrays[f"X.{name}"] for name in CSR)
+            X = sparse.csr_matrix((data, indices, indptr), tuple(shape.tolist()))
+            arrays = {name: arrays[name] for name in set(arrays) - counts} | {"X": X}
         if set(arrays) not in ({"complete"}, {"complete", *KeptRows._fields}):
             raise ValueError(f"arrays of rows that are kept are missing: there are {set(arrays)}.")
         if complete.shape != (1,) or complete.dtype != bool:
             raise ValueError("whether all rows are kept must be one boolean.")
         if "X" not in arrays:
             return cls(bool(complete[0]))
-        rows = KeptRows(*(np.array(arrays[name]) for name in KeptRows._fields))
+        rows = KeptRows(arrays["X"], *(np.array(arrays[name]) for name in KeptRows._fields[1:]))
         n = len(rows.weights)
         if rows.X.ndim != 2 or any(values.shape[0] != n for values in rows):
             raise ValueError("rows that are kept must have one weight, cluster and clock each.")

@@ -15,6 +15,7 @@ from evermix.engines.filters.filter import Filter
 from evermix.engines.filters.review import (
     is_review,
     keep,
+    relearn,
     review,
     reviewable,
     stretches,
@@ -49,8 +50,8 @@ class ADF(Filter):
         reviews merge them, by an objective that counts the entropy of assignments.
     lookback : int
         Rows of each cluster that are kept for reviews, if there are many: 1,024 rows are kept
-        anyway. 0 for no reviews. There are none for counts, in models that forget, with
-        ``rule="paper"`` and with ``merge=None``.
+        anyway. 0 for no reviews. There are none in models that forget, with ``rule="paper"`` and
+        with ``merge=None``. Of counts the first rows are kept if hyperparameters are to be learnt.
     """
 
     birth: float = 0.05
@@ -71,7 +72,7 @@ class ADF(Filter):
 
     def step(self, model: Model, state: State, batch: Batch, rng: Generator) -> tuple[State, Info]:
         """Learn one batch, and review the clusters where that is due.   Consumes: state."""
-        if state.lookback is None or not len(batch.weights):
+        if (state.lookback is None and not self._learns(model)) or not len(batch.weights):
             return super().step(model, state, batch, rng)
         parts: list[Info] = []
         for rows in stretches(batch, state.clock):
@@ -85,10 +86,19 @@ class ADF(Filter):
                 parts.append(info)
         return state, Info.joined(parts)
 
+    def _learns(self, model: Model) -> bool:
+        """Whether hyperparameters are learnt from the clusters alone."""
+        return bool(model.learns) and model.family.sparse
+
     def review(self, model: Model, state: State) -> tuple[Model, State, Info]:
-        """Return a model and a state with better clusters, and what happened."""
+        """Return a model and a state with better clusters, and what happened.
+
+        Once no rows are kept any more, only what is open in the model is learnt.
+        """
         thin(state, self.lookback)
-        return review(self, model, state)
+        if state.lookback is not None:
+            return review(self, model, state)
+        return relearn(model, state)
 
     def without_reviews(self) -> Self:
         """Return the engine that keeps no rows."""

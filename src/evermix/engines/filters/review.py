@@ -80,19 +80,25 @@ def _review(step: int) -> int:
 
 def keep(state: State, batch: Batch, labels: Ints, per_cluster: int) -> None:
     """Keep rows that were just learnt; at some clocks only a part of them.   Consumes: state."""
-    assert state.lookback is not None
-    state.lookback.add(batch.X, batch.weights, labels, state.clock)
-    if next_stop(state.clock - 1) == state.clock:
-        thin(state, per_cluster)
+    if state.lookback is not None:
+        state.lookback.add(batch.X, batch.weights, labels, state.clock)
+        if next_stop(state.clock - 1) == state.clock:
+            thin(state, per_cluster)
 
 
 def thin(state: State, per_cluster: int) -> None:
-    """Keep as many rows of each cluster as there is room for.   Consumes: state."""
+    """Keep as many rows of each cluster as there is room for.   Consumes: state.
+
+    Of counts all are kept or none: too few rows of a sample share a word.
+    """
     lookback = state.lookback
-    assert lookback is not None
-    if lookback.rows is not None:
-        lookback.rows = lookback.rows._replace(ids=state.lineage.current(lookback.rows.ids))
-        lookback.thin(state.tally.K, per_cluster)
+    if lookback is None or (rows := lookback.rows) is None:
+        return
+    if sparse.issparse(rows.X) and len(rows.weights) > rows.room:
+        state.lookback = None
+        return
+    lookback.rows = rows._replace(ids=state.lineage.current(rows.ids))
+    lookback.thin(state.tally.K, per_cluster)
 
 
 def review(engine: Engine, model: Model, state: State) -> tuple[Model, State, Info]:
@@ -161,11 +167,46 @@ def with_sticks(model: Model, mass: Floats) -> Prior:
 def reviewable(model: Model) -> bool:
     """Whether the clusters of a model can be reviewed.
 
-    Those of counts cannot: too few rows of a sample share a word. Nor can those of models that
-    forget, whose rows count less and less.
+    Those of counts are only if something is to be learnt; then a filter alone would begin too far
+    from it. Those of models that forget cannot be, since their rows count less and less.
     """
-    able = isinstance(model.prior, HasSticks | GibbsType)
-    return able and not model.family.sparse and model.forgetting is None
+    able = isinstance(model.prior, HasSticks | GibbsType) and model.forgetting is None
+    return able and (bool(model.learns) or not model.family.sparse)
+
+
+def relearn(model: Model, state: State) -> tuple[Model, State, Info]:
+    """Learn what is open in a model of counts from its clusters alone.   Consumes: state."""
+    model = _learnt(model, state.tally)
+    state.columns |= model.family.columns(state.tally)
+    info = Info(
+        rows=0,
+        clock=state.clock,
+        K=state.tally.K,
+        lap=state.lap,
+        scalars=_numbers(model),
+        model=model,
+    )
+    return model, state, info
+
+
+def _learnt(model: Model, tally: Tally) -> Model:
+    """Return a model of counts with what is open learnt from the clusters alone.
+
+    Clusters of less than one row say nothing.
+    """
+    real = np.flatnonzero(tally.mass >= 1.0)
+    if not len(real):
+        return model
+    mass, stats = tally.mass[real], tally.stats_of(real)
+    names = [name for name in model.family.learns if name in model.learns]
+    first = replace(model.family, **{name: None for name in names})
+    first = first.guess(np.zeros((1, model.family.n_features or 1)))
+    family = model.family.learnt(first, names, stats, mass) if names else model.family
+    prior = with_sticks(model, mass)
+    if _open(model):
+        assert isinstance(prior, PitmanYor)
+        return replace(model, family=family, prior=prior.learnt(mass))
+    return replace(model, family=family)
 
 
 def _numbers(model: Model) -> dict[str, float]:

@@ -13,9 +13,18 @@ from evermix._random import generator, restore
 from evermix._xp import Array
 from evermix.engines.base import Engine
 from evermix.engines.batch import Batch, RowResults
+from evermix.estimators.data.rows import check_csr
 from evermix.estimators.files import Content
 from evermix.estimators.mixture.learner import Learner
-from evermix.estimators.packing import Registry, built, check_rows, group, named, packed, unpacked
+from evermix.estimators.packing import (
+    Registry,
+    built,
+    check_rows,
+    group,
+    named,
+    packed,
+    unpacked,
+)
 from evermix.estimators.resolve import check_cap
 from evermix.forgetting import Exponential
 from evermix.model import Model
@@ -278,7 +287,14 @@ def _check_kept(state: State, n_features: int) -> None:
     """Raise ValueError unless the rows that are kept are of clusters that there are or were."""
     rows = None if state.lookback is None else state.lookback.rows
     if rows is not None:
-        check_rows(Batch(rows.X, rows.weights), n_features)
+        X: Any = rows.X
+        if isinstance(X, np.ndarray):
+            check_rows(Batch(X, rows.weights), n_features)
+        else:
+            shape = len(rows.weights), n_features
+            check_csr(X.data, X.indices, X.indptr, shape)
+            if X.shape != shape or not np.all(np.isfinite(X.data)):
+                raise ValueError("counts that are kept must be finite, one row for each weight.")
         if np.any((rows.ids < -2) | (rows.ids >= state.lineage.next_id)):
             raise ValueError("rows that are kept belong to clusters that never were.")
 

@@ -100,15 +100,14 @@ class Settings(NamedTuple):
     def for_rows(self, family: Family, X: Rows, streaming: bool = False) -> "Settings":
         """Return the settings for prepared rows X (N, D) of a family.
 
-        Where no engine was given, nothing is learnt from a stream of counts but its clusters. Rows
-        of unit length with many columns keep the clusters that one pass opens: their columns depend
-        on each other, and a family without covariances would split clusters to explain that.
+        Rows of unit length with many columns keep the clusters that one pass opens: their columns
+        depend on each other, and a family without covariances would split clusters to explain that.
         """
         if _is_directional(family, X):
             engine = STREAM_ENGINE if self.automatic else self.engine
             return self._replace(engine=engine.without_reviews(), automatic=False)
         if self.automatic and streaming and family.sparse:
-            return self._replace(engine=STREAM_ENGINE, automatic=False)
+            return self._replace(engine=STREAM_ENGINE)
         return self
 
     def model(self, family: Family) -> Model:
