@@ -7,7 +7,10 @@ import numpy as np
 from evermix._xp import Floats, Ints
 from evermix.engines.refine.problem import Clusters, Problem, xlogx
 from evermix.engines.variational.bound import fused_sticks
+from evermix.tally import Tally
 
+ALL_PAIRS = 2**22  # numbers in the statistics of all pairs, above which not all are judged
+PARTNERS = 8  # candidates for a merge with each cluster, if they are not all
 PAIRS = 256  # pairs fused at a time, to bound memory
 DELETE_LAPS = 4  # after which a deletion is judged
 DELETED = 100.0  # most nats that a deletion may cost at first
@@ -21,7 +24,7 @@ def merged(problem: Problem, clusters: Clusters) -> Clusters:
     the responsibilities, without which overlapping clusters would be fused that rows keep apart.
     """
     while clusters.K > 1:
-        pairs = np.stack(np.triu_indices(clusters.K, 1), axis=1)
+        pairs = _candidates(clusters)
         evidence = _fused_evidence(clusters, pairs)
         pairs, evidence = pairs[evidence > 0], evidence[evidence > 0]  # entropy only falls
         gains = evidence + _fused_entropy(problem, clusters, pairs)
@@ -34,6 +37,21 @@ def merged(problem: Problem, clusters: Clusters) -> Clusters:
             r[:, b] = tried[a] = 0.0
         clusters = problem.summed(clusters.model, r, tried)
     return clusters
+
+
+def _candidates(clusters: Clusters) -> Ints:
+    """Pairs (P, 2) that may be fused: all, or of many wide clusters the most promising ones."""
+    pairs = np.stack(np.triu_indices(clusters.K, 1), axis=1)
+    family, mass, stats = clusters.model.family, clusters.mass, clusters.stats
+    if pairs.shape[0] * stats.shape[1] <= ALL_PAIRS:
+        return pairs
+    tally = Tally.of(np.arange(clusters.K), mass, stats, {}, family.layout)
+    bound = np.nan_to_num(family.fusion_bound(tally, np.arange(clusters.K)), nan=-np.inf)
+    np.fill_diagonal(bound, -np.inf)
+    count = min(PARTNERS, clusters.K - 1)
+    best = np.argpartition(-bound, count - 1, axis=1)[:, :count]
+    pairs = np.stack([np.repeat(np.arange(clusters.K), count), best.ravel()], axis=1)
+    return np.unique(np.sort(pairs, axis=1), axis=0)
 
 
 def _fused_evidence(clusters: Clusters, pairs: Ints) -> Floats:
