@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 
 import evermix as em
 from evermix.engines.batch import Batch
-from evermix.engines.variational.bound import bound_of_rows
+from evermix.engines.bound import bound_of_rows
 from evermix.engines.variational.local import believe, summarise
 from evermix.families.base import Family
 from experiments.common import remember, show

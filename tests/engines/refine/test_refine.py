@@ -11,7 +11,7 @@ import evermix as em
 from evermix.engines.refine import merge, split
 from evermix.engines.refine.problem import Problem
 from evermix.engines.refine.search import refine, search
-from evermix.engines.variational.seeding import Sample
+from evermix.engines.seeding import Sample
 from evermix.model import Model
 
 GAUSSIAN = ("mean", "kappa", "nu", "scale")

@@ -8,7 +8,7 @@ import pytest
 
 from evermix import FullVB, StochasticVB
 from evermix.engines.batch import Batch
-from evermix.engines.variational.bound import bound_of_rows, lower_bound
+from evermix.engines.bound import bound_of_rows, lower_bound
 from evermix.engines.variational.local import believe, summarise
 from evermix.families import FAMILIES, FixedGaussian
 from evermix.model import Model

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from evermix.engines.seeding import Sample
 from evermix.engines.variational.moves import analysis
 from evermix.engines.variational.moves.analysis import _greedy, _matching, valued
-from evermix.engines.variational.seeding import Sample
 from evermix.families import Gaussian
 from evermix.model import Model
 from evermix.priors import DP

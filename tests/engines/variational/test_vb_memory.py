@@ -6,11 +6,11 @@ import numpy as np
 from scipy import sparse
 
 from evermix import FullVB, MemoizedVB
+from evermix.engines import bound
+from evermix.engines import seeding as sample
+from evermix.engines.bound import fused_sticks
+from evermix.engines.seeding import collect, draw_rows, seed
 from evermix.engines.shards import Shard
-from evermix.engines.variational import bound
-from evermix.engines.variational import seeding as sample
-from evermix.engines.variational.bound import fused_sticks
-from evermix.engines.variational.seeding import collect, draw_rows, seed
 from evermix.families import FixedGaussian, Gaussian, Multinomial, base
 from evermix.model import Model
 from evermix.priors import DP

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from evermix.engines.seeding import Sample, seed
 from evermix.engines.variational.moves.analysis import analyse, refine, valued
-from evermix.engines.variational.seeding import Sample, seed
 from evermix.families import (
     FAMILIES,
     Bernoulli,

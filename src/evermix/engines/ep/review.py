@@ -19,7 +19,7 @@ from evermix.engines.filters.review import named, with_sticks
 from evermix.engines.refine.problem import Problem, lines
 from evermix.engines.refine.search import search
 from evermix.engines.shards import Shard, Shards, Task
-from evermix.engines.variational.seeding import draw_rows
+from evermix.engines.seeding import draw_rows
 from evermix.kernels.scoring import score_rows
 from evermix.model import Model
 from evermix.state import Record, State

@@ -21,7 +21,7 @@ from evermix.engines.batch import Batch, Info
 from evermix.engines.refine.find import find
 from evermix.engines.refine.problem import Clusters, Problem
 from evermix.engines.refine.search import search
-from evermix.engines.variational.seeding import Sample
+from evermix.engines.seeding import Sample
 from evermix.kernels.weights import new_weight
 from evermix.lookback import ROWS, KeptRows, Lookback
 from evermix.model import Model

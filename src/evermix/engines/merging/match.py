@@ -25,8 +25,8 @@ from typing import NamedTuple
 import numpy as np
 
 from evermix._xp import Bools, Floats, Ints
+from evermix.engines.bound import fused_sticks
 from evermix.engines.merging.stream import YOUNGEST
-from evermix.engines.variational.bound import fused_sticks
 from evermix.families.values import finite
 from evermix.model import Model
 from evermix.priors.base import HasPredictive, occupancy

@@ -9,9 +9,9 @@ import numpy as np
 from evermix._random import generator
 from evermix._xp import Ints
 from evermix.engines.base import Engine
+from evermix.engines.bound import lower_bound
 from evermix.engines.merging.match import BOUND, ODDS, match
 from evermix.engines.variational.base import Variational
-from evermix.engines.variational.bound import lower_bound
 from evermix.engines.variational.stochastic import StochasticVB
 from evermix.families.base import Family
 from evermix.model import Model

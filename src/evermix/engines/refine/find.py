@@ -8,7 +8,7 @@ import numpy as np
 from evermix._xp import Array, Floats, host
 from evermix.engines.refine.problem import Clusters
 from evermix.engines.refine.search import refine
-from evermix.engines.variational.seeding import Sample
+from evermix.engines.seeding import Sample
 from evermix.families import DiagonalGaussian, Gaussian
 from evermix.families.base import Family
 from evermix.families.dense import MAX_FULL_COVARIANCE

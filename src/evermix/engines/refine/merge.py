@@ -5,8 +5,8 @@ import math
 import numpy as np
 
 from evermix._xp import Floats, Ints
+from evermix.engines.bound import fused_sticks
 from evermix.engines.refine.problem import Clusters, Problem, xlogx
-from evermix.engines.variational.bound import fused_sticks
 from evermix.tally import Tally
 
 ALL_PAIRS = 2**22  # numbers in the statistics of all pairs, above which not all are judged

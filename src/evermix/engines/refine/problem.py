@@ -11,8 +11,8 @@ import numpy as np
 from numpy.random import Generator
 
 from evermix._xp import Floats, Ints
-from evermix.engines.variational.bound import lower_bound
-from evermix.engines.variational.seeding import Sample
+from evermix.engines.bound import lower_bound
+from evermix.engines.seeding import Sample
 from evermix.families.base import Family
 from evermix.families.values import finite
 from evermix.model import Model

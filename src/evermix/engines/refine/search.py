@@ -14,7 +14,7 @@ from evermix.engines.refine.merge import merged, thinned
 from evermix.engines.refine.problem import Clusters, Problem
 from evermix.engines.refine.sampled import sampled
 from evermix.engines.refine.split import split
-from evermix.engines.variational.seeding import Sample, seed
+from evermix.engines.seeding import Sample, seed
 from evermix.families.base import Family
 from evermix.model import Model
 from evermix.priors import PitmanYor

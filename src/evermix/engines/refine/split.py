@@ -13,6 +13,7 @@ from scipy import sparse
 from scipy.special import expit
 
 from evermix._xp import Array, Floats, Ints
+from evermix.engines.bound import sorted_sticks
 from evermix.engines.refine.problem import (
     Clusters,
     Problem,
@@ -20,8 +21,7 @@ from evermix.engines.refine.problem import (
     lines,
     xlogx,
 )
-from evermix.engines.variational.bound import sorted_sticks
-from evermix.engines.variational.seeding import Sample, seed
+from evermix.engines.seeding import Sample, seed
 from evermix.families.base import Family
 from evermix.model import Model
 

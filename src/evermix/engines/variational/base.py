@@ -19,12 +19,12 @@ from scipy import sparse
 from evermix._xp import Floats, Ints, doubled, host
 from evermix.engines.base import Engine
 from evermix.engines.batch import Batch, Info, weights_of
+from evermix.engines.bound import lower_bound
 from evermix.engines.memo import check_numbers
+from evermix.engines.seeding import draw_rows, seed
 from evermix.engines.settings import check_whole
 from evermix.engines.shards import PendingResults, Shard, Shards, SingleBatch, Task, as_shards
-from evermix.engines.variational.bound import lower_bound
 from evermix.engines.variational.local import Beliefs, Summary, summarise
-from evermix.engines.variational.seeding import draw_rows, seed
 from evermix.model import Model
 from evermix.priors import DP
 from evermix.priors.base import HasSticks, Prior

@@ -15,11 +15,11 @@ from numpy.random import Generator
 
 from evermix._xp import Ints, host
 from evermix.engines.batch import Batch, Info
+from evermix.engines.bound import bound_of_rows
 from evermix.engines.memo import check_numbers
 from evermix.engines.settings import check_number, check_whole
 from evermix.engines.shards import Shards, as_shards
 from evermix.engines.variational.base import SumBatches, SumBatchesUnlogged, Variational
-from evermix.engines.variational.bound import bound_of_rows
 from evermix.engines.variational.local import believe
 from evermix.model import Model
 from evermix.state import State

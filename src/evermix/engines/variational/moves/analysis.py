@@ -12,9 +12,9 @@ from numpy.random import Generator
 
 from evermix._threads import side_by_side
 from evermix._xp import Array, Floats, alike, host, is_numpy, namespace, xlogy
-from evermix.engines.variational.bound import fused_sticks, log_evidence
+from evermix.engines.bound import fused_sticks, log_evidence
+from evermix.engines.seeding import Sample, seed
 from evermix.engines.variational.local import Beliefs, assign, believe, weighted_sums
-from evermix.engines.variational.seeding import Sample, seed
 from evermix.model import Model
 from evermix.priors.base import HasSticks
 

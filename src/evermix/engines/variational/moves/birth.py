@@ -18,10 +18,10 @@ import numpy as np
 from numpy.random import Generator
 
 from evermix._xp import Bools, Ints, namespace
+from evermix.engines.seeding import Sample, collect
 from evermix.engines.shards import Shards
 from evermix.engines.variational.local import Trial, assign, believe
 from evermix.engines.variational.moves.analysis import SampleClusters, analyse, refine, valued
-from evermix.engines.variational.seeding import Sample, collect
 from evermix.model import Model
 from evermix.state import State
 

@@ -13,8 +13,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from evermix._xp import Floats, Ints
+from evermix.engines.bound import log_evidence, sorted_sticks
 from evermix.engines.shards import Shard, Task
-from evermix.engines.variational.bound import log_evidence, sorted_sticks
 from evermix.engines.variational.local import Plan
 from evermix.engines.variational.memory import empty_plan, totals
 from evermix.engines.variational.moves.plan import children

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from evermix._xp import Bools, Floats, Ints
-from evermix.engines.variational.bound import fused_sticks
+from evermix.engines.bound import fused_sticks
 from evermix.engines.variational.local import NO_PLAN, Beliefs, Plan, Trial
 from evermix.model import Model
 from evermix.state import Record
