@@ -55,7 +55,7 @@ def side_by_side(function: Callable[[Item], Result], items: Iterable[Item]) -> l
                 todo.clear()  # the other threads may stop
                 raise
 
-    with _blas_alone() as threads:
+    with blas_alone() as threads:
         helpers = _help(work, min(threads, len(items)) - 1)
         try:
             work()
@@ -85,7 +85,7 @@ def _help(work: Callable[[], None], count: int) -> list[Future[None]]:
 
 
 @contextmanager
-def _blas_alone() -> Iterator[int]:
+def blas_alone() -> Iterator[int]:
     """Limit the BLAS to one thread; yields the number of threads that may work instead."""
     if not _BUSY.acquire(blocking=False):
         yield 1

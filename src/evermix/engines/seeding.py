@@ -14,23 +14,22 @@ probability proportional to the distance from the nearest seed so far (k-means++
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy import sparse
 
-from evermix._xp import Array, Floats, Ints, alike, host, namespace, take_rows
+from evermix._xp import Array, Bools, Floats, Ints, alike, host, namespace, take_rows
 from evermix.engines.shards import Shard, Shards, TakeRows, Task
 from evermix.families.base import Family
 from evermix.families.values import finite
 
 SEED_ROWS = 2000  # number of rows among which seeds are chosen
 NUMBERS = 2**24  # most statistics of the rows of a start: 128 MB
-ROOM = 2**25  # most numbers in the rows of all clusters, or in the features of a sample: 256 MB
 WORDS = 100  # assumed number of entries of a sparse row
 MIN_SAMPLE = 100  # rows, even if they are very wide
-FIRST_ROWS, LATER_ROWS, FEW = 10_000, 4000, 4  # rows of a cluster, if there are few, or more
 
 
 @dataclass
@@ -56,6 +55,11 @@ class Sample:
         return self.family.features(self.X)
 
     @cached_property
+    def alone(self) -> Floats:
+        """Expected log likelihood (N,) of each row when a cluster has learnt that row alone."""
+        return host(self.family.self_log_likelihood(self.X))
+
+    @cached_property
     def device_weights(self) -> Array:
         """The weights, on the device of the rows."""
         return self.on_device(self.weights)
@@ -73,9 +77,18 @@ class Sample:
     def __len__(self) -> int:
         return len(self.weights)
 
+    def ready(self) -> "Sample":
+        """Compute what samples of these rows will need, once for all of them."""
+        assert len(self.alone) == self.features.shape[0]
+        return self
+
     def take(self, rows: Ints) -> "Sample":
         """Return some of the rows."""
-        return Sample(self.family, take_rows(self.X, rows), self.weights[rows])
+        some = Sample(self.family, take_rows(self.X, rows), self.weights[rows])
+        for name in ("features", "alone"):  # what is known already
+            if name in self.__dict__:
+                setattr(some, name, take_rows(getattr(self, name), rows))
+        return some
 
 
 def draw_rows(
@@ -107,13 +120,10 @@ def draw_rows(
     return gather(family, shards, rows)
 
 
-def gather(family: Family, shards: Shards, rows: Sequence[Ints], stay: bool = False) -> Sample:
-    """Return the rows with these numbers, given for each batch, as a sample.
-
-    Dense rows on a device are copied to the host unless they ``stay``.
-    """
+def gather(family: Family, shards: Shards, rows: Sequence[Ints]) -> Sample:
+    """Return the rows with these numbers, given for each batch, as a sample on the host."""
     wanted = {key: some for key, some in enumerate(rows) if len(some)}
-    found = shards.do(TakeRows(wanted, stay), wanted)
+    found = shards.do(TakeRows(wanted), wanted)
     weights = [host(shards.weights_of(key))[some] for key, some in wanted.items()]
     return Sample(family, _stacked([found[key] for key in wanted]), np.concatenate(weights))
 
@@ -133,56 +143,42 @@ class CollectOwners(Task[dict[int, NDArray[np.int32]]]):
         return {key: owner for some in answers for key, owner in some.items()}
 
 
-class RowsByCluster:
-    """A sample of the rows of every cluster.
+class RowsByCluster(NamedTuple):
+    """A sample of the rows of clusters."""
 
-    Attributes
-    ----------
-    total : int
-        Number of rows in all batches.
-    """
+    sample: Sample
+    rows: list[Ints]  # for each cluster the numbers of its rows in the sample
+    rates: Floats  # (K,) how many rows of a cluster each of them represents
 
-    def __init__(self, sample: Sample, owner: Ints, rates: Floats, total: int) -> None:
-        self._sample, self._rates, self.total = sample, rates, total
-        family = sample.family
-        self._width = WORDS if family.sparse else family.n_slopes
-        order = np.argsort(owner, kind="stable")
-        self._rows = np.split(order, np.searchsorted(owner[order], np.arange(1, len(rates))))
-
-    def of(self, group: Ints, rng: Generator) -> Sample:
-        """Return rows of the clusters of a group, weighted by how many rows they represent."""
-        rows = [self._rows[k] for k in group]
-        rates = self._rates[group] / self._rates[group].min()
-        rate = np.repeat(rates, [len(some) for some in rows])
-        all_rows = np.concatenate(rows)
-        most = min(FIRST_ROWS, max(ROOM // self._width, MIN_SAMPLE))
-        if len(all_rows) > most:
-            some = rng.choice(len(all_rows), most, replace=False)
-            all_rows, rate = all_rows[some], rate[some]
-        sample = self._sample.take(all_rows)
-        sample.weights *= rate
-        return sample
+    def of(self, team: Ints) -> tuple[Ints, Floats]:
+        """Return the rows of some clusters, and how many each represents, at least 1."""
+        rows = [self.rows[k] for k in team]
+        rates = self.rates[team] / self.rates[team].min()
+        return np.concatenate(rows), np.repeat(rates, [len(some) for some in rows])
 
 
-def collect(family: Family, K: int, shards: Shards, rng: Generator) -> RowsByCluster:
-    """Draw rows of each of K clusters from all batches, by their best cluster."""
-    found = shards.do(CollectOwners(), range(len(shards)))
+def collect(
+    family: Family, wanted: Bools, shards: Shards, most: int, rng: Generator
+) -> RowsByCluster:
+    """Draw up to ``most`` rows of each wanted cluster (K,) from all batches, by best cluster."""
+    found, K = shards.do(CollectOwners(), range(len(shards))), len(wanted)
     owners = []
     for key in range(len(shards)):  # rows of weight zero are left out
         owners.append(np.where(host(shards.weights_of(key)) == 0, K, found[key]))
     owner = np.concatenate(owners)
-    assert family.n_features is not None
-    width = family.n_features if not family.sparse else WORDS
-    most = min(FIRST_ROWS if K < FEW else LATER_ROWS, max(ROOM // (width * K), MIN_SAMPLE))
     order = np.argsort(owner, kind="stable")
     each = np.split(order, np.searchsorted(owner[order], np.arange(1, K + 1)))[:K]
-    drawn = [rng.choice(mine, most, replace=False) if len(mine) > most else mine for mine in each]
-    rates = np.array([max(len(mine) / most, 1.0) for mine in each])
+    drawn = []
+    for mine, want in zip(each, wanted, strict=True):
+        some = rng.choice(mine, most, replace=False) if len(mine) > most else mine
+        drawn.append(np.sort(some) if want else mine[:0])
     rows = np.sort(np.concatenate(drawn))
     starts = np.cumsum([0, *(len(some) for some in owners)])
     cuts = np.searchsorted(rows, starts)
     parts = [rows[a:b] - start for a, b, start in zip(cuts, cuts[1:], starts, strict=False)]
-    return RowsByCluster(gather(family, shards, parts, stay=True), owner[rows], rates, len(owner))
+    rates = np.array([max(len(mine) / most, 1.0) for mine in each])
+    places = [np.searchsorted(rows, some) for some in drawn]
+    return RowsByCluster(gather(family, shards, parts), places, rates)
 
 
 def _stacked(parts: list[Array]) -> Array:
@@ -214,27 +210,26 @@ def _random_seeds(sample: Sample, K: int, rng: Generator) -> tuple[Floats, Float
     """Draw seeds; return their slopes (K, F) and intercepts (K,)."""
     p = sample.weights / sample.weights.sum()
     rows = rng.choice(len(sample), min(K, int(np.count_nonzero(p))), replace=False, p=p)
-    return _clusters_of(sample, rows)
+    return clusters_of(sample, rows)
 
 
 def _spread_seeds(sample: Sample, K: int, rng: Generator) -> tuple[Floats, Floats]:
     """Draw seeds far from each other; return their slopes (K, F) and intercepts (K,)."""
-    alone = host(sample.family.self_log_likelihood(sample.X))
     gap, best = np.ones(len(sample)), np.full(len(sample), -np.inf)
     slopes, intercepts = [], []
     for _ in range(K):
         p = sample.weights * gap
         if not p.sum() > 0:  # every row is a seed already
             break
-        slope, intercept = _clusters_of(sample, rng.choice(len(sample), 1, p=p / p.sum()))
+        slope, intercept = clusters_of(sample, rng.choice(len(sample), 1, p=p / p.sum()))
         slopes.append(slope)
         intercepts.append(intercept)
         best = np.maximum(best, host(sample.scores(slope, intercept))[:, 0])
-        gap = np.maximum(alone - best, 0.0)
+        gap = np.maximum(sample.alone - best, 0.0)
     return np.concatenate(slopes), np.concatenate(intercepts)
 
 
-def _clusters_of(sample: Sample, rows: Ints) -> tuple[Floats, Floats]:
+def clusters_of(sample: Sample, rows: Ints) -> tuple[Floats, Floats]:
     """Return slopes and intercepts of clusters of one row each."""
     family = sample.family
     stats = host(family.statistic(take_rows(sample.X, rows)))

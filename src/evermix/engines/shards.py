@@ -19,7 +19,6 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 import numpy as np
 from scipy import sparse
 
-from evermix._csr import DeviceCSR
 from evermix._xp import Array, Floats, Ints, doubled, host, is_numpy, take_rows
 from evermix.engines.batch import Batch, Batches, RowResults, weights_of
 from evermix.model import Model
@@ -219,26 +218,21 @@ class CollectResults(Task[dict[int, RowResults]]):
 
 @dataclass(frozen=True)
 class TakeRows(Task[dict[int, Array]]):
-    """Take some rows of batches, in double precision; copy them to the host unless they ``stay``.
+    """Copy some rows of batches to the host, in double precision.
 
     ``rows`` holds the numbers of rows, by the keys of batches.
     """
 
     rows: dict[int, Ints]
-    stay: bool = False
 
     def part(self, keys: Sequence[int]) -> "TakeRows":
         """Return the same task for these batches."""
-        return TakeRows({key: self.rows[key] for key in keys}, self.stay)
+        return TakeRows({key: self.rows[key] for key in keys})
 
     def of(self, shard: Shard, key: int) -> dict[int, Array]:
         """Return rows (M, D) of one batch."""
         found = take_rows(shard[key].X, self.rows[key])
-        if not sparse.issparse(found):
-            found = doubled(found)
-            here = isinstance(found, DeviceCSR) or not self.stay
-            found = host(found) if here else found
-        return {key: found}
+        return {key: found if sparse.issparse(found) else host(doubled(found))}
 
     def joined(self, answers: Iterable[dict[int, Array]]) -> dict[int, Array]:
         """Return all in one dict."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from evermix._xp import Floats, Ints
 from evermix.engines.bound import fused_sticks
-from evermix.engines.refine.problem import Clusters, Problem, xlogx
+from evermix.engines.refine.problem import Clusters, Problem, disjoint, xlogx
 from evermix.tally import Tally
 
 ALL_PAIRS = 2**22  # numbers in the statistics of all pairs, above which not all are judged
@@ -28,7 +28,7 @@ def merged(problem: Problem, clusters: Clusters) -> Clusters:
         evidence = _fused_evidence(clusters, pairs)
         pairs, evidence = pairs[evidence > 0], evidence[evidence > 0]  # entropy only falls
         gains = evidence + _fused_entropy(problem, clusters, pairs)
-        chosen = _disjoint(pairs, gains)
+        chosen = disjoint(pairs, gains)
         if not len(chosen):
             break
         r, tried = clusters.r.copy(), clusters.tried.copy()
@@ -73,18 +73,6 @@ def _fused_entropy(problem: Problem, clusters: Clusters, pairs: Ints) -> Floats:
         return np.empty(0)
     fused = np.array([-(weights @ xlogx(r[:, a] + r[:, b])) for a, b in pairs])
     return fused - clusters.entropy[pairs].sum(axis=1)
-
-
-def _disjoint(pairs: Ints, gains: Floats) -> Ints:
-    """Positions of pairs that gain and share no cluster, the best first."""
-    taken: set[int] = set()
-    chosen = []
-    for p in np.argsort(-gains, kind="stable"):
-        pair = {int(k) for k in pairs[p]}
-        if gains[p] > 0 and taken.isdisjoint(pair):
-            taken |= pair
-            chosen.append(int(p))
-    return np.array(chosen, dtype=np.int64)
 
 
 # ---- deletes -------------------------------------------------------------------------------

@@ -183,3 +183,15 @@ def feature_sums(sample: Sample, weighted: Floats) -> Floats:
 def xlogx(r: Floats) -> Floats:
     """Return r log r, elementwise, and 0 at 0."""
     return r * np.log(np.maximum(r, 1e-300))
+
+
+def disjoint(pairs: Ints, gains: Floats) -> Ints:
+    """Positions of pairs that gain and share no cluster, the best first."""
+    taken: set[int] = set()
+    chosen = []
+    for p in np.argsort(-gains, kind="stable"):
+        pair = {int(k) for k in pairs[p]}
+        if gains[p] > 0 and taken.isdisjoint(pair):
+            taken |= pair
+            chosen.append(int(p))
+    return np.array(chosen, dtype=np.int64)

@@ -85,17 +85,25 @@ class Variational(Engine):
         """Add the first clusters to a state, unless it has those of a saved model."""
         if state.latents["weight"][0] > 0:  # an interrupt came before the first batch
             return state
-        family, K = model.family, self.truncation
-        if model.max_clusters is not None:
-            K = min(K, model.max_clusters)
         total = sum(float(host(weights_of(batches, k)).sum()) for k in range(len(batches)))
         if state.tally.K:
             state.tally = state.tally.scaled(total / state.tally.mass.sum())
             state.latents["weight"][0] = total
             return state
-        if self.start == "one":
-            K = 1
-        shards = as_shards(batches, state.memo)
+        mass, stats = self.first(model, as_shards(batches, state.memo), total, rng)
+        state.append(np.array([state.lineage.birth(0) for _ in mass]))
+        state.tally.mass[:], state.tally.stats[:] = mass, stats
+        state.take(np.argsort(-state.tally.mass, kind="stable"))
+        state.latents["weight"][0] = total  # last: if anything fails before, it can be repeated
+        return state
+
+    def first(
+        self, model: Model, shards: Shards, total: float, rng: Generator
+    ) -> tuple[Floats, Floats]:
+        """Return masses (K,), of this total, and statistics (K, S) of the first clusters."""
+        family, K = model.family, 1 if self.start == "one" else self.truncation
+        if model.max_clusters is not None:
+            K = min(K, model.max_clusters)
         sample = draw_rows(family, shards, max(MIN_ROWS, ROWS_PER_CLUSTER * K), rng)
         nearest = np.zeros(len(sample), dtype=np.int64)
         if K > 1:
@@ -103,12 +111,7 @@ class Variational(Engine):
         weights = sample.weights * (total / sample.weights.sum())
         owned = sparse.csr_array((weights, (nearest, np.arange(len(sample)))), (K, len(sample)))
         sums = owned @ sample.features
-        state.append(np.array([state.lineage.birth(0) for _ in range(K)]))
-        state.tally.mass[:] = owned.sum(axis=1)
-        state.tally.stats[:] = family.from_features(sums.toarray() if family.sparse else sums)
-        state.take(np.argsort(-state.tally.mass, kind="stable"))
-        state.latents["weight"][0] = total  # last: if anything fails before, it can be repeated
-        return state
+        return owned.sum(axis=1), family.from_features(sums.toarray() if family.sparse else sums)
 
     # ---- batches ---------------------------------------------------------------------------
 

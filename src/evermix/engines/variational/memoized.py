@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.random import Generator
 
-from evermix._xp import Ints
+from evermix._xp import Floats, Ints
 from evermix.engines.batch import Batch, Info, warn_once
 from evermix.engines.memo import (
     FLOAT,
@@ -24,6 +24,9 @@ from evermix.engines.memo import (
     check_plan,
     check_stride,
 )
+from evermix.engines.refine.problem import Problem
+from evermix.engines.refine.regroup import explored
+from evermix.engines.seeding import WORDS, draw_rows
 from evermix.engines.settings import check_switch, check_tolerance, check_whole
 from evermix.engines.shards import Shards, as_shards, interleaved
 from evermix.engines.variational.base import Variational
@@ -36,6 +39,7 @@ from evermix.model import Model
 from evermix.state import Record, State
 from evermix.tally import Tally
 
+SAMPLE, SAMPLE_NUMBERS = 10_000, 2**22  # most rows, and features of rows, of the first search
 QUIET = 0.1  # fraction of the laps, at the end, without births
 
 
@@ -123,6 +127,19 @@ class MemoizedVB(Variational):
         state.latents["stride"][0] = width if self.stride is None else self.stride
         state.memo["start"] = {"mass": tally.mass.copy(), "stats": tally.stats.copy()}
         return state
+
+    def first(
+        self, model: Model, shards: Shards, total: float, rng: Generator
+    ) -> tuple[Floats, Floats]:
+        """Return the first clusters: where births are due from the start, those of a sample."""
+        if self.start != "one" or not self.births or self._quiet(1):
+            return super().first(model, shards, total, rng)
+        assert model.family.n_features is not None
+        width = WORDS if model.family.sparse else model.family.n_slopes
+        sample = draw_rows(model.family, shards, min(SAMPLE, SAMPLE_NUMBERS // width), rng)
+        found = explored(Problem(sample, model, rng))
+        scale = total / found.mass.sum()
+        return scale * found.mass, scale * found.stats
 
     def order(self, state: State, n: int) -> Ints:
         """Return the order (n,) in which a lap takes the n batches: in a step, one of each run."""
@@ -255,14 +272,16 @@ class MemoizedVB(Variational):
         if not (self.births or self.merges or self.deletes):
             return
         similar = plans.similar_pairs(model, tally)
-        free = np.ones(tally.K, dtype=bool)
         trials: list[Trial] = []
         targets: list[int] = []
         if self.births and tally.K == model.max_clusters:
             warn_once(model, state)
-        search = Search(self.births, self.deletes, similar.near, free)
+        search = Search(self.births, self.deletes, similar.near)
         if search.any and not self._quiet(lap):
             trials, targets = plan_trials(model, state, shards, search, rng)
+        free = np.ones(tally.K, dtype=bool)
+        for trial in trials:
+            free[trial.parents] = False
         pairs = plans.plan_merges(similar, free) if self.merges else NO_PLAN.pairs
         if trials or len(pairs):
             state.memo["plan"] = plans.to_record(Plan(pairs, tuple(trials)), targets, tally.ids)

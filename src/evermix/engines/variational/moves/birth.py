@@ -1,59 +1,37 @@
 """Births and deletes: proposals to replace some clusters by others.
 
 1. *Collection*: rows of the clusters are drawn from all batches.
-2. *Creation*: they are clustered from scratch; or, for a delete, assigned to the neighbours of the
-   cluster to be removed.
+2. *Creation*: they are clustered anew, those of a cluster alone and those of a cluster and a
+   neighbour, which separates clusters that share rows in the wrong way; or, for a delete, assigned
+   to the neighbours of the cluster to be removed.
 3. *Adoption*: if that explains them better, the next lap evaluates it on all rows of the clusters
    (a :class:`~evermix.engines.variational.local.Trial`), and the exact bound decides.
 
-Attempts on a cluster follow a schedule: its rows alone first, then with those of neighbours, which
-separates clusters that share rows in the wrong way. When all attempts have failed, the cluster is
-not tried again until its mass has changed. A cluster without neighbours is tried once.
+A cluster for which nothing was found is tried again with more rows and other seeds, and then not
+until its mass has changed. A cluster without neighbours is tried once.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
 
-from evermix._xp import Bools, Ints, namespace
-from evermix.engines.seeding import Sample, collect
+from evermix._threads import blas_alone
+from evermix._xp import Floats, Ints
+from evermix.engines.refine.groups import joined
+from evermix.engines.refine.regroup import Found, anew, chosen, compared, lots, without
+from evermix.engines.seeding import RowsByCluster, collect
 from evermix.engines.shards import Shards
-from evermix.engines.variational.local import Trial, assign, believe
-from evermix.engines.variational.moves.analysis import SampleClusters, analyse, refine, valued
+from evermix.engines.variational.local import Trial, believe
 from evermix.model import Model
 from evermix.state import State
 
-FIRST, LATER, ALONE = 24, 10, 5  # seeds: while clusters are few, later, without neighbours
-ROWS_PER_SEED = 10
-MARGIN = 1.0  # nats by which an attempt must be better
-TRIES, TRY_ROWS = 6, 3000  # most analyses of a small sample, and rows in all of them
-CHANGED = 0.01  # relative change of mass after which the schedule starts again
-LAPS, LEAST = 2.0, 2e10  # work on attempts after a lap, in laps, and least number of operations
-PASSES, CALLS = 25, 5e6  # passes over a sample in an analysis, and the overhead of a pass
-
-
-class Attempt(NamedTuple):
-    """Split a cluster together with some of its neighbours, or remove it in their favour."""
-
-    neighbours: slice
-    fresh: bool = True
-
-
-SPLIT = Attempt(slice(0, 0))
-DELETE = Attempt(slice(0, 4), fresh=False)
-SCHEDULE = (
-    SPLIT,
-    Attempt(slice(0, 1)),
-    DELETE,
-    Attempt(slice(1, 2)),
-    Attempt(slice(2, 3)),
-    Attempt(slice(3, 4)),
-    Attempt(slice(0, 2)),
-    SPLIT,
-    Attempt(slice(0, 3)),
-)
+NEIGHBOURS = 3  # with which a cluster is clustered anew, one at a time
+HEIRS = 4  # most neighbours that share the rows of a cluster that is removed
+STAGES = 2  # attempts on a cluster
+ROWS, MORE = 20_000, 4  # rows in the first attempts, and how many times as many later
+MOST_ROWS, LEAST_ROWS = 10_000, 200  # of a cluster
+CHANGED = 0.02  # relative change of mass after which a cluster is tried again
 
 
 @dataclass
@@ -63,123 +41,106 @@ class Search:
     births: bool
     deletes: bool  # which attempts are allowed
     near: list[Ints]  # neighbours of each cluster, the nearest first
-    free: Bools  # (K,) clusters that no move uses yet
 
     @property
     def any(self) -> bool:
         """Whether any attempt is allowed."""
         return self.births or self.deletes
 
-    def group(self, k: int, attempt: Attempt) -> Ints | None:
-        """Return the clusters of an attempt on k, k first; None if it is impossible."""
-        allowed = self.births if attempt.fresh else self.deletes
-        others = self.near[k][attempt.neighbours]
-        if not allowed or not self.free[others].all():
-            return None
-        return np.append(k, others) if len(others) or attempt is SPLIT else None
+    def fresh(self, targets: Ints) -> list[Ints]:
+        """Return clusters whose rows are clustered anew."""
+        if not self.births:
+            return []
+        pairs = {(min(k, j), max(k, j)) for k in targets for j in self.near[k][:NEIGHBOURS]}
+        return [*targets[:, None], *(np.array(pair) for pair in sorted(pairs))]
 
-    def isolated(self, k: int) -> bool:
-        """Whether a cluster has no neighbours."""
-        return not len(self.near[k]) and len(self.near) > 1
+    def removals(self, targets: Ints) -> list[Ints]:
+        """Return clusters to be removed, each followed by those that would take its rows."""
+        some = targets if self.deletes else targets[:0]
+        return [np.append(k, self.near[k][:HEIRS]) for k in some if len(self.near[k])]
+
+    def isolated(self, targets: Ints) -> Ints:
+        """Return those of some clusters that have no neighbours."""
+        alone = [not len(self.near[k]) and len(self.near) > 1 for k in targets]
+        return targets[np.array(alone, dtype=bool)]
 
 
 def due(state: State) -> Ints:
-    """Return positions of clusters with attempts left in their schedule.
-
-    Those with the fewest attempts come first, and of these the largest.
-    """
+    """Return positions of clusters with attempts left, those with the fewest so far first."""
     K, mass = state.tally.K, state.tally.mass
     tried, stage = state.columns["tried"][:K], state.columns["stage"][:K]
     changed = np.abs(mass - tried) > CHANGED * np.maximum(tried, 1.0)
     stage[changed], tried[changed] = 0, mass[changed]
-    targets = np.flatnonzero((stage < len(SCHEDULE)) & (mass > 2.0))
-    return targets[np.lexsort((-mass[targets], stage[targets]))]
+    targets = np.flatnonzero((stage < STAGES) & (mass > 2.0))
+    return targets[np.argsort(stage[targets], kind="stable")]
 
 
 def plan_trials(
     model: Model, state: State, shards: Shards, search: Search, rng: Generator
 ) -> tuple[list[Trial], list[int]]:
-    """Return trials that may raise the bound, and the cluster of each."""
-    targets = due(state)
-    trials: list[Trial] = []
-    chosen: list[int] = []
+    """Return trials that may raise the bound, and a cluster of each.   Consumes: state."""
+    targets, stage = due(state), state.columns["stage"]
     if not len(targets):
-        return trials, chosen
-    found = collect(model.family, state.tally.K, shards, rng)
-    proposer = Proposer(model, state, found.total, rng)
-    stage = state.columns["stage"]
-    for k in targets:
-        while proposer.work > 0 and search.free[k] and stage[k] < len(SCHEDULE):
-            attempt = SCHEDULE[stage[k]]
-            group = search.group(int(k), attempt)
-            trial = None
-            if group is not None:
-                sample = found.of(group, rng)
-                trial = proposer.trial(sample, group, attempt, search.isolated(int(k)))
-            if trial is None:
-                stage[k] = len(SCHEDULE) if search.isolated(int(k)) else stage[k] + 1
+        return [], []
+    targets = targets[stage[targets] == stage[targets[0]]]
+    wanted = np.zeros(state.tally.K, dtype=bool)
+    wanted[targets] = True
+    wanted[np.concatenate([search.near[k][:HEIRS] for k in targets])] = True
+    rows = ROWS * MORE ** int(stage[targets[0]]) // int(wanted.sum())
+    most = int(np.clip(rows, LEAST_ROWS, MOST_ROWS))
+    drawn = collect(model.family, wanted, shards, most, rng)
+    found = list(_found(model, state, drawn, search, targets, rng))
+    stage[search.isolated(targets)] = STAGES
+    tried = np.setdiff1d(targets, np.concatenate([[-1], *(one.parents for one in found)]))
+    stage[tried] = np.minimum(stage[tried] + 1, STAGES)
+    trials, mass = [], state.tally.mass
+    for one in found:
+        scale = mass[one.parents].sum() / one.mass.sum()
+        order = np.argsort(-one.mass, kind="stable")
+        children = believe(model, scale * one.mass[order], scale * one.stats[order])
+        trials.append(Trial(one.parents, children))
+    return trials, [int(one.parents[0]) for one in found]
+
+
+@blas_alone()
+def _found(
+    model: Model,
+    state: State,
+    drawn: RowsByCluster,
+    search: Search,
+    targets: Ints,
+    rng: Generator,
+) -> list[Found]:
+    """Return new clusters that explain samples of rows better than the present ones."""
+    mass, stats = state.tally.mass, state.tally.stats
+    scores = np.asarray(drawn.sample.scores(*believe(model, mass, stats)))
+    fresh, removals = search.fresh(targets), search.removals(targets)
+    found: list[Found] = []
+    for teams, gone in ((fresh, 0), (removals, 1)):
+        rows, rates = zip(*(drawn.of(team) for team in teams), strict=True) if teams else ([], [])
+        for lot in lots(rows, drawn.sample.features.shape[1]):
+            lot = [t for t in lot if len(rows[t]) > 1]
+            if not lot:
                 continue
-            trials.append(trial)
-            chosen.append(int(k))
-            search.free[group] = False
-    return trials, chosen
+            mine, some = [rows[t] for t in lot], [teams[t] for t in lot]
+            parts = [_shares(scores[np.ix_(rows[t], teams[t])], rates[t]) for t in lot]
+            rest = without(mass, some)
+            now = joined(model, drawn.sample, mine, parts, rest)
+            # All masses are those of the sample.
+            rest *= (now.mass.sum(axis=1) / (mass.sum() - rest.sum(axis=1)))[:, None]
+            now.grow()
+            if not gone:
+                found += anew(now, some, rng)
+                continue
+            parts = [_shares(scores[np.ix_(rows[t], teams[t][1:])], rates[t]) for t in lot]
+            new = joined(model, drawn.sample, mine, parts, rest)
+            new.settle()
+            found += compared(now, new, some)
+    cap = np.inf if model.max_clusters is None else model.max_clusters
+    return list(chosen(found, state.tally.K, cap))
 
 
-class Proposer:
-    """Makes trials from samples of rows, within the cap on the number of clusters.
-
-    Attributes
-    ----------
-    work : float
-        Operations left in the budget.
-    """
-
-    def __init__(self, model: Model, state: State, rows: int, rng: Generator) -> None:
-        tally = state.tally
-        self._model, self._mass, self._rng = model, tally.mass, rng
-        self._beliefs = believe(model, tally.mass, tally.stats)
-        self._price = 4.0 * self._beliefs.slopes.shape[1]  # operations per row and cluster
-        self.work = max(LEAST, LAPS * self._price * rows * tally.K)
-        self._seeds = FIRST if tally.K < 4 else LATER
-        cap = model.max_clusters
-        self._room = np.inf if cap is None else cap - tally.K
-
-    def trial(self, sample: Sample, group: Ints, attempt: Attempt, alone: bool) -> Trial | None:
-        """Return a trial if new clusters explain the sample better than the present ones."""
-        self._pay(sample, len(group))
-        if len(sample) < 2:
-            return None
-        slopes, intercepts = self._beliefs.slopes[group], self._beliefs.intercepts[group]
-        scores, weights = sample.scores(slopes, intercepts), sample.device_weights
-        copy = namespace(scores).asarray(scores, copy=True)
-        now, _ = valued(self._model, sample, assign(copy, weights).r)
-        if len(group) > 1:
-            now = refine(self._model, sample, now, merge=False)
-        if attempt.fresh:
-            new = self._analysed(sample, len(group), alone)
-        else:
-            rest = assign(scores[:, 1:], weights).r
-            new = refine(self._model, sample, valued(self._model, sample, rest)[0])
-        if new is None or not new.value > now.value + MARGIN:
-            return None
-        self._room -= max(len(new.mass) - len(group), 0)
-        scale = self._mass[group].sum() / new.mass.sum()
-        return Trial(group, believe(self._model, scale * new.mass, scale * new.stats))
-
-    def _analysed(self, sample: Sample, size: int, alone: bool) -> SampleClusters | None:
-        """Return the best of several analyses; there are more for small samples."""
-        seeds = min(self._seeds, ALONE) if alone else self._seeds
-        most = int(np.clip(len(sample) // ROWS_PER_SEED, 2, seeds)) + size - 1
-        most = int(min(most, self._room + size))
-        if most < 2:
-            return None
-        tries = 1 if alone else int(np.clip(TRY_ROWS // len(sample), 1, TRIES))
-        counts = [max(most // (1 + t % 3), 2) for t in range(tries)]
-        self._pay(sample, *counts)
-        found = [analyse(self._model, sample, count, self._rng) for count in counts]
-        return max(found, key=lambda clusters: clusters.value)
-
-    def _pay(self, sample: Sample, *counts: int) -> None:
-        """Subtract the work of analyses that start with these numbers of clusters."""
-        each = [self._price * len(sample) * count + CALLS for count in counts]
-        self.work -= PASSES * sum(each)
+def _shares(scores: Floats, rates: Floats) -> Floats:
+    """Return responsibilities (N, M) for rows that represent several each."""
+    r = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return r * (rates / r.sum(axis=1))[:, None]
