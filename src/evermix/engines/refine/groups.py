@@ -6,7 +6,7 @@ raises the bound. All groups grow together, in arrays that hold the rows of one 
 a step costs is then the arithmetic and not the calls.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,6 +48,7 @@ class Groups:
     part: Floats
 
     def __post_init__(self) -> None:
+        self._features = [self.sample.features[rows, :] for rows in self.slices]
         self.sum()
 
     @property
@@ -55,6 +56,10 @@ class Groups:
         """The rows of each group."""
         ends = [*self.starts[1:].tolist(), len(self.sample)]
         return [slice(a, b) for a, b in zip(self.starts.tolist(), ends, strict=True)]
+
+    def of_groups(self) -> Iterator[tuple[Array, slice]]:
+        """Yield the features of the rows of each group, and which rows these are."""
+        return zip(self._features, self.slices, strict=True)
 
     def take(self, some: Ints) -> "Groups":
         """Return some of the groups."""
@@ -82,13 +87,7 @@ class Groups:
             self.part[np.arange(len(heir)), heir] += left
             self.mass = self._total(self.part)
         weighted = self.sample.weights[:, None] * self.part
-        features, sparse = self.sample.features, self.sample.family.sparse
-        sums = [
-            (features[rows, :].T @ weighted[rows]).T
-            if sparse
-            else weighted[rows].T @ features[rows]
-            for rows in self.slices
-        ]
+        sums = [(F.T @ weighted[rows]).T for F, rows in self.of_groups()]
         stats = self.model.family.from_features(np.concatenate(sums))
         self.stats = stats.reshape(*self.mass.shape, -1)
 
@@ -124,8 +123,8 @@ class Groups:
             plus = np.full(self.mass.shape, -np.inf)
             plus[real] = intercepts + np.log(self.mass[real])
             each = np.split(slopes, np.cumsum(real.sum(axis=1))[:-1])
-            for rows, mine, some in zip(self.slices, each, real, strict=True):
-                self.part[rows, some] = self.sample.features[rows, :] @ mine.T
+            for (F, rows), mine, some in zip(self.of_groups(), each, real, strict=True):
+                self.part[rows, some] = F @ mine.T
             self.part += self._each_row(plus)
             self.part -= self.part.max(axis=1, keepdims=True)
             np.exp(self.part, out=self.part)
@@ -186,7 +185,7 @@ class Groups:
 
 def seeded(now: Groups, counts: Ints, rng: Generator) -> Groups:
     """Return clusters around seeds far from each other, ``counts`` (G,) for the rows of groups."""
-    sample, slices = now.sample, now.slices
+    sample, each = now.sample, list(now.of_groups())
     N, gap, best = len(sample), np.ones(len(sample)), np.full(len(sample), -np.inf)
     nearest = np.zeros(N, dtype=np.int64)
     for j in range(int(counts.max())):
@@ -196,12 +195,12 @@ def seeded(now: Groups, counts: Ints, rng: Generator) -> Groups:
         if not len(some):
             break
         aim = last[now.starts[some]] - p[now.starts[some]] + rng.random(len(some)) * total[some]
-        ends = np.array([slices[g].stop for g in some]) - 1
+        ends = np.array([each[g][1].stop for g in some]) - 1
         rows = np.clip(np.searchsorted(last, aim, side="right"), now.starts[some], ends)
         slopes, intercepts = clusters_of(sample, rows)
         for g, slope, intercept in zip(some, slopes, intercepts, strict=True):
-            mine = slices[g]
-            scores = np.asarray(sample.features[mine, :] @ slope).ravel() + intercept
+            features, mine = each[g]
+            scores = np.asarray(features @ slope).ravel() + intercept
             nearest[mine] = np.where(scores > best[mine], j, nearest[mine])
             best[mine] = np.maximum(best[mine], scores)
         gap = np.maximum(sample.alone - best, 0.0)

@@ -100,11 +100,16 @@ def without(mass: Floats, teams: Sequence[Ints]) -> Floats:
     return rest
 
 
-def anew(now: Groups, teams: Sequence[Ints], rng: Generator) -> list[Found]:
-    """Cluster the rows of teams of clusters anew; ``now`` are their present clusters."""
+def anew(
+    now: Groups, teams: Sequence[Ints], rng: Generator, more: int = MORE
+) -> list[Found]:
+    """Cluster the rows of teams of clusters anew; ``now`` are their present clusters.
+
+    There are ``more`` seeds than clusters in a team, if it has enough rows.
+    """
     sizes = np.array([len(team) for team in teams])
     most = np.diff([*now.starts, len(now.sample)]) // ROWS_PER_SEED + sizes - 1
-    fresh = seeded(now, np.clip(most, 2, sizes + MORE), rng)
+    fresh = seeded(now, np.clip(most, 2, sizes + more), rng)
     fresh.settle()
     return compared(now, fresh, teams)
 

@@ -28,7 +28,8 @@ from evermix.state import State
 
 NEIGHBOURS = 3  # with which a cluster is clustered anew, one at a time
 HEIRS = 4  # most neighbours that share the rows of a cluster that is removed
-STAGES = 2  # attempts on a cluster
+SEEDS = 3, 9  # of attempts on a cluster, beyond the number of clusters that they replace
+STAGES = len(SEEDS)
 ROWS, MORE = 20_000, 4  # rows in the first attempts, and how many times as many later
 MOST_ROWS, LEAST_ROWS = 10_000, 200  # of a cluster
 CHANGED = 0.02  # relative change of mass after which a cluster is tried again
@@ -130,7 +131,7 @@ def _found(
             rest *= (now.mass.sum(axis=1) / (mass.sum() - rest.sum(axis=1)))[:, None]
             now.grow()
             if not gone:
-                found += anew(now, some, rng)
+                found += anew(now, some, rng, SEEDS[state.columns["stage"][targets[0]]])
                 continue
             parts = [_shares(scores[np.ix_(rows[t], teams[t][1:])], rates[t]) for t in lot]
             new = joined(model, drawn.sample, mine, parts, rest)
