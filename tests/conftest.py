@@ -35,17 +35,3 @@ def children():
     from helpers import children
 
     return children
-
-
-@pytest.fixture(scope="module")
-def quick_births():
-    """A handful of attempts after a lap, for tests that are not about finding the best clusters.
-
-    Searches have a least budget, which small data never use up: it is most of the time of their
-    fits.
-    """
-    from evermix.engines.variational.moves import birth
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(birth, "LEAST", 5e8)
-        yield

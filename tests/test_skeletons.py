@@ -14,8 +14,6 @@ import evermix as em
 from evermix.model import Model
 from evermix.testing import check_engine, check_family, check_prior
 
-pytestmark = pytest.mark.usefixtures("quick_births")
-
 CONTRIBUTING = Path(__file__).parents[1] / "CONTRIBUTING.md"
 BLOCK = re.compile(r"```python\n# (\w+)\.py\n(.*?)```", flags=re.S)
 

@@ -12,8 +12,6 @@ from evermix.cli import app
 from evermix.cli.commands.fit import LapLog
 from evermix.io import checkpoint
 
-pytestmark = pytest.mark.usefixtures("quick_births")
-
 WORDS = {"sea": "ship wave salt harbour sail", "sky": "cloud wing wind feather moon"}
 SAMPLED = [
     "--engine",

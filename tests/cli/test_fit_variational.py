@@ -13,8 +13,6 @@ from evermix.engines import ENGINES
 from evermix.io import checkpoint
 from helpers.commands import evermix
 
-pytestmark = pytest.mark.usefixtures("quick_births")
-
 MEMOIZED = ["--engine", "memoizedvb", "--batch-size", "40", "--laps", "6"]
 NAMES = [name.lower() for name in ENGINES if name.endswith("VB")]
 

@@ -17,8 +17,6 @@ from evermix.io import checkpoint
 from evermix.io.sources import SourceError, open_source
 from evermix.io.text import Hashing
 
-pytestmark = pytest.mark.usefixtures("quick_births")
-
 SOURCES = ["texts.jsonl", "vectors.jsonl", "points.csv", "points.npy", "small.npy", "counts.npy"]
 SOURCES += ["counts.svmlight", "points.parquet"]
 

@@ -20,8 +20,6 @@ import dask.array as da  # noqa: E402
 import dask.bag as db  # noqa: E402
 from dask import delayed  # noqa: E402
 
-pytestmark = pytest.mark.usefixtures("quick_births")
-
 RNG = np.random.default_rng(0)
 CENTRES = RNG.normal(scale=4.0, size=(6, 3))
 X = CENTRES[RNG.integers(6, size=1190)] + RNG.normal(size=(1190, 3))

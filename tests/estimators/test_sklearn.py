@@ -7,8 +7,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import evermix as em
 from evermix.estimators.topics.settings import checked_counts
 
-pytestmark = pytest.mark.usefixtures("quick_births")
-
 VARIATIONAL = em.FullVB | em.StochasticVB | em.MemoizedVB
 SPARSE_TAG = (
     "scikit-learn reads estimator_tags.classifier_tags.multi_class for every estimator that has "
@@ -104,7 +102,6 @@ def test_it_works_in_a_pipeline_and_a_grid_search():
 
 
 def test_only_engines_that_stream_have_partial_fit():
-    import pytest
 
     assert hasattr(em.Mixture(), "partial_fit")
     for engine in (em.EP(), em.Gibbs(), em.Slice(), em.FullVB(), em.MemoizedVB()):

@@ -12,8 +12,6 @@ from evermix.testing import check_family
 from helpers import von_mises_fisher
 from helpers.von_mises_fisher import VonMisesFisher, log_area
 
-pytestmark = pytest.mark.usefixtures("quick_births")
-
 D = 4
 MEANS = np.eye(D)[:3]
 

@@ -151,9 +151,7 @@ def _main(
     unlearnt: bool,
 ) -> None:
     from evermix.cli import app
-    from evermix.engines.variational.moves import birth
 
-    birth.LEAST = 5e8  # as the fixture quick_births does here
     os.chdir(folder)
     for name, descriptor in (("stdout", 1), ("stderr", 2)):
         os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), descriptor)

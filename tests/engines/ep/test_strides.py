@@ -17,8 +17,6 @@ from evermix.priors import DP, NGGP
 from evermix.state import Lineage
 from helpers.variational_cases import best_log_shares, elbo, joined, named
 
-pytestmark = pytest.mark.usefixtures("quick_births")
-
 every_stride = pytest.mark.parametrize("stride", [1, 2, 3, 5])
 
 

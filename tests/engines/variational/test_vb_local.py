@@ -34,8 +34,6 @@ from helpers.engine_cases import model_for
 from helpers.oracles import best_log_shares, sums_of
 from helpers.variational_cases import all_pairs, cut, divided, fit
 
-pytestmark = pytest.mark.usefixtures("quick_births")
-
 N = 90
 WEIGHTS = np.resize([1.0, 0.5, 0.0, 3.0], N)
 DEVICE = strict.Device("device1")

@@ -5,13 +5,13 @@ import tracemalloc
 import numpy as np
 from scipy import sparse
 
-from evermix import FullVB, MemoizedVB
+from evermix import FullVB
 from evermix.engines import bound
 from evermix.engines import seeding as sample
 from evermix.engines.bound import fused_sticks
-from evermix.engines.seeding import collect, draw_rows, seed
+from evermix.engines.seeding import draw_rows, seed
 from evermix.engines.shards import Shard
-from evermix.families import FixedGaussian, Gaussian, Multinomial, base
+from evermix.families import FixedGaussian, Multinomial, base
 from evermix.model import Model
 from evermix.priors import DP
 from helpers.engine_cases import model_for
@@ -53,21 +53,6 @@ def test_gains_of_the_sticks_do_not_depend_on_how_pairs_are_cut(monkeypatch):
         monkeypatch.setattr(bound, "NUMBERS", numbers)
         found.append(fused_sticks(model, mass, all_pairs(5)))
     np.testing.assert_array_equal(*found)
-
-
-def test_the_features_of_a_sample_are_bounded(monkeypatch):
-    """They are many more numbers than its rows hold."""
-    monkeypatch.setattr(sample, "MIN_SAMPLE", 10)
-    monkeypatch.setattr(sample, "ROOM", 20 * (30 + 30 * 31 // 2))
-    X = np.random.default_rng(0).normal(size=(400, 30))
-    model = Model(Gaussian(0.0, 1.0, 32.0, 1.0).candidates(X)[0], DP(1.0))
-    engine, rng, batches = MemoizedVB(), np.random.default_rng(0), cut(X, size=200)
-    state = engine.begin(model, engine.initial(model, rng), batches, rng)
-    for batch in batches:
-        state, _ = engine.step(model, state, batch, rng)
-    shard = Shard(batches, state.memo)
-    found = collect(model.family, state.tally.K, shard, rng).of(np.array([0]), rng)
-    assert len(found) == 20
 
 
 def test_sparse_rows_for_a_start_are_counted_by_their_entries():

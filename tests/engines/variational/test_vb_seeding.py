@@ -1,13 +1,11 @@
-"""Seeds far from each other, and fresh analyses that begin at them."""
+"""Seeds far from each other."""
 
 import numpy as np
 import pytest
 from scipy import sparse
 
 from evermix.engines.seeding import Sample, seed
-from evermix.engines.variational.moves.analysis import analyse, refine, valued
 from evermix.families import (
-    FAMILIES,
     Bernoulli,
     DiagonalGaussian,
     FixedGaussian,
@@ -15,10 +13,6 @@ from evermix.families import (
     Multinomial,
     Poisson,
 )
-from evermix.model import Model
-from evermix.priors import DP
-from helpers.engine_cases import model_for
-from helpers.oracles import elbo
 
 
 def blobs(kind, rng, groups=5, each=20):
@@ -55,17 +49,6 @@ def test_every_group_gets_a_seed(kind):
     assert len(set(seed(sample, 3, rng).tolist())) == 3
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-def test_an_analysis_finds_the_groups(kind):
-    """From more seeds than there are groups."""
-    rng = np.random.default_rng(0)
-    family, X, labels = blobs(kind, rng)
-    model = Model(family.candidates(X)[0], DP(1.0))
-    sample = Sample(model.family, X, np.ones(len(labels)))
-    found = analyse(model, sample, 12, rng)
-    np.testing.assert_allclose(found.mass, 20.0, rtol=1e-3)
-
-
 def test_rows_drawn_as_seeds_are_rows_of_weight():
     rng = np.random.default_rng(0)
     family, X, _ = blobs(FixedGaussian, rng)
@@ -74,16 +57,3 @@ def test_rows_drawn_as_seeds_are_rows_of_weight():
     for spread in (True, False):
         assert len(set(seed(sample, 10, rng, spread)[:3].tolist())) == 3
         assert seed(sample, 10, rng, spread).max() < 3
-
-
-@pytest.mark.parametrize("name", FAMILIES)
-def test_what_clusters_of_a_sample_are_worth_is_their_bound(name):
-    """But for the base measure; and improving them never lowers it."""
-    model, X = model_for(name, DP(1.5), n=60)
-    sample = Sample(model.family, X, np.resize([1.0, 0.4, 3.0], 60))
-    r = np.random.default_rng(0).dirichlet(np.full(5, 0.3), size=60)
-    found, r = valued(model, sample, r)
-    base = sample.weights @ model.family.log_base(X)
-    assert found.value + base == pytest.approx(elbo(model, X, sample.weights, r), rel=1e-10)
-    assert np.all(np.diff(found.mass) <= 0)
-    assert refine(model, sample, found, merge=False).value >= found.value

@@ -13,15 +13,12 @@ from scipy import sparse
 import evermix as em
 from evermix import FullVB, MemoizedVB, StochasticVB
 from evermix.engines.batch import CapacityWarning
-from evermix.engines.variational.moves import birth
 from evermix.families import FixedGaussian, Multinomial
 from evermix.model import Model
 from evermix.priors import DP, NGGP
 from evermix.testing import check_engine
 from helpers.engine_cases import documents, model_for, text_model
 from helpers.variational_cases import PRIORS, WEIGHTS, copied, cut, fit, joined, memoized, named
-
-pytestmark = pytest.mark.usefixtures("quick_births")
 
 ENGINES = {"FullVB": FullVB, "StochasticVB": StochasticVB, "MemoizedVB": MemoizedVB}
 
@@ -51,6 +48,8 @@ def test_a_start_is_where_it_says(engine):
     model, batches = named("FixedGaussian", DP(1.5), weights=WEIGHTS)
     for start, K in (("one", 1), ("kmeans++", 7), ("random", 7)):
         made = ENGINES[engine](start=start, truncation=7)
+        if engine == "MemoizedVB":  # which otherwise begins with births
+            made = replace(made, births=False)
         rng = np.random.default_rng(0)
         state = made.begin(model, made.initial(model, rng), batches, rng)
         assert state.tally.K == K
@@ -198,17 +197,17 @@ def test_clusters_are_told_apart_at_last():
     X = np.repeat(100.0 * np.eye(6), 20, axis=0) + np.random.default_rng(0).normal(size=(120, 6))
     family = FixedGaussian(1.0, 1e4, mean=0.0).candidates(X)[0]
     for cap, K in ((None, 6), (7, 6), (3, 3)):
-        with warnings.catch_warnings(action="ignore", category=CapacityWarning):
-            state = fit(MemoizedVB(), Model(family, DP(1.0), cap), cut(X))
-        assert state.tally.K == K
+        for engine in (MemoizedVB(), MemoizedVB(start="random", truncation=1)):
+            with warnings.catch_warnings(action="ignore", category=CapacityWarning):
+                state = fit(engine, Model(family, DP(1.0), cap), cut(X))
+            assert state.tally.K == K
 
 
 @pytest.mark.parametrize("tol", [0.01, 1e6])
-def test_no_fit_ends_before_the_rows_of_newborn_clusters_are_told(tol, monkeypatch):
+def test_no_fit_ends_before_the_rows_of_newborn_clusters_are_told(tol):
     """However little a rise of the bound counts, and if nothing is left to be tried."""
-    monkeypatch.setattr(birth, "LEAST", 2e10)
     X = np.repeat(100.0 * np.eye(6), 20, axis=0) + np.random.default_rng(0).normal(size=(120, 6))
-    engine = MemoizedVB(laps=10, batch_size=40, tol=tol)
+    engine = MemoizedVB(laps=10, batch_size=40, tol=tol, start="random", truncation=2)
     mix = em.Mixture(FixedGaussian(1.0, 1e4, mean=0.0), DP(1.0), engine, random_state=0).fit(X)
     assert mix.n_clusters_ == 6
     assert mix.state_.latents["dropped"][0] == 0.0

@@ -7,8 +7,6 @@ import pytest
 import evermix as em
 from evermix._xp import host
 
-pytestmark = pytest.mark.usefixtures("quick_births")
-
 RNG = np.random.default_rng(0)
 REAL = np.concatenate([RNG.normal(c, 0.3, size=(60, 3)) for c in (-3.0, 0.0, 3.0)])
 FAMILIES = {

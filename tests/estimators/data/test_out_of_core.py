@@ -10,8 +10,6 @@ import evermix as em
 from evermix.io.sources import open_source
 from helpers.same_models import assert_same
 
-pytestmark = pytest.mark.usefixtures("quick_births")
-
 RNG = np.random.default_rng(0)
 KIND = RNG.integers(3, size=90)
 REAL = RNG.normal(size=(90, 2)) + 6 * np.eye(3)[KIND][:, :2]

@@ -11,8 +11,6 @@ import evermix as em
 
 torch = pytest.importorskip("torch")
 
-pytestmark = pytest.mark.usefixtures("quick_births")
-
 RNG = np.random.default_rng(0)
 REAL = np.concatenate([RNG.normal(c, 0.3, size=(60, 3)) for c in (-3.0, 0.0, 3.0)])
 TOPICS = RNG.dirichlet(np.full(30, 0.1), size=3)

@@ -8,8 +8,6 @@ import pytest
 import evermix as em
 from evermix.io import checkpoint
 
-pytestmark = pytest.mark.usefixtures("quick_births")
-
 RNG = np.random.default_rng(0)
 COUNTS = RNG.integers(0, 6, size=(40, 5))
 COUNTS[:20, :2], COUNTS[20:, 3:] = 0, 0  # two kinds

@@ -9,8 +9,6 @@ import evermix as em
 from helpers.mixture_cases import blobs
 from helpers.same_models import assert_same
 
-pytestmark = pytest.mark.usefixtures("quick_births")
-
 X, _ = blobs(80)
 FAMILY = em.FixedGaussian(1.0, 40.0)
 ENGINES = [

@@ -10,8 +10,6 @@ import evermix as em
 from evermix.engines.shards import Shard
 from helpers.same_models import assert_same
 
-pytestmark = pytest.mark.usefixtures("quick_births")
-
 ROWS, BATCH = 150, 40
 VARIATIONAL = em.FullVB | em.StochasticVB | em.MemoizedVB
 ENGINES = {

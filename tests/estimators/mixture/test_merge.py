@@ -13,8 +13,6 @@ import evermix as em
 from evermix.families.base import Family
 from evermix.io import checkpoint
 
-pytestmark = pytest.mark.usefixtures("quick_births")
-
 CENTRES = 2.0 * np.array([[0, 0, 0], [25, 0, 5], [0, 30, -5], [-28, -20, 0]])
 GAUSSIAN = em.Gaussian(mean=0.0, kappa=0.01, nu=30.0, scale=1.0)
 ENGINES = {

@@ -9,8 +9,6 @@ from scipy.stats import chisquare
 
 import evermix as em
 
-pytestmark = pytest.mark.usefixtures("quick_births")
-
 FAMILY = em.FixedGaussian(variance=1.0, mean_variance=25.0)
 GRID = np.linspace(-40.0, 40.0, 8001)
 

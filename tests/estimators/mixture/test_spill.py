@@ -16,8 +16,6 @@ from sklearn.base import clone
 import evermix as em
 from evermix.engines.shards import Spill
 
-pytestmark = pytest.mark.usefixtures("quick_births")
-
 RNG = np.random.default_rng(0)
 TOPICS = RNG.dirichlet(np.full(12, 0.3), size=4)
 X = np.array([RNG.multinomial(15, TOPICS[k]) for k in RNG.integers(4, size=150)])

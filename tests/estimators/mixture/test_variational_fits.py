@@ -8,8 +8,6 @@ from scipy import sparse
 
 import evermix as em
 
-pytestmark = pytest.mark.usefixtures("quick_births")
-
 RNG = np.random.default_rng(0)
 KIND = RNG.integers(3, size=90)
 REAL = RNG.normal(size=(90, 2)) + 6 * np.eye(3)[KIND][:, :2]

@@ -64,7 +64,8 @@ def regrouped(problem: Problem, clusters: Clusters) -> Clusters:
         parts = [clusters.r[np.ix_(rows[t], teams[t])] for t in lot]
         rest = without(clusters.mass, [teams[t] for t in lot])
         now = joined(clusters.model, problem.sample, mine, parts, rest)
-        found += anew(now, [teams[t] for t in lot], problem.rng)
+        room = problem.cap - clusters.K
+        found += anew(now, [teams[t] for t in lot], room, problem.rng)
     r, tried, young = clusters.r.copy(), clusters.tried.copy(), []
     tried[due] = clusters.mass[due]
     for one in chosen(found, clusters.K, problem.cap):
@@ -101,15 +102,16 @@ def without(mass: Floats, teams: Sequence[Ints]) -> Floats:
 
 
 def anew(
-    now: Groups, teams: Sequence[Ints], rng: Generator, more: int = MORE
+    now: Groups, teams: Sequence[Ints], room: float, rng: Generator, more: int = MORE
 ) -> list[Found]:
     """Cluster the rows of teams of clusters anew; ``now`` are their present clusters.
 
-    There are ``more`` seeds than clusters in a team, if it has enough rows.
+    There are ``more`` seeds than clusters in a team, if it has enough rows and there is room.
     """
     sizes = np.array([len(team) for team in teams])
     most = np.diff([*now.starts, len(now.sample)]) // ROWS_PER_SEED + sizes - 1
-    fresh = seeded(now, np.clip(most, 2, sizes + more), rng)
+    counts = np.minimum(np.clip(most, 2, sizes + more), sizes + max(room, 0))
+    fresh = seeded(now, counts.astype(np.int64), rng)
     fresh.settle()
     return compared(now, fresh, teams)
 

@@ -18,7 +18,7 @@ from numpy.random import Generator
 
 from evermix._threads import blas_alone
 from evermix._xp import Floats, Ints
-from evermix.engines.refine.groups import joined
+from evermix.engines.refine.groups import Groups, joined
 from evermix.engines.refine.regroup import Found, anew, chosen, compared, lots, without
 from evermix.engines.seeding import RowsByCluster, collect
 from evermix.engines.shards import Shards
@@ -90,17 +90,19 @@ def plan_trials(
     rows = ROWS * MORE ** int(stage[targets[0]]) // int(wanted.sum())
     most = int(np.clip(rows, LEAST_ROWS, MOST_ROWS))
     drawn = collect(model.family, wanted, shards, most, rng)
-    found = list(_found(model, state, drawn, search, targets, rng))
-    stage[search.isolated(targets)] = STAGES
-    tried = np.setdiff1d(targets, np.concatenate([[-1], *(one.parents for one in found)]))
-    stage[tried] = np.minimum(stage[tried] + 1, STAGES)
+    found = _found(model, state, drawn, search, targets, rng)
+    cap = np.inf if model.max_clusters is None else model.max_clusters
+    taken = list(chosen(found, state.tally.K, cap))
+    stage[np.setdiff1d(search.isolated(targets), _parents(found))] = STAGES
+    failed = np.setdiff1d(targets, _parents(taken))
+    stage[failed] = np.minimum(stage[failed] + 1, STAGES)
     trials, mass = [], state.tally.mass
-    for one in found:
+    for one in taken:
         scale = mass[one.parents].sum() / one.mass.sum()
         order = np.argsort(-one.mass, kind="stable")
         children = believe(model, scale * one.mass[order], scale * one.stats[order])
         trials.append(Trial(one.parents, children))
-    return trials, [int(one.parents[0]) for one in found]
+    return trials, [int(one.parents[0]) for one in taken]
 
 
 @blas_alone()
@@ -113,32 +115,51 @@ def _found(
     rng: Generator,
 ) -> list[Found]:
     """Return new clusters that explain samples of rows better than the present ones."""
-    mass, stats = state.tally.mass, state.tally.stats
-    scores = np.asarray(drawn.sample.scores(*believe(model, mass, stats)))
-    fresh, removals = search.fresh(targets), search.removals(targets)
+    mass, K = state.tally.mass, state.tally.K
+    scores = np.asarray(drawn.sample.scores(*believe(model, mass, state.tally.stats)))
+    cap = np.inf if model.max_clusters is None else model.max_clusters
+    seeds = SEEDS[state.columns["stage"][targets[0]]]
     found: list[Found] = []
-    for teams, gone in ((fresh, 0), (removals, 1)):
-        rows, rates = zip(*(drawn.of(team) for team in teams), strict=True) if teams else ([], [])
+    for gone, teams in enumerate((search.fresh(targets), search.removals(targets))):
+        rows = [drawn.of(team)[0] for team in teams]
         for lot in lots(rows, drawn.sample.features.shape[1]):
-            lot = [t for t in lot if len(rows[t]) > 1]
-            if not lot:
+            some = [teams[t] for t in lot if len(rows[t]) > 1]
+            if not some:
                 continue
-            mine, some = [rows[t] for t in lot], [teams[t] for t in lot]
-            parts = [_shares(scores[np.ix_(rows[t], teams[t])], rates[t]) for t in lot]
-            rest = without(mass, some)
-            now = joined(model, drawn.sample, mine, parts, rest)
-            # All masses are those of the sample.
-            rest *= (now.mass.sum(axis=1) / (mass.sum() - rest.sum(axis=1)))[:, None]
+            now = _groups(model, drawn, some, scores, mass)
             now.grow()
             if not gone:
-                found += anew(now, some, rng, SEEDS[state.columns["stage"][targets[0]]])
+                found += anew(now, some, cap - K, rng, seeds)
                 continue
-            parts = [_shares(scores[np.ix_(rows[t], teams[t][1:])], rates[t]) for t in lot]
-            new = joined(model, drawn.sample, mine, parts, rest)
+            new = _groups(model, drawn, some, scores, mass, first=1)
             new.settle()
             found += compared(now, new, some)
-    cap = np.inf if model.max_clusters is None else model.max_clusters
-    return list(chosen(found, state.tally.K, cap))
+    return found
+
+
+def _parents(found: list[Found]) -> Ints:
+    """Return the clusters that some replace."""
+    nothing = np.empty(0, dtype=np.int64)
+    return np.concatenate([nothing, *(one.parents for one in found)])
+
+
+def _groups(
+    model: Model,
+    drawn: RowsByCluster,
+    teams: list[Ints],
+    scores: Floats,
+    mass: Floats,
+    first: int = 0,
+) -> Groups:
+    """Return clusters of teams, from the ``first`` on, that share the rows of all of a team."""
+    rows, rates = zip(*(drawn.of(team) for team in teams), strict=True)
+    parts = [
+        _shares(scores[np.ix_(mine, team[first:])], rate)
+        for mine, team, rate in zip(rows, teams, rates, strict=True)
+    ]
+    held = np.array([part.sum() for part in parts])
+    scale = held / np.array([mass[team].sum() for team in teams])  # all masses are of the sample
+    return joined(model, drawn.sample, rows, parts, scale[:, None] * without(mass, teams))
 
 
 def _shares(scores: Floats, rates: Floats) -> Floats:
