@@ -12,7 +12,7 @@ RNG = np.random.default_rng(0)
 COUNTS = RNG.integers(0, 6, size=(40, 5))
 COUNTS[:20, :2], COUNTS[20:, 3:] = 0, 0  # two kinds
 LAWS = {"a": em.Gamma(), "sigma": em.Beta()}
-ONE = em.MemoizedVB(laps=5, batch_size=15)
+ONE = em.MemoizedVB(laps=5, batch_size=15, start="random", truncation=1)
 ENGINES = {
     "ep": em.EP(laps=3, tol=0.0, validation=0.2),
     "gibbs": em.Gibbs(sweeps=6, chains=2, hyperpriors=LAWS),

@@ -23,7 +23,7 @@ ENGINES = {
     "full": em.FullVB(laps=4, tol=0.0, truncation=6),
     "stochastic": em.StochasticVB(laps=3, batch_size=BATCH, truncation=6),
     "stochastic-once": em.StochasticVB(laps=1, batch_size=BATCH, truncation=6, start="random"),
-    "memoized": em.MemoizedVB(laps=3, tol=0.0, batch_size=BATCH),
+    "memoized": em.MemoizedVB(laps=3, tol=0.0, batch_size=BATCH, start="random", truncation=2),
     "memoized-strided": em.MemoizedVB(laps=3, tol=0.0, batch_size=BATCH, stride=2),
     "memoized-top": em.MemoizedVB(laps=3, batch_size=BATCH, start="kmeans++", truncation=6, top=2),
 }

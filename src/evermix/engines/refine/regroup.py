@@ -15,6 +15,7 @@ from evermix._xp import Bools, Floats, Ints
 from evermix.engines.refine.groups import Groups, joined, seeded
 from evermix.engines.refine.merge import merged, thinned
 from evermix.engines.refine.problem import Clusters, Problem
+from evermix.engines.seeding import WORDS, Sample
 
 ROUNDS = 40
 NEIGHBOURS = 3  # of each cluster, with which it is regrouped
@@ -25,7 +26,9 @@ CHANGED = 0.02  # relative change of mass after which a cluster is tried again
 HELD = 1e-3  # responsibility above which a row takes part
 LAPS = 5  # most laps after a round, before and after merges
 DELETE_FROM = 3  # rounds before clusters that are still splitting may be deleted
-FAR = 50.0  # nats by which a cluster explains a row worse than the best, at most
+FAR, APART = 50.0, 45.0  # nats by which neighbours explain a row worse, at most, and on average
+WORK = 8e9  # operations of a search, after which it ends
+PASSES = 50  # operations on each feature of each row, for each cluster, in an attempt
 NUMBERS = 2**22  # most features of the rows of groups that grow together: 32 MB
 
 
@@ -43,18 +46,24 @@ class Found(NamedTuple):
 def explored(problem: Problem) -> Clusters:
     """Return the clusters of a sample that are found from one, when no regrouping gains."""
     clusters = problem.start(np.zeros(len(problem.sample), dtype=np.int64))
+    work = 0.0
     for round in range(ROUNDS):
-        if not _due(clusters).any():
+        if not _due(clusters).any() or work > WORK:
             break
-        clusters = problem.laps(merged(problem, regrouped(problem, clusters)), LAPS)
+        after, more = regrouped(problem, clusters)
+        work += more
+        clusters = problem.laps(merged(problem, after), LAPS)
         if round >= DELETE_FROM:
             clusters = thinned(problem, clusters)
         clusters = problem.laps(merged(problem, clusters), LAPS)
     return clusters
 
 
-def regrouped(problem: Problem, clusters: Clusters) -> Clusters:
-    """Put new clusters in the place of groups of clusters that are due, where that gains."""
+def regrouped(problem: Problem, clusters: Clusters) -> tuple[Clusters, float]:
+    """Put new clusters in the place of groups of clusters that are due, where that gains.
+
+    Return also the number of operations that it took.
+    """
     due = _due(clusters)
     teams = [*np.flatnonzero(due)[:, None], *_pairs(problem, clusters, due)]
     rows = [np.flatnonzero(clusters.r[:, team].sum(axis=1) > HELD) for team in teams]
@@ -76,7 +85,16 @@ def regrouped(problem: Problem, clusters: Clusters) -> Clusters:
         r[:, one.parents] = 0.0
         young.append(new)
     r = np.column_stack([r, *young])
-    return problem.summed(clusters.model, r, np.append(tried, np.zeros(r.shape[1] - clusters.K)))
+    tried = np.append(tried, np.zeros(r.shape[1] - clusters.K))
+    work = sum(attempt_work(problem.sample, *pair) for pair in zip(rows, teams, strict=True))
+    return problem.summed(clusters.model, r, tried), work
+
+
+def attempt_work(sample: Sample, rows: Ints, team: Ints, more: int = MORE) -> float:
+    """Operations that it takes to cluster rows of a team of clusters anew."""
+    family = sample.family
+    numbers = len(rows) * (WORDS if family.sparse else family.n_slopes) + family.n_stats
+    return float(PASSES * numbers * (len(team) + more))
 
 
 def lots(rows: Sequence[Ints], width: int) -> Iterator[list[int]]:
@@ -145,17 +163,21 @@ def _due(clusters: Clusters) -> Bools:
 
 
 def _pairs(problem: Problem, clusters: Clusters, due: Bools) -> Ints:
-    """Return pairs (P, 2) of neighbours of which one is due.
-
-    Neighbours explain the rows of a cluster nearly as well.
-    """
-    if clusters.K < 2:
-        return np.empty((0, 2), dtype=np.int64)
-    scores = problem.scores(clusters)
-    scores -= scores.max(axis=1, keepdims=True)
-    explained = (problem.sample.weights[:, None] * clusters.r).T @ np.maximum(scores, -FAR)
-    np.fill_diagonal(explained, -np.inf)
-    near = np.argsort(-explained, axis=1, kind="stable")[:, : min(NEIGHBOURS, clusters.K - 1)]
+    """Return pairs (P, 2) of neighbours of which one is due."""
+    loss = losses(problem.scores(clusters), problem.sample.weights[:, None] * clusters.r)
+    near = np.argsort(loss, axis=1, kind="stable")[:, :NEIGHBOURS]
     pairs = np.stack([np.repeat(np.arange(clusters.K), near.shape[1]), near.ravel()], axis=1)
+    pairs = pairs[loss[pairs[:, 0], pairs[:, 1]] < APART]
     pairs = np.unique(np.sort(pairs, axis=1), axis=0)
     return pairs[due[pairs].any(axis=1)]
+
+
+def losses(scores: Floats, held: Floats) -> Floats:
+    """Nats per row (K, K) by which other clusters explain the rows of each worse than the best.
+
+    Rows are counted as far as a cluster holds them (N, K); a loss in a row is at most FAR.
+    """
+    scores = np.maximum(scores - scores.max(axis=1, keepdims=True), -FAR)
+    loss = -(held.T @ scores) / np.maximum(held.sum(axis=0), 1e-300)[:, None]
+    np.fill_diagonal(loss, np.inf)
+    return loss

@@ -7,7 +7,7 @@
 3. *Adoption*: if that explains them better, the next lap evaluates it on all rows of the clusters
    (a :class:`~evermix.engines.variational.local.Trial`), and the exact bound decides.
 
-A cluster for which nothing was found is tried again with more rows and other seeds, and then not
+A cluster for which nothing was found is tried again with more seeds, and then not
 until its mass has changed. A cluster without neighbours is tried once.
 """
 
@@ -19,7 +19,16 @@ from numpy.random import Generator
 from evermix._threads import blas_alone
 from evermix._xp import Floats, Ints
 from evermix.engines.refine.groups import Groups, joined
-from evermix.engines.refine.regroup import Found, anew, chosen, compared, lots, without
+from evermix.engines.refine.regroup import (
+    APART,
+    Found,
+    anew,
+    chosen,
+    compared,
+    losses,
+    lots,
+    without,
+)
 from evermix.engines.seeding import RowsByCluster, collect
 from evermix.engines.shards import Shards
 from evermix.engines.variational.local import Trial, believe
@@ -30,9 +39,9 @@ NEIGHBOURS = 3  # with which a cluster is clustered anew, one at a time
 HEIRS = 4  # most neighbours that share the rows of a cluster that is removed
 SEEDS = 3, 9  # of attempts on a cluster, beyond the number of clusters that they replace
 STAGES = len(SEEDS)
-ROWS, MORE = 20_000, 4  # rows in the first attempts, and how many times as many later
+ROWS = 20_000  # of all clusters that are tried
 MOST_ROWS, LEAST_ROWS = 10_000, 200  # of a cluster
-CHANGED = 0.02  # relative change of mass after which a cluster is tried again
+CHANGED = 0.05  # relative change of mass after which a cluster is tried again
 
 
 @dataclass
@@ -47,6 +56,10 @@ class Search:
     def any(self) -> bool:
         """Whether any attempt is allowed."""
         return self.births or self.deletes
+
+    def forget(self, loss: Floats) -> None:
+        """Keep neighbours that explain rows not much worse, given by how many nats (K, K)."""
+        self.near = [some[loss[k, some] < APART] for k, some in enumerate(self.near)]
 
     def fresh(self, targets: Ints) -> list[Ints]:
         """Return clusters whose rows are clustered anew."""
@@ -87,8 +100,7 @@ def plan_trials(
     wanted = np.zeros(state.tally.K, dtype=bool)
     wanted[targets] = True
     wanted[np.concatenate([search.near[k][:HEIRS] for k in targets])] = True
-    rows = ROWS * MORE ** int(stage[targets[0]]) // int(wanted.sum())
-    most = int(np.clip(rows, LEAST_ROWS, MOST_ROWS))
+    most = int(np.clip(ROWS // wanted.sum(), LEAST_ROWS, MOST_ROWS))
     drawn = collect(model.family, wanted, shards, most, rng)
     found = _found(model, state, drawn, search, targets, rng)
     cap = np.inf if model.max_clusters is None else model.max_clusters
@@ -114,11 +126,18 @@ def _found(
     targets: Ints,
     rng: Generator,
 ) -> list[Found]:
-    """Return new clusters that explain samples of rows better than the present ones."""
+    """Return new clusters that explain samples of rows better than the present ones.
+
+    Consumes: search.
+    """
     mass, K = state.tally.mass, state.tally.K
     scores = np.asarray(drawn.sample.scores(*believe(model, mass, state.tally.stats)))
     cap = np.inf if model.max_clusters is None else model.max_clusters
     seeds = SEEDS[state.columns["stage"][targets[0]]]
+    held = np.zeros(scores.shape)
+    for k, mine in enumerate(drawn.rows):
+        held[mine, k] = 1.0
+    search.forget(losses(scores, held))
     found: list[Found] = []
     for gone, teams in enumerate((search.fresh(targets), search.removals(targets))):
         rows = [drawn.of(team)[0] for team in teams]
@@ -128,6 +147,7 @@ def _found(
                 continue
             now = _groups(model, drawn, some, scores, mass)
             now.grow()
+            now.grow()  # new clusters grow as long on the sample
             if not gone:
                 found += anew(now, some, cap - K, rng, seeds)
                 continue
