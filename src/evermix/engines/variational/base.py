@@ -111,7 +111,8 @@ class Variational(Engine):
         weights = sample.weights * (total / sample.weights.sum())
         owned = sparse.csr_array((weights, (nearest, np.arange(len(sample)))), (K, len(sample)))
         sums = owned @ sample.features
-        return owned.sum(axis=1), family.from_features(sums.toarray() if family.sparse else sums)
+        mass = np.asarray(owned.sum(axis=1), dtype=np.float64)
+        return mass, family.from_features(sums.toarray() if family.sparse else sums)
 
     # ---- batches ---------------------------------------------------------------------------
 

@@ -58,7 +58,7 @@ class MemoizedVB(Variational):
     batch_size : int
         Rows in a batch. The memory needed grows with the number of batches.
     births : bool
-        Cluster rows of some clusters from scratch, and replace these where that is better.
+        Cluster rows of some clusters anew, and replace these where that is better.
     merges : bool
         Merge pairs of clusters where that is better.
     deletes : bool
@@ -70,7 +70,8 @@ class MemoizedVB(Variational):
     top : int or None
         Largest number of clusters that share a row; None for all.
     start : {"one", "kmeans++", "random"} or str
-        Where the clusters start (see :class:`FullVB`).
+        Where the clusters start (see :class:`FullVB`). "one" with births: with the clusters of a
+        sample of rows, found from one.
     truncation : int
         Number of clusters to start with, unless with one.
     tol : float

@@ -39,7 +39,7 @@ NEIGHBOURS = 3  # with which a cluster is clustered anew, one at a time
 HEIRS = 4  # most neighbours that share the rows of a cluster that is removed
 SEEDS = 3, 9  # of attempts on a cluster, beyond the number of clusters that they replace
 STAGES = len(SEEDS)
-ROWS = 20_000  # of all clusters that are tried
+ROWS = 10_000  # of all clusters that are tried
 MOST_ROWS, LEAST_ROWS = 10_000, 200  # of a cluster
 CHANGED = 0.05  # relative change of mass after which a cluster is tried again
 
