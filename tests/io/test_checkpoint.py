@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 import time
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from evermix.io.checkpoint import FORMAT, CheckpointError, read, write
+from evermix.io.replacing import remove_leftovers, replacing
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 
@@ -188,3 +190,130 @@ def test_golden_files_are_read(path):
     assert arrays.keys() == {"float64", "int64", "int32", "bool", "scalar", "empty"}
     assert all(same(arrays[name], ARRAYS[name]) for name in arrays)
     assert {name: header[name] for name in HEADER} == HEADER
+
+
+# ---- damage and forgery --------------------------------------------------------------------
+
+
+def test_any_changed_byte_is_refused(tmp_path):
+    """Also where the text of the header still reads, and in the digest itself."""
+    content = whole(tmp_path)
+    rng = np.random.default_rng(0)
+    for place in range(len(content)):
+        changed = bytearray(content)
+        changed[place] ^= int(rng.integers(1, 256))
+        (tmp_path / "changed").write_bytes(changed)
+        with pytest.raises(CheckpointError):
+            read(tmp_path / "changed")
+
+
+def edited(content, old, new):
+    """Return a file in which the table of contents says something else."""
+    length = int.from_bytes(content[:8], "little")
+    text = content[8 : 8 + length].rstrip()
+    assert old in text
+    text = text.replace(old, new)
+    return len(text).to_bytes(8, "little") + text + content[8 + length :]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b'"digest":"', b'"other":"'),
+        (b'{"__metadata__":{"digest"', b'{ "__metadata__":{"digest"'),
+        (rb"\"format\": 2", rb"\"format\": 1"),
+        (rb"\"format\": 2", rb"\"format\": 0"),
+        (rb"\"format\": 2", rb"\"format\": true"),
+    ],
+    ids=["no digest", "moved digest", "format 1", "format 0", "no format"],
+)
+def test_a_file_that_lost_its_digest_is_refused(tmp_path, old, new):
+    """Only format 1 had none, and a file that has one is held to it."""
+    (tmp_path / "a").write_bytes(edited(whole(tmp_path), old, new))
+    with pytest.raises(CheckpointError, match="digest|without an evermix header"):
+        read(tmp_path / "a")
+
+
+def without_digest(table, data=b""):
+    """Return a file of format 1 with these entries in its table of contents."""
+    metadata = {"evermix": json.dumps({"format": 1})}
+    text = json.dumps({"__metadata__": metadata, **table}).encode()
+    return len(text).to_bytes(8, "little") + text + data
+
+
+FORGED = {
+    "foreign dtype": ({"a": {"dtype": "BF16", "shape": [2], "data_offsets": [0, 4]}}, bytes(4)),
+    "no booleans": ({"a": {"dtype": "BOOL", "shape": [2], "data_offsets": [0, 2]}}, b"\x02\x01"),
+    "hole": ({"a": {"dtype": "U8", "shape": [2], "data_offsets": [2, 4]}}, bytes(4)),
+    "rest": ({"a": {"dtype": "U8", "shape": [2], "data_offsets": [0, 2]}}, bytes(4)),
+    "overlap": (
+        {x: {"dtype": "U8", "shape": [2], "data_offsets": [0, 2]} for x in ("a", "b")},
+        bytes(4),
+    ),
+    "too large": ({"a": {"dtype": "U8", "shape": [10**15], "data_offsets": [0, 10**15]}}, bytes(4)),
+    "wrong shape": ({"a": {"dtype": "F64", "shape": [2, -1], "data_offsets": [0, 8]}}, bytes(8)),
+    "no number": ({"a": {"dtype": "U8", "shape": [True], "data_offsets": [0, 1]}}, bytes(1)),
+    "long and empty": ({"a": {"dtype": "U8", "shape": [0, 2**70], "data_offsets": [0, 0]}}, b""),
+    "many axes": ({"a": {"dtype": "U8", "shape": [1] * 99, "data_offsets": [0, 1]}}, bytes(1)),
+    "no entry": ({"a": 7}, b""),
+    "wrong metadata": ({"__metadata__": ["evermix"]}, b""),
+}
+
+
+@pytest.mark.parametrize("table, data", FORGED.values(), ids=FORGED)
+def test_a_table_of_contents_that_lies_is_refused(tmp_path, table, data):
+    (tmp_path / "a").write_bytes(without_digest(table, data))
+    with pytest.raises(CheckpointError):
+        read(tmp_path / "a")
+
+
+@pytest.mark.parametrize("depth", [100, 5000, 100_000])
+def test_deep_json_is_refused(tmp_path, depth):
+    """In the table of contents, where the parser would give up, and in the header."""
+    deep = "[" * depth + "]" * depth
+    text = f'{{"a": {deep}}}'.encode()
+    (tmp_path / "a").write_bytes(len(text).to_bytes(8, "little") + text)
+    metadata = {"evermix": f'{{"format": 1, "a": {deep}}}'}
+    save_file({"a": np.zeros(2)}, tmp_path / "b", metadata)
+    for name in "ab":
+        with pytest.raises(CheckpointError):
+            read(tmp_path / name)
+
+
+def test_a_file_of_brackets_takes_little_memory(tmp_path):
+    """Lists in memory are far larger than their brackets in a file."""
+    text = b'{"a":[' + b"[]," * 10**6 + b"[]]}"
+    (tmp_path / "a").write_bytes(len(text).to_bytes(8, "little") + text)
+    tracemalloc.start()
+    with pytest.raises(CheckpointError, match="brackets"):
+        read(tmp_path / "a")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4 * len(text)
+
+
+# ---- leftovers of killed writers -----------------------------------------------------------
+
+
+def test_leftovers_of_killed_writers_go_and_files_of_living_ones_stay(children, tmp_path):
+    path = tmp_path / "a"
+    while not list(tmp_path.glob(".a.*.tmp")):
+        with children.writer(path) as (process, reports):
+            reports.recv()
+            time.sleep(0.01)
+            process.kill()
+    (tmp_path / ".a.notes.tmp").write_text("of somebody else")
+    with replacing(path) as file:  # a living writer
+        mine = Path(file.name)
+        remove_leftovers(path)
+        assert set(tmp_path.glob(".a.*")) == {mine, tmp_path / ".a.notes.tmp"}
+        file.write(b"new")
+    assert path.read_bytes() == b"new"
+    assert set(tmp_path.iterdir()) == {path, tmp_path / ".a.notes.tmp"}
+
+
+def test_the_first_write_of_a_process_removes_leftovers(tmp_path):
+    leftover = tmp_path / f".a.{'0' * 16}.tmp"
+    leftover.write_bytes(b"half")
+    write(tmp_path / "a", {}, HEADER)
+    assert not leftover.exists()
