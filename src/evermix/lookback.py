@@ -99,32 +99,21 @@ class Lookback:
         arrays = {} if rows is None else rows._asdict()
         if rows is not None and not isinstance(rows.X, np.ndarray):
             del arrays["X"]
-            arrays |= {f"X.{name}": np.asarray(getattr(rows.X, name)) for name in CSR}
+            arrays |= {name: np.asarray(getattr(rows.X, name)) for name in CSR}
         return arrays | {"complete": np.array([self.complete])}
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Any]) -> "Lookback":
-        """Return the sample of :meth:`to_arrays`. ValueError: the arrays do not fit together."""
-        complete = arrays["complete"]
-        counts = {f"X.{name}" for name in CSR}
-        if counts & set(arrays):
-            data, indices, indptr, shape = (arrays[f"X.{name}"] for name in CSR)
-            X = sparse.csr_matrix((data, indices, indptr), tuple(shape.tolist()))
-            arrays = {name: arrays[name] for name in set(arrays) - counts} | {"X": X}
-        if set(arrays) not in ({"complete"}, {"complete", *KeptRows._fields}):
-            raise ValueError(f"arrays of rows that are kept are missing: there are {set(arrays)}.")
-        if complete.shape != (1,) or complete.dtype != bool:
-            raise ValueError("whether all rows are kept must be one boolean.")
-        if "X" not in arrays:
-            return cls(bool(complete[0]))
-        rows = KeptRows(arrays["X"], *(np.array(arrays[name]) for name in KeptRows._fields[1:]))
-        n = len(rows.weights)
-        if rows.X.ndim != 2 or any(values.shape[0] != n for values in rows):
-            raise ValueError("rows that are kept must have one weight, cluster and clock each.")
-        for values in (rows.ids, rows.clocks):
-            if values.shape != (n,) or values.dtype != np.int64:
-                raise ValueError("clusters and clocks of kept rows must be whole numbers.")
-        return cls(bool(complete[0]), [rows])
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> "Lookback":
+        """Return the sample of :meth:`to_arrays`."""
+        complete = bool(arrays["complete"][0])
+        if "ids" not in arrays:
+            return cls(complete)
+        others = [np.array(arrays[name]) for name in KeptRows._fields[1:]]
+        if "X" in arrays:
+            return cls(complete, [KeptRows(np.array(arrays["X"]), *others)])
+        data, indices, indptr, shape = (np.array(arrays[name]) for name in CSR)
+        X = sparse.csr_matrix((data, indices, indptr), tuple(shape.tolist()))
+        return cls(complete, [KeptRows(X, *others)])
 
 
 def hashed(clocks: NDArray[np.int64]) -> NDArray[np.uint64]:

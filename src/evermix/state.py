@@ -78,16 +78,36 @@ class Lineage:
         Clusters that faded keep their ids.
         """
         ids = np.asarray(ids, dtype=np.int64)
+        known: dict[int, int] = {}
         if len(ids) == 1:  # a stream of single rows
-            return np.array([self._follow(int(ids[0]))], dtype=np.int64)
+            return np.array([self._follow(int(ids[0]), known)], dtype=np.int64)
         unique, position = np.unique(ids, return_inverse=True)
-        followed = np.array([self._follow(int(id)) for id in unique], dtype=np.int64)
+        followed = np.array([self._follow(int(id), known) for id in unique], dtype=np.int64)
         return followed[position]
 
-    def _follow(self, id: int) -> int:
-        while id >= 0 and self.into[id] not in (ALIVE, FADED):
+    def _follow(self, id: int, known: dict[int, int]) -> int:
+        """Follow merges from an id; ``known`` are the ends of those that were followed before."""
+        path = []
+        while id >= 0 and id not in known and self.into[id] not in (ALIVE, FADED):
+            path.append(id)
             id = self.into[id]
-        return id
+        end = known.get(id, id)
+        known.update(dict.fromkeys(path, end))
+        return end
+
+    def check(self) -> None:
+        """Raise ValueError unless every cluster that ended has gone somewhere, in no circle."""
+        into, ended = np.array(self.into, dtype=np.int64), np.array(self.ended, dtype=np.int64)
+        n = self.next_id
+        if not len(into) == len(ended) == n or len(self.last) not in (0, n):
+            raise ValueError("the lineage must have one entry for each cluster.")
+        if np.any((into < FADED) | (into >= n)) or np.any((into == ALIVE) != (ended == ALIVE)):
+            raise ValueError("the lineage must say when, and into which cluster, clusters went.")
+        end = np.where(into >= 0, into, np.arange(n))
+        for _ in range(n.bit_length()):  # each time twice as far
+            end = end[end]
+        if np.any(into[end] >= 0):
+            raise ValueError("clusters of the lineage were merged into each other, in a circle.")
 
 
 @dataclass

@@ -8,60 +8,32 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from evermix._schema import COUNT, FLOAT, ORDERED, SHORT, WHOLE, Field, check_arrays
 from evermix._xp import Floats, Ints
 from evermix.priors.hyper import HyperPrior
 from evermix.state import DROPPED, Record, State
 
-FLOAT, WHOLE, SHORT = "f8", "i8", "i4"
+MASS = 0.0, 1e300  # the range of sums of responsibilities
 CHAIN, DRAWS = "chain", "draws"  # keys of samplers: labels and base measure of rows; draws kept
 SCALAR = "scalar "  # prefix of the names of arrays of draws that hold one number each
 
 
-def check_numbers(state: State, finite: tuple[str, ...], counts: tuple[str, ...]) -> None:
-    """Raise ValueError unless these latents are finite, and those are not negative."""
-    for name in finite:
-        if not np.all(np.isfinite(state.latents[name])):
-            raise ValueError(f"{name} must be finite, got {state.latents[name]}.")
-    for name in counts:
-        if np.any(state.latents[name] < 0):
-            raise ValueError(f"{name} must be at least 0, got {state.latents[name]}.")
-
-
-def check_arrays(
-    key: str, record: Record, wanted: Mapping[str, tuple[tuple[int, ...], str]]
-) -> None:
-    """Raise ValueError unless a record holds these arrays, (shape, type) by name, all finite."""
-    if record.keys() != wanted.keys():
-        raise ValueError(f"{key} must hold {sorted(wanted)}, got {sorted(record)}.")
-    for name, (shape, kind) in wanted.items():
-        values = record[name]
-        if values.shape != shape or values.dtype != kind:
-            raise ValueError(
-                f"{name} of {key} must be {np.dtype(kind)} of shape {shape}, "
-                f"got {values.dtype} of shape {values.shape}."
-            )
-        if not np.all(np.isfinite(values)):
-            raise ValueError(f"{name} of {key} must hold finite numbers only.")
-
-
 def check_plan(state: State, F: int) -> tuple[int, int]:
     """Raise ValueError unless a plan is valid; return its numbers of pairs and of children."""
-    record = state.memo["plan"]
-    P, T, M, C = (len(record[name]) for name in ("pairs", "targets", "parents", "intercepts"))
-    K = len(record["ids"])
+    record, sizes = state.memo["plan"], dict[str, int]()
+    cluster = 0, len(record["ids"]) - 1
     wanted = {
-        "ids": ((K,), WHOLE),
-        "pairs": ((P, 2), WHOLE),
-        "targets": ((T,), WHOLE),
-        "parents": ((M,), WHOLE),
-        "n_parents": ((T,), WHOLE),
-        "slopes": ((C, F if T else 0), FLOAT),
-        "intercepts": ((C,), FLOAT),
-        "n_children": ((T,), WHOLE),
+        "ids": Field(WHOLE, ("K",)),
+        "pairs": Field(WHOLE, ("P", 2), cluster),
+        "targets": Field(WHOLE, ("T",), cluster),
+        "parents": Field(WHOLE, ("M",), cluster),
+        "n_parents": Field(WHOLE, ("T",)),
+        "slopes": Field(FLOAT, ("C", F if len(record["targets"]) else 0)),
+        "intercepts": Field(FLOAT, ("C",)),
+        "n_children": Field(WHOLE, ("T",)),
     }
-    check_arrays("a plan", record, wanted)
-    for name in ("pairs", "targets", "parents"):
-        _check_within(name, record[name], 0, K)
+    check_arrays("a plan", record, wanted, sizes)
+    P, M, C = (sizes[name] for name in "PMC")
     if np.any(record["pairs"][:, 0] == record["pairs"][:, 1]):
         raise ValueError("a planned pair must be two different clusters.")
     for name, total in (("n_parents", M), ("n_children", C)):
@@ -69,12 +41,6 @@ def check_plan(state: State, F: int) -> tuple[int, int]:
             raise ValueError(f"{name} must be at least 1 each and {total} in all.")
     followed = np.array_equal(record["ids"], state.tally.ids)  # else clusters were dropped later
     return (P, C) if followed else (0, 0)
-
-
-def check_stride(state: State) -> None:
-    """Raise ValueError unless a step learns at least one batch."""
-    if state.latents["stride"][0] < 1:
-        raise ValueError(f"stride must be at least 1, got {state.latents['stride'][0]}.")
 
 
 def recorded_batches(
@@ -116,29 +82,21 @@ def check_batches(
 
 def _check_batch(name: str, record: Record, F: int, rows: int, next_id: int) -> None:
     """Raise unless a record holds the sums of a batch and the best cluster of every row."""
-    K, P, C = (len(record[part]) for part in ("ids", "pairs", "child_mass"))
+    K, C = len(record["ids"]), len(record["child_mass"])
     wanted = {
-        "ids": ((K,), WHOLE),
-        "mass": ((K,), FLOAT),
-        "sums": ((K, F), FLOAT),
-        "entropy": ((K,), FLOAT),
-        "base": ((1,), FLOAT),
-        "owner": ((rows,), SHORT),
-        "pairs": ((P,), FLOAT),
-        "child_mass": ((C,), FLOAT),
-        "child_sums": ((C, F), FLOAT),
-        "child_entropy": ((C,), FLOAT),
-        "child_owner": ((rows,), SHORT),
+        "ids": Field(WHOLE, ("K",), (DROPPED, next_id - 1)),
+        "mass": Field(FLOAT, ("K",), MASS),
+        "sums": Field(FLOAT, ("K", F)),
+        "entropy": Field(FLOAT, ("K",)),
+        "base": Field(FLOAT, (1,)),
+        "owner": Field(SHORT, (rows,), (0, K - 1)),
+        "pairs": Field(FLOAT, ("P",)),
+        "child_mass": Field(FLOAT, ("C",), MASS),
+        "child_sums": Field(FLOAT, ("C", F)),
+        "child_entropy": Field(FLOAT, ("C",)),
+        "child_owner": Field(SHORT, (rows,), (-1, C - 1)),
     }
     check_arrays(name, record, wanted)
-    _check_within(f"ids of {name}", record["ids"], DROPPED, next_id)
-    _check_within(f"owners of {name}", record["owner"], 0, K)
-    _check_within(f"owners among children of {name}", record["child_owner"], -1, C)
-
-
-def _check_within(name: str, values: Floats, low: int, high: int) -> None:
-    if np.any((values < low) | (values >= high)):
-        raise ValueError(f"{name} must lie in [{low}, {high}), got others.")
 
 
 # ---- samplers ------------------------------------------------------------------------------
@@ -152,40 +110,35 @@ def check_chain(state: State, laws: Mapping[str, HyperPrior], n_rows: int) -> No
     _check_draws(state.memo[DRAWS], laws, int(state.latents["kept"][0]), n_rows)
     for name, law in laws.items():
         _check_inside(name, state.latents[name], law)
-    if "log_u" in state.latents and not np.isfinite(state.latents["log_u"][0]):
-        raise ValueError(f"log_u must be finite, got {state.latents['log_u'][0]}.")
-    for name in ("chain_no", "sweep"):
-        if not 0 <= state.latents[name][0] < 2**62:
-            raise ValueError(f"{name} must be at least 0, got {state.latents[name][0]}.")
 
 
 def _check_labels(state: State, n_rows: int) -> None:
     """Raise unless the chain's labels agree with the clusters."""
-    labels, base = state.memo[CHAIN]["labels"], state.memo[CHAIN]["base"]
-    if labels.shape != (n_rows,) or labels.dtype != np.int64:
-        raise ValueError(f"wanted labels of {n_rows} rows, got {labels.shape}.")
-    if base.shape != (n_rows,) or base.dtype != np.float64 or not np.all(np.isfinite(base)):
-        raise ValueError(f"wanted a base measure for {n_rows} rows, got {base.shape}.")
-    if labels.min(initial=0) < 0 or labels.max(initial=-1) >= state.tally.K:
-        raise ValueError("labels must be positions of clusters.")
+    cluster = 0, state.tally.K - 1
+    wanted = {"labels": Field(WHOLE, (n_rows,), cluster), "base": Field(FLOAT, (n_rows,))}
+    check_arrays("the chain", state.memo[CHAIN], wanted)
+    labels = state.memo[CHAIN]["labels"]
     if not np.array_equal(np.bincount(labels, minlength=state.tally.K), state.tally.mass):
         raise ValueError("the masses of clusters must be the counts of their labels.")
 
 
 def _check_draws(draws: Record, laws: Mapping[str, HyperPrior], kept: int, n_rows: int) -> None:
-    """Raise unless the kept draws are partitions of the rows, each with its scalars."""
-    wanted = {"labels", "chain"}
+    """Raise unless the kept draws are partitions of the rows, each with its scalars.
+
+    Behind them there is room for others.
+    """
+    fields = {
+        "labels": Field(SHORT, ("M", n_rows), (0, n_rows - 1)),
+        "chain": Field(WHOLE, ("M",), COUNT),
+    }
+    scalars = [name for name in draws if name.startswith(SCALAR)]
     if kept:  # scalars are stored after the burn-in
-        wanted |= {SCALAR + name for name in ("K", "log_joint", *laws)}
-    if not wanted <= set(draws) or not 0 <= kept <= len(draws["chain"]):
-        raise ValueError(f"{kept} draws need the arrays {sorted(wanted)}, got {sorted(draws)}.")
-    kinds = {"labels": "i4", "chain": "i8"}
-    for name, values in draws.items():
-        shape = (len(draws["chain"]), *([n_rows] if name == "labels" else []))
-        if values.shape != shape or values.dtype != kinds.get(name, "f8"):
-            raise ValueError(f"draws need {name} of shape {shape}, got {values.shape}.")
+        scalars += [SCALAR + name for name in ("K", "log_joint", *laws)]
+    check_arrays("the draws", draws, fields | {n: Field(FLOAT, ("M",), ORDERED) for n in scalars})
+    if kept > len(draws["chain"]):
+        raise ValueError(f"there must be {kept} draws, got {len(draws['chain'])}.")
     for labels in draws["labels"][:kept]:
-        if labels.min() < 0 or labels.max() >= n_rows or not np.bincount(labels).all():
+        if not np.bincount(labels).all():
             raise ValueError("the labels of a draw must be 0, 1, ... without gaps.")
     for name, law in laws.items() if kept else ():
         _check_inside(name, draws[SCALAR + name][:kept], law)

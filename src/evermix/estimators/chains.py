@@ -14,7 +14,7 @@ from evermix._xp import Array
 from evermix.engines.settings import check_whole
 from evermix.estimators import files
 from evermix.estimators.fitting import check_observers, restored_on_error
-from evermix.estimators.packing import Registry, built, named
+from evermix.estimators.packing import Registry, built, features_of, named
 from evermix.families.base import Family
 from evermix.topics.chains import ChainRun
 from evermix.topics.priors import PlainSettings
@@ -136,10 +136,10 @@ class ChainEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             for name, value in header["params"].items()
         }
         model = cls(**settings)
-        model.n_features_in_ = header["n_features_in"]
-        if "feature_names_in" in header:
-            model.feature_names_in_ = np.array(header["feature_names_in"], dtype=object)
-        model._fitted = cls.fitted_class.from_file(arrays, header, known)
+        model.n_features_in_, names = features_of(header)
+        if names is not None:
+            model.feature_names_in_ = names
+        model._fitted = cls.fitted_class.from_file(dict(arrays), header, known)
         return model
 
 

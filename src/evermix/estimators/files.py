@@ -43,6 +43,7 @@ class Kind(NamedTuple):
 
 
 _KINDS: dict[str, Kind] = {}
+_UNFIT = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
 
 
 def registered(kind: str, title: str) -> Callable[[Estimator], Estimator]:
@@ -104,7 +105,9 @@ def _load(
     title, estimator = _KINDS[kind]
     try:
         return estimator.from_file((arrays, header), known), dict(header["extra"])
-    except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
+    except CheckpointError:
+        raise
+    except _UNFIT as error:
         raise CheckpointError(
             f"{path} does not hold a whole {title} ({type(error).__name__}: {error}). It was "
             "edited or written by another program; use an earlier copy."

@@ -1,6 +1,6 @@
 """How the parts of an estimator go into a file: specs as names and numbers, rows as arrays."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -8,16 +8,21 @@ import numpy as np
 from scipy import sparse
 
 from evermix._registry import registered
-from evermix._xp import Array
+from evermix._schema import FINITE, FLOAT, PLACE, Field, check_arrays, check_number
+from evermix._xp import Array, Floats
 from evermix.engines import Batch, Engine
-from evermix.estimators.data.rows import check_csr, prepare_rows
+from evermix.estimators.data.rows import MAX_WEIGHT, check_csr, prepare_rows
 from evermix.families import Family
 from evermix.io import checkpoint
 from evermix.priors import Prior
 from evermix.topics.measures import Measure
+from evermix.topics.priors import DependentPrior
 from evermix.topics.words.seating import Seating, Unseated
 
 KINDS = (Family, Prior, Engine)  # what users may write themselves
+HEAVIEST = 1e16 * MAX_WEIGHT  # mass of a cluster
+AMOUNT = 0.0, FINITE[1]
+SHARE = 0.0, np.nextafter(1.0, 0.0)
 _CSR = ("data", "indices", "indptr")
 
 
@@ -89,9 +94,21 @@ def registry(custom: Iterable[type]) -> Registry:
     return Registry(*(registered(kind) | mine for kind, mine in zip(KINDS, own, strict=True)))
 
 
-def group(arrays: Mapping[str, Array], prefix: str) -> dict[str, Array]:
-    """Return the arrays whose names begin with a prefix, without it."""
-    return {k[len(prefix) :]: v for k, v in arrays.items() if k.startswith(prefix)}
+def taken(arrays: dict[str, Array], prefix: str) -> dict[str, Array]:
+    """Take the arrays whose names begin with a prefix, without it.   Consumes: arrays."""
+    names = [name for name in arrays if name.startswith(prefix)]
+    return {name[len(prefix) :]: arrays.pop(name) for name in names}
+
+
+def numbered(arrays: Mapping[str, Array]) -> list[dict[str, Array]]:
+    """Return arrays whose names begin with 0., 1., ... by these numbers, or raise ValueError."""
+    parts: dict[str, dict[str, Array]] = {}
+    for name, values in arrays.items():
+        number, _, rest = name.partition(".")
+        parts.setdefault(number, {})[rest] = values
+    if parts.keys() != {str(i) for i in range(len(parts))}:
+        raise ValueError(f"wanted the numbers 0 to {len(parts) - 1} in names of arrays.")
+    return [parts[str(i)] for i in range(len(parts))]
 
 
 def packed(batch: Batch) -> dict[str, Array]:
@@ -102,39 +119,59 @@ def packed(batch: Batch) -> dict[str, Array]:
     return arrays | {f"rows.{name}": getattr(batch.X, name) for name in _CSR}
 
 
-def unpacked(arrays: Mapping[str, Array], family: Family, n_features: int) -> Batch:
+def row_fields(family: Family, n_features: int, rows: Container[str]) -> dict[str, Field]:
+    """Return what rows of a family must be in a file, dense or sparse as these are."""
+    values = -family.largest, family.largest
+    weights = {"weights": Field(FLOAT, ("N",), (0.0, MAX_WEIGHT))}
+    if "X" in rows:
+        return weights | {"X": Field(FLOAT, ("N", n_features), values)}
+    return weights | {
+        "data": Field(FLOAT, ("entries",), values),
+        "indices": Field(PLACE, ("entries",), (0, n_features - 1)),
+        "indptr": Field(PLACE, ("N + 1",)),
+    }
+
+
+def unpacked(rows: Mapping[str, Array], family: Family, n_features: int) -> Batch:
     """Return the rows that :func:`packed` described, if they are whole."""
-    weights = arrays["rows.weights"]
-    if "rows.X" in arrays:
-        X = np.ascontiguousarray(arrays["rows.X"])
-        check_rows(Batch(X, weights), n_features)
-    else:
-        data, indices, indptr = (arrays[f"rows.{name}"] for name in _CSR)
-        shape = len(weights), n_features
-        check_csr(data, indices, indptr, shape)
-        X = sparse.csr_matrix((data, indices, indptr), shape=shape)  # type: ignore[assignment]
-        if not np.all(np.isfinite(data)):
-            raise ValueError("the rows hold values that are not finite.")
+    check_arrays("the rows", rows, row_fields(family, n_features, rows))
+    weights = rows["weights"]
+    if not len(weights):
+        raise ValueError("there must be rows.")
+    if "X" in rows:
+        return Batch(prepare_rows(family, rows["X"]), weights)
+    data, indices, indptr = (rows[name] for name in _CSR)
+    shape = len(weights), n_features
+    check_csr(data, indices, indptr, shape)
+    X = sparse.csr_matrix((data, indices, indptr), shape=shape)
     return Batch(prepare_rows(family, X), weights)
 
 
-def check_rows(batch: Batch, n_features: int) -> None:
-    """Raise ValueError unless a batch holds finite dense rows, their weights and their times."""
-    X, weights, _, times = batch
-    if X.shape != (len(weights), n_features) or weights.ndim != 1 or not len(weights):
-        raise ValueError(f"rows {X.shape} and weights {weights.shape} do not fit together.")
-    if not (np.all(np.isfinite(X)) and np.all(weights >= 0)):
-        raise ValueError("rows must be finite and their weights >= 0.")
-    if times is not None and (times.shape != weights.shape or np.any(np.diff(times) < 0)):
-        raise ValueError("times must be one per row and never go back.")
+def number_fields(part: Measure | Seating | Unseated, *axes: str) -> dict[str, Field]:
+    """Return what the numbers of a measure or of seats must be, with these axes before theirs."""
+    return {
+        name: Field(FLOAT, (*axes, *values.shape), SHARE if name == "sigma" else AMOUNT)
+        for name, values in part.arrays().items()
+    }
 
 
-def assign(part: Measure | Seating | Unseated, arrays: dict[str, Array]) -> None:
-    """Set the arrays of a measure or of table seating, if they fit."""
-    for name, values in part.arrays().items():
-        given = arrays[name]
-        if given.shape != values.shape or given.dtype != values.dtype:
-            raise ValueError(f"{name} must have the shape {values.shape}, got {given.shape}.")
-        if not np.all(np.isfinite(given) & (given >= 0)):
-            raise ValueError(f"{name} must be finite and >= 0.")
-    part.assign(arrays)
+def measure_of(prior: DependentPrior, n: Floats, arrays: dict[str, Array]) -> Measure:
+    """Return the measure for times of n (T,) observations that these arrays describe."""
+    T = len(n)
+    if arrays["q"].shape != (getattr(prior, "regions", None) or T, T):
+        raise ValueError(f"a measure of {T} times does not fit {prior!r}.")
+    measure = prior.measure(n)  # which takes as much memory as the arrays
+    check_arrays("a measure", arrays, number_fields(measure))
+    measure.assign(arrays)
+    return measure
+
+
+def features_of(header: Mapping[str, Any]) -> tuple[int, Array | None]:
+    """Return the number of features that a header names, and their names if it has some."""
+    n = check_number("n_features_in", header["n_features_in"], (1, 2**31 - 1))
+    names = header.get("feature_names_in")
+    if names is None:
+        return n, None
+    if type(names) is not list or len(names) != n or not all(type(x) is str for x in names):
+        raise ValueError(f"feature_names_in must be {n} names.")
+    return n, np.array(names, dtype=object)

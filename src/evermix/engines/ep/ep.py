@@ -25,7 +25,7 @@ from evermix.engines.ep.sites import check_sites, entropy_lost, no_sites, to_rec
 from evermix.engines.ep.updates import EPBatch, update_sites
 from evermix.engines.filters.filter import CHECK_EVERY, IDLE, Filter
 from evermix.engines.filters.review import reviewable
-from evermix.engines.memo import check_stride, recorded_batches
+from evermix.engines.memo import recorded_batches
 from evermix.engines.merging.stream import join
 from evermix.engines.prune import drop, prune
 from evermix.engines.settings import check_number, check_switch, check_whole
@@ -314,18 +314,10 @@ class EP(Filter):
     def check_memo(self, model: Model, state: State, n_rows: int) -> None:
         """Raise ValueError unless there are sites of all rows of the batches seen so far."""
         del model
-        check_stride(state)
         size = self.batch_size
         order = self.order(state, -(-n_rows // size))
         for key, rows in recorded_batches(state, size, n_rows, order).items():
-            record = state.memo[str(key)]
-            n = check_sites(record, state.lineage.next_id)
-            held, base = record["held"], record["base"]
-            kinds = held.dtype == bool and base.dtype == np.float64
-            if not kinds or held.shape != (n,) or base.shape != (n,):
-                raise ValueError(f"the record {key} does not hold the sites of a batch.")
-            if n != rows:
-                raise ValueError(f"batch {key} must have sites of {rows} rows, got those of {n}.")
+            check_sites(f"batch {key}", state.memo[str(key)], rows, state.lineage.next_id)
 
 
 def _next_join(clock: int) -> int:

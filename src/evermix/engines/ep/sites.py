@@ -9,6 +9,7 @@ from collections.abc import Iterable
 import numpy as np
 from scipy.special import xlogy
 
+from evermix._schema import BOOL, FLOAT, SHORT, WHOLE, Field, check_arrays
 from evermix._xp import Floats, Ints
 from evermix.engines.batch import Batch
 from evermix.kernels.engines.adf import ClusterBuffers
@@ -146,19 +147,20 @@ def packed(n: int, found: list[tuple[int, Ints, Floats]]) -> Sites:
     return sites
 
 
-def check_sites(record: Record, next_id: int) -> int:
-    """Return the number of rows of a record; raise ValueError unless it holds valid sites."""
-    kinds = {"begin": "i8", "end": "i8", "ids": "i4", "q": "f8"}
-    for name, kind in kinds.items():
-        if name not in record or record[name].dtype != kind or record[name].ndim != 1:
-            raise ValueError(f"sites need one-dimensional {name} of type {kind}.")
-    begin, end, ids, q = to_sites(record)
-    if len(begin) != len(end) or len(ids) != len(q):
-        raise ValueError("sites need as many begins as ends, and as many ids as values.")
-    inside = (begin >= 0) & (begin <= end) & (end <= len(q))
-    if not (inside.all() and np.all(ids < next_id) and np.all((q > 0) & (q <= 1 + 1e-9))):
-        raise ValueError("sites hold entries, ids or responsibilities that are out of range.")
-    return len(begin)
+def check_sites(name: str, record: Record, rows: int, next_id: int) -> None:
+    """Raise ValueError unless a record holds valid sites of a batch of so many rows."""
+    entries = len(record["q"])
+    wanted = {
+        "begin": Field(WHOLE, (rows,), (0, entries)),
+        "end": Field(WHOLE, (rows,), (0, entries)),
+        "ids": Field(SHORT, (entries,), (np.iinfo(np.int32).min, next_id - 1)),
+        "q": Field(FLOAT, (entries,), (np.nextafter(0.0, 1.0), 1 + 1e-9)),
+        "held": Field(BOOL, (rows,)),
+        "base": Field(FLOAT, (rows,)),
+    }
+    check_arrays(name, record, wanted)
+    if np.any(record["begin"] > record["end"]):
+        raise ValueError(f"the sites of {name} must end behind their beginning.")
 
 
 def entropy_lost(state: State, batches: Iterable[tuple[Floats, Record]], pairs: Ints) -> Floats:

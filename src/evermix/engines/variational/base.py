@@ -20,7 +20,6 @@ from evermix._xp import Floats, Ints, doubled, host
 from evermix.engines.base import Engine
 from evermix.engines.batch import Batch, Info, weights_of
 from evermix.engines.bound import lower_bound
-from evermix.engines.memo import check_numbers
 from evermix.engines.seeding import draw_rows, seed
 from evermix.engines.settings import check_whole
 from evermix.engines.shards import PendingResults, Shard, Shards, SingleBatch, Task, as_shards
@@ -184,11 +183,6 @@ class Variational(Engine):
         """Whether the last lap raised the bound by at most ``tol`` nats."""
         now, before = state.latents["bound"]
         return bool(state.lap > 1 and now - before <= tol)
-
-    def check_memo(self, model: Model, state: State, n_rows: int) -> None:
-        """Raise ValueError unless the numbers that all laps use are valid."""
-        del model, n_rows
-        check_numbers(state, ("dropped", "base", "weight"), ("weight",))
 
     def log_weights(self, model: Model, state: State) -> Floats:
         """Log predictive probabilities (K + 1,) of the clusters and, last, of a new one."""

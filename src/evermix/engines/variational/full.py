@@ -8,8 +8,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.random import Generator
 
+from evermix._schema import FLOAT, Field, check_arrays
 from evermix.engines.batch import ROWS, Batch, Info
-from evermix.engines.memo import FLOAT, check_arrays
+from evermix.engines.memo import MASS
 from evermix.engines.settings import check_tolerance
 from evermix.engines.shards import Shards
 from evermix.engines.variational.base import SumBatches, Variational
@@ -108,11 +109,14 @@ class FullVB(Variational):
 
     def check_memo(self, model: Model, state: State, n_rows: int) -> None:
         """Raise ValueError unless there are the sums of the lap in progress, and no others."""
-        super().check_memo(model, state, n_rows)
+        del n_rows
         if set(state.memo) != ({"lap"} if state.at else set()):
             raise ValueError(f"wanted the sums of a lap that was begun, got {sorted(state.memo)}.")
         if state.at:
             K, F = state.tally.K, model.family.n_slopes
-            shapes = {"mass": (K,), "sums": (K, F), "entropy": (K,), "base": (1,)}
-            wanted = {name: (shape, FLOAT) for name, shape in shapes.items()}
+            shapes = {"sums": (K, F), "entropy": (K,), "base": (1,)}
+            wanted = {name: Field(FLOAT, shape) for name, shape in shapes.items()}
+            wanted["mass"] = Field(FLOAT, (K,), MASS)
             check_arrays("a lap", state.memo["lap"], wanted)
+        if state.lap and np.any(np.diff(state.tally.mass) > 0):  # else of a saved model
+            raise ValueError("the masses of clusters must be in order, the largest first.")

@@ -14,15 +14,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.random import Generator
 
+from evermix._schema import FLOAT, Field, check_arrays
 from evermix._xp import Floats, Ints
 from evermix.engines.batch import Batch, Info, warn_once
 from evermix.engines.memo import (
-    FLOAT,
-    check_arrays,
+    MASS,
     check_batches,
-    check_numbers,
     check_plan,
-    check_stride,
 )
 from evermix.engines.refine.problem import Problem
 from evermix.engines.refine.regroup import explored
@@ -233,19 +231,14 @@ class MemoizedVB(Variational):
 
     def check_memo(self, model: Model, state: State, n_rows: int) -> None:
         """Raise ValueError unless the records of batches, the start and the plan are valid."""
-        super().check_memo(model, state, n_rows)
-        check_numbers(state, (), ("pending",))
-        check_stride(state)
         (K, S), F = state.tally.stats.shape, model.family.n_slopes
-        if np.any(state.columns["stage"][:K] < 0):
-            raise ValueError("stages of clusters must be at least 0.")
         first = state.lap == 0 and state.latents["weight"][0] > 0
         if ("start" in state.memo) != first:
             raise ValueError(
                 "there must be a record of the start in the first lap, and only there."
             )
         if first:
-            wanted = {"mass": ((K,), FLOAT), "stats": ((K, S), FLOAT)}
+            wanted = {"mass": Field(FLOAT, (K,), MASS), "stats": Field(FLOAT, (K, S))}
             check_arrays("the start", state.memo["start"], wanted)
         planned = check_plan(state, F) if "plan" in state.memo else (0, 0)
         order = self.order(state, -(-n_rows // self.batch_size))

@@ -16,7 +16,6 @@ from numpy.random import Generator
 from evermix._xp import Ints, host
 from evermix.engines.batch import Batch, Info
 from evermix.engines.bound import bound_of_rows
-from evermix.engines.memo import check_numbers
 from evermix.engines.settings import check_number, check_whole
 from evermix.engines.shards import Shards, as_shards
 from evermix.engines.variational.base import SumBatches, SumBatchesUnlogged, Variational
@@ -137,13 +136,10 @@ class StochasticVB(Variational):
     def check_memo(self, model: Model, state: State, n_rows: int) -> None:
         """Raise ValueError if there are records of the data."""
         super().check_memo(model, state, n_rows)
-        check_numbers(state, ("typical",), ("steps", "typical"))
         if (state.latents["typical"][0] > 0) != (state.latents["weight"][0] > 0):
             raise ValueError(
                 "the average weight of a batch must be positive if and only if that of all rows is."
             )
-        if state.memo:
-            raise ValueError(f"StochasticVB remembers nothing, got {sorted(state.memo)}.")
 
     def _bound(self, model: Model, state: State, batches: Sequence[Batch]) -> float:
         """Return the bound of the present posteriors, from all rows."""

@@ -7,17 +7,30 @@ from typing import Any
 import numpy as np
 
 from evermix._random import restore
-from evermix._xp import Array, Bools, Floats, Ints, logsumexp
+from evermix._schema import (
+    BOOL,
+    COUNT,
+    FLOAT,
+    ORDERED,
+    SHORT,
+    WHOLE,
+    Field,
+    check_arrays,
+    check_number,
+)
+from evermix._xp import Array, Floats, Ints, logsumexp
 from evermix.engines.batch import Batch
 from evermix.estimators.data.times import Times
 from evermix.estimators.packing import (
     Registry,
-    assign,
     built,
-    group,
+    measure_of,
     named,
+    number_fields,
+    numbered,
     packed,
     plain_json,
+    taken,
     unpacked,
 )
 from evermix.families.base import Family
@@ -29,6 +42,7 @@ from evermix.topics.priors import DEPENDENT_PRIORS, DependentPrior
 from evermix.topics.rows import SAMPLERS
 from evermix.topics.rows.chain import RowChain, RowData
 from evermix.topics.rows.draws import RowDraw, RowRun, from_arrays, to_arrays, traces
+from evermix.topics.rows.published import LEVEL, WARNED
 
 _CHAIN = ("labels", "region", "on")
 
@@ -116,70 +130,90 @@ class FittedClusters:
 
     @classmethod
     def from_file(
-        cls, arrays: Mapping[str, Array], header: Mapping[str, Any], known: Registry
+        cls, arrays: dict[str, Array], header: Mapping[str, Any], known: Registry
     ) -> "FittedClusters":
-        """Return what :meth:`to_file` described, or raise ValueError if it is inconsistent."""
+        """Return what :meth:`to_file` described, or raise ValueError.   Consumes: arrays."""
         prior, times = built(header["prior"], DEPENDENT_PRIORS), Times.from_spec(header["times"])
-        family, rngs = (
-            built(header["family"], known.families),
-            [restore(state) for state in header["rngs"]],
-        )
-        X = unpacked(arrays, family, header["n_features_in"]).X
-        data = RowData(family, X, arrays["times"], len(times))
-        _check_times(data)
-        chains = [_chain(prior, data, group(arrays, f"chain.{i}.")) for i in range(len(rngs))]
+        family = built(header["family"], known.families)
+        rngs = [restore(state) for state in header["rngs"]]
+        data = _data(family, times, header["n_features_in"], arrays)
+        chains = [_chain(prior, data, parts) for parts in numbered(taken(arrays, "chain."))]
         sampler = built(header["sampler"], SAMPLERS)
         sampler.check(chains[0].measure)
-        draws = [from_arrays(group(arrays, f"draws.{i}.")) for i in range(len(rngs))]
-        run = RowRun(data, sampler, chains, rngs, int(header["sweeps"]), draws)
-        _check_draws(run)
-        return cls(prior, times, run)
+        kept = numbered(taken(arrays, "draws.")) or [{} for _ in chains]
+        draws = [_draws(each, data, chains[0].measure) for each in kept]
+        check_arrays("the file", arrays, {})
+        if len({len(each) for each in draws}) > 1 or not len(rngs) == len(chains) == len(draws):
+            raise ValueError("all chains must have generators, and the same number of draws.")
+        sweeps = check_number("sweeps", header["sweeps"])
+        return cls(prior, times, RowRun(data, sampler, chains, rngs, sweeps, draws))
 
 
 def start_measure(prior: DependentPrior, data: RowData) -> Measure:
     """Return a measure to start from, for the times of these rows."""
-    return prior.measure(np.bincount(data.times, minlength=data.n_times).astype(np.float64))
+    return prior.measure(_sizes(data))
+
+
+def _sizes(data: RowData) -> Floats:
+    """Rows of each time, (T,)."""
+    return np.bincount(data.times, minlength=data.n_times).astype(np.float64)
+
+
+# ---- what a file must hold -----------------------------------------------------------------
+
+
+def _data(family: Family, times: Times, n_features: int, arrays: dict[str, Array]) -> RowData:
+    """Return the rows of a file.   Consumes: arrays."""
+    if not family.resolved or family.n_features != n_features:
+        raise ValueError(f"the family {family!r} is not set for {n_features} features.")
+    X, T = unpacked(taken(arrays, "rows."), family, n_features).X, len(times)
+    codes = taken(arrays, "times")
+    check_arrays("the times", codes, {"": Field(WHOLE, (X.shape[0],), (0, T - 1))})
+    data = RowData(family, X, codes[""], T)
+    if not _sizes(data).all():
+        raise ValueError(f"times must be the numbers 0 to {T - 1}, each of them in use.")
+    return data
 
 
 def _chain(prior: DependentPrior, data: RowData, arrays: dict[str, Array]) -> RowChain:
-    measure = start_measure(prior, data)
-    assign(measure, group(arrays, "measure."))
+    """Return a chain of a file.   Consumes: arrays."""
+    measure = measure_of(prior, _sizes(data), taken(arrays, "measure."))
+    memo, axes = taken(arrays, "memo."), {LEVEL: measure.n_regions, WARNED: 1}
+    fields = {
+        "labels": Field(WHOLE, (len(data),), COUNT),
+        "region": Field(WHOLE, ("K",), (0, measure.n_regions - 1)),
+        "on": Field(BOOL, (data.n_times, "K")),
+    }
+    check_arrays("a chain", arrays, fields)
+    check_arrays("a sampler's memory", memo, {k: Field(FLOAT, (axes[k],), ORDERED) for k in memo})
+    _check_labels(arrays["labels"], len(arrays["region"]))
     labels, region, on = (arrays[name] for name in _CHAIN)
-    _check_clusters(labels, region, on, data, measure)
-    return RowChain(measure, labels, region, on, group(arrays, "memo."))
+    return RowChain(measure, labels, region, on, memo)
 
 
-def _check_times(data: RowData) -> None:
-    """Raise ValueError unless rows have all times."""
-    N, T = data.X.shape[0], data.n_times
-    if data.times.shape != (N,) or data.times.dtype != np.int64:
-        raise ValueError(f"times must be {N} whole numbers, got shape {data.times.shape}.")
-    if not np.array_equal(np.unique(data.times), np.arange(T)):
-        raise ValueError(f"times must be the numbers 0 to {T - 1}, each of them in use.")
+def _draws(arrays: dict[str, Array], data: RowData, measure: Measure) -> list[RowDraw]:
+    """Return the draws of a chain of a file."""
+    if not arrays:
+        return []
+    fields = {
+        "labels": Field(SHORT, ("M", len(data)), COUNT),
+        "K": Field(WHOLE, ("M",), (1, len(data))),
+        "region": Field(WHOLE, ("clusters",), (0, measure.n_regions - 1)),
+        "on": Field(BOOL, ("clusters", data.n_times)),
+        "log_joint": Field(FLOAT, ("M",)),
+    }
+    numbers = number_fields(measure, "M")
+    fields |= {f"measure.{name}": field for name, field in numbers.items()}
+    check_arrays("the draws", arrays, fields)
+    if arrays["K"].sum() != len(arrays["region"]):
+        raise ValueError(f"draws of {arrays['K'].sum()} clusters must have as many regions.")
+    draws = from_arrays(arrays)
+    for draw in draws:
+        _check_labels(draw.labels, len(draw.region))
+    return draws
 
 
-def _check_draws(run: RowRun) -> None:
-    """Raise ValueError unless draws are those of these chains."""
-    if len({len(draws) for draws in run.draws}) > 1:
-        raise ValueError("all chains must have the same number of draws.")
-    for chain, draws in zip(run.chains, run.draws, strict=True):
-        for draw in draws:
-            labels = draw.labels.astype(np.int64)
-            _check_clusters(labels, draw.region, draw.on, run.data, chain.measure)
-            for name, values in chain.measure.arrays().items():
-                found = draw.measure[name]
-                if found.shape != values.shape or not np.all(np.isfinite(found)):
-                    raise ValueError(f"{name} of a draw must be finite, of shape {values.shape}.")
-
-
-def _check_clusters(labels: Ints, region: Ints, on: Bools, data: RowData, measure: Measure) -> None:
-    """Raise ValueError unless labels are those of clusters with regions and times."""
-    K, R = len(region), measure.n_regions
-    if labels.shape != data.times.shape or labels.dtype != np.int64:
-        raise ValueError(f"labels must be {len(data)} whole numbers, got shape {labels.shape}.")
-    if not np.array_equal(np.unique(labels), np.arange(K)):
+def _check_labels(labels: Array, K: int) -> None:
+    """Raise ValueError unless labels >= 0 are those of K clusters, none of them empty."""
+    if labels.max() != K - 1 or not np.bincount(labels).all():
         raise ValueError(f"labels must be the numbers 0 to {K - 1}, each of them in use.")
-    if np.any((region < 0) | (region >= R)) or region.dtype != np.int64:
-        raise ValueError(f"regions of clusters must be whole numbers from 0 to {R - 1}.")
-    if on.shape != (data.n_times, K) or on.dtype != bool:
-        raise ValueError(f"on must be boolean, of shape {(data.n_times, K)}, got {on.shape}.")

@@ -189,6 +189,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ChainEstimat
                 "these are not the documents, or not the times, that the fit was begun with. Give "
                 "the same X and times again, or call fit."
             )
+        fitted.check_corpus(corpus)
         fitted.run.corpus = corpus
         self._go_on(watching)
         return self

@@ -7,11 +7,36 @@ from typing import Any
 import numpy as np
 
 from evermix._random import restore
+from evermix._schema import (
+    BOOL,
+    COUNT,
+    FLOAT,
+    ORDERED,
+    PLACE,
+    SHORT,
+    WHOLE,
+    Field,
+    check_arrays,
+    check_number,
+    check_range,
+)
 from evermix._xp import Array, Floats
 from evermix.estimators.data.rows import check_csr
 from evermix.estimators.data.times import Times
-from evermix.estimators.packing import Registry, assign, built, group, named, plain_json
+from evermix.estimators.packing import (
+    AMOUNT,
+    SHARE,
+    Registry,
+    built,
+    measure_of,
+    named,
+    number_fields,
+    numbered,
+    plain_json,
+    taken,
+)
 from evermix.kernels.topics.evaluation import FrozenTopics
+from evermix.priors.base import finite_number
 from evermix.topics.hierarchies import TOPIC_PRIORS, Flat, Hierarchy
 from evermix.topics.measures import Measure
 from evermix.topics.words.corpus import Corpus
@@ -84,73 +109,104 @@ class FittedTopics:
 
     @classmethod
     def from_file(
-        cls, arrays: Mapping[str, Array], header: Mapping[str, Any], known: Registry
+        cls, arrays: dict[str, Array], header: Mapping[str, Any], known: Registry
     ) -> "FittedTopics":
-        """Return what :meth:`to_file` described, or raise ValueError if it is inconsistent."""
+        """Return what :meth:`to_file` described, or raise ValueError.   Consumes: arrays."""
         del known
-        named_prior, beta, size = header["prior"], header["beta"], header["n_features_in"]
-        public = built(named_prior, TOPIC_PRIORS)
+        public = built(header["prior"], TOPIC_PRIORS)
         prior = public if isinstance(public, Hierarchy) else Flat(public)
-        rngs = [restore(state) for state in header["rngs"]]
-        n, T = np.ones(header["n_documents"], dtype=np.int64), np.ones(header["n_times"])
-        chains = []
-        for i in range(len(rngs)):
-            parts = group(arrays, f"chain.{i}.")
-            measure, seating = prior.measure(T), prior.seating(n)
-            assign(measure, group(parts, "measure."))
-            assign(seating, group(parts, "seating."))
-            chains.append(Franchise(measure, seating, beta, *(parts[name] for name in _WORDS)))
+        if finite_number("beta", header["beta"]) <= 0:
+            raise ValueError(f"beta must be positive, got {header['beta']}.")
+        rngs, size = [restore(state) for state in header["rngs"]], header["n_features_in"]
+        chains = [_chain(prior, header, parts) for parts in numbered(taken(arrays, "chain."))]
         sampler = built(header["sampler"], WORD_SAMPLERS)
-        run = WordRun(None, sampler, chains, rngs, **header["run"])
-        kept = [_snapshots(group(arrays, f"draws.{i}."), size) for i in range(len(rngs))]
-        if "traces" in arrays:
+        run = WordRun(None, sampler, chains, rngs, **_settings(header["run"]))
+        times, seen = Times.from_spec(header["times"]), str(header["seen"])
+        fitted = cls(prior, header["beta"], times, run, seen, size)
+        every = [numbered(each) for each in numbered(taken(arrays, "draws."))]
+        kept = [[_snapshot(fitted, parts) for parts in each] for each in every]
+        traced = "traces" in arrays
+        axes = len(chains), "M", len(run.names)
+        traces = {"traces": Field(FLOAT, axes, ORDERED)} if traced else {}
+        check_arrays("the file", arrays, traces)
+        if not len(rngs) == len(chains) or len(kept) != (len(chains) if traced else 1):
+            raise ValueError("all chains must have generators and draws.")
+        if traced:
             run.rows, run.snapshots = [list(rows) for rows in arrays["traces"]], kept
         else:
             (run.answers["now"],) = kept[0]
-        fitted = cls(prior, beta, Times.from_spec(header["times"]), run, header["seen"], size)
-        _check_run(run)
-        for snapshot in run.all_snapshots():
-            _check_snapshot(fitted, snapshot)
         return fitted
 
-
-def _snapshots(arrays: Mapping[str, Array], size: int) -> list[Snapshot]:
-    numbers = {int(name.split(".")[0]) for name in arrays}
-    return [Snapshot.from_arrays(group(arrays, f"{j}."), size) for j in sorted(numbers)]
-
-
-def _check_run(run: WordRun) -> None:
-    """Raise ValueError unless chains and traces are consistent."""
-    if len({len(rows) for rows in run.rows}) > 1 or run.rows and len(run.rows) != len(run.chains):
-        raise ValueError("all chains must have the same number of draws.")
-    if run.rows and any(row.shape != (len(run.names),) for rows in run.rows for row in rows):
-        raise ValueError(f"draws must have {len(run.names)} numbers, one for each name.")
-    for chain in run.chains:
-        R, T, N, K = chain.measure.n_regions, chain.measure.n_times, len(chain.dish), chain.K
-        types = [part.dtype for part in (chain.dish, chain.opens, chain.table, chain.region)]
-        if types != [np.int32, bool, np.int32, np.int64] or chain.on.dtype != bool:
-            raise ValueError("topics and tables of words must be whole numbers.")
-        if not chain.opens.shape == chain.table.shape == (N,) or chain.on.shape != (T, K):
-            raise ValueError(f"a chain must have arrays of {N} words, {K} topics and {T} times.")
-        if not np.array_equal(np.unique(chain.dish), np.arange(K)):
-            raise ValueError(f"topics of words must be the numbers 0 to {K - 1}, all in use.")
-        if np.any((chain.region < 0) | (chain.region >= R)):
-            raise ValueError(f"regions of topics must be whole numbers from 0 to {R - 1}.")
+    def check_corpus(self, corpus: Corpus) -> None:
+        """Raise ValueError unless the words of all chains are those of a corpus."""
+        lengths = np.repeat(corpus.lengths, corpus.lengths)
+        for chain in self.run.chains:
+            whole = len(chain.dish) == len(corpus) and chain.measure.n_times == corpus.n_times
+            whole &= self.prior.flat or len(chain.seating.u) == corpus.n_documents
+            if not whole or np.any(chain.table >= lengths):
+                raise ValueError("the chains of the model are not those of its documents.")
 
 
-def _check_snapshot(fitted: FittedTopics, snapshot: Snapshot) -> None:
-    """Raise ValueError unless a draw is one of this model."""
-    counts, K, T = snapshot.counts, snapshot.K, max(len(fitted.times), 1)
-    check_csr(counts.data, counts.indices, counts.indptr, counts.shape)
-    if snapshot.words.shape != (T, K) or np.any(snapshot.words < 0) or np.any(counts.data < 0):
-        raise ValueError(f"words of topics must be counts >= 0, of shape {(T, K)}.")
-    if snapshot.tables.shape != snapshot.on.shape or snapshot.tables.shape[1:] != (K,):
-        raise ValueError(f"tables of topics must be counts of {K} topics.")
-    wanted: dict[str, tuple[int, ...]]
-    wanted = {"jump": (K,), "fresh": (fitted.prior.top.measure(np.ones(1)).n_regions,)}
-    if not fitted.prior.flat:
-        wanted = {name: values.shape for name, values in fitted.measure().arrays().items()}
-    if {name: values.shape for name, values in snapshot.measure.items()} != wanted:
-        raise ValueError(f"a draw must have arrays of the shapes {wanted}.")
-    if not all(np.all(np.isfinite(x) & (x >= 0)) for x in snapshot.measure.values()):
-        raise ValueError("the numbers of a draw must be finite and >= 0.")
+# ---- what a file must hold -----------------------------------------------------------------
+
+
+def _settings(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of a run, or raise ValueError unless they are valid."""
+    names = spec["names"]
+    if type(names) is not list or not all(type(name) is str for name in names):
+        raise ValueError(f"names of traces must be strings, got {names!r:.80}.")
+    spacing = check_number("spacing", spec["spacing"], (1, COUNT[1]))
+    return {"names": names, "spacing": spacing, "sweeps": check_number("sweeps", spec["sweeps"])}
+
+
+def _chain(prior: Hierarchy, header: Mapping[str, Any], arrays: dict[str, Array]) -> Franchise:
+    """Return a chain of a file.   Consumes: arrays."""
+    seats, numbers = taken(arrays, "seating."), taken(arrays, "measure.")
+    found = {"n_documents": len(seats.get("u", [])), "n_times": len(numbers["u"])}
+    for name, n in found.items():
+        if header[name] != n:
+            raise ValueError(f"{name} must be {n}, as in the arrays, got {header[name]!r:.80}.")
+    measure = measure_of(prior.top, np.ones(found["n_times"]), numbers)
+    seating = prior.seating(np.ones(found["n_documents"], dtype=np.int64))
+    check_arrays("seats", seats, number_fields(seating))
+    seating.assign(seats)
+    N, K = len(arrays["dish"]), len(arrays["region"])
+    fields = {
+        "dish": Field(SHORT, (N,), (0, K - 1)),
+        "opens": Field(BOOL, (N,)),
+        "table": Field(SHORT, (N,), (-1, N - 1)),
+        "region": Field(WHOLE, (K,), (0, measure.n_regions - 1)),
+        "on": Field(BOOL, (found["n_times"], K)),
+    }
+    check_arrays("a chain", arrays, fields)
+    if not N or not np.bincount(arrays["dish"], minlength=K).all():
+        raise ValueError(f"topics of words must be the numbers 0 to {K - 1}, all in use.")
+    return Franchise(measure, seating, header["beta"], *(arrays[name] for name in _WORDS))
+
+
+def _snapshot(fitted: FittedTopics, arrays: dict[str, Array]) -> Snapshot:
+    """Return a draw of a file, or raise ValueError unless it is one of this model."""
+    T, V, K = max(len(fitted.times), 1), fitted.size, len(arrays["region"])
+    measure, flat = fitted.run.chains[0].measure, fitted.prior.flat
+    above, law = 1 if flat else measure.n_times, number_fields(measure)
+    if flat:
+        law = {"jump": Field(FLOAT, (K,), AMOUNT), "fresh": law["mass"]}
+    fields = {
+        "numbers": Field(FLOAT, (5,)),
+        "words": Field(WHOLE, (T, K), COUNT),
+        "tables": Field(WHOLE, (above, K), COUNT),
+        "region": Field(WHOLE, (K,), (0, measure.n_regions - 1)),
+        "on": Field(BOOL, (above, K)),
+        "counts.data": Field(SHORT, ("entries",), COUNT),
+        "counts.indices": Field(PLACE, ("entries",), (0, K - 1)),
+        "counts.indptr": Field(PLACE, (V + 1,)),
+        **{f"measure.{name}": field for name, field in law.items()},
+    }
+    check_arrays("a draw", arrays, fields)
+    data, indices, indptr = (arrays[f"counts.{name}"] for name in ("data", "indices", "indptr"))
+    check_csr(data, indices, indptr, (V, K))
+    check_range("sigma of a draw", arrays["numbers"][:1], SHARE)
+    check_range("a of a draw", arrays["numbers"][1:2], AMOUNT)
+    if not arrays["words"].sum(axis=1).all():
+        raise ValueError("a draw must have words at every time.")
+    return Snapshot.from_arrays(arrays, V)
