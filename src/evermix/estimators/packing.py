@@ -21,6 +21,7 @@ from evermix.topics.words.seating import Seating, Unseated
 
 KINDS = (Family, Prior, Engine)  # what users may write themselves
 HEAVIEST = 1e16 * MAX_WEIGHT  # mass of a cluster
+LARGEST_STATS = 2**31
 AMOUNT = 0.0, FINITE[1]
 SHARE = 0.0, np.nextafter(1.0, 0.0)
 _CSR = ("data", "indices", "indptr")
@@ -117,6 +118,20 @@ def packed(batch: Batch) -> dict[str, Array]:
     if not sparse.issparse(batch.X):
         return arrays | {"rows.X": batch.X}
     return arrays | {f"rows.{name}": getattr(batch.X, name) for name in _CSR}
+
+
+def check_family(family: Family, n_features: int, room: int) -> None:
+    """Raise ValueError unless a family is set for so many features, and proper.
+
+    ``room`` is how many numbers it may compute: a file that has few must not take much memory.
+    """
+    if not family.resolved or family.n_features != n_features or family.n_stats > LARGEST_STATS:
+        raise ValueError(f"the family {family!r} is not set for {n_features} features.")
+    if family.n_stats <= room:
+        with np.errstate(all="ignore"):
+            log_prior = family.log_partition(family.eta0[None, :])
+        if not np.all(np.isfinite(log_prior)):
+            raise ValueError(f"the hyperparameters of the family {family!r} are invalid.")
 
 
 def row_fields(family: Family, n_features: int, rows: Container[str]) -> dict[str, Field]:

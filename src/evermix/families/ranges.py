@@ -1,5 +1,6 @@
 """The statistics that clusters of a family may have: what a file is held to."""
 
+from collections.abc import Mapping
 from functools import singledispatch
 
 import numpy as np
@@ -17,10 +18,11 @@ from evermix.tally import Tally
 SLACK = 1e-9  # of the largest statistic, for sums from which rows were taken again
 
 
-def check_statistics(family: Family, tally: Tally) -> None:
+def check_statistics(family: Family, tally: Tally, columns: Mapping[str, Floats]) -> None:
     """Raise ValueError unless rows of a family could have added up to these statistics.
 
-    They are in range, and the posteriors that follow from them are proper.
+    They are in range, and the posteriors that follow from them are proper; so are the whiteners
+    among the columns of the state.
     """
     stats, mass = tally.stats, tally.mass
     low, high = statistics_range(family, mass)
@@ -31,6 +33,10 @@ def check_statistics(family: Family, tally: Tally) -> None:
         proper = np.isfinite(family.log_marginals(tally))
     if not proper.all():
         raise ValueError(f"{np.sum(~proper)} clusters have statistics without a posterior.")
+    if "whitener" in columns:
+        whiteners = columns["whitener"][: tally.K]
+        if np.any(np.triu(whiteners, 1)) or np.any(np.diagonal(whiteners, 0, 1, 2) <= 0):
+            raise ValueError("whiteners must be triangular matrices with positive diagonals.")
 
 
 @singledispatch

@@ -24,6 +24,7 @@ from evermix.estimators.data.times import Times
 from evermix.estimators.packing import (
     Registry,
     built,
+    check_family,
     measure_of,
     named,
     number_fields,
@@ -44,6 +45,7 @@ from evermix.topics.rows.chain import RowChain, RowData
 from evermix.topics.rows.draws import RowDraw, RowRun, from_arrays, to_arrays, traces
 from evermix.topics.rows.published import LEVEL, WARNED
 
+ROOM = 2**20  # numbers that a family may compute on loading, beside those of the rows
 _CHAIN = ("labels", "region", "on")
 
 
@@ -164,9 +166,8 @@ def _sizes(data: RowData) -> Floats:
 
 def _data(family: Family, times: Times, n_features: int, arrays: dict[str, Array]) -> RowData:
     """Return the rows of a file.   Consumes: arrays."""
-    if not family.resolved or family.n_features != n_features:
-        raise ValueError(f"the family {family!r} is not set for {n_features} features.")
     X, T = unpacked(taken(arrays, "rows."), family, n_features).X, len(times)
+    check_family(family, n_features, room=ROOM + X.size)
     codes = taken(arrays, "times")
     check_arrays("the times", codes, {"": Field(WHOLE, (X.shape[0],), (0, T - 1))})
     data = RowData(family, X, codes[""], T)

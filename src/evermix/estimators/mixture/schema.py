@@ -20,7 +20,7 @@ from evermix._schema import (
 from evermix._xp import Array
 from evermix.engines.base import Engine
 from evermix.estimators.data.rows import check_csr
-from evermix.estimators.packing import HEAVIEST, row_fields
+from evermix.estimators.packing import HEAVIEST, check_family, row_fields
 from evermix.families.ranges import check_statistics
 from evermix.model import Model
 from evermix.state import DROPPED, FADED, State
@@ -59,15 +59,10 @@ def check_model(engine: Engine, model: Model, n_features: int, stats: Array) -> 
 
     ``stats`` are the statistics in the file: what they have no place for is never computed.
     """
-    family = model.family
-    if not family.resolved or family.n_features != n_features or stats.ndim != 2:
-        raise ValueError(f"the family {family!r} is not set for {n_features} features.")
-    if family.n_stats != stats.shape[1]:
-        raise ValueError(f"statistics of {stats.shape[1]} numbers do not fit {family!r}.")
-    with np.errstate(all="ignore"):
-        proper = np.isfinite(family.log_partition(family.eta0[None, :]))
-    if not np.all(proper):
-        raise ValueError(f"the hyperparameters of the family {family!r} are invalid.")
+    family, S = model.family, stats.shape[-1] if stats.ndim else 0
+    check_family(family, n_features, room=S)
+    if family.n_stats != S:
+        raise ValueError(f"statistics of {S} numbers do not fit {family!r}.")
     engine.check(model)
 
 
@@ -125,7 +120,7 @@ def checked_state(
     ids, alive = np.sort(state.tally.ids), np.flatnonzero(np.array(state.lineage.into) == -1)
     if not np.array_equal(ids, alive) or not state.tally.mass.any():
         raise ValueError("clusters must be those that live, each once, and not all empty.")
-    check_statistics(model.family, state.tally)
+    check_statistics(model.family, state.tally, state.columns)
     return state
 
 

@@ -1,0 +1,1 @@
+"""Attacks on files, which anyone can run: ``python -m tests.attacks.checkpoints --count 5000``."""
