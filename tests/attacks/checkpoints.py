@@ -223,6 +223,7 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", nargs="*", help="names of models")
     given = parser.parse_args()
+    faulthandler.enable()
     outcomes, failures = run(given.count, given.seed, given.only)
     for what, n in outcomes.most_common():
         print(f"{n:6d}  {what}")

@@ -199,7 +199,8 @@ def check_csr(data: Array, indices: Array, indptr: Array, shape: tuple[int, int]
     """Raise ValueError unless these arrays form a CSR matrix; SciPy does not check all of it."""
     n, n_features = shape
     kinds = indices.dtype.kind == indptr.dtype.kind == "i" and data.ndim == indices.ndim == 1
-    whole = kinds and indptr.shape == (n + 1,) and indptr[0] == 0 and np.all(np.diff(indptr) >= 0)
+    whole = kinds and indptr.shape == (n + 1,) and indptr[0] == 0
+    whole = whole and np.all(indptr[:-1] <= indptr[1:])  # differences might overflow
     if not whole or not len(indices) == len(data) >= indptr[-1]:
         raise ValueError("the rows of the sparse matrix do not begin and end inside its data.")
     if len(indices) and not 0 <= indices.min() <= indices.max() < n_features:

@@ -207,6 +207,9 @@ def _snapshot(fitted: FittedTopics, arrays: dict[str, Array]) -> Snapshot:
     check_csr(data, indices, indptr, (V, K))
     check_range("sigma of a draw", arrays["numbers"][:1], SHARE)
     check_range("a of a draw", arrays["numbers"][1:2], AMOUNT)
-    if not arrays["words"].sum(axis=1).all():
-        raise ValueError("a draw must have words at every time.")
+    words, tables = arrays["words"], arrays["tables"]
+    if not (words.any(axis=1).all() and words.any(axis=0).all() and tables.any(axis=0).all()):
+        raise ValueError(
+            "a draw must have words at every time, and words and tables of all topics."
+        )
     return Snapshot.from_arrays(arrays, V)
