@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 LEAST_SHAPE = 1e-250  # smaller ones would overflow, and their draws are as good as zero anyway
+_PLACES = {"MT19937": {"pos": 624}, "Philox": {"buffer_pos": 4}}  # the last place of a buffer
 BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
 
 
@@ -30,6 +31,10 @@ def restore(state: dict[str, Any]) -> np.random.Generator:
     name = state["bit_generator"]
     if name not in BIT_GENERATORS:
         raise ValueError(f"{name!r} is not one of {', '.join(BIT_GENERATORS)}.")
+    numbers = {**state, **state["state"]} if name == "MT19937" else state
+    for place, most in _PLACES.get(name, {}).items():  # NumPy would read there without looking
+        if type(numbers[place]) is not int or not 0 <= numbers[place] <= most:
+            raise ValueError(f"{place} of {name} must lie in [0, {most}], got {numbers[place]}.")
     rng = np.random.Generator(getattr(np.random, name)())
     rng.bit_generator.state = _with_arrays(state)
     return rng

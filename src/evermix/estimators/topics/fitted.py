@@ -115,14 +115,15 @@ class FittedTopics:
         del known
         public = built(header["prior"], TOPIC_PRIORS)
         prior = public if isinstance(public, Hierarchy) else Flat(public)
-        if finite_number("beta", header["beta"]) <= 0:
-            raise ValueError(f"beta must be positive, got {header['beta']}.")
+        beta = finite_number("beta", header["beta"])
+        if beta <= 0:
+            raise ValueError(f"beta must be positive, got {beta}.")
         rngs, size = [restore(state) for state in header["rngs"]], header["n_features_in"]
-        chains = [_chain(prior, header, parts) for parts in numbered(taken(arrays, "chain."))]
+        chains = [_chain(prior, beta, header, parts) for parts in numbered(taken(arrays, "chain."))]
         sampler = built(header["sampler"], WORD_SAMPLERS)
         run = WordRun(None, sampler, chains, rngs, **_settings(header["run"]))
         times, seen = Times.from_spec(header["times"]), str(header["seen"])
-        fitted = cls(prior, header["beta"], times, run, seen, size)
+        fitted = cls(prior, beta, times, run, seen, size)
         every = [numbered(each) for each in numbered(taken(arrays, "draws."))]
         kept = [[_snapshot(fitted, parts) for parts in each] for each in every]
         traced = "traces" in arrays
@@ -159,7 +160,9 @@ def _settings(spec: Mapping[str, Any]) -> dict[str, Any]:
     return {"names": names, "spacing": spacing, "sweeps": check_number("sweeps", spec["sweeps"])}
 
 
-def _chain(prior: Hierarchy, header: Mapping[str, Any], arrays: dict[str, Array]) -> Franchise:
+def _chain(
+    prior: Hierarchy, beta: float, header: Mapping[str, Any], arrays: dict[str, Array]
+) -> Franchise:
     """Return a chain of a file.   Consumes: arrays."""
     seats, numbers = taken(arrays, "seating."), taken(arrays, "measure.")
     found = {"n_documents": len(seats.get("u", [])), "n_times": len(numbers["u"])}
@@ -181,7 +184,7 @@ def _chain(prior: Hierarchy, header: Mapping[str, Any], arrays: dict[str, Array]
     check_arrays("a chain", arrays, fields)
     if not N or not np.bincount(arrays["dish"], minlength=K).all():
         raise ValueError(f"topics of words must be the numbers 0 to {K - 1}, all in use.")
-    return Franchise(measure, seating, header["beta"], *(arrays[name] for name in _WORDS))
+    return Franchise(measure, seating, beta, *(arrays[name] for name in _WORDS))
 
 
 def _snapshot(fitted: FittedTopics, arrays: dict[str, Array]) -> Snapshot:
