@@ -19,7 +19,7 @@ import numba
 from numba.extending import overload
 
 from evermix._xp import Floats
-from evermix.kernels.disk_cache import remember_verbs, stamped
+from evermix.kernels.disk_cache import cached, remember_verbs
 from evermix.kernels.interpreted import interpretable
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -27,7 +27,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 # Keeps nan and inf as they are; allows the reordering that vector units need.
 FASTMATH = {"contract", "arcp", "nsz", "reassoc"}
 
-_njit: Any = partial(numba.njit, cache=True, nogil=True, error_model="numpy")
+_njit: Any = partial(numba.njit, nogil=True, error_model="numpy")
 
 
 def kernel(function: F) -> F:
@@ -66,7 +66,7 @@ def strict(function: F) -> F:
 
 
 def _finished(compiled: Any) -> Any:
-    return interpretable(stamped(compiled))
+    return interpretable(cached(compiled))
 
 
 def score(work: Any, rows: Any, i: int, slots: int, out: Floats) -> None:

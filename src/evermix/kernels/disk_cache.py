@@ -11,13 +11,20 @@ calls has changed in another file: old code would go on running. So what numba c
 
 import hashlib
 import inspect
+import os
+import stat
 import sys
+import tempfile
+import warnings
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from functools import cache
 from numbers import Number
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from numba.core import config
 from numba.core.caching import IndexDataCacheFile
 from numba.core.dispatcher import Dispatcher
 from numba.core.types import BaseNamedTuple
@@ -42,12 +49,63 @@ def _file_digest(path: Path) -> str:
 FINGERPRINT = _fingerprint(FOLDER)
 
 
-def stamped(compiled: Any) -> Any:
-    """Give a compiled function the stamp of all code that it holds, and return it."""
-    stamp = _stamp(_code(compiled.py_func))
-    name = compiled._cache._impl.filename_base
-    compiled._cache._cache_file = _CacheFile(compiled._cache.cache_path, name, stamp)
+def cached(compiled: Any) -> Any:
+    """Keep what is compiled for a function on disk, with the stamp of all code in it; return it."""
+    if _enable(compiled):
+        stamp = _stamp(_code(compiled.py_func))
+        name = compiled._cache._impl.filename_base
+        compiled._cache._cache_file = _CacheFile(compiled._cache.cache_path, name, stamp)
     return compiled
+
+
+# ---- where ----------------------------------------------------------------------------------
+
+
+def _enable(compiled: Any) -> bool:
+    """Choose a folder for a function: beside its file, of the user, or temporary; False for none.
+
+    numba itself tries the first two, and fails where neither can be written.
+    """
+    with suppress(RuntimeError):
+        compiled.enable_caching()
+        return True
+    settings: Any = config
+    before, folder = settings.CACHE_DIR, _temporary_folder()
+    if folder is None:
+        return False
+    settings.CACHE_DIR = folder
+    try:
+        compiled.enable_caching()
+    except RuntimeError:  # not a function of a file
+        return False
+    finally:
+        settings.CACHE_DIR = before
+    return True
+
+
+@cache
+def _temporary_folder() -> str | None:
+    """Return a folder for compiled functions that nobody else can write, and warn once."""
+    own = getattr(os, "getuid", lambda: 0)()
+    with suppress(OSError):
+        folder = Path(tempfile.gettempdir(), f"evermix-numba-{own}")
+        folder.mkdir(mode=0o700, exist_ok=True)
+        found = folder.lstat()
+        private = os.name == "nt" or (found.st_uid == own and not found.st_mode & 0o077)
+        if stat.S_ISDIR(found.st_mode) and private and os.access(folder, os.W_OK):
+            _warn(f"are kept in {folder}")
+            return str(folder)
+    _warn("cannot be kept, and every program compiles them anew")
+    return None
+
+
+def _warn(what: str) -> None:
+    warnings.warn(
+        f"compiled functions {what}: neither the folder of evermix nor a cache folder of the user "
+        "can be written. Set NUMBA_CACHE_DIR to a folder of your own.",
+        RuntimeWarning,
+        stacklevel=2,
+    )
 
 
 def remember_verbs(work: type, verbs: Iterable[Any]) -> None:
@@ -75,13 +133,16 @@ class _CacheFile(IndexDataCacheFile):
     def load(self, key: Any) -> Any:
         """Return what was saved for a key, or None."""
         file = self._index_for(key)
-        return None if file is None else IndexDataCacheFile.load(file, key)
+        with suppress(PermissionError):
+            return None if file is None else IndexDataCacheFile.load(file, key)
+        return None
 
     def save(self, key: Any, data: Any) -> None:
         """Save data for a key, if another process can know its types again."""
         file = self._index_for(key)
         if file is not None:
-            IndexDataCacheFile.save(file, key, data)
+            with suppress(OSError):  # a full disk costs time, and nothing else
+                IndexDataCacheFile.save(file, key, data)
 
     def _index_for(self, key: Any) -> "_CacheFile | None":
         users = sorted(
