@@ -98,7 +98,7 @@ def test_a_bad_line_in_the_middle_keeps_what_was_learnt_before(folder):
     said = fails("stream", "bad.jsonl", "--batch", "100", "--out", "out.jsonl")
     assert "bad.jsonl: line 1301" in said and "--skip-bad" in said
     assert em.load("bad.evermix").state_.clock == 1300
-    result = works("stream", "bad.jsonl", "--resume", "--skip-bad")
+    result = works("stream", "bad.jsonl", "--out", "out.jsonl", "--resume", "--skip-bad")
     assert "1,499 rows, 1 blank or bad" in result.stderr and "skipped: " in result.stderr
     names = [json.loads(line)["id"] for line in (folder / "out.jsonl").read_text().splitlines()]
     assert names == [n for n in range(1, 1501) if n != 1301]
@@ -127,7 +127,7 @@ def test_rows_of_another_width_are_refused_by_a_model(folder):
     assert "expected 2 features" in fails("predict", "two.evermix", "three.npy")
     shutil.copy("three.npy", "two.npy")
     before = (folder / "two.evermix").read_bytes()
-    assert "expected 2 features" in fails("stream", "two.npy", "--resume")
+    assert "expected 2 features" in fails("stream", "two.npy", "--out", "o", "--resume")
     assert (folder / "two.evermix").read_bytes() == before
 
 

@@ -191,8 +191,9 @@ def test_a_missing_folder_is_found_before_anything_is_lost(folder, option):
 
 def test_rows_may_go_to_a_device(folder):
     """A device has no length to go back to: it is written as standard output is."""
-    evermix("stream", "points.npy", "--out", "/dev/null", "--every", 100)
-    assert "nothing new" in evermix("stream", "points.npy", "--resume").stderr
+    null = ["--out", "/dev/null"]
+    evermix("stream", "points.npy", *null, "--every", 100)
+    assert "nothing new" in evermix("stream", "points.npy", *null, "--resume").stderr
     evermix("predict", "points.evermix", "points.npy", "--out", "/dev/null")
 
 
@@ -218,9 +219,10 @@ def test_resume_refuses_another_stream(folder, changed, complaint):
 
 
 def test_resume_refuses_a_source_of_another_kind_and_foreign_models(folder):
-    evermix("stream", "texts.jsonl", "--out", "out.jsonl")
+    arguments = ["stream", "texts.jsonl", "--out", "out.jsonl"]
+    evermix(*arguments)
     (folder / "texts.jsonl").write_text('{"vector": [1.0, 2.0]}\n')
-    assert "held text" in evermix("stream", "texts.jsonl", "--resume", status=1).stderr
+    assert "held text" in evermix(*arguments, "--resume", status=1).stderr
     em.Mixture().fit(np.load("points.npy")).save("points.evermix")
     result = evermix("stream", "points.npy", "--resume", status=1)
     assert "`evermix stream` did not write" in result.stderr

@@ -331,7 +331,7 @@ INTERRUPTED = {
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("name", INTERRUPTED)
 def test_a_stopped_fit_that_is_resumed_equals_a_whole_one(folder, monkeypatch, name, number):
-    """Stopped within a lap, also the first, or a chain; options need not be said again."""
+    """Stopped within a lap, also the first, or a chain; only the files must be named again."""
     monkeypatch.setattr("evermix.engines.base.ROWS", 40)
     files = ["--checkpoint", "whole.evermix", "--trace", "whole.trace", "--out", "whole.jsonl"]
     evermix("fit", "points.npy", *INTERRUPTED[name], *files)
@@ -339,12 +339,14 @@ def test_a_stopped_fit_that_is_resumed_equals_a_whole_one(folder, monkeypatch, n
     stop_after(monkeypatch, {"auto": 2, "adf": 3, "ep-strided": 2}.get(name, 7), number)
     stopped = evermix("fit", "points.npy", *INTERRUPTED[name], *files, status=128 + number)
     assert "Stopped after " in stopped.stderr and "of at most" in stopped.stderr
-    assert stopped.stderr.rstrip().endswith("fit points.npy --checkpoint m.evermix --resume")
+    places = "--out m.jsonl --trace m.trace"
+    again = f"fit points.npy --checkpoint m.evermix {places} --resume"
+    assert stopped.stderr.rstrip().endswith(again)
     assert not (folder / "m.jsonl").exists()
     assert len(rows(evermix("predict", "m.evermix", "points.npy").stdout)) == 150
     found = described("m.evermix")
     assert found.get("finished", False) is False and found["source"].endswith("points.npy")
-    evermix("fit", "points.npy", "--checkpoint", "m.evermix", "--resume")
+    evermix(*again.split())
     assert_same_model("m.evermix", "whole.evermix")
     assert (folder / "m.jsonl").read_bytes() == (folder / "whole.jsonl").read_bytes()
     events = [
@@ -381,7 +383,7 @@ def test_a_finished_fit_that_is_resumed_writes_its_rows_again(folder):
     evermix("fit", "points.npy", "--engine", "ep", "--laps", 2, "--tol", 0, "--out", "out.jsonl")
     before = (folder / "out.jsonl").read_bytes()
     (folder / "out.jsonl").unlink()
-    evermix("fit", "points.npy", "--resume")
+    evermix("fit", "points.npy", "--out", "out.jsonl", "--resume")
     assert (folder / "out.jsonl").read_bytes() == before
     said = evermix("fit", "points.npy", "--resume", "--laps", 4, "--out", "more.jsonl").stderr
     assert "4 laps" in said and described("points.evermix")["laps"] == 4
@@ -390,13 +392,13 @@ def test_a_finished_fit_that_is_resumed_writes_its_rows_again(folder):
 
 def test_a_finished_chain_may_be_given_more_sweeps_and_other_chains(folder):
     """If the draws are those that it would have kept from the start."""
-    begun = ["--engine", "gibbs", "--sweeps", 6, "--out", "out.jsonl"]
-    evermix("fit", "points.npy", *begun)
-    said = fails("fit", "points.npy", "--resume", "--sweeps", 9)
+    out = ["--out", "out.jsonl"]
+    evermix("fit", "points.npy", "--engine", "gibbs", "--sweeps", 6, *out)
+    said = fails("fit", "points.npy", *out, "--resume", "--sweeps", 9)
     assert "burn-in of 3 sweeps" in said and "one of 4" in said and "points.evermix" in said
-    evermix("fit", "points.npy", "--resume", "--sweeps", 9, "--burn-in", 3)
-    assert "begun with sweeps=9" in fails("fit", "points.npy", "--resume", "--sweeps", 8)
-    evermix("fit", "points.npy", "--resume", "--chains", 2)
+    evermix("fit", "points.npy", *out, "--resume", "--sweeps", 9, "--burn-in", 3)
+    assert "begun with sweeps=9" in fails("fit", "points.npy", *out, "--resume", "--sweeps", 8)
+    evermix("fit", "points.npy", *out, "--resume", "--chains", 2)
     whole = ["--engine", "gibbs", "--sweeps", 9, "--burn-in", 3, "--chains", 2]
     evermix("fit", "points.npy", *whole, "--checkpoint", "whole.evermix")
     assert_same_model("points.evermix", "whole.evermix")
@@ -406,7 +408,7 @@ def test_a_finished_chain_may_be_given_more_sweeps_and_other_chains(folder):
 def test_a_fit_that_has_settled_goes_on_with_a_smaller_tolerance(folder):
     evermix("fit", "points.npy", "--engine", "ep", "--laps", 5, "--tol", 1, "--out", "out.jsonl")
     assert described("points.evermix")["laps"] == 2
-    evermix("fit", "points.npy", "--resume", "--tol", 0)
+    evermix("fit", "points.npy", "--out", "out.jsonl", "--resume", "--tol", 0)
     assert described("points.evermix")["laps"] == 5
     assert em.load("points.evermix").engine == em.EP(laps=5, tol=0.0)
 
@@ -414,7 +416,8 @@ def test_a_fit_that_has_settled_goes_on_with_a_smaller_tolerance(folder):
 def test_rows_of_a_resumed_fit_do_not_go_where_its_trace_is(folder):
     evermix("fit", "points.npy", "--engine", "ep", "--laps", 1, "--trace", "trace.jsonl")
     (folder / "trace.jsonl").write_text("")  # as if it had been stopped before its first line
-    said = fails("fit", "points.npy", "--resume", "--laps", 2, "--out", "trace.jsonl")
+    files = ["--trace", "trace.jsonl", "--out", "trace.jsonl"]
+    said = fails("fit", "points.npy", "--resume", "--laps", 2, *files)
     assert "must be different files" in said
 
 
@@ -454,7 +457,7 @@ def test_resume_refuses_another_fit(folder, changed, complaint):
 def test_resume_refuses_rows_that_have_changed_and_checkpoints_of_streams(folder):
     evermix("fit", "points.npy", "--engine", "ep", "--laps", 1, "--out", "out.jsonl")
     np.save("points.npy", np.load("points.npy") + 1.0)
-    said = fails("fit", "points.npy", "--resume")
+    said = fails("fit", "points.npy", "--out", "out.jsonl", "--resume")
     assert "not the rows" in said and "--overwrite" in said
     assert "`evermix stream` did not write" in fails("stream", "points.npy", "--resume")
     evermix("stream", "texts.jsonl", "--out", "o")

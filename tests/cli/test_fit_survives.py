@@ -60,7 +60,7 @@ def test_a_signal_finishes_the_step_and_says_how_to_go_on(
     assert children.run(tmp_path, *arguments, kill=kill) == status
     said = (tmp_path / "stderr").read_text()
     assert re.search(r"after \d+ of at most \d+ laps", said) and said.rstrip().endswith("--resume")
-    resumed = ["fit", arguments[1], "--checkpoint", "model.evermix", "--resume"]
+    resumed = ["fit", arguments[1], *FILES, "--resume"]
     reached = (tmp_path / "trace.jsonl").stat().st_size
     kill = children.Kill(tmp_path / "trace.jsonl", reached + 1)
     assert children.run(tmp_path, *resumed, kill=kill) == -signal.SIGKILL

@@ -105,11 +105,12 @@ def test_progress_tells_the_bound_and_the_moves_of_the_last_lap():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_more_laps_go_on_from_the_bound_that_was_reached(points, name):
-    options = ["--engine", name, "--trace", "trace.jsonl", "--out", "out.jsonl"]
+    files = ["--trace", "trace.jsonl", "--out", "out.jsonl"]
+    options = ["--engine", name, *files]
     options += [] if name == "stochasticvb" else ["--tol", 0]
     evermix("fit", "points.npy", *options, "--laps", 1)
     before = described("points.evermix")
-    said = evermix("fit", "points.npy", "--resume", "--laps", 6).stderr
+    said = evermix("fit", "points.npy", *files, "--resume", "--laps", 6).stderr
     after = described("points.evermix")
     assert before["laps"] == 1 < after["laps"] <= 6 and "laps; ELBO" in said
     assert after["finished"] is True
@@ -129,7 +130,9 @@ def test_what_is_spilled_is_found_all_the_same(points, tmp_path):
         if spill:
             assert em.load("spilled.evermix").engine.spill == str(tmp_path / "spilled")
             (tmp_path / "spilled").rmdir()  # nothing is left in it
-            said = evermix("fit", "points.npy", "--resume", "--laps", 5, *files, status=1).stderr
+            again = ["fit", "points.npy", "--resume", "--laps", 5, *files]
+            assert "add: --spill" in evermix(*again, status=1).stderr
+            said = evermix(*again, *spill, status=1).stderr
             assert "--spill wants a folder, there is none at" in said
             spill = ["--spill", "held"]
         evermix("fit", "points.npy", "--resume", "--laps", 5, *spill, *files)
@@ -162,7 +165,7 @@ def test_a_crash_within_a_lap_falls_back_to_a_checkpoint_of_that_lap(points, mon
         assert isinstance(result.exception, MemoryError)
     header = checkpoint.read("points.evermix")[1]["state"]
     assert (header["lap"], header["at"]) == (1, 2)
-    evermix("fit", "points.npy", "--resume")
+    evermix("fit", "points.npy", "--out", "out.jsonl", "--resume")
     ours, theirs = checkpoint.read("points.evermix")[0], checkpoint.read("whole.evermix")[0]
     assert [name for name in theirs if ours[name].tobytes() != theirs[name].tobytes()] == []
     assert rows("out.jsonl") == rows("whole.jsonl")

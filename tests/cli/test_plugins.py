@@ -75,7 +75,7 @@ def test_classes_of_a_plugin_are_used_by_name(folder, command):
     assert mix.engine == my_parts.Eager(zeal=0.25, kind="b", calm=False)
     assert mix.family == my_parts.RoundGaussian(variance=2.0)
     assert mix.prior == my_parts.TwicePitmanYor(alpha=3.0)
-    evermix(*PLUGIN, command, "points.npy", "--resume")
+    evermix(*PLUGIN, command, "points.npy", "--out", "out.jsonl", "--resume")
     lines = evermix(*PLUGIN, "predict", "points.evermix", "points.npy").stdout.splitlines()
     assert [json.loads(line)["cluster"] for line in lines] == mix.predict(
         np.load("points.npy")

@@ -272,7 +272,7 @@ def test_bad_times_are_bad_rows(folder):
     options = ["--half-life", "2d", "--time-field", "when", "--batch", 100]
     said = fails("stream", "bad.jsonl", *options, "--out", "out.jsonl")
     assert "bad.jsonl: line 1301: expected a finite number" in said and "--skip-bad" in said
-    result = evermix("stream", "bad.jsonl", "--resume", "--skip-bad")
+    result = evermix("stream", "bad.jsonl", "--out", "out.jsonl", "--resume", "--skip-bad")
     assert "1,499 rows, 1 blank or bad" in result.stderr
 
 
@@ -291,6 +291,6 @@ def test_a_stream_goes_on_as_it_began(folder, changed, complaint):
     evermix("stream", "points.jsonl", *options, *files, "--limit", 1000)
     said = fails("stream", "points.jsonl", *files, *changed, "--resume")
     assert complaint in said
-    evermix("stream", "points.jsonl", "--checkpoint", "model.evermix", "--resume")
+    evermix("stream", "points.jsonl", *files, "--resume")
     mix = em.Mixture(forgetting=em.Exponential(timedelta(days=2)), random_state=0)
     assert masses("model.evermix") == mix.partial_fit(X, times=DATES).state_.tally.mass.tolist()

@@ -66,10 +66,10 @@ def test_an_interrupt_finishes_the_batch_and_says_how_to_go_on(children, tmp_pat
     assert children.run(tmp_path, *arguments, kill=kill) == 130
     said = (tmp_path / "stderr").read_text()
     assert "Stopped after" in said and said.rstrip().endswith("--resume")
-    # Everything that was written is in the checkpoint, and the options need not be said again.
+    # All that was written is in the checkpoint, and only files must be named again.
     written = len(children.lines(tmp_path / "out.jsonl"))
     assert f"{written:,} rows" in said
-    resumed = ["stream", arguments[1], "--checkpoint", "model.evermix", "--resume"]
+    resumed = ["stream", arguments[1], *FILES, "--resume"]
     assert children.run(tmp_path, *resumed) == 0
     children.assert_same_run(whole, tmp_path)
 
@@ -89,7 +89,7 @@ def test_standard_input_resumes_after_the_lines_already_counted(children, tmp_pa
         writer.write(text[: len(text) // 2])
         writer.flush()
         assert children.finish(process) == 143
-    again = ["stream", "-", "--checkpoint", "model.evermix", "--resume"]
+    again = ["stream", "-", *FILES, "--resume"]
     assert children.run(broken, *again, stdin=tmp_path / "texts.jsonl") == 0
     children.assert_same_run(whole, broken)
 

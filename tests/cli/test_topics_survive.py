@@ -72,6 +72,6 @@ def test_a_signal_finishes_the_sweep_and_says_how_to_go_on(
     said = (tmp_path / "stderr").read_text()
     assert re.search(r"Stopped after \d+ of 30 sweeps", said), said
     assert said.rstrip().endswith("--resume") and not (tmp_path / "topics.json").exists()
-    resumed = ["topics", arguments[1], "--checkpoint", "model.evermix", "--resume"]
+    resumed = ["topics", arguments[1], *FILES, "--resume"]
     assert children.run(tmp_path, *resumed) == 0
     assert_same(whole, tmp_path)

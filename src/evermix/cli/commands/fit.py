@@ -1,7 +1,7 @@
 """``evermix fit``: laps over all rows of a source, then a JSON line for every row."""
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
@@ -20,7 +20,13 @@ from evermix.cli.options.option import Option
 from evermix.cli.options.settings import Settings, with_run_files
 from evermix.cli.output.lines import naming, open_lines
 from evermix.cli.runs.interrupts import Interrupts
-from evermix.cli.runs.run import Run, check_resumed, open_again, read_checkpoint
+from evermix.cli.runs.run import (
+    Run,
+    check_resumed,
+    open_again,
+    read_checkpoint,
+    resumed_settings,
+)
 from evermix.engines import Engine
 from evermix.engines.batch import Info
 from evermix.estimators import Mixture
@@ -134,14 +140,18 @@ class Fit(Run):
     def resume(cls, settings: Settings, place: Cluster | None) -> Self:
         """Read the source again, for the model of the checkpoint."""
         load = partial(load_with_extra, custom=settings.custom)
-        saved = read_checkpoint(settings, cls.command, load)
+        saved = read_checkpoint(settings, cls, load)
         mix = saved.model
         fields = parts(settings.custom, streaming=False).engine.options
         changing = mix.engine.may_change if mix.engine is not None else ()
         free = {field: fields[field].name for field in changing if field in fields}
-        settings = settings.resumed(saved.notes["settings"], {"out", *free.values()})
+        settings = resumed_settings(settings, saved, {"out", *free.values()})
         check_resumed(settings, saved)
         source = open_again(settings, saved)
+        folders = {f: settings.values[o.name] for f, o in fields.items() if o.file == "folder"}
+        mix.learner_.engine = _writing_to(mix.learner_.engine, folders)
+        if mix.engine is not None:
+            mix.set_params(engine=_writing_to(mix.engine, folders))
         given = make_engine(settings, streaming=False)
         if given is not None:
             changes = {f: getattr(given, f) for f, name in free.items() if name in settings.given}
@@ -188,6 +198,11 @@ class Fit(Run):
     def _notes(self) -> dict[str, Any]:
         return {"kind": self.source.kind, "log": self.log.to_spec()}
 
+    @classmethod
+    def check_notes(cls, notes: dict[str, Any]) -> None:
+        """Raise unless notes hold a log of laps."""
+        LapLog.from_spec(notes["log"])
+
     def _progress(self) -> str:
         done, most = self.model.state_.lap, self.engine.max_laps
         of = f" of at most {most:,}" if done < most else ""
@@ -212,6 +227,11 @@ class Fit(Run):
 
     def _complaints(self) -> Iterable[str]:
         return self.rows.complaints
+
+
+def _writing_to(engine: Engine, folders: Mapping[str, str | None]) -> Engine:
+    """Return an engine of a checkpoint that writes only to folders of the command line."""
+    return replace(engine, **{name: f for name, f in folders.items() if hasattr(engine, name)})
 
 
 def _engine_of(mix: Mixture) -> Engine:

@@ -1,5 +1,6 @@
 """``evermix stream``: one pass over a source, with a JSON line for every row."""
 
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
@@ -9,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from evermix._schema import check_number
 from evermix._xp import Array
 from evermix.cli.console import progress_bar, shown_time
 from evermix.cli.input.rows import features, make_text_counter, open_rows
@@ -17,7 +19,14 @@ from evermix.cli.options.option import Option
 from evermix.cli.options.settings import Settings, with_run_files
 from evermix.cli.output.lines import Lines, naming
 from evermix.cli.runs.interrupts import Interrupts
-from evermix.cli.runs.run import NOTHING, Run, check_resumed, open_again, read_checkpoint
+from evermix.cli.runs.run import (
+    NOTHING,
+    Run,
+    check_resumed,
+    open_again,
+    read_checkpoint,
+    resumed_settings,
+)
 from evermix.engines.batch import Info
 from evermix.estimators import Mixture
 from evermix.estimators.files import load_with_extra, save
@@ -97,11 +106,11 @@ class Stream(Run):
     def resume(cls, settings: Settings, place: Any) -> Self:
         """Open the source after the last row of the checkpoint."""
         load = partial(load_with_extra, custom=settings.custom)
-        saved = read_checkpoint(settings, cls.command, load)
+        saved = read_checkpoint(settings, cls, load)
         before, now = settings.changed(**saved.notes["settings"]).sources, settings.source
         # Files may have been added after the last one.
         free = {"source"} if settings.sources[: len(before)] == before else set[str]()
-        settings = settings.resumed(saved.notes["settings"], free).changed(source=now)
+        settings = resumed_settings(settings, saved, free).changed(source=now)
         check_resumed(settings, saved)
         source = open_again(settings, saved)
         _check_times(source, saved.model.forgetting)
@@ -181,6 +190,18 @@ class Stream(Run):
         if isinstance(self.source, Several):
             notes["files"] = [list(mark) for mark in self.source.marks(self.totals.offset)]
         return notes
+
+    @classmethod
+    def check_notes(cls, notes: dict[str, Any]) -> None:
+        """Raise unless notes say how far the stream was, and which files it had read."""
+        totals = Totals(**notes["totals"])
+        check_number("rows", totals.rows, (0, check_number("offset", totals.offset)))
+        float(totals.log_predictive)
+        for path, *numbers in notes.get("files", []):
+            size, rows = numbers
+            os.fspath(path)
+            check_number("size", size)
+            check_number("rows", 0 if rows is None else rows)
 
     def _lengths(self) -> dict[str, int]:
         return {"out": self._out.position(), **super()._lengths()}

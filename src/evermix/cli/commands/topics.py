@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any, Self
 
+from evermix._schema import check_number
 from evermix.cli.console import progress_bar
 from evermix.cli.input.documents import Documents, read_documents, split
 from evermix.cli.input.rows import open_rows
@@ -13,7 +14,13 @@ from evermix.cli.options.settings import Settings, with_run_files
 from evermix.cli.options.table import MODEL, SAMPLING, TOPICS
 from evermix.cli.output.topic_report import TopicReport
 from evermix.cli.runs.interrupts import Interrupts
-from evermix.cli.runs.run import Run, check_resumed, open_again, read_checkpoint
+from evermix.cli.runs.run import (
+    Run,
+    check_resumed,
+    open_again,
+    read_checkpoint,
+    resumed_settings,
+)
 from evermix.estimators import TopicModel
 from evermix.estimators.files import load_topics, save
 from evermix.report.canvas import check_picture
@@ -99,8 +106,8 @@ class Topics(Run):
     @classmethod
     def resume(cls, settings: Settings, place: Any) -> Self:
         """Read the source again, for the model of the checkpoint."""
-        saved = read_checkpoint(settings, cls.command, load_topics)
-        settings = settings.resumed(saved.notes["settings"], FREE)
+        saved = read_checkpoint(settings, cls, load_topics)
+        settings = resumed_settings(settings, saved, FREE)
         _check_settings(settings)
         check_resumed(settings, saved)
         source = open_again(settings, saved, time_labels=True)
@@ -141,6 +148,11 @@ class Topics(Run):
             timeless=self.settings.prior in TIMELESS,
         )
         self.report.write()
+
+    @classmethod
+    def check_notes(cls, notes: dict[str, Any]) -> None:
+        """Raise unless notes hold a number of sweeps."""
+        check_number("sweeps", notes["sweeps"])
 
     def _notes(self) -> dict[str, Any]:
         words = None if self.text else self.documents.words

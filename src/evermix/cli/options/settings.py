@@ -76,6 +76,21 @@ class Settings:
         """The files that the command writes beside its checkpoint, by option."""
         return {o.flag: self.values[o.name] for o in self.options if o.file == "written"}
 
+    @property
+    def places(self) -> dict[str, str]:
+        """The files and folders that the command is told to write to, by option."""
+        written = [o for o in self.options if o.file in ("written", "folder")]
+        named = {o.flag: self.values[o.name] for o in written}
+        return {flag: place for flag, place in named.items() if place not in (None, "-")}
+
+    def check_saved(self, saved: Any) -> None:
+        """Raise TypeError unless these can be the settings that a checkpoint has saved."""
+        for option in self.options:
+            value = saved.get(option.name)
+            several = value if isinstance(value, list) and option.repeated else [value]
+            if value is not None and not all(_fits(each, option.type) for each in several):
+                raise TypeError(f"{option.flag} cannot be {value!r:.80}")
+
     def to_spec(self) -> dict[str, Any]:
         """Return the settings that a checkpoint saves, as a JSON-ready dict."""
         return {o.name: self.values[o.name] for o in self.options if o.saved}
@@ -103,6 +118,14 @@ class Settings:
                 )
             values[option.name] = old
         return self.changed(**values)
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    """Whether a value of a checkpoint has the type of an option."""
+    if isinstance(kind, tuple):
+        return value in kind
+    wanted = {int: int, float: int | float, bool: bool, str: str}.get(kind, object)
+    return isinstance(value, wanted) and (kind is bool or not isinstance(value, bool))
 
 
 def with_run_files(settings: Settings) -> Settings:

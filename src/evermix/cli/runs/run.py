@@ -6,6 +6,7 @@ was stopped anywhere and resumed ends with the same bits as one that was not.
 
 import os
 import shlex
+import sys
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
@@ -14,6 +15,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import typer
 
+from evermix._schema import check_number
 from evermix.cli.console import note, plain_errors
 from evermix.cli.input.rows import open_rows
 from evermix.cli.options.settings import Settings
@@ -28,6 +30,7 @@ from evermix.cli.output.output_files import (
 from evermix.cli.runs.interrupts import CheckpointTimer, Interrupts, Stopped
 from evermix.io import text as texts
 from evermix.io.checkpoint import CheckpointError
+from evermix.io.replacing import remove_leftovers
 from evermix.io.sources import Source
 from evermix.io.text import TextCounter
 
@@ -98,6 +101,11 @@ class Run(ABC):
     def _notes(self) -> dict[str, Any]:
         """Return what a checkpoint holds of the run beside its settings, as a JSON-ready dict."""
 
+    @classmethod
+    @abstractmethod
+    def check_notes(cls, notes: dict[str, Any]) -> None:
+        """Raise ValueError, TypeError or LookupError unless notes are such as :meth:`_notes`."""
+
     @abstractmethod
     def _progress(self) -> str:
         """Return how far the run has come, such as "3 of at most 50 laps"."""
@@ -141,6 +149,7 @@ class Run(ABC):
     def _open(cls, settings: Settings, place: Any) -> Self:
         """Begin a run or go on with one, if its files allow it."""
         path, outputs = settings.checkpoint, settings.outputs
+        remove_leftovers(path.resolve())
         if settings.resume and settings.overwrite:
             raise typer.BadParameter("--resume and --overwrite exclude each other.")
         check_files(settings.sources, settings.inputs, outputs | {"--checkpoint": str(path)})
@@ -220,24 +229,59 @@ class Run(ABC):
         plugins = [word for name in self.settings.plugins for word in ("--plugin", name)]
         again = ["evermix", *plugins, self.command, *sources]
         again += ["--checkpoint", str(self.settings.checkpoint)]
+        for option, path in self.settings.places.items():
+            again += [option, os.path.relpath(path)]
         if self.settings.values.get("dask") is not None:
             again += ["--dask", self.settings.dask]
         return f"Stopped after {self._progress()}. Go on with: {shlex.join([*again, '--resume'])}"
 
 
 def read_checkpoint(
-    settings: Settings, command: str, load: Callable[..., tuple[Any, dict[str, Any]]]
+    settings: Settings, run: type[Run], load: Callable[..., tuple[Any, dict[str, Any]]]
 ) -> Saved:
     """Read a checkpoint that this command wrote; ``load`` returns a model and what is beside it."""
-    path = settings.checkpoint
+    path, command = settings.checkpoint, run.command
     model, extra = load(path)
     if command not in extra:
         raise CheckpointError(
             f"{path} is a model that `evermix {command}` did not write, so it does not say where "
             "to go on. Start again with another --checkpoint."
         )
-    text = None if extra["text"] is None else texts.from_spec(extra["text"])
-    return Saved(model, text, extra[command])
+    notes = extra[command]
+    try:
+        settings.check_saved(notes["settings"])
+        for name, length in notes["positions"].items():
+            check_number(name, length)
+        if not isinstance(notes["kind"], str):
+            raise TypeError(f"kind must be a string, got {notes['kind']!r:.80}")
+        run.check_notes(notes)
+        text = None if extra["text"] is None else texts.from_spec(extra["text"])
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise CheckpointError(
+            f"the notes in {path} on where `evermix {command}` was are not whole "
+            f"({type(error).__name__}: {error}). They were edited; use an earlier copy, or start "
+            "again with --overwrite."
+        ) from error
+    return Saved(model, text, notes)
+
+
+def resumed_settings(settings: Settings, saved: Saved, free: Iterable[str] = ()) -> Settings:
+    """Return the settings of a run that goes on, see :meth:`Settings.resumed`.
+
+    A checkpoint is no order to write somewhere: a place that it alone names must be named on the
+    command line, or agreed to at a terminal.
+    """
+    resumed = settings.resumed(saved.notes["settings"], free)
+    before = settings.changed(**saved.notes["settings"])
+    only = {o: path for o, path in before.places.items() if o not in settings.places}
+    named = " ".join(f"{option} {shlex.quote(path)}" for option, path in only.items())
+    question = f"The checkpoint names {named}, the command line does not. Write there?"
+    if only and not (sys.stdin.isatty() and typer.confirm(question, err=True)):
+        raise ValueError(
+            f"the checkpoint {settings.checkpoint} names places to write to that the command line "
+            f"does not name. If they are yours, add: {named}"
+        )
+    return resumed
 
 
 def check_resumed(settings: Settings, saved: Saved) -> None:
