@@ -264,7 +264,7 @@ def test_info_tells_what_a_model_holds(folder):
     topics = [set(text.split()) for text in WORDS.values()]
     assert all(set(cluster["words"]) in topics for cluster in described["clusters"])
     shown = evermix("info", "texts.evermix").stdout
-    assert "The largest" in shown and "NGGP(" in shown
+    assert "The largest" in shown and "PitmanYor(" in shown
 
 
 def test_info_rounds_numbers_for_people_only(folder):
