@@ -59,11 +59,6 @@ class Sample:
         """Expected log likelihood (N,) of each row when a cluster has learnt that row alone."""
         return host(self.family.self_log_likelihood(self.X))
 
-    @cached_property
-    def device_weights(self) -> Array:
-        """The weights, on the device of the rows."""
-        return self.on_device(self.weights)
-
     def scores(self, slopes: Array, intercepts: Array, rows: slice = slice(None)) -> Array:
         """Return linear functions (N, K) of the features of some rows, on their device."""
         out = self.features[rows, :] @ self.on_device(slopes).T
