@@ -3,9 +3,9 @@
 import typer
 
 from benchmarks.common import run
-from benchmarks.gpu import laps
+from benchmarks.gpu import fit, laps
 
-BENCHMARKS = {"peak": laps.peak, "products": laps.products, "lap": laps.lap}
+BENCHMARKS = {"peak": laps.peak, "products": laps.products, "lap": laps.lap, "fit": fit.fit}
 PACKAGES = ("evermix", "numpy", "torch", "triton", "array-api-compat")
 
 
