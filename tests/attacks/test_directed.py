@@ -94,7 +94,7 @@ def test_waiting_rows_in_batches_that_cannot_be(tmp_path, saved, cuts):
 @pytest.mark.parametrize("name", ["X", "weights", "ids", "clocks"])
 def test_rows_of_the_lookback(tmp_path, saved, name):
     arrays, header = saved("stream")
-    key = f"lookback.{name}" if name in ("ids", "clocks") else f"lookback.rows.{name}"
+    key = f"state.lookback.{name}"
     for wrong in (arrays[key] - 1000, arrays[key][:-1], arrays[key].astype(np.float32)):
         if name != "X" or wrong.dtype == np.float32 or len(wrong) < len(arrays[key]):
             write_and_refuse(tmp_path, arrays | {key: wrong}, header)

@@ -42,11 +42,11 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-FILES = ["--out", "out.jsonl", "--checkpoint", "m.evermix"]
+PLACES = ["--out", "out.jsonl", "--checkpoint", "m.evermix"]
 
 
 def written(*arguments):
-    evermix(*arguments, "--overwrite", *FILES)
+    evermix(*arguments, "--overwrite", *PLACES)
     return Path("out.jsonl").read_text()
 
 
@@ -102,7 +102,7 @@ def test_files_behind_the_last_are_more_rows_of_the_stream(folder):
         written("stream", *sources)
         shutil.copy("later.parquet", "parts/2.parquet")
         more = sources if sources == ["parts"] else [*sources, "parts/2.parquet"]
-        again = ["stream", *more, *FILES, "--resume"]
+        again = ["stream", *more, *PLACES, "--resume"]
         evermix(*again)
         assert Path("out.jsonl").read_text() == whole
         assert "nothing new" in evermix(*again).stderr
@@ -110,7 +110,7 @@ def test_files_behind_the_last_are_more_rows_of_the_stream(folder):
 
 
 def test_files_that_changed_before_the_place_to_go_on_are_told(folder):
-    resumed = ["stream", "parts", *FILES, "--resume"]
+    resumed = ["stream", "parts", *PLACES, "--resume"]
     written("stream", "parts", "--limit", 1050)
     before = Path("out.jsonl").read_text()
     shutil.copy("parts/1.parquet", "parts/0a.parquet")
@@ -127,7 +127,7 @@ def test_files_that_changed_before_the_place_to_go_on_are_told(folder):
 def test_a_fit_knows_its_rows_again(folder):
     written("fit", "parts", "--engine", "ep", "--laps", 1)
     save("parts/3.parquet", X[:5])
-    said = fails("fit", "parts", *FILES, "--resume", "--laps", 2)
+    said = fails("fit", "parts", *PLACES, "--resume", "--laps", 2)
     assert "these are not the rows" in said and "parts: " in said
 
 
@@ -138,7 +138,7 @@ def test_files_that_are_written_are_not_read(folder):
     assert "--trace must be different" in fails("stream", "*.jsonl", *options)
     assert "--checkpoint must be different" in fails("stream", ".")
     written("stream", "points.npy", "--limit", 1000)  # as a shell would list all files, later
-    resumed = [*FILES, "--resume"]
+    resumed = [*PLACES, "--resume"]
     assert "--out must be different" in fails("stream", "points.npy", "out.jsonl", *resumed)
 
 

@@ -360,7 +360,7 @@ def test_files_that_are_there_are_not_written_over(folder):
     (folder / "x.png").write_text("mine")
     said = evermix(*common, "--figure", "x.png", "--checkpoint", "b.evermix")
     assert said.exit_code == 1 and "x.png exists already" in said.stderr
-    said = evermix("texts.jsonl", "--resume", "--figure", "x.png")
+    said = evermix("texts.jsonl", "--resume", "--out", "topics.json", "--figure", "x.png")
     assert said.exit_code == 1 and "x.png exists already" in said.stderr
 
 

@@ -250,7 +250,9 @@ class Broken(Batches):
 def test_a_step_that_fails_can_be_made_again_as_if_it_had_not_been(countdown):
     """Whenever rows cannot be read: before the first lap, within a step, or for births."""
     model, batches = named("Gaussian", DP(1.0), size=20)
-    engine = MemoizedVB(laps=3, batch_size=20, stride=3, deletes=False)
+    engine = MemoizedVB(
+        laps=3, batch_size=20, stride=3, deletes=False, start="random", truncation=1
+    )
     rng, broken = np.random.default_rng(0), Broken(batches, countdown)
     state = engine.initial(model, rng)
     with pytest.raises(OSError, match="the disk is gone"):
