@@ -30,7 +30,7 @@ STEP, LIFE = 0.02, 2000  # of a mean before every row; rows between two turnover
 HALF_LIVES = (None, 60, 200, 1000)  # in rows
 
 ENGINES: dict[str, Engine] = {
-    "ADF": em.ADF(),
+    "ADF": em.ADF(lookback=0),
     "SUGS": em.SUGS(merge=5.0),
     "OnlineCRP": em.OnlineCRP(merge=5.0),
     "RCRP": em.RCRP(),

@@ -122,7 +122,7 @@ TEXT = [
     Algorithm("RCRP", partial(by_engine, em.RCRP()), "C3-"),
     Algorithm("SUGS", partial(by_engine, em.SUGS()), "C1-"),
     Algorithm("OnlineCRP", partial(by_engine, em.OnlineCRP()), "C2-"),
-    Algorithm("ADF", partial(by_engine, em.ADF()), "C0-"),
+    Algorithm("ADF", partial(by_engine, em.ADF(lookback=0)), "C0-"),
 ]
 ONLINE = [*TEXT, Algorithm("DPMeans", partial(by_engine, em.DPMeans()), "C4-")]
 GAUSSIAN = [

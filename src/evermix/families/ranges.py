@@ -71,7 +71,8 @@ def _(family: Poisson | Multinomial, mass: Floats) -> tuple[Floats, Floats]:
 def _(
     family: Gaussian | DiagonalGaussian | ZeroMeanGaussian, mass: Floats
 ) -> tuple[Floats, Floats]:
-    D, S = family._D, family.n_stats
+    D, S = family.n_features, family.n_stats
+    assert D is not None  # the family is resolved
     squares, full = np.zeros(S, dtype=bool), not isinstance(family, DiagonalGaussian)
     squares[slice(S - D * D, None, D + 1) if full else slice(D, None)] = True
     most = mass[:, None] * (2 * family.largest) ** 2
