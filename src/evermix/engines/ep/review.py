@@ -18,8 +18,8 @@ from evermix.engines.ep.sites import to_record, to_sites_of
 from evermix.engines.filters.review import named, with_sticks
 from evermix.engines.refine.problem import Problem, lines
 from evermix.engines.refine.search import search
-from evermix.engines.shards import Shard, Shards, Task
 from evermix.engines.seeding import draw_rows
+from evermix.engines.shards import Shard, Shards, Task
 from evermix.kernels.scoring import score_rows
 from evermix.model import Model
 from evermix.state import Record, State
