@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-ROWS = 1024  # rows that are all kept
+ROWS, FEATURES = 1024, 2**13  # rows that are all kept, or more if they have few columns
 COUNT_ROWS, COUNTS, FEW = 4096, 2**15, 256  # rows of counts, their entries, and least rows
 NUMBERS = 2**22  # most numbers in the rows that are kept: 32 MB
 CSR = ("data", "indices", "indptr", "shape")
@@ -35,7 +35,8 @@ class KeptRows(NamedTuple):
     def room(self) -> int:
         """How many such rows are all kept."""
         if isinstance(self.X, np.ndarray):
-            return min(ROWS, NUMBERS // max(self.X.shape[1], 1))
+            D = max(self.X.shape[1], 1)
+            return min(max(ROWS, FEATURES // D), NUMBERS // D)
         width = max(self.X.nnz // max(self.X.shape[0], 1), 1)
         return int(min(COUNT_ROWS, max(FEW, COUNTS // width), NUMBERS // width))
 

@@ -6,7 +6,7 @@ from sklearn.metrics import adjusted_rand_score
 
 import evermix as em
 from evermix.engines.filters.review import is_review, next_review, thin
-from evermix.lookback import ROWS, hashed
+from evermix.lookback import FEATURES, hashed
 from helpers.mixture_cases import assert_same_model, blobs
 
 
@@ -76,7 +76,9 @@ def test_the_sample_is_bounded_and_every_cluster_has_its_part():
     mix = stream(np.vstack([X[:2500], rare, X[2500:]]), size=1000)
     kept, per_cluster = mix.state_.lookback, em.ADF().lookback
     thin(mix.state_, per_cluster)
-    assert not kept.complete and len(kept.rows.weights) <= max(ROWS, per_cluster * mix.n_clusters_)
+    room = kept.rows.room
+    assert room == FEATURES // 2
+    assert not kept.complete and len(kept.rows.weights) <= max(room, per_cluster * mix.n_clusters_)
     owners = mix.predict(kept.rows.X)
     assert min(np.count_nonzero(owners == k) for k in mix.cluster_ids_) >= per_cluster
 

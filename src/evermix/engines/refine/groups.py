@@ -115,9 +115,9 @@ class Groups:
 
     # ---- growth ----------------------------------------------------------------------------
 
-    def grow(self) -> None:
+    def grow(self, steps: int = STEPS) -> None:
         """Make a few variational steps."""
-        for _ in range(STEPS):
+        for _ in range(steps):
             real = self.mass > 0
             slopes, intercepts = lines(self.model.family, self.mass[real], self.stats[real])
             plus = np.full(self.mass.shape, -np.inf)
@@ -131,18 +131,18 @@ class Groups:
             self.part /= self.part.sum(axis=1, keepdims=True)
             self.sum()
 
-    def settle(self) -> None:
-        """Let clusters grow, and merge them where that is better."""
+    def settle(self, steps: int = STEPS) -> None:
+        """Let clusters grow by so many steps, and merge them where that is better, in turns."""
         groups, here = self, np.arange(len(self.starts))
         for _ in range(ROUNDS):
-            groups.grow()
+            groups.grow(steps)
             self.part[self.rows_of(here)] = groups.part
             changed = groups.merge()
             if not len(changed):
                 break
             groups, here = groups.take(changed), here[changed]
         else:
-            groups.grow()
+            groups.grow(steps)
             self.part[self.rows_of(here)] = groups.part
         self.sum()
 

@@ -12,7 +12,7 @@ from numpy.random import Generator
 
 from evermix._threads import blas_alone
 from evermix._xp import Bools, Floats, Ints
-from evermix.engines.refine.groups import Groups, joined, seeded
+from evermix.engines.refine.groups import STEPS, Groups, joined, seeded
 from evermix.engines.refine.merge import merged, thinned
 from evermix.engines.refine.problem import Clusters, Problem
 from evermix.engines.seeding import WORDS, Sample
@@ -120,17 +120,23 @@ def without(mass: Floats, teams: Sequence[Ints]) -> Floats:
 
 
 def anew(
-    now: Groups, teams: Sequence[Ints], room: float, rng: Generator, more: int = MORE
+    now: Groups,
+    teams: Sequence[Ints],
+    room: float,
+    rng: Generator,
+    more: int = MORE,
+    steps: int = STEPS,
 ) -> list[Found]:
     """Cluster the rows of teams of clusters anew; ``now`` are their present clusters.
 
-    There are ``more`` seeds than clusters in a team, if it has enough rows and there is room.
+    There are ``more`` seeds than clusters in a team, if it has enough rows and there is room. They
+    grow by ``steps`` before each round of merges.
     """
     sizes = np.array([len(team) for team in teams])
     most = np.diff([*now.starts, len(now.sample)]) // ROWS_PER_SEED + sizes - 1
     counts = np.minimum(np.clip(most, 2, sizes + more), sizes + max(room, 0))
     fresh = seeded(now, counts.astype(np.int64), rng)
-    fresh.settle()
+    fresh.settle(steps)
     return compared(now, fresh, teams)
 
 

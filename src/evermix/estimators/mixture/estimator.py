@@ -121,8 +121,9 @@ class Mixture(FittedAttributes, GroupQuestions, ClusterMixin, DensityMixin, Base
     ``fit`` keeps the clusters that own rows and names them 0..K-1. With ``forgetting`` it renames
     nothing, since clusters that have faded own rows too: names may be missing in between.
     ``partial_fit`` goes on from where it was, also after a ``fit``, and renames nothing. Without
-    a given engine, a stream of vectors keeps up to 1,024 rows, or 64 of each cluster, and reviews
-    its clusters with them after 64 rows, 91, 128, and so on by factors of 1.4; ids are kept.
+    a given engine, a stream of vectors keeps up to 1,024 rows (more with fewer than eight
+    columns), or 64 of each cluster, and reviews its clusters with them after 64 rows, 91, 128, and
+    so on by factors of 1.4; ids are kept.
 
     Examples
     --------

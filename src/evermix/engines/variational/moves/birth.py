@@ -7,18 +7,21 @@
 3. *Adoption*: if that explains them better, the next lap evaluates it on all rows of the clusters
    (a :class:`~evermix.engines.variational.local.Trial`), and the exact bound decides.
 
-A cluster for which nothing was found is tried again with more seeds, and then not
-until its mass has changed. A cluster without neighbours is tried once.
+A cluster for which nothing was found is tried again with more seeds; then, if its rows are a small
+sample, with each row counted as often as rows that it stands for, since clusters with many
+parameters are not worth their cost in few rows; and then not until its mass has changed. A cluster
+without neighbours skips the second attempt.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
 
 from evermix._threads import blas_alone
 from evermix._xp import Floats, Ints
-from evermix.engines.refine.groups import Groups, joined
+from evermix.engines.refine.groups import STEPS, Groups, joined
 from evermix.engines.refine.regroup import (
     APART,
     Found,
@@ -37,11 +40,22 @@ from evermix.state import State
 
 NEIGHBOURS = 3  # with which a cluster is clustered anew, one at a time
 HEIRS = 4  # most neighbours that share the rows of a cluster that is removed
-SEEDS = 3, 9  # of attempts on a cluster, beyond the number of clusters that they replace
-STAGES = len(SEEDS)
+SMALL = 2.0  # rows that each row of a small sample stands for, at least
 ROWS = 10_000  # of all clusters that are tried
 MOST_ROWS, LEAST_ROWS = 10_000, 200  # of a cluster
 CHANGED = 0.05  # relative change of mass after which a cluster is tried again
+
+
+class Attempt(NamedTuple):
+    """How the rows of clusters are clustered anew."""
+
+    more: int  # seeds, beyond the number of clusters that are replaced
+    steps: int = STEPS  # before each round of merges
+    whole: bool = False  # whether rows count as often as rows that they stand for
+
+
+ATTEMPTS = Attempt(3), Attempt(9), Attempt(3, 25, whole=True)
+STAGES = len(ATTEMPTS)
 
 
 @dataclass
@@ -105,9 +119,11 @@ def plan_trials(
     found = _found(model, state, drawn, search, targets, rng)
     cap = np.inf if model.max_clusters is None else model.max_clusters
     taken = list(chosen(found, state.tally.K, cap))
-    stage[np.setdiff1d(search.isolated(targets), _parents(found))] = STAGES
+    alone = np.setdiff1d(search.isolated(targets), _parents(found))
     failed = np.setdiff1d(targets, _parents(taken))
-    stage[failed] = np.minimum(stage[failed] + 1, STAGES)
+    stage[alone] = np.maximum(stage[alone], STAGES - 2)
+    stage[failed] += 1
+    stage[failed[(stage[failed] == STAGES - 1) & (drawn.rates[failed] < SMALL)]] = STAGES
     trials, mass = [], state.tally.mass
     for one in taken:
         scale = mass[one.parents].sum() / one.mass.sum()
@@ -133,11 +149,12 @@ def _found(
     mass, K = state.tally.mass, state.tally.K
     scores = np.asarray(drawn.sample.scores(*believe(model, mass, state.tally.stats)))
     cap = np.inf if model.max_clusters is None else model.max_clusters
-    seeds = SEEDS[state.columns["stage"][targets[0]]]
+    attempt = ATTEMPTS[state.columns["stage"][targets[0]]]
     held = np.zeros(scores.shape)
     for k, mine in enumerate(drawn.rows):
         held[mine, k] = 1.0
-    search.forget(losses(scores, held))
+    if not attempt.whole:
+        search.forget(losses(scores, held))
     found: list[Found] = []
     for gone, teams in enumerate((search.fresh(targets), search.removals(targets))):
         rows = [drawn.of(team)[0] for team in teams]
@@ -145,13 +162,13 @@ def _found(
             some = [teams[t] for t in lot if len(rows[t]) > 1]
             if not some:
                 continue
-            now = _groups(model, drawn, some, scores, mass)
+            now = _groups(model, drawn, some, scores, mass, whole=attempt.whole)
             now.grow()
             now.grow()  # new clusters grow as long on the sample
             if not gone:
-                found += anew(now, some, cap - K, rng, seeds)
+                found += anew(now, some, cap - K, rng, attempt.more, attempt.steps)
                 continue
-            new = _groups(model, drawn, some, scores, mass, first=1)
+            new = _groups(model, drawn, some, scores, mass, first=1, whole=attempt.whole)
             new.settle()
             found += compared(now, new, some)
     return found
@@ -170,8 +187,12 @@ def _groups(
     scores: Floats,
     mass: Floats,
     first: int = 0,
+    whole: bool = False,
 ) -> Groups:
-    """Return clusters of teams, from the ``first`` on, that share the rows of all of a team."""
+    """Return clusters of teams, from the ``first`` on, that share the rows of all of a team.
+
+    If they are ``whole``, each row counts as often as rows that it stands for.
+    """
     rows, rates = zip(*(drawn.of(team) for team in teams), strict=True)
     parts = [
         _shares(scores[np.ix_(mine, team[first:])], rate)
@@ -179,6 +200,9 @@ def _groups(
     ]
     held = np.array([part.sum() for part in parts])
     scale = held / np.array([mass[team].sum() for team in teams])  # all masses are of the sample
+    if whole:
+        parts = [part / factor for part, factor in zip(parts, scale, strict=True)]
+        scale = np.ones(len(teams))
     return joined(model, drawn.sample, rows, parts, scale[:, None] * without(mass, teams))
 
 
