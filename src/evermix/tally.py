@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 FIRST_NUMBERS = 2**19  # statistics that the first buffers hold: a few MB, so they seldom grow
+RUNS = 8  # most runs of rows that are copied one by one
 
 
 class Layout(Enum):
@@ -137,13 +138,19 @@ class Tally:
 
     def take(self, index: slice | NDArray[Any]) -> "Tally":
         """Return a tally of the rows ``index`` (positions, or a mask), in that order."""
-        return Tally.of(
-            self.ids[index],
-            self.mass[index],
-            self.stats_of(np.arange(self.K)[index]),
-            {name: values[index] for name, values in self.extras.items()},
-            self.layout,
-        )
+        rows = np.arange(self.K)[index]
+        tally = Tally.empty(self.size, self.extras, self.layout, room=len(rows) + 1)
+        tally.append(self.ids[rows])
+        tally.mass[:] = self.mass[rows]
+        for name, values in self.extras.items():
+            tally.extras[name][:] = values[rows]
+        begins = np.flatnonzero(np.diff(rows, prepend=-2) != 1).tolist()
+        if len(begins) > RUNS:
+            tally.stats[:] = self.stats_of(rows)
+            return tally
+        for begin, end in zip(begins, [*begins[1:], len(rows)], strict=True):  # no copy in between
+            tally.stats[begin:end] = self.stats[rows[begin] : rows[begin] + end - begin]
+        return tally
 
     def stats_of(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Return the statistics (n, S) of some rows (n,), read along the buffer."""

@@ -105,7 +105,8 @@ def _candidates(family: Family, state: State) -> Ints:
     worth = np.take_along_axis(bound, best, axis=1).ravel() > -np.inf
     pairs = np.unique(np.sort(pairs[worth], axis=1), axis=0)
     if smaller is not family:
-        pairs = pairs[smaller.log_fusion(few, pairs) > HOPELESS]
+        times = _foresight(family, state, able[pairs])
+        pairs = pairs[smaller.log_fusion(few, pairs, times) > HOPELESS]
     return able[pairs]
 
 
