@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -148,7 +149,7 @@ class Tally:
         if len(begins) > RUNS:
             tally.stats[:] = self.stats_of(rows)
             return tally
-        for begin, end in zip(begins, [*begins[1:], len(rows)], strict=True):  # no copy in between
+        for begin, end in pairwise([*begins, len(rows)]):  # no copy in between
             tally.stats[begin:end] = self.stats[rows[begin] : rows[begin] + end - begin]
         return tally
 

@@ -70,3 +70,17 @@ def test_a_taken_tally_shares_no_memory(layout):
     other.stats[:] = 0.0
     other.mass[:] = 0.0
     assert tally.stats.all() and tally.mass.all()
+
+
+@pytest.mark.parametrize("layout", Layout)
+@pytest.mark.parametrize("rows", [[], [0], [2, 3], [0, 1, 3, 4], [4, 2, 0], list(range(0, 40, 2))])
+def test_take_has_the_rows_in_their_order(layout, rows):
+    rng = np.random.default_rng(0)
+    ids, mass, stats = np.arange(40) + 7, rng.random(40), rng.random((40, 3))
+    tally = Tally.of(ids, mass, stats, {"joint": mass**2}, layout)
+    some = tally.take(np.array(rows, dtype=np.int64))
+    assert some.K == len(rows)
+    np.testing.assert_array_equal(some.ids, ids[rows])
+    np.testing.assert_array_equal(some.mass, mass[rows])
+    np.testing.assert_array_equal(some.stats, stats[rows])
+    np.testing.assert_array_equal(some.extras["joint"], mass[rows] ** 2)
