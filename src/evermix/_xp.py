@@ -46,6 +46,8 @@ def is_foreign(x: Any) -> bool:
     Libraries whose arrays cannot be changed in place (JAX) or are not computed yet (Dask) do not
     count.
     """
+    if type(x) is np.ndarray:  # as below, in a tenth of the time
+        return False
     if is_foreign_csr(x):
         return True
     if not array_api_compat.is_array_api_obj(x) or is_numpy(x) or sparse.issparse(x):
@@ -119,6 +121,8 @@ def precise(x: Array) -> Array:
 
 def filled(value: float, x: Array, n: int) -> Array:
     """Return an array (n,) of a number, on the device of ``x``; a float gets its precision."""
+    if type(x) is np.ndarray and x.dtype == np.float64:  # as below, in a tenth of the time
+        return np.full(n, value)
     xp = namespace(x)
     precise = x.dtype if xp.isdtype(x.dtype, "real floating") else xp.float64
     dtype = xp.int64 if isinstance(value, int) else precise

@@ -155,6 +155,9 @@ class State:
     lookback: Lookback | None = None
     derived: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"derived": {}}
+
     def reserve(self, capacity: int) -> None:
         """Make room for ``capacity`` clusters."""
         self.tally.reserve(capacity)

@@ -39,6 +39,16 @@ class Batch(NamedTuple):
     key: int = 0
     times: Array | None = None
 
+    def part(self, rows: slice) -> "Batch":
+        """Return some of the rows."""
+        times = None if self.times is None else self.times[rows]
+        return Batch(self.X[rows], self.weights[rows], self.key, times)
+
+    def copy(self) -> "Batch":
+        """Return a batch with arrays of its own."""
+        times = None if self.times is None else self.times.copy()
+        return Batch(self.X.copy(), self.weights.copy(), self.key, times)
+
 
 class Batches(Sequence[Batch]):
     """Batches whose weights are known without reading their rows."""
@@ -130,11 +140,15 @@ class Info:
 
     def summary(self) -> "Info":
         """Return the same without results of rows, model and reviews, small enough to keep."""
-        return replace(self, results=None, model=None, reviews=[])
+        summary = object.__new__(Info)
+        vars(summary).update(vars(self), results=None, model=None, reviews=[])
+        return summary
 
     @classmethod
     def joined(cls, parts: Sequence["Info"]) -> "Info":
         """Return the information on consecutive steps, at least one, as that of one step."""
+        if len(parts) == 1 and parts[0].model is None:
+            return parts[0]
         results = [info.results for info in parts if info.results is not None]
         rows = RowResults(*map(np.concatenate, zip(*results, strict=True))) if results else None
         return replace(

@@ -4,6 +4,7 @@ An interrupt (Ctrl-C) waits for the step in progress, so that the state is alway
 does a termination signal, if the program has a handler for it.
 """
 
+import _signal  # what the module signal wraps in enumerations, which take longer than a row
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -159,15 +160,15 @@ def interrupts_wait() -> Iterator[None]:
 
 @contextmanager
 def _held(number: signal.Signals) -> Iterator[None]:
-    before = signal.getsignal(number)
+    before = _signal.getsignal(number)
     if not callable(before):  # no Python handler would see the signal
         yield
         return
     frames: list[FrameType | None] = []
-    signal.signal(number, lambda _, frame: frames.append(frame))
+    _signal.signal(number, lambda _, frame: frames.append(frame))
     try:
         yield
     finally:
-        signal.signal(number, before)
+        _signal.signal(number, before)
     if frames:
         before(number, frames[0])

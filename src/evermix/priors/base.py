@@ -133,7 +133,8 @@ class GibbsType(Prior, HasPredictive):
         """Log predictive probabilities (K + 1,) of the clusters and, last, of a new one."""
         prior = self.scalars()
         new = new_weight(*prior, float(mass.sum()), float(occupied.sum()))
-        weights = np.append(mass - prior.sigma * occupied, new)
+        weights = np.empty(len(mass) + 1)
+        weights[:-1], weights[-1] = mass - prior.sigma * occupied, new
         with np.errstate(divide="ignore"):  # an empty cluster has weight 0
             return np.log(weights / weights.sum())
 

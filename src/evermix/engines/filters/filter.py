@@ -2,7 +2,9 @@
 
 import time
 from collections.abc import Sequence
-from typing import ClassVar
+from dataclasses import dataclass
+from operator import is_
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.random import Generator
@@ -30,6 +32,20 @@ from evermix.tally import Tally
 
 CHECK_EVERY = 1000  # observations between two rounds of pruning, joining and rebuilding of caches
 IDLE = 10  # observations per cluster after which dust that no row has joined is dropped
+PASS = "pass"  # the key of LastPass among the derived values of a state
+
+
+@dataclass
+class LastPass:
+    """The data of the last pass: from which objects they were made, and the clock since then."""
+
+    sources: tuple[Any, ...]
+    clock: int
+    data: kernels.FilterData
+
+    def holds(self, sources: tuple[Any, ...], clock: int) -> bool:
+        """Whether the data are still those of a state."""
+        return self.clock == clock and all(map(is_, self.sources, sources))
 
 
 class Filter(Engine):
@@ -222,6 +238,7 @@ class Filter(Engine):
     def fade(self, model: Model, state: State, factor: float) -> None:
         """Scale all statistics by ``factor``, at most 1.   Consumes: state."""
         super().fade(model, state, factor)
+        state.derived.pop(PASS, None)
         nothing = state.tally.mass < kernels.DEAD  # or else a row might find no cluster at all
         state.tally.mass[nothing] = state.tally.extras["hard"][nothing] = kernels.DEAD
         state.columns["judged"] *= factor  # so that merges are considered again
@@ -277,13 +294,14 @@ class Filter(Engine):
 
         Returns the next row, and why the loop stopped.
         """
-        at, refused, why = start, False, kernels.ROOM
-        state.reserve(state.tally.K + 2)
+        at, refused, why, rule = start, False, kernels.ROOM, self.assignment
+        tally = state.tally
+        if tally.K + 2 > tally.capacity:
+            state.reserve(tally.K + 2)
         while why == kernels.ROOM:
-            tally, data = state.tally, self.filter_data(model, state)
-            at, tally.K, state.clock, capped, why = self.assignment.run(
-                data, step, tally.K, state.clock, at
-            )
+            data = self._pass_data(model, state)
+            at, tally.K, state.clock, capped, why = rule.run(data, step, tally.K, state.clock, at)
+            state.derived[PASS].clock = state.clock
             refused |= capped
             if why == kernels.ROOM:
                 state.reserve(2 * tally.capacity)
@@ -291,6 +309,21 @@ class Filter(Engine):
         if refused:
             warn_once(model, state)
         return at, why
+
+    def _pass_data(self, model: Model, state: State) -> kernels.FilterData:
+        """Return :meth:`filter_data`, those of the last pass if nothing else has changed them.
+
+        A pass keeps what is derived from the clusters up to date, for a call with a single row
+        too, which would otherwise derive it for all clusters.
+        """
+        tally, last_weight = state.tally, state.latents["new_weight"]
+        buffers = tally.mass_buffer, tally.stats_buffer, last_weight, *state.columns.values()
+        sources = (self, model, tally, *buffers)
+        last: LastPass | None = state.derived.get(PASS)
+        if last is None or not last.holds(sources, state.clock):
+            last = LastPass(sources, state.clock, self.filter_data(model, state))
+            state.derived[PASS] = last
+        return last.data
 
     def _learn_by_arrays(
         self, model: Model, state: State, step: StepRows, start: int

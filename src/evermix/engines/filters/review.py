@@ -8,6 +8,7 @@ all others keep what they have. Reviews come at fixed clocks, so that neither th
 nor questions change what is learnt.
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import replace
@@ -32,16 +33,14 @@ from evermix.tally import Tally
 
 FIRST = 64  # rows before the first review
 RATIO = 2**0.5  # between the clocks of two reviews
+CLOCKS = [round(FIRST * RATIO**step) for step in range(116)]  # of all reviews, beyond 2**63
 LEAST = 1e-6  # concentration
 FLOWS = 0.02  # share of a cluster that must move for it to be connected with another
 
 
 def next_review(clock: int) -> int:
     """Return the clock of the first review after a clock: they grow by a factor of RATIO."""
-    step = 0
-    while _review(step) <= clock:
-        step += 1
-    return _review(step)
+    return CLOCKS[bisect_right(CLOCKS, clock)]
 
 
 def next_stop(clock: int) -> int:
@@ -51,7 +50,7 @@ def next_stop(clock: int) -> int:
 
 def is_review(clock: int) -> bool:
     """Whether a review is due at a clock."""
-    return clock >= FIRST and next_review(clock - 1) == clock
+    return CLOCKS[bisect_left(CLOCKS, clock)] == clock
 
 
 def _is_fresh(clock: int) -> bool:
@@ -64,18 +63,16 @@ def _is_fresh(clock: int) -> bool:
 
 def stretches(batch: Batch, clock: int) -> Iterator[Batch]:
     """Cut rows that follow a clock where reviews are due, or fewer rows are to be kept."""
-    X, weights, key, times = batch
+    weights = batch.weights
+    if clock + len(weights) <= next_stop(clock):
+        yield batch
+        return
     clocks = np.concatenate([[clock], clock + np.cumsum(weights > 0)])
     start = 0
     while start < len(weights):
         end = int(np.searchsorted(clocks[1:], next_stop(int(clocks[start])))) + 1
-        some = slice(start, min(end, len(weights)))
-        yield Batch(X[some], weights[some], key, None if times is None else times[some])
+        yield batch.part(slice(start, end))
         start = end
-
-
-def _review(step: int) -> int:
-    return round(FIRST * RATIO**step)
 
 
 def keep(state: State, batch: Batch, labels: Ints, per_cluster: int) -> None:

@@ -1,7 +1,7 @@
 """Rows that users give: validated, and stored as families and engines want them."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -233,9 +233,21 @@ def prepare_weights(sample_weight: Any, X: Rows) -> NDArray[np.float64]:
     return np.ascontiguousarray(weights)
 
 
-def stack(parts: list[Array]) -> Array:
+def stack(parts: Sequence[Array]) -> Array:
     """Return prepared rows one below the other."""
     return sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.vstack(parts)
+
+
+def together(batches: Sequence[Batch], start: int = 0) -> Batch:
+    """Return the prepared rows of some batches as one batch, from row ``start`` on."""
+    parts = []
+    for batch in batches:
+        if start < len(batch.weights):
+            parts.append(batch.part(slice(start, None)) if start > 0 else batch)
+        start -= len(batch.weights)
+    X, weights, _, times = zip(*parts, strict=True)
+    stamps = None if any(each is None for each in times) else np.concatenate(times)
+    return Batch(stack(X), np.concatenate(weights), times=stamps)
 
 
 class Cuts(Batches):

@@ -21,7 +21,8 @@ class FittedAttributes:
 
     def _learner(self) -> Learner:
         """What has learnt all rows so far."""
-        check_is_fitted(self)
+        if "learner_" not in vars(self):
+            check_is_fitted(self)  # which raises
         return self.learner_.shown
 
     def _fitted(self) -> Fitted:

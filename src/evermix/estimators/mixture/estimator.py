@@ -369,12 +369,13 @@ class Mixture(FittedAttributes, GroupQuestions, ClusterMixin, DensityMixin, Base
 
     def _prepared(self, X: Any) -> Array:
         """Return validated rows to predict or score."""
-        if not self.state_.tally.K:
+        fitted = self._fitted()
+        if not fitted.state.tally.K:
             raise NotFittedError(
                 "no row was learnt yet: the fit ended before its first step. Go on with resume, or "
                 "call fit."
             )
-        return rows_to_score(self, self._learner().model.family, X)
+        return rows_to_score(self, fitted.model.family, X)
 
     # ---- files -----------------------------------------------------------------------------
 

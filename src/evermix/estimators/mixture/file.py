@@ -121,7 +121,7 @@ def _restore_waiting(learner: Learner, arrays: dict[str, Array], n_features: int
     X, weights, times = waiting["X"], waiting["weights"], waiting.get("times")
     for some in (slice(*both) for both in pairwise(ends)):
         batch = Batch(X[some], weights[some], times=None if times is None else times[some])
-        learner.waiting.append(batch)
+        learner.wait(batch)
 
 
 def _waiting_arrays(waiting: list[Batch]) -> dict[str, Array]:

@@ -19,7 +19,7 @@ from evermix.engines.refine.find import find
 from evermix.engines.run import interrupts_wait, run, run_laps
 from evermix.engines.shards import Shard, Shards
 from evermix.estimators.data.dask import ClusterRows
-from evermix.estimators.data.rows import Cuts, LazyRows, Rows, stack
+from evermix.estimators.data.rows import Cuts, LazyRows, Rows, together
 from evermix.estimators.data.times import prepare_times
 from evermix.estimators.mixture.fit_results import FitResults
 from evermix.estimators.mixture.fitted import Fitted
@@ -89,11 +89,12 @@ class Learner:
         self._lost = False  # whether results on a cluster were lost with it
         self._fitted: Fitted | None = None
         self._on_settle: Sequence[OnStep] = ()
-        self._shown: Learner | None = None
+        self._counted = 0  # rows of positive weight that wait
+        self._preview: tuple[Learner, int, int] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         self.collect()
-        return vars(self) | {"_fitted": None, "_on_settle": (), "_shown": None}
+        return vars(self) | {"_fitted": None, "_on_settle": (), "_preview": None}
 
     def __setstate__(self, attributes: dict[str, Any]) -> None:
         vars(self).update(attributes)
@@ -108,20 +109,37 @@ class Learner:
         """The learner that answers questions.
 
         While rows wait until what is open can be learnt, it is another one that has learnt them, so
-        that questions do not change what is learnt.
+        that questions do not change what is learnt. It has begun with the first 1, 2, 4, 8, ... of
+        them, and learnt the others as they came: answers depend on nothing but the rows, and those
+        after every row take little time.
         """
         if not self.waiting:
             return self
-        if self._shown is None:
-            other = Learner(self.engine, self.model, deepcopy(self.random_state))
-            other.timed, other.waiting = self.timed, list(self.waiting)
+        begun, n = 1 << (self._counted.bit_length() - 1), sum(len(b.weights) for b in self.waiting)
+        if self._preview is None or self._preview[1:] != (begun, n):
             with warnings.catch_warnings(action="ignore", category=CapacityWarning):
-                other.settle()
-                if other.state.lookback is not None and other.state.lookback.parts:
-                    other.model, other.state, _ = self.engine.review(other.model, other.state)
-                    other._relabel(self.waiting[-1].X)
-            self._shown = other
-        return self._shown
+                if self._preview is None or self._preview[1] != begun:
+                    self._preview = self._begun(begun)
+                other, _, known = self._preview
+                if known < n:
+                    other._learn(together(self.waiting, known), ())
+                other.results = RowResults.empty(len(self.waiting[-1].weights))
+                other._relabel(self.waiting[-1].X)
+            self._preview = other, begun, n
+        return self._preview[0]
+
+    def _begun(self, counted: int) -> "tuple[Learner, int, int]":
+        """Return a learner of the first rows that wait, so many that count, and their number."""
+        rows = together(self.waiting)
+        n = int(np.searchsorted(np.cumsum(rows.weights > 0), counted)) + 1
+        other = Learner(self.engine, self.model, deepcopy(self.random_state))
+        other.timed = self.timed
+        other.wait(rows.part(slice(n)))
+        other.settle()
+        lookback = other.state.lookback
+        if counted < FIRST_REVIEW and lookback is not None and lookback.parts:
+            other.model, other.state, _ = self.engine.review(other.model, other.state)
+        return other, counted, n
 
     @property
     def fitted(self) -> Fitted:
@@ -253,27 +271,25 @@ class Learner:
         if self.started:
             self._learn(batch, observers)
             return
-        self.waiting.append(batch)
-        self._on_settle, self._shown = observers, None
-        counted = sum(int(np.count_nonzero(some.weights)) for some in self.waiting)
+        self.wait(batch)
+        self._on_settle = observers
         wanted = FIRST_REVIEW if self.model.learns else WARMUP
-        if not self.model.family.open or counted >= wanted:
+        if not self.model.family.open or self._counted >= wanted:
             self.settle()
+
+    def wait(self, batch: Batch) -> None:
+        """Let rows wait until the model can be resolved."""
+        self.waiting.append(batch.copy())  # the caller may use its arrays for the next rows
+        self._counted += int(np.count_nonzero(batch.weights))
 
     def settle(self) -> None:
         """Resolve the model and learn the rows that wait, if any."""
         if not self.waiting:
             return
-        last = len(self.waiting[-1].weights)
-        times = [batch.times for batch in self.waiting if batch.times is not None]
-        together = Batch(
-            stack([batch.X for batch in self.waiting]),
-            np.concatenate([batch.weights for batch in self.waiting]),
-            times=np.concatenate(times) if times and self.model.forgetting is not None else None,
-        )
-        self.start(self._first_model(together))
-        observers, self._on_settle, self.waiting = self._on_settle, (), []
-        self._learn(together, observers)
+        last, rows = len(self.waiting[-1].weights), together(self.waiting)
+        self.start(self._first_model(rows))
+        observers, self._on_settle, self.waiting, self._preview = self._on_settle, (), [], None
+        self._learn(rows, observers)
         self.results = RowResults(*(values[-last:] for values in self.results))
 
     def _first_model(self, batch: Batch) -> Model:
