@@ -14,7 +14,7 @@ class Hidden:
 
 sys.meta_path.insert(0, Hidden())
 """
-HIDDEN = ("dask", "distributed", "torch", "cupy", "matplotlib", "pyarrow", "arviz", "xarray")
+HIDDEN = ("dask", "distributed", "torch", "cupy", "matplotlib", "pyarrow", "arviz", "xarray", "river")
 
 LEARN = """
 import numpy as np

@@ -1,0 +1,1 @@
+"""Mixtures for other libraries, each in a module that imports its library."""

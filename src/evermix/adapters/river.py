@@ -1,0 +1,241 @@
+"""Mixtures for River: rows are dicts of features, and come one at a time."""
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import narwhals
+import numpy as np
+from numpy.typing import NDArray
+from river import base
+from scipy import sparse
+
+from evermix.engines.base import Engine
+from evermix.estimators import Mixture
+from evermix.families.base import Family
+from evermix.families.dense import DenseFamily
+from evermix.families.multinomial import Multinomial
+from evermix.forgetting import Exponential
+from evermix.priors.base import Prior
+
+KEPT = 1024  # rows with which a model begins anew when there are new features
+FIRST_WORDS = 1024  # columns of counts, some for words to come; they double
+
+
+class RiverMixture(base.Clusterer):  # type: ignore[misc]
+    """A :class:`evermix.Mixture` as a clusterer of River.
+
+    A feature that a row lacks is zero there, as everywhere in River, and so it is in the rows
+    before its first. Features that no row has had are ignored in predictions. A new feature in a
+    row to learn becomes a new column: the model then begins anew with the last 1,024 rows, and
+    clusters that hold the same rows keep their names. Counts have columns in store, so that new
+    words seldom do that.
+
+    Parameters
+    ----------
+    family : "auto" or Family
+        "auto" takes counts (``em.Multinomial()``) if the values of the first row are all whole
+        numbers of type int, as those of ``BagOfWords`` are, and else vectors.
+    prior, engine, forgetting, max_clusters
+        Those of :class:`evermix.Mixture`; the engine must stream.
+    seed : int or None
+        Its ``random_state``.
+
+    Examples
+    --------
+    >>> from evermix.adapters.river import RiverMixture
+    >>> from river import preprocessing
+    >>> model = preprocessing.StandardScaler() | RiverMixture(seed=0)
+    >>> for height in [1.0, 1.1, 0.9, 1.0] * 10 + [9.0, 9.1, 8.9, 9.0] * 10:
+    ...     model.learn_one({"height": height})
+    >>> model.predict_one({"height": 1.0}) == model.predict_one({"height": 9.0})
+    False
+    """
+
+    def __init__(
+        self,
+        family: str | Family = "auto",
+        prior: Prior | None = None,
+        engine: Engine | None = None,
+        forgetting: Exponential | None = None,
+        max_clusters: int | None = None,
+        seed: int | None = None,
+    ) -> None:
+        self.family = family
+        self.prior = prior
+        self.engine = engine
+        self.forgetting = forgetting
+        self.max_clusters = max_clusters
+        self.seed = seed
+        self._columns: dict[Any, int] = {}
+        self._counts = False
+        self._width = 0
+        self._mixture: Mixture | None = None
+        self._kept: deque[Mapping[Any, Any]] = deque(maxlen=KEPT)
+        self._names: dict[int, int] = {}  # of clusters that were there before the model began anew
+        self._offset = 0  # of the names of all others
+
+    @property
+    def mixture(self) -> Mixture | None:
+        """What was learnt, with names of clusters of its own; None before the first row."""
+        return self._mixture
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters."""
+        return 0 if self._mixture is None else self._mixture.n_clusters_
+
+    @property
+    def centers(self) -> dict[int, dict[Any, float]]:
+        """The mean of every cluster by its name, for metrics of River."""
+        if self._mixture is None:
+            return {}
+        family, tally = self._mixture.model_.family, self._mixture.tally_
+        means = tally.stats[:, : self._width] / tally.mass[:, None]
+        if isinstance(family, DenseFamily) and family.origin is not None:
+            means = means + family.origin
+        return {
+            self._name(int(k)): dict(zip(self._columns, mean.tolist(), strict=False))
+            for k, mean in zip(tally.ids, means, strict=True)
+        }
+
+    # ---- learning --------------------------------------------------------------------------
+
+    def learn_one(self, x: dict[Any, Any]) -> None:
+        """Learn one row."""
+        self._learn([x])
+
+    def learn_many(self, X: Any) -> None:
+        """Learn the rows of a data frame."""
+        self._learn(_dicts(X))
+
+    def _learn(self, rows: Sequence[Mapping[Any, Any]]) -> None:
+        if not rows:
+            return
+        if self._mixture is None:
+            self._begin(rows)
+        elif not all(x.keys() <= self._columns.keys() for x in rows):
+            self._widen(rows)
+        else:
+            self._mixture.partial_fit(self._array(rows))
+        self._kept.extend(map(dict, rows))
+
+    def _begin(self, rows: Sequence[Mapping[Any, Any]]) -> None:
+        """Learn the first rows."""
+        first = rows[0].values()
+        counts = isinstance(self.family, Family) and self.family.sparse
+        if self.family == "auto":
+            counts = bool(first) and all(isinstance(v, int) and v >= 0 for v in first)
+        self._counts = counts and not all(isinstance(v, bool) for v in first)
+        self._columns, self._width, self._mixture = self._learnt(rows)
+
+    def _learnt(self, rows: Sequence[Mapping[Any, Any]]) -> tuple[dict[Any, int], int, Mixture]:
+        """Return the columns of rows and those known, how many there are, and a new model."""
+        keys = dict.fromkeys([*self._columns, *(key for x in rows for key in x)])
+        columns = {key: column for column, key in enumerate(keys)}
+        width = len(columns)
+        if self._counts:
+            width = max(FIRST_WORDS, self._width)
+            while width < len(columns):
+                width *= 2
+        mixture = Mixture(
+            Multinomial() if self._counts and self.family == "auto" else self.family,
+            self.prior,
+            self.engine,
+            self.forgetting,
+            self.max_clusters,
+            self.seed,
+        )
+        return columns, width, mixture.partial_fit(_array(rows, columns, width, self._counts))
+
+    def _widen(self, rows: Sequence[Mapping[Any, Any]]) -> None:
+        """Learn rows with new features."""
+        assert self._mixture is not None
+        keys = dict.fromkeys([*self._columns, *(key for x in rows for key in x)])
+        if len(keys) <= self._width:  # there are columns in store
+            columns = {key: column for column, key in enumerate(keys)}
+            self._mixture.partial_fit(_array(rows, columns, self._width, self._counts))
+            self._columns = columns
+            return
+        before = self._mixture.predict(self._array(self._kept))
+        columns, width, mixture = self._learnt([*self._kept, *rows])
+        after = mixture.predict(_array(self._kept, columns, width, self._counts))
+        names = self._names_after(before, after)
+        known = [self._name(int(k)) for k in range(self._mixture.lineage_.next_id)]
+        self._names, self._offset = names, max(known, default=-1) + 1
+        self._columns, self._width, self._mixture = columns, width, mixture
+
+    def _names_after(self, before: NDArray[Any], after: NDArray[Any]) -> dict[int, int]:
+        """Return names for clusters, given the ids of the rows that are kept before and after."""
+        pairs, shared = np.unique(np.stack([before, after]), axis=1, return_counts=True)
+        names: dict[int, int] = {}
+        for pair in np.argsort(-shared, kind="stable"):
+            old, new = (int(k) for k in pairs[:, pair])
+            if new not in names and self._name(old) not in names.values():
+                names[new] = self._name(old)
+        return names
+
+    # ---- predicting ------------------------------------------------------------------------
+
+    def predict_one(self, x: dict[Any, Any]) -> int:
+        """Return the name of the most probable cluster; 0, that of the first, if there is none."""
+        return self._predict([x])[0]
+
+    def predict_proba_one(self, x: dict[Any, Any]) -> dict[int, float]:
+        """Return the probability of every cluster by its name."""
+        if self._mixture is None:
+            return {0: 1.0}
+        shares = self._mixture.predict_proba(self._array([x]))[0].tolist()
+        names = (self._name(int(k)) for k in self._mixture.cluster_ids_)
+        return dict(zip(names, shares, strict=True))
+
+    def predict_many(self, X: Any) -> Any:
+        """Return the name of the most probable cluster of every row, a series like the frame."""
+        frame = narwhals.from_native(X, eager_only=True)
+        labels = self._predict(_dicts(X))
+        series = narwhals.new_series("cluster", labels, backend=frame.implementation)
+        index = narwhals.maybe_get_index(frame)
+        return narwhals.maybe_set_index(series, index=index).to_native()
+
+    def _predict(self, rows: Sequence[Mapping[Any, Any]]) -> list[int]:
+        if self._mixture is None or not rows:
+            return [0] * len(rows)
+        return [self._name(k) for k in self._mixture.predict(self._array(rows)).tolist()]
+
+    def _name(self, id: int) -> int:
+        return self._names.get(id, id + self._offset)
+
+    def _array(self, rows: Sequence[Mapping[Any, Any]]) -> Any:
+        return _array(rows, self._columns, self._width, self._counts)
+
+
+def _dicts(X: Any) -> list[dict[Any, Any]]:
+    """Return the rows of a data frame."""
+    return narwhals.from_native(X, eager_only=True).rows(named=True)
+
+
+def _array(
+    rows: Sequence[Mapping[Any, Any]], columns: Mapping[Any, int], width: int, counts: bool
+) -> Any:
+    """Return rows as an array (N, width) or, if they are counts, as a CSR matrix."""
+    if counts:
+        places = [{columns[k]: v for k, v in x.items() if k in columns and v} for x in rows]
+        data = [value for place in places for value in place.values()]
+        indices = [column for place in places for column in place]
+        ends = np.cumsum([0, *map(len, places)])
+        return sparse.csr_matrix((_numbers(data, rows), indices, ends), (len(rows), width))
+    return _numbers([[x.get(key, 0.0) for key in columns] for x in rows], rows)
+
+
+def _numbers(values: Any, rows: Sequence[Mapping[Any, Any]]) -> NDArray[np.float64]:
+    """Return values of rows as an array; raise ValueError if one is no number."""
+    array = np.array(values)
+    if array.dtype.kind not in "fiub" and array.size:
+        key, value = next(
+            (k, v) for x in rows for k, v in x.items() if np.array(v).dtype.kind not in "fiub"
+        )
+        raise ValueError(
+            f"features must be numbers, got {value!r} for {key!r}. Leave it out with "
+            "compose.Discard, or encode it, for example with preprocessing.OneHotEncoder."
+        )
+    return array.astype(np.float64, copy=False)
