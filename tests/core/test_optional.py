@@ -14,7 +14,8 @@ class Hidden:
 
 sys.meta_path.insert(0, Hidden())
 """
-HIDDEN = ("dask", "distributed", "torch", "cupy", "matplotlib", "pyarrow", "arviz", "xarray", "river")
+HIDDEN = ("dask", "distributed", "torch", "cupy", "matplotlib", "pyarrow", "arviz", "xarray")
+HIDDEN += ("river",)
 
 LEARN = """
 import numpy as np

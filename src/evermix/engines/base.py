@@ -53,6 +53,8 @@ class Engine(ABC):
     """Families that it works with; empty for all. "auto" means the first."""
     forgets: ClassVar[bool] = False
     """Whether its statistics may decay, see :meth:`fade` and :meth:`tidy`."""
+    hides: ClassVar[bool] = False
+    """Whether it may have clusters that users do not see, see :meth:`shown`."""
     may_change: ClassVar[tuple[str, ...]] = ()
     """Settings that may change before a fit is resumed.
 

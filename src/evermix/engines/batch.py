@@ -88,6 +88,13 @@ class RowResults(NamedTuple):
         """Return results for n rows, to be filled."""
         return cls(np.full(n, -1, dtype=np.int64), np.zeros(n), np.zeros(n), np.zeros(n, bool))
 
+    @classmethod
+    def joined(cls, parts: Sequence["RowResults"]) -> "RowResults":
+        """Return copies of the results of consecutive batches, at least one, as those of one."""
+        if len(parts) == 1:
+            return cls(*(values.copy() for values in parts[0]))
+        return cls(*map(np.concatenate, zip(*parts, strict=True)))
+
 
 @dataclass(frozen=True)
 class Info:
@@ -150,7 +157,7 @@ class Info:
         if len(parts) == 1 and parts[0].model is None:
             return parts[0]
         results = [info.results for info in parts if info.results is not None]
-        rows = RowResults(*map(np.concatenate, zip(*results, strict=True))) if results else None
+        rows = RowResults.joined(results) if results else None
         return replace(
             parts[-1],
             rows=sum(info.rows for info in parts),

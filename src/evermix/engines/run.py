@@ -7,11 +7,10 @@ does a termination signal, if the program has a handler for it.
 import _signal  # what the module signal wraps in enumerations, which take longer than a row
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from types import FrameType
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.random import Generator
@@ -148,27 +147,37 @@ def record_times(state: State, before: int, batch: Batch, labels: Ints | None = 
 # ---- interrupts ----------------------------------------------------------------------------
 
 
-@contextmanager
-def interrupts_wait() -> Iterator[None]:
-    """Hold back SIGINT and SIGTERM until the block ends, then deliver them."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    with _held(signal.SIGTERM), _held(signal.SIGINT):
-        yield
+class interrupts_wait:
+    """Hold back SIGINT and SIGTERM while a block runs, then deliver them.
 
+    A class, since generators as contexts take longer than a row.
+    """
 
-@contextmanager
-def _held(number: signal.Signals) -> Iterator[None]:
-    before = _signal.getsignal(number)
-    if not callable(before):  # no Python handler would see the signal
-        yield
-        return
-    frames: list[FrameType | None] = []
-    _signal.signal(number, lambda _, frame: frames.append(frame))
-    try:
-        yield
-    finally:
-        _signal.signal(number, before)
-    if frames:
-        before(number, frames[0])
+    def __enter__(self) -> None:
+        self._handlers: dict[int, Callable[..., Any]] = {}
+        self._came: dict[int, FrameType | None] = {}
+        if threading.current_thread() is not threading.main_thread():
+            return
+        try:
+            for number in (signal.SIGTERM, signal.SIGINT):
+                handler = _signal.getsignal(number)
+                if callable(handler):  # else no Python handler would see the signal
+                    self._handlers[number] = handler
+                    _signal.signal(number, self._came.setdefault)
+        except BaseException:  # of a handler that is not held yet
+            self._restore()
+            raise
+
+    def __exit__(self, kind: Any, *error: object) -> None:
+        self._restore()
+        if kind is None:
+            for number, frame in self._came.items():
+                self._handlers[number](number, frame)
+
+    def _restore(self) -> None:
+        try:
+            for number in self._handlers.keys() & {signal.SIGINT}:
+                _signal.signal(number, self._handlers[number])
+        finally:  # also if an interrupt comes just now
+            for number in self._handlers.keys() & {signal.SIGTERM}:
+                _signal.signal(number, self._handlers[number])

@@ -40,7 +40,9 @@ class DenseFamily(Family):
 
     def rows(self, X: Array) -> DenseRows:
         """Pack rows X (N, D) about the origin."""
-        return DenseRows(plain(self._centred(X)))
+        x = self._centred(X)
+        ready = x.flags.carray and x.dtype == np.float64
+        return DenseRows(x if ready else plain(x))
 
     def workspace(self, tally: Tally, columns: dict[str, Floats]) -> Any:
         """Pack the tally's buffers and what is derived from them."""

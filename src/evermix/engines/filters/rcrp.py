@@ -97,6 +97,7 @@ class RCRP(Engine):
     needs: ClassVar[tuple[type, ...]] = (HasPredictive,)
     streams: ClassVar[bool] = True
     forgets: ClassVar[bool] = True
+    hides: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_number("announce", self.announce)

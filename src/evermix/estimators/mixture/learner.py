@@ -303,13 +303,14 @@ class Learner:
         """Learn rows of a stream from a resolved model."""
         X, weights, _, times = batch
         parts: list[RowResults] = []
-        reviewed = False
+        reviewed, moved = False, self.engine.hides
 
         def remember(state: State, info: Info) -> None:
-            nonlocal reviewed
+            nonlocal reviewed, moved
             assert info.results is not None
             parts.append(info.results)
             reviewed |= info.model is not None
+            moved |= bool(info.merges or info.dropped)
             self._remember(state, info, observers)
 
         try:
@@ -317,11 +318,13 @@ class Learner:
             run(self.engine, self.model, self.state, batches, self.rng, [remember])
         finally:  # an interrupt leaves the labels of the rows that were learnt
             if parts:
-                columns = zip(*parts, strict=True)
-                self.results = RowResults(*(np.concatenate(values) for values in columns))
+                self.results = RowResults.joined(parts)
                 done = len(self._results.labels)
                 some = X if done == len(weights) else X[:done]
-                self._relabel(some) if reviewed else follow_merges(self.fitted, self._results, some)
+                if reviewed:
+                    self._relabel(some)
+                elif moved or self._results.labels.min() < 0:
+                    follow_merges(self.fitted, self._results, some)
 
     def _relabel(self, X: Rows) -> None:
         """Label the rows X of the last call by the clusters that there are after a review."""
