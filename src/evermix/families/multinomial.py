@@ -49,8 +49,14 @@ class Multinomial(Family):
     alpha : float or array (V,), optional
         Dirichlet prior on the word probabilities of a cluster. Small values ask for clusters
         that use few words. None: learnt, from 0.1 on.
+    growing : bool
+        Whether rows of a stream may come with more columns than the rows before them, for words
+        that were not known. The prior is over the words that there are columns for: the columns
+        of the first rows, or ``n_features``; where a row has more, a few more than it has, see
+        ``evermix.families.growing``. Rows may also have fewer.
     n_features : int, optional
-        Number of words V; set from data.
+        Number of words V; set from data. If ``growing``, a number here is the size of the
+        vocabulary before it must grow: up to it, results are those of a run that knew all words.
 
     Examples
     --------
@@ -71,6 +77,7 @@ class Multinomial(Family):
     tunable: ClassVar[tuple[str, ...]] = ("alpha",)
 
     alpha: float | Floats | None = None
+    growing: bool = False
 
     def inside(self, X: Array) -> Array:
         """Return which counts are not negative, (nnz,)."""
@@ -79,6 +86,11 @@ class Multinomial(Family):
     def candidates(self, X: Array) -> list[Self]:
         """Return this family for the words of ``X`` (N, V)."""
         V = int(X.shape[1])
+        if self.growing and np.ndim(self.alpha):
+            raise ValueError(
+                "a vocabulary that grows needs one alpha for all words, got "
+                f"{np.shape(self.alpha)} numbers. Give a single number or None."
+            )
         alpha = ALPHA if self.alpha is None else hyper.positive_as_given("alpha", self.alpha, V)
         return [replace(self, alpha=alpha, n_features=V)]
 

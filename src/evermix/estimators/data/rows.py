@@ -7,7 +7,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils import assert_all_finite
+from sklearn.utils import assert_all_finite, check_array
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from evermix._csr import DeviceCSR, is_foreign_csr
@@ -17,6 +17,7 @@ from evermix.estimators.data.fingerprint import RowHash
 from evermix.families import Bernoulli, DiagonalGaussian, Gaussian, Multinomial
 from evermix.families.base import Family
 from evermix.families.dense import MAX_FULL_COVARIANCE
+from evermix.families.growing import grows
 
 MAX_WEIGHT = 1e12  # above this, one row drowns the rest in rounding
 MIN_WEIGHT = 1e-200  # below this, weights times responsibilities underflow
@@ -123,10 +124,15 @@ class Validator:
         None if the rows decide.
     reset : bool
         Whether to set the number and the names of features.
+    streaming : bool
+        Whether rows of a family that grows may have another number of columns.
     """
 
-    def __init__(self, estimator: Any, family: Family | None, reset: bool = False) -> None:
+    def __init__(
+        self, estimator: Any, family: Family | None, reset: bool = False, streaming: bool = False
+    ) -> None:
         self.estimator, self.family, self.reset = estimator, family, reset
+        self.growing = streaming and grows(family)
 
     def array(self, X: Any, first: bool = True) -> Array:
         """Return an array or CSR matrix (N, D) of real numbers, which may not be finite.
@@ -137,6 +143,10 @@ class Validator:
         if not reset and self._is_valid(X):
             return X
         accept = "csr" if self.family is None or self.family.sparse else False
+        if self.growing and not reset:
+            return check_array(
+                X, accept_sparse=accept, dtype="numeric", ensure_all_finite=False, input_name="X"
+            )
         return validate_data(
             self.estimator,
             X,

@@ -280,8 +280,25 @@ class Mixture(FittedAttributes, GroupQuestions, ClusterMixin, DensityMixin, Base
         stamps = learner.times_after(times, len(weights))
         learner.engine = engine
         self.learner_ = learner
-        learner.add(Batch(X, weights, times=stamps), on_step)
+        self._add(Batch(X, weights, times=stamps), on_step)
         return self
+
+    def forget_columns(self, columns: Any) -> Self:
+        """Forget the counts of some columns of ``Multinomial(growing=True)``, to use them anew.
+
+        What is left is what the other words say. A stream goes on with the next
+        :meth:`partial_fit`.
+        """
+        check_is_fitted(self)
+        self.learner_.forget_columns(columns)
+        return self
+
+    def _add(self, batch: Batch, on_step: list[OnStep]) -> None:
+        """Learn rows of a stream, in which there may be more columns than before."""
+        try:
+            self.learner_.add(batch, on_step)
+        finally:
+            self.n_features_in_ = self.learner_.model.family.n_features or self.n_features_in_
 
     def _begin_stream(
         self, settings: Settings, X: Any, sample_weight: Any, times: Any, on_step: list[OnStep]
@@ -297,7 +314,7 @@ class Mixture(FittedAttributes, GroupQuestions, ClusterMixin, DensityMixin, Base
             if family.open:
                 family.candidates(X[:1])  # which raises if other hyperparameters are invalid
             self.learner_ = learner
-            learner.add(Batch(X, weights, times=stamps), on_step)
+            self._add(Batch(X, weights, times=stamps), on_step)
 
     def fit_predict(
         self, X: Any, y: Any = None, sample_weight: Any = None, times: Any = None

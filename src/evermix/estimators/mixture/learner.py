@@ -15,6 +15,7 @@ from evermix._xp import logsumexp
 from evermix.engines.base import Engine
 from evermix.engines.batch import ROWS, Batch, CapacityWarning, Info, RowResults
 from evermix.engines.filters.review import FIRST as FIRST_REVIEW
+from evermix.engines.growth import first_rows, forget_columns, stretches, widen
 from evermix.engines.refine.find import find
 from evermix.engines.run import interrupts_wait, run, run_laps
 from evermix.engines.shards import Shard, Shards
@@ -26,6 +27,7 @@ from evermix.estimators.mixture.fitted import Fitted
 from evermix.estimators.mixture.labels import compact, follow_merges
 from evermix.estimators.mixture.start import StartClusters
 from evermix.estimators.resolve import SAMPLE, WARMUP, resolve
+from evermix.families.growing import grows, resized
 from evermix.model import Model
 from evermix.state import State
 
@@ -287,7 +289,7 @@ class Learner:
         if not self.waiting:
             return
         last, rows = len(self.waiting[-1].weights), together(self.waiting)
-        self.start(self._first_model(rows))
+        self.start(self._first_model(first_rows(self.model.family, rows)))
         observers, self._on_settle, self.waiting, self._preview = self._on_settle, (), [], None
         self._learn(rows, observers)
         self.results = RowResults(*(values[-last:] for values in self.results))
@@ -301,7 +303,7 @@ class Learner:
 
     def _learn(self, batch: Batch, observers: Sequence[OnStep]) -> None:
         """Learn rows of a stream from a resolved model."""
-        X, weights, _, times = batch
+        X, weights = batch.X, batch.weights
         parts: list[RowResults] = []
         reviewed, moved = False, self.engine.hides
 
@@ -314,17 +316,36 @@ class Learner:
             self._remember(state, info, observers)
 
         try:
-            batches = [batch] if len(weights) <= ROWS else Cuts(X, weights, times=times)
-            run(self.engine, self.model, self.state, batches, self.rng, [remember])
+            for some in stretches(self.model.family, batch):
+                self._widen(some.X.shape[1])
+                batches = [some] if len(some.weights) <= ROWS else Cuts(*some[:2], times=some.times)
+                run(self.engine, self.model, self.state, batches, self.rng, [remember])
         finally:  # an interrupt leaves the labels of the rows that were learnt
             if parts:
                 self.results = RowResults.joined(parts)
                 done = len(self._results.labels)
                 some = X if done == len(weights) else X[:done]
+                if grows(self.model.family):
+                    some = resized(some, self.state.tally.size - 1)
                 if reviewed:
                     self._relabel(some)
                 elif moved or self._results.labels.min() < 0:
                     follow_merges(self.fitted, self._results, some)
+
+    def _widen(self, n_features: int) -> None:
+        """Make room for more words, if rows need it."""
+        if n_features != self.model.family.n_features:
+            self.model, self.state = widen(self.model, self.state, n_features)
+            self._fitted = None
+
+    def forget_columns(self, columns: Any) -> None:
+        """Forget what was learnt of some columns of a vocabulary that grows."""
+        family, which = self.model.family, np.unique(np.asarray(columns, dtype=np.int64))
+        if not grows(family):
+            raise TypeError(f"{family!r} has no columns to forget: use Multinomial(growing=True).")
+        if not self.started or (len(which) and not 0 <= which[0] <= which[-1] < self.state.tally.size - 1):
+            raise ValueError(f"columns to forget must be some of those learnt, got {columns!r}.")
+        self.state, self._fitted = forget_columns(self.state, which), None
 
     def _relabel(self, X: Rows) -> None:
         """Label the rows X of the last call by the clusters that there are after a review."""

@@ -21,6 +21,7 @@ from evermix.estimators.data.rows import (
 from evermix.estimators.mixture.learner import Learner
 from evermix.estimators.mixture.settings import Settings
 from evermix.families.base import Family
+from evermix.families.growing import grows, with_room
 from evermix.io.chunks import Chunks
 
 
@@ -68,19 +69,21 @@ def rows_to_stream(
 ) -> Validated:
     """Return validated rows of a stream, in memory; ``learner`` is that of the rows before."""
     family = settings.family if learner is None else learner.model.family
-    return _in_memory(Validator(mix, family, reset=learner is None), X, sample_weight)
+    validator = Validator(mix, family, reset=learner is None, streaming=True)
+    return _in_memory(validator, X, sample_weight)
 
 
 def rows_to_score(mix: Any, family: Family, X: Any) -> Array:
     """Return validated rows (N, D) to score; those of other libraries stay where they are."""
-    validator = Validator(mix, family)
+    validator = Validator(mix, family, streaming=True)
     if type(X) is not np.ndarray:
         check_array_like(X)
         if is_collection(X):
             X = in_memory(X)
         if is_foreign(X):
             return prepare_foreign(family, X, validator)
-    return validator.prepared(family, validator.array(X))
+    rows = validator.prepared(family, validator.array(X))
+    return with_room(family, rows) if grows(family) else rows
 
 
 def _in_memory(

@@ -1,0 +1,74 @@
+"""Streams whose rows get more columns: the state follows, between two rows.
+
+Where that happens depends on the rows alone, so that the cuts of a stream change nothing.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from evermix._xp import Ints
+from evermix.engines.batch import Batch
+from evermix.families.base import Family
+from evermix.families.growing import forgotten, grows, needed, resized, room, widened
+from evermix.lookback import KeptRows, Lookback
+from evermix.model import Model
+from evermix.state import State
+
+
+def stretches(family: Family, batch: Batch) -> Iterator[Batch]:
+    """Cut rows where they need more columns than the rows before them had."""
+    if not grows(family):
+        yield batch
+        return
+    X, weights, key, times = batch
+    n_features, ends = family.n_features or 0, needed(X)
+    start = 0
+    while start < len(weights):
+        if ends[start] > n_features:
+            n_features = room(int(ends[start]))
+        end = int(np.searchsorted(ends, n_features, side="right"))
+        some = slice(start, end)
+        rows = resized(X[some], n_features)
+        yield Batch(rows, weights[some], key, None if times is None else times[some])
+        start = end
+
+
+def first_rows(family: Family, batch: Batch) -> Batch:
+    """Return the rows that a stream begins with, in the columns that it begins with."""
+    if not grows(family):
+        return batch
+    n_features = family.n_features or room(1)
+    X = batch.X[:, : min(n_features, batch.X.shape[1])]
+    return batch._replace(X=resized(X, n_features))
+
+
+def widen(model: Model, state: State, n_features: int) -> tuple[Model, State]:
+    """Return a model and a state with room for more words."""
+    family, tally = widened(model.family, state.tally, n_features)
+    lookback = _with_rows(state.lookback, lambda X: resized(X, n_features))
+    state = replace(state, tally=tally, lookback=lookback)
+    return replace(model, family=family), state
+
+
+def forget_columns(state: State, columns: Ints) -> State:
+    """Return the state without what was learnt of some columns."""
+
+    def without(X: Any) -> Any:
+        X = X.copy()
+        X.data[np.isin(X.indices, columns)] = 0.0
+        X.eliminate_zeros()
+        return X
+
+    lookback = _with_rows(state.lookback, without)
+    return replace(state, tally=forgotten(state.tally, columns), lookback=lookback)
+
+
+def _with_rows(lookback: Lookback | None, change: Any) -> Lookback | None:
+    """Return a sample of rows with each part of it changed."""
+    if lookback is None:
+        return None
+    parts = [KeptRows(change(part.X), *part[1:]) for part in lookback.parts]
+    return Lookback(lookback.complete, parts)
