@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from sklearn.feature_extraction.text import HashingVectorizer
 
 from evermix.io.text import Hashing, Vocabulary, from_spec
 
@@ -60,10 +61,26 @@ def test_nothing_to_learn_is_an_error_with_advice():
 
 
 def test_hashing_counts_every_word_once():
-    """Total counts are the number of words, whatever the collisions; columns have no names."""
-    hashing = Hashing(n_features=2, stop_words=None)
-    assert hashing.counts(["cat dog bird cat"]).sum() == 4
-    assert hashing.words is None
+    """Total counts are the number of words, whatever the collisions, as scikit-learn has them."""
+    hashing = Hashing(n_features=8, stop_words=None)
+    X = hashing.counts(["cat dog bird cat", "fish dog"])
+    assert X.sum() == 6
+    theirs = HashingVectorizer(n_features=8, alternate_sign=False, norm=None).transform(
+        ["cat dog bird cat", "fish dog"]
+    )
+    assert np.array_equal(X.toarray(), theirs.toarray())
+
+
+def test_hashed_columns_are_named_after_their_first_words():
+    """Three words at most, whatever the cuts, and a checkpoint keeps them."""
+    texts = ["cat dog bird cat", "fish cow horse cat", "duck hen"]
+    whole, cut = Hashing(n_features=2, stop_words=None), Hashing(n_features=2, stop_words=None)
+    whole.counts(texts)
+    for text in texts:
+        cut = from_spec(json.loads(json.dumps(cut.to_spec())))
+        cut.counts([text])
+    assert cut.words == whole.words
+    assert max(len(words.split("/")) for words in whole.words) == 3
 
 
 def test_unknown_spec_is_refused():

@@ -86,10 +86,10 @@ class Multinomial(Family):
     def candidates(self, X: Array) -> list[Self]:
         """Return this family for the words of ``X`` (N, V)."""
         V = int(X.shape[1])
-        if self.growing and np.ndim(self.alpha):
+        if self.growing and isinstance(self.alpha, np.ndarray | list | tuple):
             raise ValueError(
                 "a vocabulary that grows needs one alpha for all words, got "
-                f"{np.shape(self.alpha)} numbers. Give a single number or None."
+                f"{len(self.alpha)} numbers. Give a single number or None."
             )
         alpha = ALPHA if self.alpha is None else hyper.positive_as_given("alpha", self.alpha, V)
         return [replace(self, alpha=alpha, n_features=V)]

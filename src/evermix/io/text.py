@@ -1,39 +1,18 @@
-"""Text to counts: a vocabulary learnt from the first texts of a stream, or hashing.
+"""Text to counts: by a vocabulary that is given or grows with a stream, or by hashes of words."""
 
-Words are runs of at least two letters, in lower case. The columns are fixed before the first row is
-clustered, so a stream keeps its number of features.
-"""
-
-from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
-import numpy as np
-from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
+from sklearn.utils import murmurhash3_32
 
-_WORD = r"[^\W\d_]{2,}"
+from evermix.io.growing_vocabulary import GrowingVocabulary
+from evermix.io.text_counter import LONGEST, StopWords, TextCounter, WordTotals, analyzer
 
-
-class TextCounter(ABC):
-    """Counts the words of texts into columns."""
-
-    words: list[str] | None
-
-    @property
-    @abstractmethod
-    def n_features(self) -> int:
-        """Number of columns."""
-
-    @abstractmethod
-    def counts(self, texts: Iterable[str]) -> Any:
-        """Return how often each text holds each word: a CSR matrix (N, n_features), float64."""
-
-    @abstractmethod
-    def to_spec(self) -> dict[str, Any]:
-        """Return a JSON-ready dict for :func:`from_spec`."""
+EXAMPLES = 3  # words of a hash that are remembered
+CACHED = 2**17  # words whose hashes are remembered
 
 
 @dataclass(frozen=True)
@@ -55,6 +34,7 @@ class Vocabulary(TextCounter):
     """
 
     words: list[str]
+    totals: WordTotals = field(default_factory=WordTotals, compare=False, repr=False)
 
     @classmethod
     def learn(
@@ -63,7 +43,7 @@ class Vocabulary(TextCounter):
         *,
         max_words: int | None = None,
         min_count: int = 2,
-        stop_words: Literal["english"] | None = "english",
+        stop_words: StopWords = "english",
     ) -> "Vocabulary":
         """Choose the most frequent words of some texts.
 
@@ -78,7 +58,7 @@ class Vocabulary(TextCounter):
         stop_words : "english" or None
             Leave out scikit-learn's English stop words.
         """
-        words_of = CountVectorizer(token_pattern=_WORD, stop_words=stop_words).build_analyzer()
+        words_of = analyzer(stop_words)
         total: Counter[str] = Counter()
         for text in texts:
             total.update(words_of(text))
@@ -92,17 +72,21 @@ class Vocabulary(TextCounter):
         return cls(sorted(ranked[:max_words]))
 
     @property
-    def n_features(self) -> int:
+    def n_features(self) -> int:  # type: ignore[override]
         """Number of columns."""
         return len(self.words)
 
     @cached_property
-    def _vectorizer(self) -> CountVectorizer:
-        return CountVectorizer(token_pattern=_WORD, vocabulary=self.words, dtype=np.float64)
+    def _columns(self) -> dict[str, int]:
+        return {word: column for column, word in enumerate(self.words)}
+
+    @cached_property
+    def _words_of(self) -> Callable[[str], list[str]]:
+        return analyzer(None)
 
     def counts(self, texts: Iterable[str]) -> Any:
         """Return how often each text holds each word: a CSR matrix (N, n_features), float64."""
-        return self._vectorizer.transform(texts)
+        return self._counted((Counter(self._words_of(text)) for text in texts), self._columns.get)
 
     def to_spec(self) -> dict[str, Any]:
         """Return a JSON-ready dict for :func:`from_spec`."""
@@ -111,36 +95,63 @@ class Vocabulary(TextCounter):
 
 @dataclass(frozen=True)
 class Hashing(TextCounter):
-    """The column of a word is its hash: nothing to learn, but columns have no names.
+    """The column of a word is its hash: nothing to learn, and every word is counted.
+
+    A column is named after the first words that were met in it.
 
     Examples
     --------
-    >>> Hashing(n_features=16).counts(["cat cat dog"]).sum()
+    >>> hashing = Hashing(n_features=16)
+    >>> hashing.counts(["cat cat dog"]).sum()
     np.float64(3.0)
+    >>> [word for word in hashing.words if word]
+    ['dog', 'cat']
     """
 
     n_features: int = 2**14
-    stop_words: Literal["english"] | None = "english"
-    words = None
+    stop_words: StopWords = "english"
+    examples: dict[int, str] = field(default_factory=dict, compare=False, repr=False)
+    totals: WordTotals = field(default_factory=WordTotals, compare=False, repr=False)
+
+    @property
+    def words(self) -> list[str]:  # type: ignore[override]
+        """The first words that were met in each column, with a slash between; "" for none."""
+        named = [""] * self.n_features
+        for column, some in self.examples.items():
+            named[column] = some.replace(" ", "/")
+        return named
 
     @cached_property
-    def _vectorizer(self) -> HashingVectorizer:
-        return HashingVectorizer(
-            n_features=self.n_features,
-            token_pattern=_WORD,
-            stop_words=self.stop_words,
-            alternate_sign=False,
-            norm=None,
-            dtype=np.float64,
-        )
+    def _columns(self) -> dict[str, int]:
+        return {}
+
+    @cached_property
+    def _words_of(self) -> Callable[[str], list[str]]:
+        return analyzer(self.stop_words)
 
     def counts(self, texts: Iterable[str]) -> Any:
         """Return how often each text holds a word of each hash: CSR (N, n_features), float64."""
-        return self._vectorizer.transform(texts)
+        return self._counted((Counter(self._words_of(text)) for text in texts), self._column)
+
+    def _column(self, word: str) -> int:
+        """Return the column of a word, as scikit-learn's FeatureHasher has it."""
+        column = self._columns.get(word)
+        if column is None:
+            hashed = murmurhash3_32(word, 0)
+            column = abs(int(hashed)) % self.n_features
+            if len(self._columns) >= CACHED:
+                self._columns.clear()
+            self._columns[word] = column
+            known = self.examples.get(column, "").split()
+            if len(known) < EXAMPLES and word not in known and len(word) <= LONGEST:
+                self.examples[column] = " ".join([*known, word])
+        return column
 
     def to_spec(self) -> dict[str, Any]:
         """Return a JSON-ready dict for :func:`from_spec`."""
-        return {"type": "hashing", "n_features": self.n_features, "stop_words": self.stop_words}
+        examples = {str(column): words for column, words in sorted(self.examples.items())}
+        settings = {"n_features": self.n_features, "stop_words": self.stop_words}
+        return {"type": "hashing", **settings, "examples": examples}
 
 
 def from_spec(spec: Mapping[str, Any]) -> TextCounter:
@@ -149,6 +160,14 @@ def from_spec(spec: Mapping[str, Any]) -> TextCounter:
     kind = entries.pop("type")
     if kind == "vocabulary":
         return Vocabulary(**entries)
+    if kind == "growing":
+        entries["totals"] = WordTotals(**entries["totals"])
+        return GrowingVocabulary(**entries)
     if kind == "hashing":
-        return Hashing(**entries)
-    raise ValueError(f'the type of a spec must be "vocabulary" or "hashing", got {kind!r}.')
+        examples = {int(column): str(word) for column, word in entries.pop("examples", {}).items()}
+        if not all(0 <= column < entries["n_features"] for column in examples):
+            raise ValueError("example words must be those of columns.")
+        return Hashing(**entries, examples=examples)
+    raise ValueError(
+        f'the type of a spec must be "vocabulary", "growing" or "hashing", got {kind!r}.'
+    )

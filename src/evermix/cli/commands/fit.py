@@ -33,7 +33,7 @@ from evermix.estimators import Mixture
 from evermix.estimators.files import load_with_extra, save
 from evermix.estimators.mixture.settings import Settings as MixtureSettings
 from evermix.io.sources import Source
-from evermix.io.text import TextCounter
+from evermix.io.text_counter import TextCounter
 
 HELD_BYTES = 2**28  # of rows that are held in memory although they could be read again
 

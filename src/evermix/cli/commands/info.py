@@ -20,6 +20,8 @@ from evermix.cli.output.topic_report import describe_topics, used_words
 from evermix.estimators import DependentMixture, Mixture, TopicModel
 from evermix.estimators.files import load_any
 from evermix.families import Multinomial
+from evermix.io.growing_vocabulary import GrowingVocabulary
+from evermix.io.text import from_spec
 from evermix.report import distinctive_words, lifetimes
 from evermix.state import FADED
 
@@ -71,10 +73,20 @@ def _mixture(mix: Mixture, extra: Extra, top: int) -> Described:
     largest = np.argsort(-mix.weights_, kind="stable")[:top]
     return described | {
         "features": mix.n_features_in_,
+        **_vocabulary(extra),
         "observations": state.clock if once else len(mix.labels_),
         "K": mix.n_clusters_,
         "clusters": _clusters(mix, extra, largest, history=engine.draws(state) is None),
     }
+
+
+def _vocabulary(extra: Extra) -> Described:
+    """Return how many words a vocabulary that grows has, and the share of words in no column."""
+    counter = from_spec(extra["text"]) if extra.get("text") else None
+    if not isinstance(counter, GrowingVocabulary):
+        return {}
+    known = sum(map(bool, counter.words))
+    return {"vocabulary": known, "unknown_words": counter.totals.share}
 
 
 def _clusters(mix: Mixture, extra: Extra, chosen: Array, history: bool) -> list[Described]:
@@ -88,7 +100,8 @@ def _clusters(mix: Mixture, extra: Extra, chosen: Array, history: bool) -> list[
         cluster["born"] = mix.lineage_.born[cluster["id"]]
         if plan is not None:
             cluster["seen"] = shown_time(mix.lineage_.last[cluster["id"]], plan.dated)
-    words = (extra.get("text") or {}).get("words")
+    text = extra.get("text")
+    words = from_spec(text).words if text else None
     if words and isinstance(mix.model_.family, Multinomial):
         counts = mix.tally_.stats[:, : len(words)]
         marks = distinctive_words(counts, words, WORDS, rows=chosen)
@@ -187,6 +200,8 @@ def _rounded(text: str) -> str:
 _FORMATS: dict[str, Callable[[Any], str]] = {
     "bytes": "{:,}".format,
     "observations": "{:,}".format,
+    "vocabulary": "{:,} words".format,
+    "unknown_words": "{:.1%}".format,
     "elbo": "{:,.2f}".format,
     "family": _rounded,
     "prior": _rounded,

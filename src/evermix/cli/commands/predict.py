@@ -25,6 +25,8 @@ def run(settings: Settings) -> None:
         check_new(settings.outputs, "Choose another place, or replace it with --overwrite.")
     mix, extra = load_with_extra(settings.model, settings.custom)
     text = from_spec(extra["text"]) if extra.get("text") else None
+    if text is not None:
+        text.totals.total = text.totals.unknown = 0  # of these rows
     rows = open_rows(settings, None if text else mix.n_features_in_)
     family, ids = mix.model_.family, mix.cluster_ids_
     done = 0
@@ -50,4 +52,5 @@ def run(settings: Settings) -> None:
             progress.update(chunk.offset, len(ids))
         lines.flush()  # empties an old file even if there were no rows
     if not settings.quiet:
-        note(f"{done:,} rows predicted.")
+        unknown = f" {text.totals.share:.1%} of their words are unknown." if text else ""
+        note(f"{done:,} rows predicted.{unknown}")

@@ -13,7 +13,8 @@ import numpy as np
 from evermix._schema import check_number
 from evermix._xp import Array
 from evermix.cli.console import progress_bar, shown_time
-from evermix.cli.input.rows import features, make_text_counter, open_rows
+from evermix.cli.input.rows import features, open_rows
+from evermix.cli.input.texts import counted_parts, in_seconds, shown_words, stream_counter
 from evermix.cli.options.mixture import make_mixture, mixture_options, with_default_prior
 from evermix.cli.options.option import Option
 from evermix.cli.options.settings import Settings, with_run_files
@@ -33,7 +34,7 @@ from evermix.estimators.files import load_with_extra, save
 from evermix.forgetting import Exponential
 from evermix.io.sources import Chunk, Source, SourceError
 from evermix.io.sources.several import Mark, Several, joined
-from evermix.io.text import TextCounter
+from evermix.io.text_counter import TextCounter
 from evermix.state import FADED
 
 FIRST_ROWS = 1000  # in a first batch of numbers, from which a mixture takes their scale
@@ -96,7 +97,7 @@ class Stream(Run):
         if source.kind == "text":
             head = _take(chunks, 0 if settings.hash else settings.warmup)
             known = [text for chunk in head for text in chunk.X]
-            text = make_text_counter(settings, known, "a larger --warmup, or --hash")
+            text = stream_counter(settings, mix, known, "a larger --warmup, or --hash")
         else:
             head = _take(chunks, FIRST_ROWS)
             head = [joined(head)] if head else []
@@ -128,7 +129,10 @@ class Stream(Run):
                         chunk = next(self._chunks, None)
                     if chunk is None:
                         return
-                    self._learn_chunk(chunk)
+                    self._check_order(chunk)
+                    timed = self.model.forgetting is not None and chunk.times is not None
+                    for freed, part in counted_parts(self.text, chunk, timed):
+                        self._learn_chunk(part, freed)
                     progress.update(totals.offset, self.model.n_clusters_)
                     if totals.rows - self._saved_rows >= settings.every:
                         self.save()
@@ -137,18 +141,21 @@ class Stream(Run):
             remedy = " --skip-bad (to leave out bad rows)" * isinstance(error, SourceError)
             raise ValueError(f"{error} {self.farewell()}{remedy}") from error
 
-    def _learn_chunk(self, chunk: Chunk) -> None:
-        """Learn a chunk and write a line for each of its rows."""
+    def _check_order(self, chunk: Chunk) -> None:
+        """Raise ValueError if a row goes back in time, before anything of it is learnt."""
+        if self.model.forgetting is not None and chunk.times is not None:
+            now = self.model.state_.now if self.totals.rows else None
+            _check_order(self.source, chunk, now)
+
+    def _learn_chunk(self, chunk: Chunk, freed: list[int]) -> None:
+        """Learn a chunk, of which some columns are used anew, and write a line for each row."""
         before, mix = self.totals.rows, self.model
         times = None if mix.forgetting is None else chunk.times
         with self.first_step() if not before else nullcontext():
+            if freed:
+                mix.forget_columns(freed)
             X = features(mix.family, self.text, chunk.X)
-            try:
-                steps = _learn_rows(mix, X, times)
-            except ValueError:
-                if times is not None:
-                    _check_order(self.source, chunk, mix.state_.now if before else None)
-                raise
+            steps = _learn_rows(mix, X, times)
         faded = [k for info in steps for k in info.dropped if mix.lineage_.into[k] == FADED]
         with naming(self.settings.out):
             self._write_rows(chunk, before, faded)
@@ -226,6 +233,8 @@ class Stream(Run):
         faded = f", {np.sum(into == FADED):,} faded" if mix.forgetting is not None else ""
         moves = f"{len(into):,} born, {np.sum(into >= 0):,} merged{faded}"
         yield f"{mix.n_clusters_:,} clusters ({moves})"
+        if self.text is not None:
+            yield shown_words(self.text)
         new = totals.rows - self._first_row
         yield f"{new / seconds:,.0f} rows/s" if new else "nothing new"
         if not mix.learner_.waiting:
@@ -279,9 +288,7 @@ def _check_order(source: Source, chunk: Chunk, since: float | None) -> None:
 
     ``since`` is the time of the row before the first.
     """
-    times: Any = chunk.times
-    if times.dtype.kind == "M":
-        times = (times - np.datetime64(0, "s")) / np.timedelta64(1, "s")
+    times = in_seconds(chunk.times)
     before = np.append(times[0] if since is None else since, times[:-1])
     back = np.flatnonzero(times < before)
     if len(back):

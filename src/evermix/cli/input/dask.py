@@ -12,7 +12,7 @@ from evermix.distributed.partitions import Files, Piece, pieces_of, sent
 from evermix.engines import Engine
 from evermix.families.base import Family
 from evermix.io.sources import Chunk, Source, SourceError
-from evermix.io.text import TextCounter
+from evermix.io.text_counter import TextCounter
 
 LOCAL = "local"
 

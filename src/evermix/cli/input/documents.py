@@ -12,7 +12,7 @@ from evermix.cli.console import note
 from evermix.cli.input.rows import features, make_text_counter, read_rows
 from evermix.cli.options.settings import Settings
 from evermix.io.sources import Source
-from evermix.io.text import TextCounter
+from evermix.io.text_counter import TextCounter
 
 _UNITS = {"year": "Y", "month": "M", "day": "D"}
 _HELD_OUT = 0x746F7069  # seeds the choice of held-out documents apart from the sampler

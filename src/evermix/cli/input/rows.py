@@ -14,7 +14,8 @@ from evermix.io.chunks import Chunks
 from evermix.io.sources import Chunk, Source, SourceError, open_source
 from evermix.io.sources.arrays import DenseArray
 from evermix.io.sources.several import joined
-from evermix.io.text import Hashing, TextCounter, Vocabulary
+from evermix.io.text import Hashing, Vocabulary
+from evermix.io.text_counter import TextCounter
 
 ROWS = 4096  # read at a time where all are wanted
 

@@ -117,7 +117,7 @@ def parts(custom: tuple[type, ...], streaming: bool) -> Parts:
         "family",
         families,
         MODEL,
-        hidden=lambda cls, name: name == "n_features",  # follows from the rows
+        hidden=lambda cls, name: name in ("n_features", "growing"),  # follow from the rows
         taken=taken,
     )
     return Parts(engine, prior, family)

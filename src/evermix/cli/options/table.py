@@ -109,8 +109,15 @@ STREAM = (
     *FIELDS,
     TIME_FIELD,
     replace(SKIP_BAD, saved=False),
-    VOCABULARY,
-    Option("warmup", "Texts to learn the vocabulary on.", TEXT, int, 2000, min=1),
+    replace(
+        VOCABULARY,
+        help="Count at most so many words at a time; if there are more, those that were not seen "
+        "for longest make room.",
+        default=2**16,
+    ),
+    Option(
+        "warmup", "Texts to learn the first vocabulary on; it grows later.", TEXT, int, 2000, min=1
+    ),
     HASH,
     QUIET,
 )

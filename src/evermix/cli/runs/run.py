@@ -32,7 +32,7 @@ from evermix.io import text as texts
 from evermix.io.checkpoint import CheckpointError
 from evermix.io.replacing import remove_leftovers
 from evermix.io.sources import Source
-from evermix.io.text import TextCounter
+from evermix.io.text_counter import TextCounter
 
 NOTHING = "Nothing was learnt yet."
 

@@ -298,7 +298,8 @@ class Mixture(FittedAttributes, GroupQuestions, ClusterMixin, DensityMixin, Base
         try:
             self.learner_.add(batch, on_step)
         finally:
-            self.n_features_in_ = self.learner_.model.family.n_features or self.n_features_in_
+            if self.learner_.started:
+                self.n_features_in_ = self.learner_.model.family.n_features
 
     def _begin_stream(
         self, settings: Settings, X: Any, sample_weight: Any, times: Any, on_step: list[OnStep]

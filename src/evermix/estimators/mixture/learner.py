@@ -343,7 +343,8 @@ class Learner:
         family, which = self.model.family, np.unique(np.asarray(columns, dtype=np.int64))
         if not grows(family):
             raise TypeError(f"{family!r} has no columns to forget: use Multinomial(growing=True).")
-        if not self.started or (len(which) and not 0 <= which[0] <= which[-1] < self.state.tally.size - 1):
+        known = np.arange(self.state.tally.size - 1) if self.started else which[:0]
+        if not np.isin(which, known).all():
             raise ValueError(f"columns to forget must be some of those learnt, got {columns!r}.")
         self.state, self._fitted = forget_columns(self.state, which), None
 

@@ -1,0 +1,82 @@
+"""The texts of a stream: counted in columns that follow it."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from evermix.cli.console import note
+from evermix.cli.input.rows import make_text_counter
+from evermix.cli.options.settings import Settings
+from evermix.estimators import Mixture
+from evermix.families import Multinomial
+from evermix.families.growing import room
+from evermix.io.growing_vocabulary import GrowingVocabulary
+from evermix.io.sources import Chunk
+from evermix.io.text import Vocabulary
+from evermix.io.text_counter import TextCounter
+
+HALF_LIVES = 10  # after which a word is forgotten, in streams that forget
+
+
+def stream_counter(
+    settings: Settings, mix: Mixture, texts: Iterable[str], remedy: str
+) -> TextCounter:
+    """Return how a stream that begins with these texts is counted.   Consumes: mix.
+
+    The vocabulary grows where the family can follow it.
+    """
+    counter = make_text_counter(settings, texts, remedy)
+    if not isinstance(counter, Vocabulary) or not isinstance(mix.family, Multinomial):
+        return counter
+    columns = room(counter.n_features)
+    mix.set_params(family=replace(mix.family, growing=True, n_features=columns))
+    plan = mix.forgetting
+    horizon = None if plan is None else HALF_LIVES * plan.half_life
+    return GrowingVocabulary(counter.words, settings.vocabulary, horizon=horizon)
+
+
+def counted_parts(
+    counter: TextCounter | None, chunk: Chunk, timed: bool
+) -> Iterator[tuple[list[int], Chunk]]:
+    """Yield a chunk with texts counted, cut where columns are freed, and these columns.
+
+    ``timed``: words are forgotten by the times of rows.
+    """
+    if counter is None or not isinstance(chunk.X, list):
+        yield [], chunk
+        return
+    n, full = len(chunk.X), isinstance(counter, GrowingVocabulary) and counter.full
+    times = in_seconds(chunk.times) if timed else None
+    for some, X, freed in counter.stream(chunk.X, times):
+        offset = chunk.offset if some.stop == n else int(chunk.rows[some.stop - 1]) + 1
+        yield (
+            freed,
+            chunk._replace(
+                ids=chunk.ids[some],
+                X=X,
+                offset=offset,
+                rows=chunk.rows[some],
+                times=None if chunk.times is None else chunk.times[some],
+            ),
+        )
+    if isinstance(counter, GrowingVocabulary) and counter.full and not full:
+        note(
+            f"the vocabulary is full: {counter.max_words:,} words have a column, and new ones now "
+            "take the columns of those that were not seen for longest. Allow for more with "
+            "--vocabulary, or count all with --hash."
+        )
+
+
+def shown_words(counter: TextCounter) -> str:
+    """Return how many columns texts are counted in, and what share of their words is in none."""
+    columns = sum(map(bool, counter.words)) if counter.words else counter.n_features
+    return f"{columns:,} words, {100 * counter.totals.share:.1f} % of all met unknown"
+
+
+def in_seconds(times: Any) -> Any:
+    """Return times (N,) as numbers; dates are seconds since 1970."""
+    if times is not None and times.dtype.kind == "M":
+        return (times - np.datetime64(0, "s")) / np.timedelta64(1, "s")
+    return times

@@ -1,0 +1,106 @@
+"""How texts become rows of counts, whatever the columns stand for.
+
+Words are runs of at least two letters, in lower case.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.feature_extraction.text import CountVectorizer
+
+StopWords = Literal["english"] | None
+LONGEST = 100  # letters in a word that is remembered
+
+_WORD = r"[^\W\d_]{2,}"
+
+
+@dataclass
+class WordTotals:
+    """How many words there were in all texts, and how many of them have no column."""
+
+    total: int = 0
+    unknown: int = 0
+
+    @property
+    def share(self) -> float:
+        """The share of words without a column."""
+        return self.unknown / max(self.total, 1)
+
+
+class CountedTexts(NamedTuple):
+    """Some texts of a stream as rows of counts."""
+
+    texts: slice
+    X: Any  # CSR matrix (N, D), float64
+    freed: list[int]  # columns that stand for other words from here on
+
+
+class TextCounter(ABC):
+    """Counts the words of texts into columns.
+
+    Attributes
+    ----------
+    words : list of str or None
+        The word of each column; None if columns have no names.
+    n_features : int
+        Number of columns.
+    totals : WordTotals
+        Of the texts that were counted.
+    """
+
+    words: list[str] | None
+    n_features: int
+    totals: WordTotals
+
+    @abstractmethod
+    def counts(self, texts: Iterable[str]) -> Any:
+        """Return how often each text holds each word: a CSR matrix (N, n_features), float64."""
+
+    def stream(self, texts: Sequence[str], times: Any = None) -> Iterator[CountedTexts]:
+        """Yield the next texts of a stream as counts, with columns that may be new.
+
+        ``times`` (N,) are numbers that never go back; without them, texts are counted.
+        """
+        del times
+        yield CountedTexts(slice(0, len(texts)), self.counts(texts), [])
+
+    @abstractmethod
+    def to_spec(self) -> dict[str, Any]:
+        """Return a JSON-ready dict for :func:`from_spec`."""
+
+    def _counted(
+        self, texts: Iterable[Mapping[str, int]], column_of: Callable[[str], int | None]
+    ) -> Any:
+        """Return counts of words as a CSR matrix, given the column of each."""
+        rows: list[dict[int, int]] = []
+        for counts in texts:
+            row: dict[int, int] = {}
+            for word, n in counts.items():
+                self.totals.total += n
+                column = column_of(word)
+                if column is None:
+                    self.totals.unknown += n
+                else:
+                    row[column] = row.get(column, 0) + n
+            rows.append(row)
+        return as_csr(rows, self.n_features)
+
+
+def as_csr(rows: Sequence[Mapping[int, int]], n_features: int) -> Any:
+    """Return rows, each given as the numbers in some columns, as a CSR matrix of float64."""
+    indices = [column for row in rows for column in sorted(row)]
+    data = [row[column] for row in rows for column in sorted(row)]
+    indptr = np.cumsum([0, *map(len, rows)])
+    arrays = np.array(data, dtype=np.float64), np.array(indices, dtype=np.int32), indptr
+    return sparse.csr_matrix(arrays, shape=(len(rows), n_features))
+
+
+def analyzer(stop_words: StopWords) -> Callable[[str], list[str]]:
+    """Return a function from a text to its words."""
+    vectorizer = CountVectorizer(token_pattern=_WORD, stop_words=stop_words)
+    words_of: Callable[[str], list[str]] = vectorizer.build_analyzer()
+    return words_of
