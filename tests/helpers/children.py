@@ -101,6 +101,7 @@ def assert_same_run(one: Path, other: Path) -> None:
         assert arrays[name].dtype == others[name].dtype
         assert arrays[name].tobytes() == others[name].tobytes(), name
     assert header["state"] == other_header["state"]
+    assert header["extra"].get("text") == other_header["extra"].get("text")
     assert (one / "out.jsonl").read_bytes() == (other / "out.jsonl").read_bytes()
     assert _steps(one) == _steps(other)
     if "stream" in header["extra"]:

@@ -49,6 +49,8 @@ class GrowingVocabulary(TextCounter):
         Words that were met, but not often enough.
     rows : int
         Texts so far.
+    crowded : bool
+        Whether words have lost their columns to others.
 
     Examples
     --------
@@ -72,6 +74,7 @@ class GrowingVocabulary(TextCounter):
     seen: list[float] = field(default_factory=list)
     waiting: dict[str, int] = field(default_factory=dict)
     rows: int = 0
+    crowded: bool = False
     totals: WordTotals = field(default_factory=WordTotals)
 
     def __post_init__(self) -> None:
@@ -97,11 +100,6 @@ class GrowingVocabulary(TextCounter):
     def n_features(self) -> int:  # type: ignore[override]
         """Number of columns so far."""
         return len(self.words)
-
-    @property
-    def full(self) -> bool:
-        """Whether new words take the columns of old ones."""
-        return len(self.words) >= self.max_words
 
     def counts(self, texts: Iterable[str]) -> Any:
         """Return how often each text holds each known word; nothing is learnt from it."""
@@ -146,10 +144,14 @@ class GrowingVocabulary(TextCounter):
                 row[column], self.seen[column] = n, now
         return row
 
+    @property
+    def _has_room(self) -> bool:
+        return bool(self._free) or len(self.words) < self.max_words
+
     def _admitted(self, word: str, n: int) -> int | None:
         """Return a column for a word that was met n more times, or None if it has to wait."""
         met = self.waiting.pop(word, 0) + n
-        if met < self.min_count or len(word) > LONGEST or (self.full and not self._free):
+        if met < self.min_count or len(word) > LONGEST or not self._has_room:
             if len(word) <= LONGEST:
                 self.waiting[word] = met
             if len(self.waiting) > WAITING:
@@ -182,6 +184,7 @@ class GrowingVocabulary(TextCounter):
         )
         lack = new - left - len(self._free) - len(stale)
         if lack > 0:
+            self.crowded = True
             kept = {self._columns.get(word) for word in found} | {*stale, *self._free}
             order = np.argsort(np.array(self.seen), kind="stable").tolist()
             oldest = [column for column in order if column not in kept]

@@ -47,7 +47,7 @@ def counted_parts(
     if counter is None or not isinstance(chunk.X, list):
         yield [], chunk
         return
-    n, full = len(chunk.X), isinstance(counter, GrowingVocabulary) and counter.full
+    n, crowded = len(chunk.X), isinstance(counter, GrowingVocabulary) and counter.crowded
     times = in_seconds(chunk.times) if timed else None
     for some, X, freed in counter.stream(chunk.X, times):
         offset = chunk.offset if some.stop == n else int(chunk.rows[some.stop - 1]) + 1
@@ -61,7 +61,7 @@ def counted_parts(
                 times=None if chunk.times is None else chunk.times[some],
             ),
         )
-    if isinstance(counter, GrowingVocabulary) and counter.full and not full:
+    if isinstance(counter, GrowingVocabulary) and counter.crowded and not crowded:
         note(
             f"the vocabulary is full: {counter.max_words:,} words have a column, and new ones now "
             "take the columns of those that were not seen for longest. Allow for more with "
