@@ -9,6 +9,7 @@ from typing import Any
 
 from evermix.distributed.collections import Partition, stacked
 
+LOOPBACK = "127.0.0.1"
 CONNECT_SECONDS = 10  # to wait for a scheduler
 WORKER_SECONDS = 60.0  # to wait for workers to appear, or to have memory again
 POLL_SECONDS, CHECK_SECONDS, PAUSE = 5.0, 1.0, 0.1  # between two looks at futures, actors, workers
@@ -69,12 +70,21 @@ def cluster_client(address: str | None) -> Iterator[Any]:
 
 
 def _local_cluster() -> Any:
-    """Return a cluster of one worker for each core, which ignores Ctrl-C."""
+    """Return a cluster of one worker for each core, which ignores Ctrl-C.
+
+    All its servers listen on the loopback address: whoever reaches one of them can run code.
+    """
     from distributed import LocalCluster
 
     # As text: workers import evermix when they need it, and so start sooner.
     preload = inspect.getsource(dask_setup)
-    return LocalCluster(threads_per_worker=1, dashboard_address=":0", preload=preload)
+    return LocalCluster(
+        host=LOOPBACK,
+        dashboard_address=f"{LOOPBACK}:0",
+        worker_dashboard_address=f"{LOOPBACK}:0",
+        threads_per_worker=1,
+        preload=preload,
+    )
 
 
 def dask_setup(worker):  # type: ignore[no-untyped-def]

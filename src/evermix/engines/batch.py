@@ -16,8 +16,12 @@ ROWS = 4096  # in a batch by default
 NO_CAP = int(np.iinfo(np.int64).max)  # on the number of clusters
 
 
+CAPPED, MANY = 1, 2  # bits of the latent "capped": what was warned of
+MANY_SHARE = 0.5  # clusters per row above which there is a warning
+
+
 class CapacityWarning(UserWarning):
-    """The number of clusters reached ``max_clusters``."""
+    """The number of clusters reached ``max_clusters``, or grows with the number of rows."""
 
 
 class Batch(NamedTuple):
@@ -185,17 +189,38 @@ def cap_of(model: Model) -> int:
 
 
 def warn_once(model: Model, state: State, remedy: str = "lower the prior's concentration") -> None:
-    """Warn that ``max_clusters`` was reached, unless the latent ``capped`` is set."""
-    flags = state.latents if "capped" in state.latents else state.derived
-    if flags.get("capped", np.zeros(1))[0]:
+    """Warn that ``max_clusters`` was reached, unless that was done before."""
+    if not _first_time(state, CAPPED):
         return
-    flags["capped"] = np.ones(1)
     warnings.warn(
         f"K reached max_clusters={model.max_clusters} at observation {state.clock}; later data "
         f"join existing clusters. Raise max_clusters, or {remedy}.",
         CapacityWarning,
         stacklevel=2,
     )
+
+
+def warn_of_many(model: Model, state: State) -> None:
+    """Warn once if most rows have opened a cluster of their own, and nothing bounds that."""
+    K, rows = state.tally.K, state.clock
+    if model.max_clusters is not None or K <= MANY_SHARE * rows or not _first_time(state, MANY):
+        return
+    warnings.warn(
+        f"{K:,} clusters after {rows:,} rows: most rows open a cluster of their own, so that "
+        "memory and time for a row grow without end. Set max_clusters to bound them. If there "
+        "should be fewer: standardise the columns, allow for wider clusters in the family, or "
+        "lower the prior's concentration.",
+        CapacityWarning,
+        stacklevel=2,
+    )
+
+
+def _first_time(state: State, bit: int) -> bool:
+    """Whether nothing was warned of under this bit before; from now on it was."""
+    flags = state.latents if "capped" in state.latents else state.derived
+    before = int(flags.get("capped", np.zeros(1))[0])
+    flags["capped"] = np.full(1, float(before | bit))
+    return not before & bit
 
 
 class Draws(NamedTuple):

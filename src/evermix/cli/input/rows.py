@@ -33,6 +33,8 @@ def open_rows(settings: Settings, n_features: int | None, time_labels: bool = Fa
         n_features=n_features,
         skip_bad=settings.skip_bad,
         time_labels=time_labels,
+        max_features=settings.max_features,
+        max_line=settings.max_line,
     )
 
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from evermix.cli.options.option import Option
+from evermix.io.sources.base import MAX_FEATURES, MAX_LINE
 
 FILES, MODEL, ENGINE = "Output and checkpoints", "Model", "Engine"
 ROWS, TEXT, SAMPLING, REPORT = "Rows", "Text", "Sampling", "Report"
@@ -75,11 +76,29 @@ FIELDS = (
         ROWS,
         default="id",
     ),
+    Option(
+        "max_features",
+        "Refuse rows with more columns, or larger indices, than this.",
+        ROWS,
+        int,
+        MAX_FEATURES,
+        min=1,
+        saved=False,
+    ),
+    Option(
+        "max_line", "Refuse lines of more bytes than this.", ROWS, int, MAX_LINE, min=1, saved=False
+    ),
 )
 BATCH = Option("batch", "Rows in a batch.", ROWS, int, 1000, min=1)
 VOCABULARY = Option("vocabulary", "Count at most so many words.", TEXT, int, 20_000, min=1)
 HASH = Option("hash", "Hash words into so many columns instead.", TEXT, int, min=1)
-MAX_CLUSTERS = Option("max_clusters", "A cap on the clusters.", MODEL, int, min=1)
+MAX_CLUSTERS = Option(
+    "max_clusters",
+    "A cap on the clusters, and so on memory and time for a row: a service should have one.",
+    MODEL,
+    int,
+    min=1,
+)
 
 STREAM = (
     SOURCE,

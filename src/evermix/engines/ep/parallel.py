@@ -19,7 +19,7 @@ from scipy import sparse
 
 from evermix._xp import Floats, Ints
 from evermix.engines.base import Engine
-from evermix.engines.batch import Batch, CapacityWarning, RowResults
+from evermix.engines.batch import CAPPED, Batch, CapacityWarning, RowResults
 from evermix.engines.ep.sites import summed, to_record, to_sites
 from evermix.engines.shards import Shard, Task
 from evermix.kernels.engines.ep import RESIDUE, Sites
@@ -86,7 +86,7 @@ class UpdateBatches(Task[dict[int, BatchUpdate]]):
         record |= to_record(sites)
         change, unassigned = self._change(batch, old, record, int(name.max(initial=-1)) + 1)
         results, ticks = results._replace(labels=labels), state.clock - self.state.clock
-        progress, capped = state.latents["progress"], bool(state.latents["capped"][0])
+        progress, capped = state.latents["progress"], bool(int(state.latents["capped"][0]) & CAPPED)
         return {key: BatchUpdate(record, change, unassigned, results, progress, ticks, capped)}
 
     def joined(self, answers: Iterable[dict[int, BatchUpdate]]) -> dict[int, BatchUpdate]:

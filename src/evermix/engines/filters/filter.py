@@ -11,7 +11,7 @@ from numpy.random import Generator
 
 from evermix._xp import Floats
 from evermix.engines.base import Engine
-from evermix.engines.batch import Batch, Info, RowResults, cap_of, warn_once
+from evermix.engines.batch import Batch, Info, RowResults, cap_of, warn_of_many, warn_once
 from evermix.engines.filters.assignment import (
     AssignmentRule,
     Soft,
@@ -198,6 +198,7 @@ class Filter(Engine):
                 record_times(state, before, batch)  # clusters may end now
                 gone, fused = self.tidy(model, state)
                 dropped, merges = dropped + gone, merges + fused
+                warn_of_many(model, state)
         if not compiled:  # array maths needs no caches, but predictions do
             state.columns |= model.family.columns(state.tally)
         results.log_predictive[:] += model.family.log_base(batch.X)

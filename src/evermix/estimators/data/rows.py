@@ -1,7 +1,7 @@
 """Rows that users give: validated, and stored as families and engines want them."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -139,6 +139,7 @@ class Validator:
 
         ``first`` says whether these are the first of several parts.
         """
+        check_plain("X", X)
         reset = self.reset and first
         if not reset and self._is_valid(X):
             return X
@@ -205,6 +206,22 @@ def device_rows(X: Array, counts: bool) -> Array:
     return real(X)
 
 
+def check_plain(name: str, X: Any) -> None:
+    """Raise TypeError for values that would silently be taken for other numbers."""
+    if np.ma.isMaskedArray(X):
+        raise TypeError(
+            f"{name} must have no mask: masked values would be learnt as if they were known, got "
+            "a masked array. Fill them in, or leave out these rows."
+        )
+    columns = getattr(X, "dtypes", None)  # of a data frame
+    dtypes = [getattr(X, "dtype", None), *(columns if isinstance(columns, Iterable) else [])]
+    if any(getattr(dtype, "kind", None) in ("m", "M") for dtype in dtypes):
+        raise TypeError(
+            f"{name} must hold numbers, got dates or durations. Turn them into numbers in a unit "
+            "of your choice; the times of rows go into `times`."
+        )
+
+
 def check_csr(data: Array, indices: Array, indptr: Array, shape: tuple[int, int]) -> None:
     """Raise ValueError unless these arrays form a CSR matrix; SciPy does not check all of it."""
     n, n_features = shape
@@ -224,6 +241,7 @@ def prepare_weights(sample_weight: Any, X: Rows) -> NDArray[np.float64]:
     """Return one weight per row of X, (N,) float64, or raise ValueError."""
     if sample_weight is None:
         return np.ones(X.shape[0])
+    check_plain("sample_weight", sample_weight)
     if is_foreign(sample_weight):
         sample_weight = host(sample_weight)
     weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)

@@ -12,6 +12,8 @@ from dataclasses import replace
 # Importing a format makes it known.
 from evermix.io.sources import arrays, bag_of_words, csv, parquet, svmlight  # noqa: F401
 from evermix.io.sources.base import (
+    MAX_FEATURES,
+    MAX_LINE,
     Chunk,
     FileSource,
     Kind,
@@ -51,6 +53,8 @@ def open_source(
     n_features: int | None = None,
     skip_bad: bool = False,
     time_labels: bool = False,
+    max_features: int = MAX_FEATURES,
+    max_line: int = MAX_LINE,
 ) -> Source:
     """Open a file, several files, or standard input, as rows to cluster.
 
@@ -82,6 +86,10 @@ def open_source(
     time_labels : bool
         Whether times may be labels too, such as "spring": texts of up to 40 characters that
         begin with a letter.
+    max_features : int
+        Largest number of columns, and largest index in sparse formats, that is taken for no error.
+    max_line : int
+        Most bytes of a line; a longer one is a bad row, and not kept in memory.
 
     Returns
     -------
@@ -104,7 +112,16 @@ def open_source(
     [([0, 1], 2), ([2], 3)]
     """
     options = Options(
-        kind, text_field, vector_field, id_field, time_field, n_features, skip_bad, time_labels
+        kind,
+        text_field,
+        vector_field,
+        id_field,
+        time_field,
+        n_features,
+        skip_bad,
+        time_labels,
+        max_features,
+        max_line,
     )
     if not isinstance(path, str | os.PathLike):
         return _open_all(listed([os.fspath(some) for some in path]), options)

@@ -21,6 +21,9 @@ from evermix.io.sources.values import Time, read_time
 
 Kind: TypeAlias = Literal["text", "counts", "vectors"]
 
+MAX_FEATURES = 2**20  # columns of rows, by default: each cluster needs a number for each
+MAX_LINE = 2**24  # bytes of a line, by default
+
 _COMPLAINTS_KEPT = 5
 
 
@@ -75,6 +78,16 @@ class Options:
     n_features: int | None = None
     skip_bad: bool = False
     time_labels: bool = False
+    max_features: int = MAX_FEATURES
+    max_line: int = MAX_LINE
+
+
+def too_many(limit: int) -> str:
+    """Return what is expected where there are more features than allowed."""
+    return (
+        f"expected at most {limit:,} features (raise max_features, on the command line "
+        "--max-features, if you have memory for that many in each cluster)"
+    )
 
 
 class FileSource(ABC):
@@ -179,6 +192,8 @@ class FileSource(ABC):
             raise self.error("expected at least one feature, the rows have none.")
         if expected is not None and expected != found:
             raise self.error(f"expected {expected} features, the file has {found}.")
+        if found > self.options.max_features:
+            raise self.error(f"{too_many(self.options.max_features)}, the file has {found:,}.")
         self.n_features = found
 
     def parse_time(self, value: Any) -> Time:

@@ -10,6 +10,8 @@ from evermix.io.sources.base import RowError
 from evermix.io.sources.formats import Record, RecordSource, Row
 from evermix.io.sources.values import Numbers
 
+_TOO_LONG = "\udc00"  # in place of a line that is too long: no text holds it
+
 
 class CommaSeparated(RecordSource):
     """A ``.csv`` file in UTF-8, with a header or without.
@@ -58,7 +60,7 @@ class CommaSeparated(RecordSource):
     def _cells(self) -> Iterator[tuple[int, list[str] | csv.Error]]:
         """Yield the last line and the cells of each row of the file, or why it cannot be read."""
         # Bytes that are not UTF-8 become surrogates, which spoil their own row, not the file.
-        text = (line.decode("utf-8", "surrogateescape") for line in self.lines.read())
+        text = map(self._decoded, self.lines.read())
         reader = csv.reader(text)
         while True:
             try:
@@ -72,6 +74,10 @@ class CommaSeparated(RecordSource):
                     cells[0] = cells[0].removeprefix("\ufeff")
                 yield reader.line_num, cells
 
+    def _decoded(self, line: bytes) -> str:
+        too_long = len(line) > self.options.max_line
+        return f"{_TOO_LONG}\n" if too_long else line.decode("utf-8", "surrogateescape")
+
     def records(self, start: int) -> Iterator[Record]:
         """Yield the cells of rows from ``start`` on."""
         for index, row in enumerate(islice(self._cells(), start + self._header, None), start):
@@ -84,6 +90,8 @@ class CommaSeparated(RecordSource):
             raise RowError(f"expected comma-separated values ({cells}).")
         if not cells:
             return None
+        if cells[0] == _TOO_LONG:
+            self.check_length(bytes(self.options.max_line + 1))
         if len(cells) != self._width:
             raise RowError(f"expected {self._width} columns, got {len(cells)}.")
         value = _text(cells[self._used[0]]) if self.kind == "text" else self._numbers(cells)

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from evermix.io.sources.base import Chunk, FileSource, Kind, RowError, SourceError
+from evermix.io.sources.base import MAX_LINE, Chunk, FileSource, Kind, RowError, SourceError
+from evermix.io.sources.lines import bounded_lines
 from evermix.io.sources.values import Time, find_bad_rows, find_problem, stack_rows
 
 # ---- lines ---------------------------------------------------------------------------------
@@ -23,15 +24,15 @@ from evermix.io.sources.values import Time, find_bad_rows, find_problem, stack_r
 class FileLines:
     """The lines of a file, as bytes; a name that ends in ``.gz`` is unpacked on the way."""
 
-    def __init__(self, path: str) -> None:
-        self.path = path
+    def __init__(self, path: str, max_line: int = MAX_LINE) -> None:
+        self.path, self.max_line = path, max_line
 
     def read(self) -> Iterator[bytes]:
         """Yield lines from the beginning."""
         number = 0
         try:
             with self._open() as file:
-                for line in file:
+                for line in bounded_lines(file.readline, self.max_line):
                     number += 1
                     yield line
         except FileNotFoundError as error:
@@ -54,13 +55,14 @@ class FileLines:
 class StandardInput:
     """The lines of standard input, which can be read only once."""
 
-    def __init__(self) -> None:
+    def __init__(self, max_line: int = MAX_LINE) -> None:
+        self.max_line = max_line
         self._head: list[bytes] = []
 
     def peek(self) -> Iterator[bytes]:
         """Yield lines from the beginning, and keep them for :meth:`read`."""
         yield from tuple(self._head)
-        for line in sys.stdin.buffer:
+        for line in bounded_lines(sys.stdin.buffer.readline, self.max_line):
             self._head.append(line)
             yield line
 
@@ -68,7 +70,7 @@ class StandardInput:
         """Yield lines from the beginning."""
         yield from self._head
         self._head = []
-        yield from sys.stdin.buffer
+        yield from bounded_lines(sys.stdin.buffer.readline, self.max_line)
 
 
 # ---- records -------------------------------------------------------------------------------
@@ -108,7 +110,17 @@ class RecordSource(FileSource):
     @cached_property
     def lines(self) -> FileLines | StandardInput:
         """Lines of the file, or of standard input if the path is ``"-"``."""
-        return StandardInput() if self.path == "-" else FileLines(self.path)
+        limit = self.options.max_line
+        return StandardInput(limit) if self.path == "-" else FileLines(self.path, limit)
+
+    def check_length(self, line: bytes) -> None:
+        """Raise RowError if a line is too long; then only its beginning was read."""
+        limit = self.options.max_line
+        if len(line) > limit:
+            raise RowError(
+                f"expected a line of at most {limit:,} bytes, got more. Correct it, or raise "
+                "max_line (on the command line: --max-line)."
+            )
 
     @abstractmethod
     def parse(self, record: Record) -> Row | None:
@@ -207,6 +219,8 @@ class RecordSource(FileSource):
 
     def _parse(self, record: Record) -> Row | None:
         """Return the row of a record with its value checked, None if it is blank."""
+        if isinstance(record.data, bytes):
+            self.check_length(record.data)
         row = self.parse(record)
         if row is None or self.kind == "text":
             return row

@@ -32,6 +32,7 @@ class JsonLines(RecordSource):
         for line in self.lines.peek():
             fields: dict[str, Any] = {}
             with suppress(RowError):
+                self.check_length(line)
                 fields = _decoded(line)
             if self.options.text_field in fields:
                 return "text"

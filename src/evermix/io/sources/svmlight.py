@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from evermix.io.sources.base import RowError, SourceError
+from evermix.io.sources.base import RowError, SourceError, too_many
 from evermix.io.sources.formats import Record, RecordSource, Row
 
 
@@ -23,7 +23,9 @@ class SvmLight(RecordSource):
     def survey(self) -> None:
         """Find out what the file holds."""
         self.kind = self.choose_kind("counts", "vectors")
-        self.n_rows, lowest, highest = self._scan()
+        self.n_rows, lowest, highest, bad = self._scan()
+        if highest < 0 and bad is not None:
+            raise bad
         if highest < 0:
             error = self.error if self.n_rows else self.no_rows
             raise error('expected lines "label index:value ...", found no features.')
@@ -39,28 +41,32 @@ class SvmLight(RecordSource):
             source.base = base
             source.n_features = source.options.n_features or highest - base
 
-    def _scan(self) -> tuple[int, int, int]:
-        """Return the number of lines, the lowest and the highest index; bad lines are skipped."""
-        n_rows, lowest, highest = 0, 1, -1
+    def _scan(self) -> tuple[int, int, int, SourceError | None]:
+        """Return the number of lines, the lowest and the highest index, and what was bad first.
+
+        Bad lines are skipped.
+        """
+        n_rows, lowest, highest, bad = 0, 1, -1, None
         try:
             for record in self.records(0):
                 n_rows = record.row + 1
                 try:
-                    columns, _ = _pairs(record.data)
-                except RowError:
+                    columns, _ = self._pairs(record.data)
+                except RowError as error:
+                    bad = bad or self.error(f"line {record.line}: {error}")
                     continue
                 lowest = min(lowest, *columns) if columns else lowest
                 highest = max(highest, *columns) if columns else highest
         except SourceError:
             if not self.options.skip_bad:
                 raise
-        return n_rows, lowest, highest
+        return n_rows, lowest, highest, bad
 
     def parse(self, record: Record) -> Row | None:
         """Return the row of a record, None if it is blank."""
         if not record.data.partition(b"#")[0].strip():
             return None
-        indices, values = _pairs(record.data)
+        indices, values = self._pairs(record.data)
         columns = np.array(indices, dtype=np.int64) - self.base
         outside = columns >= self.n_features
         if outside.any():
@@ -73,6 +79,14 @@ class SvmLight(RecordSource):
     def column_name(self, column: int) -> str:
         """Return the index that the file has for a column."""
         return str(column + self.base)
+
+    def _pairs(self, line: bytes) -> tuple[list[int], list[float]]:
+        """Return the indices and values of a line, unless it is too long or they are too large."""
+        self.check_length(line)
+        columns, values = _pairs(line)
+        if columns and max(columns) > self.options.max_features:
+            raise RowError(f"{too_many(self.options.max_features)}, got the index {max(columns)}.")
+        return columns, values
 
 
 def _pairs(line: bytes) -> tuple[list[int], list[float]]:
