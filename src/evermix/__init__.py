@@ -46,6 +46,7 @@ from evermix.families import (
 from evermix.forgetting import Exponential
 from evermix.io.checkpoint import CheckpointError
 from evermix.io.chunks import Chunks
+from evermix.io.growing_vocabulary import GrowingVocabulary
 from evermix.model import Model
 from evermix.priors import DP, NGGP, NRM, Beta, Gamma, GeneralizedDirichlet, PitmanYor
 from evermix.topics.hierarchies import HDP, HMNGG, HMNGP, HNGG, HSNGG, HTNGG, HTNGP
@@ -98,6 +99,7 @@ __all__ = [
     "Gaussian",
     "GeneralizedDirichlet",
     "Gibbs",
+    "GrowingVocabulary",
     "Info",
     "MemoizedVB",
     "Mixture",

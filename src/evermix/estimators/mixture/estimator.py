@@ -70,7 +70,8 @@ class Mixture(FittedAttributes, GroupQuestions, ClusterMixin, DensityMixin, Base
         How what was learnt fades, for streams that change, with engines that learn rows once:
         ``em.Exponential(half_life=1000)``. None forgets nothing.
     max_clusters : int or None
-        A cap on the number of clusters; reaching it warns once.
+        A cap on the number of clusters; reaching it warns once. Services should set it: without it
+        memory and the time for a row have no bound.
     random_state : int, RandomState, Generator or None
         Seed for engines that draw, and for :meth:`sample`. A RandomState or Generator seeds a
         generator of the model's own, and moves on with each that it seeds.
