@@ -6,6 +6,8 @@ from scipy import sparse
 
 import evermix as em
 from evermix.families.growing import room
+from evermix.io.growing_vocabulary import GrowingVocabulary
+from evermix.io.text import Vocabulary
 
 ENGINES = [None, em.ADF(), em.SUGS(), em.RCRP(), em.OnlineCRP()]
 V = 200
@@ -55,6 +57,27 @@ def test_a_known_size_gives_what_all_words_from_the_start_give(engine, alpha):
     _assert_same(grown, known, atol=1e-9)
     assert grown.model_.family.alpha == pytest.approx(known.model_.family.alpha, abs=1e-9)
     np.testing.assert_allclose(grown.score_samples(X), known.score_samples(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("engine", [None, em.ADF()])
+def test_texts_give_what_a_vocabulary_known_from_the_start_gives(engine):
+    """Columns as words are met, or in the order of the alphabet: the same clusters."""
+    rng = np.random.default_rng(5)
+    words = [f"{a}{b}{c}{d}" for a in "bdfg" for b in "aei" for c in "lmnr" for d in "aou"]
+    late = [min(rng.integers(6), i // 40) for i in range(300)]
+    texts = [" ".join(words[24 * k + j] for j in rng.integers(24, size=8)) for k in late]
+    known = Vocabulary(sorted(words))
+    informed = em.Mixture(em.Multinomial(), engine=engine).partial_fit(known.counts(texts))
+    growing = GrowingVocabulary(min_count=1)
+    grown = em.Mixture(em.Multinomial(growing=True, n_features=len(words)), engine=engine)
+    for start in range(0, 300, 17):
+        for part in growing.stream(texts[start : start + 17]):
+            grown.partial_fit(part.X)
+    order = [growing.words.index(word) for word in known.words]
+    stats = grown.tally_.stats[:, [*order, len(words)]]
+    np.testing.assert_allclose(stats, informed.tally_.stats, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(grown.tally_.mass, informed.tally_.mass, rtol=0, atol=1e-9)
+    assert np.array_equal(grown.cluster_ids_, informed.cluster_ids_)
 
 
 @pytest.mark.parametrize("forgetting", [None, em.Exponential(100)])

@@ -103,7 +103,7 @@ class GrowingVocabulary(TextCounter):
 
     def counts(self, texts: Iterable[str]) -> Any:
         """Return how often each text holds each known word; nothing is learnt from it."""
-        return self._counted((Counter(self._words_of(text)) for text in texts), self._columns.get)
+        return self._counted(map(self._words_of, texts), self._columns.get)
 
     def stream(self, texts: Sequence[str], times: Any = None) -> Iterator[CountedTexts]:
         """Yield the next texts of a stream as counts, cut where columns are used anew.

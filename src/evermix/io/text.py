@@ -86,7 +86,7 @@ class Vocabulary(TextCounter):
 
     def counts(self, texts: Iterable[str]) -> Any:
         """Return how often each text holds each word: a CSR matrix (N, n_features), float64."""
-        return self._counted((Counter(self._words_of(text)) for text in texts), self._columns.get)
+        return self._counted(map(self._words_of, texts), self._columns.get)
 
     def to_spec(self) -> dict[str, Any]:
         """Return a JSON-ready dict for :func:`from_spec`."""
@@ -131,7 +131,7 @@ class Hashing(TextCounter):
 
     def counts(self, texts: Iterable[str]) -> Any:
         """Return how often each text holds a word of each hash: CSR (N, n_features), float64."""
-        return self._counted((Counter(self._words_of(text)) for text in texts), self._column)
+        return self._counted(map(self._words_of, texts), self._column)
 
     def _column(self, word: str) -> int:
         """Return the column of a word, as scikit-learn's FeatureHasher has it."""

@@ -4,6 +4,7 @@ Words are runs of at least two letters, in lower case.
 """
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -72,28 +73,24 @@ class TextCounter(ABC):
     def to_spec(self) -> dict[str, Any]:
         """Return a JSON-ready dict for :func:`from_spec`."""
 
-    def _counted(
-        self, texts: Iterable[Mapping[str, int]], column_of: Callable[[str], int | None]
-    ) -> Any:
-        """Return counts of words as a CSR matrix, given the column of each."""
-        rows: list[dict[int, int]] = []
-        for counts in texts:
-            row: dict[int, int] = {}
-            for word, n in counts.items():
-                self.totals.total += n
-                column = column_of(word)
-                if column is None:
-                    self.totals.unknown += n
-                else:
-                    row[column] = row.get(column, 0) + n
-            rows.append(row)
+    def _counted(self, texts: Iterable[list[str]], column_of: Callable[[str], int | None]) -> Any:
+        """Return the words of texts as a CSR matrix, given the column of each."""
+        rows: list[Counter[int]] = []
+        for words in texts:
+            columns = [column for column in map(column_of, words) if column is not None]
+            self.totals.total += len(words)
+            self.totals.unknown += len(words) - len(columns)
+            rows.append(Counter(columns))
         return as_csr(rows, self.n_features)
 
 
 def as_csr(rows: Sequence[Mapping[int, int]], n_features: int) -> Any:
     """Return rows, each given as the numbers in some columns, as a CSR matrix of float64."""
-    indices = [column for row in rows for column in sorted(row)]
-    data = [row[column] for row in rows for column in sorted(row)]
+    indices, data = list[int](), list[int]()
+    for row in rows:
+        columns = sorted(row)
+        indices += columns
+        data += map(row.__getitem__, columns)
     indptr = np.cumsum([0, *map(len, rows)])
     arrays = np.array(data, dtype=np.float64), np.array(indices, dtype=np.int32), indptr
     return sparse.csr_matrix(arrays, shape=(len(rows), n_features))
