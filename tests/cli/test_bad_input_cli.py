@@ -11,6 +11,10 @@ from typer.testing import CliRunner
 import evermix as em
 from evermix.cli import app
 
+POINTS = ["--checkpoint", "points.evermix"]
+BAD = ["--checkpoint", "bad.evermix"]
+TWO = ["--checkpoint", "two.evermix"]
+
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
@@ -87,7 +91,9 @@ def test_values_outside_the_family_keep_what_was_learnt(folder):
     X = np.ones((1200, 2))
     X[1100, 0] = -1.0
     np.save("points.npy", X)
-    said = fails("stream", "points.npy", "--family", "multinomial", "--batch", "50", "--out", "o")
+    said = fails(
+        "stream", "points.npy", *POINTS, "--family", "multinomial", "--batch", "50", "--out", "o"
+    )
     assert "counts >= 0" in said and "Stopped after 1,100 rows" in said
     assert em.load("points.evermix").state_.clock == 1100
 
@@ -95,10 +101,10 @@ def test_values_outside_the_family_keep_what_was_learnt(folder):
 def test_a_bad_line_in_the_middle_keeps_what_was_learnt_before(folder):
     """Named by line number; the batches before it are saved, and --skip-bad goes on."""
     vectors(folder / "bad.jsonl", 1500, bad='{"vector": [1.0,', at=1301)
-    said = fails("stream", "bad.jsonl", "--batch", "100", "--out", "out.jsonl")
+    said = fails("stream", "bad.jsonl", *BAD, "--batch", "100", "--out", "out.jsonl")
     assert "bad.jsonl: line 1301" in said and "--skip-bad" in said
     assert em.load("bad.evermix").state_.clock == 1300
-    result = works("stream", "bad.jsonl", "--out", "out.jsonl", "--resume", "--skip-bad")
+    result = works("stream", "bad.jsonl", *BAD, "--out", "out.jsonl", "--resume", "--skip-bad")
     assert "1,499 rows, 1 blank or bad" in result.stderr and "skipped: " in result.stderr
     names = [json.loads(line)["id"] for line in (folder / "out.jsonl").read_text().splitlines()]
     assert names == [n for n in range(1, 1501) if n != 1301]
@@ -123,11 +129,11 @@ def test_texts_without_a_common_word_say_what_to_change(folder):
 def test_rows_of_another_width_are_refused_by_a_model(folder):
     np.save("two.npy", np.random.default_rng(0).normal(size=(30, 2)))
     np.save("three.npy", np.zeros((5, 3)))
-    works("stream", "two.npy", "--out", "o")
+    works("stream", "two.npy", *TWO, "--out", "o")
     assert "expected 2 features" in fails("predict", "two.evermix", "three.npy")
     shutil.copy("three.npy", "two.npy")
     before = (folder / "two.evermix").read_bytes()
-    assert "expected 2 features" in fails("stream", "two.npy", "--out", "o", "--resume")
+    assert "expected 2 features" in fails("stream", "two.npy", *TWO, "--out", "o", "--resume")
     assert (folder / "two.evermix").read_bytes() == before
 
 

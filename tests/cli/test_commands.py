@@ -14,6 +14,9 @@ from evermix.cli import app
 from evermix.cli.commands.demo import docstrings_of, standard_library
 from evermix.io import checkpoint
 
+POINTS = ["--checkpoint", "points.evermix"]
+TEXTS = ["--checkpoint", "texts.evermix"]
+
 WORDS = {"sea": "ship wave salt harbour sail", "sky": "cloud wing wind feather moon"}
 
 
@@ -58,7 +61,7 @@ def test_the_module_reads_a_pipe_and_writes_one(folder):
     with open("texts.jsonl", "rb") as file:
         done = subprocess.run(command, stdin=file, capture_output=True, check=True, text=True)
     assert len(rows(done.stdout)) == 300
-    assert done.stderr.startswith("evermix: 300 rows") and "stdin.evermix" in done.stderr
+    assert done.stderr.startswith("evermix: 300 rows") and "model is not kept" in done.stderr
 
 
 @pytest.mark.every_python
@@ -69,7 +72,7 @@ def test_unknown_options_are_usage_errors():
 
 
 def test_stream_writes_a_line_per_row_in_order(folder):
-    result = evermix("stream", "texts.jsonl")
+    result = evermix("stream", "texts.jsonl", *TEXTS)
     lines = rows(result.stdout)
     names = [line["id"] for line in rows((folder / "texts.jsonl").read_text())]
     assert [line["id"] for line in lines] == names
@@ -79,7 +82,7 @@ def test_stream_writes_a_line_per_row_in_order(folder):
 
 def test_texts_of_two_topics_fall_into_their_clusters(folder):
     """The topics share no word."""
-    lines = rows(evermix("stream", "texts.jsonl").stdout)
+    lines = rows(evermix("stream", "texts.jsonl", *TEXTS).stdout)
     pairs = {(line["id"][:3], line["cluster"]) for line in lines}
     assert len(pairs) == len({cluster for _, cluster in pairs})
 
@@ -87,7 +90,7 @@ def test_texts_of_two_topics_fall_into_their_clusters(folder):
 @pytest.mark.parametrize("options", [[], ["--engine", "adf", "--no-merge"]])
 def test_a_row_is_new_where_its_cluster_has_not_been_seen(folder, options):
     seen = set()
-    for line in rows(evermix("stream", "points.npy", *options).stdout):
+    for line in rows(evermix("stream", "points.npy", *POINTS, *options).stdout):
         assert not line["new"] or line["cluster"] not in seen
         seen.add(line["cluster"])
     assert seen and em.load("points.evermix").lineage_.born[0] == 1
@@ -95,7 +98,7 @@ def test_a_row_is_new_where_its_cluster_has_not_been_seen(folder, options):
 
 @pytest.mark.parametrize(("options", "engine"), [([], None), (["--engine", "adf"], em.ADF())])
 def test_batches_of_the_command_line_learn_what_partial_fit_learns(folder, options, engine):
-    evermix("stream", "points.npy", "--batch", 37, "--quiet", *options)
+    evermix("stream", "points.npy", *POINTS, "--batch", 37, "--quiet", *options)
     arrays, _ = checkpoint.read("points.evermix")
     mix = em.Mixture(engine=engine, random_state=0).partial_fit(np.load("points.npy"))
     assert arrays["state.tally.mass"].tolist() == mix.state_.tally.mass.tolist()
@@ -125,7 +128,7 @@ def test_a_limited_run_that_is_resumed_equals_a_whole_one(folder):
     ],
 )
 def test_models_can_be_chosen(folder, options):
-    evermix("stream", "points.npy", *options)
+    evermix("stream", "points.npy", *POINTS, *options)
     described = json.loads(evermix("info", "points.evermix", "--json").stdout)
     assert described["observations"] == 400
 
@@ -151,11 +154,11 @@ def test_count_sources_serve_every_family_of_counts(folder, family):
     ],
 )
 def test_options_that_do_not_fit_are_named(folder, options, complaint):
-    assert complaint in evermix("stream", "points.npy", *options, status=1).stderr
+    assert complaint in evermix("stream", "points.npy", *POINTS, *options, status=1).stderr
 
 
 def test_the_trace_says_what_each_batch_brought(folder):
-    evermix("stream", "texts.jsonl", "--batch", 100, "--trace", "trace.jsonl")
+    evermix("stream", "texts.jsonl", *TEXTS, "--batch", 100, "--trace", "trace.jsonl")
     events = rows((folder / "trace.jsonl").read_text())
     assert [event["clock"] for event in events] == [100, 200, 300]
     assert sum(event["rows"] for event in events) == 300
@@ -163,25 +166,25 @@ def test_the_trace_says_what_each_batch_brought(folder):
 
 @pytest.mark.filterwarnings("default")
 def test_a_cap_that_is_reached_warns_in_one_line(folder):
-    result = evermix("stream", "points.npy", "--max-clusters", 1, "--family", "fixed")
+    result = evermix("stream", "points.npy", *POINTS, "--max-clusters", 1, "--family", "fixed")
     assert "evermix: warning: K reached max_clusters=1" in result.stderr
 
 
 def test_nothing_is_overwritten_unasked(folder):
     (folder / "out.jsonl").write_text("precious\n")
-    result = evermix("stream", "texts.jsonl", "--out", "out.jsonl", status=1)
+    result = evermix("stream", "texts.jsonl", *TEXTS, "--out", "out.jsonl", status=1)
     assert "exists already" in result.stderr
     assert (folder / "out.jsonl").read_text() == "precious\n"
-    evermix("stream", "texts.jsonl", "--out", "out.jsonl", "--overwrite")
+    evermix("stream", "texts.jsonl", *TEXTS, "--out", "out.jsonl", "--overwrite")
     before = (folder / "texts.evermix").read_bytes()
-    assert "--resume" in evermix("stream", "texts.jsonl", status=1).stderr
+    assert "--resume" in evermix("stream", "texts.jsonl", *TEXTS, status=1).stderr
     assert (folder / "texts.evermix").read_bytes() == before
 
 
 @pytest.mark.parametrize("option", ["--out", "--trace", "--checkpoint"])
 def test_a_missing_folder_is_found_before_anything_is_lost(folder, option):
     """An old checkpoint survives --overwrite with a mistyped path."""
-    evermix("stream", "texts.jsonl", "--out", "out.jsonl")
+    evermix("stream", "texts.jsonl", *TEXTS, "--out", "out.jsonl")
     files = [folder / "texts.evermix", folder / "out.jsonl"]
     before = [file.read_bytes() for file in files]
     result = evermix("stream", "texts.jsonl", option, "nowhere/x", "--overwrite", status=1)
@@ -192,13 +195,13 @@ def test_a_missing_folder_is_found_before_anything_is_lost(folder, option):
 def test_rows_may_go_to_a_device(folder):
     """A device has no length to go back to: it is written as standard output is."""
     null = ["--out", "/dev/null"]
-    evermix("stream", "points.npy", *null, "--every", 100)
-    assert "nothing new" in evermix("stream", "points.npy", *null, "--resume").stderr
+    evermix("stream", "points.npy", *POINTS, *null, "--every", 100)
+    assert "nothing new" in evermix("stream", "points.npy", *POINTS, *null, "--resume").stderr
     evermix("predict", "points.evermix", "points.npy", "--out", "/dev/null")
 
 
 def test_resume_without_a_checkpoint_starts_from_the_beginning(folder):
-    result = evermix("stream", "texts.jsonl", "--resume")
+    result = evermix("stream", "texts.jsonl", *TEXTS, "--resume")
     assert "no checkpoint texts.evermix yet" in result.stderr
     assert len(rows(result.stdout)) == 300
 
@@ -219,17 +222,17 @@ def test_resume_refuses_another_stream(folder, changed, complaint):
 
 
 def test_resume_refuses_a_source_of_another_kind_and_foreign_models(folder):
-    arguments = ["stream", "texts.jsonl", "--out", "out.jsonl"]
+    arguments = ["stream", "texts.jsonl", *TEXTS, "--out", "out.jsonl"]
     evermix(*arguments)
     (folder / "texts.jsonl").write_text('{"vector": [1.0, 2.0]}\n')
     assert "held text" in evermix(*arguments, "--resume", status=1).stderr
     em.Mixture().fit(np.load("points.npy")).save("points.evermix")
-    result = evermix("stream", "points.npy", "--resume", status=1)
+    result = evermix("stream", "points.npy", *POINTS, "--resume", status=1)
     assert "`evermix stream` did not write" in result.stderr
 
 
 def test_predict_says_what_the_model_says(folder):
-    evermix("stream", "points.npy", "--quiet")
+    evermix("stream", "points.npy", *POINTS, "--quiet")
     evermix("predict", "points.evermix", "points.npy", "--out", "found.jsonl", "--batch", 64)
     lines = rows((folder / "found.jsonl").read_text())
     mix, X = em.load("points.evermix"), np.load("points.npy")
@@ -242,21 +245,21 @@ def test_predict_says_what_the_model_says(folder):
 @pytest.mark.every_python
 @pytest.mark.parametrize("columns", [[], ["--hash", 64]])
 def test_predict_counts_words_as_the_stream_did(folder, columns):
-    evermix("stream", "texts.jsonl", "--quiet", *columns)
+    evermix("stream", "texts.jsonl", *TEXTS, "--quiet", *columns)
     lines = rows(evermix("predict", "texts.evermix", "texts.jsonl").stdout)
     pairs = {(line["id"][:3], line["cluster"]) for line in lines}
     assert len(pairs) == len({cluster for _, cluster in pairs})
 
 
 def test_predict_refuses_texts_for_a_model_of_numbers(folder):
-    evermix("stream", "points.npy", "--quiet")
+    evermix("stream", "points.npy", *POINTS, "--quiet")
     result = evermix("predict", "points.evermix", "texts.jsonl", status=1)
     assert "has no vocabulary" in result.stderr
 
 
 @pytest.mark.every_python
 def test_info_tells_what_a_model_holds(folder):
-    evermix("stream", "texts.jsonl", "--quiet")
+    evermix("stream", "texts.jsonl", *TEXTS, "--quiet")
     described = json.loads(evermix("info", "texts.evermix", "--json", "--top", 2).stdout)
     assert described["observations"] == 300
     assert described["family"].startswith("Multinomial(alpha=0.1")
@@ -268,7 +271,7 @@ def test_info_tells_what_a_model_holds(folder):
 
 
 def test_info_rounds_numbers_for_people_only(folder):
-    evermix("stream", "points.npy", "--quiet")
+    evermix("stream", "points.npy", *POINTS, "--quiet")
     kappa = em.load("points.evermix").model_.family.kappa
     assert (
         f"kappa={kappa!r}"

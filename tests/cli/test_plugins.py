@@ -67,7 +67,8 @@ def folder(tmp_path, monkeypatch):
 def test_classes_of_a_plugin_are_used_by_name(folder, command):
     options = ["--engine", "eager", "--zeal", 0.25, "--engine-kind", "b", "--no-calm", "--quiet"]
     options += ["--family", "round", "--variance", 2, "--prior", "twice-pitman-yor"]
-    evermix(*PLUGIN, command, "points.npy", *options, "--concentration", 3, "--out", "out.jsonl")
+    files = ["--out", "out.jsonl", "--checkpoint", "points.evermix"]
+    evermix(*PLUGIN, command, "points.npy", *options, "--concentration", 3, *files)
     import my_parts
 
     classes = [my_parts.Eager, my_parts.RoundGaussian, my_parts.TwicePitmanYor]
@@ -75,7 +76,7 @@ def test_classes_of_a_plugin_are_used_by_name(folder, command):
     assert mix.engine == my_parts.Eager(zeal=0.25, kind="b", calm=False)
     assert mix.family == my_parts.RoundGaussian(variance=2.0)
     assert mix.prior == my_parts.TwicePitmanYor(alpha=3.0)
-    evermix(*PLUGIN, command, "points.npy", "--out", "out.jsonl", "--resume")
+    evermix(*PLUGIN, command, "points.npy", *files, "--resume")
     lines = evermix(*PLUGIN, "predict", "points.evermix", "points.npy").stdout.splitlines()
     assert [json.loads(line)["cluster"] for line in lines] == mix.predict(
         np.load("points.npy")

@@ -136,7 +136,7 @@ def test_files_that_are_written_are_not_read(folder):
     assert "--out must be different" in fails("stream", "parts", "--out", "parts/out.parquet")
     options = ["--checkpoint", "m.evermix", "--trace", "./a.jsonl"]
     assert "--trace must be different" in fails("stream", "*.jsonl", *options)
-    assert "--checkpoint must be different" in fails("stream", ".")
+    assert "--checkpoint must be different" in fails("fit", ".")
     written("stream", "points.npy", "--limit", 1000)  # as a shell would list all files, later
     resumed = [*PLACES, "--resume"]
     assert "--out must be different" in fails("stream", "points.npy", "out.jsonl", *resumed)
@@ -144,14 +144,13 @@ def test_files_that_are_written_are_not_read(folder):
 
 def test_the_usual_checkpoint_has_the_name_of_the_folder(folder):
     for sources in (["parts/"], ["parts/*.parquet"], ["parts/0.parquet", "parts/1.parquet"]):
-        evermix("stream", *sources, "--out", "out.jsonl")
+        evermix("fit", *sources, "--engine", "ep", "--laps", 1)
         os.remove("parts.evermix")
-        os.remove("out.jsonl")
 
 
 def test_standard_input_stands_alone(folder):
     assert "cannot be one of several" in fails("stream", "points.npy", "-")
-    evermix("stream", "points.npy", "--out", "out.jsonl")
+    evermix("stream", "points.npy", "--out", "out.jsonl", "--checkpoint", "points.evermix")
     line = json.dumps({"vector": X[0].tolist()}) + "\n"
     result = CliRunner().invoke(app, ["predict", "points.evermix", "-"], input=line)
     assert len(result.stdout.splitlines()) == 1, result.output

@@ -17,6 +17,11 @@ from evermix.engines import ENGINES
 from evermix.io import checkpoint
 from evermix.state import FADED
 
+POINTS = ["--checkpoint", "points.evermix"]
+HOURLY = ["--checkpoint", "hours.evermix"]
+LATE = ["--checkpoint", "late.evermix"]
+BAD = ["--checkpoint", "bad.evermix"]
+
 N = 1500
 RNG = np.random.default_rng(0)
 PLACE = np.arange(N) * 3 // N  # one place after another
@@ -78,7 +83,7 @@ def test_the_command_line_knows_every_engine():
 @pytest.mark.parametrize("name", NAMES)
 def test_a_stream_learns_what_the_engine_learns(folder, name):
     (engine,) = [engine for known, engine in ENGINES.items() if known.lower() == name]
-    lines = rows(evermix("stream", "points.npy", "--engine", name, "--batch", 170).stdout)
+    lines = rows(evermix("stream", "points.npy", *POINTS, "--engine", name, "--batch", 170).stdout)
     mix = em.Mixture(engine=engine(), random_state=0)
     for some in np.split(X, range(1020, N, 170)):
         mix.partial_fit(some)
@@ -99,7 +104,7 @@ def test_options_of_engines_reach_them(folder):
         (["--engine", "sugs"], em.SUGS(merge=None)),
         (["--engine", "dpmeans", "--penalty", 50], em.DPMeans(penalty=50.0)),
     ):
-        evermix("stream", "points.npy", *options, "--overwrite", "--limit", 100)
+        evermix("stream", "points.npy", *POINTS, *options, "--overwrite", "--limit", 100)
         assert em.load("points.evermix").engine == engine
 
 
@@ -128,7 +133,7 @@ def test_options_of_engines_reach_them(folder):
     ],
 )
 def test_options_that_do_not_fit_are_named(folder, options, complaint):
-    assert complaint in fails("stream", "points.jsonl", *options)
+    assert complaint in fails("stream", "points.jsonl", *POINTS, *options)
     assert not (folder / "points.evermix").exists()
 
 
@@ -166,14 +171,14 @@ def test_times_are_shown_as_they_may_have_been_written():
 @pytest.mark.parametrize("name", NAMES)
 def test_rows_are_forgotten_as_partial_fit_does(folder, name):
     (engine,) = [engine for known, engine in ENGINES.items() if known.lower() == name]
-    evermix("stream", "points.npy", "--engine", name, "--half-life", 60, "--batch", 130)
+    evermix("stream", "points.npy", *POINTS, "--engine", name, "--half-life", 60, "--batch", 130)
     mix = em.Mixture(engine=engine(), forgetting=em.Exponential(60.0), random_state=0)
     assert masses("points.evermix") == mix.partial_fit(X).state_.tally.mass.tolist()
 
 
 @pytest.mark.parametrize("source", ["points.jsonl", "points.csv", "points.parquet"])
 def test_dates_are_forgotten_as_partial_fit_does(folder, source):
-    evermix("stream", source, "--half-life", "2d", "--time-field", "when", "--batch", 130)
+    evermix("stream", source, *POINTS, "--half-life", "2d", "--time-field", "when", "--batch", 130)
     plan = em.Exponential(timedelta(days=2))
     mix = em.Mixture(forgetting=plan, random_state=0).partial_fit(X, times=DATES)
     assert masses("points.evermix") == mix.state_.tally.mass.tolist()
@@ -187,11 +192,11 @@ def test_dates_are_forgotten_as_partial_fit_does(folder, source):
 
 def test_numbers_are_forgotten_in_their_own_unit(folder):
     write("hours.jsonl", HOURS.tolist())
-    evermix("stream", "hours.jsonl", "--half-life", "48", "--time-field", "when")
+    evermix("stream", "hours.jsonl", *HOURLY, "--half-life", "48", "--time-field", "when")
     mix = em.Mixture(forgetting=em.Exponential(48.0), random_state=0).partial_fit(X, times=HOURS)
     assert masses("hours.evermix") == mix.state_.tally.mass.tolist()
     said = fails(
-        "stream", "hours.jsonl", "--half-life", "2d", "--time-field", "when", "--overwrite"
+        "stream", "hours.jsonl", *HOURLY, "--half-life", "2d", "--time-field", "when", "--overwrite"
     )
     assert "the times of the rows are numbers" in said
 
@@ -208,7 +213,7 @@ def test_a_time_field_alone_is_only_left_out(folder):
 @pytest.mark.parametrize("name", NAMES)
 def test_lines_summary_trace_and_info_tell_what_has_faded(folder, name):
     files = ["--trace", "trace.jsonl", "--batch", 100]
-    result = evermix("stream", "points.npy", "--engine", name, "--half-life", 20, *files)
+    result = evermix("stream", "points.npy", *POINTS, "--engine", name, "--half-life", 20, *files)
     lineage = em.load("points.evermix").lineage_
     gone = [k for k, into in enumerate(lineage.into) if into == FADED]
     lines = rows(result.stdout)
@@ -225,7 +230,7 @@ def test_lines_summary_trace_and_info_tell_what_has_faded(folder, name):
 
 
 def test_info_tells_dates(folder):
-    evermix("stream", "points.jsonl", "--half-life", "2d", "--time-field", "when")
+    evermix("stream", "points.jsonl", *POINTS, "--half-life", "2d", "--time-field", "when")
     found = json.loads(evermix("info", "points.evermix", "--json").stdout)
     assert found["now"] == str(DATES[-1]) == found["clusters"][0]["seen"]
     assert "seen" in evermix("info", "points.evermix").stdout
@@ -240,7 +245,7 @@ def test_rows_that_go_back_in_time_are_named_and_lose_nothing(folder):
     times[1234] = times[1200]
     write("late.jsonl", times)
     options = ["--half-life", "2d", "--time-field", "when", "--batch", 100]
-    started = ["stream", "late.jsonl", *options, "--out", "out.jsonl"]
+    started = ["stream", "late.jsonl", *LATE, *options, "--out", "out.jsonl"]
     said = fails(*started)
     before = str(DATES[1200])
     assert f"late.jsonl: line 1235: its time, {before}, is before that of the row" in said
@@ -261,7 +266,7 @@ def test_a_batch_that_begins_before_the_last_row_is_named_too(folder):
     write("late.jsonl", times)
     options = ["--half-life", "2d", "--time-field", "when", "--batch", 100]
     for resumed in ([], ["--resume"]):
-        said = fails("stream", "late.jsonl", *options, "--out", "out.jsonl", *resumed)
+        said = fails("stream", "late.jsonl", *LATE, *options, "--out", "out.jsonl", *resumed)
         assert f"line 1101: its time, {DATES[0]}, is before" in said and str(DATES[1099]) in said
 
 
@@ -270,9 +275,9 @@ def test_bad_times_are_bad_rows(folder):
     times[1300] = "yesterday"
     write("bad.jsonl", times)
     options = ["--half-life", "2d", "--time-field", "when", "--batch", 100]
-    said = fails("stream", "bad.jsonl", *options, "--out", "out.jsonl")
+    said = fails("stream", "bad.jsonl", *BAD, *options, "--out", "out.jsonl")
     assert "bad.jsonl: line 1301: expected a finite number" in said and "--skip-bad" in said
-    result = evermix("stream", "bad.jsonl", "--out", "out.jsonl", "--resume", "--skip-bad")
+    result = evermix("stream", "bad.jsonl", *BAD, "--out", "out.jsonl", "--resume", "--skip-bad")
     assert "1,499 rows, 1 blank or bad" in result.stderr
 
 

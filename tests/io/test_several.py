@@ -122,7 +122,7 @@ def test_no_more_is_read_than_is_asked_for(tmp_path, monkeypatch):
     """To find the place to go on, and to note it, no file is read to its end."""
     for number in range(3):
         texts(tmp_path / f"{number}.jsonl.gz", VECTORS)
-    source, read = open_source(tmp_path), []
+    source, read = open_source(tmp_path, marked=True), []
     records = JsonLines.records
 
     def lines(self, start):
@@ -132,8 +132,8 @@ def test_no_more_is_read_than_is_asked_for(tmp_path, monkeypatch):
 
     monkeypatch.setattr(JsonLines, "records", lines)
     chunks = source.chunks(start=N + 3, size=5)
-    offset = next(chunks).offset
-    assert [mark.rows for mark in source.marks(offset)] == [N, None]
+    chunk = next(chunks)
+    assert [mark.rows for mark in source.marks(chunk.offset, chunk.read)] == [N, None]
     assert max(row for path, row in read if path.endswith("1.jsonl.gz")) == 7
     assert not any(path.endswith("2.jsonl.gz") for path, _ in read)
 

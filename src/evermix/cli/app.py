@@ -86,7 +86,9 @@ def _command(name: str, plugins: list[str], custom: tuple[type, ...]) -> Any:
         sources = {name: context.get_parameter_source(name) for name in values}
         given = {name for name, place in sources.items() if place and place.name == "COMMANDLINE"}
         with plain_errors():
-            module.run(Settings.parsed(options, values, given, plugins, custom))
+            settings = Settings.parsed(options, values, given, plugins, custom)
+            with settings.locks:
+                module.run(settings)
 
     context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
     parameters = [context, *(option.parameter() for option in options)]

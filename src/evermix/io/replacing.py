@@ -8,10 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-try:
-    import fcntl
-except ImportError:  # Windows, where a file that is open cannot be removed anyway
-    fcntl = None  # type: ignore[assignment]
+from evermix.io.locks import try_lock
 
 _CLEANED: set[Path] = set()  # targets whose leftovers this process has removed
 
@@ -32,7 +29,7 @@ def replacing(target: Path) -> Iterator[BinaryIO]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-            if fcntl is None:
+            if os.name != "posix":  # elsewhere a file that is open cannot be moved
                 file.close()
             os.replace(path, target)
         _sync_directory(target.parent)
@@ -58,11 +55,10 @@ def _created(target: Path) -> tuple[Path, BinaryIO]:
     while True:
         path = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
         file = path.open("xb")
-        if fcntl is None:
-            return path, file
+        free = True
         with suppress(OSError):  # not every file system has locks
-            fcntl.flock(file, fcntl.LOCK_EX)
-        if os.fstat(file.fileno()).st_nlink:
+            free = try_lock(file.fileno())
+        if free and os.fstat(file.fileno()).st_nlink:
             return path, file
         file.close()  # another process took it for a leftover before it was locked
 
@@ -70,13 +66,13 @@ def _created(target: Path) -> tuple[Path, BinaryIO]:
 def _remove_unlocked(path: Path) -> None:
     """Remove a file if no process writes it."""
     with suppress(OSError):
-        if fcntl is None:
+        if os.name != "posix":  # elsewhere a file that is open cannot be removed
             path.unlink()
             return
         descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            path.unlink()
+            if try_lock(descriptor):
+                path.unlink()
         finally:
             os.close(descriptor)
 

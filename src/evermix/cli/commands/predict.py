@@ -23,6 +23,7 @@ def run(settings: Settings) -> None:
     check_files(settings.sources, {"MODEL": settings.model}, settings.outputs)
     if not settings.overwrite:
         check_new(settings.outputs, "Choose another place, or replace it with --overwrite.")
+    settings.lock_outputs()
     mix, extra = load_with_extra(settings.model, settings.custom)
     text = from_spec(extra["text"]) if extra.get("text") else None
     if text is not None:

@@ -2,24 +2,24 @@
 
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import asdict, dataclass
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, Self
 
 import numpy as np
 
 from evermix._schema import check_number
-from evermix._xp import Array
-from evermix.cli.console import progress_bar, shown_time
+from evermix.cli.console import note, progress_bar, shown_time
 from evermix.cli.input.rows import features, open_rows
 from evermix.cli.input.texts import counted_parts, in_seconds, shown_words, stream_counter
 from evermix.cli.options.mixture import make_mixture, mixture_options, with_default_prior
 from evermix.cli.options.option import Option
 from evermix.cli.options.settings import Settings, with_run_files
+from evermix.cli.output.answers import row_answers
 from evermix.cli.output.lines import Lines, naming
-from evermix.cli.runs.interrupts import Interrupts
+from evermix.cli.runs.interrupts import Interrupts, Stopped
 from evermix.cli.runs.run import (
     NOTHING,
     Run,
@@ -28,12 +28,13 @@ from evermix.cli.runs.run import (
     read_checkpoint,
     resumed_settings,
 )
+from evermix.cli.runs.warm_up import WarmUp
 from evermix.engines.batch import Info
 from evermix.estimators import Mixture
 from evermix.estimators.files import load_with_extra, save
 from evermix.forgetting import Exponential
-from evermix.io.sources import Chunk, Source, SourceError
-from evermix.io.sources.several import Mark, Several, joined
+from evermix.io.sources import Chunk, Mark, Source, SourceError
+from evermix.io.sources.several import Several, joined
 from evermix.io.text_counter import TextCounter
 from evermix.state import FADED
 
@@ -47,7 +48,7 @@ def options(custom: tuple[type, ...]) -> list[Option]:
 
 def run(settings: Settings) -> None:
     """Learn the rows of a source once."""
-    Stream.main(with_run_files(with_default_prior(settings, streaming=True)))
+    Stream.main(with_run_files(with_default_prior(settings, streaming=True), live=True))
 
 
 @dataclass
@@ -83,21 +84,29 @@ class Stream(Run):
         self.source = source
         self.totals = Totals() if notes is None else Totals(**notes["totals"])
         self._chunks = chunks
+        self._steps: list[Info] = []
+        self._read: Any = None  # what the last chunk has said of what was read
+        self._warm_up = None
+        if source.live and source.kind == "text" and text is None:
+            self._warm_up = WarmUp(settings)
         self._first_row = self._saved_rows = self.totals.rows
         self._out = Lines(settings.out, self.positions.get("out"))
 
     @classmethod
     def begin(cls, settings: Settings, place: Any) -> Self:
         """Open the source and start with its first row."""
-        source = open_rows(settings, None)
+        source = open_rows(settings, None, **_reading(settings))
         mix = make_mixture(settings, source.kind, streaming=True)
         _check_times(source, mix.forgetting)
         chunks = source.chunks(0, settings.batch)
+        if source.live:  # rows are answered before there are enough to begin with
+            hashed = source.kind == "text" and settings.hash is not None
+            text = _counter(settings, mix, []) if hashed else None
+            return cls(settings, source, mix, text, chunks)
         text = None
         if source.kind == "text":
             head = _take(chunks, 0 if settings.hash else settings.warmup)
-            known = [text for chunk in head for text in chunk.X]
-            text = stream_counter(settings, mix, known, "a larger --warmup, or --hash")
+            text = _counter(settings, mix, head)
         else:
             head = _take(chunks, FIRST_ROWS)
             head = [joined(head)] if head else []
@@ -106,17 +115,25 @@ class Stream(Run):
     @classmethod
     def resume(cls, settings: Settings, place: Any) -> Self:
         """Open the source after the last row of the checkpoint."""
+        _check_stdin(settings)
         load = partial(load_with_extra, custom=settings.custom)
         saved = read_checkpoint(settings, cls, load)
         before, now = settings.changed(**saved.notes["settings"]).sources, settings.source
-        # Files may have been added after the last one.
+        # Files may have been added after the last one, and the run may follow them from now on.
         free = {"source"} if settings.sources[: len(before)] == before else set[str]()
-        settings = resumed_settings(settings, saved, free).changed(source=now)
+        settings = resumed_settings(settings, saved, free | {"follow"}).changed(source=now)
         check_resumed(settings, saved)
-        source = open_again(settings, saved)
+        marks = [Mark(*mark) for mark in saved.notes.get("files", [])]
+        continues = settings.stdin == "continues"
+        reading = _reading(settings) | {"continues": continues}
+        if settings.follow or continues:  # which need not be looked at to know what they hold
+            reading |= {"kind": saved.notes["kind"], "marks": marks}
+        source = open_again(settings, saved, **reading)
         _check_times(source, saved.model.forgetting)
         if isinstance(source, Several):
-            source.recall([Mark(*mark) for mark in saved.notes.get("files", [])])
+            source.recall(marks)
+        elif marks and not settings.follow and not continues:
+            source.recall(marks[0])
         chunks = source.chunks(saved.notes["totals"]["offset"], settings.batch)
         return cls(settings, source, saved.model, saved.text, chunks, saved.notes)
 
@@ -128,63 +145,108 @@ class Stream(Run):
                     with interrupts.allowed():
                         chunk = next(self._chunks, None)
                     if chunk is None:
+                        self._end()
                         return
-                    self._check_order(chunk)
-                    timed = self.model.forgetting is not None and chunk.times is not None
-                    for freed, part in counted_parts(self.text, chunk, timed):
-                        self._learn_chunk(part, freed)
-                    progress.update(totals.offset, self.model.n_clusters_)
-                    if totals.rows - self._saved_rows >= settings.every:
+                    self._take(chunk)
+                    progress.update(totals.offset, self.model.n_clusters_ if totals.rows else None)
+                    due = self.source.live and self.timer.due
+                    if due or totals.rows - self._saved_rows >= settings.every:
                         self.save()
+        except Stopped:
+            if settings.source == "-":  # what was read will not come again
+                with suppress(ValueError):
+                    self._end_warm_up()
+            raise
         except ValueError as error:  # a bad row, or rows that the family cannot hold
             self.save()
             remedy = " --skip-bad (to leave out bad rows)" * isinstance(error, SourceError)
             raise ValueError(f"{error} {self.farewell()}{remedy}") from error
 
-    def _check_order(self, chunk: Chunk) -> None:
-        """Raise ValueError if a row goes back in time, before anything of it is learnt."""
-        if self.model.forgetting is not None and chunk.times is not None:
+    def _take(self, chunk: Chunk) -> None:
+        """Answer the rows of a chunk, if there are any, and learn them when it is time."""
+        waiting = self._warm_up
+        if not chunk.ids:
+            return
+        if waiting is None:
+            self._learn_chunk(chunk)
+        elif waiting.rows + len(chunk.ids) >= self.settings.warmup:
+            self._end_warm_up(chunk)
+        else:
+            if not waiting.rows:
+                with self.first_step():
+                    pass  # from here on there is something to replace an old run with
+            clock, mix = waiting.rows, waiting.answer(chunk)
+            self._write(row_answers(mix, chunk.ids, clock, [], provisional=True))
+
+    def _end_warm_up(self, *chunks: Chunk) -> None:
+        """Learn the texts that have waited, and write lines for those of the last chunks."""
+        waiting = self._warm_up
+        if waiting is not None and (waiting.rows or chunks):
+            whole = waiting.joined(*chunks)
+            self.text, self._warm_up = _counter(self.settings, self.model, [whole]), None
+            self._learn_chunk(whole, answered=waiting.rows)
+
+    def _end(self) -> None:
+        """Learn what waits for more rows, of which there are none."""
+        self._end_warm_up()
+        if self.source.live and self.learnt and not self.model.learner_.model.learns:
+            self.model.learner_.settle()
+            self._note_steps()
+
+    def _learn_chunk(self, chunk: Chunk, answered: int = 0) -> None:
+        """Learn a chunk, and write a line for each of its rows after those that have one."""
+        timed = self.model.forgetting is not None and chunk.times is not None
+        if timed:  # before anything of it is learnt
             now = self.model.state_.now if self.totals.rows else None
             _check_order(self.source, chunk, now)
+        for freed, part in counted_parts(self.text, chunk, timed):
+            self._learn_part(part, freed, answered)
+            answered = max(answered - len(part.ids), 0)
 
-    def _learn_chunk(self, chunk: Chunk, freed: list[int]) -> None:
-        """Learn a chunk, of which some columns are used anew, and write a line for each row."""
+    def _learn_part(self, chunk: Chunk, freed: list[int], answered: int) -> None:
+        """Learn rows, for which some columns are used anew, and write their lines."""
         before, mix = self.totals.rows, self.model
         times = None if mix.forgetting is None else chunk.times
-        with self.first_step() if not before else nullcontext():
+        with self.first_step() if not (before or answered) else nullcontext():
             if freed:
                 mix.forget_columns(freed)
             X = features(mix.family, self.text, chunk.X)
-            steps = _learn_rows(mix, X, times)
-        faded = [k for info in steps for k in info.dropped if mix.lineage_.into[k] == FADED]
-        with naming(self.settings.out):
-            self._write_rows(chunk, before, faded)
+            mix.partial_fit(X, times=times, observers=[self._observe])
+        if not self.source.live and not mix.learner_.model.learns:
+            mix.learner_.settle()  # the first batch is large enough, or all there is
+        dropped = [k for info in self._steps for k in info.dropped]
+        faded = [k for k in dropped if mix.lineage_.into[k] == FADED]
+        provisional = self.source.live and bool(mix.learner_.waiting)
+        answers = row_answers(mix, chunk.ids, before, faded, provisional)
+        self._write(islice(answers, answered, None))
         self.totals.offset, self.totals.rows = chunk.offset, before + len(chunk.ids)
-        for info in steps:
+        self._read, self.learnt = chunk.read, True
+        self._note_steps()
+
+    def _observe(self, _: Mixture, info: Info) -> None:
+        self._steps.append(info.summary())
+
+    def _note_steps(self) -> None:
+        """Count and trace what was learnt since the last time."""
+        for info in self._steps:
             self.totals.log_predictive += info.log_predictive
             self.trace.write(info.to_event())
-        self.learnt = True
+        self._steps = []
 
-    def _write_rows(self, chunk: Chunk, clock: int, faded: list[int]) -> None:
-        """Write a line for each row of a chunk that began at this clock; clusters have faded."""
-        labels, lineage = self.model.labels_.tolist(), self.model.lineage_
-        rows = zip(chunk.ids, labels, self.model.probabilities_.tolist(), strict=True)
-        gone: dict[int, list[int]] = {}
-        for cluster in faded:  # before the row after its end, or perhaps behind the last one
-            tick = min(lineage.ended[cluster] + 1, clock + len(labels))
-            gone.setdefault(tick, []).append(cluster)
-        newborn = {k for k in set(labels) if lineage.born[k] > clock}
-        for tick, (name, cluster, probability) in enumerate(rows, clock + 1):
-            new = cluster in newborn
-            newborn.discard(cluster)
-            line = {"id": name, "cluster": cluster, "probability": probability, "new": new}
-            if self.model.forgetting is not None:
-                line["faded"] = gone.get(tick, [])
-            self._out.write(line)
-        self._out.flush()
+    def _write(self, answers: Iterable[dict[str, Any]]) -> None:
+        """Write lines, and let other programs see them."""
+        with naming(self.settings.out):
+            for line in answers:
+                self._out.write(line)
+            self._out.flush()
 
     def _finish(self) -> None:
-        pass  # every line was written when its row was learnt
+        if self.source.unfinished:  # every other line was written when its row was learnt
+            note(
+                f"the last line of {self.settings.sources[-1]} has no newline and may still be "
+                "being written, so it was left out. --resume goes on with it when it is whole; "
+                "with --complete it is taken as it is."
+            )
 
     def save(self) -> None:
         """Write a checkpoint, unless nothing was learnt since the last."""
@@ -193,10 +255,12 @@ class Stream(Run):
             self._saved_rows = self.totals.rows
 
     def _notes(self) -> dict[str, Any]:
-        notes: dict[str, Any] = {"kind": self.source.kind, "totals": asdict(self.totals)}
-        if isinstance(self.source, Several):
-            notes["files"] = [list(mark) for mark in self.source.marks(self.totals.offset)]
-        return notes
+        marks = self.source.marks(self.totals.offset, self._read)
+        return {
+            "kind": self.source.kind,
+            "totals": asdict(self.totals),
+            "files": [list(mark) for mark in marks],
+        }
 
     @classmethod
     def check_notes(cls, notes: dict[str, Any]) -> None:
@@ -204,11 +268,14 @@ class Stream(Run):
         totals = Totals(**notes["totals"])
         check_number("rows", totals.rows, (0, check_number("offset", totals.offset)))
         float(totals.log_predictive)
-        for path, *numbers in notes.get("files", []):
-            size, rows = numbers
+        for mark in notes.get("files", []):
+            path, size, rows, digest, inode = Mark(*mark)
             os.fspath(path)
             check_number("size", size)
-            check_number("rows", 0 if rows is None else rows)
+            check_number("rows", rows or 0)
+            check_number("inode", inode or 0)
+            if not isinstance(digest, str | None):
+                raise TypeError(f"a digest must be a string, got {digest!r:.80}")
 
     def _lengths(self) -> dict[str, int]:
         return {"out": self._out.position(), **super()._lengths()}
@@ -244,13 +311,32 @@ class Stream(Run):
         return self.source.complaints
 
 
-def _learn_rows(mix: Mixture, X: Any, times: Array | None) -> list[Info]:
-    """Learn rows, and return what happened in each step."""
-    steps: list[Info] = []
-    mix.partial_fit(X, times=times, observers=[lambda _, info: steps.append(info.summary())])
-    if not mix.learner_.model.learns:
-        mix.learner_.settle()  # the first batch is large enough, or all there is
-    return steps
+def _reading(settings: Settings) -> dict[str, Any]:
+    """Return how a stream reads its source."""
+    return {
+        "marked": settings.checkpoint is not None,
+        "complete": settings.complete,
+        "max_wait": settings.max_wait,
+        "follow": settings.follow,
+    }
+
+
+def _check_stdin(settings: Settings) -> None:
+    """Raise ValueError unless it is clear where standard input begins."""
+    if settings.source == "-" and settings.stdin is None:
+        raise ValueError(
+            "--resume from standard input must know what comes there: with --stdin replayed the "
+            "whole source from its first row on, of which rows that were read before are skipped; "
+            "with --stdin continues only rows that were not read yet, none of which is skipped."
+        )
+    if settings.source != "-" and settings.stdin is not None:
+        raise ValueError("--stdin is about standard input, and SOURCE is not -. Leave it out.")
+
+
+def _counter(settings: Settings, mix: Mixture, head: Iterable[Chunk]) -> TextCounter:
+    """Return how words are counted, given the first texts.   Consumes: mix."""
+    known = [text for chunk in head for text in chunk.X]
+    return stream_counter(settings, mix, known, "a larger --warmup, or --hash")
 
 
 def _take(chunks: Iterator[Chunk], rows: int) -> list[Chunk]:

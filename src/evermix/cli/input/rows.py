@@ -20,12 +20,17 @@ from evermix.io.text_counter import TextCounter
 ROWS = 4096  # read at a time where all are wanted
 
 
-def open_rows(settings: Settings, n_features: int | None, time_labels: bool = False) -> Source:
-    """Open the source of these settings; rows must have ``n_features`` if that is given."""
+def open_rows(
+    settings: Settings, n_features: int | None, time_labels: bool = False, **reading: Any
+) -> Source:
+    """Open the source of these settings; rows must have ``n_features`` if that is given.
+
+    ``reading`` are more arguments of :func:`evermix.io.sources.open_source`.
+    """
     sources = settings.sources
     return open_source(
         sources[0] if len(sources) == 1 else sources,
-        kind=settings.kind,
+        kind=reading.pop("kind", settings.kind),
         text_field=settings.text_field,
         vector_field=settings.vector_field,
         id_field=settings.id_field,
@@ -35,6 +40,7 @@ def open_rows(settings: Settings, n_features: int | None, time_labels: bool = Fa
         time_labels=time_labels,
         max_features=settings.max_features,
         max_line=settings.max_line,
+        **reading,
     )
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from evermix.cli.options.option import Option
+from evermix.io.locks import FileLocks
 
 Values = Mapping[str, Any]
 
@@ -24,6 +25,8 @@ class Settings:
         Modules that ``--plugin`` has imported.
     custom : sequence of classes
         Engines, families and priors in them.
+    locks : FileLocks, optional
+        Files that the command has locked to write them.
     """
 
     def __init__(
@@ -33,9 +36,11 @@ class Settings:
         given: Collection[str] = (),
         plugins: Sequence[str] = (),
         custom: tuple[type, ...] = (),
+        locks: FileLocks | None = None,
     ) -> None:
         self.options, self.values, self.given = options, dict(values), given
         self.plugins, self.custom = plugins, custom
+        self.locks = FileLocks() if locks is None else locks
 
     @classmethod
     def parsed(cls, options: Sequence[Option], values: Values, *about: Any) -> Self:
@@ -57,7 +62,7 @@ class Settings:
 
     def changed(self, **values: Any) -> Self:
         """Return the settings with other values."""
-        about = self.given, self.plugins, self.custom
+        about = self.given, self.plugins, self.custom, self.locks
         return type(self)(self.options, self.values | values, *about)
 
     @property
@@ -82,6 +87,12 @@ class Settings:
         written = [o for o in self.options if o.file in ("written", "folder")]
         named = {o.flag: self.values[o.name] for o in written}
         return {flag: place for flag, place in named.items() if place not in (None, "-")}
+
+    def lock_outputs(self) -> None:
+        """Lock the files that the command writes in place."""
+        for path in self.outputs.values():
+            if path not in (None, "-"):
+                self.locks.add(str(path))
 
     def check_saved(self, saved: Any) -> None:
         """Raise TypeError unless these can be the settings that a checkpoint has saved."""
@@ -128,22 +139,30 @@ def _fits(value: Any, kind: Any) -> bool:
     return isinstance(value, wanted) and (kind is bool or not isinstance(value, bool))
 
 
-def with_run_files(settings: Settings) -> Settings:
-    """Return the settings of a command that learns: absolute sources, and a checkpoint."""
-    sources, checkpoint = settings.source, settings.checkpoint
+def with_run_files(settings: Settings, live: bool = False) -> Settings:
+    """Return the settings of a command that learns: absolute sources, and a checkpoint.
+
+    Without ``--checkpoint`` that of a fit is named after its source. That of a stream (``live``),
+    or of rows from standard input, is named after ``--out``, since no two runs may share that, and
+    there is none if rows go to standard output: they could not be taken back anyway.
+    """
+    sources, checkpoint, out = settings.source, settings.checkpoint, settings.out
+    if checkpoint is None and (live or sources == ["-"]):
+        if out != "-" and (os.path.isfile(out) or not os.path.exists(out)):
+            checkpoint = os.path.relpath(f"{out}.evermix")
+    elif checkpoint is None:
+        checkpoint = _named_after(sources)
     absolute = _absolute(sources)
     return settings.changed(
         source=absolute[0] if len(sources) == 1 else absolute,
-        checkpoint=_default_checkpoint(sources) if checkpoint is None else Path(checkpoint),
+        checkpoint=None if checkpoint is None else Path(checkpoint),
     )
 
 
-def _default_checkpoint(sources: Sequence[str]) -> Path:
-    """Return the checkpoint of sources for which none was named."""
+def _named_after(sources: Sequence[str]) -> Path:
+    """Return the checkpoint, here, of files or of the folder that holds them."""
     path = os.path.abspath(sources[0])
-    if sources[0] == "-":
-        path = "stdin"
-    elif len(sources) > 1 or (not os.path.exists(path) and set("*?[") & set(path)):
+    if len(sources) > 1 or (not os.path.exists(path) and set("*?[") & set(path)):
         path = os.path.dirname(path)
     name = os.path.basename(path).removesuffix(".gz")
     return Path(name or "rows").with_suffix(".evermix")

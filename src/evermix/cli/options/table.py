@@ -89,6 +89,17 @@ FIELDS = (
         "max_line", "Refuse lines of more bytes than this.", ROWS, int, MAX_LINE, min=1, saved=False
     ),
 )
+MAX_WAIT = Option(
+    "max_wait",
+    "Answer rows of a pipe, or of files that are followed, after so many seconds, also if a batch "
+    "is not full.",
+    ROWS,
+    float,
+    1.0,
+    min=0.01,
+    metavar="SECONDS",
+    saved=False,
+)
 BATCH = Option("batch", "Rows in a batch.", ROWS, int, 1000, min=1)
 VOCABULARY = Option("vocabulary", "Count at most so many words.", TEXT, int, 20_000, min=1)
 HASH = Option("hash", "Hash words into so many columns instead.", TEXT, int, min=1)
@@ -103,7 +114,10 @@ MAX_CLUSTERS = Option(
 STREAM = (
     SOURCE,
     OUT,
-    *RUN,
+    replace(
+        RUN[0], help="Checkpoint (default: name of --out + .evermix; none for standard output)."
+    ),
+    *RUN[1:],
     replace(EVERY, help="Rows between two checkpoints.", default=10_000),
     TRACE,
     MAX_CLUSTERS,
@@ -116,6 +130,32 @@ STREAM = (
         metavar="N|DURATION",
     ),
     BATCH,
+    MAX_WAIT,
+    Option(
+        "follow",
+        "Wait for more JSON lines at the end of files, and for files that take their place or "
+        "appear in a folder, as tail -F does, until a signal (Ctrl-C) ends it.",
+        ROWS,
+        bool,
+        False,
+    ),
+    Option(
+        "complete",
+        "The source is complete: a last line without a newline is a row. Otherwise it may still "
+        "be being written, and waits for --resume (but of JSON lines if it is a whole object).",
+        ROWS,
+        bool,
+        False,
+        saved=False,
+    ),
+    Option(
+        "stdin",
+        "What standard input holds with --resume: the whole source again, replayed from its start, "
+        "or a pipe that continues with rows that were not read yet.",
+        ROWS,
+        ("replayed", "continues"),
+        saved=False,
+    ),
     Option(
         "limit",
         "Stop after the batch that holds row N.",

@@ -134,6 +134,8 @@ class Run(ABC):
         run = None
         with plain_errors(), Interrupts() as interrupts:
             try:
+                with interrupts.allowed():
+                    _check_and_lock(settings)
                 with place or nullcontext() as entered:
                     with interrupts.allowed():
                         run = cls._open(settings, entered)
@@ -149,10 +151,6 @@ class Run(ABC):
     def _open(cls, settings: Settings, place: Any) -> Self:
         """Begin a run or go on with one, if its files allow it."""
         path, outputs = settings.checkpoint, settings.outputs
-        remove_leftovers(path.resolve())
-        if settings.resume and settings.overwrite:
-            raise typer.BadParameter("--resume and --overwrite exclude each other.")
-        check_files(settings.sources, settings.inputs, outputs | {"--checkpoint": str(path)})
         if settings.resume and path.exists():
             return cls.resume(settings, place)
         if settings.resume:
@@ -165,7 +163,7 @@ class Run(ABC):
             note(f"there is no checkpoint {path} yet; starting from the beginning.")
         elif not settings.overwrite:
             check_new(
-                {"--checkpoint": str(path)},
+                _checkpoint_file(settings),
                 "Resume from it with --resume, or start again with --overwrite.",
             )
             check_new(outputs, "Choose another place, or replace it with --overwrite.")
@@ -184,14 +182,15 @@ class Run(ABC):
         with interrupts.allowed():
             self._finish()
         if not self.settings.quiet:
-            checkpoint = [f"checkpoint {self.settings.checkpoint}"] if self.learnt else []
-            lines = ["; ".join([*self._facts(seconds), *checkpoint])]
+            path = self.settings.checkpoint
+            kept = f"checkpoint {path}" if path else "the model is not kept (without --checkpoint)"
+            lines = ["; ".join([*self._facts(seconds), *([kept] if self.learnt else [])])]
             lines += [f"skipped: {complaint}" for complaint in self._complaints()]
             note("\nevermix: ".join(lines))
 
     def save(self) -> None:
-        """Write a checkpoint, if something was learnt."""
-        if not self.learnt:
+        """Write a checkpoint, if there is one and something was learnt."""
+        if not self.learnt or self.settings.checkpoint is None:
             return
         notes = {"settings": self.settings.to_spec(), **self._notes()}
         notes["positions"] = self._lengths()
@@ -202,15 +201,18 @@ class Run(ABC):
             )
             checkpoint_written(self.settings.checkpoint)
 
-    def first_step(self) -> CheckpointReplacement:
+    def first_step(self) -> AbstractContextManager[CheckpointReplacement | None]:
         """Return a context that keeps an old checkpoint until the first step has ended."""
+        if self.settings.checkpoint is None:
+            return nullcontext()
         return CheckpointReplacement(self.settings.checkpoint, self.settings.outputs.values())
 
     def fit(self, rows: Iterable[Any], observer: Callable[..., None]) -> None:
         """Fit the model to all rows, or go on with that."""
         if not self.resumed:
             with self.first_step() as replacement:
-                self.model.fit(*rows, observers=[replacement, observer])
+                observers = [observer] if replacement is None else [replacement, observer]
+                self.model.fit(*rows, observers=observers)
             return
         try:
             self.model.resume(*rows, observers=[observer])
@@ -225,6 +227,9 @@ class Run(ABC):
         """Return how far a run came that ended early, and how to go on."""
         if not self.learnt:
             return NOTHING
+        stopped = f"Stopped after {self._progress()}."
+        if self.settings.checkpoint is None:
+            return f"{stopped} Nothing was kept; --checkpoint FILE makes it possible to go on."
         sources = [path if path == "-" else os.path.relpath(path) for path in self.settings.sources]
         plugins = [word for name in self.settings.plugins for word in ("--plugin", name)]
         again = ["evermix", *plugins, self.command, *sources]
@@ -233,7 +238,30 @@ class Run(ABC):
             again += [option, os.path.relpath(path)]
         if self.settings.values.get("dask") is not None:
             again += ["--dask", self.settings.dask]
-        return f"Stopped after {self._progress()}. Go on with: {shlex.join([*again, '--resume'])}"
+        again += ["--resume"]
+        if sources == ["-"] and "stdin" in self.settings.values:
+            again += ["--stdin", "continues"]
+        return f"{stopped} Go on with: {shlex.join(again)}"
+
+
+def _checkpoint_file(settings: Settings) -> dict[str, str | None]:
+    """Return the checkpoint of a run, if it has one, as one of its files."""
+    path = settings.checkpoint
+    return {"--checkpoint": None if path is None else str(path)}
+
+
+def _check_and_lock(settings: Settings) -> None:
+    """Check the files of a run, and lock those that it writes."""
+    path = settings.checkpoint
+    if settings.resume and settings.overwrite:
+        raise typer.BadParameter("--resume and --overwrite exclude each other.")
+    if settings.resume and path is None:
+        raise typer.BadParameter("--resume goes on from a checkpoint: name it with --checkpoint.")
+    check_files(settings.sources, settings.inputs, settings.outputs | _checkpoint_file(settings))
+    if path is not None:
+        settings.locks.add(path, replaced=True)
+        remove_leftovers(path.resolve())
+    settings.lock_outputs()
 
 
 def read_checkpoint(
@@ -286,17 +314,20 @@ def resumed_settings(settings: Settings, saved: Saved, free: Iterable[str] = ())
 
 def check_resumed(settings: Settings, saved: Saved) -> None:
     """Check the files of a run that goes on; outputs of its own it may write again."""
-    outputs, checkpoint = settings.outputs, {"--checkpoint": str(settings.checkpoint)}
-    check_files(settings.sources, settings.inputs, outputs | checkpoint)
+    outputs = settings.outputs
+    check_files(settings.sources, settings.inputs, outputs | _checkpoint_file(settings))
     before = settings.changed(**saved.notes["settings"]).outputs
     new = {option: name for option, name in outputs.items() if name != before[option]}
     check_new(new, "Choose another place.")
+    settings.lock_outputs()  # also those that were agreed to at a terminal
 
 
-def open_again(settings: Settings, saved: Saved, *, time_labels: bool = False) -> Source:
+def open_again(
+    settings: Settings, saved: Saved, *, time_labels: bool = False, **reading: Any
+) -> Source:
     """Open the source of a checkpoint, if it still holds the same kind of rows."""
     n_features = None if saved.text else saved.model.n_features_in_
-    source = open_rows(settings, n_features, time_labels)
+    source = open_rows(settings, n_features, time_labels, **reading)
     if source.kind != saved.notes["kind"]:
         raise ValueError(
             f"{', '.join(settings.sources)} held {saved.notes['kind']} when the checkpoint "

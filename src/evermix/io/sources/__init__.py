@@ -6,7 +6,7 @@ opened.
 """
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 # Importing a format makes it known.
@@ -17,12 +17,14 @@ from evermix.io.sources.base import (
     Chunk,
     FileSource,
     Kind,
+    Mark,
     NoRows,
     Options,
     RowError,
     SourceError,
     find_format,
 )
+from evermix.io.sources.follow import SUFFIXES
 from evermix.io.sources.formats import Block, BlockSource, Record, RecordSource, Row
 from evermix.io.sources.jsonl import JsonLines
 from evermix.io.sources.several import Several, Source, listed, names_several
@@ -32,6 +34,7 @@ __all__ = [
     "BlockSource",
     "Chunk",
     "Kind",
+    "Mark",
     "Record",
     "RecordSource",
     "Row",
@@ -55,6 +58,12 @@ def open_source(
     time_labels: bool = False,
     max_features: int = MAX_FEATURES,
     max_line: int = MAX_LINE,
+    marked: bool = False,
+    complete: bool = True,
+    max_wait: float | None = None,
+    continues: bool = False,
+    follow: bool = False,
+    marks: Sequence[Mark] = (),
 ) -> Source:
     """Open a file, several files, or standard input, as rows to cluster.
 
@@ -90,6 +99,22 @@ def open_source(
         Largest number of columns, and largest index in sparse formats, that is taken for no error.
     max_line : int
         Most bytes of a line; a longer one is a bad row, and not kept in memory.
+    marked : bool
+        Whether ``source.marks`` shall say what was read, for :meth:`recall` of a later run.
+    complete : bool
+        Whether a last line without a newline is a row. Otherwise it may still be being written, and
+        is left out unless it is certainly whole, as a JSON object is.
+    max_wait : float, optional
+        Seconds after which a chunk of standard input, or of files that are followed, is yielded
+        though it is not full, and even if it is empty.
+    continues : bool
+        Whether standard input goes on with rows after those of an earlier run, rather than
+        beginning with these again.
+    follow : bool
+        Whether to wait for more rows of JSON lines at the end of files, and for files that take
+        their place or appear in folders, as ``tail -F`` does.
+    marks : sequence of Mark
+        Of an earlier run that has followed the files.
 
     Returns
     -------
@@ -123,6 +148,10 @@ def open_source(
         max_features,
         max_line,
     )
+    options = replace(options, marked=marked, complete=complete, max_wait=max_wait)
+    if follow:
+        return _follow([path] if isinstance(path, str | os.PathLike) else path, options, marks)
+    options = replace(options, continues=continues)
     if not isinstance(path, str | os.PathLike):
         return _open_all(listed([os.fspath(some) for some in path]), options)
     path = os.fspath(path)
@@ -131,13 +160,29 @@ def open_source(
     return _open_file(path, options)
 
 
-def _open_all(paths: Iterable[str], options: Options) -> Several:
+def _follow(
+    paths: Sequence[str | os.PathLike[str]], options: Options, marks: Sequence[Mark]
+) -> JsonLines:
+    """Open files, folders and patterns whose JSON lines are followed."""
+    names = tuple(os.fspath(path) for path in paths)
+    for name in names:
+        if not (name.lower().endswith(SUFFIXES) or os.path.isdir(name)):
+            raise SourceError(
+                f"{name}: only JSON lines can be followed: files named {' or '.join(SUFFIXES)}, "
+                "patterns that end so, and folders. What comes from a program is read from -."
+            )
+    return JsonLines(names[0], replace(options, followed=names, marks=tuple(marks)))
+
+
+def _open_all(paths: Sequence[str], options: Options) -> Several:
     """Open files whose rows are of the same kind as those of the first."""
     sources: list[FileSource] = []
     empty = SourceError("expected at least one file to read, got none.")
-    for path in paths:
+    for number, path in enumerate(paths, 1):
         try:
-            source = _open_file(path, options)
+            # A file that others follow is complete.
+            complete = options.complete or number < len(paths)
+            source = _open_file(path, replace(options, complete=complete))
         except NoRows as error:
             empty = error
             continue

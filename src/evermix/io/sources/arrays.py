@@ -2,12 +2,17 @@
 
 import zipfile
 from collections.abc import Iterator
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from evermix.io.sources.base import Mark
 from evermix.io.sources.formats import Block, BlockSource
+from evermix.io.sources.lines import changed
+
+_ROWS = 4096  # to digest at a time
 
 
 class DenseArray(BlockSource):
@@ -18,6 +23,7 @@ class DenseArray(BlockSource):
 
     suffixes = (".npy",)
     splittable = True
+    _digested: Any = None  # number of rows, and a hash of them
 
     def survey(self) -> None:
         """Find out what the file holds."""
@@ -47,6 +53,29 @@ class DenseArray(BlockSource):
         X = self.mapped()
         for first in range(start, self.n_rows, size):
             yield Block(first, np.array(X[first : first + size]))
+
+    def mark(self, offset: int, read: Any) -> Mark:
+        """Return what a checkpoint notes of this file: a digest of the rows that were read."""
+        del read
+        return self._mark(self.mapped(), offset)
+
+    def recall(self, mark: Mark) -> None:
+        """Check that the file begins with the rows that it had when it was marked."""
+        if mark.digest is not None:
+            X = self.mapped()
+            rows = mark.size // (X.dtype.itemsize * X.shape[1])
+            if rows > len(X) or self._mark(X, rows).digest != mark.digest:
+                raise changed(self.path)
+
+    def _mark(self, X: Any, rows: int) -> Mark:
+        if self._digested is None or self._digested[0] > rows:
+            self._digested = 0, blake2b(X.dtype.str.encode(), digest_size=32)
+        done, digest = self._digested
+        for first in range(done, rows, _ROWS):
+            digest.update(np.ascontiguousarray(X[first : min(first + _ROWS, rows)]))
+        self._digested = rows, digest
+        size = rows * X.dtype.itemsize * X.shape[1]
+        return Mark(self.path, size, None, digest.hexdigest())
 
 
 class SparseMatrix(BlockSource):

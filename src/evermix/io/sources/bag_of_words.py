@@ -30,6 +30,7 @@ class BagOfWords(RecordSource):
     prefix = "docword."
     suffixes = (".txt",)
     packable = True
+    counted = True
     n_rows: int
     n_features: int
 

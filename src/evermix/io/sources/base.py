@@ -56,6 +56,8 @@ class Chunk(NamedTuple):
         Index of each row.
     times : array (n,) or None
         float64, datetime64[us] in UTC, or str for labels; None if no field holds times.
+    read : object
+        What ``source.marks`` wants to know of what was read up to here.
     """
 
     ids: list[Any]
@@ -64,6 +66,30 @@ class Chunk(NamedTuple):
     offset: int
     rows: NDArray[np.int64]
     times: NDArray[Any] | None = None
+    read: Any = None
+
+
+class Mark(NamedTuple):
+    """What a checkpoint notes of a file that was read.
+
+    Attributes
+    ----------
+    path : str
+    size : int
+        Bytes that were read; of a format that is not made of lines, all bytes.
+    rows : int or None
+        Number of rows, if the file was read to its end.
+    digest : str or None
+        Of these bytes; older checkpoints have none.
+    inode : int or None
+        By which a file that is followed is known if it gets another name.
+    """
+
+    path: str
+    size: int
+    rows: int | None
+    digest: str | None = None
+    inode: int | None = None
 
 
 @dataclass(frozen=True)
@@ -80,6 +106,12 @@ class Options:
     time_labels: bool = False
     max_features: int = MAX_FEATURES
     max_line: int = MAX_LINE
+    marked: bool = False
+    complete: bool = True
+    max_wait: float | None = None
+    continues: bool = False
+    followed: tuple[str, ...] = ()
+    marks: tuple[Mark, ...] = ()
 
 
 def too_many(limit: int) -> str:
@@ -161,6 +193,34 @@ class FileSource(ABC):
     @abstractmethod
     def has_row(self, row: int) -> bool:
         """Whether there is a row of this index; reads no further than that."""
+
+    @abstractmethod
+    def mark(self, offset: int, read: Any) -> Mark:
+        """Return what a checkpoint notes of this file, if its first ``offset`` rows were read.
+
+        ``read`` is what the chunk that ends there has said.
+        """
+
+    @abstractmethod
+    def recall(self, mark: Mark) -> None:
+        """Check, now or while it is read, that the file begins as it did when it was marked.
+
+        SourceError: it was changed.
+        """
+
+    def marks(self, offset: int, read: Any) -> list[Mark]:
+        """Return marks of the files that hold the first ``offset`` rows, for a checkpoint."""
+        return [self.mark(offset, read)]
+
+    @property
+    def live(self) -> bool:
+        """Whether rows come while they are read, and chunks may be empty while none comes."""
+        return False
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether the last line was left out, since it may still be being written."""
+        return False
 
     @classmethod
     def align(cls, sources: Sequence[Any]) -> None:

@@ -1,77 +1,28 @@
 """The two bases of file formats: records that are parsed one by one, and blocks of an array."""
 
-import gzip
-import sys
-import zlib
+import os
+import time
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from io import BufferedReader
-from itertools import islice
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from evermix.io.sources.base import MAX_LINE, Chunk, FileSource, Kind, RowError, SourceError
-from evermix.io.sources.lines import bounded_lines
+from evermix.io.sources.base import Chunk, FileSource, Kind, Mark, RowError, SourceError
+from evermix.io.sources.follow import FollowedFiles
+from evermix.io.sources.lines import (
+    PAUSE,
+    FileLines,
+    LiveLines,
+    Reading,
+    StandardInput,
+    changed,
+    digest_file,
+)
 from evermix.io.sources.values import Time, find_bad_rows, find_problem, stack_rows
-
-# ---- lines ---------------------------------------------------------------------------------
-
-
-class FileLines:
-    """The lines of a file, as bytes; a name that ends in ``.gz`` is unpacked on the way."""
-
-    def __init__(self, path: str, max_line: int = MAX_LINE) -> None:
-        self.path, self.max_line = path, max_line
-
-    def read(self) -> Iterator[bytes]:
-        """Yield lines from the beginning."""
-        number = 0
-        try:
-            with self._open() as file:
-                for line in bounded_lines(file.readline, self.max_line):
-                    number += 1
-                    yield line
-        except FileNotFoundError as error:
-            raise SourceError(f"{self.path}: there is no such file.") from error
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise SourceError(
-                f"{self.path}: expected a complete gzip file, it breaks off after line {number} "
-                f"({error}). Fetch or pack it again."
-            ) from error
-        except OSError as error:
-            raise SourceError(f"{self.path}: could not be read: {error.strerror}.") from error
-
-    peek = read
-
-    def _open(self) -> gzip.GzipFile | BufferedReader:
-        packed = self.path.lower().endswith(".gz")
-        return gzip.open(self.path, "rb") if packed else open(self.path, "rb")
-
-
-class StandardInput:
-    """The lines of standard input, which can be read only once."""
-
-    def __init__(self, max_line: int = MAX_LINE) -> None:
-        self.max_line = max_line
-        self._head: list[bytes] = []
-
-    def peek(self) -> Iterator[bytes]:
-        """Yield lines from the beginning, and keep them for :meth:`read`."""
-        yield from tuple(self._head)
-        for line in bounded_lines(sys.stdin.buffer.readline, self.max_line):
-            self._head.append(line)
-            yield line
-
-    def read(self) -> Iterator[bytes]:
-        """Yield lines from the beginning."""
-        yield from self._head
-        self._head = []
-        yield from bounded_lines(sys.stdin.buffer.readline, self.max_line)
-
 
 # ---- records -------------------------------------------------------------------------------
 
@@ -107,11 +58,26 @@ class RecordSource(FileSource):
     kinds: ClassVar[tuple[Kind, ...]] = ("vectors", "counts")
     """What rows can be read as; the first is the default."""
 
+    counted: ClassVar[bool] = False
+    """Whether the file itself says how many records it has."""
+
     @cached_property
-    def lines(self) -> FileLines | StandardInput:
+    def lines(self) -> FileLines | LiveLines:
         """Lines of the file, or of standard input if the path is ``"-"``."""
-        limit = self.options.max_line
-        return StandardInput(limit) if self.path == "-" else FileLines(self.path, limit)
+        options = self.options
+        sure = options.complete or self.counted
+        reading = Reading(options.marked, None if sure else self.is_whole, options.max_line)
+        if options.followed:
+            limits = options.max_wait, self.is_whole, options.skip_bad, options.max_line
+            return FollowedFiles(options.followed, options.marks, *limits)
+        if self.path == "-":
+            return StandardInput(options.max_wait, reading, options.continues)
+        return FileLines(self.path, reading)
+
+    def is_whole(self, line: bytes) -> bool:
+        """Whether a last line without a newline is certainly whole."""
+        del line
+        return False
 
     def check_length(self, line: bytes) -> None:
         """Raise RowError if a line is too long; then only its beginning was read."""
@@ -128,7 +94,7 @@ class RecordSource(FileSource):
 
     def records(self, start: int) -> Iterator[Record]:
         """Yield raw records from row ``start`` on; here lines. A SourceError ends the source."""
-        return numbered(self.lines.read(), start)
+        return numbered(self.lines.read(), start, skip=self.lines.skips)
 
     def survey(self) -> None:
         """Find out what the file holds; here from its first good record."""
@@ -160,10 +126,14 @@ class RecordSource(FileSource):
         for offset, row in self._rows(start):
             if row is None:
                 continue
-            held.append((offset - 1, row))
-            if len(held) == size:
-                yield self._chunk(held, first, offset)
+            if isinstance(row, Row):
+                held.append((offset - 1, row))
+            if len(held) == size or row is PAUSE:
+                chunk, began = self._chunk(held, first, offset), time.monotonic()
                 first, held = offset, []
+                yield chunk
+                if isinstance(self.lines, LiveLines):
+                    self.lines.restart(time.monotonic() - began)
         self.n_rows = offset if self.n_rows is None else self.n_rows
         if held:
             yield self._chunk(held, first, offset)
@@ -191,16 +161,46 @@ class RecordSource(FileSource):
             return row < self.n_rows
         return next(self.records(row), None) is not None
 
+    def mark(self, offset: int, read: Any) -> Mark:
+        """Return what a checkpoint notes of this file: the bytes of its lines, and a digest."""
+        return Mark(self.path, read[0], None, read[1])
+
+    def marks(self, offset: int, read: Any) -> list[Mark]:
+        """Return marks of the files that hold the first ``offset`` rows, for a checkpoint."""
+        if read is None:
+            return []  # of standard input that goes on
+        return read if isinstance(read, list) else super().marks(offset, read)
+
+    def recall(self, mark: Mark) -> None:
+        """Have the bytes that were read before compared when they are read again."""
+        if mark.digest is not None:
+            self.lines.expected = mark.size, mark.digest
+
+    @property
+    def live(self) -> bool:
+        """Whether rows come while they are read, and chunks may be empty while none comes."""
+        return isinstance(self.lines, LiveLines) and self.lines.live
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether the last line was left out, since it may still be being written."""
+        return self.lines.unfinished
+
     def _chunk(self, held: list[tuple[int, Row]], first: int, offset: int) -> Chunk:
         """Return rows, given with their indices, as a chunk."""
-        rows = np.array([index for index, _ in held])
+        rows, read = np.array([index for index, _ in held], dtype=np.int64), self.lines.mark()
+        if not held:
+            return Chunk([], None, first, offset, rows, read=read)
         ids = [row.id for _, row in held]
         X = stack_rows([row.value for _, row in held], self.kind, self.n_features)
         times = None if self.dated is None else np.array([row.time for _, row in held])
-        return Chunk(ids, X, first, offset, rows, times)
+        return Chunk(ids, X, first, offset, rows, times, read)
 
-    def _rows(self, start: int) -> Iterator[tuple[int, Row | None]]:
-        """Yield the offset after each record, and its row; None for a blank or bad one."""
+    def _rows(self, start: int) -> Iterator[tuple[int, Row | bytes | None]]:
+        """Yield the offset after each record, and its row; None for a blank or bad one.
+
+        PAUSE comes in place of a row where a live source has to wait.
+        """
         records = self.records(start)
         while True:
             try:
@@ -210,11 +210,14 @@ class RecordSource(FileSource):
                 return
             if record is None:
                 return
+            if record.data is PAUSE:
+                yield record.row, PAUSE
+                continue
             row = None
             try:
                 row = self._parse(record)
             except RowError as error:
-                self.reject(self.error(f"line {record.line}: {error}"))
+                self.reject(SourceError(f"{self.lines.place(record.line)}: {error}"))
             yield record.row + 1, row
 
     def _parse(self, record: Record) -> Row | None:
@@ -237,10 +240,20 @@ class RecordSource(FileSource):
         return row
 
 
-def numbered(lines: Iterator[bytes], start: int) -> Iterator[Record]:
-    """Yield lines as records, from row ``start`` on."""
-    for index, line in enumerate(islice(lines, start, None), start):
-        yield Record(index, index + 1, line)
+def numbered(lines: Iterator[bytes], start: int, skip: bool = True) -> Iterator[Record]:
+    """Yield lines as records, from row ``start`` on; rows before it are skipped if they come.
+
+    A pause is a record too, which does not count.
+    """
+    index = 0 if skip else start
+    for line in lines:
+        if line is PAUSE:
+            if index >= start:
+                yield Record(index, index + 1, line)
+            continue
+        if index >= start:
+            yield Record(index, index + 1, line)
+        index += 1
 
 
 # ---- blocks --------------------------------------------------------------------------------
@@ -276,6 +289,7 @@ class BlockSource(FileSource):
     """
 
     n_rows: int
+    _digest: str | None = None
 
     @abstractmethod
     def blocks(self, start: int, size: int) -> Iterator[Block]:
@@ -295,6 +309,17 @@ class BlockSource(FileSource):
     def has_row(self, row: int) -> bool:
         """Whether there is a row of this index."""
         return row < self.n_rows
+
+    def mark(self, offset: int, read: Any) -> Mark:
+        """Return what a checkpoint notes of this file: a digest of all of it."""
+        del offset, read
+        self._digest = self._digest or digest_file(self.path)
+        return Mark(self.path, os.path.getsize(self.path), None, self._digest)
+
+    def recall(self, mark: Mark) -> None:
+        """Check that the file is what it was when it was marked."""
+        if mark.digest is not None and digest_file(self.path) != mark.digest:
+            raise changed(self.path)
 
     def chunks(self, start: int, size: int) -> Iterator[Chunk]:
         """Yield the rows from ``start`` on, at most ``size`` at a time; no chunk is empty."""

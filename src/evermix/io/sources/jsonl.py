@@ -8,6 +8,7 @@ import numpy as np
 
 from evermix.io.sources.base import Kind, RowError
 from evermix.io.sources.formats import Record, RecordSource, Row, numbered
+from evermix.io.sources.lines import LiveLines
 from evermix.io.sources.values import Numbers
 
 
@@ -23,7 +24,10 @@ class JsonLines(RecordSource):
     has_fields = True
 
     def survey(self) -> None:
-        """Find out what the file holds."""
+        """Find out what the file holds, unless it goes on with rows that are known."""
+        if isinstance(self.lines, LiveLines) and self.lines.resumed and self.options.kind:
+            self.kind = self.options.kind
+            return
         self.kind = self.options.kind or self._guess()
         self.check_first(numbered(self.lines.peek(), 0))
 
@@ -59,6 +63,14 @@ class JsonLines(RecordSource):
         if options.time_field is None:
             return Row(name, value)
         return Row(name, value, self.parse_time(fields.get(options.time_field)))
+
+    def is_whole(self, line: bytes) -> bool:
+        """Whether a last line without a newline is whole: no part of a JSON object is one."""
+        try:
+            _decoded(line)
+        except RowError:
+            return False
+        return True
 
     def place(self, row: int) -> str:
         """Return the file and the line; standard input cannot be read again for it."""

@@ -3,20 +3,13 @@
 import glob
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from evermix.io.sources.base import Chunk, FileSource, Kind, SourceError
+from evermix.io.sources.base import Chunk, FileSource, Kind, Mark, SourceError
+from evermix.io.sources.lines import REMEDY, changed, digest_file
 from evermix.io.sources.values import stack_chunks
-
-
-class Mark(NamedTuple):
-    """A file that was read: its path, its size in bytes, and its rows if all were read."""
-
-    path: str
-    size: int
-    rows: int | None
 
 
 class Several:
@@ -45,9 +38,10 @@ class Several:
         self.complaints: list[str] = []
         for source in sources:
             source.complaints = self.complaints  # the first few of all files
-        # First row of each file that was read from, and size of each that was read to its end.
+        # First row of each file that was read from, and those that were read to their end.
         self._starts: dict[int, int] = {}
         self._sizes: dict[int, int] = {}
+        self._done: dict[int, Mark] = {}
 
     @property
     def n_rows(self) -> int | None:
@@ -59,6 +53,13 @@ class Several:
     def bad(self) -> int:
         """Number of bad rows skipped so far."""
         return sum(source.bad for source in self.sources)
+
+    live = False
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether the last line was left out, since it may still be being written."""
+        return self.sources[-1].unfinished
 
     def chunks(self, start: int, size: int) -> Iterator[Chunk]:
         """Yield the rows from ``start`` on, at most ``size`` at a time; no chunk is empty."""
@@ -89,15 +90,17 @@ class Several:
         number, before = self._place(row)
         return self.sources[number].place(row - before)
 
-    def marks(self, offset: int) -> list[Mark]:
-        """Return marks of the files that hold the first ``offset`` rows, for a checkpoint."""
+    def marks(self, offset: int, read: Any) -> list[Mark]:
+        """Return marks of the files that hold the first ``offset`` rows, for a checkpoint.
+
+        ``read`` is what the chunk that ends there has said.
+        """
         last = max(number for number, start in self._starts.items() if start < offset)
-        marks = []
-        for number, source in enumerate(self.sources[: last + 1]):
-            size = self._sizes.get(number) if number < last else None
-            size = os.path.getsize(source.path) if size is None else size
-            marks.append(Mark(source.path, size, source.count_rows() if number < last else None))
-        return marks
+        for number in set(range(last)) - self._done.keys():
+            path, rows = self.sources[number].path, self.sources[number].count_rows()
+            self._done[number] = Mark(path, self._sizes[number], rows, digest_file(path))
+        at = offset - self._starts[last]
+        return [*(self._done[number] for number in range(last)), self.sources[last].mark(at, read)]
 
     def recall(self, marks: Sequence[Mark]) -> None:
         """Check that the files of a checkpoint are unchanged, and use their numbers of rows.
@@ -110,16 +113,26 @@ class Several:
                 found = "nothing" if source is None else source.path
                 raise SourceError(
                     f"rows of {mark.path} were read already, in its place there is now {found}. "
-                    f"Files may only be added after the last one. {_REMEDY}"
+                    f"Files may only be added after the last one. {REMEDY}"
                 )
-            size = os.path.getsize(mark.path)
-            if size < mark.size or (size > mark.size and mark is not marks[-1]):
-                raise SourceError(
-                    f"{mark.path}: its rows were read already, when it had {mark.size:,} bytes; "
-                    f"now it has {size:,}. {_REMEDY}"
-                )
-            if mark.rows is not None:
-                source.n_rows, self._sizes[number] = mark.rows, mark.size
+            if mark is marks[-1]:
+                source.recall(mark)
+            else:
+                self._recall_whole(number, mark)
+
+    def _recall_whole(self, number: int, mark: Mark) -> None:
+        """Check that a file that was read to its end is unchanged."""
+        size = os.path.getsize(mark.path)
+        if size != mark.size:
+            raise SourceError(
+                f"{mark.path}: its rows were read already, when it had {mark.size:,} bytes; "
+                f"now it has {size:,}. {REMEDY}"
+            )
+        if mark.digest is not None:
+            if digest_file(mark.path) != mark.digest:
+                raise changed(mark.path)
+            self._done[number] = mark
+        self.sources[number].n_rows, self._sizes[number] = mark.rows, mark.size
 
     def _place(self, row: int) -> tuple[int, int]:
         """Return the number of the file that holds a row, and the rows of the files before it."""
@@ -135,7 +148,6 @@ Source: TypeAlias = FileSource | Several
 """Rows that can be read in chunks, from any row on."""
 
 _TIMES = {None: "no times", True: "times that are dates", False: "times that are numbers"}
-_REMEDY = "Restore the old files, or start again (on the command line: --overwrite)."
 
 
 def _kind_of_times(source: FileSource) -> str:
@@ -156,6 +168,7 @@ def joined(chunks: Sequence[Chunk]) -> Chunk:
         chunks[-1].offset,
         rows,
         np.concatenate(times) if times else None,
+        chunks[-1].read,
     )
 
 

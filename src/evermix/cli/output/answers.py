@@ -1,0 +1,40 @@
+"""What a stream answers for each of its rows."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from evermix.estimators import Mixture
+
+
+def row_answers(
+    mix: Mixture, ids: Sequence[Any], clock: int, faded: Sequence[int], provisional: bool
+) -> Iterator[dict[str, Any]]:
+    """Yield the line of each row of the last call of ``partial_fit``.
+
+    Parameters
+    ----------
+    mix : Mixture
+    ids : sequence of length n
+    clock : int
+        Number of rows before these.
+    faded : sequence of int
+        Clusters that have faded meanwhile.
+    provisional : bool
+        Whether clusters may get other numbers, since the model waits for more rows to begin with.
+    """
+    labels, lineage = mix.labels_.tolist(), mix.lineage_
+    rows = zip(ids, labels, mix.probabilities_.tolist(), strict=True)
+    gone: dict[int, list[int]] = {}
+    for cluster in faded:  # before the row after its end, or perhaps behind the last one
+        tick = min(lineage.ended[cluster] + 1, clock + len(labels))
+        gone.setdefault(tick, []).append(cluster)
+    newborn = {k for k in set(labels) if lineage.born[k] > clock}
+    for tick, (name, cluster, probability) in enumerate(rows, clock + 1):
+        line = {"id": name, "cluster": cluster, "probability": probability}
+        line["new"] = cluster in newborn
+        newborn.discard(cluster)
+        if mix.forgetting is not None:
+            line["faded"] = gone.get(tick, [])
+        if provisional:
+            line["provisional"] = True
+        yield line
