@@ -29,9 +29,8 @@ def folder(tmp_path, children):
 def first(folder, children):
     """A stream that waits for more rows, and its process."""
     files = ["--out", "../out.jsonl", "--checkpoint", "../m.evermix", "--trace", "../trace.jsonl"]
-    process = children.start(
-        folder / "first", "stream", "-", "--hash", "64", *files, stdin=folder / "pipe"
-    )
+    arguments = ["stream", "-", "--hash", "64", "--max-wait", "600", *files]
+    process = children.start(folder / "first", *arguments, stdin=folder / "pipe")
     with (folder / "pipe").open("wb") as pipe:
         pipe.write((folder / "texts.jsonl").read_bytes()[:500])
         pipe.flush()
@@ -103,7 +102,7 @@ def test_the_lock_of_a_process_that_was_killed_is_free(folder, children):
 
 
 def test_an_output_that_was_only_locked_goes_again(tmp_path):
-    with FileLocks() as locks:
+    with pytest.raises(ValueError), FileLocks() as locks:
         locks.add(tmp_path / "empty")
         locks.add(tmp_path / "written")
         locks.add(tmp_path / "written")  # a second time by the same command
@@ -112,6 +111,7 @@ def test_an_output_that_was_only_locked_goes_again(tmp_path):
         for name, replaced in (("written", False), ("model", True)):
             with pytest.raises(LockedError, match=str(os.getpid())), FileLocks() as others:
                 others.add(tmp_path / name, replaced=replaced)
+        raise ValueError("refused")
     assert [path.name for path in tmp_path.iterdir()] == ["written"]
 
 

@@ -213,6 +213,7 @@ def test_a_stream_that_was_killed_before_its_first_checkpoint_begins_again(folde
     killed = subprocess.run([sys.executable, "-c", "\n".join(code), *arguments])
     written = (folder / "mine").read_bytes()
     assert killed.returncode == 9 and written and not (folder / "m.evermix").exists()
+    (folder / ".m.evermix.lock").unlink()  # which the next process would remove
     refused(folder, *arguments, "--trace", "trace", "--resume")
     evermix(*arguments, "--resume")
     assert (folder / "mine").read_bytes() == written

@@ -80,7 +80,7 @@ def test_standard_input_resumes_after_the_lines_already_counted(children, tmp_pa
     text = (tmp_path / "texts.jsonl").read_bytes()
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    arguments = ["stream", "-", "--batch", "50", "--warmup", "100"]
+    arguments = ["stream", "-", "--batch", "50", "--warmup", "100", "--max-wait", "600"]
     whole, broken = _folder(tmp_path / "whole"), _folder(tmp_path / "broken")
     assert children.run(whole, *arguments, *FILES, stdin=tmp_path / "texts.jsonl") == 0
     kill = children.Kill(broken / "out.jsonl", 1, signal.SIGTERM)
@@ -90,7 +90,15 @@ def test_standard_input_resumes_after_the_lines_already_counted(children, tmp_pa
         writer.flush()
         assert children.finish(process) == 143
     again = ["stream", "-", *FILES, "--resume"]
-    assert children.run(broken, *again, stdin=tmp_path / "texts.jsonl") == 0
+    assert children.run(broken, *again, stdin=tmp_path / "texts.jsonl") == 1
+    said = (broken / "stderr").read_text()
+    assert "--stdin replayed" in said and "--stdin continues" in said
+    other = tmp_path / "other.jsonl"
+    other.write_bytes(b"".join(reversed(text.splitlines(keepends=True))))
+    assert children.run(broken, *again, "--stdin", "replayed", stdin=other) == 1
+    assert "changed since" in (broken / "stderr").read_text()
+    replayed = [*again, "--stdin", "replayed"]
+    assert children.run(broken, *replayed, stdin=tmp_path / "texts.jsonl") == 0
     children.assert_same_run(whole, broken)
 
 

@@ -6,7 +6,7 @@ The system takes a lock back when the process that holds it ends, however it end
 import os
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 try:
     import fcntl
@@ -44,21 +44,26 @@ class FileLocks(ExitStack):
     def __init__(self) -> None:
         super().__init__()
         self._held: set[Path] = set()
+        self._failed = False
 
     def __enter__(self) -> Self:
         return self
+
+    def __exit__(self, kind: Any, *exception: Any) -> bool | None:
+        self._failed = kind is not None
+        return super().__exit__(kind, *exception)
 
     def add(self, path: str | Path, *, replaced: bool = False) -> None:
         """Lock a file, unless it is locked here already or is a device or pipe.
 
         LockedError: another process has locked it. A file that is not there is made, and goes again
-        at the end if it is still empty.
+        if the block fails while it is empty.
         """
         target = Path(path).resolve()
         if target in self._held or (target.exists() and not target.is_file()):
             return
         place = target.with_name(f".{target.name}.lock") if replaced else target
-        passing = replaced or not place.exists()
+        new = not place.exists()
         descriptor = _open_locked(place)
         if descriptor is None:
             raise LockedError(
@@ -66,10 +71,19 @@ class FileLocks(ExitStack):
                 "or choose another place."
             )
         self._held.add(target)
-        self.callback(_release, descriptor, place, passing, replaced)
+        self.callback(self._release, descriptor, place, new, replaced)
         if replaced:
             os.ftruncate(descriptor, 0)
             os.write(descriptor, str(os.getpid()).encode())
+
+    def _release(self, descriptor: int, place: Path, new: bool, replaced: bool) -> None:
+        """Give a lock back, and remove a file that was only made for it."""
+        found = os.fstat(descriptor)
+        unused = new and self._failed and not found.st_size
+        with suppress(OSError):
+            if (replaced or unused) and os.path.samestat(found, place.stat()):
+                place.unlink()
+        os.close(descriptor)
 
 
 def _open_locked(place: Path) -> int | None:
@@ -84,15 +98,6 @@ def _open_locked(place: Path) -> int | None:
         os.close(descriptor)
         if not free:
             return None  # otherwise the process that held it has removed it just now
-
-
-def _release(descriptor: int, place: Path, passing: bool, replaced: bool) -> None:
-    """Give a lock back, and remove a file that was only made for it."""
-    found = os.fstat(descriptor)
-    with suppress(OSError):
-        if passing and (replaced or not found.st_size) and os.path.samestat(found, place.stat()):
-            place.unlink()
-    os.close(descriptor)
 
 
 def _holder(place: Path, replaced: bool) -> str:

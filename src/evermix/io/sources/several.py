@@ -98,7 +98,8 @@ class Several:
         last = max(number for number, start in self._starts.items() if start < offset)
         for number in set(range(last)) - self._done.keys():
             path, rows = self.sources[number].path, self.sources[number].count_rows()
-            self._done[number] = Mark(path, self._sizes[number], rows, digest_file(path))
+            size = self._sizes.get(number) or os.path.getsize(path)
+            self._done[number] = Mark(path, size, rows, digest_file(path))
         at = offset - self._starts[last]
         return [*(self._done[number] for number in range(last)), self.sources[last].mark(at, read)]
 
