@@ -17,6 +17,7 @@ import numpy as np
 
 import evermix as em
 from evermix.io import checkpoint
+from helpers import file_operations
 
 # The server imports everything once; each child is a fresh fork of it.
 _context = multiprocessing.get_context("forkserver")
@@ -45,12 +46,15 @@ def start(
     file_limit: int | None = None,
     kill: Kill | None = None,
     unlearnt: bool = False,
+    die_at: int | None = None,
+    user: int | None = None,
 ):
     """Start ``evermix`` in a folder; what it says goes to the files "stdout" and "stderr".
 
-    With ``unlearnt`` it is killed where it would begin to learn.
+    With ``unlearnt`` it is killed where it would begin to learn, with ``die_at`` in the n-th of its
+    operations on files (see ``file_operations``). ``user`` is who it becomes.
     """
-    settings = stdin, file_limit, kill, unlearnt
+    settings = stdin, file_limit, kill, unlearnt, die_at, user
     process = _context.Process(target=_main, args=(folder, arguments, *settings))
     process.start()
     return process
@@ -150,6 +154,8 @@ def _main(
     file_limit: int | None,
     kill: Kill | None,
     unlearnt: bool,
+    die_at: int | None,
+    user: int | None,
 ) -> None:
     from evermix.cli import app
 
@@ -164,7 +170,16 @@ def _main(
         threading.Thread(target=_watch, args=(kill,), daemon=True).start()
     if unlearnt:
         em.Mixture.fit = em.Mixture.partial_fit = em.TopicModel.fit = _die
-    app(arguments, prog_name="evermix")
+    if user is not None:
+        os.setuid(user)
+    if die_at is None:
+        app(arguments, prog_name="evermix")
+        return
+    with file_operations.counted(folder, die_at) as count:
+        try:
+            app(arguments, prog_name="evermix")
+        finally:
+            Path("operations").write_text(str(count()))
 
 
 def _die(*_, **__) -> None:
