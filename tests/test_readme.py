@@ -1,6 +1,9 @@
-"""The README's Python examples run as printed, in their order."""
+"""The README's examples run as printed, in their order: Python, and the command line."""
 
+import glob
+import json
 import re
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -29,3 +32,30 @@ def test_the_printed_labels_are_right(examples):
     exec("import evermix as em\n" + example, names)
     labels = names["em"].Mixture().fit_predict(names["counts"])
     np.testing.assert_array_equal(labels, np.array(eval(printed)))
+
+
+def test_the_command_lines_run_one_after_another(children, tmp_path):
+    """And those that write nothing to a file, twice."""
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    pytest.importorskip("distributed")
+    (block,) = re.findall(r"```\n(evermix stream tickets.*?)```", README.read_text(), flags=re.S)
+    commands = [line.partition("#")[0].strip() for line in block.splitlines()]
+    assert len(commands) == 10
+    children.write_texts(tmp_path / "tickets.jsonl", 150, topics=2)
+    with (tmp_path / "tickets.jsonl").open() as file:
+        records = [json.loads(line) for line in file]
+    for name, more in (("tickets", "created"), ("abstracts", "year"), ("new", "x")):
+        with (tmp_path / f"{name}.jsonl").open("w") as file:
+            for i, record in enumerate(records):
+                value = f"2024-01-{1 + i // 10:02}" if more == "created" else 2000 + i // 50
+                file.write(json.dumps(record | {more: value}) + "\n")
+    (tmp_path / "parts").mkdir()
+    rng = np.random.default_rng(0)
+    for i in range(2):
+        table = arrow.table({"x": rng.normal(size=60), "y": rng.normal(size=60)})
+        parquet.write_table(table, tmp_path / "parts" / f"{i}.parquet")
+    for command in [*commands, commands[0], commands[-2], commands[-1]]:
+        _, *words = shlex.split(command.partition("|")[0])
+        found = [sorted(glob.glob(word, root_dir=tmp_path)) or [word] for word in words]
+        status = children.run(tmp_path, *(word for some in found for word in some))
+        assert status == 0, (command, (tmp_path / "stderr").read_text())

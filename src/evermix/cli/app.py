@@ -30,6 +30,10 @@ COMMANDS = {  # by name: the help, whose first line is listed
 
         Writes one JSON line per row: id, cluster, its probability, and whether the row opened it.
 
+        Rows of a pipe (SOURCE -) are answered within --max-wait seconds; --follow waits for files
+        that grow or appear. Lines that are "provisional" may number clusters otherwise than later
+        ones.
+
         With --half-life old rows count for less, and lines also name the clusters that have
         faded.""",
     "fit": """
