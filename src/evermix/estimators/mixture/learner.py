@@ -111,13 +111,15 @@ class Learner:
         """The learner that answers questions.
 
         While rows wait until what is open can be learnt, it is another one that has learnt them, so
-        that questions do not change what is learnt. It has begun with the first 1, 2, 4, 8, ... of
-        them, and learnt the others as they came: answers depend on nothing but the rows, and those
-        after every row take little time.
+        that questions do not change what is learnt. It has begun with the rows of the first call,
+        or with 2, 4, 8, ... times as many, and learnt the others as they came: so answers after
+        every row take little time, and do not depend on those before.
         """
         if not self.waiting:
             return self
-        begun, n = 1 << (self._counted.bit_length() - 1), sum(len(b.weights) for b in self.waiting)
+        first = int(np.count_nonzero(self.waiting[0].weights))
+        begun = first << ((self._counted // first).bit_length() - 1)
+        n = sum(len(batch.weights) for batch in self.waiting)
         if self._preview is None or self._preview[1:] != (begun, n):
             with warnings.catch_warnings(action="ignore", category=CapacityWarning):
                 if self._preview is None or self._preview[1] != begun:
