@@ -59,6 +59,7 @@ bench: $(VENV)/.bench      ## evermix beside its peers; needs EVERMIX_DATA for r
 	$(BIN)/python -m benchmarks.batch
 	$(BIN)/python -m benchmarks.variational
 	$(BIN)/python -m benchmarks.online
+	$(BIN)/python -m benchmarks.river
 	$(BIN)/python -m benchmarks.topics
 
 clean:

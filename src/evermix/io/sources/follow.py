@@ -172,25 +172,34 @@ class FollowedFiles(LiveLines):
 
     def coming(self) -> Iterator[bytes]:
         """Yield lines as they come, and pauses."""
-        while True:
-            began, quiet = time.monotonic(), True
-            self._look()
-            for key, file in list(self._files.items()):
-                handle = self._handle(key, file) if file.news or file.moved else None
-                if handle is None:
-                    if file.moved:
-                        del self._files[key]  # nothing more of it can be read
-                    continue
-                file.length = os.fstat(handle.fileno()).st_size
-                new = file.lines(handle, self._whole, self._max_line) if file.news else ()
-                for line in new:
-                    quiet, self._last = False, file
-                    yield line
-            if quiet and self.remaining() == 0.0:
-                yield PAUSE
-            elif quiet:
-                rest = max(SHORTEST, (time.monotonic() - began) / SHARE)
-                time.sleep(min(rest, self.remaining() or rest))
+        try:
+            while True:
+                began, quiet = time.monotonic(), True
+                self._look()
+                for key, file in list(self._files.items()):
+                    for line in self._new_lines(key, file):
+                        quiet, self._last = False, file
+                        yield line
+                if quiet and self.remaining() == 0.0:
+                    yield PAUSE
+                elif quiet:
+                    rest = max(SHORTEST, (time.monotonic() - began) / SHARE)
+                    time.sleep(min(rest, self.remaining() or rest))
+        finally:
+            for key in list(self._open):
+                self._open.pop(key).close()
+
+    def _new_lines(self, key: Key, file: Followed) -> Iterator[bytes]:
+        """Yield the lines of a file that were not read yet."""
+        if not (file.news or file.moved):
+            return
+        handle = self._handle(key, file)
+        if handle is not None:
+            file.length = os.fstat(handle.fileno()).st_size
+            if file.news:
+                yield from file.lines(handle, self._whole, self._max_line)
+        elif file.moved:
+            del self._files[key]  # nothing more of it can be read
 
     def place(self, line: int) -> str:
         """Return where the last line that was read stands, for messages."""
