@@ -7,10 +7,10 @@
 3. *Adoption*: if that explains them better, the next lap evaluates it on all rows of the clusters
    (a :class:`~evermix.engines.variational.local.Trial`), and the exact bound decides.
 
-A cluster for which nothing was found is tried again with more seeds; then, if its rows are a small
-sample, with each row counted as often as rows that it stands for, since clusters with many
-parameters are not worth their cost in few rows; and then not until its mass has changed. A cluster
-without neighbours skips the second attempt.
+A cluster for which nothing was found is tried again with more seeds, and both again; then, if its
+rows are a small sample, with each row counted as often as rows that it stands for, since clusters
+with many parameters are not worth their cost in few rows; and then not until its mass has changed.
+A cluster without neighbours is tried once, and then in the last way.
 """
 
 from dataclasses import dataclass
@@ -54,7 +54,7 @@ class Attempt(NamedTuple):
     whole: bool = False  # whether rows count as often as rows that they stand for
 
 
-ATTEMPTS = Attempt(3), Attempt(9), Attempt(3, 25, whole=True)
+ATTEMPTS = *(Attempt(3), Attempt(9)) * 2, Attempt(3, 25, whole=True)
 STAGES = len(ATTEMPTS)
 
 
