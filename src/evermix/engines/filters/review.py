@@ -189,7 +189,9 @@ def relearn(model: Model, state: State) -> tuple[Model, State, Info]:
 def _learnt(model: Model, tally: Tally) -> Model:
     """Return a model of counts with what is open learnt from the clusters alone.
 
-    Clusters of less than one row say nothing.
+    Clusters of less than one row say nothing. The Dirichlet parameter may fall, but not rise: the
+    counts of clusters that a filter has fused look more even than those of single ones, and a
+    larger parameter would let it fuse even more.
     """
     real = np.flatnonzero(tally.mass >= 1.0)
     if not len(real):
@@ -198,7 +200,10 @@ def _learnt(model: Model, tally: Tally) -> Model:
     names = [name for name in model.family.learns if name in model.learns]
     first = replace(model.family, **{name: None for name in names})
     first = first.guess(np.zeros((1, model.family.n_features or 1)))
-    family = model.family.learnt(first, names, stats, mass) if names else model.family
+    family = model.family
+    if names:
+        learnt = family.learnt(first, names, stats, mass)
+        family = learnt if np.sum(learnt.eta0[-1]) < np.sum(family.eta0[-1]) else family
     prior = with_sticks(model, mass)
     if _open(model):
         assert isinstance(prior, PitmanYor)
