@@ -27,7 +27,7 @@ def feed(children, folder, data, cuts, *arguments):
     folder.mkdir()
     os.mkfifo(folder / "pipe")
     process = children.start(folder, *arguments, *FILES, stdin=folder / "pipe")
-    with (folder / "pipe").open("wb", buffering=0) as pipe:
+    with (folder / "pipe").open("r+b", buffering=0) as pipe:
         for part in np.split(np.frombuffer(data, np.uint8), cuts):
             pipe.write(part.tobytes())
             time.sleep(0.1)
@@ -80,9 +80,9 @@ def test_a_pipe_that_continues_loses_and_doubles_nothing(children, tmp_path, kin
     for first, last in ((0, 40), (40, 170), (170, 300)):
         arguments = ["stream", "-", *(again or options), *FILES]
         process = children.start(folder, *arguments, stdin=folder / "pipe")
-        with (folder / "pipe").open("wb", buffering=0) as pipe:
+        with (folder / "pipe").open("r+b", buffering=0) as pipe:
             pipe.write(b"".join(lines[first:last]))
-            for _ in range(2400):
+            for _ in range(6000):
                 if (folder / "out.jsonl").exists():
                     if len((folder / "out.jsonl").read_bytes().splitlines()) >= last:
                         break

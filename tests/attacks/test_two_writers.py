@@ -31,7 +31,7 @@ def first(folder, children):
     files = ["--out", "../out.jsonl", "--checkpoint", "../m.evermix", "--trace", "../trace.jsonl"]
     arguments = ["stream", "-", "--hash", "64", "--max-wait", "600", *files]
     process = children.start(folder / "first", *arguments, stdin=folder / "pipe")
-    with (folder / "pipe").open("wb") as pipe:
+    with (folder / "pipe").open("r+b", buffering=0) as pipe:
         pipe.write((folder / "texts.jsonl").read_bytes()[:500])
         pipe.flush()
         wait_for(folder / ".m.evermix.lock")
@@ -42,7 +42,7 @@ def first(folder, children):
 
 
 def wait_for(path):
-    for _ in range(1200):
+    for _ in range(6000):
         if path.exists():
             return
         time.sleep(0.05)
