@@ -27,7 +27,7 @@ def feed(children, folder, data, cuts, *arguments):
     folder.mkdir()
     os.mkfifo(folder / "pipe")
     process = children.start(folder, *arguments, *FILES, stdin=folder / "pipe")
-    with (folder / "pipe").open("r+b", buffering=0) as pipe:
+    with (folder / "pipe").open("wb", buffering=0) as pipe:
         for part in np.split(np.frombuffer(data, np.uint8), cuts):
             pipe.write(part.tobytes())
             time.sleep(0.1)
