@@ -79,6 +79,10 @@ class Multinomial(Family):
     alpha: float | Floats | None = None
     growing: bool = False
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.growing, bool):
+            raise TypeError(f"growing must be True or False, got {self.growing!r}.")
+
     def inside(self, X: Array) -> Array:
         """Return which counts are not negative, (nnz,)."""
         return X.data >= 0

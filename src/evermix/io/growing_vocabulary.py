@@ -84,13 +84,15 @@ class GrowingVocabulary(TextCounter):
             raise ValueError("the words of a vocabulary must be different strings.")
         if self.seen and len(self.seen) != len(words):
             raise ValueError(f"{len(words)} words were last seen at {len(self.seen)} times.")
-        if not all(type(n) is int for n in (self.rows, *self.waiting.values())):
+        counts = self.rows, self.totals.total, self.totals.unknown, *self.waiting.values()
+        if not all(type(n) is int for n in counts):
             raise TypeError("what is counted must be whole numbers.")
         if not max(len(words), 1) <= self.max_words < 2**31 or self.min_count < 1:
             raise ValueError(
                 f"max_words must be at least {max(len(words), 1)} and min_count at least 1, got "
                 f"{self.max_words} and {self.min_count}."
             )
+        self.horizon = None if self.horizon is None else float(self.horizon)
         self.seen = [float(when) for when in self.seen] or [0.0] * len(words)
         self._columns = {word: column for column, word in enumerate(words) if word}
         self._free = [column for column, word in enumerate(words) if not word][::-1]

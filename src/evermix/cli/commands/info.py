@@ -100,8 +100,10 @@ def _clusters(mix: Mixture, extra: Extra, chosen: Array, history: bool) -> list[
         cluster["born"] = mix.lineage_.born[cluster["id"]]
         if plan is not None:
             cluster["seen"] = shown_time(mix.lineage_.last[cluster["id"]], plan.dated)
-    text = extra.get("text")
-    words = from_spec(text).words if text else None
+    counter = from_spec(extra["text"]) if extra.get("text") else None
+    words = None
+    if counter is not None and counter.n_features <= mix.n_features_in_:
+        words = counter.words
     if words and isinstance(mix.model_.family, Multinomial):
         counts = mix.tally_.stats[:, : len(words)]
         marks = distinctive_words(counts, words, WORDS, rows=chosen)

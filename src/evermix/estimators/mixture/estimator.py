@@ -299,8 +299,9 @@ class Mixture(FittedAttributes, GroupQuestions, ClusterMixin, DensityMixin, Base
         try:
             self.learner_.add(batch, on_step)
         finally:
-            if self.learner_.started:
-                self.n_features_in_ = self.learner_.model.family.n_features
+            n_features = self.learner_.model.family.n_features
+            if self.learner_.started and n_features is not None:
+                self.n_features_in_ = n_features
 
     def _begin_stream(
         self, settings: Settings, X: Any, sample_weight: Any, times: Any, on_step: list[OnStep]
