@@ -17,7 +17,7 @@ NO_CAP = int(np.iinfo(np.int64).max)  # on the number of clusters
 
 
 CAPPED, MANY = 1, 2  # bits of the latent "capped": what was warned of
-MANY_SHARE = 0.5  # clusters per row above which there is a warning
+MANY_SHARE, MANY_ROWS = 0.5, 1000  # clusters per row, of so many, above which there is a warning
 
 
 class CapacityWarning(UserWarning):
@@ -203,7 +203,8 @@ def warn_once(model: Model, state: State, remedy: str = "lower the prior's conce
 def warn_of_many(model: Model, state: State) -> None:
     """Warn once if most rows have opened a cluster of their own, and nothing bounds that."""
     K, rows = state.tally.K, state.clock
-    if model.max_clusters is not None or K <= MANY_SHARE * rows or not _first_time(state, MANY):
+    few = rows < MANY_ROWS or K <= MANY_SHARE * rows
+    if few or model.max_clusters is not None or not _first_time(state, MANY):
         return
     warnings.warn(
         f"{K:,} clusters after {rows:,} rows: most rows open a cluster of their own, so that "

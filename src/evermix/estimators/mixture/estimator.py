@@ -21,6 +21,7 @@ from evermix.estimators import files
 from evermix.estimators.data.times import prepare_times
 from evermix.estimators.fitting import StepObserver, check_observers
 from evermix.estimators.mixture.attributes import FittedAttributes
+from evermix.estimators.mixture.columns import GrowingColumns
 from evermix.estimators.mixture.file import KIND, from_file, to_file
 from evermix.estimators.mixture.groups import GroupQuestions, checked_novelty
 from evermix.estimators.mixture.learner import Learner, OnStep
@@ -51,7 +52,14 @@ def _joined(weights: NDArray[np.float64], times: NDArray[np.float64] | None) -> 
 
 
 @files.registered(KIND, "mixture")
-class Mixture(FittedAttributes, GroupQuestions, ClusterMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
+class Mixture(
+    FittedAttributes,
+    GroupQuestions,
+    GrowingColumns,
+    ClusterMixin,  # type: ignore[misc]
+    DensityMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
     """Clusters data, in one pass or as they arrive, and finds how many clusters there are.
 
     Parameters
@@ -283,25 +291,6 @@ class Mixture(FittedAttributes, GroupQuestions, ClusterMixin, DensityMixin, Base
         self.learner_ = learner
         self._add(Batch(X, weights, times=stamps), on_step)
         return self
-
-    def forget_columns(self, columns: Any) -> Self:
-        """Forget the counts of some columns of ``Multinomial(growing=True)``, to use them anew.
-
-        What is left is what the other words say. A stream goes on with the next
-        :meth:`partial_fit`.
-        """
-        check_is_fitted(self)
-        self.learner_.forget_columns(columns)
-        return self
-
-    def _add(self, batch: Batch, on_step: list[OnStep]) -> None:
-        """Learn rows of a stream, in which there may be more columns than before."""
-        try:
-            self.learner_.add(batch, on_step)
-        finally:
-            n_features = self.learner_.model.family.n_features
-            if self.learner_.started and n_features is not None:
-                self.n_features_in_ = n_features
 
     def _begin_stream(
         self, settings: Settings, X: Any, sample_weight: Any, times: Any, on_step: list[OnStep]

@@ -1,0 +1,34 @@
+"""Streams in which there may be more columns than before."""
+
+from typing import Any, Self
+
+from sklearn.utils.validation import check_is_fitted
+
+from evermix.engines.batch import Batch
+from evermix.estimators.mixture.learner import Learner, OnStep
+
+
+class GrowingColumns:
+    """The columns of a mixture, which may become more, and may be used anew."""
+
+    learner_: Learner
+    n_features_in_: int
+
+    def forget_columns(self, columns: Any) -> Self:
+        """Forget the counts of some columns of ``Multinomial(growing=True)``, to use them anew.
+
+        What is left is what the other words say. A stream goes on with the next
+        :meth:`partial_fit`.
+        """
+        check_is_fitted(self)
+        self.learner_.forget_columns(columns)
+        return self
+
+    def _add(self, batch: Batch, on_step: list[OnStep]) -> None:
+        """Learn rows of a stream, in which there may be more columns than before."""
+        try:
+            self.learner_.add(batch, on_step)
+        finally:
+            n_features = self.learner_.model.family.n_features
+            if self.learner_.started and n_features is not None:
+                self.n_features_in_ = n_features
