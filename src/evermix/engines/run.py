@@ -176,8 +176,8 @@ class interrupts_wait:
 
     def _restore(self) -> None:
         try:
-            for number in self._handlers.keys() & {signal.SIGINT}:
-                _signal.signal(number, self._handlers[number])
+            if signal.SIGINT in self._handlers:
+                _signal.signal(signal.SIGINT, self._handlers[signal.SIGINT])
         finally:  # also if an interrupt comes just now
-            for number in self._handlers.keys() & {signal.SIGTERM}:
-                _signal.signal(number, self._handlers[number])
+            if signal.SIGTERM in self._handlers:
+                _signal.signal(signal.SIGTERM, self._handlers[signal.SIGTERM])
