@@ -22,7 +22,7 @@ KEPT = 1024  # rows with which a model begins anew when there are new features
 FIRST_WORDS = 1024  # columns of counts, some for words to come; they double
 
 
-class RiverMixture(base.Clusterer):  # type: ignore[misc]
+class RiverMixture(base.Clusterer):
     """A :class:`evermix.Mixture` as a clusterer of River.
 
     A feature that a row lacks is zero there, as everywhere in River, and so it is in the rows
