@@ -35,6 +35,7 @@ FIRST = 64  # rows before the first review
 RATIO = 2**0.5  # between the clocks of two reviews
 CLOCKS = [round(FIRST * RATIO**step) for step in range(116)]  # of all reviews, beyond 2**63
 LEAST = 1e-6  # concentration
+MATURE = 0.25  # words that a cluster has when much of it is known, over those that there are
 FLOWS = 0.02  # share of a cluster that must move for it to be connected with another
 
 
@@ -173,7 +174,7 @@ def reviewable(model: Model) -> bool:
 
 def relearn(model: Model, state: State) -> tuple[Model, State, Info]:
     """Learn what is open in a model of counts from its clusters alone.   Consumes: state."""
-    model = _learnt(model, state.tally)
+    model = _learnt(model, state.tally, state.clock)
     state.columns |= model.family.columns(state.tally)
     info = Info(
         rows=0,
@@ -186,12 +187,10 @@ def relearn(model: Model, state: State) -> tuple[Model, State, Info]:
     return model, state, info
 
 
-def _learnt(model: Model, tally: Tally) -> Model:
+def _learnt(model: Model, tally: Tally, clock: int) -> Model:
     """Return a model of counts with what is open learnt from the clusters alone.
 
-    Clusters of less than one row say nothing. The Dirichlet parameter may fall, but not rise: the
-    counts of clusters that a filter has fused look more even than those of single ones, and a
-    larger parameter would let it fuse even more.
+    Clusters of less than one row say nothing.
     """
     real = np.flatnonzero(tally.mass >= 1.0)
     if not len(real):
@@ -202,13 +201,30 @@ def _learnt(model: Model, tally: Tally) -> Model:
     first = first.guess(np.zeros((1, model.family.n_features or 1)))
     family = model.family
     if names:
-        learnt = family.learnt(first, names, stats, mass)
-        family = learnt if np.sum(learnt.eta0[-1]) < np.sum(family.eta0[-1]) else family
+        family = family.learnt(first, names, _thinned(stats, clock), mass)
     prior = with_sticks(model, mass)
     if _open(model):
         assert isinstance(prior, PitmanYor)
         return replace(model, family=family, prior=prior.learnt(mass))
     return replace(model, family=family)
+
+
+def _thinned(stats: Floats, clock: int) -> Floats:
+    """Return counts (K, V + 1) of clusters, of large ones only those of MATURE V words.
+
+    Words follow a power law: the more of them a cluster has, the more even it looks for a Dirichlet
+    distribution. What is learnt must hold for clusters that are opened.
+    """
+    most = MATURE * (stats.shape[1] - 1)
+    large = np.flatnonzero(stats[:, -1] > most)
+    if not len(large):
+        return stats
+    share = most / stats[large, -1]
+    counts = np.rint(stats[large, :-1]).astype(np.int64)
+    counts = np.random.default_rng(clock).binomial(counts, share[:, None])
+    stats = stats.copy()
+    stats[large] = np.column_stack([counts, counts.sum(axis=1)])
+    return stats
 
 
 def _numbers(model: Model) -> dict[str, float]:
