@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from evermix._xp import Ints
 from evermix.engines.batch import Batch
 from evermix.families.base import Family
 from evermix.families.growing import forgotten, grows, needed, resized, room, widened
@@ -53,8 +52,18 @@ def widen(model: Model, state: State, n_features: int) -> tuple[Model, State]:
     return replace(model, family=family), state
 
 
-def forget_columns(state: State, columns: Ints) -> State:
-    """Return the state without what was learnt of some columns."""
+def forget_columns(model: Model, state: State | None, columns: Any) -> State:
+    """Return the state, if there is one, without what was learnt of some columns.
+
+    TypeError or ValueError: there are no such columns.
+    """
+    if not grows(model.family):
+        raise TypeError(
+            f"{model.family!r} has no columns to forget: use Multinomial(growing=True)."
+        )
+    columns = np.unique(np.asarray(columns, dtype=np.int64))
+    if state is None or not np.isin(columns, np.arange(state.tally.size - 1)).all():
+        raise ValueError(f"columns to forget must be some of those learnt, got {columns.tolist()}.")
 
     def without(X: Any) -> Any:
         X = X.copy()

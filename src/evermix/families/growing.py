@@ -46,6 +46,11 @@ def resized(X: Any, n_features: int) -> Any:
     return sparse.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], n_features))
 
 
+def fitting(family: Family, X: Any) -> Any:
+    """Return rows X in the columns of a family that grows; for other families as they are."""
+    return resized(X, family.n_features or X.shape[1]) if grows(family) else X
+
+
 def with_room(family: Family, X: Any) -> Any:
     """Return rows X, CSR, with as many columns as they would be learnt with."""
     n_features, least = family.n_features or 0, int(needed(X).max(initial=0))

@@ -130,9 +130,8 @@ class Mixture(
     ``fit`` keeps the clusters that own rows and names them 0..K-1. With ``forgetting`` it renames
     nothing, since clusters that have faded own rows too: names may be missing in between.
     ``partial_fit`` goes on from where it was, also after a ``fit``, and renames nothing. Without
-    a given engine, a stream of vectors keeps up to 1,024 rows (more with fewer than eight
-    columns), or 64 of each cluster, and reviews its clusters with them after 64 rows, 91, 128, and
-    so on by factors of 1.4; ids are kept.
+    a given engine, a stream of vectors keeps up to 1,024 rows or more, and reviews its clusters
+    with them after 64 rows, 91, 128, and so on by factors of 1.4; ids are kept.
 
     Examples
     --------
@@ -287,8 +286,7 @@ class Mixture(
         learner.checked_engine(engine)
         engine.check_weights(learner.model, weights)
         stamps = learner.times_after(times, len(weights))
-        learner.engine = engine
-        self.learner_ = learner
+        learner.engine, self.learner_ = engine, learner
         self._add(Batch(X, weights, times=stamps), on_step)
         return self
 

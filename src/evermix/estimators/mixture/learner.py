@@ -27,7 +27,7 @@ from evermix.estimators.mixture.fitted import Fitted
 from evermix.estimators.mixture.labels import compact, follow_merges
 from evermix.estimators.mixture.start import StartClusters
 from evermix.estimators.resolve import SAMPLE, WARMUP, resolve
-from evermix.families.growing import grows, resized
+from evermix.families.growing import fitting
 from evermix.model import Model
 from evermix.state import State
 
@@ -78,8 +78,7 @@ class Learner:
 
     def __init__(self, engine: Engine, model: Model, random_state: Any = None) -> None:
         self.engine, self.model = engine, model
-        self.random_state = random_state
-        self.started = False
+        self.random_state, self.started = random_state, False
         self.waiting: list[Batch] = []
         self.history: deque[Info] = deque(maxlen=HISTORY)
         self.rows_digest: str | None = None
@@ -110,10 +109,9 @@ class Learner:
     def shown(self) -> "Learner":
         """The learner that answers questions.
 
-        While rows wait until what is open can be learnt, it is another one that has learnt them, so
-        that questions do not change what is learnt. It has begun with the rows of the first call,
-        or with 2, 4, 8, ... times as many, and learnt the others as they came: so answers after
-        every row take little time, and do not depend on those before.
+        While rows wait it is another one, so that questions change nothing. It has begun with the
+        rows of the first call, or with 2, 4, 8, ... times as many, and learnt the others as they
+        came: so answers after every row take little time, and do not depend on those before.
         """
         if not self.waiting:
             return self
@@ -137,11 +135,10 @@ class Learner:
         rows = together(self.waiting)
         n = int(np.searchsorted(np.cumsum(rows.weights > 0), counted)) + 1
         other = Learner(self.engine, self.model, deepcopy(self.random_state))
-        other.timed = self.timed
         other.wait(rows.part(slice(n)))
         other.settle()
-        lookback = other.state.lookback
-        if counted < FIRST_REVIEW and lookback is not None and lookback.parts:
+        kept = other.state.lookback
+        if counted < FIRST_REVIEW and kept is not None and kept.parts:
             other.model, other.state, _ = self.engine.review(other.model, other.state)
         return other, counted, n
 
@@ -305,7 +302,6 @@ class Learner:
 
     def _learn(self, batch: Batch, observers: Sequence[OnStep]) -> None:
         """Learn rows of a stream from a resolved model."""
-        X, weights = batch.X, batch.weights
         parts: list[RowResults] = []
         reviewed, moved = False, self.engine.hides
 
@@ -319,36 +315,26 @@ class Learner:
 
         try:
             for some in stretches(self.model.family, batch):
-                self._widen(some.X.shape[1])
+                if some.X.shape[1] != self.model.family.n_features:
+                    self.model, self.state = widen(self.model, self.state, some.X.shape[1])
+                    self._fitted = None
                 batches = [some] if len(some.weights) <= ROWS else Cuts(*some[:2], times=some.times)
                 run(self.engine, self.model, self.state, batches, self.rng, [remember])
         finally:  # an interrupt leaves the labels of the rows that were learnt
             if parts:
                 self.results = RowResults.joined(parts)
                 done = len(self._results.labels)
-                some = X if done == len(weights) else X[:done]
-                if grows(self.model.family):
-                    some = resized(some, self.state.tally.size - 1)
+                X = batch.X if done == len(batch.weights) else batch.X[:done]
+                X = fitting(self.model.family, X)
                 if reviewed:
-                    self._relabel(some)
+                    self._relabel(X)
                 elif moved or self._results.labels.min() < 0:
-                    follow_merges(self.fitted, self._results, some)
-
-    def _widen(self, n_features: int) -> None:
-        """Make room for more words, if rows need it."""
-        if n_features != self.model.family.n_features:
-            self.model, self.state = widen(self.model, self.state, n_features)
-            self._fitted = None
+                    follow_merges(self.fitted, self._results, X)
 
     def forget_columns(self, columns: Any) -> None:
         """Forget what was learnt of some columns of a vocabulary that grows."""
-        family, which = self.model.family, np.unique(np.asarray(columns, dtype=np.int64))
-        if not grows(family):
-            raise TypeError(f"{family!r} has no columns to forget: use Multinomial(growing=True).")
-        known = np.arange(self.state.tally.size - 1) if self.started else which[:0]
-        if not np.isin(which, known).all():
-            raise ValueError(f"columns to forget must be some of those learnt, got {columns!r}.")
-        self.state, self._fitted = forget_columns(self.state, which), None
+        self.state = forget_columns(self.model, self.state if self.started else None, columns)
+        self._fitted = None
 
     def _relabel(self, X: Rows) -> None:
         """Label the rows X of the last call by the clusters that there are after a review."""
