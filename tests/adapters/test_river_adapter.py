@@ -82,15 +82,17 @@ def test_words_may_be_new():
     assert model.predict_one("a word of none of them") in labels
 
 
-def test_vocabularies_outgrow_their_columns(monkeypatch):
-    monkeypatch.setattr("evermix.adapters.river.FIRST_WORDS", 8)
+def test_models_go_on_with_new_words():
     model = feature_extraction.BagOfWords() | RiverMixture(seed=0)
     for text in [PETS, BANKS] * 50:
         model.learn_one(text)
-    before = model.predict_one(PETS), model.predict_one(BANKS)
-    model.learn_one("zebra")
     mixture = model["RiverMixture"].mixture
-    assert mixture.n_features_in_ == 16
+    before = model.predict_one(PETS), model.predict_one(BANKS)
+    width = mixture.n_features_in_
+    for word in range(100):
+        model.learn_one(f"zebra{word}")
+    assert model["RiverMixture"].mixture is mixture and mixture.n_features_in_ > width
+    assert mixture.state_.clock == 200
     assert (model.predict_one(PETS), model.predict_one(BANKS)) == before
 
 

@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import narwhals
@@ -19,7 +20,6 @@ from evermix.forgetting import Exponential
 from evermix.priors.base import Prior
 
 KEPT = 1024  # rows with which a model begins anew when there are new features
-FIRST_WORDS = 1024  # columns of counts, some for words to come; they double
 
 
 class RiverMixture(base.Clusterer):
@@ -27,9 +27,8 @@ class RiverMixture(base.Clusterer):
 
     A feature that a row lacks is zero there, as everywhere in River, and so it is in the rows
     before its first. Features that no row has had are ignored in predictions. A new feature in a
-    row to learn becomes a new column: the model then begins anew with the last 1,024 rows, and
-    clusters that hold the same rows keep their names. Counts have columns in store, so that new
-    words seldom do that.
+    row to learn becomes a new column. Models of counts go on with it. Models of vectors begin anew
+    with the last 1,024 rows, and clusters that hold the same rows keep their names.
 
     Parameters
     ----------
@@ -69,7 +68,6 @@ class RiverMixture(base.Clusterer):
         self.seed = seed
         self._columns: dict[Any, int] = {}
         self._counts = False
-        self._width = 0
         self._mixture: Mixture | None = None
         self._kept: deque[Mapping[Any, Any]] = deque(maxlen=KEPT)
         self._names: dict[int, int] = {}  # of clusters that were there before the model began anew
@@ -91,7 +89,7 @@ class RiverMixture(base.Clusterer):
         if self._mixture is None:
             return {}
         family, tally = self._mixture.model_.family, self._mixture.tally_
-        means = tally.stats[:, : self._width] / tally.mass[:, None]
+        means = tally.stats[:, : len(self._columns)] / tally.mass[:, None]
         if isinstance(family, DenseFamily) and family.origin is not None:
             means = means + family.origin
         return {
@@ -127,43 +125,45 @@ class RiverMixture(base.Clusterer):
         if self.family == "auto":
             counts = bool(first) and all(isinstance(v, int) and v >= 0 for v in first)
         self._counts = counts and not all(isinstance(v, bool) for v in first)
-        self._columns, self._width, self._mixture = self._learnt(rows)
+        columns = self._columns_with(rows)
+        self._columns, self._mixture = columns, self._learnt(rows, columns)
 
-    def _learnt(self, rows: Sequence[Mapping[Any, Any]]) -> tuple[dict[Any, int], int, Mixture]:
-        """Return the columns of rows and those known, how many there are, and a new model."""
+    def _columns_with(self, rows: Sequence[Mapping[Any, Any]]) -> dict[Any, int]:
+        """Return the columns of all features, those of some rows included."""
         keys = dict.fromkeys([*self._columns, *(key for x in rows for key in x)])
-        columns = {key: column for column, key in enumerate(keys)}
-        width = len(columns)
+        return {key: column for column, key in enumerate(keys)}
+
+    def _learnt(self, rows: Sequence[Mapping[Any, Any]], columns: dict[Any, int]) -> Mixture:
+        """Return a new model that has learnt rows."""
+        family = self.family
         if self._counts:
-            width = max(FIRST_WORDS, self._width)
-            while width < len(columns):
-                width *= 2
+            given = family if isinstance(family, Multinomial) else Multinomial()
+            family = replace(given, growing=True)
         mixture = Mixture(
-            Multinomial() if self._counts and self.family == "auto" else self.family,
+            family,
             self.prior,
             self.engine,
             self.forgetting,
             self.max_clusters,
             self.seed,
         )
-        return columns, width, mixture.partial_fit(_array(rows, columns, width, self._counts))
+        return mixture.partial_fit(_array(rows, columns, self._counts))
 
     def _widen(self, rows: Sequence[Mapping[Any, Any]]) -> None:
         """Learn rows with new features."""
         assert self._mixture is not None
-        keys = dict.fromkeys([*self._columns, *(key for x in rows for key in x)])
-        if len(keys) <= self._width:  # there are columns in store
-            columns = {key: column for column, key in enumerate(keys)}
-            self._mixture.partial_fit(_array(rows, columns, self._width, self._counts))
+        columns = self._columns_with(rows)
+        if self._counts:
+            self._mixture.partial_fit(_array(rows, columns, counts=True))
             self._columns = columns
             return
         before = self._mixture.predict(self._array(self._kept))
-        columns, width, mixture = self._learnt([*self._kept, *rows])
-        after = mixture.predict(_array(self._kept, columns, width, self._counts))
+        mixture = self._learnt([*self._kept, *rows], columns)
+        after = mixture.predict(_array(self._kept, columns, counts=False))
         names = self._names_after(before, after)
         known = [self._name(int(k)) for k in range(self._mixture.lineage_.next_id)]
         self._names, self._offset = names, max(known, default=-1) + 1
-        self._columns, self._width, self._mixture = columns, width, mixture
+        self._columns, self._mixture = columns, mixture
 
     def _names_after(self, before: NDArray[Any], after: NDArray[Any]) -> dict[int, int]:
         """Return names for clusters, given the ids of the rows that are kept before and after."""
@@ -206,7 +206,7 @@ class RiverMixture(base.Clusterer):
         return self._names.get(id, id + self._offset)
 
     def _array(self, rows: Sequence[Mapping[Any, Any]]) -> Any:
-        return _array(rows, self._columns, self._width, self._counts)
+        return _array(rows, self._columns, self._counts)
 
 
 def _dicts(X: Any) -> list[dict[Any, Any]]:
@@ -214,16 +214,14 @@ def _dicts(X: Any) -> list[dict[Any, Any]]:
     return narwhals.from_native(X, eager_only=True).rows(named=True)
 
 
-def _array(
-    rows: Sequence[Mapping[Any, Any]], columns: Mapping[Any, int], width: int, counts: bool
-) -> Any:
-    """Return rows as an array (N, width) or, if they are counts, as a CSR matrix."""
+def _array(rows: Sequence[Mapping[Any, Any]], columns: Mapping[Any, int], counts: bool) -> Any:
+    """Return rows as an array with these columns or, if they are counts, as a CSR matrix."""
     if counts:
         places = [{columns[k]: v for k, v in x.items() if k in columns and v} for x in rows]
         data = [value for place in places for value in place.values()]
         indices = [column for place in places for column in place]
         ends = np.cumsum([0, *map(len, places)])
-        return sparse.csr_matrix((_numbers(data, rows), indices, ends), (len(rows), width))
+        return sparse.csr_matrix((_numbers(data, rows), indices, ends), (len(rows), len(columns)))
     return _numbers([[x.get(key, 0.0) for key in columns] for x in rows], rows)
 
 
