@@ -53,7 +53,15 @@ def assert_found(lines):
 def test_a_new_subject_has_a_cluster_within_50_rows(tmp_path, monkeypatch, name, seed):
     monkeypatch.chdir(tmp_path)
     write_subjects(tmp_path / "texts.jsonl", seed)
-    said = evermix("stream", "texts.jsonl", "--out", "out.jsonl", *COUNTED[name]).stderr
+    said = evermix(
+        "stream",
+        "texts.jsonl",
+        "--out",
+        "out.jsonl",
+        "--checkpoint",
+        "texts.evermix",
+        *COUNTED[name],
+    ).stderr
     assert_found([json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()])
     assert "% of all met unknown" in said
     assert ("the vocabulary is full" in said) == (name == "bounded")
@@ -95,7 +103,9 @@ def test_other_batches_give_the_same_model(tmp_path, monkeypatch):
     found = []
     for batch in (33, 1000):
         options = ["--batch", batch, "--vocabulary", 400, "--overwrite", "--quiet"]
-        evermix("stream", "texts.jsonl", "--out", "out.jsonl", *options)
+        evermix(
+            "stream", "texts.jsonl", "--out", "out.jsonl", "--checkpoint", "texts.evermix", *options
+        )
         content = checkpoint.read("texts.evermix")
         state = {n: v.tobytes() for n, v in content[0].items() if n.startswith("state.")}
         found.append((state, content[1]["extra"]["text"]))
@@ -105,7 +115,16 @@ def test_other_batches_give_the_same_model(tmp_path, monkeypatch):
 def test_predictions_say_how_many_words_are_unknown(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_subjects(tmp_path / "texts.jsonl", 2)
-    evermix("stream", "texts.jsonl", "--limit", 2000, "--out", "out.jsonl")
+    evermix(
+        "stream",
+        "texts.jsonl",
+        "--limit",
+        2000,
+        "--out",
+        "out.jsonl",
+        "--checkpoint",
+        "texts.evermix",
+    )
     (tmp_path / "new.jsonl").write_text(
         f'{{"text": "zebra okapi"}}\n{{"text": "{_word(0, 0)} emu"}}\n'
     )

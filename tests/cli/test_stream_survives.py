@@ -83,7 +83,8 @@ def test_standard_input_resumes_after_the_lines_already_counted(children, tmp_pa
     arguments = ["stream", "-", "--batch", "50", "--warmup", "100", "--max-wait", "600"]
     whole, broken = _folder(tmp_path / "whole"), _folder(tmp_path / "broken")
     assert children.run(whole, *arguments, *FILES, stdin=tmp_path / "texts.jsonl") == 0
-    kill = children.Kill(broken / "out.jsonl", 1, signal.SIGTERM)
+    after_warm_up = int(0.3 * (whole / "out.jsonl").stat().st_size)
+    kill = children.Kill(broken / "out.jsonl", after_warm_up, signal.SIGTERM)
     process = children.start(broken, *arguments, *FILES, stdin=pipe, kill=kill)
     with pipe.open("wb") as writer:
         writer.write(text[: len(text) // 2])

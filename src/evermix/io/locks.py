@@ -39,7 +39,15 @@ class FileLocks(ExitStack):
     lock. A file that is replaced in one step, such as a checkpoint, is locked by a file
     ``.NAME.lock`` beside it, which holds the number of the process and is removed at the end. A
     process that is killed leaves it; the next one takes it over.
+
+    Attributes
+    ----------
+    makes_files : bool
+        Whether files that are written in place are made to be locked. Otherwise, for commands that
+        make them in the end, those that are not there are locked like files that are replaced.
     """
+
+    makes_files = True
 
     def __init__(self) -> None:
         super().__init__()
@@ -62,6 +70,7 @@ class FileLocks(ExitStack):
         target = Path(path).resolve()
         if target in self._held or (target.exists() and not target.is_file()):
             return
+        replaced = replaced or not (self.makes_files or target.exists())
         place = target.with_name(f".{target.name}.lock") if replaced else target
         new = not place.exists()
         descriptor = _open_locked(place)

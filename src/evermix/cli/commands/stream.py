@@ -69,6 +69,7 @@ class Stream(Run):
     """One pass over a source."""
 
     command, save_model = "stream", staticmethod(save)
+    writes_as_it_learns = True
     model: Mixture
 
     def __init__(
@@ -334,8 +335,11 @@ def _check_stdin(settings: Settings) -> None:
 
 
 def _counter(settings: Settings, mix: Mixture, head: Iterable[Chunk]) -> TextCounter:
-    """Return how words are counted, given the first texts.   Consumes: mix."""
-    known = [text for chunk in head for text in chunk.X]
+    """Return how words are counted, given the first texts.   Consumes: mix.
+
+    Those after the warm-up change nothing, wherever it was cut off.
+    """
+    known = [text for chunk in head for text in chunk.X][: settings.warmup]
     return stream_counter(settings, mix, known, "a larger --warmup, or --hash")
 
 

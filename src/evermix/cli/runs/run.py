@@ -61,6 +61,8 @@ class Run(ABC):
     command: ClassVar[str]
     save_model: ClassVar[Callable[..., None]]
     """Writes a model to a path, and a dict beside it."""
+    writes_as_it_learns: ClassVar[bool] = False
+    """Whether results are written row by row, rather than when everything is learnt."""
 
     def __init__(
         self, settings: Settings, model: Any, text: TextCounter | None, notes: dict[str, Any] | None
@@ -135,6 +137,7 @@ class Run(ABC):
         with plain_errors(), Interrupts() as interrupts:
             try:
                 with interrupts.allowed():
+                    settings.locks.makes_files = cls.writes_as_it_learns
                     _check_and_lock(settings)
                 with place or nullcontext() as entered:
                     with interrupts.allowed():
