@@ -80,7 +80,7 @@ def test_standard_input_resumes_after_the_lines_already_counted(children, tmp_pa
     text = (tmp_path / "texts.jsonl").read_bytes()
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    arguments = ["stream", "-", "--batch", "50", "--warmup", "100", "--max-wait", "600"]
+    arguments = ["stream", "-", "--batch", "100", "--warmup", "100", "--max-wait", "600"]
     whole, broken = _folder(tmp_path / "whole"), _folder(tmp_path / "broken")
     assert children.run(whole, *arguments, *FILES, stdin=tmp_path / "texts.jsonl") == 0
     after_warm_up = int(0.3 * (whole / "out.jsonl").stat().st_size)
