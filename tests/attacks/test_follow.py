@@ -203,7 +203,7 @@ def following(children, folder, *arguments):
 
 def wait_for(folder, children, n):
     """Wait until there are lines for n rows."""
-    for _ in range(6000):
+    for _ in range(1200):
         path = folder / "out.jsonl"
         if path.exists() and len(path.read_bytes().splitlines()) >= n:
             return

@@ -57,7 +57,7 @@ def test_the_rest_of_a_long_line_is_not_kept():
     """Lines come whole up to the limit; 50 MB of one line take far less."""
     assert list(bounded_lines(io.BytesIO(b"ab\n123456\n\ncd").readline, 4)) == [
         b"ab\n",
-        b"12345",
+        b"12345\n",
         b"\n",
         b"cd",
     ]

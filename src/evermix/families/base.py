@@ -396,5 +396,5 @@ class Family(ABC):
     def __repr__(self) -> str:
         order = sorted(fields(self), key=lambda f: bool(f.kw_only))
         values = {f.name: getattr(self, f.name) for f in order}
-        shown = ", ".join(f"{k}={short(v)}" for k, v in values.items() if v is not None)
-        return f"{type(self).__name__}({shown})"
+        set_ones = {k: v for k, v in values.items() if v is not None and v is not False}
+        return f"{type(self).__name__}({', '.join(f'{k}={short(v)}' for k, v in set_ones.items())})"

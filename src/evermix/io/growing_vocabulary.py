@@ -60,8 +60,8 @@ class GrowingVocabulary(TextCounter):
     >>> for text in ["cat and dog", "cat and bird"]:
     ...     for part in vocabulary.stream([text]):
     ...         if part.freed:
-    ...             mix.forget_columns(part.freed)
-    ...         mix.partial_fit(part.X)
+    ...             _ = mix.forget_columns(part.freed)
+    ...         _ = mix.partial_fit(part.X)
     >>> vocabulary.words
     ['cat', 'dog', 'bird']
     """

@@ -71,19 +71,29 @@ class FileLocks(ExitStack):
         if target in self._held or (target.exists() and not target.is_file()):
             return
         replaced = replaced or not (self.makes_files or target.exists())
-        place = target.with_name(f".{target.name}.lock") if replaced else target
+        beside = target.with_name(f".{target.name}.lock")
+        if not replaced and beside.exists():  # of a process that makes the file, or was killed
+            os.close(self._locked(path, beside, True))
+            with suppress(OSError):
+                beside.unlink()
+        place = beside if replaced else target
         new = not place.exists()
+        descriptor = self._locked(path, place, replaced)
+        self._held.add(target)
+        self.callback(self._release, descriptor, place, new, replaced)
+        if replaced:
+            os.ftruncate(descriptor, 0)
+            os.write(descriptor, str(os.getpid()).encode())
+
+    def _locked(self, path: str | Path, place: Path, replaced: bool) -> int:
+        """Return a descriptor of a file that is locked now; ``path`` is for messages."""
         descriptor = _open_locked(place)
         if descriptor is None:
             raise LockedError(
                 f"{path} is being written by {_holder(place, replaced)}. Wait until it has ended, "
                 "or choose another place."
             )
-        self._held.add(target)
-        self.callback(self._release, descriptor, place, new, replaced)
-        if replaced:
-            os.ftruncate(descriptor, 0)
-            os.write(descriptor, str(os.getpid()).encode())
+        return descriptor
 
     def _release(self, descriptor: int, place: Path, new: bool, replaced: bool) -> None:
         """Give a lock back, and remove a file that was only made for it."""

@@ -90,6 +90,7 @@ class Stream(Run):
         self._warm_up = None
         if source.live and source.kind == "text" and text is None:
             self._warm_up = WarmUp(settings)
+        self._saved_files: list[Any] = []
         self._first_row = self._saved_rows = self.totals.rows
         self._out = Lines(settings.out, self.positions.get("out"))
 
@@ -150,7 +151,7 @@ class Stream(Run):
                         return
                     self._take(chunk)
                     progress.update(totals.offset, self.model.n_clusters_ if totals.rows else None)
-                    due = self.source.live and self.timer.due
+                    due = self.source.live and (self.timer.due or self._files != self._saved_files)
                     if due or totals.rows - self._saved_rows >= settings.every:
                         self.save()
         except Stopped:
@@ -253,7 +254,12 @@ class Stream(Run):
         """Write a checkpoint, unless nothing was learnt since the last."""
         if self.totals.rows > self._saved_rows:
             super().save()
-            self._saved_rows = self.totals.rows
+            self._saved_rows, self._saved_files = self.totals.rows, self._files
+
+    @property
+    def _files(self) -> list[Any]:
+        """The files that are followed; a new one is saved at once, to be found after a rotation."""
+        return [mark.inode for mark in self._read] if self.settings.follow and self._read else []
 
     def _notes(self) -> dict[str, Any]:
         marks = self.source.marks(self.totals.offset, self._read)
