@@ -6,6 +6,7 @@ import select
 import sys
 import time
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from functools import partial
 from hashlib import blake2b, file_digest
@@ -184,7 +185,7 @@ class FileLines:
         return gzip.open(self.path, "rb") if self._packed else open(self.path, "rb")
 
 
-class LiveLines:
+class LiveLines(ABC):
     """Lines that come while they are read, and a pause where none has come for some time.
 
     Parameters
@@ -209,9 +210,9 @@ class LiveLines:
         self._coming = self.coming()
         self.restart()
 
+    @abstractmethod
     def coming(self) -> Iterator[bytes]:
         """Yield lines as they come, and pauses."""
-        raise NotImplementedError
 
     def restart(self, spent: float = 0.0) -> None:
         """Begin to wait anew; what was spent on the last rows is part of the time to answer."""
@@ -238,10 +239,10 @@ class LiveLines:
             yield line
         self.ended()
 
-    def passed(self, line: bytes) -> None:
+    def passed(self, line: bytes) -> None:  # noqa: B027  (optional)
         """Note that a line is read now."""
 
-    def ended(self) -> None:
+    def ended(self) -> None:  # noqa: B027  (optional)
         """Note that there are no more lines."""
 
     def mark(self) -> Any:
