@@ -39,9 +39,11 @@ def counted(folder, die_at):
                 die()
             return super().truncate(size)
 
-    def opened(file, mode="r", buffering=-1, encoding=None, errors=None, newline=None, *others):
-        if not set("wxa+") & set(mode) or not here(file):
-            return plain(file, mode, buffering, encoding, errors, newline, *others)
+    def opened(
+        file, mode="r", buffering=-1, encoding=None, errors=None, newline=None, *others, **named
+    ):
+        if not set("wxa+") & set(mode) or not here(file) or others or named:
+            return plain(file, mode, buffering, encoding, errors, newline, *others, **named)
         raw = Raw(file, mode.replace("b", "").replace("t", ""))
         if buffering == 0:
             return raw
@@ -49,10 +51,10 @@ def counted(folder, die_at):
         return buffer if "b" in mode else io.TextIOWrapper(buffer, encoding, errors, newline)
 
     def mortal(operation):
-        def run(*arguments, **named):
-            if now():
+        def run(target, *arguments, **named):
+            if (isinstance(target, int) or here(target)) and now():
                 die()
-            return operation(*arguments, **named)
+            return operation(target, *arguments, **named)
 
         return run
 
