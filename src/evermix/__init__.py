@@ -41,6 +41,7 @@ from evermix.families import (
     Gaussian,
     Multinomial,
     Poisson,
+    VonMisesFisher,
     ZeroMeanGaussian,
 )
 from evermix.forgetting import Exponential
@@ -112,6 +113,7 @@ __all__ = [
     "Slice",
     "StochasticVB",
     "TopicModel",
+    "VonMisesFisher",
     "ZeroMeanGaussian",
     "load",
     "merge",

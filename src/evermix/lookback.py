@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 ROWS, FEATURES = 1024, 2**13  # rows that are all kept, or more if they have few columns
+EVEN_ROWS = 2048  # rows of wide families, of which a sample is kept without regard to clusters
 COUNT_ROWS, COUNTS, FEW = 4096, 2**15, 256  # rows of counts, their entries, and least rows
 NUMBERS = 2**22  # most numbers in the rows that are kept: 32 MB
 CSR = ("data", "indices", "indptr", "shape")
@@ -80,18 +81,22 @@ class Lookback:
             clocks = np.arange(clock - len(counts) + 1, clock + 1)
             self.parts.append(KeptRows(X[counts], weights[counts], ids[counts], clocks))
 
-    def thin(self, K: int, per_cluster: int) -> None:
+    def thin(self, K: int, per_cluster: int, even: bool = False) -> None:
         """Keep no more rows of each of K clusters than there is room for, by hashed clocks.
 
-        The room is that for all rows, or ``per_cluster`` rows for each cluster if this is more.
+        The room is that for all rows, or ``per_cluster`` rows for each cluster if this is more. If
+        ``even``, all rows have the same chance, whatever their cluster.
         """
         rows = self.rows
         if rows is None:
             return
-        room = rows.room
+        room = rows.room if not even else min(EVEN_ROWS, NUMBERS // rows.X.shape[1])
         if len(rows.weights) <= room:
             return
         self.complete = False
+        if even:
+            self.rows = rows.take(np.sort(np.argsort(hashed(rows.clocks))[:room]))
+            return
         each = max(room // max(K, 1), min(per_cluster, room))
         order = np.lexsort((hashed(rows.clocks), rows.ids))
         ids = rows.ids[order]

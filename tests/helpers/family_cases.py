@@ -10,6 +10,7 @@ from evermix.families import (
     Gaussian,
     Multinomial,
     Poisson,
+    VonMisesFisher,
     ZeroMeanGaussian,
 )
 
@@ -22,6 +23,7 @@ COUNTS[0] = 0.0  # an empty document
 COUNTS[1, 2] = 70.0  # too large for factors
 FRACTIONS = _rng.gamma(0.5, 2.0, size=(N, 6)) * (_rng.random((N, 6)) < 0.6)
 BITS = (_rng.random((N, 6)) < 0.3).astype(np.float64)
+DIRECTIONS = REALS / np.linalg.norm(REALS, axis=1, keepdims=True)
 COVARIANCE = _mixing @ _mixing.T
 
 _CASES = {
@@ -39,6 +41,8 @@ _CASES = {
     "fixed-columns": (FixedGaussian(np.arange(1.0, D + 1), 3.0, mean=None), REALS),
     "bernoulli": (Bernoulli(), BITS),
     "bernoulli-columns": (Bernoulli(a=np.linspace(0.1, 2, 6), b=0.5), BITS),
+    "directions": (VonMisesFisher(4.0), DIRECTIONS),
+    "directions-prior": (VonMisesFisher(30.0, np.array([1.0, 0, -2.0, 0.1])), DIRECTIONS),
     "poisson": (Poisson(), COUNTS),
     "poisson-fractions": (Poisson(shape=0.3, rate=np.linspace(0.5, 2, 6)), FRACTIONS),
 }

@@ -177,10 +177,6 @@ class Engine(ABC):
         """
         raise TypeError(f"{type(self).__name__} keeps no rows, so it cannot review its clusters.")
 
-    def without_reviews(self) -> Self:
-        """Return the engine that keeps no rows to review its clusters."""
-        return self
-
     def fade(self, model: Model, state: State, factor: float) -> None:
         """Scale all statistics by ``factor``, at most 1.   Consumes: state."""
         state.tally.scale(factor)

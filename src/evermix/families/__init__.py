@@ -8,6 +8,7 @@ from evermix.families.fixed_gaussian import FixedGaussian
 from evermix.families.gaussian import Gaussian
 from evermix.families.multinomial import Multinomial
 from evermix.families.poisson import Poisson
+from evermix.families.von_mises_fisher import VonMisesFisher
 from evermix.families.zero_mean_gaussian import ZeroMeanGaussian
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "Gaussian",
     "Multinomial",
     "Poisson",
+    "VonMisesFisher",
     "ZeroMeanGaussian",
 ]
 

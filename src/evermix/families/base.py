@@ -50,6 +50,8 @@ class Family(ABC):
     """Largest value that rows may hold: squares and their sums must stay finite."""
     sparse: ClassVar[bool] = False
     """Whether rows come as a CSR matrix (float64) or as a dense array (float64)."""
+    wide: ClassVar[bool] = False
+    """Whether rows are so wide that splits are hard to find: searches begin with a sampler."""
     support: ClassVar[tuple[str, str]] = "Rows must lie in the support of the family", ""
     """What rows must be, and advice where they are not: both are part of an error message."""
     log_base_of_column: ClassVar[float] = 0.0
@@ -74,7 +76,6 @@ class Family(ABC):
 
         The entries are (N, D), or (nnz,) where rows are sparse. None, the default: all are.
         """
-        del X
         return None
 
     def check(self, X: Array) -> None:
@@ -128,9 +129,12 @@ class Family(ABC):
         better = family._objective(first, stats, mass) > self._objective(first, stats, mass)
         return family if better else self  # steps do not lower it, except by rounding
 
+    def coarse(self, n_rows: int) -> Self:
+        """Return the family with the evidence that so many rows are worth: here, all of it."""
+        return self
+
     def log_hyperprior(self, first: Self) -> float:
         """Log density of the hyperparameters, 0 at those of ``first``; here all are as likely."""
-        del first
         return 0.0
 
     def _learning_step(
@@ -265,8 +269,7 @@ class Family(ABC):
         The base measure is left out. Parameters may be infinite (a probability of zero).
         """
         xp, params = namespace(params), finite(params)
-        slopes = self.slopes(params).T
-        chunks = self.chunks(X, params.shape[0])
+        slopes, chunks = self.slopes(params).T, self.chunks(X, params.shape[0])
         parts = [self.features(X[rows, :]) @ slopes for rows in chunks]
         return xp.concat(parts, axis=0) + xp.sum(params[:, self.n_stats :], axis=1)
 
@@ -291,7 +294,6 @@ class Family(ABC):
 
         ``to`` is this family in all else. Families without an origin have nothing to do.
         """
-        del mass, to
         return stats
 
     def numbers_seen(self, tally: Tally) -> Array:
@@ -362,7 +364,6 @@ class Family(ABC):
         Derived values of slots 0..K are up to date on return. A family with compiled verbs returns
         the NamedTuple that they are registered for.
         """
-        del columns
         return ArrayWork(self, tally)
 
     def columns(self, tally: Tally) -> dict[str, Floats]:
@@ -370,7 +371,6 @@ class Family(ABC):
 
         Each is an array (capacity, ...), saved with the state and rebuilt only at fixed clocks.
         """
-        del tally
         return {}
 
     # ---- a family is plain data ------------------------------------------------------------

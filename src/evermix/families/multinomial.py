@@ -69,6 +69,7 @@ class Multinomial(Family):
     layout: ClassVar[Layout] = Layout.STATISTIC_MAJOR
     largest: ClassVar[float] = 1e15  # sums stay below 1e25, where the gamma functions are exact
     sparse: ClassVar[bool] = True
+    wide: ClassVar[bool] = True
     support: ClassVar[tuple[str, str]] = (
         "Negative values in data: Multinomial needs counts >= 0",
         "Use a Gaussian family for signed data.",

@@ -12,6 +12,7 @@ from evermix.families.diagonal_gaussian import DiagonalGaussian
 from evermix.families.gaussian import Gaussian
 from evermix.families.multinomial import Multinomial
 from evermix.families.poisson import Poisson
+from evermix.families.von_mises_fisher import TOL, VonMisesFisher
 from evermix.families.zero_mean_gaussian import ZeroMeanGaussian
 from evermix.tally import Tally
 
@@ -63,6 +64,12 @@ def _(family: Bernoulli, mass: Floats) -> tuple[Floats, Floats]:
 def _(family: Poisson | Multinomial, mass: Floats) -> tuple[Floats, Floats]:
     low = -family.eta0[None, : family.n_stats] / 2  # half of what the prior has
     return low, mass[:, None] * family.largest * family.n_stats
+
+
+@statistics_range.register
+def _(family: VonMisesFisher, mass: Floats) -> tuple[Floats, Floats]:
+    most = mass[:, None] * (1 + TOL)
+    return -most, most
 
 
 @statistics_range.register(Gaussian)

@@ -39,9 +39,8 @@ def test_questions_change_nothing(n):
     assert_same_model(stream(X), stream(X, ask=True))
 
 
-@pytest.mark.parametrize("engine", [None, em.ADF()])
+@pytest.mark.parametrize("engine", [em.ADF(lookback=0), em.ADF(merge=None)])
 def test_questions_do_not_decide_what_is_learnt_without_reviews_either(engine):
-    """Clusters of long rows of unit length are not reviewed."""
     X = np.random.default_rng(0).normal(size=(120, 40)) + 3 * np.repeat(np.eye(3, 40), 40, axis=0)
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     asked, left = em.Mixture(engine=engine), em.Mixture(engine=engine)
@@ -75,7 +74,7 @@ def test_the_sample_is_bounded_and_every_cluster_has_its_part():
     rare = np.random.default_rng(1).normal(size=(100, 2)) + 40.0
     mix = stream(np.vstack([X[:2500], rare, X[2500:]]), size=1000)
     kept, per_cluster = mix.state_.lookback, em.ADF().lookback
-    thin(mix.state_, per_cluster)
+    thin(mix.model_, mix.state_, per_cluster)
     room = kept.rows.room
     assert room == FEATURES // 2
     assert not kept.complete and len(kept.rows.weights) <= max(room, per_cluster * mix.n_clusters_)

@@ -5,8 +5,7 @@ References
 Tank, Foti, Fox (2015). Streaming variational inference for Bayesian nonparametric mixture models.
 """
 
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import dataclass
 
 from numpy.random import Generator
 
@@ -81,7 +80,7 @@ class ADF(Filter):
             state, info = super().step(model, state, rows, rng)
             parts.append(info)
             assert info.results is not None
-            keep(state, rows, info.results.labels, self.lookback)
+            keep(model, state, rows, info.results.labels, self.lookback)
             if state.clock > before and is_review(state.clock):
                 model, state, info = self.review(model, state)
                 parts.append(info)
@@ -96,11 +95,7 @@ class ADF(Filter):
 
         Once no rows are kept any more, only what is open in the model is learnt.
         """
-        thin(state, self.lookback)
+        thin(model, state, self.lookback)
         if state.lookback is not None:
             return review(self, model, state)
         return relearn(model, state)
-
-    def without_reviews(self) -> Self:
-        """Return the engine that keeps no rows."""
-        return replace(self, lookback=0)

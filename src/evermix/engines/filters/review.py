@@ -76,15 +76,15 @@ def stretches(batch: Batch, clock: int) -> Iterator[Batch]:
         start = end
 
 
-def keep(state: State, batch: Batch, labels: Ints, per_cluster: int) -> None:
+def keep(model: Model, state: State, batch: Batch, labels: Ints, per_cluster: int) -> None:
     """Keep rows that were just learnt; at some clocks only a part of them.   Consumes: state."""
     if state.lookback is not None:
         state.lookback.add(batch.X, batch.weights, labels, state.clock)
         if next_stop(state.clock - 1) == state.clock:
-            thin(state, per_cluster)
+            thin(model, state, per_cluster)
 
 
-def thin(state: State, per_cluster: int) -> None:
+def thin(model: Model, state: State, per_cluster: int) -> None:
     """Keep as many rows of each cluster as there is room for.   Consumes: state.
 
     Of counts all are kept or none: too few rows of a sample share a word.
@@ -96,7 +96,7 @@ def thin(state: State, per_cluster: int) -> None:
         state.lookback = None
         return
     lookback.rows = rows._replace(ids=state.lineage.current(rows.ids))
-    lookback.thin(state.tally.K, per_cluster)
+    lookback.thin(state.tally.K, per_cluster, even=_begins_anew(model))
 
 
 def review(engine: Engine, model: Model, state: State) -> tuple[Model, State, Info]:
@@ -109,7 +109,7 @@ def review(engine: Engine, model: Model, state: State) -> tuple[Model, State, In
     old = _owners(tally, rows.ids)
     weights = _standing_for(tally, rows, old)
     start = replace(model, prior=with_sticks(model, tally.mass))
-    if complete and _is_fresh(state.clock):
+    if _begins_anew(model) or (complete and _is_fresh(state.clock)):
         found = find(start, rows.X, rows.weights)
     else:
         found = _improved(start, tally, rows)
@@ -225,6 +225,11 @@ def _thinned(stats: Floats, clock: int) -> Floats:
     stats = stats.copy()
     stats[large] = np.column_stack([counts, counts.sum(axis=1)])
     return stats
+
+
+def _begins_anew(model: Model) -> bool:
+    """Whether every review begins anew: clusters of wide rows can be merged, but not split."""
+    return model.family.wide and not model.family.sparse
 
 
 def _numbers(model: Model) -> dict[str, float]:

@@ -6,6 +6,7 @@ families are possible, those that lag far behind are given up.
 
 import math
 from collections.abc import Collection
+from dataclasses import replace
 
 import numpy as np
 from numpy.random import Generator
@@ -58,14 +59,27 @@ def refine(
 def _ends(problem: Problem, floor: float) -> "list[Clusters]":
     """Return the ends of searches from one cluster and, unless that lags, from many."""
     n = len(problem.sample)
-    if problem.sample.family.sparse:
-        return [merged_only(problem, sampled(problem))]
+    if problem.sample.family.wide:
+        return [merged_only(problem, coarse(problem, sampled(problem)))]
     one = search(problem, problem.start(np.zeros(n, dtype=np.int64)), floor)
     K = min(SEEDS, n // ROWS_PER_SEED, problem.cap)
     if one is None or K < 2:
         return [] if one is None else [one]
     many = search(problem, problem.start(seed(problem.sample, K, problem.rng)), floor)
     return [one] if many is None else [one, many]
+
+
+def coarse(problem: Problem, clusters: Clusters) -> Clusters:
+    """Return the clusters under the evidence that the rows are worth to a family that is learnt.
+
+    Where that is not all of it, nothing more is learnt.   Consumes: problem.
+    """
+    if not problem.names:
+        return clusters
+    family = clusters.model.family.coarse(len(problem.sample))
+    if family != clusters.model.family:
+        problem.names = []
+    return replace(clusters, model=replace(clusters.model, family=family))
 
 
 def merged_only(problem: Problem, clusters: Clusters) -> Clusters:
@@ -79,9 +93,9 @@ def merged_only(problem: Problem, clusters: Clusters) -> Clusters:
 def search(problem: Problem, clusters: Clusters, floor: float = -math.inf) -> Clusters | None:
     """Improve clusters until no move gains; None if they stay far below a floor.
 
-    Clusters of counts are only merged: their splits are too hard to find.
+    Clusters of wide rows are only merged: their splits are too hard to find.
     """
-    if problem.sample.family.sparse:
+    if problem.sample.family.wide:
         return merged_only(problem, clusters)
     clusters = problem.laps(clusters, 10)
     best, stalled = -math.inf, 0

@@ -14,12 +14,13 @@ from evermix._csr import DeviceCSR, is_foreign_csr
 from evermix._xp import Array, alike, host, is_foreign, namespace, real
 from evermix.engines.batch import ROWS, Batch, Batches
 from evermix.estimators.data.fingerprint import RowHash
-from evermix.families import Bernoulli, DiagonalGaussian, Gaussian, Multinomial
+from evermix.families import Bernoulli, DiagonalGaussian, Gaussian, Multinomial, VonMisesFisher
 from evermix.families.base import Family
 from evermix.families.dense import MAX_FULL_COVARIANCE
 from evermix.families.growing import grows
 
 MAX_WEIGHT = 1e12  # above this, one row drowns the rest in rounding
+UNIT_ROWS, UNIT_TOL = 100, 1e-3  # rows that are looked at, and how far lengths may be from 1
 MIN_WEIGHT = 1e-200  # below this, weights times responsibilities underflow
 
 
@@ -61,14 +62,17 @@ Rows: TypeAlias = Array | LazyRows
 
 
 def automatic_family(X: Array) -> Family:
-    """Choose a family for validated rows X: counts, yes/no answers, or real vectors."""
+    """Choose a family for validated rows X: counts, yes/no answers, directions or real vectors."""
     if sparse.issparse(X):
         return Multinomial()
     if X.dtype.kind == "b":
         return Bernoulli()
     if X.dtype.kind in "iu" and (X.size == 0 or X.min() >= 0):
         return Multinomial()
-    return Gaussian() if X.shape[1] <= MAX_FULL_COVARIANCE else DiagonalGaussian()
+    if X.shape[1] <= MAX_FULL_COVARIANCE:
+        return Gaussian()
+    lengths = np.linalg.norm(X[:UNIT_ROWS].astype(np.float64), axis=1)
+    return VonMisesFisher() if np.all(np.abs(lengths - 1.0) < UNIT_TOL) else DiagonalGaussian()
 
 
 def prepare_rows(

@@ -2,9 +2,6 @@
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from evermix._xp import host
 from evermix.engines.base import Engine
 from evermix.engines.filters.adf import ADF
 from evermix.engines.variational.memoized import MemoizedVB
@@ -12,12 +9,10 @@ from evermix.estimators.data.rows import Rows
 from evermix.estimators.resolve import check_cap
 from evermix.families import DiagonalGaussian, Gaussian
 from evermix.families.base import Family
-from evermix.families.dense import MAX_FULL_COVARIANCE
 from evermix.forgetting import Exponential
 from evermix.model import Model
 from evermix.priors.base import HasSticks, Prior
 
-UNIT_ROWS, UNIT_TOL = 100, 0.01  # rows that are looked at, and how far squares may be from 1
 KINDS = Gaussian, DiagonalGaussian  # between which the rows decide
 STREAM_ENGINE = ADF()
 # Reviews merge and split, so that between them only clear newcomers open clusters.
@@ -98,14 +93,7 @@ class Settings(NamedTuple):
         )
 
     def for_rows(self, family: Family, X: Rows, streaming: bool = False) -> "Settings":
-        """Return the settings for prepared rows X (N, D) of a family.
-
-        Rows of unit length with many columns keep the clusters that one pass opens: their columns
-        depend on each other, and a family without covariances would split clusters to explain that.
-        """
-        if _is_directional(family, X):
-            engine = STREAM_ENGINE if self.automatic else self.engine
-            return self._replace(engine=engine.without_reviews(), automatic=False)
+        """Return the settings for prepared rows X (N, D) of a family."""
         if self.automatic and streaming and family.sparse:
             return self._replace(engine=STREAM_ENGINE)
         return self
@@ -124,11 +112,3 @@ class Settings(NamedTuple):
 def _may_vary(mix: Any) -> bool:
     """Whether a fit without a given engine can be variational."""
     return mix.forgetting is None and (mix.prior is None or isinstance(mix.prior, HasSticks))
-
-
-def _is_directional(family: Family, X: Rows) -> bool:
-    """Whether rows have unit length and more columns than full covariances are tried for."""
-    if family.sparse or X.shape[1] <= MAX_FULL_COVARIANCE:
-        return False
-    some = host(X[:UNIT_ROWS])
-    return bool(np.all(np.abs(np.sum(some**2, axis=1) - 1.0) < UNIT_TOL))

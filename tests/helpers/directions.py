@@ -27,7 +27,7 @@ def mean_length(z, D):
 
 
 @dataclass(frozen=True)
-class VonMisesFisher(Family):
+class Directions(Family):
     """Unit vectors about a mean direction, whose prior is von Mises-Fisher too.
 
     Parameters
@@ -41,7 +41,7 @@ class VonMisesFisher(Family):
     concentration: float = 10.0
     prior: float | np.ndarray = 0.0
 
-    support = "VonMisesFisher needs rows of length 1", "Use sklearn.preprocessing.normalize."
+    support = "Directions needs rows of length 1", "Use sklearn.preprocessing.normalize."
 
     def inside(self, X):
         return np.abs(np.sum(X * X, axis=1) - 1) < 1e-6

@@ -1,0 +1,223 @@
+r"""Rows of length 1: directions, such as embeddings of sentences or of images."""
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.stats import uniform_direction, vonmises_fisher
+
+from evermix._xp import Array, Floats, alike, host, namespace, real
+from evermix.families import _hyperparameters as hyper
+from evermix.families.dense import DenseFamily
+from evermix.kernels.families.von_mises_fisher import LEAST_ORDER, VonMisesFisherWork
+from evermix.tally import Tally
+
+TOL = 0.01  # how far the square of a length may be from 1
+NEIGHBOURS = 1000  # rows among which the nearest ones are looked for
+STEPS = 4  # candidates for an open concentration, by factors of 2
+BOUNDS = 1e-2, 1e8  # of a concentration that is learnt
+SPREAD = 3.0  # standard deviation of the log of the concentration under its hyperprior
+ENOUGH = 800.0  # rows after which more of them hardly count as evidence
+
+
+@dataclass(frozen=True)
+class VonMisesFisher(DenseFamily):
+    r"""Rows of a cluster lie about a mean direction, all clusters are equally concentrated.
+
+    The density on the sphere is :math:`\exp(c \mu^T x) / S_D(c)`; the prior of the mean direction
+    is proportional to :math:`\exp(c s_0^T \mu)`, uniform if :math:`s_0 = 0`.
+
+    A concentration that is left open is learnt, and then lowered: columns of real embeddings depend
+    on each other, and with ever more rows a family without covariances would split clusters to
+    explain that. Of n rows at hand the evidence is that of n / (1 + n / 800), see :meth:`coarse`.
+
+    Parameters
+    ----------
+    concentration : float, optional
+        How close rows are to the mean direction of their cluster. None: learnt.
+    prior : float or array (D,), default=0.0
+        The sum of unit vectors that the prior is worth.
+    n_features : int, optional
+        Number of columns D; set from data.
+
+    Examples
+    --------
+    >>> family = VonMisesFisher(concentration=2.0, n_features=3)
+    >>> x = np.array([[1.0, 0.0, 0.0]])
+    >>> density = np.exp(family.log_predictive(x, family.eta0[None]))  # uniform
+    >>> (density * 4 * np.pi).round(6)
+    array([[1.]])
+
+    References
+    ----------
+    Banerjee, Dhillon, Ghosh, Sra (2005). Clustering on the unit hypersphere using von Mises-Fisher
+    distributions. Miller, Dunson (2019). Robust Bayesian inference via coarsening.
+    """
+
+    learns: ClassVar[tuple[str, ...]] = ("concentration",)
+    wide: ClassVar[bool] = True
+    support: ClassVar[tuple[str, str]] = (
+        "VonMisesFisher needs rows of length 1",
+        "Divide each by its length (sklearn.preprocessing.normalize); leave out rows of zeros.",
+    )
+
+    concentration: float | None = None
+    prior: float | Floats = 0.0
+
+    def inside(self, X: Array) -> Array:
+        """Return which rows have length 1, (N,)."""
+        xp = namespace(X)
+        return xp.abs(xp.sum(X * X, axis=1) - 1.0) < TOL
+
+    def candidates(self, X: Array) -> list[Self]:
+        """Return resolved families: one, or several concentrations if it is open."""
+        X, D = np.asarray(X, dtype=np.float64), int(X.shape[1])
+        if D < 2:
+            raise ValueError(f"VonMisesFisher needs at least 2 columns, got {D}.")
+        hyper.column("prior", self.prior, D)  # checks it
+        values: dict[str, Any] = {"prior": hyper.as_given(self.prior), "n_features": D}
+        if self.concentration is not None:
+            given = hyper.positive("concentration", self.concentration)
+            return [replace(self, concentration=given, **values)]
+        first = _neighbourly(X)
+        return [replace(self, concentration=first / 2.0**j, **values) for j in range(STEPS)]
+
+    def coarse(self, n_rows: int) -> Self:
+        """Return the family with the evidence that so many rows are worth.
+
+        Where all clusters are equally concentrated, a likelihood to some power differs from that of
+        a smaller concentration only by a constant.
+        """
+        assert self.concentration is not None
+        return replace(self, concentration=self.concentration / (1.0 + n_rows / ENOUGH))
+
+    def log_hyperprior(self, first: Self) -> float:
+        """Log density of the concentration, log-normal about that of ``first``."""
+        assert self.concentration is not None and first.concentration is not None
+        return -0.5 * (math.log(self.concentration / first.concentration) / SPREAD) ** 2
+
+    def _learning_step(self, first: Self, names: Any, stats: Floats, mass: Floats) -> Self:
+        def loss(log_concentration: float) -> float:
+            family = replace(self, concentration=math.exp(log_concentration))
+            return -family._objective(first, stats, mass)
+
+        bounds = math.log(BOUNDS[0]), math.log(BOUNDS[1])
+        best = minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-4})
+        return replace(self, concentration=math.exp(float(best.x)))
+
+    @cached_property
+    def eta0(self) -> Floats:
+        """Prior [s0, 0], (D + 1,)."""
+        prior = np.broadcast_to(np.asarray(self.prior, dtype=np.float64), (self._D,))
+        return np.append(prior, 0.0)
+
+    def log_partition(self, eta: Array) -> Array:
+        """Log normaliser of a von Mises-Fisher prior, less that of the rows, (K,)."""
+        z = self._c * _lengths(eta[:, : self._D])
+        return log_sphere(z, self._D)[0] - eta[:, self._D] * self._log_normaliser
+
+    def mean_params(self, eta: Array) -> Array:
+        """E[c mu, -log S_D(c)], (K, D + 1)."""
+        sums = eta[:, : self._D]
+        _, ratio = log_sphere(self._c * _lengths(sums), self._D)
+        xp = namespace(eta)
+        constant = xp.full_like(eta[:, self._D :], -self._log_normaliser)
+        return xp.concat([self._c**2 * ratio[:, None] * sums, constant], axis=1)
+
+    def log_predictive(self, X: Array, eta: Array) -> Array:
+        """Log density (N, K) of rows on the sphere."""
+        x, sums = real(X), alike(eta[:, : self._D], X)
+        xp = namespace(x)
+        square = xp.sum(x * x, axis=1)[:, None] + xp.sum(sums * sums, axis=1) + 2 * x @ sums.T
+        after, _ = log_sphere(self._c * xp.sqrt(xp.where(square > 0, square, 0 * square)), self._D)
+        before, _ = log_sphere(self._c * _lengths(sums), self._D)
+        return after - before - self._log_normaliser
+
+    def draw_params(self, eta: Floats, rng: np.random.Generator) -> Floats:
+        """Draw [c mu, -log S_D(c)], (K, D + 1)."""
+        params = np.full(eta.shape, -self._log_normaliser)
+        for each, total in zip(params, eta[:, : self._D], strict=True):
+            each[: self._D] = self._c * self._direction(total, rng)
+        return params
+
+    def draw(self, eta: Floats, mass: float, rng: np.random.Generator) -> Floats:
+        """Draw a mean direction, then one row (D,)."""
+        return self._direction(self._direction(eta[: self._D], rng), rng)
+
+    def _direction(self, total: Floats, rng: np.random.Generator) -> Floats:
+        """Draw a unit vector (D,) from the law whose parameter is c times a vector."""
+        length = float(np.linalg.norm(total))
+        if length > 0:
+            law: Any = vonmises_fisher(total / length, self._c * length)  # type: ignore[arg-type]
+            return np.asarray(law.rvs(1, random_state=rng)).reshape(-1)
+        return np.asarray(uniform_direction(self._D).rvs(1, random_state=rng)).reshape(-1)
+
+    def _work(self, tally: Tally, columns: dict[str, Floats]) -> VonMisesFisherWork:
+        return VonMisesFisherWork(
+            stats=tally.stats_buffer,
+            sums=np.zeros((tally.capacity, self._D)),
+            squares=np.zeros(tally.capacity),
+            constants=np.zeros(tally.capacity),
+            prior=self.eta0[: self._D].copy(),
+            concentration=np.array([self._c]),
+        )
+
+    @property
+    def _c(self) -> float:
+        assert self.concentration is not None
+        return float(self.concentration)
+
+    @cached_property
+    def _log_normaliser(self) -> float:
+        return float(log_sphere(np.array([self._c]), self._D)[0][0])
+
+
+def log_sphere(z: Array, D: int) -> tuple[Array, Array]:
+    """Log of the integral of exp(z mu_1) over unit vectors mu of D columns, and E mu_1 / z.
+
+    ``z`` is an array of any library; see ``evermix.kernels.families.von_mises_fisher``.
+    """
+    v = 0.5 * D - 1.0
+    order = v + max(0, math.ceil(LEAST_ORDER - v))
+    value = _debye(order, z)
+    ratio = namespace(z).exp(_debye(order + 1.0, z) - value)
+    while order > v:
+        order -= 1.0
+        inverse = 2.0 * (order + 1.0) + z * z * ratio
+        value = value + namespace(z).log(inverse)
+        ratio = 1.0 / inverse
+    return value + (v + 1.0) * math.log(2.0 * math.pi), ratio
+
+
+def _debye(v: float, z: Array) -> Array:
+    """Log of I_v(z) z^-v for a large order v."""
+    xp = namespace(z)
+    root = xp.sqrt(v * v + z * z)
+    p = v / root
+    q = p * p
+    u1 = p * (3 - 5 * q) / 24
+    u2 = q * (81 + q * (-462 + q * 385)) / 1152
+    u3 = p * q * (30375 + q * (-369603 + q * (765765 - q * 425425))) / 414720
+    u4 = 4465125 + q * (-94121676 + q * (349922430 + q * (-446185740 + q * 185910725)))
+    u4 = u4 * q * q / 39813120
+    series = (u1 + (u2 + (u3 + u4 / v) / v) / v) / v
+    lead = root - v * xp.log(v + root) - 0.5 * xp.log(2 * math.pi * root)
+    return lead + xp.log1p(series)
+
+
+def _lengths(vectors: Array) -> Array:
+    xp = namespace(vectors)
+    return xp.sqrt(xp.sum(vectors * vectors, axis=1))
+
+
+def _neighbourly(X: Floats) -> float:
+    """A concentration under which neighbours among the rows X (N, D) would share a cluster."""
+    X = host(X)[:NEIGHBOURS]
+    cosines = X @ X.T
+    np.fill_diagonal(cosines, -1.0)
+    near = np.median(cosines.max(axis=1)) if len(X) > 1 else 0.5
+    rho = math.sqrt(min(max(near, 0.05), 1.0 - 1e-6))  # two rows of a cluster: E cos = rho^2
+    return rho * (X.shape[1] - rho**2) / (1.0 - rho**2) / 2.0  # a nearest row is nearer than most
