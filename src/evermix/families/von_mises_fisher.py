@@ -38,7 +38,7 @@ class VonMisesFisher(DenseFamily):
     ----------
     concentration : float, optional
         How close rows are to the mean direction of their cluster. None: learnt.
-    prior : float or array (D,), default=0.0
+    prior_sum : float or array (D,), default=0.0
         The sum of unit vectors that the prior is worth.
     n_features : int, optional
         Number of columns D; set from data.
@@ -65,7 +65,7 @@ class VonMisesFisher(DenseFamily):
     )
 
     concentration: float | None = None
-    prior: float | Floats = 0.0
+    prior_sum: float | Floats = 0.0
 
     def inside(self, X: Array) -> Array:
         """Return which rows have length 1, (N,)."""
@@ -77,8 +77,8 @@ class VonMisesFisher(DenseFamily):
         X, D = np.asarray(X, dtype=np.float64), int(X.shape[1])
         if D < 2:
             raise ValueError(f"VonMisesFisher needs at least 2 columns, got {D}.")
-        hyper.column("prior", self.prior, D)  # checks it
-        values: dict[str, Any] = {"prior": hyper.as_given(self.prior), "n_features": D}
+        hyper.column("prior_sum", self.prior_sum, D)  # checks it
+        values: dict[str, Any] = {"prior_sum": hyper.as_given(self.prior_sum), "n_features": D}
         if self.concentration is not None:
             given = hyper.positive("concentration", self.concentration)
             return [replace(self, concentration=given, **values)]
@@ -111,7 +111,7 @@ class VonMisesFisher(DenseFamily):
     @cached_property
     def eta0(self) -> Floats:
         """Prior [s0, 0], (D + 1,)."""
-        prior = np.broadcast_to(np.asarray(self.prior, dtype=np.float64), (self._D,))
+        prior = np.broadcast_to(np.asarray(self.prior_sum, dtype=np.float64), (self._D,))
         return np.append(prior, 0.0)
 
     def log_partition(self, eta: Array) -> Array:
