@@ -41,7 +41,7 @@ class DependentMixture(ChainEstimator):
     Parameters
     ----------
     family : "auto" or Family
-        What one cluster looks like. "auto" looks at the data: counts, yes/no answers, directions or vectors.
+        What one cluster looks like. "auto" looks at the data: counts, yes/no answers or vectors.
     prior : MNGG, TNGG, SNGG or None
         How measures of different times depend on each other. None is ``MNGG()``.
     sampler : Sampler or None

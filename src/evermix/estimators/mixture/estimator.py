@@ -66,8 +66,8 @@ class Mixture(
     ----------
     family : "auto" or Family
         What one cluster looks like. "auto" takes Multinomial for sparse or integer counts,
-        Bernoulli for booleans, VonMisesFisher for many columns and rows of length 1, and for other
-        reals Gaussian or DiagonalGaussian, as the rows say. Hyperparameters that are not given are learnt.
+        Bernoulli for booleans, VonMisesFisher for long rows of length 1, and for others Gaussian or
+        DiagonalGaussian, as the rows say. Hyperparameters that are not given are learnt.
     prior : Prior or None
         How many clusters there are and how big. None has a ``PitmanYor`` learnt; with a given
         engine it is the usual one of that: ``NGGP()``, or ``DP()`` where it needs sticks.
