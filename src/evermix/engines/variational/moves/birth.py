@@ -10,7 +10,8 @@
 A cluster for which nothing was found is tried again with more seeds, and both again; then, if its
 rows are a small sample, with each row counted as often as rows that it stands for, since clusters
 with many parameters are not worth their cost in few rows; and then not until its mass has changed.
-A cluster without neighbours is tried once, and then in the last way.
+A cluster without neighbours is tried once, and then in the last way, which needs no fewer rows than
+a cluster has parameters: it would find noise in them.
 """
 
 from dataclasses import dataclass
@@ -123,7 +124,9 @@ def plan_trials(
     failed = np.setdiff1d(targets, _parents(taken))
     stage[alone] = np.maximum(stage[alone], STAGES - 2)
     stage[failed] += 1
-    stage[failed[(stage[failed] == STAGES - 1) & (drawn.rates[failed] < SMALL)]] = STAGES
+    counts = np.array([len(drawn.rows[k]) for k in failed])
+    enough = (drawn.rates[failed] >= SMALL) & (counts >= model.family.n_stats)
+    stage[failed[(stage[failed] == STAGES - 1) & ~enough]] = STAGES
     trials, mass = [], state.tally.mass
     for one in taken:
         scale = mass[one.parents].sum() / one.mass.sum()
