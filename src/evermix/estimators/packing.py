@@ -170,6 +170,12 @@ def number_fields(part: Measure | Seating | Unseated, *axes: str) -> dict[str, F
     }
 
 
+def check_regions(q: Floats) -> None:
+    """Raise ValueError unless some region gives something to each time: q (..., R, T)."""
+    if not np.all(q.sum(axis=-2) > 0):
+        raise ValueError("a measure has a time to which no region gives anything.")
+
+
 def measure_of(prior: DependentPrior, n: Floats, arrays: dict[str, Array]) -> Measure:
     """Return the measure for times of n (T,) observations that these arrays describe."""
     T = len(n)
@@ -177,6 +183,7 @@ def measure_of(prior: DependentPrior, n: Floats, arrays: dict[str, Array]) -> Me
         raise ValueError(f"a measure of {T} times does not fit {prior!r}.")
     measure = prior.measure(n)  # which takes as much memory as the arrays
     check_arrays("a measure", arrays, number_fields(measure))
+    check_regions(arrays["q"])
     measure.assign(arrays)
     return measure
 

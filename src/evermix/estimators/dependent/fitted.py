@@ -25,6 +25,7 @@ from evermix.estimators.packing import (
     Registry,
     built,
     check_family,
+    check_regions,
     measure_of,
     named,
     number_fields,
@@ -206,6 +207,7 @@ def _draws(arrays: dict[str, Array], data: RowData, measure: Measure) -> list[Ro
     numbers = number_fields(measure, "M")
     fields |= {f"measure.{name}": field for name, field in numbers.items()}
     check_arrays("the draws", arrays, fields)
+    check_regions(arrays["measure.q"])
     if arrays["K"].sum() != len(arrays["region"]):
         raise ValueError(f"draws of {arrays['K'].sum()} clusters must have as many regions.")
     draws = from_arrays(arrays)

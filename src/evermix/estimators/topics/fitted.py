@@ -28,6 +28,7 @@ from evermix.estimators.packing import (
     SHARE,
     Registry,
     built,
+    check_regions,
     measure_of,
     named,
     number_fields,
@@ -206,6 +207,8 @@ def _snapshot(fitted: FittedTopics, arrays: dict[str, Array]) -> Snapshot:
         **{f"measure.{name}": field for name, field in law.items()},
     }
     check_arrays("a draw", arrays, fields)
+    if not flat:
+        check_regions(arrays["measure.q"])
     data, indices, indptr = (arrays[f"counts.{name}"] for name in ("data", "indices", "indptr"))
     check_csr(data, indices, indptr, (V, K))
     check_range("sigma of a draw", arrays["numbers"][:1], SHARE)
