@@ -31,11 +31,14 @@ class Field(NamedTuple):
         Its axes. Axes of one name have one length, in all arrays that are checked together.
     range : tuple of 2 numbers or arrays
         The least and the largest value; NaN is in none. Only floats have one unless it is given.
+    missing : bool
+        Whether values may be missing, that is NaN.
     """
 
     dtype: str
     shape: tuple[int | str, ...]
     range: tuple[Any, Any] | None = None
+    missing: bool = False
 
 
 def check_arrays(
@@ -59,7 +62,7 @@ def check_arrays(
         missing, foreign = fields.keys() - arrays.keys(), arrays.keys() - fields.keys()
         raise ValueError(f"{what} must not lack {_some(missing)}, nor hold {_some(foreign)}.")
     known = {} if sizes is None else sizes
-    for name, (dtype, shape, _) in fields.items():
+    for name, (dtype, shape, *_) in fields.items():
         values = arrays[name]
         fits = len(shape) == values.ndim and values.dtype.str[1:] in dtype.split()
         for axis, n in zip(shape, values.shape, strict=False):
@@ -71,7 +74,9 @@ def check_arrays(
                 f"got {values.dtype.str[1:]} of shape {values.shape}."
             )
     for name, field in fields.items():
-        check_range(f"{name} of {what}", arrays[name], field.range)
+        values = arrays[name]
+        values = values[~np.isnan(values)] if field.missing else values
+        check_range(f"{name} of {what}", values, field.range)
 
 
 def check_range(name: str, values: NDArray[Any], range: tuple[Any, Any] | None) -> None:

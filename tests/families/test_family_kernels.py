@@ -38,7 +38,8 @@ def scores(family, work, X, slots):
     return out
 
 
-@pytest.fixture(params=CASES)
+# Blocks with weights have no compiled verbs.
+@pytest.fixture(params=[name for name in CASES if name != "mixed-weights"])
 def case(request):
     return CASES[request.param]
 

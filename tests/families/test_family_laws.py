@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from evermix.families import FAMILIES, Gaussian, ZeroMeanGaussian
+from evermix.families import FAMILIES, Gaussian, Mixed, ZeroMeanGaussian
 from evermix.families.base import Family
 from evermix.tally import Tally
 from evermix.testing import check_family
@@ -32,14 +32,20 @@ def test_shipped_laws_hold(case):
 
 def steps(family, eta):
     """Yield a small step (K, E) along every coordinate; matrices stay symmetric."""
-    D, E = family.n_features, eta.shape[1]
-    start = {Gaussian: D, ZeroMeanGaussian: 0}.get(type(family))
-    for e in range(E):
+    twin = np.arange(eta.shape[1])
+    blocks = [(family, 0)]
+    if isinstance(family, Mixed):
+        pairs = zip(family.blocks, family.spans, strict=True)
+        blocks = [(block.family, span.start) for block, span in pairs]
+    for kind, first in blocks:
+        start, D = {Gaussian: kind.n_features, ZeroMeanGaussian: 0}.get(type(kind)), kind.n_features
+        if start is not None:
+            square = slice(first + start, first + start + D * D)
+            twin[square] = twin[square].reshape(D, D).T.ravel()
+    for e in range(eta.shape[1]):
         h = np.zeros_like(eta)
         h[:, e] = 1e-6 * np.maximum(1e-3, np.abs(eta[:, e]))
-        if start is not None and start <= e < start + D * D:
-            i, j = divmod(e - start, D)
-            h[:, start + j * D + i] = h[:, e]
+        h[:, twin[e]] = h[:, e]
         yield h
 
 

@@ -5,9 +5,12 @@ from scipy import sparse
 
 from evermix.families import (
     Bernoulli,
+    Categorical,
     DiagonalGaussian,
     FixedGaussian,
     Gaussian,
+    LogNormal,
+    Mixed,
     Multinomial,
     Poisson,
     VonMisesFisher,
@@ -25,6 +28,21 @@ FRACTIONS = _rng.gamma(0.5, 2.0, size=(N, 6)) * (_rng.random((N, 6)) < 0.6)
 BITS = (_rng.random((N, 6)) < 0.3).astype(np.float64)
 DIRECTIONS = REALS / np.linalg.norm(REALS, axis=1, keepdims=True)
 COVARIANCE = _mixing @ _mixing.T
+LEVELS = _rng.integers(0, 3, size=(N, 1)).astype(np.float64)
+TABLE = np.column_stack([REALS, LEVELS, BITS[:, :2], COUNTS[:, :1], np.exp(REALS[:, :1] / 9)])
+_gone = _rng.random((N, 8)) < 0.3  # of each block
+HOLES = np.where(np.column_stack([_gone[:, [0, 1, 1]], _gone[:, 2:]]), np.nan, TABLE)
+HOLES[5] = np.nan  # a row of which nothing is known
+BLOCKS = {
+    "a": Gaussian(),
+    ("b", "c"): Gaussian(0.5, 0.2, 4.5, np.array([[2.0, 0.3], [0.3, 1.0]])),
+    "d": DiagonalGaussian(),
+    "level": Categorical(),
+    ("yes", "no"): Bernoulli(a=np.array([0.5, 1.5])),
+    "count": Poisson(),
+    "size": LogNormal(),
+}
+WEIGHTS = BLOCKS | {"a": (Gaussian(), 0.5), "level": (Categorical(0.7), 2.5)}
 
 _CASES = {
     "multinomial": (Multinomial(), sparse.csr_array(COUNTS)),
@@ -44,6 +62,13 @@ _CASES = {
     "directions": (VonMisesFisher(4.0), DIRECTIONS),
     "directions-prior": (VonMisesFisher(30.0, np.array([1.0, 0, -2.0, 0.1])), DIRECTIONS),
     "poisson": (Poisson(), COUNTS),
+    "log-normal": (LogNormal(), np.exp(REALS / 3)),
+    "categorical": (Categorical(), LEVELS),
+    "categorical-levels": (Categorical(alpha=0.1, n_levels=7), LEVELS),
+    "mixed": (Mixed(BLOCKS), TABLE),
+    "mixed-holes": (Mixed(BLOCKS), HOLES),
+    "mixed-weights": (Mixed(WEIGHTS), HOLES),
+    "mixed-numbers": (Mixed(), REALS),
     "poisson-fractions": (Poisson(shape=0.3, rate=np.linspace(0.5, 2, 6)), FRACTIONS),
 }
 

@@ -11,27 +11,36 @@ import numpy as np
 
 from evermix.engines.batch import Batch
 from evermix.families.base import Family
-from evermix.families.growing import forgotten, grows, needed, resized, room, widened
+from evermix.families.growing import (
+    Widths,
+    forgotten,
+    grows,
+    needed,
+    resized,
+    room,
+    wide_enough,
+    widened,
+    widths,
+    with_widths,
+)
 from evermix.lookback import KeptRows, Lookback
 from evermix.model import Model
 from evermix.state import State
 
 
-def stretches(family: Family, batch: Batch) -> Iterator[Batch]:
-    """Cut rows where they need more columns than the rows before them had."""
-    if not grows(family):
-        yield batch
+def stretches(family: Family, batch: Batch) -> Iterator[tuple[Widths, Batch]]:
+    """Cut rows where they need more words or levels than those before; yield what they need."""
+    if not widths(family):
+        yield (), batch
         return
     X, weights, key, times = batch
-    n_features, ends = family.n_features or 0, needed(X)
-    start = 0
+    ends, start = needed(family, X), 0
     while start < len(weights):
-        if ends[start] > n_features:
-            n_features = room(int(ends[start]))
-        end = int(np.searchsorted(ends, n_features, side="right"))
+        family = with_widths(family, wide := wide_enough(family, ends[start]))
+        end = start + int(np.searchsorted((ends[start:] > wide).any(axis=1), True))
         some = slice(start, end)
-        rows = resized(X[some], n_features)
-        yield Batch(rows, weights[some], key, None if times is None else times[some])
+        rows = resized(X[some], wide[0]) if grows(family) else X[some]
+        yield wide, Batch(rows, weights[some], key, None if times is None else times[some])
         start = end
 
 
@@ -44,10 +53,12 @@ def first_rows(family: Family, batch: Batch) -> Batch:
     return batch._replace(X=resized(X, n_features))
 
 
-def widen(model: Model, state: State, n_features: int) -> tuple[Model, State]:
-    """Return a model and a state with room for more words."""
-    family, tally = widened(model.family, state.tally, n_features)
-    lookback = _with_rows(state.lookback, lambda X: resized(X, n_features))
+def widen(model: Model, state: State, wide: Widths) -> tuple[Model, State]:
+    """Return a model and a state with room for more words or levels."""
+    family, tally = widened(model.family, state.tally, wide)
+    lookback = state.lookback
+    if grows(family):
+        lookback = _with_rows(lookback, lambda X: resized(X, wide[0]))
     state = replace(state, tally=tally, lookback=lookback)
     return replace(model, family=family), state
 

@@ -139,7 +139,7 @@ def row_fields(family: Family, n_features: int, rows: Container[str]) -> dict[st
     values = -family.largest, family.largest
     weights = {"weights": Field(FLOAT, ("N",), (0.0, MAX_WEIGHT))}
     if "X" in rows:
-        return weights | {"X": Field(FLOAT, ("N", n_features), values)}
+        return weights | {"X": Field(FLOAT, ("N", n_features), values, family.missing)}
     return weights | {
         "data": Field(FLOAT, ("entries",), values),
         "indices": Field(PLACE, ("entries",), (0, n_features - 1)),

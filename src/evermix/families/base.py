@@ -52,6 +52,7 @@ class Family(ABC):
     """Whether rows come as a CSR matrix (float64) or as a dense array (float64)."""
     wide: ClassVar[bool] = False
     """Whether rows are so wide that splits are hard to find: searches begin with a sampler."""
+    missing: ClassVar[bool] = False  # whether rows may hold NaN, for values that are not known
     support: ClassVar[tuple[str, str]] = "Rows must lie in the support of the family", ""
     """What rows must be, and advice where they are not: both are part of an error message."""
     log_base_of_column: ClassVar[float] = 0.0
@@ -163,8 +164,7 @@ class Family(ABC):
 
     def log_base(self, X: Array) -> Array:
         """Log base measure log h(x) of each row, (N,)."""
-        values = X.data if self.sparse else X
-        return filled(self._D * self.log_base_of_column, values, X.shape[0])
+        return filled(self._D * self.log_base_of_column, X.data if self.sparse else X, X.shape[0])
 
     @abstractmethod
     def log_partition(self, eta: Array) -> Array:
@@ -395,6 +395,6 @@ class Family(ABC):
 
     def __repr__(self) -> str:
         order = sorted(fields(self), key=lambda f: bool(f.kw_only))
-        values = {f.name: getattr(self, f.name) for f in order}
-        set_ones = {k: v for k, v in values.items() if v is not None and v is not False}
-        return f"{type(self).__name__}({', '.join(f'{k}={short(v)}' for k, v in set_ones.items())})"
+        values = ((f.name, getattr(self, f.name)) for f in order)
+        shown = [f"{k}={short(v)}" for k, v in values if v is not None and v is not False]
+        return f"{type(self).__name__}({', '.join(shown)})"

@@ -137,7 +137,7 @@ class Gaussian(DenseFamily):
         x = self._centred(X)
         xp = namespace(x)
         second = x[:, :, None] * x[:, None, :]
-        return xp.concat([x, xp.reshape(second, (x.shape[0], -1))], axis=1)
+        return xp.concat([x, xp.reshape(second, (x.shape[0], self._D * self._D))], axis=1)
 
     def features(self, X: Array) -> Array:
         """[x, products x_d x_e with d <= e] about the origin, (N, D + D (D + 1) / 2)."""
@@ -174,7 +174,7 @@ class Gaussian(DenseFamily):
         half, log_dets = matrices.mean_params(nu, B)
         first = -2 * (half @ mean[:, :, None])[:, :, 0]
         square = -0.5 * (self._D / kappa + xp.sum(mean * first, axis=1))
-        second = xp.reshape(half, (eta.shape[0], -1))
+        second = xp.reshape(half, (eta.shape[0], self._D * self._D))
         return xp.concat([first, second, square[:, None], log_dets[:, None]], axis=1)
 
     def log_predictive(self, X: Array, eta: Array) -> Array:

@@ -8,8 +8,10 @@ import numpy as np
 from evermix._xp import Floats
 from evermix.families.base import Family
 from evermix.families.bernoulli import Bernoulli
+from evermix.families.categorical import Categorical
 from evermix.families.diagonal_gaussian import DiagonalGaussian
 from evermix.families.gaussian import Gaussian
+from evermix.families.mixed import Mixed
 from evermix.families.multinomial import Multinomial
 from evermix.families.poisson import Poisson
 from evermix.families.von_mises_fisher import TOL, VonMisesFisher
@@ -30,7 +32,7 @@ def check_statistics(family: Family, tally: Tally, columns: Mapping[str, Floats]
     slack = SLACK * np.abs(stats).max(initial=0.0)
     if not np.all((stats >= low - slack) & (stats <= high + slack)):
         raise ValueError(f"the statistics of a cluster are none of {type(family).__name__}.")
-    if isinstance(family, Bernoulli | Poisson | Multinomial):
+    if isinstance(family, Bernoulli | Categorical | Poisson | Multinomial):
         return  # in these ranges all posteriors are proper
     with np.errstate(all="ignore"):
         proper = np.isfinite(family.log_marginals(tally))
@@ -70,6 +72,22 @@ def _(family: Poisson | Multinomial, mass: Floats) -> tuple[Floats, Floats]:
 def _(family: VonMisesFisher, mass: Floats) -> tuple[Floats, Floats]:
     most = mass[:, None] * (1 + TOL)
     return -most, most
+
+
+@statistics_range.register
+def _(family: Categorical, mass: Floats) -> tuple[Floats, Floats]:
+    return -family.eta0[None, :] / 2, mass[:, None]
+
+
+@statistics_range.register
+def _(family: Mixed, mass: Floats) -> tuple[Floats, Floats]:
+    lows, highs = [], []
+    for (_, kind, weight), span in zip(family.blocks, family.spans, strict=True):
+        low, high = statistics_range(kind, weight * mass)
+        nothing, shape = np.zeros((len(mass), span.stop - span.end)), (len(mass), kind.n_stats)
+        lows += [np.broadcast_to(low, shape), nothing]
+        highs += [np.broadcast_to(high, shape), nothing + weight * mass[:, None]]
+    return np.column_stack(lows), np.column_stack(highs)
 
 
 @statistics_range.register(Gaussian)

@@ -234,7 +234,8 @@ def _begins_anew(model: Model) -> bool:
 
 def _numbers(model: Model) -> dict[str, float]:
     """Return what was learnt, by name, as far as it is single numbers."""
-    values = {f"family.{name}": getattr(model.family, name) for name in model.family.learns}
+    names = model.family.learns
+    values = {f"family.{name}": getattr(model.family, name, None) for name in names}
     if _open(model):
         values |= {f"prior.{name}": getattr(model.prior, name) for name in model.prior.tunable}
     return {name: value for name, value in values.items() if isinstance(value, float)}

@@ -1,8 +1,5 @@
 """Clusters of rows at hand, with what is open in a model learnt: its family, its prior."""
 
-from dataclasses import replace
-from typing import Any
-
 import numpy as np
 
 from evermix._xp import Array, Floats, host
@@ -12,6 +9,7 @@ from evermix.engines.seeding import Sample
 from evermix.families import DiagonalGaussian, Gaussian
 from evermix.families.base import Family
 from evermix.families.dense import MAX_FULL_COVARIANCE
+from evermix.families.opening import reopened
 from evermix.model import Model
 from evermix.priors.base import HasSticks
 
@@ -23,8 +21,7 @@ def find(model: Model, X: Array, weights: Floats | None = None) -> Clusters:
     X = X if model.family.sparse else host(X)
     weights = np.ones(X.shape[0]) if weights is None else weights
     names = set(model.learns)
-    opened: dict[str, Any] = {name: None for name in model.family.learns if name in names}
-    families: list[Family] = [replace(model.family, **opened)]
+    families = [reopened(model.family, names)]
     if "family" in names:
         families = _kinds(X.shape[1])
         names = set(families[0].learns) | set(families[-1].learns) | names

@@ -23,6 +23,7 @@ from evermix.engines.refine.problem import (
 )
 from evermix.engines.seeding import Sample, seed
 from evermix.families.base import Family
+from evermix.families.coordinates import coordinates
 from evermix.model import Model
 
 HELD = 1e-3  # responsibility above which a row takes part in the split of a cluster
@@ -151,7 +152,7 @@ def _gains(model: Model, mass: Floats, pairs: list[Pair]) -> Floats:
 
 def _directions(sample: Sample, rng: Generator) -> Iterator[Floats]:
     """Yield the positions (M,) of rows along the directions in which they spread most."""
-    X: Array = sample.X
+    X: Array = coordinates(sample.family, sample.X)
     weights = sample.weights / sample.weights.sum()
     mean = np.asarray(weights @ X).ravel()
     scale = np.ones(len(mean))  # columns of counts: rare words must not count as common ones

@@ -14,7 +14,15 @@ from evermix._csr import DeviceCSR, is_foreign_csr
 from evermix._xp import Array, alike, host, is_foreign, namespace, real
 from evermix.engines.batch import ROWS, Batch, Batches
 from evermix.estimators.data.fingerprint import RowHash
-from evermix.families import Bernoulli, DiagonalGaussian, Gaussian, Multinomial, VonMisesFisher
+from evermix.estimators.data.tables import automatic_table, encoded, is_table
+from evermix.families import (
+    Bernoulli,
+    DiagonalGaussian,
+    Gaussian,
+    Mixed,
+    Multinomial,
+    VonMisesFisher,
+)
 from evermix.families.base import Family
 from evermix.families.dense import MAX_FULL_COVARIANCE
 from evermix.families.growing import grows
@@ -62,13 +70,19 @@ Rows: TypeAlias = Array | LazyRows
 
 
 def automatic_family(X: Array) -> Family:
-    """Choose a family for validated rows X: counts, yes/no answers, directions or real vectors."""
+    """Choose a family for validated rows X: counts, yes/no answers, directions or real vectors.
+
+    Where values are missing, columns are independent.
+    """
     if sparse.issparse(X):
         return Multinomial()
     if X.dtype.kind == "b":
         return Bernoulli()
     if X.dtype.kind in "iu" and (X.size == 0 or X.min() >= 0):
         return Multinomial()
+    some = X if type(X) is np.ndarray else X[:ROWS]
+    if some.dtype.kind == "f" and some.size and np.isnan(some.min()):
+        return Mixed()
     if X.shape[1] <= MAX_FULL_COVARIANCE:
         return Gaussian()
     lengths = np.linalg.norm(X[:UNIT_ROWS].astype(np.float64), axis=1)
@@ -105,11 +119,17 @@ def prepare_rows(
 
 
 def _check_values(family: Family, X: Array, estimator_name: str | None) -> None:
-    """Raise ValueError unless all values are finite, not too large and in the family's support."""
+    """Raise ValueError unless all values are finite, not too large and in the family's support.
+
+    They may be missing where the family allows it.
+    """
     values = X.data if family.sparse else X
-    largest = max(values.max(), -values.min()) if values.size else 0.0
+    known = values[~np.isnan(values)] if family.missing else values
+    largest = max(known.max(), -known.min()) if known.size else 0.0
     if not largest <= family.largest:
-        assert_all_finite(X, estimator_name=estimator_name, input_name="X")
+        assert_all_finite(
+            X, allow_nan=family.missing, estimator_name=estimator_name, input_name="X"
+        )
         raise ValueError(
             f"X holds values up to {largest:.3g}; beyond {family.largest:g} their sums overflow in "
             f"{type(family).__name__}. Rescale the features."
@@ -130,12 +150,20 @@ class Validator:
         Whether to set the number and the names of features.
     streaming : bool
         Whether rows of a family that grows may have another number of columns.
+    learning : bool
+        Whether levels of categories that are not known yet become known.
     """
 
     def __init__(
-        self, estimator: Any, family: Family | None, reset: bool = False, streaming: bool = False
+        self,
+        estimator: Any,
+        family: Family | None,
+        reset: bool = False,
+        streaming: bool = False,
+        learning: bool = False,
     ) -> None:
         self.estimator, self.family, self.reset = estimator, family, reset
+        self.learning = learning
         self.growing = streaming and grows(family)
 
     def array(self, X: Any, first: bool = True) -> Array:
@@ -143,8 +171,13 @@ class Validator:
 
         ``first`` says whether these are the first of several parts.
         """
-        check_plain("X", X)
         reset = self.reset and first
+        if is_table(X):
+            family = self._family_of_table(X)
+            if family is not None:
+                return self._table(family, X, reset)
+        check_plain("X", X)
+        self._forget_levels(reset)
         if not reset and self._is_valid(X):
             return X
         accept = "csr" if self.family is None or self.family.sparse else False
@@ -163,7 +196,33 @@ class Validator:
 
     def family_of(self, X: Array) -> Family:
         """Return the family, or one that suits the validated rows X (N, D)."""
-        return automatic_family(X) if self.family is None else self.family
+        family = automatic_family(X) if self.family is None else self.family
+        return family.for_columns(X.shape[1]) if isinstance(family, Mixed) else family
+
+    def _family_of_table(self, X: Any) -> Mixed | None:
+        """Return the family for the columns of a table; None if it is taken as an array."""
+        if isinstance(self.family, Mixed) and self.family.blocks is not None:
+            return self.family
+        return automatic_table(X) if self.family is None or self.family.missing else None
+
+    def _table(self, family: Mixed, X: Any, reset: bool) -> Array:
+        """Return the rows of a table as numbers, its columns in the order of the family."""
+        known = {} if reset else vars(self.estimator).get("levels_", {})
+        rows, levels = encoded(family, X, known, self.learning)
+        if self.learning:
+            self.family, self.estimator.levels_ = family, levels
+        if reset:
+            self.estimator.n_features_in_ = rows.shape[1]
+            self.estimator.feature_names_in_ = np.array(list(map(str, family.names)), dtype=object)
+        return rows
+
+    def _forget_levels(self, reset: bool) -> None:
+        """Forget the levels of a table before, or raise ValueError where they are needed."""
+        if reset:
+            vars(self.estimator).pop("levels_", None)
+        elif "levels_" in vars(self.estimator):
+            names = ", ".join(map(repr, self.estimator.feature_names_in_))
+            raise ValueError(f"the model was fitted to a table: give one with columns {names}.")
 
     def prepared(self, family: Family, X: Array, digest: RowHash | None = None) -> Array:
         """Return the array X as the family stores rows, or raise ValueError."""

@@ -10,6 +10,7 @@ from evermix._random import restore
 from evermix._schema import check_arrays
 from evermix._xp import Array
 from evermix.engines.batch import Batch, RowResults
+from evermix.estimators.data.tables import check_levels
 from evermix.estimators.files import Content
 from evermix.estimators.mixture.learner import Learner
 from evermix.estimators.mixture.schema import (
@@ -52,6 +53,8 @@ def to_file(mix: Any) -> Content:
     }
     if "feature_names_in_" in vars(mix):
         header["feature_names_in"] = [str(name) for name in mix.feature_names_in_]
+    if "levels_" in vars(mix):
+        header["levels"] = {name: list(levels) for name, levels in mix.levels_.items()}
     if not learner.started:
         return _waiting_arrays(learner.waiting), header
     results = learner.results  # before the state, since it brings what is elsewhere here
@@ -76,6 +79,8 @@ def from_file(cls: type[Estimator], content: Content, known: Registry) -> Estima
     if names is not None:
         mix.feature_names_in_ = names
     model = _model(header["model"], known)
+    if "levels" in header:
+        mix.levels_ = check_levels(model.family, header["levels"])
     check_cap(model.max_clusters)
     learner = Learner(built(header["engine"], known.engines), model, mix.random_state)
     learner.timed = header["timed"]

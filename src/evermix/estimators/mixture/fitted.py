@@ -13,7 +13,7 @@ from evermix.engines.base import Engine
 from evermix.engines.batch import Batch
 from evermix.estimators.mixture.hierarchy import Hierarchy, grow
 from evermix.estimators.mixture.valleys import find_valleys
-from evermix.families.growing import grows, widened
+from evermix.families.growing import wide_for, widened, widths
 from evermix.kernels.scoring import score_rows
 from evermix.model import Model
 from evermix.report.posterior import Posterior
@@ -105,8 +105,8 @@ def log_joint(engine: Engine, model: Model, state: State, X: Array) -> Array:
     """Log weight plus log predictive of prepared rows, (N, K + 1), base measure left out."""
     family, tally = model.family, engine.believed(state)
     log_weights = engine.log_weights(model, state)
-    if grows(family) and X.shape[1] != family.n_features:  # there are words that are not known yet
-        family, tally = widened(family, tally, X.shape[1])
+    if (wide := wide_for(family, X)) != widths(family):  # words or levels that are not known yet
+        family, tally = widened(family, tally, wide)
     if is_foreign(X):
         stats = np.vstack([tally.stats, np.zeros(tally.size)])
         eta = family.posterior(stats, np.append(tally.mass, 0.0))

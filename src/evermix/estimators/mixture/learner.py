@@ -27,7 +27,7 @@ from evermix.estimators.mixture.fitted import Fitted
 from evermix.estimators.mixture.labels import compact, follow_merges
 from evermix.estimators.mixture.start import StartClusters
 from evermix.estimators.resolve import SAMPLE, WARMUP, resolve
-from evermix.families.growing import fitting
+from evermix.families.growing import fitting, widths
 from evermix.model import Model
 from evermix.state import State
 
@@ -314,9 +314,9 @@ class Learner:
             self._remember(state, info, observers)
 
         try:
-            for some in stretches(self.model.family, batch):
-                if some.X.shape[1] != self.model.family.n_features:
-                    self.model, self.state = widen(self.model, self.state, some.X.shape[1])
+            for wide, some in stretches(self.model.family, batch):
+                if wide != widths(self.model.family):
+                    self.model, self.state = widen(self.model, self.state, wide)
                     self._fitted = None
                 batches = [some] if len(some.weights) <= ROWS else Cuts(*some[:2], times=some.times)
                 run(self.engine, self.model, self.state, batches, self.rng, [remember])

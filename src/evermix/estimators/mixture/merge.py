@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import fields
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,13 @@ from evermix.engines.base import Engine
 from evermix.engines.batch import CapacityWarning
 from evermix.engines.merging.union import United, moved, unite
 from evermix.engines.settings import check_number
+from evermix.estimators.data.tables import Level
 from evermix.estimators.mixture.estimator import Mixture
 from evermix.estimators.mixture.learner import Learner
+from evermix.families.base import Family
+from evermix.families.growing import grows, recoded, widths
+from evermix.families.opening import hyperparameters
+from evermix.model import Model
 from evermix.state import State
 
 _ADVICE = (
@@ -66,10 +71,11 @@ def merge(models: Iterable[Mixture], threshold: float | None = None) -> Mixture:
     True
     """
     chosen = _checked(models)
-    model = chosen[0].model_
+    aligned, levels = _with_same_levels(chosen)
+    model = replace(chosen[0].model_, family=aligned[0][0])
     engine = chosen[0].learner_.engine
     threshold = _threshold(engine, threshold)
-    parts = [moved(mix.model_.family, mix.state_, model.family) for mix in chosen]
+    parts = [moved(family, state, model.family) for family, state in aligned]
     united = unite(engine, model, parts, threshold)
     K, cap = united.state.tally.K, model.max_clusters
     if cap is not None and K > cap:
@@ -79,7 +85,36 @@ def merge(models: Iterable[Mixture], threshold: float | None = None) -> Mixture:
             CapacityWarning,
             stacklevel=2,
         )
-    return _mixture(chosen, united)
+    mix = _mixture(chosen, model, united)
+    if levels:
+        mix.levels_ = levels
+    return mix
+
+
+def _with_same_levels(
+    models: Sequence[Mixture],
+) -> tuple[list[tuple[Family, State]], dict[str, list[Level]]]:
+    """Return families and states that give the same codes to levels, and these by column.
+
+    Levels of the first model keep their codes; those that only others know follow.
+    """
+    known = [vars(mix).get("levels_", {}) for mix in models]
+    levels: dict[str, list[Level]] = {}
+    for name, words in ((name, each[name]) for each in known for name in each):
+        levels[name] = list(dict.fromkeys([*levels.get(name, []), *words]))
+    families = [mix.model_.family for mix in models]
+    wide = tuple(max(each) for each in zip(*map(widths, families), strict=True))
+    if levels:
+        wide = tuple(map(max, wide, map(len, levels.values())))
+    aligned = []
+    for mix, family, own in zip(models, families, known, strict=True):
+        codes = [np.array([words.index(w) for w in own[name]]) for name, words in levels.items()]
+        codes = codes or [np.arange(n) for n in widths(family)]
+        tally = mix.state_.tally
+        if wide and not grows(family):
+            family, tally = recoded(family, tally, wide, codes)
+        aligned.append((family, replace(mix.state_, tally=tally)))
+    return aligned, levels
 
 
 def _checked(models: Iterable[Mixture]) -> list[Mixture]:
@@ -129,14 +164,14 @@ def _threshold(engine: Engine, threshold: float | None) -> float:
     return engine.merge_threshold
 
 
-def _mixture(models: Sequence[Mixture], united: United) -> Mixture:
+def _mixture(models: Sequence[Mixture], model: Model, united: United) -> Mixture:
     """Return an estimator with the settings of the first model, and a state made of all."""
     first = models[0]
     mix = Mixture(**first.get_params(deep=False))
     mix.n_features_in_ = first.n_features_in_
     if "feature_names_in_" in vars(first):
         mix.feature_names_in_ = first.feature_names_in_.copy()
-    learner = Learner(first.learner_.engine, first.model_, first.random_state)
+    learner = Learner(first.learner_.engine, model, first.random_state)
     learner.started, learner.rng = True, generator(first.random_state)
     learner.state = united.state
     learner.label_maps = [
@@ -183,16 +218,13 @@ def _hyperparameters(first: Mixture, other: Mixture) -> list[tuple[Any, ...]]:
     """Return the hyperparameters of two models: (name, one, other)."""
     models = first.model_, other.model_
     family = models[0].family
-    names = [f.name for f in fields(family) if f.name != "origin"]
     if type(family) is not type(models[1].family):  # which is reported before
         return []
+    both = [hyperparameters(model.family) for model in models]
     return [
         ("prior", *(model.prior.canonical() for model in models)),
         ("max_clusters", *(model.max_clusters for model in models)),
-        *(
-            (f"{type(family).__name__}.{name}", *(getattr(m.family, name) for m in models))
-            for name in names
-        ),
+        *((name, *(each.get(name) for each in both)) for name in both[0]),
     ]
 
 

@@ -9,6 +9,7 @@ from evermix.estimators.data.rows import Rows
 from evermix.estimators.resolve import check_cap
 from evermix.families import DiagonalGaussian, Gaussian
 from evermix.families.base import Family
+from evermix.families.opening import left_open
 from evermix.forgetting import Exponential
 from evermix.model import Model
 from evermix.priors.base import HasSticks, Prior
@@ -32,6 +33,7 @@ def check_family(family: object) -> None:
 def with_family(tags: Any, family: object) -> Any:
     """Return scikit-learn's tags with the kinds of rows that a family takes.   Consumes: tags."""
     tags.input_tags.sparse = family == "auto" or (isinstance(family, Family) and family.sparse)
+    tags.input_tags.allow_nan = family == "auto" or (isinstance(family, Family) and family.missing)
     tags.input_tags.positive_only = isinstance(family, Family) and family.sparse
     return tags
 
@@ -103,7 +105,7 @@ class Settings(NamedTuple):
         prior = self.engine.default_prior() if self.prior is None else self.prior
         learns: list[str] = []
         if self.automatic:
-            learns = [name for name in family.learns if getattr(family, name) is None]
+            learns = list(left_open(family))
             learns += ["family"] * (self.family is None and isinstance(family, KINDS))
             learns += ["prior"] * (self.prior is None)
         return Model(family, prior, self.max_clusters, self.forgetting, tuple(learns))

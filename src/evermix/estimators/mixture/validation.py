@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from evermix._xp import Array, host, is_foreign
 from evermix.distributed.collections import in_memory, is_collection, one_by_one
 from evermix.engines.base import Engine
+from evermix.engines.batch import ROWS
 from evermix.estimators.data.dask import ClusterRows
 from evermix.estimators.data.fingerprint import RowHash
 from evermix.estimators.data.lazy import ChunkedRows, ForeignRows, MappedRows, check_array_like
@@ -18,10 +19,12 @@ from evermix.estimators.data.rows import (
     prepare_foreign,
     prepare_weights,
 )
+from evermix.estimators.data.tables import check_seen
 from evermix.estimators.mixture.learner import Learner
 from evermix.estimators.mixture.settings import Settings
+from evermix.families import Mixed
 from evermix.families.base import Family
-from evermix.families.growing import grows, with_room
+from evermix.families.growing import for_levels, grows, with_room
 from evermix.io.chunks import Chunks
 
 
@@ -51,11 +54,13 @@ def rows_to_fit(
     """
     engine = settings.engine
     family = settings.family if learner is None else learner.model.family
-    validator = Validator(mix, family, reset=learner is None)
+    validator = Validator(mix, family, reset=learner is None, learning=True)
     rows = None if engine.whole else _lazy_rows(validator, engine, X)
     if rows is None:
         digest = RowHash()
         return _in_memory(validator, X, sample_weight, digest), digest
+    parts = (rows[start : start + ROWS] for start in range(0, rows.shape[0], ROWS))
+    rows.family = for_levels(rows.family, parts)
     weights = prepare_weights(sample_weight, rows)
     if isinstance(rows, ClusterRows):
         engine.check(settings.model(rows.family))  # before rows are loaded
@@ -69,7 +74,7 @@ def rows_to_stream(
 ) -> Validated:
     """Return validated rows of a stream, in memory; ``learner`` is that of the rows before."""
     family = settings.family if learner is None else learner.model.family
-    validator = Validator(mix, family, reset=learner is None, streaming=True)
+    validator = Validator(mix, family, reset=learner is None, streaming=True, learning=True)
     return _in_memory(validator, X, sample_weight)
 
 
@@ -98,6 +103,10 @@ def _in_memory(
     X = validator.array(X)
     family = validator.family_of(X)
     rows = validator.prepared(family, X, digest)
+    if isinstance(family, Mixed):
+        check_seen(rows, family.names, whole=digest is not None)
+    if digest is not None:
+        family = for_levels(family, [rows])
     return Validated(family, rows, prepare_weights(sample_weight, rows))
 
 

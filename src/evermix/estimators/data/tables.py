@@ -1,0 +1,280 @@
+"""Tables of pandas, polars and Arrow, and dicts of columns, as rows of numbers.
+
+Columns are taken by name, in any order. Levels of categories get codes in the order in which they
+are first met; what is missing (None, NaN) becomes NaN.
+"""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evermix._xp import Floats
+from evermix.families import Bernoulli, Categorical, Gaussian, Mixed
+from evermix.families.base import Family
+
+GROUP = 8  # columns of numbers up to which a full covariance is learnt, if nothing is missing
+FEW = 10  # different whole numbers up to which they are levels
+LIBRARIES = {"pandas", "polars", "pyarrow"}
+
+Level: TypeAlias = str | int | float | bool
+Levels: TypeAlias = Mapping[str, Sequence[Level]]
+"""The levels of each column of categories; the place of a level is its code."""
+
+
+class Column(NamedTuple):
+    """A column of a table."""
+
+    kind: str  # "number", "yes/no" or "level"
+    values: NDArray[Any]  # floats, NaN where they are missing; or objects, None where they are
+
+
+class Table:
+    """The columns of a table by name.
+
+    Parameters
+    ----------
+    X : table of pandas, polars or Arrow, or dict of columns
+    """
+
+    def __init__(self, X: Any) -> None:
+        self._X = X
+        given = list(X) if isinstance(X, Mapping) else list(getattr(X, "column_names", X.columns))
+        self._keys = {str(key): key for key in given}
+        self.names = [str(key) for key in given]
+        if len(self._keys) < len(given) or not given:
+            twice = sorted({name for name in self.names if self.names.count(name) > 1})
+            raise ValueError(f"the columns of a table need different names, got {twice} twice.")
+
+    def __len__(self) -> int:
+        return len(self.column(self.names[0]).values)
+
+    def column(self, name: str) -> Column:
+        """Return the column of this name, or raise TypeError."""
+        key = self._keys[name]
+        found = self._X.column(key) if hasattr(self._X, "column_names") else self._X[key]
+        column = _column(found)
+        if column is None:
+            raise TypeError(
+                f"column {name!r} holds dates or durations. Turn them into numbers in a unit of "
+                "your choice, or leave the column out."
+            )
+        return column
+
+
+def is_table(X: Any) -> bool:
+    """Whether this is a table whose columns may be of different kinds."""
+    if isinstance(X, Mapping):
+        return True
+    kinds = (cls.__module__.partition(".")[0] for cls in type(X).__mro__)
+    return any(kind in LIBRARIES for kind in kinds) and hasattr(X, "columns")
+
+
+def _column(found: Any) -> Column | None:
+    """Return a column by what it holds; None if these are dates."""
+    values = _array(found)
+    if values.dtype.kind in "mM":
+        return None
+    if values.dtype.kind in "iuf":
+        return Column("number", values.astype(np.float64))
+    if values.dtype.kind == "b":
+        return Column("yes/no", values.astype(np.float64))
+    objects = np.array([None if _gone(value) else value for value in values.tolist()], dtype=object)
+    known = [value for value in objects if value is not None]
+    if all(isinstance(value, bool) for value in known) and known:
+        return Column("yes/no", objects.astype(np.float64))
+    if all(isinstance(value, int | float) for value in known):
+        return Column("number", objects.astype(np.float64))
+    return Column("level", objects)
+
+
+def _array(found: Any) -> NDArray[Any]:
+    """Return the values of a column of any library."""
+    kind = getattr(getattr(found, "dtype", None), "kind", None)
+    if kind in ("i", "u", "f") and type(found).__module__.partition(".")[0] == "pandas":
+        return found.to_numpy(dtype=np.float64, na_value=np.nan)
+    if hasattr(found, "to_pylist"):  # Arrow: numbers with holes are floats, all else objects
+        values = found.to_numpy()
+        return values if values.dtype.kind in "iufmM" else _objects(found.to_pylist())
+    values = np.asarray(found)
+    if values.ndim != 1:
+        raise ValueError(f"the columns of a table must be one-dimensional, got {values.ndim}.")
+    return _objects(values.tolist()) if values.dtype.kind in "OSUT" else values
+
+
+def _objects(values: list[Any]) -> NDArray[Any]:
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def _gone(value: Any) -> bool:
+    """Whether a value stands for one that is missing."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float) and value != value
+
+
+# ---- the family of a table -------------------------------------------------------------------
+
+
+def automatic_table(X: Any) -> Mixed | None:
+    """Choose blocks for the columns of a table; None if it is an array of known numbers.
+
+    Words are categories, and so are a few different whole numbers: a Gaussian would open a cluster
+    for each. Other numbers are Gaussians, one for all columns if these are few and nothing is
+    missing.
+    """
+    table = Table(X)
+    columns = {name: table.column(name) for name in table.names}
+    kinds = {column.kind for column in columns.values()}
+    gone = any(bool(np.isnan(c.values).any()) for c in columns.values() if c.kind != "level")
+    if not gone and kinds in ({"number"}, {"yes/no"}) and not isinstance(X, Mapping):
+        return None
+    numbers: list[str] = []
+    blocks: dict[Any, Family] = {}
+    for name, (kind, values) in columns.items():
+        if kind == "yes/no":
+            blocks[name] = Bernoulli()
+        elif kind == "level" or _is_few(values):
+            blocks[name] = Categorical()
+        else:
+            numbers.append(name)
+    together = 1 < len(numbers) <= GROUP
+    together = together and not any(np.isnan(columns[name].values).any() for name in numbers)
+    more = [tuple(numbers)] if together else [(name,) for name in numbers]
+    return Mixed(blocks | {names if len(names) > 1 else names[0]: Gaussian() for names in more})
+
+
+def _is_few(values: Floats) -> bool:
+    """Whether numbers are few different whole ones, each of them often."""
+    known = values[np.isfinite(values)]
+    different = len(np.unique(known))
+    return bool(np.all(known == np.rint(known))) and different <= min(FEW, len(known) // 10)
+
+
+# ---- rows ------------------------------------------------------------------------------------
+
+
+def check_seen(X: Floats, names: Sequence[Any], whole: bool) -> None:
+    """Warn of rows (N, D) that hold no value, and raise ValueError if no row has one in a column.
+
+    In streams, of which these rows are not the ``whole``, such a column may still get values.
+    """
+    gone = np.isnan(X)
+    empty = [repr(names[j]) for j in np.flatnonzero(np.all(gone, axis=0)).tolist()]
+    if empty and whole:
+        raise ValueError(f"no row has a value in column {', '.join(empty)}. Leave it out.")
+    rows = int(np.count_nonzero(gone.all(axis=1)))
+    if rows:
+        warnings.warn(
+            f"{rows} of {len(X)} rows hold no value: which cluster they belong to follows from "
+            "the sizes of the clusters alone.",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
+def encoded(family: Mixed, X: Any, levels: Levels, learning: bool) -> tuple[Floats, Levels]:
+    """Return rows (N, D) of a table in the columns of a family, and the levels by column.
+
+    Levels that are not known get codes of their own if the rows are to be learnt, and else all the
+    same one, behind those that are known.
+    """
+    table = Table(X)
+    names = [str(name) for name in family.names]
+    check_names(table.names, names)
+    parts, found = [], dict(levels)
+    for name in names:
+        column = table.column(name)
+        block = next(block for block in family.blocks if name in map(str, block.names))
+        if isinstance(block.family, Categorical):
+            codes, known = _codes(name, column, found.get(name, ()), learning)
+            found[name] = known
+            parts.append(codes)
+        else:
+            parts.append(_numbers(name, column))
+    return np.column_stack(parts), {name: found[name] for name in categories(family)}
+
+
+def check_names(given: Sequence[str], wanted: Sequence[str]) -> None:
+    """Raise ValueError unless a table has the columns that are wanted, and no others."""
+    missing = [name for name in wanted if name not in given]
+    if missing:
+        raise ValueError(f"the table has no column {_listed(missing)}. It has {_listed(given)}.")
+    unknown = [name for name in given if name not in wanted]
+    if unknown:
+        raise ValueError(
+            f"the table has columns that the model does not know: {_listed(unknown)}. Leave them "
+            "out, or give them a block in em.Mixed and fit."
+        )
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(repr(name) for name in names[:8])
+    return shown + (f", ... ({len(names)})" if len(names) > 8 else "")
+
+
+def _numbers(name: str, column: Column) -> Floats:
+    if column.kind != "level":
+        return column.values
+    row = next(i for i, v in enumerate(column.values) if v is not None and not _is_number(v))
+    raise ValueError(
+        f"column {name!r} must hold numbers, got {column.values[row]!r} in row {row}. Make it a "
+        "category (em.Categorical) or correct the value."
+    )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float)
+
+
+def _codes(
+    name: str, column: Column, known: Sequence[Level], learning: bool
+) -> tuple[Floats, list[Level]]:
+    """Return the codes (N,) of the levels of a column, and the levels."""
+    place = {_key(level): code for code, level in enumerate(known)}
+    levels, codes = list(known), np.full(len(column.values), np.nan)
+    for i, value in enumerate(column.values.tolist()):
+        if _gone(value):
+            continue
+        level = _level(name, i, value)
+        code = place.get(_key(level), len(known) if not learning else -1)
+        if code < 0:
+            code = place[_key(level)] = len(levels)
+            levels.append(level)
+        codes[i] = code
+    return codes, levels
+
+
+def _level(name: str, row: int, value: Any) -> Level:
+    value = value.item() if isinstance(value, np.generic) else value
+    if not isinstance(value, str | int | float) or value in (np.inf, -np.inf):
+        raise ValueError(
+            f"levels must be words, numbers or booleans, got {value!r} in row {row} of column "
+            f"{name!r}."
+        )
+    return int(value) if isinstance(value, float) and value == int(value) else value
+
+
+def _key(level: Level) -> tuple[bool, Level]:
+    return isinstance(level, bool), level  # True is not 1
+
+
+def categories(family: Mixed) -> list[str]:
+    """Return the names of the columns of categories, in the order of the blocks."""
+    return [str(b.names[0]) for b in family.blocks if isinstance(b.family, Categorical)]
+
+
+def check_levels(family: Family, levels: Any) -> dict[str, list[Level]]:
+    """Return the levels of a file, or raise ValueError unless they can be those of a family."""
+    good = isinstance(levels, dict) and isinstance(family, Mixed) and family.blocks is not None
+    wanted = categories(family) if isinstance(family, Mixed) and good else []
+    good = good and levels.keys() == set(wanted)
+    for words in levels.values() if good else ():
+        good = good and isinstance(words, list) and len({_key(w) for w in words}) == len(words)
+    if not good:
+        raise ValueError("the levels of the file are not those of its columns of categories.")
+    return {name: levels[name] for name in wanted}

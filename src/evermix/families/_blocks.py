@@ -1,0 +1,182 @@
+"""Blocks of a table: columns that share a family, and what a row has seen of them."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import fields, replace
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from evermix._registry import registered
+from evermix._xp import Array, Floats, Ints, alike, is_numpy, namespace
+from evermix.families import _hyperparameters as hyper
+from evermix.families._table_work import Part
+from evermix.families.base import Family
+from evermix.families.bernoulli import Bernoulli
+from evermix.families.categorical import Categorical
+from evermix.families.diagonal_gaussian import DiagonalGaussian
+from evermix.families.fixed_gaussian import FixedGaussian
+from evermix.families.gaussian import Gaussian
+from evermix.families.log_normal import LogNormal
+from evermix.families.poisson import Poisson
+from evermix.kernels.families.mixed import COUNTS, GROUP, LEVELS, NORMAL, YES_NO
+
+PRODUCTS = Bernoulli, Poisson, DiagonalGaussian, FixedGaussian  # whose columns are independent
+NEUTRAL = 1.0  # stands in for a missing value; its weight is zero
+COMPILED: dict[type, int] = {
+    Gaussian: NORMAL,
+    DiagonalGaussian: NORMAL,
+    LogNormal: NORMAL,
+    Bernoulli: YES_NO,
+    Poisson: COUNTS,
+    Categorical: LEVELS,
+}
+
+Name: TypeAlias = str | int
+
+
+class Block(NamedTuple):
+    """Columns that share a family."""
+
+    names: tuple[Name, ...]
+    family: Family
+    weight: float = 1.0
+
+    @property
+    def label(self) -> str:
+        """The names as one word."""
+        return "+".join(map(str, self.names))
+
+    @property
+    def partly(self) -> bool:
+        """Whether rows that have seen only some of the columns can be scored."""
+        return type(self.family) is Gaussian and len(self.names) > 1 and self.weight == 1.0
+
+    def own(self, names: Collection[str]) -> list[str]:
+        """Of names such as ``age.kappa``, return those of this block, without its label."""
+        start = f"{self.label}."
+        return [name.removeprefix(start) for name in names if name.startswith(start)]
+
+    def columns_alone(self) -> "list[Block]":
+        """Return a block for each column, where they are independent; else this block."""
+        if not isinstance(self.family, PRODUCTS) or len(self.names) == 1:
+            return [self]
+        D, blocks = len(self.names), []
+        values = {f.name: getattr(self.family, f.name) for f in fields(self.family)}
+        for d, name in enumerate(self.names):
+            own = {k: np.ravel(v)[d : d + 1] for k, v in values.items() if np.shape(v) == (D,)}
+            changes: dict[str, Any] = {"n_features": None} | own
+            blocks.append(Block((name,), replace(self.family, **changes), self.weight))
+        return blocks
+
+    def log_predictive(self, x: Array, eta: Array) -> Array:
+        """Log density (N, K) of rows that have seen the block; it counts ``weight`` times."""
+        family, xp = self.family, namespace(x)
+        if self.weight == 1.0:
+            return family.log_predictive(x, eta)
+        t = family.statistic(x)
+        one = alike(np.ones((x.shape[0], len(family.eta0) - family.n_stats)), t)
+        step = self.weight * xp.concat([t, one], axis=1)
+        after = [family.log_partition(eta[k, :] + step) for k in range(eta.shape[0])]
+        return xp.stack(after, axis=1) - family.log_partition(eta)
+
+    def part(self, columns: Ints) -> Part | None:
+        """Return the block for compiled verbs; None if it has none."""
+        kind = COMPILED.get(type(self.family))
+        if kind is None or self.weight != 1.0:
+            return None
+        kind = GROUP if len(columns) > 1 else kind
+        return Part(kind, self.family, columns, type(self.family) is LogNormal)
+
+    def to_spec(self) -> list[Any]:
+        """Return the block as JSON-ready values."""
+        return [list(self.names), type(self.family).__name__, self.family.to_spec(), self.weight]
+
+
+class Span(NamedTuple):
+    """Where a block lies."""
+
+    columns: Ints  # of the rows
+    start: int  # of its statistics
+    end: int  # behind them, without the count
+    stop: int  # behind the count, if there is one
+
+
+def checked_blocks(blocks: Any) -> tuple[Block, ...]:
+    """Return blocks, given by the names of their columns, or raise TypeError or ValueError."""
+    if isinstance(blocks, Mapping):
+        blocks = [(names, *_with_weight(family)) for names, family in blocks.items()]
+    found = []
+    for names, family, weight in blocks:
+        names = tuple(names) if isinstance(names, tuple | list) else (names,)
+        if not names or not all(isinstance(name, str | int) for name in names):
+            raise TypeError(f"blocks must be named by columns (str or int), got {names!r}.")
+        if not isinstance(family, Family) or family.sparse or family.missing:
+            raise TypeError(
+                f"the block of {names!r} must be a family of dense rows such as em.Gaussian(), or "
+                f"a pair of it and a weight, got {family!r}."
+            )
+        found.append(Block(names, family, hyper.positive(f"the weight of {names!r}", weight)))
+    columns = [name for block in found for name in block.names]
+    twice = sorted({str(name) for name in columns if columns.count(name) > 1})
+    if not found or twice or len({type(name) for name in columns}) > 1:
+        raise ValueError(
+            f"blocks must name every column once, all by names or all by numbers, got {columns!r}."
+        )
+    return tuple(found)
+
+
+def _with_weight(family: Any) -> tuple[Any, Any]:
+    return (family[0], family[1]) if isinstance(family, tuple) and len(family) == 2 else (family, 1)
+
+
+def blocks_of_spec(spec: list[Any]) -> list[tuple[Any, ...]]:
+    """Return what :meth:`Block.to_spec` described."""
+    known = registered(Family)
+    return [(tuple(names), known[kind].from_spec(values), w) for names, kind, values, w in spec]
+
+
+def filled(X: Array, columns: Ints) -> tuple[Array, Array]:
+    """Return some columns (N, d), with numbers where they are missing, and who saw all, (N,)."""
+    xp = namespace(X)
+    part = X[:, columns] if is_numpy(X) else xp.take(X, alike(columns, X), axis=1)
+    gone = xp.isnan(part)
+    return xp.where(gone, xp.full_like(part, NEUTRAL), part), ~xp.any(gone, axis=1)
+
+
+# ---- groups of which only some columns were seen ---------------------------------------------
+
+
+def patterns(part: Floats) -> Iterator[tuple[Ints, Ints]]:
+    """Yield rows of a group (N, d) that have seen the same columns, some but not all; and these."""
+    known = ~np.isnan(part)
+    some = np.flatnonzero(known.any(axis=1) & ~known.all(axis=1))
+    kinds, kind = np.unique(known[some], axis=0, return_inverse=True)
+    for j, columns in enumerate(kinds):
+        yield some[np.ravel(kind) == j], np.flatnonzero(columns)
+
+
+def marginal(family: Gaussian, eta: Floats, columns: Ints) -> tuple[Gaussian, Floats]:
+    """Return the family of some columns of a group, and its clusters (K, E) for those eta.
+
+    A covariance with nu degrees of freedom has nu - m of them where m columns are left out.
+    """
+    D = family.n_features
+    assert D is not None and family.origin is not None  # the family is resolved
+    squares = D + (D * columns[:, None] + columns).ravel()
+    entries: Ints = np.concatenate([columns, squares, np.array([eta.shape[1] - 2])])
+    nu = eta[:, -1:] - (D - len(columns))
+    some = np.column_stack([np.take(eta, entries, axis=1), nu])
+    return replace(family, n_features=len(columns), origin=family.origin[columns]), some
+
+
+def marginal_scores(family: Family, part: Floats, eta: Floats) -> Floats:
+    """Log density (N, K) of what rows have seen of a group, 0 for those that saw all or nothing.
+
+    The base measure is left out.
+    """
+    assert isinstance(family, Gaussian)  # as `Block.partly` says
+    scores = np.zeros((len(part), len(eta)))
+    for rows, columns in patterns(part):
+        small, own = marginal(family, eta, columns)
+        scores[rows] = small.log_predictive(part[np.ix_(rows, columns)], own)
+    return scores

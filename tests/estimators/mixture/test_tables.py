@@ -1,0 +1,229 @@
+"""Tables: columns by name, levels with codes, holes; from a fit to a file and back."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from sklearn.metrics import adjusted_mutual_info_score
+
+import evermix as em
+from evermix.families import Bernoulli, Categorical, Gaussian, Mixed
+
+N = 300
+NAN = np.nan
+
+
+def made(seed=0, holes=0.0, n=N):
+    """Return a table of three clusters, and which row is of which."""
+    rng = np.random.default_rng(seed)
+    z = rng.integers(0, 3, size=n)
+    table = pd.DataFrame(
+        {
+            "age": rng.normal(30 + 12 * z, 2.0),
+            "country": np.array(["de", "fr", "it"], dtype=object)[(z + (rng.random(n) < 0.1)) % 3],
+            "member": rng.random(n) < np.array([0.1, 0.9, 0.5])[z],
+            "height": rng.normal(170 - 9 * z, 3.0),
+        }
+    )
+    for name in table if holes else ():
+        gone = rng.random(n) < holes
+        gone[z.argmin()] = False
+        table[name] = table[name].astype(object).where(~gone, None)
+    return table, z
+
+
+BLOCKS = {
+    "age": Gaussian(),
+    "country": Categorical(),
+    "member": Bernoulli(),
+    "height": Gaussian(),
+}
+
+
+@pytest.fixture(scope="module")
+def holed():
+    """A table with holes, and a model of it."""
+    table, z = made(holes=0.15)
+    table.loc[0, "age"] = 31.0
+    return table.dropna(how="all"), em.Mixture().fit(table.dropna(how="all"))
+
+
+def test_a_table_of_several_kinds_is_clustered_by_all_of_them():
+    table, z = made()
+    mix = em.Mixture().fit(table)
+    assert adjusted_mutual_info_score(z, mix.labels_) > 0.95
+    kinds = {block.names: type(block.family) for block in mix.model_.family.blocks}
+    assert kinds == {
+        ("country",): Categorical,
+        ("member",): Bernoulli,
+        ("age", "height"): Gaussian,  # nothing is missing
+    }
+    assert sorted(mix.levels_["country"]) == ["de", "fr", "it"]
+
+
+def test_holes_leave_the_clusters(holed):
+    table, mix = holed
+    _, z = made(holes=0.15)
+    assert all(len(block.names) == 1 for block in mix.model_.family.blocks)
+    assert adjusted_mutual_info_score(z[table.index], mix.labels_) > 0.8
+
+
+def arrow(table):
+    return pa.table({name: pa.array(table[name], from_pandas=True) for name in table})
+
+
+def as_dict(table):
+    return {name: table[name].tolist() for name in table}
+
+
+@pytest.mark.parametrize("change", [lambda t: t[t.columns[::-1]], arrow, as_dict])
+def test_columns_are_taken_by_name_from_any_table(holed, change):
+    table, mix = holed
+    want = mix.score_samples(table)
+    np.testing.assert_array_equal(mix.score_samples(change(table)), want)
+    np.testing.assert_allclose(em.Mixture().fit(change(table)).score(table), want.mean(), rtol=1e-3)
+
+
+def test_a_model_of_a_table_is_loaded_as_it_was_saved(holed, tmp_path):
+    table, mix = holed
+    mix.save(tmp_path / "model.em")
+    again = em.load(tmp_path / "model.em")
+    assert again.levels_ == mix.levels_
+    assert list(again.feature_names_in_) == list(mix.feature_names_in_)
+    np.testing.assert_array_equal(again.score_samples(table), mix.score_samples(table))
+
+
+@pytest.mark.parametrize("cut", [7, 100])
+def test_cuts_of_a_stream_and_a_file_in_between_change_nothing(cut, tmp_path):
+    """Also where levels appear later, and while rows wait."""
+    table, _ = made(holes=0.2)
+    table.loc[150:, "country"] = table.loc[150:, "country"].replace("de", "at")
+    whole = em.Mixture(Mixed(BLOCKS)).partial_fit(table)
+    parts = em.Mixture(Mixed(BLOCKS))
+    for start in range(0, N, cut):
+        parts.partial_fit(table.iloc[start : start + cut])
+        if start in (0, 200, 203):
+            parts.save(tmp_path / "part.em")
+            parts = em.load(tmp_path / "part.em")
+    assert parts.levels_ == whole.levels_
+    assert parts.model_.family == whole.model_.family
+    np.testing.assert_array_equal(parts.state_.tally.stats, whole.state_.tally.stats)
+
+
+def test_a_level_that_was_never_met_is_scored_as_new(holed):
+    table, mix = holed
+    row = table.iloc[[0, 0]].assign(country=["it", "atlantis"])
+    known, new = mix.score_samples(row)
+    assert new < known
+    assert "atlantis" not in mix.levels_["country"]
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (lambda t: t.drop(columns="age"), "no column 'age'"),
+        (lambda t: t.assign(shoe=1.0), "does not know: 'shoe'"),
+        (lambda t: t.assign(age="old"), "'age' must hold numbers, got 'old' in row 0"),
+        (lambda t: t.assign(age=np.inf), "infinity"),
+        (lambda t: t.assign(country=[[1]] * len(t)), "levels must be words"),
+        (lambda t: t.assign(age=pd.Timestamp("2020-01-01")), "'age' holds dates"),
+        (lambda t: t.to_numpy(), "fitted to a table"),
+    ],
+)
+def test_other_tables_are_refused_and_nothing_is_lost(holed, change, problem):
+    table, mix = holed
+    before = mix.score(table)
+    for ask in (mix.predict, mix.partial_fit):
+        with pytest.raises((TypeError, ValueError), match=problem):
+            ask(change(table))
+    assert mix.score(table) == before
+
+
+def test_a_column_without_values_is_refused_by_a_fit():
+    table, _ = made()
+    with pytest.raises(ValueError, match="no row has a value in column 'height'"):
+        em.Mixture().fit(table.assign(height=NAN))
+
+
+def test_rows_without_values_are_reported_and_counted():
+    table, _ = made(holes=0.1)
+    table.iloc[4] = None
+    with pytest.warns(UserWarning, match=r"1 of 300 rows hold no value"):
+        mix = em.Mixture().fit(table)
+    assert mix.state_.tally.mass.sum() == pytest.approx(N)
+    weights = mix.predict_proba(table.iloc[[4]])
+    np.testing.assert_allclose(weights[0].sum(), 1.0)
+    assert mix.score_samples(table.iloc[[4]])[0] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_an_array_with_holes_has_columns_of_their_own():
+    rng = np.random.default_rng(0)
+    z = rng.integers(0, 2, size=200)
+    X = rng.normal(size=(200, 3)) + 8 * z[:, None]
+    X[rng.random(X.shape) < 0.2] = NAN
+    X[np.isnan(X).all(axis=1), 0] = 0.0
+    mix = em.Mixture().fit(X)
+    assert isinstance(mix.model_.family, Mixed)
+    assert adjusted_mutual_info_score(z, mix.labels_) > 0.9
+
+
+def test_a_fit_on_an_array_forgets_the_levels_of_a_table():
+    table, _ = made()
+    mix = em.Mixture().fit(table)
+    X = table[["age", "height"]].to_numpy()
+    mix.fit(X)
+    assert not hasattr(mix, "levels_")
+    assert mix.predict(X).shape == (N,)
+
+
+def test_numbers_without_holes_are_an_array_as_before():
+    table, _ = made()
+    numbers = table[["age", "height"]]
+    mix = em.Mixture().fit(numbers)
+    assert isinstance(mix.model_.family, Gaussian)
+    want = em.Mixture().fit(numbers.to_numpy()).score_samples(numbers.to_numpy())
+    np.testing.assert_array_equal(mix.score_samples(numbers), want)
+
+
+def test_a_few_whole_numbers_are_levels():
+    table, _ = made()
+    table["class"] = np.random.default_rng(0).integers(1, 4, size=N)
+    mix = em.Mixture().fit(table)
+    assert sorted(mix.levels_["class"]) == [1, 2, 3]
+
+
+def test_half_of_the_cells_change_means_by_sampling_error():
+    """Cells removed at random: the means that are left are those of about half of the rows."""
+    rng = np.random.default_rng(3)
+    z = rng.integers(0, 2, size=4000)
+    X = rng.normal(size=(4000, 3)) + 10 * z[:, None]
+    holes = np.where(rng.random(X.shape) < 0.5, NAN, X)
+    holes = holes[~np.isnan(holes).all(axis=1)]
+    family = Mixed({j: Gaussian() for j in range(3)})
+    full, half = (em.Mixture(family).fit(rows) for rows in (X, holes))
+    assert full.n_clusters_ == half.n_clusters_ == 2
+    for mix, n in ((full, 2000), (half, 1000)):
+        means = np.sort([_mean(mix, j) for j in range(3)], axis=1)
+        np.testing.assert_allclose(means, [[0, 10]] * 3, atol=5 / np.sqrt(n))
+
+
+def _mean(mix, j):
+    """Means (K,) of a column of numbers."""
+    family, stats = mix.model_.family, mix.state_.tally.stats
+    span, origin = family.spans[j], family.blocks[j].family.origin[0]
+    return stats[:, span.start] / stats[:, span.end] + origin
+
+
+def test_models_of_tables_are_merged():
+    table, z = made(n=600)
+    table.loc[300:, "country"] = table.loc[300:, "country"].replace("de", "at").to_numpy()
+    first = em.Mixture(Mixed(BLOCKS)).fit(table[:300])
+    second = em.Mixture(first.model_.family).fit(table[300:])
+    both = em.merge([first, second])
+    assert adjusted_mutual_info_score(z, both.predict(table)) > 0.95
+    assert sorted(both.levels_["country"]) == ["at", "de", "fr", "it"]
+    family, stats = both.model_.family, both.state_.tally.stats
+    start = family.spans[[block.names for block in family.blocks].index(("country",))].start
+    counts = dict(zip(both.levels_["country"], stats[:, start:].sum(axis=0), strict=False))
+    want = table["country"].value_counts()
+    assert {name: round(n) for name, n in counts.items()} == want.to_dict()
