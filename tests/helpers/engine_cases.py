@@ -40,6 +40,12 @@ def data_for(name, n=120):
         return (X > 0).astype(np.float64)
     if name == "Poisson":
         return np.random.default_rng(1).poisson(np.exp(0.3 * np.abs(X))).astype(np.float64)
+    if name == "Categorical":
+        return np.minimum(np.abs(np.rint(X[:, :1])), 4.0)
+    if name == "LogNormal":
+        return np.exp(X / 4)
+    if name == "Mixed":
+        return np.where(np.random.default_rng(2).random(X.shape) < 0.2, np.nan, X)
     return X
 
 

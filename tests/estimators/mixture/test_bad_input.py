@@ -13,7 +13,7 @@ X = np.random.default_rng(0).normal(size=(30, 3))
 @pytest.mark.parametrize(
     ("family", "data", "message"),
     [
-        ("auto", np.array([[1.0, np.nan]]), "NaN"),
+        (em.Gaussian(), np.array([[1.0, np.nan]]), "NaN"),
         ("auto", np.array([[1.0, np.inf]]), "infinity"),
         ("auto", np.empty((4, 0)), "0 feature"),
         ("auto", np.empty((0, 4)), "0 sample"),

@@ -227,3 +227,75 @@ def test_models_of_tables_are_merged():
     counts = dict(zip(both.levels_["country"], stats[:, start:].sum(axis=0), strict=False))
     want = table["country"].value_counts()
     assert {name: round(n) for name, n in counts.items()} == want.to_dict()
+
+
+# ---- filling holes ---------------------------------------------------------------------------
+
+
+def test_holes_are_filled_with_what_the_cluster_of_a_row_has(holed):
+    table, mix = holed
+    full = mix.impute(table)
+    assert list(full.columns) == list(table.columns)
+    assert not full.isna().any().any()
+    whole, z = made()
+    seen = table.notna().to_numpy()
+    assert (full.to_numpy()[seen] == table.to_numpy()[seen]).all()
+    rows = np.flatnonzero(table["age"].isna() & table["height"].notna())
+    error = full["age"].to_numpy(dtype=float)[rows] - (30 + 12 * made(holes=0.15)[1][rows])
+    assert np.abs(error).mean() < 3.0  # within a cluster they spread by 2
+    gone = np.flatnonzero(table["country"].isna() & table["height"].notna())
+    common = np.array(["de", "fr", "it"])[made(holes=0.15)[1][gone]]
+    assert np.mean(full["country"].to_numpy()[gone] == common) > 0.7
+
+
+@pytest.mark.parametrize("change", [arrow, as_dict])
+def test_filled_tables_are_of_the_same_library(holed, change):
+    table, mix = holed
+    given = change(table)
+    full = mix.impute(given)
+    assert type(full) is type(given)
+    back = full.to_pandas() if hasattr(full, "to_pandas") else pd.DataFrame(full)
+    want = mix.impute(table)
+    np.testing.assert_allclose(back["age"].astype(float), want["age"].astype(float))
+    assert back["country"].tolist() == want["country"].tolist()
+
+
+def test_a_group_is_filled_by_regression():
+    """What is missing follows from what was seen, as a Gaussian says: here nearly a line."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=500)
+    X = np.column_stack([x, 3 * x + 1 + 0.1 * rng.normal(size=500)])
+    mix = em.Mixture(Mixed({(0, 1): Gaussian()})).fit(X)
+    found = mix.impute(np.array([[1.0, NAN], [NAN, 4.0], [NAN, NAN], [0.5, 7.0]]))
+    np.testing.assert_allclose(found[0], [1.0, 4.0], atol=0.1)
+    np.testing.assert_allclose(found[1], [1.0, 4.0], atol=0.1)
+    np.testing.assert_allclose(found[2], X.mean(axis=0), atol=0.3)
+    np.testing.assert_array_equal(found[3], [0.5, 7.0])
+
+
+def test_rows_without_holes_are_not_filled_by_other_families():
+    mix = em.Mixture().fit(np.random.default_rng(0).normal(size=(60, 2)))
+    with pytest.raises(TypeError, match=r"em.Mixture\(em.Mixed\(\)\)"):
+        mix.impute(np.zeros((1, 2)))
+
+
+def test_incomplete_groups_are_left_out_of_the_group_alone():
+    """Learning: means of a group are those of its complete rows; the error is measured here."""
+    rng = np.random.default_rng(1)
+    z = rng.integers(0, 2, size=4000)
+    X = rng.normal(size=(4000, 3)) + 12 * z[:, None]
+    X[:, 1] += 0.8 * (X[:, 0] - 12 * z)
+    holes = X.copy()
+    holes[rng.random(4000) < 0.4, 1] = NAN
+    mix = em.Mixture(Mixed({(0, 1): Gaussian(), 2: Gaussian()})).fit(holes)
+    assert mix.n_clusters_ == 2
+    means = (_mean(mix, 0), _group_mean(mix, 1))
+    for mean in means:
+        np.testing.assert_allclose(np.sort(mean), [0, 12], atol=5 / np.sqrt(1200))
+    assert adjusted_mutual_info_score(z, mix.labels_) > 0.99
+
+
+def _group_mean(mix, j):
+    family, stats = mix.model_.family, mix.state_.tally.stats
+    span, kind = family.spans[0], family.blocks[0].family
+    return stats[:, span.start + j] / stats[:, span.end] + kind.origin[j]

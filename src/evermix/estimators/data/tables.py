@@ -263,6 +263,28 @@ def _key(level: Level) -> tuple[bool, Level]:
     return isinstance(level, bool), level  # True is not 1
 
 
+def refilled(family: Mixed, X: Any, rows: Floats, levels: Levels) -> Any:
+    """Return a table like X with values of rows (N, D) where it has none."""
+    table, names, columns = Table(X), [str(name) for name in family.names], dict[str, Any]()
+    for name in table.names:
+        found, (kind, values) = rows[:, names.index(name)], table.column(name)
+        if name in levels:
+            known, gone = levels[name], [_gone(value) for value in values.tolist()]
+            codes = np.where(gone, found, 0).astype(np.int64)
+            words = [known[code] for code in codes]
+            columns[name] = _objects(np.where(gone, _objects(words), values).tolist())
+        else:
+            columns[name] = found.astype(bool) if kind == "yes/no" else found
+    if isinstance(X, Mapping):
+        return columns
+    if hasattr(X, "from_pydict"):
+        return type(X).from_pydict({name: values.tolist() for name, values in columns.items()})
+    frame = type(X)(columns)
+    if hasattr(X, "index"):
+        frame.index = X.index
+    return frame
+
+
 def categories(family: Mixed) -> list[str]:
     """Return the names of the columns of categories, in the order of the blocks."""
     return [str(b.names[0]) for b in family.blocks if isinstance(b.family, Categorical)]
@@ -274,7 +296,9 @@ def check_levels(family: Family, levels: Any) -> dict[str, list[Level]]:
     wanted = categories(family) if isinstance(family, Mixed) and good else []
     good = good and levels.keys() == set(wanted)
     for words in levels.values() if good else ():
-        good = good and isinstance(words, list) and len({_key(w) for w in words}) == len(words)
+        good = good and isinstance(words, list)
+        good = good and all(isinstance(word, str | int | float) for word in words)
+        good = good and len({_key(word) for word in words}) == len(words)
     if not good:
         raise ValueError("the levels of the file are not those of its columns of categories.")
     return {name: levels[name] for name in wanted}

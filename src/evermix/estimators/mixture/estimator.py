@@ -24,6 +24,7 @@ from evermix.estimators.mixture.attributes import FittedAttributes
 from evermix.estimators.mixture.columns import GrowingColumns
 from evermix.estimators.mixture.file import KIND, from_file, to_file
 from evermix.estimators.mixture.groups import GroupQuestions, checked_novelty
+from evermix.estimators.mixture.imputation import Imputation
 from evermix.estimators.mixture.learner import Learner, OnStep
 from evermix.estimators.mixture.restoring import restored_unless_learnt
 from evermix.estimators.mixture.settings import FIT_ENGINE, Settings, with_family
@@ -56,6 +57,7 @@ class Mixture(
     FittedAttributes,
     GroupQuestions,
     GrowingColumns,
+    Imputation,
     ClusterMixin,  # type: ignore[misc]
     DensityMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
@@ -66,8 +68,8 @@ class Mixture(
     ----------
     family : "auto" or Family
         What one cluster looks like. "auto" takes Multinomial for sparse or integer counts,
-        Bernoulli for booleans, VonMisesFisher for long rows of length 1, and for others Gaussian or
-        DiagonalGaussian, as the rows say. Hyperparameters that are not given are learnt.
+        Bernoulli for booleans, Mixed for tables of several kinds and for missing values,
+        VonMisesFisher for long rows of length 1, else Gaussian or DiagonalGaussian; it learns theirs.
     prior : Prior or None
         How many clusters there are and how big. None has a ``PitmanYor`` learnt; with a given
         engine it is the usual one of that: ``NGGP()``, or ``DP()`` where it needs sticks.
@@ -122,6 +124,8 @@ class Mixture(
         What was learnt: mass and statistics of the clusters, and the clock.
     learner_ : Learner
         What learns: the engine, its random generator, rows that wait, and the state.
+    levels_ : dict of str to list
+        Of a table: the levels of each column of categories; their places are their codes.
     n_features_in_ : int
         Number of features.
 
@@ -181,7 +185,7 @@ class Mixture(
 
         Parameters
         ----------
-        X : array, CSR matrix, :class:`Chunks` or Dask collection (N, D)
+        X : array, CSR matrix, table, :class:`Chunks` or Dask collection (N, D)
             Rows need not fit into memory, unless the engine is a sampler: a memory map of any real
             type (``np.load(path, mmap_mode="r")``) and chunks are read as they are needed, batch by
             batch. Labels are kept in memory.
@@ -231,8 +235,7 @@ class Mixture(
 
         A fit that was finished goes on too, if ``set_params`` has given its engine more to do: more
         ``laps``, a smaller ``tol``, more ``sweeps`` with the same ``burn_in``, more ``chains``.
-        All other settings must be those that it was begun with. Parameters are those of
-        :meth:`fit`.
+        All other settings must be the same. Parameters are those of :meth:`fit`.
         """
         check_is_fitted(self)
         on_step, learner = self._on_step(observers), self.learner_
@@ -311,9 +314,8 @@ class Mixture(
     ) -> Array:
         """Fit and return ``labels_`` (N,), where the rows are."""
         labels = self.fit(X, sample_weight=sample_weight, times=times).labels_
-        if not is_foreign(X):
-            return labels
-        return alike(labels, DeviceCSR.of(X) if is_foreign_csr(X) else X)
+        like = DeviceCSR.of(X) if is_foreign_csr(X) else X
+        return alike(labels, like) if is_foreign(X) else labels
 
     def _on_step(self, observers: Iterable[StepObserver]) -> list[OnStep]:
         return [partial(observe, self) for observe in check_observers(observers)]
@@ -363,12 +365,10 @@ class Mixture(
         labels : int64 array (n_samples,)
             The id of the cluster that each row comes from, one of ``cluster_ids_``; -1 for a
             cluster not seen before, and for labels of ``RCRP`` that are not shown as clusters.
-            Rows of a sampler come from all its draws, whose clusters have no names in common: -1
-            for all, if there are several draws. :meth:`predict` finds them clusters.
+            Several draws of a sampler have no names in common: -1 for all of their rows.
         """
-        fitted = self._fitted()
         rng = generator(self.random_state).spawn(1)[0]  # not the numbers that the fit drew
-        return fitted.sample(n_samples, rng)
+        return self._fitted().sample(n_samples, rng)
 
     def to_arviz(self) -> Any:
         """Return the draws of a sampler for ArviZ: hyperparameters, K, log joint density."""

@@ -1,0 +1,106 @@
+"""What is missing of the rows of a table, given what was seen of them."""
+
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+
+from evermix._xp import Floats, Ints
+from evermix.families._blocks import patterns
+from evermix.families.base import Family
+from evermix.families.bernoulli import Bernoulli
+from evermix.families.categorical import Categorical
+from evermix.families.diagonal_gaussian import DiagonalGaussian
+from evermix.families.fixed_gaussian import FixedGaussian
+from evermix.families.gaussian import Gaussian
+from evermix.families.log_normal import LogNormal
+from evermix.families.mixed import Mixed
+from evermix.families.poisson import Poisson
+
+
+def imputed(family: Mixed, X: Floats, eta: Floats, r: Floats) -> Floats:
+    """Return rows X (N, D) with every hole filled, given clusters eta (K, E) and their shares.
+
+    ``r`` (N, K) are the probabilities of the clusters given what was seen of each row. Numbers get
+    their mean over the clusters (positive ones that of their logarithms), levels and yes/no the
+    most probable value.
+    """
+    out = X.copy()
+    for block, span, own in family.etas(eta):
+        part = X[:, span.columns]
+        gone = np.isnan(part)
+        if not gone.any():
+            continue
+        rows = np.flatnonzero(gone.any(axis=1))
+        found = filled(block.family, part[rows], own, r[rows])
+        out[np.ix_(rows, span.columns)] = np.where(gone[rows], found, part[rows])
+    return out
+
+
+@singledispatch
+def filled(family: Family, part: Floats, eta: Floats, r: Floats) -> Floats:
+    """Return values (N, d) for rows of a block, of which (some of) the columns are missing."""
+    raise NotImplementedError(
+        f"{type(family).__name__} cannot tell what is missing: register a function for it with "
+        "evermix.families.imputing.filled."
+    )
+
+
+@filled.register
+def _(family: Categorical, part: Floats, eta: Floats, r: Floats) -> Floats:
+    levels = r @ (eta / eta.sum(axis=1, keepdims=True))
+    return levels.argmax(axis=1).astype(np.float64)[:, None]
+
+
+@filled.register
+def _(family: Bernoulli, part: Floats, eta: Floats, r: Floats) -> Floats:
+    ones, total = np.split(eta, 2, axis=1)
+    return (r @ (ones / total) >= 0.5).astype(np.float64)
+
+
+@filled.register
+def _(family: Poisson, part: Floats, eta: Floats, r: Floats) -> Floats:
+    shape, rate = np.split(eta, 2, axis=1)
+    return r @ (shape / rate)
+
+
+@filled.register
+def _(family: DiagonalGaussian, part: Floats, eta: Floats, r: Floats) -> Floats:
+    return r @ (eta[:, : part.shape[1]] / eta[:, -2:-1]) + _origin(family)
+
+
+@filled.register
+def _(family: LogNormal, part: Floats, eta: Floats, r: Floats) -> Floats:
+    return np.exp(r @ (eta[:, : part.shape[1]] / eta[:, -2:-1]) + _origin(family))
+
+
+@filled.register
+def _(family: FixedGaussian, part: Floats, eta: Floats, r: Floats) -> Floats:
+    first, kappa = np.split(eta, 2, axis=1)
+    return r @ (first / kappa) + _origin(family)
+
+
+@filled.register
+def _(family: Gaussian, part: Floats, eta: Floats, r: Floats) -> Floats:
+    """The regression of what is missing on what was seen, in each cluster."""
+    D, kappa = part.shape[1], eta[:, -2:-1]
+    means = eta[:, :D] / kappa
+    B = eta[:, D:-2].reshape(-1, D, D) - eta[:, :D, None] * means[:, None, :]
+    x = part - _origin(family)
+    found = r @ means
+    for rows, seen in patterns(part):
+        gone = np.setdiff1d(np.arange(D), seen)
+        found[np.ix_(rows, gone)] = _regressed(x[np.ix_(rows, seen)], means, B, r[rows], seen, gone)
+    return found + _origin(family)
+
+
+def _origin(family: Any) -> Floats:
+    """The point about which a resolved family keeps its statistics, (d,)."""
+    return np.asarray(family.origin, dtype=np.float64)
+
+
+def _regressed(x: Floats, means: Floats, B: Floats, r: Floats, seen: Ints, gone: Ints) -> Floats:
+    """Expected values (N, G) of columns, given those that were seen, x (N, S)."""
+    slopes = np.linalg.solve(B[:, seen][:, :, seen], B[:, seen][:, :, gone])  # (K, S, G)
+    each = np.einsum("nks,ksg->nkg", x[:, None, :] - means[:, seen], slopes) + means[:, gone]
+    return np.einsum("nk,nkg->ng", r, each)
