@@ -365,11 +365,31 @@ def test_array_must_be_rows_of_numbers(tmp_path, array):
         open_source(npy(tmp_path / "a.npy", array))
 
 
-@pytest.mark.parametrize("columns", [{"name": ["a"]}, {"vector": [1.0]}, {"vector": [["a"]]}])
+@pytest.mark.parametrize("columns", [{"vector": [1.0]}, {"vector": [["a"]]}])
 def test_parquet_columns_must_hold_numbers(tmp_path, columns):
     """A column of strings is named, not converted."""
     with pytest.raises(SourceError, match=f"expected .*numbers in column '{next(iter(columns))}'"):
         open_source(arrow(tmp_path / "a.parquet", **columns))
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
+def test_words_and_holes_make_a_table(tmp_path, name):
+    """Cells are numbers, yes/no, words or missing; chunks are columns."""
+    if name == "t.csv":
+        (tmp_path / name).write_text("id,size,colour,new\nx,1.5,red,true\ny,,NA,false\nz,2,7,\n")
+    else:
+        columns = {"size": [1.5, None, 2.0], "colour": ["red", None, "7"]}
+        arrow(tmp_path / name, id=["x", "y", "z"], new=[True, False, None], **columns)
+    source = open_source(tmp_path / name)
+    assert (source.kind, source.n_features) == ("table", 3)
+    first, last = source.chunks(0, 2)
+    assert first.ids == ["x", "y"]
+    assert first.X["size"].tolist() == [1.5, None]
+    assert first.X["colour"].tolist() == ["red", None]
+    assert first.X["new"].tolist() == [True, False]
+    assert last.X["colour"].tolist() == [7.0 if name == "t.csv" else "7"]
+    with pytest.raises(SourceError, match="expected|not as"):
+        list(open_source(tmp_path / name, kind="vectors").chunks(0, 9))
 
 
 def test_parquet_without_pyarrow_says_what_to_install(tmp_path, monkeypatch):

@@ -28,7 +28,8 @@ def run(settings: Settings) -> None:
     text = from_spec(extra["text"]) if extra.get("text") else None
     if text is not None:
         text.totals.total = text.totals.unknown = 0  # of these rows
-    rows = open_rows(settings, None if text else mix.n_features_in_)
+    kind = "table" if hasattr(mix, "levels_") else settings.kind
+    rows = open_rows(settings, None if text else mix.n_features_in_, kind=kind)
     family, ids = mix.model_.family, mix.cluster_ids_
     done = 0
     with (

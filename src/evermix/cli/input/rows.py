@@ -14,6 +14,7 @@ from evermix.io.chunks import Chunks
 from evermix.io.sources import Chunk, Source, SourceError, open_source
 from evermix.io.sources.arrays import DenseArray
 from evermix.io.sources.several import joined
+from evermix.io.sources.values import Columns
 from evermix.io.text import Hashing, Vocabulary
 from evermix.io.text_counter import TextCounter
 
@@ -54,7 +55,7 @@ def features(family: str | Family, text: TextCounter | None, X: Any) -> Any:
             )
         X = text.counts(X)
     dense = isinstance(family, Family) and not family.sparse
-    return X if not dense or isinstance(X, np.ndarray) else X.toarray()
+    return X if not dense or isinstance(X, np.ndarray | Columns) else X.toarray()
 
 
 def make_text_counter(settings: Settings, texts: Iterable[str], remedy: str) -> TextCounter:
@@ -222,4 +223,6 @@ def _size(X: Any) -> int:
         return sum(map(len, X))
     if isinstance(X, np.ndarray):
         return X.nbytes
+    if isinstance(X, Columns):
+        return 64 * X.shape[0] * X.shape[1]
     return X.data.nbytes + X.indices.nbytes

@@ -179,7 +179,7 @@ def make_mixture(settings: Settings, kind: str, streaming: bool) -> Mixture:
     """Return the mixture of these settings, for a source of this kind."""
     known = parts(settings.custom, streaming)
     name = settings.family
-    if name == AUTO and kind != "vectors":
+    if name == AUTO and kind not in ("vectors", "table"):
         name = "multinomial"
     for part, chosen in ((known.family, name), (known.prior, settings.prior)):
         part.given(settings, chosen)  # raises if an option belongs to another one

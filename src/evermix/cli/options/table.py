@@ -66,7 +66,10 @@ TIME_FIELD = Option(
 SKIP_BAD = Option("skip_bad", "Count bad rows and go on, instead of stopping.", ROWS, bool, False)
 FIELDS = (
     Option(
-        "kind", "What rows are, if the file leaves it open.", ROWS, ("text", "counts", "vectors")
+        "kind",
+        "What rows are, if the file leaves it open.",
+        ROWS,
+        ("text", "counts", "vectors", "table"),
     ),
     Option("text_field", "Field or column with a row's text.", ROWS, default="text"),
     Option("vector_field", "Field or column with a row's vector.", ROWS, default="vector"),

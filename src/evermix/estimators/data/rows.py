@@ -1,7 +1,7 @@
 """Rows that users give: validated, and stored as families and engines want them."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -203,7 +203,13 @@ class Validator:
         """Return the family for the columns of a table; None if it is taken as an array."""
         if isinstance(self.family, Mixed) and self.family.blocks is not None:
             return self.family
-        return automatic_table(X) if self.family is None or self.family.missing else None
+        if self.family is None or self.family.missing:
+            return automatic_table(X)
+        if isinstance(X, Mapping):
+            raise TypeError(
+                f"a dict of columns needs the family em.Mixed or 'auto', this is {self.family!r}."
+            )
+        return None
 
     def _table(self, family: Mixed, X: Any, reset: bool) -> Array:
         """Return the rows of a table as numbers, its columns in the order of the family."""

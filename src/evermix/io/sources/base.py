@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from evermix.io.sources.values import Time, read_time
 
-Kind: TypeAlias = Literal["text", "counts", "vectors"]
+Kind: TypeAlias = Literal["text", "counts", "vectors", "table"]
 
 MAX_FEATURES = 2**20  # columns of rows, by default: each cluster needs a number for each
 MAX_LINE = 2**24  # bytes of a line, by default
@@ -141,7 +141,7 @@ class FileSource(ABC):
     """Whether rows have named fields, so that one of them can hold times."""
 
     kind: Kind
-    """What the rows are: ``"text"``, ``"counts"`` or ``"vectors"``."""
+    """What the rows are: ``"text"``, ``"counts"``, ``"vectors"`` or ``"table"``."""
     n_features: int | None = None
     """Number of columns D; None for text."""
     n_rows: int | None = None

@@ -1,14 +1,15 @@
-"""Comma-separated values: numeric columns, or a text column."""
+"""Comma-separated values: numeric columns, a text column, or a table of several kinds."""
 
 import csv
 from collections.abc import Iterator
 from itertools import islice
+from typing import Any
 
 import numpy as np
 
-from evermix.io.sources.base import RowError
+from evermix.io.sources.base import Kind, RowError
 from evermix.io.sources.formats import Record, RecordSource, Row
-from evermix.io.sources.values import Numbers
+from evermix.io.sources.values import Numbers, read_cell
 
 _TOO_LONG = "\udc00"  # in place of a line that is too long: no text holds it
 
@@ -18,7 +19,8 @@ class CommaSeparated(RecordSource):
 
     The first line is a header unless all its cells are numbers. If the header names the text
     field, that column is the text; otherwise every column but the id and the time field is a
-    feature. Without an id field a row's id is its index from 0.
+    feature. Where cells of the first row are words or blank, the file is a table. Without an id
+    field a row's id is its index from 0.
     """
 
     suffixes = (".csv",)
@@ -36,16 +38,28 @@ class CommaSeparated(RecordSource):
                 f"expected a column {options.time_field!r} with times, "
                 + (f"got the columns {self._names}." if self._header else "got no header.")
             )
-        if options.text_field in self._names:
+        if options.text_field in self._names and options.kind != "table":
             self.kind = self.choose_kind("text")
             self._used = [self._names.index(options.text_field)]
         else:
-            self.kind = self.choose_kind("vectors", "counts")
             self._used = [j for j in range(len(cells)) if j not in (self._id, self._time)]
+            numbers: tuple[Kind, ...] = ("vectors", "counts")
+            first = ("table", *numbers) if self._has_words() else (*numbers, "table")
+            self.kind = self.choose_kind(*first)
             self.set_features(len(self._used))
             self.columns = [self._names[j] for j in self._used] if self._header else None
         self._width = len(cells)
         self.check_first(self.records(0))
+
+    def _has_words(self) -> bool:
+        """Whether a cell of the first row is not a number, in columns that have names."""
+        if not self._header:
+            return False
+        record = next(iter(self.records(0)), None)
+        cells = [] if record is None or not isinstance(record.data, list) else record.data
+        return len(cells) > max(self._used, default=0) and not all(
+            _is_number(cells[j]) for j in self._used
+        )
 
     def _position(self, name: str | None) -> int | None:
         return self._names.index(name) if name in self._names else None
@@ -94,9 +108,17 @@ class CommaSeparated(RecordSource):
             self.check_length(bytes(self.options.max_line + 1))
         if len(cells) != self._width:
             raise RowError(f"expected {self._width} columns, got {len(cells)}.")
-        value = _text(cells[self._used[0]]) if self.kind == "text" else self._numbers(cells)
+        value = self._value(cells)
         name = self.rows_before + record.row if self._id is None else cells[self._id]
         return Row(name, value, None if self._time is None else self.parse_time(cells[self._time]))
+
+    def _value(self, cells: list[str]) -> Any:
+        if self.kind == "text":
+            return _text(cells[self._used[0]])
+        if self.kind == "table":
+            names = self._names or [str(j) for j in range(self._width)]
+            return {names[j]: read_cell(_text(cells[j])) for j in self._used}
+        return self._numbers(cells)
 
     def _numbers(self, cells: list[str]) -> Numbers:
         try:

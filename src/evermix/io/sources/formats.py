@@ -22,7 +22,7 @@ from evermix.io.sources.lines import (
     changed,
     digest_file,
 )
-from evermix.io.sources.values import Time, find_bad_rows, find_problem, stack_rows
+from evermix.io.sources.values import Columns, Time, find_bad_rows, find_problem, stack_rows
 
 # ---- records -------------------------------------------------------------------------------
 
@@ -225,7 +225,7 @@ class RecordSource(FileSource):
         if isinstance(record.data, bytes):
             self.check_length(record.data)
         row = self.parse(record)
-        if row is None or self.kind == "text":
+        if row is None or self.kind in ("text", "table"):
             return row
         if isinstance(row.value, tuple):
             columns, values = row.value
@@ -344,7 +344,7 @@ class BlockSource(FileSource):
 
     def _converted(self, X: Any) -> Any:
         """Return the X of a block as that of a chunk."""
-        if self.kind == "text":
+        if self.kind in ("text", "table"):
             return X
         if sparse.issparse(X):
             sparse_rows: Any = X
@@ -364,4 +364,6 @@ class BlockSource(FileSource):
 
 
 def _some(X: Any, rows: NDArray[np.int64]) -> Any:
+    if isinstance(X, Columns):
+        return X.take(rows)
     return [X[i] for i in rows] if isinstance(X, list) else X[rows]

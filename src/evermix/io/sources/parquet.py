@@ -7,17 +7,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evermix.io.sources.base import RowError
+from evermix.io.sources.base import Kind, RowError
 from evermix.io.sources.formats import Block, BlockSource
-from evermix.io.sources.values import Numbers, Time
+from evermix.io.sources.values import Columns, Numbers, Time, objects
 
 
 class Parquet(BlockSource):
     """A ``.parquet`` file, read in batches; needs pyarrow (``pip install evermix[arrow]``).
 
     The text field, if there is such a column, is the text; else the vector field, a column of
-    lists, is the vector; else every column but the id and the time field is a feature. Without an
-    id field a row's id is its index from 0.
+    lists, is the vector; else every column but the id and the time field is a feature, and where
+    some hold words or yes/no the file is a table. Without an id field a row's id is its index from
+    0.
     """
 
     suffixes = (".parquet",)
@@ -35,16 +36,17 @@ class Parquet(BlockSource):
         self._id = [options.id_field] if options.id_field in names else []
         self._time = [] if options.time_field is None else [options.time_field]
         self._find_times(file)
-        if options.text_field in names:
+        if options.text_field in names and options.kind != "table":
             self.kind = self.choose_kind("text")
             self._used = [options.text_field]
             return
-        self.kind = self.choose_kind("vectors", "counts")
         self._lists = options.vector_field in names
         others = [name for name in names if name not in (*self._id, *self._time)]
         self._used = [options.vector_field] if self._lists else others
         self.columns = None if self._lists else self._used
-        self._check_numeric(file.schema_arrow)
+        self.kind = self._kind_of_columns(file.schema_arrow)
+        if self.kind != "table":
+            self._check_numeric(file.schema_arrow)
         self.set_features(self._list_width(file) if self._lists else len(self._used))
 
     def _open(self) -> Any:
@@ -84,6 +86,18 @@ class Parquet(BlockSource):
                 problems[row] = str(error)
                 times.append(0.0)
         return times, problems
+
+    def _kind_of_columns(self, schema: Any) -> Kind:
+        """Return what rows are: a table if columns hold words or yes/no."""
+        types, words = _import("pyarrow.types"), False
+        if self._lists:
+            return self.choose_kind("vectors", "counts")
+        for found in (schema.field(name).type for name in self._used):
+            words |= types.is_string(found) or types.is_large_string(found)
+            words |= types.is_boolean(found) or types.is_dictionary(found)
+        if words:
+            return self.choose_kind("table")
+        return self.choose_kind("vectors", "counts", "table")
 
     def _check_numeric(self, schema: Any) -> None:
         types = _import("pyarrow.types")
@@ -147,6 +161,9 @@ class Parquet(BlockSource):
         """Return the X of rows, and what is wrong with those that could not be put into it."""
         if self.kind == "text":
             return _texts(batch.column(self._used[0]))
+        if self.kind == "table":
+            columns = {name: objects(batch.column(name).to_pylist()) for name in self._used}
+            return Columns(columns), {}
         if self._lists:
             return self._vectors(batch.column(self._used[0]))
         return np.column_stack([_floats(batch.column(name)) for name in self._used]), {}

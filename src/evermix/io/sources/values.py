@@ -39,7 +39,7 @@ def find_problem(
 
 def find_bad_rows(X: Any, kind: str) -> dict[int, str]:
     """Return what is wrong with rows of X, by row; empty if all is well."""
-    if kind == "text":
+    if kind in ("text", "table"):
         return {}
     if not sparse.issparse(X):
         rows = np.flatnonzero(_invalid(X, kind).any(axis=1))
@@ -67,6 +67,43 @@ def _invalid(values: NDArray[Any], kind: str) -> NDArray[np.bool_]:
     return np.logical_or.reduce([invalid for invalid, _ in _checks(values, kind)])
 
 
+# ---- tables --------------------------------------------------------------------------------
+
+
+class Columns(dict[str, NDArray[Any]]):
+    """The columns of a table by name, as arrays of objects; None stands for a missing value."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return len(next(iter(self.values()))), len(self)
+
+    def take(self, rows: NDArray[np.int64]) -> "Columns":
+        """Return some rows."""
+        return Columns({name: values[rows] for name, values in self.items()})
+
+
+def objects(values: Sequence[Any]) -> NDArray[Any]:
+    """Return values as an array of objects, whatever they are."""
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def read_cell(cell: str) -> float | bool | str | None:
+    """Return what a cell of a text file holds: number, yes/no, word, or None if it is missing."""
+    cell = cell.strip()
+    if not cell or cell.lower() in _MISSING:
+        return None
+    if cell.lower() in ("true", "false"):
+        return cell.lower() == "true"
+    try:
+        number = float(cell)
+    except ValueError:
+        return cell
+    return None if number != number else number
+
+
 # ---- stacking ------------------------------------------------------------------------------
 
 
@@ -77,6 +114,8 @@ def stack_rows(rows: list[Any], kind: str, n_features: int | None) -> Any:
     """
     if kind == "text":
         return rows
+    if kind == "table":
+        return Columns({name: objects([row[name] for row in rows]) for name in rows[0]})
     if not isinstance(rows[0], tuple):
         X = np.array(rows, dtype=np.float64)
         return sparse.csr_matrix(X) if kind == "counts" else X
@@ -93,6 +132,8 @@ def stack_chunks(parts: Sequence[Any]) -> Any:
     """Return the X of several chunks as one."""
     if isinstance(parts[0], list):
         return [text for part in parts for text in part]
+    if isinstance(parts[0], Columns):
+        return Columns({k: np.concatenate([part[k] for part in parts]) for k in parts[0]})
     return np.vstack(parts) if isinstance(parts[0], np.ndarray) else sparse.vstack(parts, "csr")
 
 
