@@ -45,7 +45,7 @@ def data_for(name, n=120):
     if name == "LogNormal":
         return np.exp(X / 4)
     if name == "Mixed":
-        return np.where(np.random.default_rng(2).random(X.shape) < 0.2, np.nan, X)
+        return np.where(np.random.default_rng(2).random(X.shape) < 0.05, np.nan, X)
     return X
 
 

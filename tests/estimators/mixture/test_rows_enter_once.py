@@ -53,7 +53,7 @@ def test_rows_that_need_no_conversion_raise_the_same_errors_as_others(place, val
     bad[place, 1] = value
     messages = set()
     for rows in (bad, bad.tolist(), np.asfortranarray(bad)):
-        for method in (mix.partial_fit, mix.predict, em.Mixture().fit):
+        for method in (mix.partial_fit, mix.predict, em.Mixture(em.Gaussian()).fit):
             with pytest.raises(ValueError) as caught:
                 method(rows)
             messages.add(str(caught.value))
