@@ -104,7 +104,13 @@ def without_order(model, mass, stats, entropy, base):
     return right - sticks(mass) + sticks(mass[::-1])
 
 
-NOTHING_LEFT_OUT = [("Bernoulli", without_base), ("Multinomial", without_counts)]
+NOTHING_LEFT_OUT = [
+    ("Bernoulli", without_base),
+    ("Categorical", without_base),
+    ("Categorical", without_counts),  # the levels add up to them
+    ("Mixed", without_counts),  # they are among the statistics
+    ("Multinomial", without_counts),
+]
 MUTANTS = [
     pytest.param(name, mutant, id=f"{name}-{mutant.__name__}")
     for name in FAMILIES
