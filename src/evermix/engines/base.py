@@ -210,6 +210,15 @@ class Engine(ABC):
     def log_weights(self, model: Model, state: State) -> Array:
         """Log predictive probabilities (K + 1,) of the clusters and, last, of a new one."""
 
+    def likeliest(self, model: Model, state: State, X: Array) -> int | None:
+        """Return the id of the most probable cluster of one prepared row X (1, D).
+
+        It is that of :meth:`log_weights` plus the log predictive of the row. None, the default: it
+        must be computed from these.
+        """
+        del model, state, X
+        return None
+
     def believed(self, state: State) -> Tally:
         """Return the mass and statistics by which rows are scored."""
         return state.tally

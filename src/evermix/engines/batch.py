@@ -90,7 +90,9 @@ class RowResults(NamedTuple):
     @classmethod
     def empty(cls, n: int) -> "RowResults":
         """Return results for n rows, to be filled."""
-        return cls(np.full(n, -1, dtype=np.int64), np.zeros(n), np.zeros(n), np.zeros(n, bool))
+        labels = np.empty(n, dtype=np.int64)
+        labels.fill(-1)
+        return cls(labels, np.zeros(n), np.zeros(n), np.zeros(n, bool))
 
     @classmethod
     def joined(cls, parts: Sequence["RowResults"]) -> "RowResults":
@@ -100,9 +102,9 @@ class RowResults(NamedTuple):
         return cls(*map(np.concatenate, zip(*parts, strict=True)))
 
 
-@dataclass(frozen=True)
+@dataclass  # frozen ones take several times as long to make, which single rows feel
 class Info:
-    """What happened in a step, for observers; no later step needs it.
+    """What happened in a step, for observers; no later step needs it. Only to be read.
 
     Attributes
     ----------

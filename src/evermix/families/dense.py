@@ -63,7 +63,9 @@ class DenseFamily(Family):
 
     def _centred(self, X: Array) -> Array:
         """Return rows (N, D) about the origin."""
-        return real(X) if self.origin is None else X - alike(self.origin, X)
+        if self.origin is None:
+            return real(X)
+        return X - (self.origin if type(X) is np.ndarray else alike(self.origin, X))
 
     def _from_origin(self, mean: float | Floats | None) -> Floats:
         """Return a mean, one number or (D,), about the origin, (D,)."""

@@ -65,6 +65,15 @@ def strict(function: F) -> F:
     return _finished(_njit(fastmath={"contract"}, forceinline=True)(function))
 
 
+def compiled_for(function: Callable[..., Any], *args: Any) -> Callable[..., Any]:
+    """Return the machine code of a compiled function for arguments of the types of these.
+
+    Otherwise numba looks at the types of all arguments in every call, which takes longer than
+    learning a row. The caller sees to it that types, dtypes and layouts are always the same.
+    """
+    return function.compile(tuple(map(numba.typeof, args)))  # type: ignore[attr-defined]
+
+
 def _finished(compiled: Any) -> Any:
     return interpretable(cached(compiled))
 

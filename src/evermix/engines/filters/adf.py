@@ -14,6 +14,7 @@ from evermix.engines.filters.filter import Filter
 from evermix.engines.filters.review import (
     is_review,
     keep,
+    next_stop,
     relearn,
     review,
     reviewable,
@@ -74,6 +75,12 @@ class ADF(Filter):
         """Learn one batch, and review the clusters where that is due.   Consumes: state."""
         if (state.lookback is None and not self._learns(model)) or not len(batch.weights):
             return super().step(model, state, batch, rng)
+        if state.clock + len(batch.weights) < next_stop(state.clock):  # as below, in less time
+            state, info = super().step(model, state, batch, rng)
+            if state.lookback is not None:
+                assert info.results is not None
+                state.lookback.add(batch.X, batch.weights, info.results.labels, state.clock)
+            return state, info
         parts: list[Info] = []
         for rows in stretches(batch, state.clock):
             before = state.clock

@@ -1,6 +1,7 @@
 """How a filter assigns a row to clusters: to all in part, to the best, or to a random one."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
@@ -16,6 +17,8 @@ from evermix.state import State
 
 PassResult: TypeAlias = tuple[int, int, int, bool, int]
 """The next row, K, the clock, whether the cap refused a birth, and why a pass stopped."""
+CompiledLoop: TypeAlias = tuple[Callable[..., PassResult], tuple[Any, ...]]
+"""A compiled function and its arguments."""
 
 
 class StepRows(NamedTuple):
@@ -51,10 +54,10 @@ class AssignmentRule(ABC):
         """
 
     @abstractmethod
-    def run(
+    def loop(
         self, data: kernels.FilterData, step: StepRows, K: int, clock: int, start: int
-    ) -> PassResult:
-        """Run the compiled loop from row ``start`` on, see ``kernels.engines.adf.adf_pass``."""
+    ) -> CompiledLoop:
+        """Return the compiled loop from row ``start`` on, see ``kernels.engines.adf.adf_pass``."""
 
 
 @dataclass(frozen=True)
@@ -72,12 +75,12 @@ class Soft(AssignmentRule):
         q = np.where(below > kernels.NEGLIGIBLE, np.exp(below), 0.0)
         return Assignment(q / q.sum(), None, wanted)
 
-    def run(
+    def loop(
         self, data: kernels.FilterData, step: StepRows, K: int, clock: int, start: int
-    ) -> PassResult:
-        """Run the compiled loop."""
+    ) -> CompiledLoop:
+        """Return the compiled loop and its arguments."""
         out = kernels.RowOutputs(*step.results)
-        return kernels.adf_pass(data, step.rows, step.weights, K, clock, start, out)
+        return kernels.adf_pass, (data, step.rows, step.weights, K, clock, start, out)
 
 
 @dataclass(frozen=True)
@@ -109,13 +112,13 @@ class Hard(AssignmentRule):
         chosen = np.searchsorted(np.cumsum(weights), uniform * weights.sum(), side="right")
         return int(min(chosen, len(rho) - 1))
 
-    def run(
+    def loop(
         self, data: kernels.FilterData, step: StepRows, K: int, clock: int, start: int
-    ) -> PassResult:
-        """Run the compiled loop."""
+    ) -> CompiledLoop:
+        """Return the compiled loop and its arguments."""
         rows, weights, uniforms, results = step
         out = kernels.RowOutputs(*results)
-        return hard_pass(data, rows, weights, uniforms, K, clock, start, out)
+        return hard_pass, (data, rows, weights, uniforms, K, clock, start, out)
 
 
 def learn_row(

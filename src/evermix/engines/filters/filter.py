@@ -2,14 +2,12 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
-from operator import is_
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.random import Generator
 
-from evermix._xp import Floats
+from evermix._xp import Array, Floats
 from evermix.engines.base import Engine
 from evermix.engines.batch import Batch, Info, RowResults, cap_of, warn_of_many, warn_once
 from evermix.engines.filters.assignment import (
@@ -19,6 +17,7 @@ from evermix.engines.filters.assignment import (
     learn_row,
     name_births,
 )
+from evermix.engines.filters.last_pass import LastPass
 from evermix.engines.merging.stream import join
 from evermix.engines.prune import prune
 from evermix.engines.run import record_times
@@ -33,19 +32,6 @@ from evermix.tally import Tally
 CHECK_EVERY = 1000  # observations between two rounds of pruning, joining and rebuilding of caches
 IDLE = 10  # observations per cluster after which dust that no row has joined is dropped
 PASS = "pass"  # the key of LastPass among the derived values of a state
-
-
-@dataclass
-class LastPass:
-    """The data of the last pass: from which objects they were made, and the clock since then."""
-
-    sources: tuple[Any, ...]
-    clock: int
-    data: kernels.FilterData
-
-    def holds(self, sources: tuple[Any, ...], clock: int) -> bool:
-        """Whether the data are still those of a state."""
-        return self.clock == clock and all(map(is_, self.sources, sources))
 
 
 class Filter(Engine):
@@ -176,6 +162,19 @@ class Filter(Engine):
         with np.errstate(divide="ignore"):
             return np.log(weights / weights.sum())
 
+    def likeliest(self, model: Model, state: State, X: Array) -> int | None:
+        """Return the id of the most probable cluster of one row, if the last pass can tell it."""
+        if type(self).log_weights is not Filter.log_weights:  # a pass knows only these
+            return None
+        last = self._last_pass(model, state)
+        if last is None:
+            return None
+        try:
+            slot = last.best(model.family.rows(X), state.tally.K)
+        finally:
+            last.release()
+        return None if slot < 0 else int(state.tally.id_buffer[slot])
+
     # ---- one pass --------------------------------------------------------------------------
 
     def step(self, model: Model, state: State, batch: Batch, rng: Generator) -> tuple[State, Info]:
@@ -300,9 +299,11 @@ class Filter(Engine):
         if tally.K + 2 > tally.capacity:
             state.reserve(tally.K + 2)
         while why == kernels.ROOM:
-            data = self._pass_data(model, state)
-            at, tally.K, state.clock, capped, why = rule.run(data, step, tally.K, state.clock, at)
-            state.derived[PASS].clock = state.clock
+            last = self._last_pass(model, state) or self._new_pass(model, state)
+            try:
+                at, tally.K, state.clock, capped, why = last.run(rule, step, tally.K, at)
+            finally:
+                last.release()
             refused |= capped
             if why == kernels.ROOM:
                 state.reserve(2 * tally.capacity)
@@ -311,20 +312,25 @@ class Filter(Engine):
             warn_once(model, state)
         return at, why
 
-    def _pass_data(self, model: Model, state: State) -> kernels.FilterData:
-        """Return :meth:`filter_data`, those of the last pass if nothing else has changed them.
-
-        A pass keeps what is derived from the clusters up to date, for a call with a single row
-        too, which would otherwise derive it for all clusters.
-        """
-        tally, last_weight = state.tally, state.latents["new_weight"]
-        buffers = tally.mass_buffer, tally.stats_buffer, last_weight, *state.columns.values()
-        sources = (self, model, tally, *buffers)
+    def _last_pass(self, model: Model, state: State) -> LastPass | None:
+        """Take the last pass, if nothing else has changed the clusters since and nobody uses it."""
         last: LastPass | None = state.derived.get(PASS)
-        if last is None or not last.holds(sources, state.clock):
-            last = LastPass(sources, state.clock, self.filter_data(model, state))
-            state.derived[PASS] = last
-        return last.data
+        taken = last is not None and last.take(self._sources(model, state), state.clock)
+        return last if taken else None
+
+    def _new_pass(self, model: Model, state: State) -> LastPass:
+        """Take a pass with newly derived data, which becomes the last one."""
+        sources = self._sources(model, state)
+        last = LastPass(sources, state.clock, self.filter_data(model, state))
+        last.take(sources, state.clock)
+        state.derived[PASS] = last
+        return last
+
+    def _sources(self, model: Model, state: State) -> tuple[Any, ...]:
+        """Return what the data of a pass are made from; whatever changes clusters makes it anew."""
+        tally, last_weight = state.tally, state.latents["new_weight"]
+        buffers = tally.mass_buffer, tally.stats_buffer, last_weight
+        return (self, model, tally, *buffers, *state.columns.values())
 
     def _learn_by_arrays(
         self, model: Model, state: State, step: StepRows, start: int

@@ -21,30 +21,27 @@ from evermix.estimators import files
 from evermix.estimators.data.times import prepare_times
 from evermix.estimators.fitting import StepObserver, check_observers
 from evermix.estimators.mixture.attributes import FittedAttributes
+from evermix.estimators.mixture.beginning import found, resolved
 from evermix.estimators.mixture.columns import GrowingColumns
 from evermix.estimators.mixture.file import KIND, from_file, to_file
 from evermix.estimators.mixture.groups import GroupQuestions, checked_novelty
 from evermix.estimators.mixture.imputation import Imputation
 from evermix.estimators.mixture.learner import Learner, OnStep
 from evermix.estimators.mixture.restoring import restored_unless_learnt
-from evermix.estimators.mixture.settings import FIT_ENGINE, Settings, with_family
+from evermix.estimators.mixture.settings import (
+    FIT_ENGINE,
+    Settings,
+    can_stream,
+    parameters_of,
+    with_family,
+)
+from evermix.estimators.mixture.single_rows import SingleRows
 from evermix.estimators.mixture.start import StartClusters
 from evermix.estimators.mixture.validation import rows_to_fit, rows_to_score, rows_to_stream
 from evermix.estimators.packing import Registry
 from evermix.families.base import Family
 from evermix.forgetting import Exponential
 from evermix.priors.base import Prior
-
-
-def _streams(mix: "Mixture") -> bool:
-    """Whether the engine can stream; raises the error that scikit-learn shows as the reason."""
-    engine = mix.engine
-    if isinstance(engine, Engine) and not engine.streams:  # partial_fit refuses what is no engine
-        raise TypeError(
-            f"{type(engine).__name__} comes back to its rows, so it cannot learn them as they "
-            "come. Use fit, or an engine that streams: em.ADF()."
-        )
-    return True
 
 
 def _joined(weights: NDArray[np.float64], times: NDArray[np.float64] | None) -> NDArray[np.float64]:
@@ -58,6 +55,7 @@ class Mixture(
     GroupQuestions,
     GrowingColumns,
     Imputation,
+    SingleRows,
     ClusterMixin,  # type: ignore[misc]
     DensityMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
@@ -213,9 +211,9 @@ class Mixture(
             stamps = prepare_times(times, len(weights), settings.forgetting)
             learner = Learner(settings.engine, settings.model(family), settings.random_state)
             if settings.engine is FIT_ENGINE:
-                model, start = learner.found(X, weights)
+                model, start = found(learner.engine, learner.model, X, weights)
             else:
-                model = learner.resolved(X, weights)
+                model = resolved(learner.engine, learner.model, X, weights)
             learner.start(model if start is None else start.fitted(model), start)
             learner.rows_digest = digest.result(_joined(weights, stamps))
             learner.timed = stamps is not None
@@ -259,7 +257,7 @@ class Mixture(
         learner.fit(X, weights, stamps, on_step)
         return self
 
-    @available_if(_streams)  # type: ignore[untyped-decorator]
+    @available_if(can_stream)  # type: ignore[untyped-decorator]
     def partial_fit(
         self,
         X: Any,
@@ -274,6 +272,9 @@ class Mixture(
         those of :meth:`fit`. The first rows may wait for others; the observers of the call with
         which they are learnt are called.
         """
+        plain = sample_weight is None and times is None and observers == ()
+        if plain and self._learn_row(X):
+            return self
         on_step, settings = self._on_step(observers), Settings.of(self, streaming=True)
         if not self.__sklearn_is_fitted__():
             self._begin_stream(settings, X, sample_weight, times, on_step)
@@ -289,7 +290,8 @@ class Mixture(
         learner.checked_engine(engine)
         engine.check_weights(learner.model, weights)
         stamps = learner.times_after(times, len(weights))
-        learner.engine, self.learner_ = engine, learner
+        learner.engine, learner.parameters = engine, parameters_of(self)
+        self.learner_ = learner
         self._add(Batch(X, weights, times=stamps), on_step)
         return self
 
@@ -306,7 +308,7 @@ class Mixture(
             stamps = prepare_times(times, len(weights), settings.forgetting)
             if family.open:
                 family.candidates(X[:1])  # which raises if other hyperparameters are invalid
-            self.learner_ = learner
+            learner.parameters, self.learner_ = parameters_of(self), learner
             self._add(Batch(X, weights, times=stamps), on_step)
 
     def fit_predict(
@@ -328,6 +330,9 @@ class Mixture(
         With ``novelty`` it is -1 where a new cluster is more probable than this number. Rows of
         PyTorch or CuPy are answered in kind, where they are; so it is with all questions.
         """
+        label = self._label_row(X) if novelty is None else None
+        if label is not None:
+            return label
         return self._fitted().predict(self._prepared(X), checked_novelty(novelty))
 
     def predict_proba(self, X: Any, new_cluster: bool = False) -> Array:

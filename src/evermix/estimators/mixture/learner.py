@@ -16,17 +16,17 @@ from evermix.engines.base import Engine
 from evermix.engines.batch import ROWS, Batch, CapacityWarning, Info, RowResults
 from evermix.engines.filters.review import FIRST as FIRST_REVIEW
 from evermix.engines.growth import first_rows, forget_columns, stretches, widen
-from evermix.engines.refine.find import find
-from evermix.engines.run import interrupts_wait, run, run_laps
+from evermix.engines.run import interrupts_wait, learn, run, run_laps
 from evermix.engines.shards import Shard, Shards
 from evermix.estimators.data.dask import ClusterRows
 from evermix.estimators.data.rows import Cuts, LazyRows, Rows, together
 from evermix.estimators.data.times import prepare_times
+from evermix.estimators.mixture.beginning import first_model
 from evermix.estimators.mixture.fit_results import FitResults
 from evermix.estimators.mixture.fitted import Fitted
 from evermix.estimators.mixture.labels import compact, follow_merges
 from evermix.estimators.mixture.start import StartClusters
-from evermix.estimators.resolve import SAMPLE, WARMUP, resolve
+from evermix.estimators.resolve import WARMUP
 from evermix.families.growing import fitting, widths
 from evermix.model import Model
 from evermix.state import State
@@ -67,6 +67,8 @@ class Learner:
         The digest of the rows of a fit; None for streams and merged models.
     timed : bool or None
         Whether rows come with times; None before the first.
+    parameters : tuple
+        Those of the mixture that were checked when the last rows of a stream came.
     batch : Batch or None
         All rows of a fit, for engines that need them together.
     label_maps : list of int64 arrays
@@ -83,6 +85,7 @@ class Learner:
         self.history: deque[Info] = deque(maxlen=HISTORY)
         self.rows_digest: str | None = None
         self.timed: bool | None = None
+        self.parameters: tuple[Any, ...] = ()
         self.batch: Batch | None = None
         self.label_maps: list[NDArray[np.int64]] = []
         self._results = RowResults.empty(0)
@@ -222,29 +225,6 @@ class Learner:
             engine.check_change(self.engine, self.state)
         return engine
 
-    def resolved(self, X: Rows, weights: NDArray[np.float64]) -> Model:
-        """Return the model with all hyperparameters set, given the rows it begins with."""
-        model, first = self.model, np.flatnonzero(weights)[:WARMUP]
-        chosen = resolve(model.family, model.prior, model.max_clusters, X[first])
-        return self._checked(replace(chosen, forgetting=model.forgetting), weights)
-
-    def found(self, X: Rows, weights: NDArray[np.float64]) -> tuple[Model, StartClusters]:
-        """Return the model with what is open learnt from a sample of rows, and its clusters."""
-        rows = np.flatnonzero(weights)
-        if len(rows) > SAMPLE:
-            rows = rows[np.linspace(0, len(rows) - 1, SAMPLE).astype(np.int64)]
-        model = self.model
-        if not model.family.learns:
-            model = replace(model, family=self.resolved(X, weights).family)
-        clusters = find(model, X[rows], weights[rows])
-        start = StartClusters("", clusters.model.family, clusters.mass, clusters.stats)
-        return self._checked(clusters.model, weights), start
-
-    def _checked(self, model: Model, weights: NDArray[np.float64]) -> Model:
-        self.engine.check(model)
-        self.engine.check_weights(model, weights)
-        return model
-
     def start(self, model: Model, clusters: StartClusters | None = None) -> None:
         """Begin with a resolved model, and perhaps with clusters of a saved one."""
         self.rng = generator(self.random_state)
@@ -288,17 +268,10 @@ class Learner:
         if not self.waiting:
             return
         last, rows = len(self.waiting[-1].weights), together(self.waiting)
-        self.start(self._first_model(first_rows(self.model.family, rows)))
+        self.start(first_model(self.engine, self.model, first_rows(self.model.family, rows)))
         observers, self._on_settle, self.waiting, self._preview = self._on_settle, (), [], None
         self._learn(rows, observers)
         self.results = RowResults(*(values[-last:] for values in self.results))
-
-    def _first_model(self, batch: Batch) -> Model:
-        """Return the model that a stream begins with, given its first rows."""
-        if not self.model.learns:
-            return self.resolved(batch.X, batch.weights)
-        first = batch.X[np.flatnonzero(batch.weights)[:FIRST_REVIEW]]
-        return replace(self.model, family=self.model.family.guess(first))  # a review learns more
 
     def _learn(self, batch: Batch, observers: Sequence[OnStep]) -> None:
         """Learn rows of a stream from a resolved model."""
@@ -330,6 +303,19 @@ class Learner:
                     self._relabel(X)
                 elif moved or self._results.labels.min() < 0:
                     follow_merges(self.fitted, self._results, X)
+
+    def learn_row(self, X: NDArray[np.float64]) -> None:
+        """Learn one row (1, D) as :meth:`add` does, in less time; the family does not grow."""
+        with interrupts_wait():
+            batch = Batch(X, np.array([1.0]))
+            state, info = learn(self.engine, self.model, self.state, batch, self.rng)
+            self._remember(state, info, ())
+            assert info.results is not None
+            self.results = info.results
+            if info.model is not None:
+                self._relabel(X)
+            elif info.merges or info.dropped or self.engine.hides or info.results.labels[0] < 0:
+                follow_merges(self.fitted, info.results, X)
 
     def forget_columns(self, columns: Any) -> None:
         """Forget what was learnt of some columns of a vocabulary that grows."""

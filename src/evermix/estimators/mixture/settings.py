@@ -38,6 +38,24 @@ def with_family(tags: Any, family: object) -> Any:
     return tags
 
 
+def can_stream(mix: Any) -> bool:
+    """Whether the engine can stream; raises the error that scikit-learn shows as the reason."""
+    engine = mix.engine
+    if engine is None or not isinstance(engine, Engine):  # partial_fit refuses what is no engine
+        return True
+    if not engine.streams:
+        raise TypeError(
+            f"{type(engine).__name__} comes back to its rows, so it cannot learn them as they "
+            "come. Use fit, or an engine that streams: em.ADF()."
+        )
+    return True
+
+
+def parameters_of(mix: Any) -> tuple[Any, ...]:
+    """Return the parameters of a mixture that are checked before rows are learnt."""
+    return mix.family, mix.prior, mix.engine, mix.forgetting, mix.max_clusters
+
+
 class Settings(NamedTuple):
     """The parameters of a mixture with defaults filled in.
 
