@@ -154,7 +154,7 @@ class Info:
     def summary(self) -> "Info":
         """Return the same without results of rows, model and reviews, small enough to keep."""
         summary = object.__new__(Info)
-        vars(summary).update(vars(self), results=None, model=None, reviews=[])
+        summary.__dict__ = {**vars(self), "results": None, "model": None, "reviews": []}
         return summary
 
     @classmethod

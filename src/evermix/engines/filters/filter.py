@@ -200,7 +200,8 @@ class Filter(Engine):
                 warn_of_many(model, state)
         if not compiled:  # array maths needs no caches, but predictions do
             state.columns |= model.family.columns(state.tally)
-        results.log_predictive[:] += model.family.log_base(batch.X)
+        log_predictive = results.log_predictive
+        np.add(log_predictive, model.family.log_base(batch.X), out=log_predictive)
         return state, Info(
             rows=n,
             clock=state.clock,
@@ -208,7 +209,7 @@ class Filter(Engine):
             births=list(range(first_id, state.lineage.next_id)),
             dropped=dropped,
             merges=merges,
-            log_predictive=float(results.log_predictive.sum()),
+            log_predictive=float(log_predictive[0] if n == 1 else log_predictive.sum()),
             seconds=time.perf_counter() - began,
             results=results,
         )

@@ -13,6 +13,8 @@ from evermix.kernels.engines.adf import FilterData
 from evermix.kernels.rows import DenseRows
 from evermix.kernels.scoring import best_slot
 
+DOUBLE = np.dtype(np.float64)
+
 
 class LastPass:
     """What a pass has kept up to date of what is derived from the clusters.
@@ -75,11 +77,11 @@ class LastPass:
 def _is_single(step: StepRows) -> bool:
     """Whether this is one row, of types that are always the same."""
     weights = step.weights
-    return len(weights) == 1 and weights.dtype == np.float64 and _is_plain(step.rows)
+    return len(weights) == 1 and weights.dtype == DOUBLE and _is_plain(step.rows)
 
 
 def _is_plain(rows: Any) -> bool:
     """Whether rows are one array of the only type that kernels are compiled for."""
     if type(rows) is not DenseRows:
         return False
-    return bool(rows.values.flags.carray) and rows.values.dtype == np.float64
+    return bool(rows.values.flags.carray) and rows.values.dtype == DOUBLE

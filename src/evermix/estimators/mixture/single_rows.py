@@ -14,6 +14,8 @@ from evermix.estimators.mixture.learner import Learner
 from evermix.estimators.mixture.settings import parameters_of
 from evermix.families.base import Family
 
+DOUBLE = np.dtype(np.float64)
+
 
 class SingleRows:
     """Learning and labelling of one row, where nothing else has to be done."""
@@ -45,7 +47,7 @@ class SingleRows:
 
     def _is_row(self, family: Family, X: Any) -> bool:
         """Whether X is one row of numbers that can be learnt as it is."""
-        if type(X) is not np.ndarray or X.dtype != np.float64 or family.sparse:
+        if type(X) is not np.ndarray or X.dtype != DOUBLE or family.sparse:
             return False
         if X.shape != (1, self.n_features_in_) or "feature_names_in_" in vars(self):
             return False
