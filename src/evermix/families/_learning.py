@@ -69,23 +69,28 @@ def wishart_step(
     return NormalWishart(mean, kappa0, nu0, B0)
 
 
-def wishart_hyperprior(now: NormalWishart, first: NormalWishart) -> float:
-    """Expected log density of the pseudo-cluster's parameters, minus that under its own law."""
-    D = len(now.mean)
-    precision = first.nu * np.linalg.inv(first.B)
-    log_det = multidigamma(np.array(first.nu / 2), D) + D * math.log(2)
-    log_det -= np.linalg.slogdet(first.B)[1]
+class WishartHyperprior:
+    """The hyperprior of Normal-Wishart laws: that of a pseudo-cluster with the law ``first``."""
 
-    def density(law: NormalWishart) -> float:
+    def __init__(self, first: NormalWishart) -> None:
+        D = len(first.mean)
+        self._first, self._precision = first, first.nu * np.linalg.inv(first.B)
+        self._log_det = multidigamma(np.array(first.nu / 2), D) + D * math.log(2)
+        self._log_det -= np.linalg.slogdet(first.B)[1]
+        self._own = self._density(first)
+
+    def log_density(self, now: NormalWishart) -> float:
+        """Expected log density of the pseudo-cluster's parameters, minus that under its own law."""
+        return self._density(now) - self._own
+
+    def _density(self, law: NormalWishart) -> float:
         mean, kappa, nu, B = law
-        away = first.mean - mean
-        square = kappa * (D / first.kappa + away @ precision @ away)
-        normal = 0.5 * (D * (math.log(kappa) - LOG_2PI) + log_det - square)
-        wishart = 0.5 * ((nu - D - 1) * log_det - np.sum(B * precision))
+        away, D = self._first.mean - mean, len(mean)
+        square = kappa * (D / self._first.kappa + away @ self._precision @ away)
+        normal = 0.5 * (D * (math.log(kappa) - LOG_2PI) + self._log_det - square)
+        wishart = 0.5 * ((nu - D - 1) * self._log_det - np.sum(B * self._precision))
         log_norm = 0.5 * nu * (D * math.log(2) - np.linalg.slogdet(B)[1])
         return float(normal + wishart - log_norm - multigammaln(np.array(nu / 2), D))
-
-    return density(now) - density(first)
 
 
 def _degrees(gap: float, D: int) -> float:

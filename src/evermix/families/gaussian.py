@@ -11,7 +11,7 @@ import numpy as np
 from evermix._xp import Array, Floats, alike, gammaln, namespace
 from evermix.families import _covariance as matrices
 from evermix.families import _hyperparameters as hyper
-from evermix.families._learning import NormalWishart, wishart_hyperprior, wishart_step
+from evermix.families._learning import NormalWishart, WishartHyperprior, wishart_step
 from evermix.families.dense import DenseFamily
 from evermix.kernels.families.gaussian import GaussianWork
 from evermix.tally import Tally
@@ -99,7 +99,11 @@ class Gaussian(DenseFamily):
 
     def log_hyperprior(self, first: Self) -> float:
         """Log density of the hyperparameters, 0 at those of ``first``."""
-        return wishart_hyperprior(NormalWishart(*self._prior), NormalWishart(*first._prior))
+        return first._hyperprior.log_density(NormalWishart(*self._prior))
+
+    @cached_property
+    def _hyperprior(self) -> WishartHyperprior:
+        return WishartHyperprior(NormalWishart(*self._prior))
 
     def _learning_step(
         self, first: Self, names: Collection[str], stats: Floats, mass: Floats

@@ -25,6 +25,8 @@ def first_outside(X: Array, inside: Bools) -> str:
 
 def finite(params: Array) -> Array:
     """Return parameters (K, E) with infinities so large that only a zero makes up for them."""
+    if type(params) is np.ndarray:  # as below, in half the time
+        return params.clip(-INFINITE, INFINITE)
     return namespace(params).clip(params, -INFINITE, INFINITE)
 
 

@@ -66,7 +66,9 @@ class Pair:
 
     def sum(self, family: Family) -> None:
         """Compute the sums of the shares."""
-        weighted = self.sample.weights[:, None] * np.stack([1 - self.share, self.share], axis=1)
+        weighted = np.empty((len(self.share), 2))
+        np.multiply(self.sample.weights, 1 - self.share, out=weighted[:, 0])
+        np.multiply(self.sample.weights, self.share, out=weighted[:, 1])
         self.mass = weighted.sum(axis=0)
         self.stats = family.from_features(feature_sums(self.sample, weighted))
 
