@@ -112,11 +112,19 @@ class RiverMixture(base.Clusterer):
             return
         if self._mixture is None:
             self._begin(rows)
-        elif not all(x.keys() <= self._columns.keys() for x in rows):
-            self._widen(rows)
-        else:
+        elif self._know_all(rows):
             self._mixture.partial_fit(self._array(rows))
+        else:
+            self._widen(rows)
         self._kept.extend(map(dict, rows))
+
+    def _know_all(self, rows: Sequence[Mapping[Any, Any]]) -> bool:
+        """Whether there are columns for all features of some rows."""
+        known = self._columns.keys()
+        for x in rows:
+            if not x.keys() <= known:
+                return False
+        return True
 
     def _begin(self, rows: Sequence[Mapping[Any, Any]]) -> None:
         """Learn the first rows."""

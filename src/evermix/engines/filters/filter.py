@@ -179,9 +179,10 @@ class Filter(Engine):
 
     def step(self, model: Model, state: State, batch: Batch, rng: Generator) -> tuple[State, Info]:
         """Learn one batch.   Consumes: state."""
-        began, before = time.perf_counter(), state.clock
+        began, before, n = time.perf_counter(), state.clock, len(batch.weights)
+        if n == 1 and (info := self._step_of_one(model, state, batch, rng)) is not None:
+            return state, info
         self.check_weights(model, batch.weights)
-        n = len(batch.weights)
         results = RowResults.empty(n)
         compiled = isinstance(model.prior, GibbsType)
         learn = self._learn_compiled if compiled else self._learn_by_arrays
@@ -200,8 +201,7 @@ class Filter(Engine):
                 warn_of_many(model, state)
         if not compiled:  # array maths needs no caches, but predictions do
             state.columns |= model.family.columns(state.tally)
-        log_predictive = results.log_predictive
-        np.add(log_predictive, model.family.log_base(batch.X), out=log_predictive)
+        results.log_predictive[:] += model.family.log_base(batch.X)
         return state, Info(
             rows=n,
             clock=state.clock,
@@ -209,7 +209,40 @@ class Filter(Engine):
             births=list(range(first_id, state.lineage.next_id)),
             dropped=dropped,
             merges=merges,
-            log_predictive=float(log_predictive[0] if n == 1 else log_predictive.sum()),
+            log_predictive=float(results.log_predictive.sum()),
+            seconds=time.perf_counter() - began,
+            results=results,
+        )
+
+    def _step_of_one(self, model: Model, state: State, batch: Batch, rng: Generator) -> Info | None:
+        """Learn one row as :meth:`step` does, in half of the time, where only the loop has to run.
+
+        Returns None if there is more to do.   Consumes: state.
+        """
+        began, tally = time.perf_counter(), state.tally
+        due = (state.clock + 1) % CHECK_EVERY == 0
+        if due or self.paper or tally.K + 2 > tally.capacity:
+            return None
+        last = self._last_pass(model, state)
+        if last is None:
+            return None
+        try:
+            results, first_id = RowResults.empty(1), len(state.lineage.born)
+            uniforms = last.rule.uniforms(batch.weights, rng)
+            step = StepRows(model.family.rows(batch.X), batch.weights, uniforms, results)
+            _, tally.K, state.clock, refused, _ = last.run(step, tally.K, 0)
+        finally:
+            last.release()
+        name_births(state, results, batch.weights, slice(0, 1))
+        if refused:
+            warn_once(model, state)
+        results.log_predictive[0] += model.family.log_base(batch.X)[0]
+        return Info(
+            rows=1,
+            clock=state.clock,
+            K=tally.K,
+            births=list(range(first_id, len(state.lineage.born))),
+            log_predictive=float(results.log_predictive[0]),
             seconds=time.perf_counter() - began,
             results=results,
         )
@@ -295,14 +328,14 @@ class Filter(Engine):
 
         Returns the next row, and why the loop stopped.
         """
-        at, refused, why, rule = start, False, kernels.ROOM, self.assignment
+        at, refused, why = start, False, kernels.ROOM
         tally = state.tally
         if tally.K + 2 > tally.capacity:
             state.reserve(tally.K + 2)
         while why == kernels.ROOM:
             last = self._last_pass(model, state) or self._new_pass(model, state)
             try:
-                at, tally.K, state.clock, capped, why = last.run(rule, step, tally.K, at)
+                at, tally.K, state.clock, capped, why = last.run(step, tally.K, at)
             finally:
                 last.release()
             refused |= capped
@@ -322,7 +355,8 @@ class Filter(Engine):
     def _new_pass(self, model: Model, state: State) -> LastPass:
         """Take a pass with newly derived data, which becomes the last one."""
         sources = self._sources(model, state)
-        last = LastPass(sources, state.clock, self.filter_data(model, state))
+        data = self.filter_data(model, state)
+        last = LastPass(sources, state.clock, data, self.assignment)
         last.take(sources, state.clock)
         state.derived[PASS] = last
         return last

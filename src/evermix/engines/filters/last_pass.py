@@ -29,10 +29,14 @@ class LastPass:
     clock : int
         The clock since then.
     data : FilterData
+    rule : AssignmentRule
     """
 
-    def __init__(self, sources: tuple[Any, ...], clock: int, data: FilterData) -> None:
+    def __init__(
+        self, sources: tuple[Any, ...], clock: int, data: FilterData, rule: AssignmentRule
+    ) -> None:
         self._sources, self._clock, self._data = sources, clock, data
+        self.rule = rule
         self._lock = Lock()
         self._codes: dict[Callable[..., Any], Callable[..., Any]] = {}
 
@@ -48,9 +52,9 @@ class LastPass:
         """Let others use the data."""
         self._lock.release()
 
-    def run(self, rule: AssignmentRule, step: StepRows, K: int, start: int) -> PassResult:
-        """Learn rows from ``start`` on with the compiled loop of a rule, given K clusters."""
-        loop, args = rule.loop(self._data, step, K, self._clock, start)
+    def run(self, step: StepRows, K: int, start: int) -> PassResult:
+        """Learn rows from ``start`` on with the compiled loop, given K clusters."""
+        loop, args = self.rule.loop(self._data, step, K, self._clock, start)
         if _is_single(step):
             loop = self._code(loop, args)
         result: PassResult = loop(*args)
