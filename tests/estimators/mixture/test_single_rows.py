@@ -2,7 +2,9 @@
 
 import gc
 import pickle
+import threading
 import tracemalloc
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -136,3 +138,109 @@ def test_the_sample_of_rows_is_joined_now_and_then():
     for i in range(1010, 1100):
         mix.partial_fit(X[i : i + 1])
     assert len(mix.state_.lookback.parts) == 1100 - 1024 + 1
+
+
+@pytest.mark.parametrize(
+    ("family", "rows"),
+    [
+        (em.Gaussian(), X),
+        (em.DiagonalGaussian(), X),
+        (em.Poisson(), np.abs(X).round()),
+        (em.Bernoulli(), (X > 9.0).astype(np.float64)),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_labels_of_single_rows_are_those_of_many(family, rows):
+    mix = em.Mixture(family, random_state=0)
+    for i in range(300):
+        mix.partial_fit(rows[i : i + 1])
+    single = np.concatenate([mix.predict(rows[i : i + 1]) for i in range(len(rows))])
+    np.testing.assert_array_equal(single, mix.predict(rows))
+
+
+def learnt(n=300, **settings):
+    mix = em.Mixture(em.Gaussian(), engine=em.ADF(), random_state=0, **settings)
+    mix.partial_fit(X[: n - 1]).partial_fit(X[n - 1 : n])
+    return mix
+
+
+def test_the_last_pass_labels_only_what_is_clear():
+    learner = learnt(1100).learner_
+    engine, model, state = learner.engine, learner.model, learner.state
+    own = state.tally.ids[state.tally.mass.argmax()]
+    mean = state.tally.stats[state.tally.mass.argmax(), :2] / state.tally.mass.max()
+    x = (mean + model.family.origin)[None, :]
+    assert engine.likeliest(model, state, x) == own
+    state.append([state.lineage.birth(state.clock)])
+    for values in (state.tally.mass, state.tally.stats, *state.tally.extras.values()):
+        values[-1] = values[state.tally.mass[:-1].argmax()]
+    state.columns |= model.family.columns(state.tally)
+    assert engine.likeliest(model, state, x) is None  # the clusters have changed
+    engine.step(model, state, em.engines.Batch(x + 5.0, np.array([1e-9])), learner.rng)
+    assert engine.likeliest(model, state, x) is None  # there is another one that is the same
+
+
+def test_an_engine_with_weights_of_its_own_is_not_passed_over():
+    @dataclass(frozen=True)
+    class Even(em.ADF):
+        def log_weights(self, model, state):
+            return np.zeros(state.tally.K + 1)
+
+    mix = em.Mixture(em.Gaussian(), engine=Even(), random_state=0).partial_fit(X)
+    mix.partial_fit(X[:1])
+    joint = mix.learner_.fitted.log_joint(X)[:, :-1]
+    single = np.concatenate([mix.predict(X[i : i + 1]) for i in range(200)])
+    np.testing.assert_array_equal(single, mix.cluster_ids_[joint.argmax(axis=1)][:200])
+    learner = mix.learner_
+    assert learner.engine.likeliest(learner.model, learner.state, X[:1]) is None
+
+
+def test_parameters_that_have_changed_are_checked_and_hold():
+    mix = learnt()
+    mix.set_params(max_clusters=-1)
+    with pytest.raises(ValueError, match="max_clusters"):
+        mix.partial_fit(X[300:301])
+    mix.set_params(max_clusters=None, engine=em.SUGS())
+    with pytest.raises(ValueError, match="ADF"):
+        mix.partial_fit(X[300:301])
+    assert mix.state_.clock == 300
+    mix.set_params(engine=em.ADF(birth=0.4))
+    mix.partial_fit(X[300:301])
+    assert mix.learner_.engine.birth == 0.4 and mix.state_.clock == 301
+
+
+@pytest.mark.parametrize("bad", [-1.0, 1e101, np.nan])
+def test_a_row_outside_the_support_is_refused(bad):
+    counts = np.abs(X).round()
+    mix = em.Mixture(em.Poisson(), random_state=0).partial_fit(counts[:299])
+    mix.partial_fit(counts[299:300])
+    before = arrays(mix)
+    for ask in (mix.partial_fit, mix.predict):
+        with pytest.raises(ValueError, match=r"Poisson|NaN"):
+            ask(np.array([[1.0, bad]]))
+    assert_same(arrays(mix), before)
+
+
+def test_questions_of_other_threads_change_nothing():
+    mix, silent, ends, wrong = learnt(), learnt(), threading.Event(), []
+
+    def ask():
+        far = np.array([[0.0, 0.0], [27.0, 10.8]])
+        expected = [mix.predict(far[i : i + 1])[0] for i in range(2)]
+        while not ends.is_set():
+            found = [mix.predict(far[i : i + 1])[0] for i in range(2)]
+            wrong.extend(k for k in found if k not in expected)
+
+    threads = [threading.Thread(target=ask) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    try:
+        for i in range(300, 361):  # up to a review
+            mix.partial_fit(X[i : i + 1])
+            silent.partial_fit(X[i : i + 1])
+    finally:
+        ends.set()
+        for thread in threads:
+            thread.join()
+    assert not wrong
+    assert_same(arrays(mix), arrays(silent))

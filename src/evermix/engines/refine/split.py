@@ -4,6 +4,7 @@ The children of all clusters grow together, from several starts each: what a ste
 the arithmetic and not the calls.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -167,11 +168,18 @@ def _directions(sample: Sample, rng: Generator) -> Iterator[Floats]:
         for _ in range(POWER_STEPS):
             for u in found:
                 v -= (v @ u) * u
-            along = np.asarray(X @ (v * scale)).ravel() - mean @ (v * scale)
-            v = scale * (np.asarray((weights * along) @ X).ravel() - mean * (weights @ along))
-            size = np.linalg.norm(v)
+            along = _along(X, v * scale, mean)
+            v = scale * ((weights * along) @ X - mean * (weights @ along))
+            size = math.sqrt(v @ v)
             if not size > 0:
                 return
             v /= size
         found.append(v)
-        yield np.asarray(X @ (v * scale)).ravel() - mean @ (v * scale)
+        yield _along(X, v * scale, mean)
+
+
+def _along(X: Array, direction: Floats, mean: Floats) -> Floats:
+    """Return the positions (M,) of rows X (M, D) along a direction (D,), about the mean (D,)."""
+    along: Floats = X @ direction
+    along -= mean @ direction
+    return along

@@ -50,9 +50,10 @@ class RowHash:
         self._n_features = max(self._n_features, other._n_features)
         self._total += other._total
 
-    def result(self, weights: NDArray[Any]) -> str:
-        """Return the digest of the rows so far and their weights (N,)."""
+    def result(self, *beside: NDArray[Any] | None) -> str:
+        """Return the digest of the rows so far and of arrays beside them: weights, times."""
         digest = hashlib.blake2b(repr((self._n_rows, self._n_features)).encode(), digest_size=16)
-        for part in (self._total, weights):
-            digest.update(np.ascontiguousarray(part).data)
+        for part in (self._total, *beside):
+            if part is not None:
+                digest.update(np.ascontiguousarray(part).data)
         return digest.hexdigest()

@@ -5,8 +5,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
-import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin, DensityMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
@@ -42,11 +40,6 @@ from evermix.estimators.packing import Registry
 from evermix.families.base import Family
 from evermix.forgetting import Exponential
 from evermix.priors.base import Prior
-
-
-def _joined(weights: NDArray[np.float64], times: NDArray[np.float64] | None) -> NDArray[np.float64]:
-    """Return the numbers beside the rows that are part of their digest."""
-    return weights if times is None else np.concatenate([weights, times])
 
 
 @files.registered(KIND, "mixture")
@@ -215,7 +208,7 @@ class Mixture(
             else:
                 model = resolved(learner.engine, learner.model, X, weights)
             learner.start(model if start is None else start.fitted(model), start)
-            learner.rows_digest = digest.result(_joined(weights, stamps))
+            learner.rows_digest = digest.result(weights, stamps)
             learner.timed = stamps is not None
             self.learner_ = learner
             learner.fit(X, weights, stamps, on_step)
@@ -247,7 +240,7 @@ class Mixture(
         engine = learner.checked_engine(engine, resume=True)
         (_, X, weights), digest = rows_to_fit(self, settings, X, sample_weight, learner)
         stamps = prepare_times(times, len(weights), learner.model.forgetting)
-        if digest.result(_joined(weights, stamps)) != learner.rows_digest:
+        if digest.result(weights, stamps) != learner.rows_digest:
             raise ValueError(
                 "these are not the rows, or not the weights or times, that the fit was begun with. "
                 "Give the same X, sample_weight and times again, or call fit."
