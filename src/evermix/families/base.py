@@ -237,14 +237,10 @@ class Family(ABC):
 
     def posterior(self, stats: Array, mass: Array) -> Array:
         """Natural parameters (K, E) of clusters with statistics (K, S) and mass (K,)."""
-        xp, size = namespace(stats), self.eta0.shape[0]
-        if type(stats) is np.ndarray:  # as below, in half the time
-            eta = np.empty((len(mass), size))
-            eta[:, : self.n_stats], eta[:, self.n_stats :] = stats, mass[:, None]
-            eta += self.eta0
-            return eta
-        counts = size - self.n_stats
-        mass = xp.broadcast_to(mass[:, None], (mass.shape[0], counts))
+        xp, counts = namespace(stats), self.eta0.shape[0] - self.n_stats
+        mass = mass[:, None]
+        if counts > 1:  # broadcasting takes as long as all the rest
+            mass = xp.concat([mass] * counts, axis=1)
         return alike(self.eta0, stats) + xp.concat([stats, mass], axis=1)
 
     def log_marginal(self, stats: Array, mass: Array) -> Array:
