@@ -237,10 +237,9 @@ class Family(ABC):
 
     def posterior(self, stats: Array, mass: Array) -> Array:
         """Natural parameters (K, E) of clusters with statistics (K, S) and mass (K,)."""
-        xp, counts = namespace(stats), self.eta0.shape[0] - self.n_stats
-        mass = mass[:, None]
-        if counts > 1:  # broadcasting takes as long as all the rest
-            mass = xp.concat([mass] * counts, axis=1)
+        xp = namespace(stats)
+        counts = self.eta0.shape[0] - self.n_stats
+        mass = xp.broadcast_to(mass[:, None], (mass.shape[0], counts))
         return alike(self.eta0, stats) + xp.concat([stats, mass], axis=1)
 
     def log_marginal(self, stats: Array, mass: Array) -> Array:
