@@ -108,6 +108,17 @@ def test_rows_of_length_one_with_many_columns_are_directions():
     assert isinstance(wide.model_.family, em.DiagonalGaussian)
 
 
+@pytest.mark.parametrize("concentration", [0.0, 20.0, 200.0])
+@pytest.mark.parametrize("n", [100, 1000])
+def test_one_cluster_is_one_cluster(n, concentration):
+    rng = np.random.default_rng(n)
+    X = unit(rng.normal(size=(n, 40)))
+    if concentration:
+        X = vonmises_fisher(np.eye(40)[0], concentration).rvs(n, random_state=rng)
+    assert em.Mixture(random_state=0).fit(X).n_clusters_ == 1
+    assert em.Mixture(random_state=0).partial_fit(X).n_clusters_ == 1
+
+
 def test_streams_of_directions_depend_on_no_cuts(tmp_path):
     X, z = topics(700)
     whole = em.Mixture(random_state=0).partial_fit(X)

@@ -60,7 +60,10 @@ def _ends(problem: Problem, floor: float) -> "list[Clusters]":
     """Return the ends of searches from one cluster and, unless that lags, from many."""
     n = len(problem.sample)
     if problem.sample.family.wide:
-        return [merged_only(problem, coarse(problem, sampled(problem)))]
+        starts = [sampled(problem)]
+        if not problem.sample.family.sparse:  # one cluster may be all that there is
+            starts.append(problem.learnt(problem.start(np.zeros(n, dtype=np.int64))))
+        return [merged_only(problem, coarse(problem, max(starts, key=problem.objective)))]
     one = search(problem, problem.start(np.zeros(n, dtype=np.int64)), floor)
     K = min(SEEDS, n // ROWS_PER_SEED, problem.cap)
     if one is None or K < 2:
