@@ -42,6 +42,8 @@ def data_for(name, n=120):
         return np.random.default_rng(1).poisson(np.exp(0.3 * np.abs(X))).astype(np.float64)
     if name == "Categorical":
         return np.minimum(np.abs(np.rint(X[:, :1])), 4.0)
+    if name == "VonMisesFisher":
+        return X / np.linalg.norm(X, axis=1, keepdims=True)
     if name == "LogNormal":
         return np.exp(X / 4)
     if name == "Mixed":

@@ -26,7 +26,7 @@ class LogNormal(DiagonalGaussian):
     >>> family = LogNormal(0.0, 0.1, 2.0, 1.0).candidates(np.ones((1, 1)))[0]
     >>> x = np.array([[1.0]])
     >>> (family.log_predictive(x, family.eta0[None])[:, 0] + family.log_base(x)).round(3)
-    array([-1.946])
+    array([-1.833])
     """
 
     support: ClassVar[tuple[str, str]] = (

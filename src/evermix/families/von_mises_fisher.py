@@ -220,4 +220,4 @@ def _neighbourly(X: Floats) -> float:
     np.fill_diagonal(cosines, -1.0)
     near = np.median(cosines.max(axis=1)) if len(X) > 1 else 0.5
     rho = math.sqrt(min(max(near, 0.05), 1.0 - 1e-6))  # two rows of a cluster: E cos = rho^2
-    return rho * (X.shape[1] - rho**2) / (1.0 - rho**2) / 2.0  # a nearest row is nearer than most
+    return rho * (X.shape[1] - rho**2) / (1.0 - rho**2)

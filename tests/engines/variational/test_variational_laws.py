@@ -110,6 +110,7 @@ NOTHING_LEFT_OUT = [
     ("Categorical", without_counts),  # the levels add up to them
     ("Mixed", without_counts),  # they are among the statistics
     ("Multinomial", without_counts),
+    ("VonMisesFisher", without_base),
 ]
 MUTANTS = [
     pytest.param(name, mutant, id=f"{name}-{mutant.__name__}")
@@ -139,7 +140,7 @@ def test_the_bound_lies_below_the_evidence(name, prior):
 @every_family
 def test_the_bound_is_the_evidence_where_there_is_but_one_partition(name):
     """One cluster, and next to no chance of another."""
-    model, X = model_for(name, DP(1e-99), n=5)
+    model, X = model_for(name, DP(1e-250), n=5)
     bounds = lap_bounds(FullVB(truncation=1), model, [Batch(X, np.ones(5))])
     assert bounds[-1] == pytest.approx(log_evidence(model, X), rel=1e-12)
 

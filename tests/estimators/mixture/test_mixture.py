@@ -121,7 +121,8 @@ def test_dense_and_sparse_counts_agree():
         (np.eye(4) > 0, em.Bernoulli),
         (np.eye(4, dtype=np.int64) - 1, em.Gaussian),
         (np.eye(4), em.Gaussian),
-        (np.eye(40), em.DiagonalGaussian),
+        (np.eye(40), em.VonMisesFisher),
+        (2 * np.eye(40), em.DiagonalGaussian),
     ],
 )
 def test_auto_takes_the_family_that_fits_the_type(X, family):
