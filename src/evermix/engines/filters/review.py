@@ -35,7 +35,7 @@ FIRST = 64  # rows before the first review
 RATIO = 2**0.5  # between the clocks of two reviews
 CLOCKS = [round(FIRST * RATIO**step) for step in range(116)]  # of all reviews, beyond 2**63
 LEAST = 1e-6  # concentration
-MATURE = 0.25  # words that a cluster has when much of it is known, over those that there are
+MATURE = 0.1  # words that a cluster has when much of it is known, over those that there are
 FLOWS = 0.02  # share of a cluster that must move for it to be connected with another
 
 
