@@ -72,6 +72,13 @@ class VonMisesFisher(DenseFamily):
         xp = namespace(X)
         return xp.abs(xp.sum(X * X, axis=1) - 1.0) < TOL
 
+    def check(self, X: Array) -> None:
+        """Raise ValueError if a row has another length."""
+        bad = np.flatnonzero(~np.asarray(self.inside(X)))
+        if len(bad):
+            length, (wanted, advice) = np.linalg.norm(X[bad[0]]), self.support
+            raise ValueError(f"{wanted}, got length {length:.3g} in row {bad[0]}. {advice}")
+
     def candidates(self, X: Array) -> list[Self]:
         """Return resolved families: one, or several concentrations if it is open."""
         X, D = np.asarray(X, dtype=np.float64), int(X.shape[1])

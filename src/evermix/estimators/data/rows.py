@@ -127,6 +127,11 @@ def _check_values(family: Family, X: Array, estimator_name: str | None) -> None:
     known = values[~np.isnan(values)] if family.missing else values
     largest = max(known.max(), -known.min()) if known.size else 0.0
     if not largest <= family.largest:
+        if np.isnan(largest) and not family.sparse:
+            raise ValueError(
+                f"Input X contains NaN, but {type(family).__name__} needs every value. Use "
+                "family=em.Mixed(), which integrates out what is missing, or leave out these rows."
+            )
         assert_all_finite(
             X, allow_nan=family.missing, estimator_name=estimator_name, input_name="X"
         )
