@@ -13,6 +13,7 @@ from evermix.engines.variational.local import HELD, Plan
 from evermix.engines.variational.memory import totals
 from evermix.engines.variational.moves import plan as plans
 from evermix.engines.variational.moves.decide import decide, judge
+from evermix.kernels.engines.local import LEAST
 from evermix.priors import DP, PitmanYor
 from evermix.state import State
 from helpers.engine_cases import model_for
@@ -108,7 +109,8 @@ class Witness:
         spare = 0 if top is None else max(top - tally.K, 0) // max(len(plan.trials), 1)
         self.young[key] = self.r[key][:, :0]
         for trial in plan.trials:
-            slots = spare + np.sum(log_r[:, trial.parents] > -np.inf, axis=1)
+            shared = log_r[:, trial.parents] - log_r.max(axis=1, keepdims=True) > LEAST
+            slots = spare + np.sum(shared, axis=1)
             slots = None if top is None else slots
             young = divided(trial, self.model, batch.X, self.r[key], slots)
             self.young[key] = np.concatenate([self.young[key], young], axis=1)
