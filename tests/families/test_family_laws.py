@@ -33,7 +33,7 @@ def test_shipped_laws_hold(case):
 def steps(family, eta):
     """Yield a small step (K, E) along every coordinate; matrices stay symmetric."""
     twin = np.arange(eta.shape[1])
-    blocks = [(family, 0)]
+    blocks = [(getattr(family, "plane", family), 0)]
     if isinstance(family, Mixed):
         pairs = zip(family.blocks, family.spans, strict=True)
         blocks = [(block.family, span.start) for block, span in pairs]

@@ -10,6 +10,7 @@ from evermix.families import (
     FixedGaussian,
     Gaussian,
     LogNormal,
+    LowRankGaussian,
     Mixed,
     Multinomial,
     Poisson,
@@ -27,6 +28,7 @@ COUNTS[1, 2] = 70.0  # too large for factors
 FRACTIONS = _rng.gamma(0.5, 2.0, size=(N, 6)) * (_rng.random((N, 6)) < 0.6)
 BITS = (_rng.random((N, 6)) < 0.3).astype(np.float64)
 DIRECTIONS = REALS / np.linalg.norm(REALS, axis=1, keepdims=True)
+WIDE = _rng.normal(size=(N, 3)) @ _rng.normal(size=(3, 9)) + _rng.normal(size=(N, 9)) / 4
 COVARIANCE = _mixing @ _mixing.T
 LEVELS = _rng.integers(0, 3, size=(N, 1)).astype(np.float64)
 TABLE = np.column_stack([REALS, LEVELS, BITS[:, :2], COUNTS[:, :1], np.exp(REALS[:, :1] / 9)])
@@ -63,6 +65,9 @@ _CASES = {
     "directions-prior": (VonMisesFisher(30.0, np.array([1.0, 0, -2.0, 0.1])), DIRECTIONS),
     "poisson": (Poisson(), COUNTS),
     "log-normal": (LogNormal(), np.exp(REALS / 3)),
+    "low-rank": (LowRankGaussian(2), REALS),
+    "low-rank-open": (LowRankGaussian(), WIDE * np.geomspace(1, 1e4, 9) + 1e3),
+    "low-rank-given": (LowRankGaussian(1, 0.5, 0.2, 3.5, 2.0, 1.5, 0.8), REALS),
     "categorical": (Categorical(), LEVELS),
     "categorical-levels": (Categorical(alpha=0.1, n_levels=7), LEVELS),
     "mixed": (Mixed(BLOCKS), TABLE),

@@ -89,9 +89,10 @@ class RiverMixture(base.Clusterer):
         if self._mixture is None:
             return {}
         family, tally = self._mixture.model_.family, self._mixture.tally_
-        means = tally.stats[:, : len(self._columns)] / tally.mass[:, None]
-        if isinstance(family, DenseFamily) and family.origin is not None:
-            means = means + family.origin
+        if isinstance(family, DenseFamily):
+            means = family.means(tally.stats, tally.mass)
+        else:
+            means = tally.stats[:, : len(self._columns)] / tally.mass[:, None]
         return {
             self._name(int(k)): dict(zip(self._columns, mean.tolist(), strict=False))
             for k, mean in zip(tally.ids, means, strict=True)

@@ -8,6 +8,7 @@ from evermix.families.diagonal_gaussian import DiagonalGaussian
 from evermix.families.fixed_gaussian import FixedGaussian
 from evermix.families.gaussian import Gaussian
 from evermix.families.log_normal import LogNormal
+from evermix.families.low_rank_gaussian import LowRankGaussian
 from evermix.families.mixed import Mixed
 from evermix.families.multinomial import Multinomial
 from evermix.families.poisson import Poisson
@@ -23,6 +24,7 @@ __all__ = [
     "FixedGaussian",
     "Gaussian",
     "LogNormal",
+    "LowRankGaussian",
     "Mixed",
     "Multinomial",
     "Poisson",

@@ -39,6 +39,11 @@ class DenseFamily(Family):
         """Return statistics (K, D) about the origin of another family."""
         return stats if self.origin is None else stats + mass[:, None] * self._shift(to)
 
+    def means(self, stats: Floats, mass: Floats) -> Floats:
+        """Return the mean row (K, D) of clusters, whose first statistics are sums of rows."""
+        means = stats[:, : self._D] / mass[:, None]
+        return means if self.origin is None else means + self.origin
+
     def rows(self, X: Array) -> DenseRows:
         """Pack rows X (N, D) about the origin."""
         x = self._centred(X)

@@ -223,10 +223,18 @@ class Gaussian(DenseFamily):
 
     def columns(self, tally: Tally) -> dict[str, Floats]:
         """Return the whitener of every cluster, {"whitener": (capacity, D, D)}."""
-        B = self._standard(self.posterior(tally.stats, tally.mass))[3]
-        return {"whitener": matrices.whiteners_with_room(B, tally.capacity)}
+        eta = self.posterior(tally.stats, tally.mass)
+        return {"whitener": self.whiteners(eta, tally.capacity)}
+
+    def whiteners(self, eta: Floats, capacity: int) -> Floats:
+        """Return whiteners of clusters eta (K, E), followed by zeros, (capacity, D, D)."""
+        return matrices.whiteners_with_room(self._standard(eta)[3], capacity)
 
     def _work(self, tally: Tally, columns: dict[str, Floats]) -> GaussianWork:
+        return self.packed(tally, columns)
+
+    def packed(self, tally: Tally, columns: dict[str, Floats]) -> GaussianWork:
+        """Pack a tally whose first statistics are those of this family."""
         D, capacity = self._D, tally.capacity
         mean, kappa, nu, _ = self._prior
         return GaussianWork(

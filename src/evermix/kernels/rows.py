@@ -14,6 +14,13 @@ class DenseRows(NamedTuple):
     values: Floats  # (N, D)
 
 
+class PlaneRows(NamedTuple):
+    """Rows by where they are in a plane, and how far from it."""
+
+    values: Floats  # (N, Q)
+    squares: Floats  # (N,): squared distances
+
+
 class SparseRows(NamedTuple):
     """Rows as the three arrays of a CSR matrix."""
 

@@ -8,7 +8,6 @@ from evermix.engines.refine.search import refine
 from evermix.engines.seeding import Sample
 from evermix.families import DiagonalGaussian, Gaussian
 from evermix.families.base import Family
-from evermix.families.dense import MAX_FULL_COVARIANCE
 from evermix.families.opening import reopened
 from evermix.model import Model
 from evermix.priors.base import HasSticks
@@ -34,6 +33,4 @@ def find(model: Model, X: Array, weights: Floats | None = None) -> Clusters:
 
 def _kinds(n_features: int) -> list[Family]:
     """Return the families of real vectors that are tried."""
-    if n_features > MAX_FULL_COVARIANCE:
-        return [DiagonalGaussian()]
     return [Gaussian()] if n_features <= FULL_ONLY else [Gaussian(), DiagonalGaussian()]

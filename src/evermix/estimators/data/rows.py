@@ -17,8 +17,8 @@ from evermix.estimators.data.fingerprint import RowHash
 from evermix.estimators.data.tables import automatic_table, encoded, is_table
 from evermix.families import (
     Bernoulli,
-    DiagonalGaussian,
     Gaussian,
+    LowRankGaussian,
     Mixed,
     Multinomial,
     VonMisesFisher,
@@ -86,7 +86,7 @@ def automatic_family(X: Array) -> Family:
     if X.shape[1] <= MAX_FULL_COVARIANCE:
         return Gaussian()
     lengths = np.linalg.norm(X[:UNIT_ROWS].astype(np.float64), axis=1)
-    return VonMisesFisher() if np.all(np.abs(lengths - 1.0) < UNIT_TOL) else DiagonalGaussian()
+    return VonMisesFisher() if np.all(np.abs(lengths - 1.0) < UNIT_TOL) else LowRankGaussian()
 
 
 def prepare_rows(

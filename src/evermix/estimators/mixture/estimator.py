@@ -60,7 +60,8 @@ class Mixture(
     family : "auto" or Family
         What one cluster looks like. "auto" takes Multinomial for sparse or integer counts,
         Bernoulli for booleans, Mixed for tables of several kinds and for missing values,
-        VonMisesFisher for long rows of length 1, else Gaussian or DiagonalGaussian.
+        VonMisesFisher for long rows of length 1 and LowRankGaussian for other long rows, else
+        Gaussian or DiagonalGaussian.
     prior : Prior or None
         How many clusters there are and how big. None has a ``PitmanYor`` learnt; with a given
         engine it is the usual one of that: ``NGGP()``, or ``DP()`` where it needs sticks.

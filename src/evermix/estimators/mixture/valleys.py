@@ -18,6 +18,7 @@ from evermix.families.base import Family
 from evermix.families.diagonal_gaussian import DiagonalGaussian
 from evermix.families.fixed_gaussian import FixedGaussian
 from evermix.families.gaussian import Gaussian
+from evermix.families.low_rank_gaussian import LowRankGaussian
 from evermix.tally import Tally
 
 NEIGHBOURS = 16  # others of each cluster to which the density is followed
@@ -70,6 +71,11 @@ def _(family: Gaussian, eta: Floats) -> Bells:
     means = np.linalg.solve(precisions, params[:, :D, None])[:, :, 0]
     nu = eta[:, -1]
     return Bells(means, ((nu - D - 1) / nu)[:, None, None] * precisions)
+
+
+@bells.register
+def _(family: LowRankGaussian, eta: Floats) -> Bells | None:
+    return bells(family.plane, family.in_plane(eta))
 
 
 @bells.register

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from evermix._xp import Floats
 from evermix.kernels.base import exact, implement, kernel
 from evermix.kernels.linear_algebra import copy, half_log_det, squared_length, update
-from evermix.kernels.rows import DenseRows
+from evermix.kernels.rows import DenseRows, PlaneRows
 
 
 class GaussianWork(NamedTuple):
@@ -34,7 +34,7 @@ class GaussianWork(NamedTuple):
 
 
 @kernel
-def score(work: GaussianWork, rows: DenseRows, i: int, slots: int, out: Floats) -> None:
+def score(work: GaussianWork, rows: DenseRows | PlaneRows, i: int, slots: int, out: Floats) -> None:
     """Student-t predictive of row i in each slot."""
     for k in range(slots):
         _subtract_mean(work, rows, i, k)
@@ -43,14 +43,16 @@ def score(work: GaussianWork, rows: DenseRows, i: int, slots: int, out: Floats) 
 
 
 @kernel
-def _subtract_mean(work: GaussianWork, rows: DenseRows, i: int, slot: int) -> None:
+def _subtract_mean(work: GaussianWork, rows: DenseRows | PlaneRows, i: int, slot: int) -> None:
     x, mean, residual = rows.values[i], work.means[slot], work.residual
     for d in range(x.size):
         residual[d] = x[d] - mean[d]
 
 
 @kernel
-def add(work: GaussianWork, rows: DenseRows, i: int, slot: int, weight: float, mass: float) -> None:
+def add(
+    work: GaussianWork, rows: DenseRows | PlaneRows, i: int, slot: int, weight: float, mass: float
+) -> None:
     """Add ``weight`` times row i to a slot; a negative weight takes it out."""
     x, stats = rows.values[i], work.stats[slot]
     D = x.size
