@@ -11,7 +11,7 @@ $(BIN)/python:
 	$(BIN)/python -m pip install -q --upgrade "pip>=25.1"
 
 $(VENV)/.demo: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install -q -e '.[plot]'
+	$(BIN)/python -m pip install -q -e '.[cli,plot]'
 	@touch $@
 
 $(VENV)/.test: $(BIN)/python pyproject.toml
@@ -19,7 +19,7 @@ $(VENV)/.test: $(BIN)/python pyproject.toml
 	@touch $@ $(VENV)/.demo
 
 $(VENV)/.part: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install -q --no-compile -e '.[arrow]' --group test
+	$(BIN)/python -m pip install -q --no-compile -e '.[arrow,cli]' --group test
 	@touch $@
 
 $(VENV)/.bench: $(BIN)/python pyproject.toml
@@ -47,11 +47,15 @@ lint: $(VENV)/.test        ## style, types, import contracts
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-wheel: $(BIN)/python       ## build the wheel, install it alone and run one fit
+wheel: $(BIN)/python       ## build sdist and wheel, and fit with the wheel alone, then with its command
 	rm -rf dist $(VENV)-wheel
-	$(BIN)/python -m pip wheel -q --no-deps -w dist .
+	$(BIN)/python -m pip install -q build
+	mkdir dist
+	$(BIN)/python -m build --outdir dist . >dist/log 2>&1 || { cat dist/log; exit 1; }
 	$(BIN)/python -m venv $(VENV)-wheel
 	$(VENV)-wheel/bin/python -m pip install -q --no-compile dist/*.whl
+	$(VENV)-wheel/bin/python -I -W error .ci/one_fit.py
+	$(VENV)-wheel/bin/python -m pip install -q --no-compile "$$(ls dist/*.whl)[cli]"
 	$(VENV)-wheel/bin/python -I -W error .ci/one_fit.py
 
 bench: $(VENV)/.bench      ## evermix beside its peers; needs EVERMIX_DATA for real corpora

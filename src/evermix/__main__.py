@@ -1,6 +1,20 @@
-"""``python -m evermix`` is the command line."""
+"""``evermix`` and ``python -m evermix`` are the command line."""
 
-from evermix.cli import app
+import sys
+
+
+def main() -> None:
+    """Run the command line, or say in one line what it needs."""
+    try:
+        from evermix.cli import app
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("typer", "rich"):
+            raise
+        sys.exit(
+            "evermix: error: the command line needs Typer and Rich: pip install 'evermix[cli]'"
+        )
+    app(prog_name="evermix")
+
 
 if __name__ == "__main__":
-    app(prog_name="evermix")
+    main()

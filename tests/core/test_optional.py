@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 # Names that cannot be imported, as on a machine where they are not installed.
 HIDE = """
 import sys
@@ -16,6 +18,10 @@ sys.meta_path.insert(0, Hidden())
 """
 HIDDEN = ("dask", "distributed", "torch", "cupy", "matplotlib", "pyarrow", "arviz", "xarray")
 HIDDEN += ("river",)
+CALL = """
+from evermix.__main__ import main
+main()
+"""
 
 LEARN = """
 import numpy as np
@@ -46,9 +52,29 @@ assert refused.stderr == "evermix: error: --dask needs Dask: pip install 'evermi
 """
 
 
-def test_fit_predict_and_commands_without_optional_packages(tmp_path):
-    program = HIDE.format(hidden=HIDDEN) + LEARN + COMMANDS
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+def run(program, folder):
+    command = [sys.executable, "-c", program]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+def test_learning_needs_no_command_line(tmp_path):
+    done = run(HIDE.format(hidden=(*HIDDEN, "typer", "rich")) + LEARN, tmp_path)
     assert done.returncode == 0, done.stderr
+
+
+def test_fit_predict_and_commands_without_optional_packages(tmp_path):
+    done = run(HIDE.format(hidden=HIDDEN) + LEARN + COMMANDS, tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("missing", [("typer",), ("rich",), ("typer", "rich")])
+def test_the_command_without_its_extra_says_what_to_install(tmp_path, missing):
+    done = run(HIDE.format(hidden=missing) + CALL, tmp_path)
+    assert done.returncode == 1 and done.stdout == ""
+    needed = "the command line needs Typer and Rich: pip install 'evermix[cli]'"
+    assert done.stderr == f"evermix: error: {needed}\n"
+
+
+def test_the_command_does_not_hide_that_something_else_is_missing(tmp_path):
+    done = run(HIDE.format(hidden=("numba",)) + CALL, tmp_path)
+    assert "ModuleNotFoundError: No module named 'numba'" in done.stderr
