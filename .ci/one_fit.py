@@ -1,4 +1,4 @@
-"""Fit a mixture with an installed evermix: in Python and, where its extra is there, as a command."""
+"""Fit a mixture with an installed evermix: in Python and, where it has one, with its command."""
 
 import subprocess
 import sys
