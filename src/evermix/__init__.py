@@ -9,6 +9,7 @@ Mixture(engine=ADF(...), family=Multinomial(alpha=0.1), prior=NGGP(...))
 
 from importlib.metadata import version
 
+from evermix import plot
 from evermix.engines import (
     ADF,
     EP,
@@ -125,6 +126,7 @@ __all__ = [
     "ZeroMeanGaussian",
     "load",
     "merge",
+    "plot",
     "score_priors",
     "select_prior",
 ]

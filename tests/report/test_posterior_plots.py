@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from evermix.report import Posterior, co_clustering_map, trace_plot
+from evermix.report.canvas import save_picture
 from evermix.report.plots import _largest_first
 
 
@@ -23,16 +24,29 @@ def test_a_posterior_has_pictures_that_leave_pyplot_alone(tmp_path, picture, len
     pytest.importorskip("matplotlib")
     before = "matplotlib.pyplot" in sys.modules
     path = tmp_path / "picture.png"
-    picture(path, _posterior(lengths), title="Two chains")
+    save_picture(path, picture(_posterior(lengths), title="Two chains"))
     assert path.read_bytes().startswith(b"\x89PNG")
     assert ("matplotlib.pyplot" in sys.modules) == before
 
 
-def test_a_map_may_show_chosen_rows(tmp_path):
+def test_a_map_may_show_chosen_rows():
     pytest.importorskip("matplotlib")
-    co_clustering_map(tmp_path / "some.png", _posterior(), rows=np.arange(30) < 12)
-    co_clustering_map(tmp_path / "thinned.png", _posterior((4,), N=1200))
-    assert all((tmp_path / name).exists() for name in ("some.png", "thinned.png"))
+    some = co_clustering_map(_posterior(), rows=np.arange(30) < 12)
+    thinned = co_clustering_map(_posterior((4,), N=1200))
+    assert [len(axes.images[0].get_array()) for axes in (some, thinned)] == [12, 1000]
+
+
+def test_shares_can_be_read_off_a_map():
+    """Ten steps from 0 to 1, each darker than the one before by about as much as it can be."""
+    pytest.importorskip("matplotlib")
+    axes = co_clustering_map(_posterior())
+    image = axes.images[0]
+    steps = image.cmap(image.norm(np.linspace(0.05, 0.95, 10)))[:, :3]
+    light = steps @ [0.2126, 0.7152, 0.0722]
+    assert np.all(np.diff(light) < -0.025) and light[0] > 0.9 and light[-1] < 0.15
+    (bar,) = (other for other in axes.figure.axes if other is not axes)
+    labels = [text.get_text() for text in bar.get_yticklabels()]
+    assert labels == [f"{share}%" for share in range(0, 101, 10)]
 
 
 def test_rows_of_a_map_are_ordered_by_cluster_the_largest_first():
@@ -41,13 +55,13 @@ def test_rows_of_a_map_are_ordered_by_cluster_the_largest_first():
     assert _largest_first(labels).tolist() == [2, 3, 5, 1, 4, 0, 6]
 
 
-def test_traces_that_are_not_there_are_named(tmp_path):
+def test_traces_that_are_not_there_are_named():
     with pytest.raises(ValueError, match="some of log_joint, K, size_entropy; got sigma"):
-        trace_plot(tmp_path / "x.png", _posterior(), names=["K", "sigma"])
+        trace_plot(_posterior(), names=["K", "sigma"])
 
 
 @pytest.mark.parametrize("picture", [trace_plot, co_clustering_map])
-def test_pictures_without_matplotlib_say_what_to_install(tmp_path, monkeypatch, picture):
+def test_pictures_without_matplotlib_say_what_to_install(monkeypatch, picture):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(ImportError, match=r"pip install evermix\[plot\]"):
-        picture(tmp_path / "x.png", _posterior())
+        picture(_posterior())

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from evermix.report import lifetimes, topic_curves, topic_overview
-from evermix.report.canvas import check_picture
+from evermix.report.canvas import check_picture, save_picture
 
 EVOLUTION = np.array(
     [[0.9, 0.1, 0.0, 0.0], [0.5, 0.0, 0.5, 0.0], [0.0, 0.3, 0.7, 0.0], [0.4, 0.0, 0.6, 0.0]]
@@ -54,8 +54,10 @@ def test_pictures_of_topics_leave_pyplot_alone(tmp_path, times, n):
     pytest.importorskip("matplotlib")
     before = "matplotlib.pyplot" in sys.modules
     shown = {"times": times, "evolution": EVOLUTION, "words": WORDS, "n": n, "title": "Four"}
-    topic_overview(tmp_path / "topics.png", **shown)
-    topic_curves(tmp_path / "curves.svg", **shown, predicted=EVOLUTION[::-1])
+    save_picture(tmp_path / "topics.png", topic_overview(**shown))
+    curves = topic_curves(**shown, predicted=EVOLUTION[::-1])
+    save_picture(tmp_path / "curves.svg", curves)
+    assert len(curves) == min(n, 4)
     assert (tmp_path / "topics.png").read_bytes().startswith(b"\x89PNG")
     assert "svg" in (tmp_path / "curves.svg").read_text()[:200]
     assert ("matplotlib.pyplot" in sys.modules) == before
@@ -66,18 +68,84 @@ def test_one_time_and_one_topic_can_be_drawn(tmp_path):
     matplotlib = pytest.importorskip("matplotlib")
     shown = {"times": [2001], "evolution": [[1.0]], "words": [["sea"]]}
     with matplotlib.rc_context({"svg.fonttype": "none"}):  # text stays text
-        topic_overview(tmp_path / "topics.svg", **shown)
-        topic_curves(tmp_path / "curves.svg", **shown)
+        save_picture(tmp_path / "topics.svg", topic_overview(**shown))
+        save_picture(tmp_path / "curves.svg", topic_curves(**shown))
     for name in ("topics.svg", "curves.svg"):
         texts = re.findall(r"<text[^>]*>([^<]*)</text>", (tmp_path / name).read_text())
         assert texts.count("sea") == 1
 
 
 @pytest.mark.parametrize("draw", [topic_overview, topic_curves])
-def test_shapes_that_do_not_fit_are_refused(tmp_path, draw):
+def test_shapes_that_do_not_fit_are_refused(draw):
     for times, words in (([1, 2], WORDS), ([1, 2, 3, 4], WORDS[:2])):
         with pytest.raises(ValueError, match=r"evolution must be \(T, K\)"):
-            draw(tmp_path / "x.png", times=times, evolution=EVOLUTION, words=words)
+            draw(times=times, evolution=EVOLUTION, words=words)
+    with pytest.raises(ValueError, match="shares above 0"):
+        draw(times=[1, 2], evolution=np.zeros((2, 4)), words=WORDS)
+
+
+def _texts(axes):
+    """The title of some axes, the labels beside them and those of their legend, as boxes."""
+    legend = axes.get_legend()
+    texts = [axes._left_title, *axes.get_yticklabels(), *(legend.get_texts() if legend else ())]
+    return [text.get_window_extent() for text in texts if text.get_text()]
+
+
+@pytest.mark.parametrize("draw", [topic_overview, topic_curves])
+@pytest.mark.parametrize("word", ["i", "mmmmmmmmm", "words of several parts"])
+def test_no_text_covers_another(draw, word):
+    pytest.importorskip("matplotlib")
+    K = 20
+    evolution = np.random.default_rng(0).dirichlet(np.full(K, 0.4), size=6)
+    words = [[f"{word}{k}"] * 5 for k in range(K)]
+    panels = draw(times=range(6), evolution=evolution, words=words, title="Topics", n=15)
+    figure = panels[0].figure
+    figure.draw_without_rendering()
+    boxes = [box for axes in panels for box in _texts(axes)]
+    boxes += [figure._suptitle.get_window_extent()]
+    boxes += [text.get_window_extent() for legend in figure.legends for text in legend.get_texts()]
+    for i, box in enumerate(boxes):
+        assert box.x0 >= 0 and box.x1 <= figure.bbox.x1
+        assert not any(box.overlaps(other) for other in boxes[i + 1 :])
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        [2001, 2002, 2005, 2006, 2008],
+        ["2001-01", "2001-02", "2001-05", "2001-06", "2001-08"],
+        ["2001-01-30", "2001-01-31", "2001-02-03", "2001-02-04", "2001-02-06"],
+    ],
+)
+def test_times_without_documents_are_left_blank(times):
+    pytest.importorskip("matplotlib")
+    shown = {"times": times, "evolution": np.full((5, 2), 0.5), "words": [["sea"], ["sky"]]}
+    curve = topic_curves(**shown)[0].lines[0]
+    assert np.isnan(curve.get_ydata()).tolist() == [0, 0, 1, 0, 0, 1, 0]
+    stack, _, lines = topic_overview(**shown)
+    spans = [np.ptp(some.get_paths()[0].vertices[:, 0]) for some in stack.collections]
+    assert spans == [1.0] * 6  # two runs of two times, of two topics and the rest
+    assert len(stack.patches) == 3  # a bar of each for the time that stands alone
+    assert [np.ptp(line.get_xdata()) for line in lines.lines] == [1.0, 1.0, 0.0] * 2
+
+
+def test_other_times_have_no_gaps():
+    """Numbers that do not count anything, and labels."""
+    pytest.importorskip("matplotlib")
+    for times in ([0.5, 1.5, 2.0, 2.5], ["spring", "summer", "autumn", "winter"]):
+        curves = topic_curves(times=times, evolution=EVOLUTION, words=WORDS)
+        assert not np.isnan(curves[0].lines[0].get_ydata()).any()
+
+
+def test_a_time_without_words_has_no_shares():
+    pytest.importorskip("matplotlib")
+    evolution = EVOLUTION.copy()
+    evolution[1], evolution[2] = np.nan, 0.0
+    curves = topic_curves(
+        times=[1, 2, 3, 4], evolution=evolution, words=WORDS, predicted=EVOLUTION, n=1
+    )
+    for line in curves[0].lines:
+        np.testing.assert_array_equal(line.get_xdata(), [1.0, np.nan, 4.0])
 
 
 def test_files_that_can_hold_no_picture_are_known_before_it_is_drawn(monkeypatch):

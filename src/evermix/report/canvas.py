@@ -1,17 +1,27 @@
 """What all pictures share: figures, colours and the style of axes."""
 
 import os
-from typing import TYPE_CHECKING
+from bisect import bisect_left
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 INK, FAINT, BLUE, ORANGE, GREEN = "#24313d", "#c9d1d9", "#2266aa", "#d9762b", "#2d8f6f"
+PALETTE = (  # of clusters and topics
+    *(BLUE, ORANGE, GREEN, "#b03a5b", "#7a5aa6", "#8a6d3b", "#4aa3c7", "#c9a227"),
+    *("#5d7f2b", "#d66fa0", "#3d4f9f", "#9c4a1a", "#57b894", "#6b7680", "#a88bd0"),
+)
 
 
-def new_figure(title: str, width: float, height: float) -> "Figure":
-    """Return an empty figure (sizes in inches) with a headline; pyplot is not used.
+def new_figure(title: str, width: float, height: float, given: Any = None) -> "Figure":
+    """Return the given figure, or an empty one (sizes in inches), with a headline.
+
+    A new one is not known to pyplot, so that nothing of it stays when it is no longer used.
 
     Raises
     ------
@@ -26,12 +36,36 @@ def new_figure(title: str, width: float, height: float) -> "Figure":
         raise ImportError(
             "pictures need matplotlib, which is not installed: pip install evermix[plot]"
         ) from error
-    layout = ConstrainedLayoutEngine(w_pad=0.18, h_pad=0.1)
-    figure = Figure(figsize=(width, height), layout=layout, facecolor="white")
-    FigureCanvasAgg(figure)
+    figure = given
+    if figure is None:
+        layout = ConstrainedLayoutEngine(w_pad=0.18, h_pad=0.1)
+        figure = Figure(figsize=(width, height), layout=layout, facecolor="white")
+        FigureCanvasAgg(figure)
     if title:
         figure.suptitle(title, fontsize=15, fontweight="bold", color=INK, x=0.015, ha="left")
     return figure
+
+
+def save_picture(path: str | Path, axes: Any) -> None:
+    """Write the figure of some axes to a file, whose suffix names the format."""
+    np.ravel(axes)[0].figure.savefig(path, dpi=160)
+
+
+def shortened(text: str, size: float, width: float) -> str:
+    """Return a text that is at most so many inches wide, with dots for what is left out."""
+    from matplotlib.backends.backend_agg import RendererAgg
+    from matplotlib.font_manager import FontProperties
+
+    renderer, font = RendererAgg(1, 1, 72), FontProperties(size=size)
+
+    def fits(end: int) -> bool:
+        part = text if end == len(text) else text[:end].rstrip(", ") + "…"
+        return renderer.get_text_width_height_descent(part, font, False)[0] <= 72 * width
+
+    if not text.strip() or fits(len(text)):
+        return text
+    end = bisect_left(range(1, len(text)), True, key=lambda end: not fits(end))
+    return text[: max(end, 1)].rstrip(", ") + "…"
 
 
 def check_picture(path: str) -> None:

@@ -1,10 +1,10 @@
 """Pictures of fits: streams, laps of variational engines, chains and posteriors of samplers.
 
-All need matplotlib and raise ImportError without it.
+All need matplotlib and raise ImportError without it. They draw into a new figure unless one is
+given, and return its axes; nothing is saved.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -24,6 +24,7 @@ from evermix.report.posterior import Posterior
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 COLOURS = (BLUE, ORANGE, GREEN, INK)  # of runs and chains
 MAX_ROWS = 1000  # of a co-clustering map; more could not be distinguished
@@ -59,20 +60,18 @@ def read_events(events: Iterable[Mapping[str, Any]]) -> Series:
 
 
 def overview(
-    path: str | Path,
     *,
     clock: NDArray[Any],
     K: NDArray[Any],
     log_predictive: NDArray[Any],
     sizes: NDArray[Any],
     title: str = "",
-) -> None:
-    """Save one picture of a stream: growth of K, cluster sizes, prequential log-likelihood.
+    figure: "Figure | None" = None,
+) -> NDArray[Any]:
+    """Draw the course of a stream: growth of K, cluster sizes, prequential log-likelihood.
 
     Parameters
     ----------
-    path : path-like
-        File to write; its suffix names the format (.png, .svg, .pdf).
     clock, K, log_predictive : arrays (T,)
         Per step: observations so far, clusters, and the step's summed log predictive density.
         See :func:`read_events`.
@@ -80,18 +79,20 @@ def overview(
         Mass of each cluster at the end.
     title : str
         Headline of the picture.
+    figure : Figure, optional
+        Where to draw.
     """
     if not (len(clock) == len(K) == len(log_predictive) > 0):
         raise ValueError(
             "clock, K and log_predictive must have one entry per step and at least one step, got "
             f"lengths {len(clock)}, {len(K)} and {len(log_predictive)}."
         )
-    figure = new_figure(title, 13.5, 4.4)
-    growth, rank, likelihood = figure.subplots(1, 3)
+    panels = new_figure(title, 13.5, 4.4, figure).subplots(1, 3)
+    growth, rank, likelihood = panels
     _draw_growth(growth, np.asarray(clock), np.asarray(K))
     _draw_sizes(rank, np.asarray(sizes, dtype=np.float64))
     _draw_likelihood(likelihood, np.asarray(clock), np.asarray(log_predictive))
-    figure.savefig(path, dpi=160)
+    return panels
 
 
 def _draw_growth(axes: "Axes", clock: NDArray[Any], K: NDArray[Any]) -> None:
@@ -184,19 +185,21 @@ def read_laps(events: Iterable[Mapping[str, Any]]) -> Laps:
     return Laps(lap, np.array([row[4] for row in rows], dtype=np.float64), K, births, merges)
 
 
-def bound_plot(path: str | Path, runs: Mapping[str, Laps], *, title: str = "") -> None:
-    """Save a picture of the bound and of the number of clusters by lap, one curve for each run.
+def bound_plot(
+    runs: Mapping[str, Laps], *, title: str = "", figure: "Figure | None" = None
+) -> NDArray[Any]:
+    """Draw the bound and the number of clusters by lap, one curve for each run.
 
     Filled dots mark laps that opened clusters, hollow ones those that only fused some.
 
     Parameters
     ----------
-    path : path-like
-        File to write; its suffix names the format (.png, .svg, .pdf).
     runs : mapping of str to Laps
         The results of :func:`read_laps`, by the name of the run.
     title : str
         Headline of the picture.
+    figure : Figure, optional
+        Where to draw.
     """
     empty = [name for name, laps in runs.items() if not len(laps.lap)]
     if empty or not runs:
@@ -205,8 +208,8 @@ def bound_plot(path: str | Path, runs: Mapping[str, Laps], *, title: str = "") -
             f"{', '.join(map(repr, empty)) + ' has none' if empty else 'got no run'}. "
             "Is this the trace of a variational fit?"
         )
-    figure = new_figure(title, 11.0, 4.2)
-    bound, clusters = figure.subplots(1, 2)
+    panels = new_figure(title, 11.0, 4.2, figure).subplots(1, 2)
+    bound, clusters = panels
     for j, (name, laps) in enumerate(runs.items()):
         colour = COLOURS[j % len(COLOURS)]
         _draw_laps(bound, laps, laps.elbo, colour, name)
@@ -219,7 +222,7 @@ def bound_plot(path: str | Path, runs: Mapping[str, Laps], *, title: str = "") -
         axes.yaxis.set_major_formatter("{x:,.0f}")
     if len(runs) > 1:
         bound.legend(frameon=False, fontsize=9, labelcolor=INK, loc="lower right")
-    figure.savefig(path, dpi=160)
+    return panels
 
 
 def _draw_laps(axes: "Axes", laps: Laps, values: NDArray[Any], colour: str, name: str) -> None:
@@ -236,23 +239,23 @@ def _draw_laps(axes: "Axes", laps: Laps, values: NDArray[Any], colour: str, name
 
 
 def trace_plot(
-    path: str | Path,
     posterior: Posterior,
     *,
     names: Sequence[str] = ("K", "log_joint"),
     title: str = "",
-) -> None:
-    """Save a picture of the chains, draw by draw: chains that mixed look the same, without a trend.
+    figure: "Figure | None" = None,
+) -> NDArray[Any]:
+    """Draw the chains, draw by draw: chains that mixed look the same, without a trend.
 
     Parameters
     ----------
-    path : path-like
-        File to write; its suffix names the format (.png, .svg, .pdf).
     posterior : Posterior
     names : sequence of str
         The traces to show, by their names in :meth:`Posterior.traces`.
     title : str
         Headline of the picture.
+    figure : Figure, optional
+        Where to draw.
     """
     traces = posterior.traces()
     unknown = [name for name in names if name not in traces]
@@ -260,7 +263,7 @@ def trace_plot(
         raise ValueError(
             f"names must be some of {', '.join(traces)}; got {', '.join(unknown) or 'none'}."
         )
-    figure = new_figure(title, 10.0, 0.6 + 2.4 * len(names))
+    figure = new_figure(title, 10.0, 0.6 + 2.4 * len(names), figure)
     panels = figure.subplots(len(names), 1, squeeze=False)[:, 0]
     for axes, name in zip(panels, names, strict=True):
         _draw_chains(axes, traces[name], posterior.chain)
@@ -268,29 +271,34 @@ def trace_plot(
     if posterior.n_chains > 1:
         above = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0)}
         panels[0].legend(frameon=False, fontsize=9, labelcolor=INK, ncols=8, **above)
-    figure.savefig(path, dpi=160)
+    return panels
 
 
 def co_clustering_map(
-    path: str | Path, posterior: Posterior, *, rows: NDArray[Any] | None = None, title: str = ""
-) -> None:
-    """Save a map of which rows are in the same cluster: the darker, the more draws agree.
+    posterior: Posterior,
+    *,
+    rows: NDArray[Any] | None = None,
+    title: str = "",
+    figure: "Figure | None" = None,
+) -> "Axes":
+    """Draw a map of which rows are in the same cluster: the darker, the more draws agree.
 
     Rows are ordered by the clusters of the most representative draw (:meth:`Posterior.point`), the
     largest first: blocks on the diagonal are certain clusters, the rest is uncertainty.
 
     Parameters
     ----------
-    path : path-like
-        File to write; its suffix names the format (.png, .svg, .pdf).
     posterior : Posterior
     rows : int array (R,) or mask (N,), optional
         The rows to show; if None, all of them or, of more, 1,000 evenly spaced ones.
     title : str
         Headline of the picture.
+    figure : Figure, optional
+        Where to draw.
     """
-    figure = new_figure(title, 7.0, 6.4)
-    from matplotlib.colors import LinearSegmentedColormap
+    figure = new_figure(title, 7.0, 6.4, figure)
+    from matplotlib import colormaps
+    from matplotlib.colors import BoundaryNorm
 
     N = posterior.labels.shape[1]
     if rows is None:
@@ -302,13 +310,18 @@ def co_clustering_map(
     axes.grid(False)
     axes.set_xticks([])
     axes.set_yticks([])
-    colours = LinearSegmentedColormap.from_list("together", ["white", BLUE, INK])
-    together = posterior.co_clustering(shown)
-    image = axes.imshow(together, cmap=colours, vmin=0.0, vmax=1.0, interpolation="nearest")
-    bar = figure.colorbar(image, ax=axes, shrink=0.8)
+    # Ten steps from light to dark, each of which can be told from its neighbours and read off.
+    levels = np.linspace(0.0, 1.0, 11)
+    image = axes.imshow(
+        posterior.co_clustering(shown),
+        cmap=colormaps["YlGnBu"],
+        norm=BoundaryNorm(levels, colormaps["YlGnBu"].N),
+        interpolation="nearest",
+    )
+    bar = figure.colorbar(image, ax=axes, shrink=0.8, ticks=levels, format="{x:.0%}")
     bar.ax.tick_params(colors=INK, labelsize=9, length=0)
     bar.outline.set_visible(False)
-    figure.savefig(path, dpi=160)
+    return axes
 
 
 def _draw_chains(axes: "Axes", trace: NDArray[Any], chain: NDArray[Any]) -> None:

@@ -1,24 +1,35 @@
-"""Topics over time: their births and deaths, and pictures (with matplotlib) of shares and words."""
+"""Topics over time: their births and deaths, and pictures (with matplotlib) of shares and words.
+
+Pictures are drawn into a new figure unless one is given, and return its axes; nothing is saved.
+Times without documents are left blank.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evermix.report.canvas import BLUE, FAINT, GREEN, INK, ORANGE, new_figure, style_axes
+from evermix.report.canvas import (
+    BLUE,
+    FAINT,
+    GREEN,
+    INK,
+    ORANGE,
+    PALETTE,
+    new_figure,
+    shortened,
+    style_axes,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
+PANEL, NAME = 3.7, 3.0  # inches: the panel of a topic, the words beside its lifeline
 MAX_TICKS = 9  # of the axis of times
 WORDS_SHOWN = 5  # of a topic
-COLOURS = (
-    *("#2266aa", "#d9762b", "#2d8f6f", "#b03a5b", "#7a5aa6", "#8a6d3b", "#4aa3c7", "#c9a227"),
-    *("#5d7f2b", "#d66fa0", "#3d4f9f", "#9c4a1a", "#57b894", "#6b7680", "#a88bd0"),
-)
 
 
 class Lifetimes(NamedTuple):
@@ -81,7 +92,6 @@ def _runs(mask: NDArray[Any]) -> list[tuple[int, int]]:
 
 
 def topic_overview(
-    path: str | Path,
     *,
     times: Sequence[Any],
     evolution: NDArray[Any],
@@ -89,13 +99,12 @@ def topic_overview(
     share: float = 0.01,
     n: int = 15,
     title: str = "",
-) -> None:
-    """Save one picture of all topics: shares over time, births and deaths, lifelines and words.
+    figure: "Figure | None" = None,
+) -> NDArray[Any]:
+    """Draw all topics: shares over time, births and deaths, lifelines and words.
 
     Parameters
     ----------
-    path : path-like
-        File to write; its suffix names the format (.png, .svg, .pdf).
     times : sequence (T,)
         Numbers, or labels of times, in order.
     evolution : array (T, K)
@@ -108,19 +117,21 @@ def topic_overview(
         Number of topics of the largest mean share to show one by one; the others are shown as one.
     title : str
         Headline of the picture.
+    figure : Figure, optional
+        Where to draw.
     """
     shown = _ShownTopics.of(times, evolution, words, n)
     alive = lifetimes(shown.evolution, share)
-    figure = new_figure(title, 14.5, 3.4 + 0.3 * max(len(shown.chosen), 10))
+    figure = new_figure(title, 14.5, 3.4 + 0.3 * max(len(shown.chosen), 10), figure)
     grid = figure.add_gridspec(2, 2, width_ratios=(1.0, 1.15), height_ratios=(2.2, 1.0))
-    _draw_stack(figure.add_subplot(grid[0, 0]), shown)
-    _draw_births_and_deaths(figure.add_subplot(grid[1, 0]), shown, alive)
-    _draw_lifelines(figure.add_subplot(grid[:, 1]), shown, alive, share)
-    figure.savefig(path, dpi=160)
+    stack, moves, lines = (figure.add_subplot(grid[at]) for at in ((0, 0), (1, 0), (slice(2), 1)))
+    _draw_stack(stack, shown)
+    _draw_births_and_deaths(moves, shown, alive)
+    _draw_lifelines(lines, shown, alive, share)
+    return np.array([stack, moves, lines])
 
 
 def topic_curves(
-    path: str | Path,
     *,
     times: Sequence[Any],
     evolution: NDArray[Any],
@@ -128,13 +139,12 @@ def topic_curves(
     predicted: NDArray[Any] | None = None,
     n: int = 12,
     title: str = "",
-) -> None:
-    """Save a picture of single topics: their share of the words and predicted weight over time.
+    figure: "Figure | None" = None,
+) -> NDArray[Any]:
+    """Draw single topics: their share of the words and predicted weight over time.
 
     Parameters
     ----------
-    path : path-like
-        File to write; its suffix names the format (.png, .svg, .pdf).
     times : sequence (T,)
         Numbers, or labels of times, in order.
     evolution : array (T, K)
@@ -147,25 +157,31 @@ def topic_curves(
         Number of topics of the largest mean share to show.
     title : str
         Headline of the picture.
+    figure : Figure, optional
+        Where to draw.
     """
     shown = _ShownTopics.of(times, evolution, words, n)
     width = min(4, len(shown.chosen))
     height = -(-len(shown.chosen) // width)
-    figure = new_figure(title, 3.7 * width, 0.7 + 2.3 * height)
+    figure = new_figure(title, PANEL * width, 0.7 + 2.3 * height, figure)
     panels = figure.subplots(height, width, squeeze=False).ravel()
     for axes in panels[len(shown.chosen) :]:
         axes.set_visible(False)
     for axes, k in zip(panels, shown.chosen, strict=False):
         style_axes(axes, "", "")
-        axes.set_title(shown.name(k, 4, 34), fontsize=9.5, color=INK, loc="left")
-        _draw_curve(axes, shown.x, shown.evolution[:, k], BLUE, "share of words")
+        name = shown.name(k, 4, 9.5, 0.8 * PANEL)
+        axes.set_title(name, fontsize=9.5, color=INK, loc="left")
+        _draw_curve(axes, shown, shown.evolution[:, k], BLUE, "share of words")
         if predicted is not None:
-            _draw_curve(axes, shown.x, np.asarray(predicted)[:, k], ORANGE, "predicted weight")
+            _draw_curve(
+                axes, shown, np.asarray(predicted)[shown.kept, k], ORANGE, "predicted weight"
+            )
         axes.set_ylim(bottom=0.0)
         axes.yaxis.set_major_formatter(_percent)
         shown.tick(axes, 4)
-    panels[0].legend(frameon=False, fontsize=8, labelcolor=INK)
-    figure.savefig(path, dpi=160)
+    legend = {"handles": panels[0].lines[: 1 if predicted is None else 2], "ncols": 2}
+    figure.legend(**legend, loc="outside upper right", frameon=False, fontsize=9, labelcolor=INK)
+    return panels[: len(shown.chosen)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,38 +191,54 @@ class _ShownTopics:
     Attributes
     ----------
     times, evolution, words
-        As in :func:`topic_overview`.
+        As in :func:`topic_overview`, less times without documents.
     x : array (T,)
-        Positions of the times on the axis: numbers as they are, labels evenly spaced.
+        Positions of the times on the axis: numbers as they are, months and days by their dates,
+        other labels evenly spaced.
+    step : float
+        The shortest time from one to the next.
+    runs : list of slice
+        Times that follow one another; between two runs there are times without documents.
     chosen : int array (n,)
         The topics that are shown one by one, the largest first.
+    kept : int array (T,)
+        Numbers of these times among those that were given.
     """
 
     times: Sequence[Any]
     evolution: NDArray[Any]
     words: Sequence[Sequence[Any]]
     x: NDArray[Any]
+    step: float
+    runs: list[slice]
     chosen: NDArray[Any]
+    kept: NDArray[Any]
 
     @classmethod
     def of(
         cls, times: Sequence[Any], evolution: NDArray[Any], words: Sequence[Sequence[Any]], n: int
     ) -> Self:
-        """Check shapes, and choose the n topics of the largest mean share."""
+        """Check shapes, find times without documents, and choose the n largest topics."""
         evolution = np.asarray(evolution, dtype=np.float64)
-        if evolution.shape != (len(times), len(words)) or not evolution.size:
+        fits = evolution.shape == (len(times), len(words))
+        kept = np.flatnonzero(np.nan_to_num(evolution).any(axis=1)) if fits else np.empty(0, int)
+        if not len(kept):
             raise ValueError(
-                f"evolution must be (T, K), here ({len(times)}, {len(words)}) and not empty, got "
-                f"shape {evolution.shape}."
+                f"evolution must be (T, K), here ({len(times)}, {len(words)}), and have shares "
+                f"above 0, got shape {evolution.shape}."
             )
-        x = np.asarray(times, dtype=np.float64) if _numeric(times) else np.arange(float(len(times)))
+        x, regular = _positions(times)
+        step = float(np.diff(x).min(initial=np.inf))
+        gaps = (np.diff(kept) > 1) | (regular & (np.diff(x[kept]) > 1.5 * step))
+        evolution, times, x = evolution[kept], [times[int(t)] for t in kept], x[kept]
+        edges = [0, *(np.flatnonzero(gaps) + 1), len(x)]
+        runs = [slice(a, b) for a, b in zip(edges, edges[1:], strict=False)]
         chosen = np.argsort(-evolution.mean(axis=0), kind="stable")[:n]
-        return cls(times, evolution, words, x, chosen)
+        return cls(times, evolution, words, x, step if step < np.inf else 1.0, runs, chosen, kept)
 
-    def name(self, k: int, n: int, most: int) -> str:
-        """Return n top words of topic k in one line of at most ``most`` characters."""
-        line = ", ".join(map(str, self.words[k][:n]))
-        return line if len(line) <= most else line[: most - 1].rstrip(", ") + "…"
+    def name(self, k: int, n: int, size: float, width: float) -> str:
+        """Return n top words of topic k in one line of so many inches, in letters of a size."""
+        return shortened(", ".join(map(str, self.words[k][:n])), size, width)
 
     def tick(self, axes: "Axes", most: int = MAX_TICKS) -> None:
         """Label some of the times."""
@@ -222,11 +254,17 @@ class _ShownTopics:
 
 def _draw_stack(axes: "Axes", shown: _ShownTopics) -> None:
     chosen = shown.evolution[:, shown.chosen]
-    others = " (grey: all others)" if shown.evolution.shape[1] > chosen.shape[1] else ""
-    style_axes(axes, f"Share of each topic among the words of a time{others}", "")
+    others = " (grey: others)" if shown.evolution.shape[1] > chosen.shape[1] else ""
+    style_axes(axes, f"Share of the words of each time{others}", "")
     rest = np.maximum(1.0 - chosen.sum(axis=1), 0.0)
     colours = [*(_colour(i) for i in range(chosen.shape[1])), FAINT]
-    axes.stackplot(shown.x, *chosen.T, rest, colors=colours, linewidth=0.4, edgecolor="white")
+    shares = np.column_stack([chosen, rest])
+    for run in shown.runs:
+        x, some = shown.x[run], shares[run]
+        if len(x) > 1:
+            axes.stackplot(x, *some.T, colors=colours, linewidth=0.4, edgecolor="white")
+        else:
+            axes.bar(x[0], some[0], 0.5 * shown.step, np.cumsum(some[0]) - some[0], color=colours)
     axes.margins(x=0.0)
     axes.set_ylim(0.0, 1.0)
     axes.yaxis.set_major_formatter(_percent)
@@ -235,9 +273,9 @@ def _draw_stack(axes: "Axes", shown: _ShownTopics) -> None:
 
 def _draw_births_and_deaths(axes: "Axes", shown: _ShownTopics, alive: Lifetimes) -> None:
     x = shown.x
-    style_axes(axes, "Births and deaths of topics", "")
+    style_axes(axes, "Births and deaths", "")
     born, gone = ([len(some) for some in moves] for moves in (alive.births, alive.deaths))
-    width = 0.6 * float(np.diff(x).min()) if len(x) > 1 else 0.6
+    width = 0.6 * shown.step
     axes.bar(x, born, width, color=GREEN, label="births")
     axes.bar(x, -np.array(gone), width, color=ORANGE, label="deaths")
     axes.axhline(0.0, color=INK, linewidth=0.8)
@@ -263,24 +301,45 @@ def _draw_lifelines(axes: "Axes", shown: _ShownTopics, alive: Lifetimes, share: 
         k, colour = chosen[i], _colour(int(i))
         half = thick * np.sqrt(evolution[:, k])  # the root keeps small shares visible
         for start, end in alive.spans[k]:
-            some = slice(start, end + 1)
-            axes.plot(x[some], np.full(end + 1 - start, y), color=colour, linewidth=1.4)
-            axes.fill_between(x[some], y - half[some], y + half[some], color=colour, alpha=0.85)
-            axes.scatter([x[start], x[end]], [y, y], s=9, color=colour)
+            for run in shown.runs:
+                some = slice(max(start, run.start), min(end + 1, run.stop))
+                if some.start >= some.stop:
+                    continue
+                at, wide = x[some], half[some]
+                axes.plot(at, np.full(len(at), y), color=colour, linewidth=1.4)
+                axes.fill_between(at, y - wide, y + wide, color=colour, alpha=0.85)
+                axes.scatter(at[[0, -1]], [y, y], s=9, color=colour)
     axes.set_ylim(len(chosen) - 0.4, -0.6)
-    axes.set_yticks(np.arange(len(chosen)), [shown.name(chosen[i], WORDS_SHOWN, 46) for i in rows])
+    names = [shown.name(chosen[i], WORDS_SHOWN, 9.0, NAME) for i in rows]
+    axes.set_yticks(np.arange(len(chosen)), names)
     axes.yaxis.tick_right()
     axes.grid(axis="y", visible=False)
     shown.tick(axes)
 
 
-def _draw_curve(axes: "Axes", x: NDArray[Any], y: NDArray[Any], colour: str, label: str) -> None:
-    marker = "o" if len(x) <= 40 else None
-    axes.plot(x, y, color=colour, linewidth=1.7, marker=marker, markersize=2.6, label=label)
+def _draw_curve(
+    axes: "Axes", shown: _ShownTopics, y: NDArray[Any], colour: str, label: str
+) -> None:
+    marker = "o" if len(y) <= 40 else None
+    broken = np.insert(y, [run.start for run in shown.runs[1:]], np.nan)
+    x = np.insert(shown.x, [run.start for run in shown.runs[1:]], np.nan)
+    axes.plot(x, broken, color=colour, linewidth=1.7, marker=marker, markersize=2.6, label=label)
 
 
 def _colour(i: int) -> str:
-    return COLOURS[i % len(COLOURS)]
+    return PALETTE[i % len(PALETTE)]
+
+
+def _positions(times: Sequence[Any]) -> tuple[NDArray[Any], bool]:
+    """Return the places of times on an axis, and whether they count years, months or days."""
+    if _numeric(times):
+        x = np.asarray(times, dtype=np.float64)
+        return x, bool(np.all(x == np.round(x)))
+    try:
+        x = np.array(list(map(str, times)), dtype="datetime64").astype(np.int64).astype(np.float64)
+    except ValueError:
+        x = np.zeros(len(times))
+    return (x, True) if np.all(np.diff(x) > 0) else (np.arange(float(len(times))), False)
 
 
 def _numeric(times: Sequence[Any]) -> bool:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from rich.table import Table
 
+from evermix import plot
 from evermix._xp import Array
 from evermix.cli.console import item_progress, output_console, progress_bar
 from evermix.cli.options.option import Option
@@ -25,7 +26,8 @@ from evermix.estimators.files import save
 from evermix.families import Multinomial
 from evermix.io.text import Vocabulary
 from evermix.priors import NGGP
-from evermix.report import distinctive_words, overview, read_events
+from evermix.report import distinctive_words
+from evermix.report.canvas import save_picture
 
 ALPHA = 0.1
 BATCH = 100  # docstrings between two points of the picture
@@ -192,10 +194,9 @@ def _command() -> str:
 
 def _draw(path: Path, mix: Mixture, n: int) -> str:
     """Save the picture, and return its path or why there is none."""
-    series = read_events(info.to_event() for info in mix.history_)
     title = f"{n:,} docstrings of Python's standard library, clustered in one pass"
     try:
-        overview(path, **series._asdict(), sizes=mix.state_.tally.mass, title=title)
+        save_picture(path, plot.stream(mix, title=title))
     except ImportError as error:
         return f"none: {error}"
     return str(path)

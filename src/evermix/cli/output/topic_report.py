@@ -14,6 +14,7 @@ from evermix.cli.output.lines import naming
 from evermix.estimators import TopicModel
 from evermix.estimators.data.times import Times
 from evermix.report import Lifetimes, lifetimes, topic_curves, topic_overview
+from evermix.report.canvas import save_picture
 
 DIGITS = 6  # behind the point, of shares
 
@@ -92,9 +93,11 @@ class TopicReport:
         }
         title = f"{len(self.words)} topics in {_name(settings.sources)}"
         if settings.figure is not None:
-            topic_overview(settings.figure, **about, share=settings.share, title=title)
+            axes = topic_overview(**about, share=settings.share, title=title)
+            save_picture(settings.figure, axes)
         if settings.curves is not None:
-            topic_curves(settings.curves, **about, predicted=self.predicted, title=title)
+            axes = topic_curves(**about, predicted=self.predicted, title=title)
+            save_picture(settings.curves, axes)
 
     def to_spec(self) -> dict[str, Any]:
         """Return everything as a JSON-ready dict."""

@@ -1,0 +1,238 @@
+"""Pictures of fitted models, with matplotlib (``pip install 'evermix[plot]'``).
+
+Every function returns the axes that it has drawn, and saves nothing:
+``em.plot.stream(mix)[0].figure.savefig("stream.png")``. It draws into a new figure, or into the one
+that it is given, such as ``figure=plt.figure(figsize=(10, 4))`` in a notebook.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evermix.report import (
+    bound_plot,
+    co_clustering_map,
+    overview,
+    read_events,
+    read_laps,
+    topic_overview,
+    trace_plot,
+)
+from evermix.report import topic_curves as curves_of_topics
+from evermix.report.canvas import INK, PALETTE, new_figure, style_axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "bound",
+    "clusters",
+    "co_clustering",
+    "stream",
+    "topic_curves",
+    "topics",
+    "traces",
+]
+
+NAMED = 12  # clusters in a legend
+
+
+def clusters(
+    mix: Any,
+    X: Any,
+    *,
+    columns: tuple[int, int] = (0, 1),
+    title: str = "",
+    figure: "Figure | None" = None,
+) -> "Axes":
+    """Draw two columns of rows, in the colours of their clusters.
+
+    Parameters
+    ----------
+    mix : Mixture
+    X : array (N, D)
+    columns : two ints
+        Columns of X for the two axes.
+    title : str
+        Headline of the picture.
+    figure : Figure, optional
+        Where to draw.
+
+    Examples
+    --------
+    >>> import numpy as np, evermix as em
+    >>> X = np.random.default_rng(0).normal(size=(60, 2)) + np.repeat([[0.0], [9.0]], 30, axis=0)
+    >>> axes = em.plot.clusters(em.Mixture().fit(X), X)
+    >>> axes.figure.savefig("clusters.png")  # doctest: +SKIP
+    """
+    rows, labels = np.asarray(X), np.asarray(mix.predict(X))
+    axes = new_figure(title, 7.0, 5.4, figure).subplots()
+    style_axes(axes, "", f"column {columns[0]}")
+    axes.set_ylabel(f"column {columns[1]}", fontsize=10, color=INK)
+    ids, sizes = np.unique(labels, return_counts=True)
+    for place in np.argsort(-sizes, kind="stable"):
+        x, y = rows[labels == ids[place]][:, list(columns)].T
+        name = f"cluster {ids[place]}: {sizes[place]:,} rows"
+        colour = PALETTE[ids[place] % len(PALETTE)]
+        axes.scatter(x, y, s=12, color=colour, alpha=0.7, linewidth=0, label=name)
+    handles = axes.get_legend_handles_labels()[0][:NAMED]
+    axes.legend(handles=handles, frameon=False, fontsize=9, labelcolor=INK, markerscale=2)
+    return axes
+
+
+def stream(mix: Any, *, title: str = "", figure: "Figure | None" = None) -> NDArray[Any]:
+    """Draw the course of a stream: growth of K, sizes of clusters, prequential log-likelihood.
+
+    Parameters
+    ----------
+    mix : Mixture
+        One that has learnt by ``partial_fit``.
+    title : str
+        Headline of the picture.
+    figure : Figure, optional
+        Where to draw.
+    """
+    series = read_events(info.to_event() for info in mix.history_)
+    return overview(**series._asdict(), sizes=mix.tally_.mass, title=title, figure=figure)
+
+
+def bound(
+    runs: Any | Mapping[str, Any], *, title: str = "", figure: "Figure | None" = None
+) -> NDArray[Any]:
+    """Draw the bound and the number of clusters of variational fits, lap by lap.
+
+    Filled dots mark laps that opened clusters, hollow ones those that only fused some.
+
+    Parameters
+    ----------
+    runs : Mixture, or mapping of str to Mixture
+        A fit, or several by their names.
+    title : str
+        Headline of the picture.
+    figure : Figure, optional
+        Where to draw.
+    """
+    fits = runs if isinstance(runs, Mapping) else {"": runs}
+    laps = {name: read_laps(info.to_event() for info in fit.history_) for name, fit in fits.items()}
+    return bound_plot(laps, title=title, figure=figure)
+
+
+def traces(
+    mix: Any,
+    names: Sequence[str] = ("K", "log_joint"),
+    *,
+    title: str = "",
+    figure: "Figure | None" = None,
+) -> NDArray[Any]:
+    """Draw the chains of a sampler, draw by draw: those that mixed look the same, without a trend.
+
+    Parameters
+    ----------
+    mix : Mixture or DependentMixture
+        One with ``posterior_``.
+    names : sequence of str
+        The traces to show, by their names in ``mix.posterior_.traces()``.
+    title : str
+        Headline of the picture.
+    figure : Figure, optional
+        Where to draw.
+    """
+    return trace_plot(mix.posterior_, names=names, title=title, figure=figure)
+
+
+def co_clustering(
+    mix: Any, rows: Any = None, *, title: str = "", figure: "Figure | None" = None
+) -> "Axes":
+    """Draw which rows are in the same cluster: the darker, the more draws of a sampler agree.
+
+    Rows are ordered by cluster, the largest first: blocks on the diagonal are certain clusters, the
+    rest is uncertainty.
+
+    Parameters
+    ----------
+    mix : Mixture or DependentMixture
+        One with ``posterior_``.
+    rows : int array (R,) or mask (N,), optional
+        The rows to show; if None, all of them or, of more, 1,000 evenly spaced ones.
+    title : str
+        Headline of the picture.
+    figure : Figure, optional
+        Where to draw.
+    """
+    return co_clustering_map(mix.posterior_, rows=rows, title=title, figure=figure)
+
+
+def topics(
+    model: Any,
+    vocabulary: Any = None,
+    *,
+    share: float = 0.01,
+    n: int = 15,
+    title: str = "",
+    figure: "Figure | None" = None,
+) -> NDArray[Any]:
+    """Draw topics, or clusters, over time: shares, births and deaths, when each is there.
+
+    Parameters
+    ----------
+    model : TopicModel or DependentMixture
+        One that was fitted with times.
+    vocabulary : sequence (V,), optional
+        The words of a TopicModel. None for the names of columns of its counts, or their numbers.
+    share : float
+        A topic with less is absent.
+    n : int
+        Number of topics to show one by one, the largest first; the others are shown as one.
+    title : str
+        Headline of the picture.
+    figure : Figure, optional
+        Where to draw.
+    """
+    about = _over_time(model, vocabulary)
+    return topic_overview(**about, share=share, n=n, title=title, figure=figure)
+
+
+def topic_curves(
+    model: Any,
+    vocabulary: Any = None,
+    *,
+    n: int = 12,
+    title: str = "",
+    figure: "Figure | None" = None,
+) -> NDArray[Any]:
+    """Draw single topics, or clusters: their share and the weight that is predicted, over time.
+
+    Parameters
+    ----------
+    model : TopicModel or DependentMixture
+        One that was fitted with times.
+    vocabulary : sequence (V,), optional
+        The words of a TopicModel. None for the names of columns of its counts, or their numbers.
+    n : int
+        Number of topics to show, the largest first.
+    title : str
+        Headline of the picture.
+    figure : Figure, optional
+        Where to draw.
+    """
+    about, predicted = _over_time(model, vocabulary), model.predicted_evolution_
+    return curves_of_topics(**about, predicted=predicted, n=n, title=title, figure=figure)
+
+
+def _over_time(model: Any, vocabulary: Any) -> dict[str, Any]:
+    """Return the times of a model, the shares at each, and words that name what has them."""
+    times = model.times_.tolist()
+    if not times:
+        raise ValueError(
+            "a model over time is wanted, and this one knows no times. Fit it with times, and with "
+            "a prior that uses them, such as em.HMNGG()."
+        )
+    evolution = model.evolution_
+    if hasattr(model, "top_words"):
+        words = model.top_words(10, vocabulary)
+    else:
+        words = [[f"cluster {k}"] for k in range(evolution.shape[1])]
+    return {"times": times, "evolution": evolution, "words": words}

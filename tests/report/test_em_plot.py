@@ -1,0 +1,81 @@
+"""em.plot: pictures of fitted models, which return axes and save nothing."""
+
+import sys
+
+import numpy as np
+import pytest
+
+import evermix as em
+
+
+@pytest.fixture(scope="module")
+def X():
+    return np.random.default_rng(0).normal(size=(90, 2)) + np.repeat([[0.0], [9.0]], 45, axis=0)
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_saved(tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
+    yield
+    assert not list(tmp_path.iterdir())
+
+
+def test_clusters_have_one_colour_each(X):
+    mix = em.Mixture(random_state=0).fit(X)
+    axes = em.plot.clusters(mix, X, title="Two")
+    assert [len(some.get_offsets()) for some in axes.collections] == [45, 45]
+    names = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert sorted(names) == [f"cluster {k}: 45 rows" for k in sorted(mix.cluster_ids_)]
+
+
+def test_pictures_can_be_drawn_into_a_given_figure(X):
+    from matplotlib.figure import Figure
+
+    whole = Figure(figsize=(12, 8), layout="constrained")
+    upper, lower = whole.subfigures(2)
+    mix = em.Mixture(em.DiagonalGaussian(), engine=em.ADF()).partial_fit(X)
+    growth, sizes, likelihood = em.plot.stream(mix, title="A stream", figure=upper)
+    assert growth.figure is sizes.figure is likelihood.figure is upper
+    assert em.plot.clusters(mix, X, figure=lower).figure is lower
+
+
+def test_bounds_of_one_fit_and_of_several(X):
+    fits = {f"{K}": em.Mixture(engine=em.FullVB(laps=3, truncation=K)).fit(X) for K in (2, 3)}
+    assert len(em.plot.bound(fits["2"])[0].lines) == 1
+    assert len(em.plot.bound(fits)[0].lines) == 2
+
+
+def test_samplers_have_traces_and_a_map(X):
+    mix = em.Mixture(engine=em.Gibbs(sweeps=6), random_state=0).fit(X)
+    assert len(em.plot.traces(mix, ["K"])) == 1
+    assert em.plot.co_clustering(mix, rows=range(10)).images[0].get_array().shape == (10, 10)
+
+
+def test_models_over_time_show_topics_and_clusters(X):
+    years = np.tile([2001, 2002, 2004], 30)
+    words = np.random.default_rng(0).poisson(2.0, size=(90, 4))
+    sampled = {"burn_in": 3, "draws": 3, "random_state": 0}
+    topics = em.TopicModel(em.HMNGG(), **sampled).fit(words, times=years)
+    shown = em.plot.topics(topics, ["sea", "sky", "sun", "ice"])[2].get_yticklabels()
+    assert {word for text in shown for word in text.get_text().split(", ")} <= {
+        *("sea", "sky", "sun", "ice")
+    }
+    mix = em.DependentMixture(em.DiagonalGaussian(), **sampled).fit(X, years)
+    panels = em.plot.topic_curves(mix)
+    assert {axes.get_title("left") for axes in panels} == {
+        f"cluster {k}" for k in range(mix.n_clusters_)
+    }
+
+
+def test_a_model_without_times_has_no_picture_over_time():
+    words = np.random.default_rng(0).poisson(2.0, size=(20, 4))
+    topics = em.TopicModel(em.HDP(), burn_in=2, draws=2, random_state=0).fit(words)
+    with pytest.raises(ValueError, match="this one knows no times"):
+        em.plot.topics(topics)
+
+
+def test_evermix_is_imported_without_matplotlib(X, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(ImportError, match=r"pip install evermix\[plot\]"):
+        em.plot.clusters(em.Mixture(random_state=0).fit(X), X)
