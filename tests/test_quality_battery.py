@@ -51,3 +51,13 @@ def test_a_run_is_written_down_resumed_and_summarised(battery, tmp_path):
     assert again["kinds"].keys() == summary["kinds"].keys()
     assert again["kinds"]["vectors"]["fit"]["ami"] == summary["kinds"]["vectors"]["fit"]["ami"]
     assert "hdbscan_5" in table
+
+
+def test_tables_are_clustered_beside_what_needs_numbers_without_holes(battery, tmp_path):
+    """Peers see the same table with its holes filled."""
+    options = ["--sets", "table_small_holes", "--methods", "fit,stream,onehot_hdbscan_5"]
+    summary, _ = battery(*options, "--orders", "0", "--out", tmp_path / "tables.jsonl")
+    found = summary["sets"]["table_small_holes"]
+    assert not summary["errors"]
+    assert found["fit"]["ami"] > found["onehot_hdbscan_5"]["ami"] + 0.2
+    assert found["stream"]["ami"] > found["onehot_hdbscan_5"]["ami"] + 0.2

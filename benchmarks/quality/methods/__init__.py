@@ -1,13 +1,14 @@
 """All methods of the battery, by name."""
 
-from benchmarks.quality.methods import batch, ours, streams, texts
+from benchmarks.quality.methods import batch, ours, streams, tables, texts
 from benchmarks.quality.methods.base import Answer, Method, NotThere
 
 __all__ = ["GROUPS", "METHODS", "Answer", "Method", "NotThere"]
 
 METHODS: dict[str, Method] = {
     method.name: method
-    for method in (*ours.METHODS, *batch.METHODS, *texts.METHODS, *streams.METHODS)
+    for module in (ours, batch, texts, tables, streams)
+    for method in module.METHODS
 }
 GROUPS = {
     group: tuple(name for name, method in METHODS.items() if method.group == group)

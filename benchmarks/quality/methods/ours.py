@@ -21,7 +21,7 @@ def stream(one: LabelledSet, seed: int) -> Answer:
     """One pass in batches, asked for labels after each; all rows are labelled at the end."""
     mix = em.Mixture(random_state=seed)
     for first in range(0, one.n, BATCH):
-        mix.partial_fit(one.X[first : first + BATCH])
+        mix.partial_fit(one.part(slice(first, first + BATCH)))
         _ = mix.labels_, mix.n_clusters_
     return Answer(mix.predict(one.X), mix.n_clusters_)
 

@@ -3,7 +3,7 @@
 from functools import cache
 
 from benchmarks.common import DataMissing
-from benchmarks.quality.sets import generated, texts, vectors
+from benchmarks.quality.sets import generated, tables, texts, vectors
 from benchmarks.quality.sets.base import KINDS, LabelledSet, Recipe, in_order
 
 __all__ = ["KINDS", "LabelledSet", "Recipe", "load", "recipes"]
@@ -20,6 +20,8 @@ def recipes() -> tuple[dict[str, Recipe], tuple[str, ...]]:
         vectors.images,
         generated.recipes,
         texts.recipes,
+        tables.drawn,
+        tables.real,
     ):
         try:
             for recipe in source():

@@ -8,7 +8,7 @@ import numpy as np
 
 __all__ = ["KINDS", "LabelledSet", "Recipe", "in_order"]
 
-KINDS = ("vectors", "blobs", "newcomers", "drifting", "texts", "embeddings")
+KINDS = ("vectors", "blobs", "newcomers", "drifting", "texts", "embeddings", "tables")
 
 
 @dataclass(frozen=True)
@@ -19,8 +19,8 @@ class LabelledSet:
     ----------
     name, kind : str
         The kind is one of ``KINDS``.
-    X : array (N, D) or CSR matrix (N, V)
-        Vectors, or counts of words.
+    X : array (N, D), CSR matrix (N, V) or pandas DataFrame
+        Vectors, counts of words, or a table.
     y : int64 array (N,)
         Labels from 0; -1 is noise, which is not scored.
     eras : int64 array (N,) or None
@@ -51,7 +51,11 @@ class LabelledSet:
     def rows(self, which: np.ndarray) -> "LabelledSet":
         """Return the set of some rows, in the order in which they are named."""
         eras = None if self.eras is None else self.eras[which]
-        return replace(self, X=self.X[which], y=self.y[which], eras=eras)
+        return replace(self, X=self.part(which), y=self.y[which], eras=eras)
+
+    def part(self, which: np.ndarray | slice) -> Any:
+        """Return some rows of X."""
+        return self.X.iloc[which] if self.kind == "tables" else self.X[which]
 
 
 @dataclass(frozen=True)
