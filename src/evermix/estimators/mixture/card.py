@@ -1,0 +1,152 @@
+"""What there is to know of a cluster, as plain data that can be read."""
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from evermix.estimators.mixture.explanation import called
+from evermix.estimators.mixture.naming import Value, shown
+from evermix.families.marks import FACTOR, SHARE
+
+MOST_DIGITS = 6  # behind the point
+
+
+@dataclass(frozen=True)
+class Trait:
+    """A column, or a word, by which a cluster differs from the others.
+
+    Attributes
+    ----------
+    column : str
+        The column or word.
+    level : str, int, float, bool or None
+        Of columns of categories and of yes/no: the value that the shares are of.
+    kind : str
+        "value": means in units of the column. "factor": typical values of positive numbers, whose
+        spread is a factor. "share": of the rows, or of the words.
+    here, elsewhere : float
+        In the cluster, and in all others together.
+    spread, spread_elsewhere : float or None
+        Standard deviations of values.
+    """
+
+    column: str
+    level: Value
+    kind: str
+    here: float
+    elsewhere: float
+    spread: float | None
+    spread_elsewhere: float | None
+
+    def __str__(self) -> str:
+        column = self.column if self.level is None else f"{self.column} = {shown(self.level)}"
+        both = (self.here, self.spread), (self.elsewhere, self.spread_elsewhere)
+        here, elsewhere = (self._number(*each) for each in both)
+        return f"{column}: {here} (elsewhere {elsewhere})"
+
+    def _number(self, value: float, spread: float | None) -> str:
+        if self.kind == SHARE:
+            return f"{100 * value:.3g} %"
+        if spread is None:
+            return f"{value:.4g}"
+        if self.kind == FACTOR:
+            return f"{value:.3g} (times or over {spread:.2g})"
+        digits = 1 - math.floor(math.log10(spread)) if spread > 0 else MOST_DIGITS
+        number = f"{value:,.{max(digits, 0)}f}" if digits < MOST_DIGITS else f"{value:.4g}"
+        return f"{number} ± {spread:.2g}"
+
+
+@dataclass(frozen=True)
+class Example:
+    """A typical row of a cluster.
+
+    Attributes
+    ----------
+    row : int
+        Which row it is, from 0: of the stream (those of weight zero are not counted), or of the
+        rows that were given.
+    values : dict
+        By column; of counts, how often each word occurs. Of rows with many columns those that set
+        the cluster apart.
+    """
+
+    row: int
+    values: dict[str, Value]
+
+
+@dataclass(frozen=True, repr=False)
+class Card:
+    """What there is to know of a cluster.
+
+    Attributes
+    ----------
+    id : int
+    size : float
+        Mass of its rows.
+    share : float
+        Its share of the clusters now, as in ``weights_``.
+    recent_share : float or None
+        Its share of the latest rows: of the last quarter of a stream that keeps rows, otherwise of
+        the last call of ``partial_fit``. None if nothing tells it.
+    born : int or None
+        How many rows had been learnt when it was opened (visits of them, in a fit that reads rows
+        several times). None for a sampler, whose clusters are those of one draw.
+    age : int or None
+        How many were learnt since.
+    last_seen : int or None
+        How many had been learnt when a row last joined it, if the engine knows.
+    traits : tuple of Trait
+        What sets it apart most, first.
+    examples : tuple of Example
+        Typical rows.
+    nearest : tuple of (int, float)
+        The ids of the clusters that would explain its rows next best, and how many nats for each
+        row they explain them worse.
+    merged : tuple of int
+        Ids of clusters that have become part of it.
+    """
+
+    id: int
+    size: float
+    share: float
+    recent_share: float | None
+    born: int | None
+    age: int | None
+    last_seen: int | None
+    traits: tuple[Trait, ...]
+    examples: tuple[Example, ...]
+    nearest: tuple[tuple[int, float], ...]
+    merged: tuple[int, ...]
+
+    @property
+    def trend(self) -> float | None:
+        """The share of the latest rows over the share of all: above 1 if the cluster grows."""
+        if self.recent_share is None or not self.share > 0:
+            return None
+        return self.recent_share / self.share
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the card as JSON-ready values."""
+        plain = asdict(self) | {"trend": self.trend}
+        for name in ("traits", "examples"):
+            plain[name] = [asdict(each) for each in getattr(self, name)]
+        plain["nearest"] = [{"id": id, "nats": nats} for id, nats in self.nearest]
+        return plain | {"merged": list(self.merged)}
+
+    def __repr__(self) -> str:
+        share = f"{100 * self.share:.3g} %"
+        if self.recent_share is not None:
+            share += f", lately {100 * self.recent_share:.3g} %"
+        lines = [f"{called(self.id)}: {self.size:,.1f} rows, {share}"]
+        if self.age is not None:
+            lines.append(f"  opened after {self.born:,} rows, {self.age:,} rows ago")
+        lines += [f"  {trait}" for trait in self.traits]
+        for example in self.examples:
+            some = ", ".join(f"{name} = {shown(value)}" for name, value in example.values.items())
+            lines.append(f"  row {example.row}" + (f": {some}" if some else ""))
+        if self.nearest:
+            near = ", ".join(f"{id} ({nats:.3g} nats)" for id, nats in self.nearest)
+            lines.append(f"  nearest: {near}")
+        if self.merged:
+            lines.append(f"  merged: {', '.join(map(str, self.merged))}")
+        return "\n".join(lines)

@@ -1,0 +1,254 @@
+"""Cards: what a person wants to know of a cluster, from what the state holds."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from evermix._xp import Array, Floats, Ints, host, is_foreign, logsumexp
+from evermix.estimators.mixture.card import Card, Example, Trait
+from evermix.estimators.mixture.explanation import ExplanationQuestions
+from evermix.estimators.mixture.fitted import Fitted
+from evermix.estimators.mixture.learner import Learner
+from evermix.estimators.mixture.naming import Names
+from evermix.families import Multinomial
+from evermix.families.growing import wide_for, widened, widths
+from evermix.families.marks import Mark, marks
+from evermix.lookback import KeptRows, Lookback
+
+TRAITS, ROWS, NEAREST = 8, 3, 3  # on a card
+RECENT = 0.25  # of the rows so far: the latest ones
+FEWEST = 40  # rows of which shares are compared
+
+
+class CardQuestions(ExplanationQuestions):
+    """Cards of the clusters, and why rows are in them."""
+
+    def card(self, id: int, X: Any = None, names: Sequence[str] | None = None) -> Card:
+        """Return the card of one cluster; parameters are those of :meth:`cards`."""
+        writer = self._writer(X, names)
+        at = np.flatnonzero(writer.ids == id)
+        if not len(at):
+            raise ValueError(f"there is no cluster {id}; the ids are in cluster_ids_.")
+        return writer.card(int(at[0]))
+
+    def cards(
+        self, X: Any = None, names: Sequence[str] | None = None, top: int | None = None
+    ) -> list[Card]:
+        """Return a card of each cluster, the largest first: what it is, and since when.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or table (N, D), optional
+            Rows from which examples are taken. None: the rows that the model keeps, which are a
+            sample of a stream, all of a sampler, and none after other fits.
+        names : sequence of str, optional
+            Names of the columns, such as the words of a vocabulary. None: those of the table.
+        top : int, optional
+            How many; None: all.
+
+        Examples
+        --------
+        >>> import evermix as em
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(400, 2)) + [[0.0, 9.0]] * (rng.random((400, 1)) < 0.25)
+        >>> mix = em.Mixture().fit(X)
+        >>> card = mix.cards(X, names=["weight", "height"])[1]
+        >>> card.traits[0].column, len(card.examples)
+        ('height', 3)
+        >>> print(card.traits[0])
+        height: 9.1 ± 1.1 (elsewhere -0.01 ± 0.96)
+        """
+        writer = self._writer(X, names)
+        order = np.argsort(-writer.weights, kind="stable")
+        return [writer.card(int(k)) for k in order[:top]]
+
+    def _writer(self, X: Any, names: Sequence[str] | None) -> "CardWriter":
+        check_is_fitted(self)
+        learner = self.learner_.shown
+        rows = None if X is None else self._prepared(X)
+        rows = host(rows) if rows is not None and is_foreign(rows) else rows
+        return CardWriter(learner, Names.of(self, learner.fitted.point.model.family, names), rows)
+
+
+class CardWriter:
+    """Writes cards of the clusters that a learner shows.
+
+    Parameters
+    ----------
+    learner : Learner
+    names : Names
+        Of the columns.
+    X : array or CSR matrix (N, D), optional
+        Prepared rows from which examples are taken.
+    """
+
+    def __init__(self, learner: Learner, names: Names, X: Array | None = None) -> None:
+        self.learner, self.names, self.X = learner, names, X
+        self.fitted: Fitted = learner.fitted
+        self.model, self.state, _ = self.fitted.point
+        self.tally = self.state.tally
+        self.ids = self.tally.ids
+        logs = self.fitted.engine.log_weights(self.model, self.state)[:-1]
+        self.weights: Floats = np.exp(logs - logsumexp(logs))
+        self.drawn = self.fitted.engine.draws(self.fitted.state) is not None
+        self._totals = np.sum(self.tally.stats, axis=0), float(self.tally.mass.sum())
+
+    def card(self, k: int) -> Card:
+        """Return the card of the cluster at a place."""
+        id, clock, state = int(self.ids[k]), self.state.clock, self.state
+        traits, columns = self._traits(k)
+        born = None if self.drawn else state.lineage.born[id]
+        seen = None if self.drawn else state.columns.get("last_seen")
+        recent = self.recent_shares
+        return Card(
+            id=id,
+            size=float(self.tally.mass[k]),
+            share=float(self.weights[k]),
+            recent_share=None if recent is None else float(recent[k]),
+            born=born,
+            age=None if born is None else clock - born,
+            last_seen=None if seen is None else int(seen[k]),
+            traits=traits,
+            examples=self._examples(k, columns),
+            nearest=self._nearest(k),
+            merged=tuple(self._heirs.get(id, ())),
+        )
+
+    def _traits(self, k: int) -> tuple[tuple[Trait, ...], list[int]]:
+        """Return what sets a cluster apart, and the columns of that."""
+        family = self.model.family
+        if self.tally.K == 1 and not isinstance(family, Multinomial):
+            return (), list(range(min(TRAITS, family.n_features or 0)))
+        stats, mass = self.tally.stats[k], float(self.tally.mass[k])
+        rest, others = self._totals[0] - stats, max(self._totals[1] - mass, 0.0)
+        found = marks(family, np.stack([stats, rest]), np.array([mass, others]), TRAITS)
+        return tuple(map(self._trait, found)), [mark.column for mark in found]
+
+    def _trait(self, mark: Mark) -> Trait:
+        level = None if mark.level is None else self.names.value(mark.column, float(mark.level))
+        return Trait(
+            self.names.column(mark.column),
+            level,
+            mark.kind,
+            mark.here,
+            mark.elsewhere,
+            mark.spread,
+            mark.spread_elsewhere,
+        )
+
+    # ---- rows ------------------------------------------------------------------------------
+
+    @cached_property
+    def _kept(self) -> KeptRows | None:
+        """The rows from which examples are taken, with the clusters that they are in now."""
+        numbers: NDArray[np.int64]
+        if self.X is not None:
+            n = self.X.shape[0]
+            return KeptRows(self.X, np.ones(n), self.fitted.predict(self.X), np.arange(n))
+        batch, lookback = self.learner.batch, self.state.lookback
+        if batch is not None:
+            numbers = np.arange(len(batch.weights))
+            return KeptRows(batch.X, batch.weights, self.learner.labels(), numbers)
+        if lookback is None or lookback.rows is None:
+            return None
+        rows = lookback.rows
+        return rows._replace(ids=self.state.lineage.current(rows.ids), clocks=rows.clocks - 1)
+
+    def _examples(self, k: int, columns: list[int]) -> tuple[Example, ...]:
+        """Return typical rows of a cluster.
+
+        They are dense in it; of counts, whose densities depend on their lengths, those that are
+        least likely to be of another cluster.
+        """
+        if self._kept is None:
+            return ()
+        some = np.flatnonzero(self._kept.ids == self.ids[k])
+        X = self._kept.X[some]
+        if self.model.family.sparse:
+            joint = self.fitted.log_joint(X)[:, :-1]
+            score = joint[:, k] - logsumexp(np.delete(joint, k, axis=1), axis=1)
+            gone = np.zeros(len(some))
+        else:
+            score = self._densities(k, X)
+            gone = np.isnan(X).sum(axis=1)
+        best = np.lexsort((-score, gone))[:ROWS]
+        return tuple(
+            Example(int(self._kept.clocks[some[i]]), self.names.row(X[i : i + 1], columns))
+            for i in best
+        )
+
+    def _densities(self, k: int, X: Array) -> Floats:
+        """Log densities (N,) of rows X (N, D) in a cluster."""
+        family, tally = self.model.family, self.fitted.engine.believed(self.state)
+        if (wide := wide_for(family, X)) != widths(family):  # levels that are not known yet
+            family, tally = widened(family, tally, wide)
+        eta = family.posterior(tally.stats[k : k + 1], tally.mass[k : k + 1])
+        return np.asarray(family.log_predictive(X, eta)[:, 0] + family.log_base(X))
+
+    @cached_property
+    def recent_shares(self) -> Floats | None:
+        """The shares (K,) of the clusters among the latest rows, if something tells them."""
+        clock, lookback, lineage = self.state.clock, self.state.lookback, self.state.lineage
+        if self.learner.rows_digest is not None or self.drawn or clock < FEWEST:
+            return None
+        if lookback is None or lookback.rows is None:
+            labels = self.learner.labels()
+            if not FEWEST <= len(labels) < clock:
+                return None
+            return self._shares(labels, np.ones(len(labels)))
+        rows = lookback.rows._replace(ids=lineage.current(lookback.rows.ids))
+        sample = Lookback(lookback.complete, [rows])
+        sample.thin(self.tally.K, 1)  # the last rows are all kept, for a while
+        assert sample.rows is not None
+        _, weights, ids, clocks = sample.rows
+        all_of = self._masses(ids, weights)
+        late = clocks > (1 - RECENT) * clock
+        mass = self.tally.mass * self._masses(ids[late], weights[late]) / np.maximum(all_of, 1e-300)
+        return np.asarray(mass / mass.sum()) if mass.sum() > 0 else None
+
+    def _shares(self, ids: Ints, weights: Floats) -> Floats | None:
+        mass = self._masses(ids, weights)
+        return np.asarray(mass / mass.sum()) if mass.sum() > 0 else None
+
+    def _masses(self, ids: Ints, weights: Floats) -> Floats:
+        """Sums (K,) of the weights of rows by their clusters."""
+        order = np.argsort(self.ids)
+        place = np.searchsorted(self.ids, ids, sorter=order).clip(max=len(order) - 1)
+        known = self.ids[order[place]] == ids
+        found = np.bincount(order[place[known]], weights[known], minlength=len(order))
+        return found.astype(np.float64)
+
+    # ---- other clusters --------------------------------------------------------------------
+
+    @cached_property
+    def _worse(self) -> Floats:
+        """How many nats worse cluster j explains a row of cluster k on average, (K, K)."""
+        tally = self.fitted.engine.believed(self.state)
+        family, few = self.model.family.sketch(tally, np.arange(tally.K))
+        eta = family.posterior(few.stats, few.mass)
+        seen = (eta - family.eta0) / np.maximum(few.mass, 1e-300)[:, None]
+        params = np.nan_to_num(family.mean_params(eta))
+        fit = seen @ params.T
+        worse: Floats = np.diag(fit)[:, None] - fit
+        np.fill_diagonal(worse, np.inf)
+        return worse
+
+    def _nearest(self, k: int) -> tuple[tuple[int, float], ...]:
+        order = np.argsort(self._worse[k], kind="stable")[: min(NEAREST, self.tally.K - 1)]
+        return tuple((int(self.ids[j]), float(self._worse[k, j])) for j in order)
+
+    @cached_property
+    def _heirs(self) -> dict[int, list[int]]:
+        """By id of a cluster: the ids that were merged into it, also by way of others."""
+        found: dict[int, list[int]] = {}
+        if self.drawn:
+            return found
+        ids = np.arange(self.state.lineage.next_id)
+        for id, heir in zip(ids.tolist(), self.state.lineage.current(ids).tolist(), strict=True):
+            if heir not in (id, -2):
+                found.setdefault(heir, []).append(id)
+        return found

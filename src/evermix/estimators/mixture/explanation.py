@@ -1,0 +1,200 @@
+"""Why a row is in its cluster and not in another one: log odds by column or word."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from evermix._xp import Array, host, is_foreign
+from evermix.estimators.mixture.fitted import Fitted
+from evermix.estimators.mixture.learner import Learner
+from evermix.estimators.mixture.naming import Names, Value, shown
+from evermix.families.growing import wide_for, widened, widths
+from evermix.families.terms import Terms, terms
+
+NEW = -1  # stands for a cluster that is not there yet
+SIZE = "(size)"
+LINES = 12  # contributions that are printed
+
+
+@dataclass(frozen=True)
+class Contribution:
+    """What one column, or word, adds to log odds.
+
+    Attributes
+    ----------
+    name : str
+        The column or word. In parentheses: "(size)" for the sizes of the clusters, "(volume)" for
+        how widely clusters with full covariances spread, "(row)" for a family without terms.
+    value : str, int, float, bool or None
+        The row's value; of a word, how often it occurs.
+    log_odds : float
+        Above zero if it speaks for the cluster.
+    """
+
+    name: str
+    value: Value
+    log_odds: float
+
+
+@dataclass(frozen=True, repr=False)
+class Explanation:
+    """Why a row is in one cluster and not in another.
+
+    Attributes
+    ----------
+    cluster, other : int
+        The ids of the two; -1 stands for a new cluster.
+    cluster_name, other_name : str or None
+        Their names, if they have any.
+    probability : float
+        Of the cluster, among all that there are.
+    log_odds : float
+        Log probability of the cluster minus that of the other.
+    contributions : tuple of Contribution
+        They add up to the log odds; those that say most come first.
+    """
+
+    cluster: int
+    other: int
+    cluster_name: str | None
+    other_name: str | None
+    probability: float
+    log_odds: float
+    contributions: tuple[Contribution, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the explanation as JSON-ready values."""
+        return asdict(self) | {"contributions": [asdict(each) for each in self.contributions]}
+
+    def __repr__(self) -> str:
+        one, two = called(self.cluster, self.cluster_name), called(self.other, self.other_name)
+        lines = [f"{one}, not {two}: log odds {self.log_odds:.3f}, p = {self.probability:.3g}"]
+        for each in self.contributions[:LINES]:
+            value = "" if each.value is None else f" = {shown(each.value)}"
+            lines.append(f"  {each.log_odds:+10.3f}  {each.name}{value}")
+        left = self.contributions[LINES:]
+        if left:
+            total = sum(each.log_odds for each in left)
+            lines.append(f"  {total:+10.3f}  from {len(left)} more")
+        return "\n".join(lines)
+
+
+def called(id: int, name: str | None = None) -> str:
+    """Return how texts call a cluster."""
+    if id == NEW:
+        return "a new cluster"
+    return f"cluster {id}" if name is None else f"cluster {id} ({name})"
+
+
+class ExplanationQuestions:
+    """Why rows are in their clusters."""
+
+    learner_: Learner
+    _prepared: Callable[[Any], Array]  # validates rows
+
+    def explain(
+        self, row: Any, against: int | None = None, names: Sequence[str] | None = None
+    ) -> Explanation:
+        """Return why a row is in its most probable cluster, and not in the next one.
+
+        The log odds of two clusters are a sum: of their sizes, and of what each column or word
+        says. Nothing is approximated. In clusters with full covariances a squared distance is
+        divided among columns, and what the volumes of the clusters say is one more term.
+
+        Parameters
+        ----------
+        row : array (D,), or one row of whatever :meth:`predict` takes; or a dict by column
+        against : int, optional
+            The id of the cluster to compare with; -1 for a new one. None: the second most
+            probable, or a new one if there is no second.
+        names : sequence of str, optional
+            Names of the columns, such as the words of a vocabulary. None: those of the table.
+
+        Examples
+        --------
+        >>> import evermix as em
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(400, 2)) + [[0.0, 8.0]] * rng.integers(0, 2, size=(400, 1))
+        >>> mix = em.Mixture(em.DiagonalGaussian()).fit(X)
+        >>> why = mix.explain(X[0], names=["weight", "height"])
+        >>> why.contributions[0].name
+        'height'
+        >>> abs(sum(each.log_odds for each in why.contributions) - why.log_odds) < 1e-9
+        True
+        """
+        check_is_fitted(self)
+        X = self._prepared(one_row(row))
+        X = host(X) if is_foreign(X) else X
+        if X.shape[0] != 1:
+            raise ValueError(f"explain takes one row at a time, got {X.shape[0]}.")
+        fitted = self.learner_.shown.fitted
+        known = Names.of(self, fitted.point.model.family, names)
+        return explained(fitted, X, known, against)
+
+
+def one_row(row: Any) -> Any:
+    """Return one row, given in any way, as something with one row."""
+    if isinstance(row, Mapping):
+        plain = all(isinstance(value, str) or np.ndim(value) == 0 for value in row.values())
+        return {name: [value] for name, value in row.items()} if plain else row
+    flat = isinstance(row, list | tuple | np.ndarray) and np.ndim(row) == 1
+    return np.asarray(row)[None, :] if flat else row
+
+
+def explained(fitted: Fitted, X: Array, names: Names, against: int | None) -> Explanation:
+    """Return why one prepared row X (1, D) is in its cluster."""
+    model, state, _ = fitted.point
+    ids, joint = state.tally.ids, fitted.log_joint(X)[0]
+    order = np.argsort(-joint[:-1], kind="stable")
+    best = int(order[0])
+    other = len(ids) if len(ids) == 1 else int(order[1])
+    if against is not None:
+        other = _place(ids, against)
+        if other == best:
+            raise ValueError(
+                f"the row is in cluster {against} itself: give the id of another cluster, or None."
+            )
+    log_weights = fitted.engine.log_weights(model, state)
+    found = _terms(fitted, X, [best, other])
+    each = [Contribution(SIZE, None, float(log_weights[best] - log_weights[other]))]
+    for d, (one, two) in zip(found.columns.tolist(), found.values.T, strict=True):
+        value = X[0, d] if isinstance(X, np.ndarray) else X.data[X.indices == d][0]
+        named = names.value(d, float(value))
+        each.append(Contribution(names.column(d), named, float(one - two)))
+    for name, (one, two) in found.rest.items():
+        if one != two:
+            each.append(Contribution(f"({name})", None, float(one - two)))
+    shares = np.exp(joint[:-1] - joint[:-1].max())
+    return Explanation(
+        int(ids[best]),
+        int(ids[other]) if other < len(ids) else NEW,
+        None,
+        None,
+        float(shares[best] / shares.sum()),
+        float(joint[best] - joint[other]),
+        tuple(sorted(each, key=lambda one: -abs(one.log_odds))),
+    )
+
+
+def _place(ids: Array, id: int) -> int:
+    """Return the place of an id among the clusters and, last, a new one."""
+    at = np.flatnonzero(ids == id)
+    if id != NEW and not len(at):
+        raise ValueError(f"there is no cluster {id}; the ids are in cluster_ids_.")
+    return int(at[0]) if len(at) else len(ids)
+
+
+def _terms(fitted: Fitted, X: Array, places: list[int]) -> Terms:
+    """Return the terms of a row in two clusters, by their places."""
+    model, state, _ = fitted.point
+    family, tally = model.family, fitted.engine.believed(state)
+    if (wide := wide_for(family, X)) != widths(family):  # words or levels that are not known yet
+        family, tally = widened(family, tally, wide)
+    stats, mass = np.zeros((2, tally.size)), np.zeros(2)
+    for row, k in enumerate(places):
+        if k < tally.K:
+            stats[row], mass[row] = tally.stats[k], tally.mass[k]
+    return terms(family, X, family.posterior(stats, mass))

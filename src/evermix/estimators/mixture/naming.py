@@ -1,0 +1,63 @@
+"""Names of columns, levels and values of rows, as people read them."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from evermix._xp import Array
+from evermix.families import Mixed
+from evermix.families.base import Family
+
+SHOWN = 12  # values of a row that are shown
+
+Value = str | int | float | bool | None
+
+
+class Names(NamedTuple):
+    """Names of the columns of a model, and of the levels of those that hold categories."""
+
+    columns: Sequence[Any]
+    levels: dict[str, Sequence[Any]]
+
+    @classmethod
+    def of(cls, mix: Any, family: Family, columns: Sequence[Any] | None = None) -> "Names":
+        """Return the names that a mixture knows; ``columns`` are given ones, such as words."""
+        levels = dict(vars(mix).get("levels_", {}))
+        if columns is None:
+            columns = vars(mix).get("feature_names_in_", ())
+            if isinstance(family, Mixed):
+                columns = family.names
+        return cls([str(name) if name is not None else "" for name in columns], levels)
+
+    def column(self, d: int) -> str:
+        """Return the name of column d: its number, where it has no other."""
+        return (self.columns[d] if d < len(self.columns) else "") or str(d)
+
+    def value(self, d: int, value: float) -> Value:
+        """Return a value of column d: a level by its name, None where it is missing."""
+        if np.isnan(value):
+            return None
+        known = self.levels.get(self.column(d))
+        if known is not None:
+            code = int(value)
+            return known[code] if code < len(known) else None
+        return int(value) if float(value).is_integer() and abs(value) < 2**53 else float(value)
+
+    def row(self, X: Array, columns: Sequence[int]) -> dict[str, Value]:
+        """Return values of one row X (1, D) by column: of a long one those of some columns.
+
+        Of counts these are the words that it has, the most frequent first.
+        """
+        if not isinstance(X, np.ndarray):
+            order = np.argsort(-X.data, kind="stable")[:SHOWN]
+            words = X.indices[order].tolist()
+            pairs = zip(words, X.data[order].tolist(), strict=True)
+            return {self.column(w): self.value(w, count) for w, count in pairs}
+        some = range(X.shape[1]) if X.shape[1] <= SHOWN else columns
+        return {self.column(d): self.value(d, float(X[0, d])) for d in some}
+
+
+def shown(value: Value) -> str:
+    """Return a value as a person reads it."""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

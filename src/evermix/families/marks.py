@@ -1,0 +1,192 @@
+"""What sets the rows of one cluster apart from others, column by column, in units of the rows."""
+
+import math
+from functools import singledispatch
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from evermix._xp import Floats, Ints
+from evermix.families.base import Family
+from evermix.families.bernoulli import Bernoulli
+from evermix.families.categorical import Categorical
+from evermix.families.diagonal_gaussian import DiagonalGaussian
+from evermix.families.fixed_gaussian import FixedGaussian
+from evermix.families.gaussian import Gaussian
+from evermix.families.log_normal import LogNormal
+from evermix.families.mixed import Mixed
+from evermix.families.multinomial import Multinomial
+from evermix.families.poisson import Poisson
+from evermix.families.von_mises_fisher import VonMisesFisher
+from evermix.families.zero_mean_gaussian import ZeroMeanGaussian
+
+SMOOTHING = 10.0  # occurrences that are added to every word of the corpus
+USED = 0.5  # occurrences from which on a word counts as used
+FLAT = 1e-12  # variance, in units of the square of a mean, that counts as none
+VALUE, FACTOR, SHARE = "value", "factor", "share"
+
+
+class Mark(NamedTuple):
+    """How a column looks in a cluster and elsewhere.
+
+    Attributes
+    ----------
+    column : int
+    level : int or None
+        The code of the level that this is about, of columns of categories and of yes/no.
+    kind : str
+        What the numbers are: "value" in units of the column, "factor" for a typical value whose
+        spread is a factor, "share" for a probability.
+    here, elsewhere : float
+        A mean, or a share.
+    spread, spread_elsewhere : float or None
+        Standard deviations.
+    gain : float
+        How far the column is set apart, for the order: of most families, nats for each row.
+    """
+
+    column: int
+    level: int | None
+    kind: str
+    here: float
+    elsewhere: float
+    spread: float | None
+    spread_elsewhere: float | None
+    gain: float
+
+
+@singledispatch
+def marks(family: Family, stats: Floats, mass: Floats, most: int) -> list[Mark]:
+    """Return the columns that set a cluster apart most.
+
+    Parameters
+    ----------
+    family : Family
+    stats, mass : arrays (2, S), (2,)
+        Of the cluster, and of all others together.
+    most : int
+        How many columns to return, the most distinctive first.
+    """
+    return []
+
+
+@marks.register
+def _(family: DiagonalGaussian, stats: Floats, mass: Floats, most: int) -> list[Mark]:
+    D = stats.shape[1] // 2
+    kind = FACTOR if isinstance(family, LogNormal) else VALUE
+    return _normal(family, stats[:, :D], stats[:, D:], mass, most, kind)
+
+
+@marks.register
+def _(family: Gaussian, stats: Floats, mass: Floats, most: int) -> list[Mark]:
+    D = math.isqrt(stats.shape[1])
+    return _normal(family, stats[:, :D], stats[:, D :: D + 1], mass, most)
+
+
+@marks.register
+def _(family: ZeroMeanGaussian, stats: Floats, mass: Floats, most: int) -> list[Mark]:
+    squares = stats[:, :: math.isqrt(stats.shape[1]) + 1]
+    return _normal(family, np.zeros_like(squares), squares, mass, most)
+
+
+@marks.register
+def _(family: FixedGaussian, stats: Floats, mass: Floats, most: int) -> list[Mark]:
+    assert family.variance is not None  # the family is resolved
+    variance = np.broadcast_to(np.asarray(family.variance), stats.shape)
+    squares = mass[:, None] * variance + stats**2 / np.maximum(mass, 1e-300)[:, None]
+    return _normal(family, stats, squares, mass, most)
+
+
+@marks.register
+def _(family: VonMisesFisher, stats: Floats, mass: Floats, most: int) -> list[Mark]:
+    mean = stats / np.maximum(mass, 1e-300)[:, None]
+    gain = (mean[0] - mean[1]) ** 2
+    return [_mark(d, VALUE, mean[:, d], gain[d]) for d in _best(gain, most)]
+
+
+@marks.register
+def _(family: Poisson, stats: Floats, mass: Floats, most: int) -> list[Mark]:
+    rate = stats / np.maximum(mass, 1e-300)[:, None]
+    there = (stats[1] + 0.5) / (mass[1] + 1)
+    here = (stats[0] + there) / (mass[0] + 1)
+    gain = here * np.log(here / there) - here + there
+    return [_mark(d, VALUE, rate[:, d], gain[d]) for d in _best(gain, most)]
+
+
+@marks.register
+def _(family: Bernoulli, stats: Floats, mass: Floats, most: int) -> list[Mark]:
+    share = stats / np.maximum(mass, 1e-300)[:, None]
+    there = (stats[1] + 0.5) / (mass[1] + 1)
+    here = (stats[0] + there) / (mass[0] + 1)
+    gain = here * np.log(here / there) + (1 - here) * np.log((1 - here) / (1 - there))
+    return [_mark(d, SHARE, share[:, d], gain[d], level=1) for d in _best(gain, most)]
+
+
+@marks.register
+def _(family: Categorical, stats: Floats, mass: Floats, most: int) -> list[Mark]:
+    """One column: the level that is most typical of the cluster."""
+    counts = np.sum(stats, axis=1, keepdims=True)
+    there = (stats[1] + 0.5) / (counts[1] + 0.5 * stats.shape[1])
+    here = (stats[0] + there) / (counts[0] + 1)
+    gains = here * np.log(here / there)
+    share, best = stats / np.maximum(counts, 1e-300), int(gains.argmax())
+    return [_mark(0, SHARE, share[:, best], float(gains.sum()), level=best)][:most]
+
+
+@marks.register
+def _(family: Multinomial, stats: Floats, mass: Floats, most: int) -> list[Mark]:
+    """Words by lift: the share of all their occurrences that is in the cluster."""
+    used, corpus = stats[0, :-1], np.sum(stats[:, :-1], axis=0)
+    gain = np.where(used >= USED, used / (corpus + SMOOTHING), -np.inf)
+    share = stats[:, :-1] / np.maximum(stats[:, -1:], 1e-300)
+    order = np.lexsort((-used, -gain))[:most]
+    return [_mark(w, SHARE, share[:, w], gain[w]) for w in order if gain[w] > 0]
+
+
+@marks.register
+def _(family: Mixed, stats: Floats, mass: Floats, most: int) -> list[Mark]:
+    found = []
+    for block, span in zip(family.blocks, family.spans, strict=True):
+        own = stats[:, span.start : span.end]
+        seen = stats[:, span.end] if span.stop > span.end else own.sum(axis=1)
+        if seen.min() > 0:
+            for mark in marks(block.family, own, seen, most):
+                found.append(mark._replace(column=int(span.columns[mark.column])))
+    return sorted(found, key=lambda mark: -mark.gain)[:most]
+
+
+def _normal(
+    family: Any, first: Floats, second: Floats, mass: Floats, most: int, kind: str = VALUE
+) -> list[Mark]:
+    """Columns by the divergence of normal distributions, given sums (2, D) about the origin.
+
+    The variance here is that of the rows and of one more, which is as elsewhere.
+    """
+    weight = np.maximum(mass, 1e-300)[:, None]
+    mean = first / weight
+    variance = np.maximum(second / weight - mean**2, 0.0)
+    scale = np.maximum(variance.max(axis=0), FLAT * (mean**2).max(axis=0)) + 1e-300
+    there = np.maximum(variance[1], FLAT * scale)
+    here = np.maximum((mass[0] * variance[0] + there) / (mass[0] + 1), FLAT * scale)
+    gain = 0.5 * (np.log(there / here) + (here + (mean[0] - mean[1]) ** 2) / there - 1)
+    origin = getattr(family, "origin", None)
+    mean, spread = mean + (0.0 if origin is None else origin), np.sqrt(variance)
+    if kind == FACTOR:
+        mean, spread = np.exp(mean), np.exp(spread)
+    return [_mark(d, kind, mean[:, d], gain[d], spread=spread[:, d]) for d in _best(gain, most)]
+
+
+def _best(gain: Floats, most: int) -> Ints:
+    return np.argsort(-gain, kind="stable")[:most]
+
+
+def _mark(
+    column: int,
+    kind: str,
+    both: Floats,
+    gain: float,
+    level: int | None = None,
+    spread: Floats | None = None,
+) -> Mark:
+    own, other = (None, None) if spread is None else (float(spread[0]), float(spread[1]))
+    return Mark(int(column), level, kind, float(both[0]), float(both[1]), own, other, float(gain))

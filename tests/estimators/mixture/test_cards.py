@@ -1,0 +1,168 @@
+"""Cards: what the state knows of each cluster, in words and units of the rows."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.exceptions import NotFittedError
+
+import evermix as em
+from helpers.engine_cases import data_for
+from helpers.mixture_cases import arrays_of, blobs
+
+
+def line(n=900, seed=0):
+    """Rows of three clusters on a line, the first two of which are neighbours."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(3, size=n)
+    X = rng.normal(size=(n, 2))
+    X[:, 0] += np.array([0.0, 12.0, 60.0])[y]
+    return X, y
+
+
+def by_centre(mix, X, y):
+    """The card of each of the true clusters."""
+    return [mix.card(int(np.bincount(mix.predict(X[y == k])).argmax())) for k in range(y.max() + 1)]
+
+
+@pytest.mark.parametrize("learn", ["fit", "partial_fit"])
+def test_a_card_says_how_large_a_cluster_is_and_what_is_near(learn):
+    X, y = line()
+    mix = getattr(em.Mixture(), learn)(X)
+    assert mix.n_clusters_ == 3
+    cards = by_centre(mix, X, y)
+    for k, card in enumerate(cards):
+        at = np.flatnonzero(mix.cluster_ids_ == card.id)[0]
+        assert card.size == mix.tally_.mass[at] == pytest.approx((y == k).sum(), abs=0.5)
+        assert card.share == pytest.approx(mix.weights_[at])
+        assert len(card.nearest) == 2 and card.nearest[0][1] <= card.nearest[1][1]
+        assert card.traits[0].column == "0"
+        assert card.traits[0].here == pytest.approx(X[y == k, 0].mean(), abs=0.05)
+        assert card.traits[0].elsewhere == pytest.approx(X[y != k, 0].mean(), abs=0.05)
+        assert card.traits[0].spread == pytest.approx(X[y == k, 0].std(), abs=0.05)
+    assert cards[0].nearest[0][0] == cards[1].id
+    assert cards[2].nearest[0][0] == cards[1].id
+    assert [card.id for card in mix.cards()] == [
+        card.id for card in sorted(cards, key=lambda card: -card.size)
+    ]
+
+
+def test_examples_are_typical_rows_of_their_cluster():
+    X, y = line()
+    stream, fit = em.Mixture().partial_fit(X), em.Mixture().fit(X)
+    assert fit.cards()[0].examples == ()  # it keeps no rows
+    for mix, cards in ((stream, stream.cards()), (fit, fit.cards(X, names=["x", "y"]))):
+        for card in cards:
+            assert len(card.examples) == 3
+            for example in card.examples:
+                assert mix.predict(X[[example.row]])[0] == card.id
+                assert list(example.values.values()) == X[example.row].tolist()
+    assert list(fit.cards(X, names=["x", "y"])[0].examples[0].values) == ["x", "y"]
+
+
+def test_the_trend_is_that_of_the_latest_rows():
+    rng = np.random.default_rng(0)
+    old, late = np.zeros((6000, 2)), np.zeros((6000, 2))
+    late[:, 0] = 30 * (rng.random(6000) < 0.5)
+    X = np.vstack([old, late]) + rng.normal(size=(12000, 2))
+    mix = em.Mixture(em.Gaussian(), em.DP(1.0), em.ADF()).partial_fit(X)
+    grows, shrinks = (mix.card(int(mix.predict([[x, 0.0]])[0])) for x in (30.0, 0.0))
+    assert grows.share == pytest.approx(0.25, abs=0.02)
+    assert grows.recent_share == pytest.approx(0.5, abs=0.1)
+    assert grows.trend > 1.5 and shrinks.trend < 0.8
+    assert grows.born > 5900 and grows.age == 12000 - grows.born
+    assert "lately" in repr(grows)
+
+
+def test_without_kept_rows_the_trend_is_that_of_the_last_call():
+    X, y = blobs(2000, groups=2)
+    mix = em.Mixture(em.Gaussian(), em.DP(1.0), em.ADF(lookback=0)).partial_fit(X)
+    assert mix.cards()[0].trend is None
+    mix.partial_fit(X[y == 0][:200])
+    assert mix.card(int(mix.labels_[0])).recent_share == 1.0
+    assert em.Mixture().fit(X).cards()[0].trend is None
+
+
+def test_words_are_named():
+    rng = np.random.default_rng(0)
+    topics = np.array([[9, 9, 0, 0, 5], [0, 0, 9, 9, 5.0]])
+    y = rng.integers(2, size=600)
+    X = sparse.csr_matrix(np.array([rng.multinomial(20, topics[k] / topics[k].sum()) for k in y]))
+    words = ["cat", "dog", "bond", "stock", "the"]
+    mix = em.Mixture().partial_fit(X)
+    found = {frozenset(t.column for t in card.traits[:2]) for card in mix.cards(names=words)}
+    assert found == {frozenset(["cat", "dog"]), frozenset(["bond", "stock"])}
+    card = mix.cards(names=words)[0]
+    assert set(card.examples[0].values) <= set(words)
+    assert card.traits[0].kind == "share" and "%" in str(card.traits[0])
+    assert mix.cards()[0].traits[0].column in "01234"
+
+
+def test_tables_tell_levels_and_units():
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=600)
+    table = pd.DataFrame(
+        {
+            "age": np.where(rng.random(600) < 0.1, np.nan, rng.normal(30 + 40 * y, 3)),
+            "city": np.where(rng.random(600) < 0.9, np.array(["Rome", "Oslo"])[y], "Bonn"),
+            "member": rng.random(600) < 0.1 + 0.8 * y,
+        }
+    )
+    mix = em.Mixture(random_state=0).fit(table)
+    old = mix.card(int(mix.predict(table[y == 1])[0]), table)
+    traits = {trait.column: trait for trait in old.traits}
+    assert traits["city"].level == "Oslo"
+    assert traits["city"].here == pytest.approx(0.9, abs=0.05)
+    assert traits["age"].here == pytest.approx(70, abs=1)
+    assert traits["member"].here == pytest.approx(0.9, abs=0.05)
+    assert "city = Oslo: 9" in repr(old)
+    assert old.examples[0].values["city"] == "Oslo" and None not in old.examples[0].values.values()
+
+
+@pytest.mark.parametrize("name", sorted(em.families.FAMILIES))
+def test_every_family_has_cards_and_asking_changes_nothing(name):
+    X = data_for(name, n=300)
+    mix = em.Mixture(em.families.FAMILIES[name](), em.DP(5.0), em.ADF()).partial_fit(X)
+    before = {name: values.tobytes() for name, values in arrays_of(mix).items()}
+    for card in mix.cards():
+        assert json.loads(json.dumps(card.to_dict()))["id"] == card.id
+        assert f"cluster {card.id}" in repr(card)
+        assert mix.n_clusters_ == 1 or card.size < 1 or card.traits
+    assert before == {name: values.tobytes() for name, values in arrays_of(mix).items()}
+
+
+ENGINES = [em.Gibbs(sweeps=4, burn_in=1), em.RCRP(), em.DPMeans(), em.EP(laps=2), em.SUGS()]
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: type(engine).__name__)
+def test_every_engine_has_cards(engine):
+    X, y = line(300)
+    family = em.FixedGaussian(1.0, 100.0)
+    mix = em.Mixture(family, em.DP(1.0), engine, random_state=0).fit(X)
+    cards = mix.cards()
+    assert sorted(card.id for card in cards) == sorted(mix.cluster_ids_.tolist())
+    assert np.sum([card.share for card in cards]) == pytest.approx(1.0)
+    if isinstance(engine, em.Gibbs):
+        assert cards[0].born is None and cards[0].examples
+
+
+def test_a_card_names_what_was_merged_into_it():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(4000, 2))
+    engine = em.ADF(birth=0.01, lookback=0)
+    mix = em.Mixture(em.Gaussian(0.0, 0.1, 4.0, 0.05), em.DP(5.0), engine).partial_fit(X)
+    lineage = mix.lineage_
+    merged = {id for id, heir in enumerate(lineage.into) if heir >= 0}
+    assert merged
+    assert merged >= {id for card in mix.cards() for id in card.merged} != set()
+
+
+def test_what_is_not_there_has_no_card():
+    mix = em.Mixture().partial_fit(np.random.default_rng(0).normal(size=(20, 2)))
+    assert mix.cards()  # of rows that wait
+    with pytest.raises(ValueError, match="no cluster 99"):
+        mix.card(99)
+    with pytest.raises(NotFittedError):
+        em.Mixture().cards()
