@@ -52,6 +52,10 @@ COMMANDS = {  # by name: the help, whose first line is listed
         Find the clusters of new rows; the model stays as it is.
 
         Writes one JSON line per row: id, cluster, its probability, and the row's log density.""",
+    "explain": """
+        Say why rows are in their clusters and not in others, word by word or column by column.
+
+        Contributions are exact: they add up to the log odds of the two clusters.""",
     "info": "Show what a model is made of, and its largest clusters or topics.",
 }
 _NAMES = {"help_option_names": ["-h", "--help"]}

@@ -141,7 +141,10 @@ def _elliptic(away: Floats, nu: Floats, B: Floats, shrink: Floats) -> Terms:
     slope = np.where(distance > 0, np.log1p(some) / some, 1.0)
     gammas = gammaln((nu + 1) / 2) - gammaln((nu + 1 - D) / 2)
     volume = gammas + 0.5 * (D * np.log(2 * shrink) - matrices.whitener_log_det(W))
-    return _of_columns(-0.5 * ((nu + 1) * slope)[:, None] * parts, {VOLUME: volume})
+    values = -0.5 * ((nu + 1) * slope)[:, None] * parts
+    if D == 1:  # the only column
+        return _of_columns(values + volume[:, None])
+    return _of_columns(values, {VOLUME: volume})
 
 
 @terms.register

@@ -11,8 +11,8 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from evermix._xp import Array
 from evermix.cli.console import output_console, shown_label, shown_time
+from evermix.cli.input.model_rows import column_names, text_of
 from evermix.cli.options.option import Option
 from evermix.cli.options.settings import Settings
 from evermix.cli.options.table import INFO, SHARE
@@ -21,11 +21,12 @@ from evermix.estimators import DependentMixture, Mixture, TopicModel
 from evermix.estimators.files import load_any
 from evermix.families import Multinomial
 from evermix.io.growing_vocabulary import GrowingVocabulary
-from evermix.io.text import from_spec
-from evermix.report import distinctive_words, lifetimes
+from evermix.io.text_counter import TextCounter
+from evermix.report import lifetimes
 from evermix.state import FADED
 
-WORDS = 8  # per cluster or topic
+WORDS = 8  # per topic
+SHOWN = 3  # lines on what sets a cluster apart
 
 Extra = dict[str, Any]
 Described = dict[str, Any]
@@ -70,45 +71,36 @@ def _mixture(mix: Mixture, extra: Extra, top: int) -> Described:
         described["now"] = shown_time(state.now, plan.dated)
     if not once:
         described |= engine.progress(state)
-    largest = np.argsort(-mix.weights_, kind="stable")[:top]
     return described | {
         "features": mix.n_features_in_,
         **_vocabulary(extra),
         "observations": state.clock if once else len(mix.labels_),
         "K": mix.n_clusters_,
-        "clusters": _clusters(mix, extra, largest, history=engine.draws(state) is None),
+        "clusters": _clusters(mix, text_of(extra), top),
     }
 
 
 def _vocabulary(extra: Extra) -> Described:
     """Return how many words a vocabulary that grows has, and the share of words in no column."""
-    counter = from_spec(extra["text"]) if extra.get("text") else None
+    counter = text_of(extra)
     if not isinstance(counter, GrowingVocabulary):
         return {}
     known = sum(map(bool, counter.words))
     return {"vocabulary": known, "unknown_words": counter.totals.share}
 
 
-def _clusters(mix: Mixture, extra: Extra, chosen: Array, history: bool) -> list[Described]:
-    """Return the chosen clusters; those of a draw have no history."""
-    plan = mix.model_.forgetting
-    ids, weights, mass = mix.cluster_ids_, mix.weights_, mix.tally_.mass
-    clusters: list[Described] = [
-        {"id": int(ids[k]), "size": float(mass[k]), "weight": float(weights[k])} for k in chosen
-    ]
-    for cluster in clusters if history else []:
-        cluster["born"] = mix.lineage_.born[cluster["id"]]
+def _clusters(mix: Mixture, text: TextCounter | None, top: int) -> list[Described]:
+    """Return the cards of the largest clusters; what is not known is left out."""
+    plan, clusters = mix.model_.forgetting, []
+    for card in mix.cards(names=column_names(mix, text), top=top):
+        cluster = {name: value for name, value in card.to_dict().items() if value is not None}
         if plan is not None:
-            cluster["seen"] = shown_time(mix.lineage_.last[cluster["id"]], plan.dated)
-    counter = from_spec(extra["text"]) if extra.get("text") else None
-    words = None
-    if counter is not None and counter.n_features <= mix.n_features_in_:
-        words = counter.words
-    if words and isinstance(mix.model_.family, Multinomial):
-        counts = mix.tally_.stats[:, : len(words)]
-        marks = distinctive_words(counts, words, WORDS, rows=chosen)
-        for cluster, some in zip(clusters, marks, strict=True):
-            cluster["words"] = some
+            cluster["seen"] = shown_time(mix.lineage_.last[card.id], plan.dated)
+        if text is not None and isinstance(mix.model_.family, Multinomial):
+            cluster["words"] = [trait.column for trait in card.traits]
+        else:
+            cluster["apart"] = [str(trait) for trait in card.traits]
+        clusters.append(cluster)
     return clusters
 
 
@@ -211,7 +203,18 @@ _FORMATS: dict[str, Callable[[Any], str]] = {
     "size": "{:,.1f}".format,
     "weight": "{:.4f}".format,
     "share": "{:.4f}".format,
+    "recent_share": "{:.4f}".format,
     "born": "{:,}".format,
+    "apart": "\n".join,
+    "nearest": lambda near: ", ".join(str(one["id"]) for one in near),
+}
+# Columns of tables by name, with their titles; JSON has more.
+_COLUMNS = {
+    **{name: name for name in ("id", "topic", "name", "size", "weight", "share")},
+    "recent_share": "lately",
+    **{name: name for name in ("born", "seen", "first", "last", "nearest")},
+    "words": "words that set it apart",
+    "apart": "what sets it apart",
 }
 
 
@@ -232,11 +235,12 @@ def _show(described: Described) -> None:
     if not clusters:
         return
     table = Table(title=f"The largest {len(clusters)} {kind}", title_justify="left")
-    for name in clusters[0]:
-        if name == "words":
-            table.add_column("top words" if kind == "topics" else "words that set it apart")
-        else:
-            table.add_column(name, justify="right")
+    some = [name for name in _COLUMNS if any(name in cluster for cluster in clusters)]
+    for name in some:
+        text = name in ("words", "apart")
+        title = "top words" if kind == "topics" and text else _COLUMNS[name]
+        table.add_column(title, justify="left" if text else "right")
     for cluster in clusters:
-        table.add_row(*(_shown(name, value) for name, value in cluster.items()))
+        cluster["apart"] = cluster.get("apart", [])[:SHOWN]
+        table.add_row(*(escape(_shown(name, cluster.get(name))) for name in some))
     console.print(table)

@@ -3,14 +3,13 @@
 from contextlib import closing
 
 from evermix.cli.console import note, progress_bar
-from evermix.cli.input.rows import features, open_rows
+from evermix.cli.input.model_rows import load_with_text, open_rows_of
+from evermix.cli.input.rows import features
 from evermix.cli.options.option import Option
 from evermix.cli.options.settings import Settings
 from evermix.cli.options.table import PREDICT
 from evermix.cli.output.lines import Lines
 from evermix.cli.output.output_files import check_files, check_new
-from evermix.estimators.files import load_with_extra
-from evermix.io.text import from_spec
 
 
 def options(custom: tuple[type, ...]) -> list[Option]:
@@ -24,12 +23,10 @@ def run(settings: Settings) -> None:
     if not settings.overwrite:
         check_new(settings.outputs, "Choose another place, or replace it with --overwrite.")
     settings.lock_outputs()
-    mix, extra = load_with_extra(settings.model, settings.custom)
-    text = from_spec(extra["text"]) if extra.get("text") else None
+    mix, text = load_with_text(settings)
     if text is not None:
         text.totals.total = text.totals.unknown = 0  # of these rows
-    kind = "table" if hasattr(mix, "levels_") else settings.kind
-    rows = open_rows(settings, None if text else mix.n_features_in_, kind=kind)
+    rows = open_rows_of(settings, mix, text)
     family, ids = mix.model_.family, mix.cluster_ids_
     done = 0
     with (

@@ -265,9 +265,27 @@ TOPICS = (
     QUIET,
 )
 PREDICT = (MODEL_FILE, SOURCE, OUT, OVERWRITE, BATCH, *FIELDS, TIME_FIELD, SKIP_BAD, QUIET)
+AS_JSON = Option(
+    "as_json", "Print JSON instead of tables.", type=bool, default=False, flags="--json"
+)
+EXPLAIN = (
+    MODEL_FILE,
+    SOURCE,
+    replace(AS_JSON, help="Write one JSON line per row, with all contributions."),
+    Option(
+        "against",
+        "Compare with this cluster, -1 for a new one (default: the second most probable).",
+        type=int,
+        metavar="ID",
+    ),
+    Option("limit", "Explain the first N rows.", ROWS, int, 10, min=1, metavar="N"),
+    *FIELDS,
+    TIME_FIELD,
+    SKIP_BAD,
+)
 INFO = (
     MODEL_FILE,
-    Option("as_json", "Print JSON instead of tables.", type=bool, default=False, flags="--json"),
+    AS_JSON,
     Option(
         "top", "Show the largest N clusters or topics.", type=int, default=20, min=0, metavar="N"
     ),

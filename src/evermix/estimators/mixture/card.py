@@ -9,6 +9,7 @@ from evermix.estimators.mixture.naming import Value, shown
 from evermix.families.marks import FACTOR, SHARE
 
 MOST_DIGITS = 6  # behind the point
+LEAST_SHARE = 1e-5  # that is not shown as zero
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Trait:
 
     def _number(self, value: float, spread: float | None) -> str:
         if self.kind == SHARE:
-            return f"{100 * value:.3g} %"
+            return f"{100 * value:.3g} %" if value >= LEAST_SHARE else "0 %"
         if spread is None:
             return f"{value:.4g}"
         if self.kind == FACTOR:
