@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from evermix.hand import Hand
 from evermix.lookback import Lookback
 from evermix.tally import Layout, Tally, grown
 
@@ -37,12 +38,15 @@ class Lineage:
     last : list of float
         When a row was last assigned to the cluster, by the times of rows or else by the clock;
         empty in models that forget nothing.
+    hand : Hand
+        Names, and what people have done.
     """
 
     born: list[int] = field(default_factory=list)
     ended: list[int] = field(default_factory=list)
     into: list[int] = field(default_factory=list)
     last: list[float] = field(default_factory=list)
+    hand: Hand = field(default_factory=Hand)
 
     @property
     def next_id(self) -> int:
@@ -61,6 +65,7 @@ class Lineage:
         if gone == into:  # current() would never end
             raise ValueError(f"cluster {gone} cannot be merged into itself.")
         self.ended[gone], self.into[gone] = clock, into
+        self.hand.merge(gone, into)
         if self.last:
             self.last[into] = max(self.last[into], self.last[gone])
 
@@ -196,9 +201,12 @@ class State:
             current = self.lineage.current(rows.ids)
             self.lookback.rows = rows._replace(ids=new_id[np.maximum(current, -1)])
         born = [self.lineage.born[k] for k in self.tally.ids]
+        new_ids = dict(zip(self.tally.ids.tolist(), ids.tolist(), strict=True))
+        hand = self.lineage.hand.rename(new_ids)
         self.tally.ids[:] = ids
         order = np.argsort(ids)
-        self.lineage = Lineage([born[j] for j in order], [ALIVE] * len(born), [ALIVE] * len(born))
+        alive = [ALIVE] * len(born)
+        self.lineage = Lineage([born[j] for j in order], alive, alive.copy(), hand=hand)
 
     def to_arrays(self, copy: bool = True) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Return what a checkpoint holds: named arrays and a JSON-ready header.
@@ -206,7 +214,8 @@ class State:
         The arrays are ``tally.ids``, ``tally.mass``, ``tally.stats``, ``tally.extra.NAME``,
         ``column.NAME``, ``latent.NAME``, ``lineage.born``, ``.ended``, ``.into`` and ``.last``, and
         ``memo.KEY.NAME``, and ``lookback.NAME``. The header has ``clock``, ``lap``, ``at``,
-        ``now``, ``faded`` and the ``layout`` of the statistics. Without a copy, arrays are valid
+        ``now``, ``faded`` and the ``layout`` of the statistics, and ``hand`` if people have named
+        clusters or changed them. Without a copy, arrays are valid
         until the next step.
         """
         t, K = self.tally, self.tally.K
@@ -227,7 +236,9 @@ class State:
             arrays = {name: np.array(values, order="C") for name, values in arrays.items()}
         counters = {"clock": self.clock, "lap": self.lap, "at": self.at}
         times = {"now": self.now, "faded": self.faded}
-        return arrays, {**counters, **times, "layout": t.layout.value}
+        header = {**counters, **times, "layout": t.layout.value}
+        hand = self.lineage.hand
+        return arrays, header | ({"hand": hand.to_spec()} if hand else {})
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> "State":
@@ -255,6 +266,8 @@ class State:
         if any(values.ndim != 1 for values in lives):
             raise ValueError("the arrays of the lineage must have one dimension.")
         lineage = Lineage(*(values.tolist() for values in lives))
+        if "hand" in header:
+            lineage.hand = Hand.from_spec(header["hand"], lineage.next_id, ids)
         memo: dict[str, Record] = {}
         for path, values in group("memo.").items():
             key, name = path.split(".", 1)

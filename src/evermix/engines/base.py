@@ -66,6 +66,9 @@ class Engine(ABC):
     """Whether rows may be read from their source in every lap instead of being held."""
     reads_in_order: ClassVar[bool] = True
     """Whether every lap takes the batches in the order of the rows."""
+    by_hand: ClassVar[bool] = False
+    """Whether people may merge, split and pin its clusters: it never drops or merges pinned ones.
+    """
     not_mergeable: ClassVar[str | None] = "it keeps no statistics that add up"
     """Why fitted models of this engine cannot be merged; None if they can."""
 

@@ -43,8 +43,10 @@ def fade_out(state: State) -> list[int]:
 def drop(state: State, some: Bools, faded: bool = False) -> list[int]:
     """Drop the clusters of a mask (K,), as dust or as faded; return their ids.
 
-    Their mass is added to the latent ``dropped``, if the state has it.   Consumes: state.
+    Pinned ones stay. The mass of others is added to the latent ``dropped``, if the state has it.
+    Consumes: state.
     """
+    some = some & ~state.lineage.hand.pins(state.tally.ids)
     if not some.any():
         return []
     gone = [int(k) for k in state.tally.ids[some]]

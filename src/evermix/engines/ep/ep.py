@@ -87,6 +87,7 @@ class EP(Filter):
 
     streams: ClassVar[bool] = False
     forgets: ClassVar[bool] = False
+    by_hand: ClassVar[bool] = False
     divides: ClassVar[bool] = True
     may_change: ClassVar[tuple[str, ...]] = ("laps", "tol", "patience")
 

@@ -45,6 +45,7 @@ class Filter(Engine):
     needs: ClassVar[tuple[type, ...]] = (HasPredictive,)
     streams: ClassVar[bool] = True
     forgets: ClassVar[bool] = True
+    by_hand: ClassVar[bool] = True
     not_mergeable: ClassVar[str | None] = None
 
     @property
@@ -270,7 +271,14 @@ class Filter(Engine):
         return dropped, []
 
     def fade(self, model: Model, state: State, factor: float) -> None:
-        """Scale all statistics by ``factor``, at most 1.   Consumes: state."""
+        """Scale all statistics by ``factor``, at most 1.   Consumes: state.
+
+        Of pinned clusters the weight of a row is left.
+        """
+        tally = state.tally
+        held = state.lineage.hand.pins(tally.ids) & (factor * tally.mass < 1.0)
+        for values in (tally.mass, tally.stats, *tally.extras.values()) if held.any() else ():
+            values[held] /= factor
         super().fade(model, state, factor)
         state.derived.pop(PASS, None)
         nothing = state.tally.mass < kernels.DEAD  # or else a row might find no cluster at all

@@ -103,16 +103,21 @@ def review(engine: Engine, model: Model, state: State) -> tuple[Model, State, In
     """Return a model and a state with better clusters, as far as the kept rows tell."""
     lookback = state.lookback
     assert lookback is not None and lookback.rows is not None
-    rows, complete = lookback.rows, lookback.complete
+    kept, complete = lookback.rows, lookback.complete
     state = replace(state, lineage=deepcopy(state.lineage))  # if this fails, nothing has changed
-    tally = state.tally
+    tally, pinned = state.tally, state.lineage.hand.pins(state.tally.ids)
+    free = ~np.append(pinned, False)[_owners(tally, kept.ids)]
+    rows = kept if free.all() else kept.take(free)
+    if not len(rows.weights):  # those of pinned clusters stay where they are
+        return model, state, Info(rows=0, clock=state.clock, K=tally.K, lap=state.lap)
     old = _owners(tally, rows.ids)
     weights = _standing_for(tally, rows, old)
-    start = replace(model, prior=with_sticks(model, tally.mass))
-    if _begins_anew(model) or (complete and _is_fresh(state.clock)):
+    start = _beside(model, pinned, with_sticks(model, tally.mass))
+    anew = _begins_anew(model) or (complete and _is_fresh(state.clock)) or bool(pinned.all())
+    if anew:
         found = find(start, rows.X, rows.weights)
     else:
-        found = _improved(start, tally, rows)
+        found = _improved(start, tally.take(~pinned) if pinned.any() else tally, rows)
     new = found.r.argmax(axis=1)
     flow = np.zeros((tally.K, found.K))
     known = old >= 0
@@ -121,17 +126,21 @@ def review(engine: Engine, model: Model, state: State) -> tuple[Model, State, In
         model, family=found.model.family, prior=found.model.prior if _open(model) else model.prior
     )
     unseen = flow.sum(axis=1) == 0  # dust, if all rows are kept
-    ids, births, merges, dropped = named(state, flow, unseen & (not complete))
+    stays = pinned | (unseen & (not complete))
+    ids, births, merges, dropped = named(state, flow, stays)
     clusters = Tally.of(ids, found.mass, found.stats, {}, learnt.family.layout)
     if not complete:
         clusters.mass[:], clusters.stats[:] = _transferred(tally, found, flow, rows.X, weights)
-        clusters = clusters.plus(_bare(tally.take(unseen)))
+    if stays.any() or not complete:
+        clusters = clusters.plus(_untouched(model, learnt, tally.take(stays), kept, anew))
     after = engine.continued(learnt, clusters, state)
     after.lap, after.at = state.lap, state.at
     after.latents["capped"] = state.latents["capped"]
     if not complete:
         after.latents["dropped"] = state.latents["dropped"]
-    after.lookback = Lookback(complete, [rows._replace(ids=ids[new])])
+    owners = kept.ids.copy()
+    owners[free] = ids[new]
+    after.lookback = Lookback(complete, [kept._replace(ids=owners)])
     info = Info(
         rows=0,
         clock=state.clock,
@@ -325,5 +334,24 @@ def _transferred(
     return mass, stats
 
 
-def _bare(tally: Tally) -> Tally:
-    return Tally.of(tally.ids, tally.mass, tally.stats, {}, tally.layout)
+def _beside(model: Model, pinned: Bools, prior: Prior) -> Model:
+    """Return the model of a search for clusters beside those that are pinned."""
+    cap = model.max_clusters
+    if cap is not None:
+        cap = max(cap - int(pinned.sum()), 1)
+    return replace(model, prior=prior, max_clusters=cap)
+
+
+def _untouched(model: Model, learnt: Model, tally: Tally, kept: KeptRows, anew: bool) -> Tally:
+    """Return clusters that a review does not touch, for the family that it has learnt.
+
+    If it began ``anew``, the family may have another origin; or be of another kind, which happens
+    only while all rows are kept. Then statistics are summed again.
+    """
+    before, now, stats, mass = model.family, learnt.family, tally.stats, tally.mass
+    if type(before) is type(now) and before.n_stats == now.n_stats:
+        stats = before.moved(stats, mass, now) if anew else stats
+    else:
+        own = (kept.ids[:, None] == tally.ids) * kept.weights[:, None]
+        stats, mass = now.accumulate(kept.X, own), own.sum(axis=0)
+    return Tally.of(tally.ids, mass, stats, {}, now.layout)

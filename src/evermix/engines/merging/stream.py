@@ -45,10 +45,12 @@ def join(
 ) -> list[tuple[int, int]]:
     """Fuse pairs whose log odds exceed ``threshold``; return (gone, into) ids.   Consumes: state.
 
-    Each cluster takes part in at most one fusion per call. Where ``entropy_lost`` is known, a
-    function of pairs (P, 2) of rows, it is subtracted from the log odds.
+    Each cluster takes part in at most one fusion per call, pinned ones in none. Where
+    ``entropy_lost`` is known, a function of pairs (P, 2) of rows, it is subtracted from the log
+    odds.
     """
     pairs = _candidates(model.family, state)
+    pairs = pairs[~state.lineage.hand.pins(state.tally.ids)[pairs].any(axis=1)]
     if not len(pairs):
         return []
     times = _foresight(model.family, state, pairs)
@@ -65,7 +67,7 @@ def join(
         if a in taken or b in taken:
             continue
         taken |= {a, b}
-        merges.append(_fuse(state, a, b))
+        merges.append(fuse(state, *_by_mass(state, a, b)))
     if merges:
         gone = {k for k, _ in merges}
         state.take(np.array([j for j, k in enumerate(state.tally.ids) if int(k) not in gone]))
@@ -131,17 +133,25 @@ def join_near(state: State, scale: Floats, penalty: float) -> list[tuple[int, in
         if not taken.isdisjoint(pair):
             continue
         taken.update(pair)
-        merges.append(_fuse(state, *pair))
+        merges.append(fuse(state, *pair))
         centres[pair[0]] = tally.stats[pair[0]] / tally.mass[pair[0]]
     if merges:
         state.take(~np.isin(tally.ids, [gone for gone, _ in merges]))
     return merges
 
 
-def _fuse(state: State, a: int, b: int) -> tuple[int, int]:
-    """Fuse rows a and b into the heavier one, which keeps its id; return (gone, into) ids."""
+def _by_mass(state: State, a: int, b: int) -> tuple[int, int]:
+    """Return two rows, the heavier first."""
+    mass = state.tally.mass
+    return (a, b) if mass[a] >= mass[b] else (b, a)
+
+
+def fuse(state: State, into: int, gone: int) -> tuple[int, int]:
+    """Fuse row ``gone`` with ``into``, which keeps its id; return (gone, into) ids.
+
+    The caller removes what is gone.   Consumes: state.
+    """
     tally = state.tally
-    into, gone = (a, b) if tally.mass[a] >= tally.mass[b] else (b, a)
     tally.fuse(into, gone)
     seen = state.columns["last_seen"]
     seen[into] = max(seen[into], seen[gone])

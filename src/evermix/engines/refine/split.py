@@ -99,6 +99,18 @@ def split(problem: Problem, clusters: Clusters) -> Clusters:
     return problem.summed(clusters.model, r, np.append(tried, np.zeros(len(chosen))))
 
 
+def halves(problem: Problem, clusters: Clusters) -> Floats | None:
+    """Return what the second of two children of a single cluster holds of each row, (N,).
+
+    Of several starts it is the one that gains most, even if none gains. None: rows are all alike.
+    """
+    pairs = list(_starts(problem, clusters, 0))
+    _grow(clusters.model.family, pairs)
+    gains = _gains(clusters.model, clusters.mass, pairs)
+    best = pairs[int(gains.argmax())]
+    return best.share if best.alive else None
+
+
 def _starts(problem: Problem, clusters: Clusters, k: int) -> Iterator[Pair]:
     """Yield the first children of cluster k, from several starts."""
     rows = np.flatnonzero(clusters.r[:, k] > HELD)

@@ -7,6 +7,7 @@ from typing import Any
 from evermix.estimators.mixture.explanation import called
 from evermix.estimators.mixture.naming import Value, shown
 from evermix.families.marks import FACTOR, SHARE
+from evermix.hand import Change
 
 MOST_DIGITS = 6  # behind the point
 LEAST_SHARE = 1e-5  # that is not shown as zero
@@ -82,6 +83,10 @@ class Card:
     Attributes
     ----------
     id : int
+    name : str or None
+        As people call it.
+    pinned : bool
+        Whether it is never dropped, merged or split but by hand.
     size : float
         Mass of its rows.
     share : float
@@ -105,9 +110,13 @@ class Card:
         row they explain them worse.
     merged : tuple of int
         Ids of clusters that have become part of it.
+    changes : tuple of Change
+        What people have done to it: what, after how many rows, and the ids that were concerned.
     """
 
     id: int
+    name: str | None
+    pinned: bool
     size: float
     share: float
     recent_share: float | None
@@ -118,6 +127,7 @@ class Card:
     examples: tuple[Example, ...]
     nearest: tuple[tuple[int, float], ...]
     merged: tuple[int, ...]
+    changes: tuple[Change, ...]
 
     @property
     def trend(self) -> float | None:
@@ -132,13 +142,15 @@ class Card:
         for name in ("traits", "examples"):
             plain[name] = [asdict(each) for each in getattr(self, name)]
         plain["nearest"] = [{"id": id, "nats": nats} for id, nats in self.nearest]
+        plain["changes"] = [each._asdict() | {"ids": list(each.ids)} for each in self.changes]
         return plain | {"merged": list(self.merged)}
 
     def __repr__(self) -> str:
         share = f"{100 * self.share:.3g} %"
         if self.recent_share is not None:
             share += f", lately {100 * self.recent_share:.3g} %"
-        lines = [f"{called(self.id)}: {self.size:,.1f} rows, {share}"]
+        pinned = ", pinned" if self.pinned else ""
+        lines = [f"{called(self.id, self.name)}{pinned}: {self.size:,.1f} rows, {share}"]
         if self.age is not None:
             lines.append(f"  opened after {self.born:,} rows, {self.age:,} rows ago")
         lines += [f"  {trait}" for trait in self.traits]
@@ -150,4 +162,6 @@ class Card:
             lines.append(f"  nearest: {near}")
         if self.merged:
             lines.append(f"  merged: {', '.join(map(str, self.merged))}")
+        for what, clock, ids in self.changes:
+            lines.append(f"  {what} by hand after {clock:,} rows: {', '.join(map(str, ids))}")
         return "\n".join(lines)

@@ -103,9 +103,11 @@ class CardWriter:
         traits, columns = self._traits(k)
         born = None if self.drawn else state.lineage.born[id]
         seen = None if self.drawn else state.columns.get("last_seen")
-        recent = self.recent_shares
+        recent, hand = self.recent_shares, state.lineage.hand
         return Card(
             id=id,
+            name=hand.names.get(id),
+            pinned=id in hand.pinned,
             size=float(self.tally.mass[k]),
             share=float(self.weights[k]),
             recent_share=None if recent is None else float(recent[k]),
@@ -116,6 +118,7 @@ class CardWriter:
             examples=self._examples(k, columns),
             nearest=self._nearest(k),
             merged=tuple(self._heirs.get(id, ())),
+            changes=tuple(change for change in hand.changes if id in change.ids),
         )
 
     def _traits(self, k: int) -> tuple[tuple[Trait, ...], list[int]]:

@@ -20,7 +20,7 @@ from evermix.estimators.data.times import prepare_times
 from evermix.estimators.fitting import StepObserver, check_observers
 from evermix.estimators.mixture.attributes import FittedAttributes
 from evermix.estimators.mixture.beginning import found, resolved
-from evermix.estimators.mixture.cards import CardQuestions
+from evermix.estimators.mixture.by_hand import ByHand
 from evermix.estimators.mixture.columns import GrowingColumns
 from evermix.estimators.mixture.file import KIND, from_file, to_file
 from evermix.estimators.mixture.groups import GroupQuestions, checked_novelty
@@ -46,7 +46,7 @@ from evermix.priors.base import Prior
 @files.registered(KIND, "mixture")
 class Mixture(
     FittedAttributes,
-    CardQuestions,
+    ByHand,
     GroupQuestions,
     GrowingColumns,
     Imputation,

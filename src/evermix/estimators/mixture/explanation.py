@@ -171,8 +171,8 @@ def explained(fitted: Fitted, X: Array, names: Names, against: int | None) -> Ex
     return Explanation(
         int(ids[best]),
         int(ids[other]) if other < len(ids) else NEW,
-        None,
-        None,
+        state.lineage.hand.names.get(int(ids[best])),
+        state.lineage.hand.names.get(int(ids[other])) if other < len(ids) else None,
         float(shares[best] / shares.sum()),
         float(joint[best] - joint[other]),
         tuple(sorted(each, key=lambda one: -abs(one.log_odds))),

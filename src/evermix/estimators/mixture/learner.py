@@ -317,6 +317,11 @@ class Learner:
             elif info.merges or info.dropped or self.engine.hides or info.results.labels[0] < 0:
                 follow_merges(self.fitted, info.results, X)
 
+    def edit(self, state: State, **events: Any) -> None:
+        """Go on from a state that people have changed; ``events`` are what :class:`Info` tells."""
+        self.state, self._fitted, self.rows_digest = state, None, None
+        self.history.append(Info(rows=0, clock=state.clock, K=state.tally.K, **events))
+
     def forget_columns(self, columns: Any) -> None:
         """Forget what was learnt of some columns of a vocabulary that grows."""
         self.state = forget_columns(self.model, self.state if self.started else None, columns)

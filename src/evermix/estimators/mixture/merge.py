@@ -177,8 +177,21 @@ def _mixture(models: Sequence[Mixture], model: Model, united: United) -> Mixture
     learner.label_maps = [
         _new_ids(m.state_, ids) for m, ids in zip(models, united.ids, strict=True)
     ]
+    _carry_over(models, united)
     mix.learner_ = learner
     return mix
+
+
+def _carry_over(models: Sequence[Mixture], united: United) -> None:
+    """Give names and pins to the clusters that they are of now.   Consumes: united."""
+    hand = united.state.lineage.hand
+    for mix, ids in zip(models, united.ids, strict=True):
+        known = zip(mix.state_.tally.ids.tolist(), ids.tolist(), strict=True)
+        own = mix.state_.lineage.hand.rename(dict(known))
+        hand.pinned |= own.pinned
+        for id, name in own.names.items():
+            if name not in hand.names.values():
+                hand.names.setdefault(id, name)
 
 
 def _new_ids(state: State, ids: NDArray[np.int64]) -> NDArray[np.int64]:
