@@ -1,11 +1,14 @@
-"""``evermix info`` shows cards, ``evermix explain`` why rows are in their clusters."""
+"""``evermix info`` shows cards, ``explain`` says why, and ``edit`` changes clusters."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
 import evermix as em
+from evermix.io.locks import FileLocks
 from helpers.commands import evermix
 
 WORDS = ["invoice refund payment billing", "printer paper toner tray", "password login account"]
@@ -71,3 +74,75 @@ def test_explain_names_columns_and_levels(folder):
         "no cluster 7"
         in evermix("explain", "p.evermix", "people.csv", "--against", 7, status=1).stderr
     )
+
+
+# ---- changes by hand ---------------------------------------------------------------------------
+
+STREAM = ("stream", "texts.jsonl", "--out", "out", "--checkpoint", "t.evermix", "--quiet")
+
+
+def lines(path):
+    with open(path) as file:
+        return [json.loads(line) for line in file]
+
+
+def test_names_are_in_cards_and_output(folder):
+    evermix(*STREAM, "--limit", 200, "--batch", 100)
+    first, other = (line["cluster"] for line in lines("out")[:2])
+    said = evermix("edit", "t.evermix", "rename", first, "money", "matters").stderr
+    assert f"cluster {first} is called money matters" in said
+    assert "money matters" in evermix("info", "t.evermix").stdout
+    found = json.loads(evermix("info", "t.evermix", "--json").stdout)["clusters"]
+    assert {"money matters"} == {cluster["name"] for cluster in found if "name" in cluster}
+    assert "(money matters)" in evermix("explain", "t.evermix", "texts.jsonl", "--limit", 1).stdout
+    evermix(*STREAM, "--resume")
+    assert len(lines("out")) == 300
+    for line in lines("out")[200:]:
+        assert line.get("name") == ("money matters" if line["cluster"] == first else None)
+    evermix("predict", "t.evermix", "texts.jsonl", "--out", "answers", "--quiet")
+    assert lines("answers")[0]["name"] == "money matters" and "name" not in lines("answers")[1]
+    assert "has no name" in evermix("edit", "t.evermix", "rename", first).stderr
+    assert "name" not in json.loads(evermix("info", "t.evermix", "--json").stdout)["clusters"][0]
+
+
+def test_a_stream_goes_on_with_what_was_merged_and_split(folder):
+    evermix(*STREAM, "--limit", 200, "--batch", 100)
+    a, b, c = (line["cluster"] for line in lines("out")[:3])
+    assert len({a, b, c}) == 3
+    assert f"are cluster {a} now, pinned" in evermix("edit", "t.evermix", "merge", a, b).stderr
+    evermix(*STREAM, "--resume")
+    assert {line["cluster"] for line in lines("out")[200:]} == {a, c}
+    said = evermix("edit", "t.evermix", "split", a, "--rows", "texts.jsonl", "--loose").stderr
+    new = em.load("t.evermix").lineage_.next_id - 1
+    assert f"cluster {a} has become {a} and {new}" in said and "pinned" not in said
+    assert "pinned: " in evermix("edit", "t.evermix", "pin", new, c).stderr
+    assert em.load("t.evermix").lineage_.hand.pinned == {a, new, c}
+    evermix("edit", "t.evermix", "unpin", c)
+    assert em.load("t.evermix").lineage_.hand.pinned == {a, new}
+
+
+def test_edits_that_fail_change_nothing(folder):
+    evermix(*STREAM)
+    before = (folder / "t.evermix").read_bytes()
+    for arguments, complaint in [
+        (["merge", 0], "two or more"),
+        (["merge", 0, 99], "no cluster 99"),
+        (["split", "x"], "whole number"),
+        (["split", 0, 1], "one cluster"),
+        (["rename", 0, "\n"], "name of a cluster"),
+        (["pin", 77], "no cluster 77"),
+        (["split", 0, "--rows", "t.evermix"], "t.evermix"),
+    ]:
+        assert complaint in evermix("edit", "t.evermix", *arguments, status=1).stderr
+        assert (folder / "t.evermix").read_bytes() == before
+    assert sorted(path.name for path in folder.iterdir() if path.name.startswith(".")) == []
+
+
+def test_a_model_that_is_being_written_is_not_edited(folder):
+    evermix(*STREAM)
+    with FileLocks() as locks:
+        locks.add(folder / "t.evermix", replaced=True)
+        command = [sys.executable, "-m", "evermix", "edit", "t.evermix", "pin", "0"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1 and "t.evermix" in done.stderr
+    assert not em.load("t.evermix").lineage_.hand

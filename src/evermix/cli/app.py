@@ -56,6 +56,19 @@ COMMANDS = {  # by name: the help, whose first line is listed
         Say why rows are in their clusters and not in others, word by word or column by column.
 
         Contributions are exact: they add up to the log odds of the two clusters.""",
+    "edit": """
+        Name, merge, split or pin clusters; a stream goes on with them (--resume).
+
+        evermix edit MODEL rename 3 billing
+
+        evermix edit MODEL merge 4 7
+
+        evermix edit MODEL split 5 --rows new.jsonl
+
+        evermix edit MODEL pin 3
+
+        A pinned cluster is never dropped, merged or split but by hand. What was merged or split is
+        pinned.""",
     "info": "Show what a model is made of, and its largest clusters or topics.",
 }
 _NAMES = {"help_option_names": ["-h", "--help"]}

@@ -190,10 +190,12 @@ class Fit(Run):
                 self.fit([self._X], observe)
 
     def _finish(self) -> None:
+        names = self.model.lineage_.hand.names
         found = map(int, self.model.labels_), map(float, self.model.probabilities_)
         with naming(self.settings.out), open_lines(self.settings.out) as lines:
             for name, cluster, probability in zip(self.rows.ids(), *found, strict=True):
-                lines.write({"id": name, "cluster": cluster, "probability": probability})
+                line = {"id": name, "cluster": cluster, "probability": probability}
+                lines.write(line | ({"name": names[cluster]} if cluster in names else {}))
 
     def _notes(self) -> dict[str, Any]:
         return {"kind": self.source.kind, "log": self.log.to_spec()}

@@ -27,7 +27,7 @@ def run(settings: Settings) -> None:
     if text is not None:
         text.totals.total = text.totals.unknown = 0  # of these rows
     rows = open_rows_of(settings, mix, text)
-    family, ids = mix.model_.family, mix.cluster_ids_
+    family, ids, names = mix.model_.family, mix.cluster_ids_, mix.lineage_.hand.names
     done = 0
     with (
         closing(Lines(settings.out, None)) as lines,
@@ -38,14 +38,15 @@ def run(settings: Settings) -> None:
             proba, log_density = mix.predict_proba(X), mix.score_samples(X)
             best = proba.argmax(axis=1)
             for i, name in enumerate(chunk.ids):
-                lines.write(
-                    {
-                        "id": name,
-                        "cluster": int(ids[best[i]]),
-                        "probability": float(proba[i, best[i]]),
-                        "log_density": float(log_density[i]),
-                    }
-                )
+                line = {
+                    "id": name,
+                    "cluster": int(ids[best[i]]),
+                    "probability": float(proba[i, best[i]]),
+                    "log_density": float(log_density[i]),
+                }
+                if line["cluster"] in names:
+                    line["name"] = names[line["cluster"]]
+                lines.write(line)
             lines.flush()
             done += len(chunk.ids)
             progress.update(chunk.offset, len(ids))

@@ -23,6 +23,7 @@ def row_answers(
         Whether clusters may get other numbers, since the model waits for more rows to begin with.
     """
     labels, lineage = mix.labels_.tolist(), mix.lineage_
+    names = lineage.hand.names
     rows = zip(ids, labels, mix.probabilities_.tolist(), strict=True)
     gone: dict[int, list[int]] = {}
     for cluster in faded:  # before the row after its end, or perhaps behind the last one
@@ -32,6 +33,8 @@ def row_answers(
     for tick, (name, cluster, probability) in enumerate(rows, clock + 1):
         line = {"id": name, "cluster": cluster, "probability": probability}
         line["new"] = cluster in newborn
+        if cluster in names:
+            line["name"] = names[cluster]
         newborn.discard(cluster)
         if mix.forgetting is not None:
             line["faded"] = gone.get(tick, [])

@@ -1,0 +1,95 @@
+"""``evermix edit``: name, merge, split and pin the clusters of a model."""
+
+from collections.abc import Callable
+from typing import Any
+
+from evermix.cli.console import note
+from evermix.cli.input.model_rows import open_rows_of, text_of
+from evermix.cli.input.rows import features
+from evermix.cli.options.option import Option
+from evermix.cli.options.settings import Settings
+from evermix.cli.options.table import EDIT
+from evermix.cli.output.output_files import check_files
+from evermix.estimators import Mixture, files
+from evermix.io.sources.several import joined
+from evermix.io.text_counter import TextCounter
+
+
+def options(custom: tuple[type, ...]) -> list[Option]:
+    """Return the options of the command."""
+    return list(EDIT)
+
+
+def run(settings: Settings) -> None:
+    """Change the model in its file."""
+    path = settings.model
+    settings.locks.add(path, replaced=True)
+    mix, extra = files.load_with_extra(path, settings.custom)
+    if settings.source is not None:
+        check_files([settings.source], {}, {"MODEL": str(path)})
+    done = _ACTIONS[settings.action](mix, settings, text_of(extra))
+    files.save(mix, path, extra)
+    note(done)
+
+
+def _rename(mix: Mixture, settings: Settings, text: TextCounter | None) -> str:
+    id, *name = settings.arguments
+    mix.rename(_id(id), " ".join(name) or None)
+    return f"cluster {id} is called {' '.join(name)}." if name else f"cluster {id} has no name."
+
+
+def _merge(mix: Mixture, settings: Settings, text: TextCounter | None) -> str:
+    ids = [_id(id) for id in settings.arguments]
+    left = mix.merge_clusters(ids, pin=not settings.loose)
+    return f"clusters {', '.join(map(str, ids))} are cluster {left} now{_pinned(settings)}."
+
+
+def _split(mix: Mixture, settings: Settings, text: TextCounter | None) -> str:
+    id, X = _only_id(settings), None
+    if settings.source is not None:
+        chunks = list(open_rows_of(settings, mix, text).chunks(0, settings.batch))
+        if not chunks:
+            raise ValueError(f"{settings.source} has no rows.")
+        X = features(mix.model_.family, text, joined(chunks).X)
+    new = mix.split_cluster(id, X, pin=not settings.loose)
+    sizes = f"{mix.card(id).size:,.1f} and {mix.card(new).size:,.1f} rows"
+    return f"cluster {id} has become {id} and {new}, of {sizes}{_pinned(settings)}."
+
+
+def _pin(mix: Mixture, settings: Settings, text: TextCounter | None) -> str:
+    for id in settings.arguments:
+        mix.pin(_id(id))
+    return f"pinned: {', '.join(settings.arguments)}."
+
+
+def _unpin(mix: Mixture, settings: Settings, text: TextCounter | None) -> str:
+    for id in settings.arguments:
+        mix.unpin(_id(id))
+    return f"no longer pinned: {', '.join(settings.arguments)}."
+
+
+_ACTIONS: dict[str, Callable[[Mixture, Settings, TextCounter | None], str]] = {
+    "rename": _rename,
+    "merge": _merge,
+    "split": _split,
+    "pin": _pin,
+    "unpin": _unpin,
+}
+
+
+def _pinned(settings: Settings) -> str:
+    return "" if settings.loose else ", pinned"
+
+
+def _only_id(settings: Settings) -> int:
+    if len(settings.arguments) > 1:
+        raise ValueError(f"split takes one cluster, got {len(settings.arguments)}.")
+    return _id(settings.arguments[0])
+
+
+def _id(word: Any) -> int:
+    """Return the id of a cluster, or raise ValueError."""
+    try:
+        return int(word)
+    except ValueError:
+        raise ValueError(f"the id of a cluster is a whole number, got {word!r}.") from None
