@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test test-all test-part test-versions lint wheel bench clean
+.PHONY: demo docs test test-all test-part test-versions lint wheel bench clean
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(v < (3, 11) and f"evermix needs Python 3.11 or newer, {sys.executable} is {v}; try: make PYTHON=python3.12 $(MAKECMDGOALS)")'
@@ -20,6 +20,10 @@ $(VENV)/.test: $(BIN)/python pyproject.toml
 
 $(VENV)/.part: $(BIN)/python pyproject.toml
 	$(BIN)/python -m pip install -q --no-compile -e '.[arrow,cli]' --group test
+	@touch $@
+
+$(VENV)/.docs: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install -q --group docs
 	@touch $@
 
 $(VENV)/.bench: $(BIN)/python pyproject.toml
@@ -47,6 +51,9 @@ lint: $(VENV)/.test        ## style, types, import contracts
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+docs: $(VENV)/.docs        ## the site in site/; a warning or a link that leads nowhere is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build -q
+
 wheel: $(BIN)/python       ## build sdist and wheel, and fit with the wheel alone, then with its command
 	rm -rf dist $(VENV)-wheel
 	$(BIN)/python -m pip install -q build
@@ -67,4 +74,4 @@ bench: $(VENV)/.bench      ## evermix beside its peers; needs EVERMIX_DATA for r
 	$(BIN)/python -m benchmarks.topics
 
 clean:
-	rm -rf $(VENV) $(VENV)-* dist demo_output results .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(VENV)-* dist site demo_output results .pytest_cache .mypy_cache .ruff_cache
