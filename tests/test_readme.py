@@ -1,4 +1,4 @@
-"""The README's examples run as printed, in their order: Python, and the command line."""
+"""The README's examples, and those of the command line, run as printed and in their order."""
 
 import glob
 import json
@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 README = Path(__file__).parents[1] / "README.md"
+COMMANDS = README.parent / "docs" / "guides" / "command_line.md"
 
 
 @pytest.fixture(scope="module")
@@ -25,19 +26,24 @@ def test_every_example_runs(examples, tmp_path, monkeypatch):
     assert names["mix"].n_clusters_ >= 4
 
 
+def test_it_is_short():
+    assert len(README.read_text(encoding="utf-8").split()) < 950  # tables and code included
+
+
 def test_the_printed_labels_are_right(examples):
     (example,) = (e for e in examples if "# array(" in e)
     printed = re.search(r"# array\((\[.*\])\)", example)[1]
     names = {}
     exec("import evermix as em\n" + example, names)
-    labels = names["em"].Mixture().fit_predict(names["counts"])
+    counts = names["CountVectorizer"]().fit_transform(names["texts"])
+    labels = names["em"].Mixture().fit_predict(counts)
     np.testing.assert_array_equal(labels, np.array(eval(printed)))
 
 
 def test_the_command_lines_run_one_after_another(children, tmp_path):
     """And those that write nothing to a file, twice; but with few sweeps, and without a cluster."""
     arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    (block,) = re.findall(r"```\n(evermix stream tickets.*?)```", README.read_text(), flags=re.S)
+    (block,) = re.findall(r"```\n(evermix stream tickets.*?)```", COMMANDS.read_text(), flags=re.S)
     commands = [line.partition("#")[0].strip() for line in block.splitlines()]
     assert len(commands) == 10
     children.write_texts(tmp_path / "tickets.jsonl", 150, topics=2)
