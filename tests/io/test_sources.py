@@ -19,6 +19,7 @@ pytestmark = pytest.mark.every_python
 N, D = 23, 4
 RNG = np.random.default_rng(0)
 COUNTS = RNG.poisson(0.7, size=(N, D)).astype(float)
+WORDS = np.random.default_rng(1).poisson(0.3, size=(N, 40)).astype(float)
 COUNTS[[0, 5, 6, N - 1]] = 0  # empty documents, also at both ends
 COUNTS[1, D - 1] = 1
 VECTORS = RNG.normal(size=(N, D))
@@ -85,7 +86,8 @@ CASES = {
     "bare.csv.gz": ("vectors", VECTORS, lambda p: comma_separated(p, VECTORS, header=False)),
     "text.csv": ("text", TEXTS, csv_text),
     "floats.npy": ("vectors", VECTORS, lambda p: npy(p, VECTORS)),
-    "whole.npy": ("counts", COUNTS, lambda p: npy(p, COUNTS.astype(np.int32))),
+    "whole.npy": ("vectors", COUNTS, lambda p: npy(p, COUNTS.astype(np.int32))),
+    "words.npy": ("counts", WORDS, lambda p: npy(p, WORDS.astype(np.int32))),
     "sparse.npz": ("counts", COUNTS, lambda p: npz(p, COUNTS.astype(np.int32))),
     "text.parquet": ("text", TEXTS, lambda p: arrow(p, text=TEXTS)),
     "list.parquet": ("vectors", VECTORS, lambda p: arrow(p, vector=VECTORS.tolist())),
@@ -128,7 +130,7 @@ def test_chunk_size_does_not_change_content(case, size):
     source = open_source(path)
     chunks = list(source.chunks(0, size))
     assert source.kind == kind
-    assert source.n_features == (None if kind == "text" else D)
+    assert source.n_features == (None if kind == "text" else np.shape(rows)[1])
     assert equal(rows_of(chunks, kind), rows)
     assert all(0 < len(chunk.ids) <= size for chunk in chunks)
     edges = [0, *(chunk.offset for chunk in chunks)]
@@ -291,7 +293,12 @@ def with_bad(X, value):
 
 BAD_BLOCKS = {
     "nan": ("a.npy", with_bad(VECTORS, np.nan), {}, "row 1: expected finite .* nan in column 2"),
-    "negative": ("a.npy", with_bad(COUNTS, -1).astype(int), {}, "row 1: expected counts >= 0"),
+    "negative": (
+        "a.npy",
+        with_bad(COUNTS, -1).astype(int),
+        {"kind": "counts"},
+        "row 1: expected counts >= 0",
+    ),
     "fraction": ("a.npy", with_bad(COUNTS, 0.5), {"kind": "counts"}, "row 1: expected whole"),
     "sparse": ("a.npz", with_bad(COUNTS, 0.5), {}, "row 1: expected whole .* 0.5 in column 2"),
     "sparse inf": ("a.npz", with_bad(COUNTS, np.inf), {}, "row 1: expected finite .* inf"),

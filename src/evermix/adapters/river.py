@@ -33,8 +33,9 @@ class RiverMixture(base.Clusterer):
     Parameters
     ----------
     family : "auto" or Family
-        "auto" takes counts (``em.Multinomial()``) if the values of the first row are all whole
-        numbers of type int, as those of ``BagOfWords`` are, and else vectors.
+        "auto" takes counts (``em.Multinomial()``) if the first row looks like one of
+        ``BagOfWords``: values of type int from 1 on, at least half of them 1 or 2. Else it is that
+        of a stream of :class:`evermix.Mixture`.
     prior, engine, forgetting, max_clusters
         Those of :class:`evermix.Mixture`; the engine must stream.
     seed : int or None
@@ -132,8 +133,9 @@ class RiverMixture(base.Clusterer):
         first = rows[0].values()
         counts = isinstance(self.family, Family) and self.family.sparse
         if self.family == "auto":
-            counts = bool(first) and all(isinstance(v, int) and v >= 0 for v in first)
-        self._counts = counts and not all(isinstance(v, bool) for v in first)
+            counts = all(isinstance(v, int) and not isinstance(v, bool) and v > 0 for v in first)
+            counts = counts and 0 < len(first) <= 2 * sum(v <= 2 for v in first)
+        self._counts = counts
         columns = self._columns_with(rows)
         self._columns, self._mixture = columns, self._learnt(rows, columns)
 

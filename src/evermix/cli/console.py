@@ -1,6 +1,7 @@
 """Results on standard output; messages, errors and progress on standard error."""
 
 import errno
+import logging
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -71,6 +72,29 @@ def plain_errors() -> Iterator[None]:
         except (ValueError, TypeError, ImportError) as error:
             note(f"error: {error}")
             raise typer.Exit(1) from error
+
+
+class _Notes(logging.Handler):
+    """Writes what is logged to standard error, a line each."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a line."""
+        note(record.getMessage())
+
+
+@contextmanager
+def logged_notes(quiet: bool) -> Iterator[None]:
+    """Write what evermix logs, such as the family that was chosen and why, unless it is quiet."""
+    log, handler = logging.getLogger("evermix"), _Notes()
+    before = log.level, log.propagate
+    log.setLevel(logging.WARNING if quiet else logging.INFO)
+    log.propagate = False
+    log.addHandler(handler)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.level, log.propagate = before
 
 
 def _described(error: OSError) -> str:

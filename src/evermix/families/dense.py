@@ -14,6 +14,7 @@ from evermix.kernels.base import refresh_all
 from evermix.kernels.rows import DenseRows, plain
 from evermix.tally import Tally
 
+FULL_ONLY = 4  # columns up to which full covariances cost no more than variances
 MAX_FULL_COVARIANCE = 32  # columns up to which full covariances are worth their cost
 
 

@@ -42,7 +42,7 @@ def saved(request, tmp_path_factory):
             raise Enough
 
     path = tmp_path_factory.mktemp("whole") / "m.evermix"
-    mix = em.Mixture(engine=ENGINES[request.param], random_state=0)
+    mix = em.Mixture(em.Multinomial(), engine=ENGINES[request.param], random_state=0)
     try:
         mix.fit(COUNTS, observers=[end])
     except Enough:

@@ -62,6 +62,7 @@ def _mixture(mix: Mixture, extra: Extra, top: int) -> Described:
         "kind": "mixture",
         "source": saved.get("source"),
         "family": repr(mix.model_.family),
+        "chosen_since": vars(mix).get("family_reason_"),
         "prior": repr(mix.model_.prior),
         "engine": repr(engine),
     }

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import typer
 
 from evermix._schema import check_number
-from evermix.cli.console import note, plain_errors
+from evermix.cli.console import logged_notes, note, plain_errors
 from evermix.cli.input.rows import open_rows
 from evermix.cli.options.settings import Settings
 from evermix.cli.output.lines import Trace
@@ -134,7 +134,7 @@ class Run(ABC):
     def main(cls, settings: Settings, place: AbstractContextManager[Any] | None = None) -> None:
         """Run the command; a signal ends it with a checkpoint and a word on how to go on."""
         run = None
-        with plain_errors(), Interrupts() as interrupts:
+        with plain_errors(), logged_notes(settings.quiet), Interrupts() as interrupts:
             try:
                 with interrupts.allowed():
                     settings.locks.makes_files = cls.writes_as_it_learns

@@ -8,11 +8,10 @@ from evermix.engines.refine.search import refine
 from evermix.engines.seeding import Sample
 from evermix.families import DiagonalGaussian, Gaussian
 from evermix.families.base import Family
+from evermix.families.dense import FULL_ONLY
 from evermix.families.opening import reopened
 from evermix.model import Model
 from evermix.priors.base import HasSticks
-
-FULL_ONLY = 4  # columns up to which full covariances cost no more than variances
 
 
 def find(model: Model, X: Array, weights: Floats | None = None) -> Clusters:

@@ -97,7 +97,7 @@ class ClusterRows(LazyRows):
         first = self._client.submit(_head, self._client.compute(some[0].rows))
         found = result_of(self._client, first)
         self._names, head = _names(found), validator.array(found)
-        self.family = validator.family_of(head)
+        self.family = validator.family_of(head, levels=False)
         self.shape = sum(self._lengths), head.shape[1]
 
     def place(self, weights: Array, size: int, records: dict[str, Record]) -> None:

@@ -140,7 +140,7 @@ class ForeignRows(LazyRows):
         if family is None:
             sparse = is_foreign_csr(X)
             first = host(DeviceCSR.of(X)[:ROWS] if sparse else X[: min(ROWS, X.shape[0]), :])
-            family = validator.family_of(validator.array(first))
+            family = validator.family_of(validator.array(first), levels=False)
         self.family = family
         self._X = device_rows(X, family.sparse)
         self._survey(self._prepared(validator))

@@ -1,35 +1,26 @@
 """Rows that users give: validated, and stored as families and engines want them."""
 
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import assert_all_finite, check_array
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import validate_data
 
 from evermix._csr import DeviceCSR, is_foreign_csr
 from evermix._xp import Array, alike, host, is_foreign, namespace, real
 from evermix.engines.batch import ROWS, Batch, Batches
 from evermix.estimators.data.fingerprint import RowHash
 from evermix.estimators.data.tables import automatic_table, encoded, is_table
-from evermix.families import (
-    Bernoulli,
-    Gaussian,
-    LowRankGaussian,
-    Mixed,
-    Multinomial,
-    VonMisesFisher,
-)
+from evermix.families import Mixed
 from evermix.families.base import Family
-from evermix.families.dense import MAX_FULL_COVARIANCE
+from evermix.families.choosing import FEW_WORDS, choose, has_gaps
 from evermix.families.growing import grows
 
-MAX_WEIGHT = 1e12  # above this, one row drowns the rest in rounding
-UNIT_ROWS, UNIT_TOL = 100, 1e-3  # rows that are looked at, and how far lengths may be from 1
-MIN_WEIGHT = 1e-200  # below this, weights times responsibilities underflow
+LOG = logging.getLogger("evermix")
 
 
 class LazyRows(ABC):
@@ -69,26 +60,6 @@ Rows: TypeAlias = Array | LazyRows
 """Prepared rows in memory, or rows that are prepared when they are needed."""
 
 
-def automatic_family(X: Array) -> Family:
-    """Choose a family for validated rows X: counts, yes/no answers, directions or real vectors.
-
-    Where values are missing, columns are independent.
-    """
-    if sparse.issparse(X):
-        return Multinomial()
-    if X.dtype.kind == "b":
-        return Bernoulli()
-    if X.dtype.kind in "iu" and (X.size == 0 or X.min() >= 0):
-        return Multinomial()
-    some = X if type(X) is np.ndarray else X[:ROWS]
-    if some.dtype.kind == "f" and some.size and np.isnan(some.min()):
-        return Mixed()
-    if X.shape[1] <= MAX_FULL_COVARIANCE:
-        return Gaussian()
-    lengths = np.linalg.norm(X[:UNIT_ROWS].astype(np.float64), axis=1)
-    return VonMisesFisher() if np.all(np.abs(lengths - 1.0) < UNIT_TOL) else LowRankGaussian()
-
-
 def prepare_rows(
     family: Family, X: Array, digest: RowHash | None = None, estimator_name: str | None = None
 ) -> Array:
@@ -104,7 +75,7 @@ def prepare_rows(
             X = X.copy()
             X.sum_duplicates()
     else:
-        X = np.ascontiguousarray(X, dtype=np.float64)
+        X = np.ascontiguousarray(densified(X), dtype=np.float64)
     n = X.shape[0]
     try:
         for start in range(0, n, ROWS):
@@ -157,6 +128,12 @@ class Validator:
         Whether rows of a family that grows may have another number of columns.
     learning : bool
         Whether levels of categories that are not known yet become known.
+    before : sequence of arrays
+        Rows of a stream that wait for the family to be chosen.
+    enough : int or None
+        How many rows of a stream choose the family; None if the rows are all there are.
+    provisional : Family or None
+        The family until then.
     """
 
     def __init__(
@@ -166,9 +143,13 @@ class Validator:
         reset: bool = False,
         streaming: bool = False,
         learning: bool = False,
+        before: Sequence[Array] = (),
+        enough: int | None = None,
+        provisional: Family | None = None,
     ) -> None:
+        self.provisional = provisional
         self.estimator, self.family, self.reset = estimator, family, reset
-        self.learning = learning
+        self.learning, self.before, self.enough = learning, before, enough
         self.growing = streaming and grows(family)
 
     def array(self, X: Any, first: bool = True) -> Array:
@@ -182,10 +163,10 @@ class Validator:
             if family is not None:
                 return self._table(family, X, reset)
         check_plain("X", X)
-        self._forget_levels(reset)
+        self._forget(reset)
         if not reset and self._is_valid(X):
             return X
-        accept = "csr" if self.family is None or self.family.sparse else False
+        accept = "csr" if self._takes_sparse(reset) else False
         if self.growing and not reset:
             return check_array(
                 X, accept_sparse=accept, dtype="numeric", ensure_all_finite=False, input_name="X"
@@ -199,15 +180,41 @@ class Validator:
             ensure_all_finite=False,
         )
 
-    def family_of(self, X: Array) -> Family:
-        """Return the family, or one that suits the validated rows X (N, D)."""
-        family = automatic_family(X) if self.family is None else self.family
+    def family_of(self, X: Array, levels: bool = True) -> Family:
+        """Return the family, or one that suits the validated rows X (N, D), and tell why.
+
+        ``levels`` says whether columns of arrays may be taken for levels.
+        """
+        family = self.family
+        if family is None:
+            n = X.shape[0] + sum(map(len, self.before))
+            few = self.enough is not None and n < self.enough
+            if few and self.provisional is not None and not has_gaps(X):
+                return self.provisional
+            if self.before:
+                X = np.vstack([*self.before, densified(X)])
+            family, why = choose(X, levels, self.enough)
+            self._chose(family, why, final=not few)
         return family.for_columns(X.shape[1]) if isinstance(family, Mixed) else family
+
+    def _chose(self, family: Family, why: str, final: bool = True) -> None:
+        self.estimator.family_reason_ = why
+        if final:
+            LOG.info("the family is %s: %s.", type(family).__name__, why)
+
+    def _takes_sparse(self, reset: bool) -> bool:
+        """Whether rows may be sparse: as counts, or as few columns that "auto" makes dense."""
+        if self.family is None or self.family.sparse:
+            return True
+        automatic = getattr(self.estimator, "family", None) == "auto" and not reset
+        return automatic and self.estimator.n_features_in_ <= FEW_WORDS
 
     def _family_of_table(self, X: Any) -> Mixed | None:
         """Return the family for the columns of a table; None if it is taken as an array."""
         if isinstance(self.family, Mixed) and self.family.blocks is not None:
-            return self.family
+            return self.family if isinstance(self.family.names[0], str) else None
+        if self.before:  # arrays
+            return None
         if self.family is None or self.family.missing:
             return automatic_table(X)
         if isinstance(X, Mapping):
@@ -220,6 +227,10 @@ class Validator:
         """Return the rows of a table as numbers, its columns in the order of the family."""
         known = {} if reset else vars(self.estimator).get("levels_", {})
         rows, levels = encoded(family, X, known, self.learning)
+        if reset:
+            self._forget(reset)
+            if self.family is None:
+                self._chose(family, "the table has columns of several kinds, or missing values")
         if self.learning:
             self.family, self.estimator.levels_ = family, levels
         if reset:
@@ -227,10 +238,11 @@ class Validator:
             self.estimator.feature_names_in_ = np.array(list(map(str, family.names)), dtype=object)
         return rows
 
-    def _forget_levels(self, reset: bool) -> None:
-        """Forget the levels of a table before, or raise ValueError where they are needed."""
+    def _forget(self, reset: bool) -> None:
+        """Forget what was chosen for rows before, or raise ValueError where levels are needed."""
         if reset:
-            vars(self.estimator).pop("levels_", None)
+            for name in ("levels_", "family_reason_"):
+                vars(self.estimator).pop(name, None)
         elif "levels_" in vars(self.estimator):
             names = ", ".join(map(repr, self.estimator.feature_names_in_))
             raise ValueError(f"the model was fitted to a table: give one with columns {names}.")
@@ -250,6 +262,11 @@ class Validator:
             and X.shape[1] == self.estimator.n_features_in_
             and "feature_names_in_" not in vars(self.estimator)
         )
+
+
+def densified(X: Any) -> Array:
+    """Return rows as a dense array; "auto" makes few sparse columns of fractions dense."""
+    return getattr(X, "toarray", lambda: X)() if sparse.issparse(X) else X
 
 
 def prepare_foreign(family: Family, X: Array, validator: Validator) -> Array:
@@ -309,30 +326,6 @@ def check_csr(data: Array, indices: Array, indptr: Array, shape: tuple[int, int]
             f"the sparse matrix has {n_features} columns, but entries in columns from "
             f"{indices.min()} to {indices.max()}. Build it anew."
         )
-
-
-def prepare_weights(sample_weight: Any, X: Rows) -> NDArray[np.float64]:
-    """Return one weight per row of X, (N,) float64, or raise ValueError."""
-    if sample_weight is None:
-        return np.ones(X.shape[0])
-    check_plain("sample_weight", sample_weight)
-    if is_foreign(sample_weight):
-        sample_weight = host(sample_weight)
-    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-    if not weights.any():
-        raise ValueError("sample_weight is zero for every row; at least one must be positive.")
-    if weights.max() > MAX_WEIGHT:
-        raise ValueError(
-            f"sample_weight goes up to {weights.max():.3g}; beyond {MAX_WEIGHT:g} rounding drowns "
-            "the prior and every other row. Divide the weights by a constant."
-        )
-    least = weights[weights > 0].min()
-    if least < MIN_WEIGHT:
-        raise ValueError(
-            f"sample_weight goes down to {least:.3g}; below {MIN_WEIGHT:g} the mass of a row is "
-            "lost in rounding. Multiply the weights by a constant, or set the smallest to 0."
-        )
-    return np.ascontiguousarray(weights)
 
 
 def stack(parts: Sequence[Array]) -> Array:

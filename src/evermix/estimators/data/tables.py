@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evermix._xp import Floats
-from evermix.families import Bernoulli, Categorical, Gaussian, Mixed
+from evermix.families import Bernoulli, Categorical, Mixed
 from evermix.families.base import Family
+from evermix.families.choosing import are_levels, blocks_of_table, choose
 
-GROUP = 8  # columns of numbers up to which a full covariance is learnt, if nothing is missing
-FEW = 10  # different whole numbers up to which they are levels
 LIBRARIES = {"pandas", "polars", "pyarrow"}
 
 Level: TypeAlias = str | int | float | bool
@@ -129,30 +128,25 @@ def automatic_table(X: Any) -> Mixed | None:
     """
     table = Table(X)
     columns = {name: table.column(name) for name in table.names}
-    kinds = {column.kind for column in columns.values()}
-    gone = any(bool(np.isnan(c.values).any()) for c in columns.values() if c.kind != "level")
-    if not gone and kinds in ({"number"}, {"yes/no"}) and not isinstance(X, Mapping):
+    if _is_array(columns) and not isinstance(X, Mapping):
         return None
-    numbers: list[str] = []
     blocks: dict[Any, Family] = {}
     for name, (kind, values) in columns.items():
         if kind == "yes/no":
             blocks[name] = Bernoulli()
-        elif kind == "level" or _is_few(values):
+        elif kind == "level" or are_levels(values):
             blocks[name] = Categorical()
-        else:
-            numbers.append(name)
-    together = 1 < len(numbers) <= GROUP
-    together = together and not any(np.isnan(columns[name].values).any() for name in numbers)
-    more = [tuple(numbers)] if together else [(name,) for name in numbers]
-    return Mixed(blocks | {names if len(names) > 1 else names[0]: Gaussian() for names in more})
+    gone = any(np.isnan(c.values).any() for name, c in columns.items() if name not in blocks)
+    return Mixed(blocks_of_table(table.names, blocks, gone))
 
 
-def _is_few(values: Floats) -> bool:
-    """Whether numbers are few different whole ones, each of them often."""
-    known = values[np.isfinite(values)]
-    different = len(np.unique(known))
-    return bool(np.all(known == np.rint(known))) and different <= min(FEW, len(known) // 10)
+def _is_array(columns: Mapping[str, Column]) -> bool:
+    """Whether columns of a table are known numbers of one kind, without levels among them."""
+    kinds = {column.kind for column in columns.values()}
+    if kinds == {"number"}:
+        numbers = np.column_stack([column.values for column in columns.values()])
+        return not (np.isnan(numbers).any() or isinstance(choose(numbers).family, Mixed))
+    return kinds == {"yes/no"} and not any(np.isnan(c.values).any() for c in columns.values())
 
 
 # ---- rows ------------------------------------------------------------------------------------

@@ -12,12 +12,13 @@ from evermix.engines.settings import check_begun
 from evermix.estimators import files
 from evermix.estimators.chains import ChainEstimator, Observer
 from evermix.estimators.data.fingerprint import RowHash
-from evermix.estimators.data.rows import automatic_family, prepare_rows
+from evermix.estimators.data.rows import LOG, prepare_rows
 from evermix.estimators.data.times import Times
 from evermix.estimators.dependent.fitted import FittedClusters, start_measure
 from evermix.estimators.mixture.settings import check_family, with_family
 from evermix.estimators.resolve import WARMUP, resolve
 from evermix.families.base import Family
+from evermix.families.choosing import choose
 from evermix.priors import NGGP
 from evermix.report.posterior import Posterior
 from evermix.topics.measures import Measure
@@ -143,7 +144,10 @@ class DependentMixture(ChainEstimator):
         with self._or_as_before():
             rows = self._validated(X, None)
             known, codes = Times.read(times, rows.shape[0])
-            family = self.family if isinstance(self.family, Family) else automatic_family(rows)
+            family = self.family
+            if not isinstance(family, Family):
+                family, why = choose(rows, levels=False)
+                LOG.info("the family is %s: %s.", type(family).__name__, why)
             prepared = prepare_rows(family, rows)
             family = resolve(family, NGGP(), None, prepared[:WARMUP]).family
             data = RowData(family, prepared, codes, len(known))

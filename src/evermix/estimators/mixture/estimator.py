@@ -60,10 +60,8 @@ class Mixture(
     Parameters
     ----------
     family : "auto" or Family
-        What one cluster looks like. "auto" takes Multinomial for sparse or integer counts,
-        Bernoulli for booleans, Mixed for tables of several kinds and for missing values,
-        VonMisesFisher for long rows of length 1 and LowRankGaussian for other long rows, else
-        Gaussian or DiagonalGaussian.
+        What one cluster looks like. "auto" chooses by what the rows hold, and says why in
+        ``family_reason_``: counts, yes/no, levels, missing values, directions or real numbers.
     prior : Prior or None
         How many clusters there are and how big. None has a ``PitmanYor`` learnt; with a given
         engine it is the usual one of that: ``NGGP()``, or ``DP()`` where it needs sticks.
@@ -114,6 +112,8 @@ class Mixture(
         What happened in the last steps.
     model_ : Model
         The family and prior with every hyperparameter set.
+    family_reason_ : str
+        Why "auto" took its family; the logger "evermix" has it too (INFO).
     state_ : State
         What was learnt: mass and statistics of the clusters, and the clock.
     learner_ : Learner
@@ -280,6 +280,7 @@ class Mixture(
         family, X, weights = rows_to_stream(self, settings, X, sample_weight, learner)
         if not learner.started:
             settings = settings.for_rows(family, X, streaming=True)
+            learner = learner.of_family(settings.engine, settings.model(family))
         engine = learner.engine if kept else settings.engine
         if not learner.engine.streams:
             learner = learner.live(engine)

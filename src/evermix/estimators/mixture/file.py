@@ -53,6 +53,8 @@ def to_file(mix: Any) -> Content:
     }
     if "feature_names_in_" in vars(mix):
         header["feature_names_in"] = [str(name) for name in mix.feature_names_in_]
+    if "family_reason_" in vars(mix):
+        header["family_reason"] = mix.family_reason_
     if "levels_" in vars(mix):
         header["levels"] = {name: list(levels) for name, levels in mix.levels_.items()}
     if not learner.started:
@@ -78,6 +80,8 @@ def from_file(cls: type[Estimator], content: Content, known: Registry) -> Estima
     mix.n_features_in_, names = features_of(header)
     if names is not None:
         mix.feature_names_in_ = names
+    if "family_reason" in header:
+        mix.family_reason_ = str(header["family_reason"])
     model = _model(header["model"], known)
     if "levels" in header:
         mix.levels_ = check_levels(model.family, header["levels"])

@@ -19,7 +19,7 @@ from evermix.engines.growth import first_rows, forget_columns, stretches, widen
 from evermix.engines.run import interrupts_wait, learn, run, run_laps
 from evermix.engines.shards import Shard, Shards
 from evermix.estimators.data.dask import ClusterRows
-from evermix.estimators.data.rows import Cuts, LazyRows, Rows, together
+from evermix.estimators.data.rows import Cuts, LazyRows, Rows, prepare_rows, together
 from evermix.estimators.data.times import prepare_times
 from evermix.estimators.mixture.beginning import first_model
 from evermix.estimators.mixture.fit_results import FitResults
@@ -262,6 +262,16 @@ class Learner:
         """Let rows wait until the model can be resolved."""
         self.waiting.append(batch.copy())  # the caller may use its arrays for the next rows
         self._counted += int(np.count_nonzero(batch.weights))
+
+    def of_family(self, engine: Engine, model: Model) -> "Learner":
+        """Return a learner of a model whose family suits the rows that wait, with these rows."""
+        if model.family == self.model.family:
+            return self
+        learner = Learner(engine, model, self.random_state)
+        for batch in self.waiting:
+            learner.wait(batch._replace(X=prepare_rows(model.family, batch.X)))
+        learner.timed, learner.parameters = self.timed, self.parameters
+        return learner
 
     def settle(self) -> None:
         """Resolve the model and learn the rows that wait, if any."""

@@ -9,19 +9,16 @@ from evermix._xp import Array, host, is_foreign
 from evermix.distributed.collections import in_memory, is_collection, one_by_one
 from evermix.engines.base import Engine
 from evermix.engines.batch import ROWS
+from evermix.engines.filters.review import FIRST as FIRST_REVIEW
 from evermix.estimators.data.dask import ClusterRows
 from evermix.estimators.data.fingerprint import RowHash
 from evermix.estimators.data.lazy import ChunkedRows, ForeignRows, MappedRows, check_array_like
-from evermix.estimators.data.rows import (
-    LazyRows,
-    Rows,
-    Validator,
-    prepare_foreign,
-    prepare_weights,
-)
+from evermix.estimators.data.rows import LazyRows, Rows, Validator, prepare_foreign
 from evermix.estimators.data.tables import check_seen
+from evermix.estimators.data.weights import prepare_weights
 from evermix.estimators.mixture.learner import Learner
 from evermix.estimators.mixture.settings import Settings
+from evermix.estimators.resolve import WARMUP
 from evermix.families import Mixed
 from evermix.families.base import Family
 from evermix.families.growing import for_levels, grows, with_room
@@ -72,9 +69,22 @@ def rows_to_fit(
 def rows_to_stream(
     mix: Any, settings: Settings, X: Any, sample_weight: Any, learner: Learner | None = None
 ) -> Validated:
-    """Return validated rows of a stream, in memory; ``learner`` is that of the rows before."""
-    family = settings.family if learner is None else learner.model.family
-    validator = Validator(mix, family, reset=learner is None, streaming=True, learning=True)
+    """Return validated rows of a stream, in memory; ``learner`` is that of the rows before.
+
+    While rows wait, those that come may still change the family that "auto" chooses.
+    """
+    begun = None if learner is None else learner.model.family
+    decided = learner is not None and (learner.started or "levels_" in vars(mix))
+    validator = Validator(
+        mix,
+        begun if decided or settings.family is not None and begun is not None else settings.family,
+        reset=learner is None,
+        streaming=True,
+        learning=True,
+        before=[] if learner is None else [batch.X for batch in learner.waiting],
+        enough=FIRST_REVIEW if settings.automatic else WARMUP,
+        provisional=begun,
+    )
     return _in_memory(validator, X, sample_weight)
 
 

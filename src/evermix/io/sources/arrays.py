@@ -8,17 +8,20 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from evermix.io.sources.base import Mark
+from evermix.families.choosing import are_counts, is_binary
+from evermix.io.sources.base import Kind, Mark
 from evermix.io.sources.formats import Block, BlockSource
 from evermix.io.sources.lines import changed
 
 _ROWS = 4096  # to digest at a time
+_LOOK = 1000  # rows that tell whether whole numbers are counts
 
 
 class DenseArray(BlockSource):
     """A two-dimensional ``.npy`` file, mapped into memory; a row's id is its index from 0.
 
-    Whole numbers (an integer dtype) are counts unless the user names another kind.
+    Whole numbers (an integer dtype) that are plainly counts of words are counts, unless the user
+    names another kind; all others are vectors.
     """
 
     suffixes = (".npy",)
@@ -33,10 +36,10 @@ class DenseArray(BlockSource):
                 "expected a two-dimensional array of numbers (rows, features), "
                 f"got shape {X.shape} and dtype {X.dtype}."
             )
-        if X.dtype.kind == "f":
-            self.kind = self.choose_kind("vectors", "counts")
-        else:
-            self.kind = self.choose_kind("counts", "vectors")
+        some = np.asarray(X[:_LOOK])
+        counts = X.dtype.kind in "iu" and are_counts(some) and not is_binary(some)
+        kinds: tuple[Kind, ...] = ("counts", "vectors") if counts else ("vectors", "counts")
+        self.kind = self.choose_kind(*kinds)
         self.set_shape(*X.shape)
 
     def mapped(self) -> Any:

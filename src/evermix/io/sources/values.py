@@ -58,7 +58,10 @@ def _checks(values: NDArray[Any], kind: str) -> list[tuple[NDArray[np.bool_], st
     checks = [(~np.isfinite(values), "finite numbers")]
     if kind == "counts":
         checks.append((values < 0, "counts >= 0"))
-        whole = 'whole counts (or read the source as kind "vectors")'
+        whole = (
+            "whole counts (not weights such as those of TfidfTransformer; or read the source as "
+            'kind "vectors")'
+        )
         checks.append((values != np.floor(values), whole))
     return checks
 
