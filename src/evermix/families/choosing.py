@@ -167,7 +167,9 @@ def _of_vectors(X: Array) -> Choice:
     lengths = np.linalg.norm(X[:UNIT_ROWS].astype(np.float64), axis=1)
     if np.all(np.abs(lengths - 1.0) < UNIT_TOL):
         return Choice(VonMisesFisher(), f"{numbers} with length 1 are directions")
-    return Choice(LowRankGaussian(), f"{numbers} are too long for full covariances in all directions")
+    return Choice(
+        LowRankGaussian(), f"{numbers} are too long for full covariances in all directions"
+    )
 
 
 def _sample(X: Array) -> Array:

@@ -8,6 +8,7 @@ from typing import Any
 
 from sklearn.utils import murmurhash3_32
 
+from evermix.io.embedded_texts import EmbeddedTexts
 from evermix.io.growing_vocabulary import GrowingVocabulary
 from evermix.io.text_counter import LONGEST, StopWords, TextCounter, WordTotals, analyzer
 
@@ -168,6 +169,9 @@ def from_spec(spec: Mapping[str, Any]) -> TextCounter:
         if not all(0 <= column < entries["n_features"] for column in examples):
             raise ValueError("example words must be those of columns.")
         return Hashing(**entries, examples=examples)
+    if kind == "embedding":
+        return EmbeddedTexts(**entries)
     raise ValueError(
-        f'the type of a spec must be "vocabulary", "growing" or "hashing", got {kind!r}.'
+        'the type of a spec must be "vocabulary", "growing", "hashing" or "embedding", got '
+        f"{kind!r}."
     )

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from evermix.cli.console import note
-from evermix.cli.input.model_rows import open_rows_of, text_of
+from evermix.cli.input.model_rows import open_rows_of, text_of, usable
 from evermix.cli.input.rows import features
 from evermix.cli.options.option import Option
 from evermix.cli.options.settings import Settings
@@ -47,6 +47,7 @@ def _merge(mix: Mixture, settings: Settings, text: TextCounter | None) -> str:
 def _split(mix: Mixture, settings: Settings, text: TextCounter | None) -> str:
     id, X = _only_id(settings), None
     if settings.source is not None:
+        text = usable(text, settings)
         chunks = list(open_rows_of(settings, mix, text).chunks(0, settings.batch))
         if not chunks:
             raise ValueError(f"{settings.source} has no rows.")

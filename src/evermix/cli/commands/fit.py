@@ -9,6 +9,7 @@ from typing import Any, Self
 from evermix.cli.console import progress_bar
 from evermix.cli.input.dask import Cluster, cluster
 from evermix.cli.input.rows import Rows, make_text_counter, open_rows, read_rows
+from evermix.cli.input.texts import embedded_texts
 from evermix.cli.options.mixture import (
     make_engine,
     make_mixture,
@@ -32,6 +33,7 @@ from evermix.engines.batch import Info
 from evermix.estimators import Mixture
 from evermix.estimators.files import load_with_extra, save
 from evermix.estimators.mixture.settings import Settings as MixtureSettings
+from evermix.io.embedded_texts import EmbeddedTexts
 from evermix.io.sources import Source
 from evermix.io.text_counter import TextCounter
 
@@ -131,8 +133,8 @@ class Fit(Run):
         source = open_rows(settings, None)
         mix = make_mixture(settings, source.kind, streaming=False)
         rows = _read(source, settings, _engine_of(mix), place)
-        text = None
-        if source.kind == "text":
+        text: TextCounter | None = embedded_texts(settings, source)
+        if source.kind == "text" and text is None:
             text = make_text_counter(settings, rows.texts(), "--hash")
         return cls(settings, source, rows, mix, text)
 
@@ -188,6 +190,9 @@ class Fit(Run):
 
             with interrupts.allowed():  # engines let a signal wait until their step is whole
                 self.fit([self._X], observe)
+        if isinstance(self.text, EmbeddedTexts):
+            self.text.clusters = {}
+            self.text.learnt(self.rows.texts(), map(int, self.model.labels_))
 
     def _finish(self) -> None:
         names = self.model.lineage_.hand.names

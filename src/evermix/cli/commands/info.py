@@ -20,9 +20,10 @@ from evermix.cli.output.topic_report import describe_topics, used_words
 from evermix.estimators import DependentMixture, Mixture, TopicModel
 from evermix.estimators.files import load_any
 from evermix.families import Multinomial
+from evermix.io.embedded_texts import EmbeddedTexts
 from evermix.io.growing_vocabulary import GrowingVocabulary
 from evermix.io.text_counter import TextCounter
-from evermix.report import lifetimes
+from evermix.report import distinctive_words, lifetimes
 from evermix.state import FADED
 
 WORDS = 8  # per topic
@@ -74,6 +75,7 @@ def _mixture(mix: Mixture, extra: Extra, top: int) -> Described:
         described |= engine.progress(state)
     return described | {
         "features": mix.n_features_in_,
+        "embedding": (extra.get("text") or {}).get("name"),
         **_vocabulary(extra),
         "observations": state.clock if once else len(mix.labels_),
         "K": mix.n_clusters_,
@@ -90,14 +92,25 @@ def _vocabulary(extra: Extra) -> Described:
     return {"vocabulary": known, "unknown_words": counter.totals.share}
 
 
+def _words_of_texts(mix: Mixture, text: EmbeddedTexts) -> dict[int, list[str]]:
+    """Return the words that set clusters apart, by their ids, if vectors came with texts."""
+    ids = mix.cluster_ids_.tolist()
+    counts, names = text.words_of(ids, mix.lineage_.current)
+    marks = distinctive_words(counts, names, WORDS) if names else []
+    return dict(zip(ids, marks, strict=False))
+
+
 def _clusters(mix: Mixture, text: TextCounter | None, top: int) -> list[Described]:
     """Return the cards of the largest clusters; what is not known is left out."""
     plan, clusters = mix.model_.forgetting, []
+    words = _words_of_texts(mix, text) if isinstance(text, EmbeddedTexts) else {}
     for card in mix.cards(names=column_names(mix, text), top=top):
         cluster = {name: value for name, value in card.to_dict().items() if value is not None}
         if plan is not None:
             cluster["seen"] = shown_time(mix.lineage_.last[card.id], plan.dated)
-        if text is not None and isinstance(mix.model_.family, Multinomial):
+        if words:
+            cluster["words"] = words.get(card.id, [])
+        elif text is not None and isinstance(mix.model_.family, Multinomial):
             cluster["words"] = [trait.column for trait in card.traits]
         else:
             cluster["apart"] = [str(trait) for trait in card.traits]

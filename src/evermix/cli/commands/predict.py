@@ -52,5 +52,6 @@ def run(settings: Settings) -> None:
             progress.update(chunk.offset, len(ids))
         lines.flush()  # empties an old file even if there were no rows
     if not settings.quiet:
-        unknown = f" {text.totals.share:.1%} of their words are unknown." if text else ""
+        counted = text is not None and text.words is not None
+        unknown = f" {text.totals.share:.1%} of their words are unknown." if counted else ""
         note(f"{done:,} rows predicted.{unknown}")

@@ -11,9 +11,17 @@ from typing import Any, Self
 import numpy as np
 
 from evermix._schema import check_number
-from evermix.cli.console import note, progress_bar, shown_time
+from evermix.cli.console import note, progress_bar
 from evermix.cli.input.rows import features, open_rows
-from evermix.cli.input.texts import counted_parts, in_seconds, shown_words, stream_counter
+from evermix.cli.input.texts import (
+    count_words,
+    counted_parts,
+    embedded_texts,
+    shown_words,
+    stream_counter,
+    waiting_rows,
+)
+from evermix.cli.input.times import check_order, check_times
 from evermix.cli.options.mixture import make_mixture, mixture_options, with_default_prior
 from evermix.cli.options.option import Option
 from evermix.cli.options.settings import Settings, with_run_files
@@ -32,7 +40,6 @@ from evermix.cli.runs.warm_up import WarmUp
 from evermix.engines.batch import Info
 from evermix.estimators import Mixture
 from evermix.estimators.files import load_with_extra, save
-from evermix.forgetting import Exponential
 from evermix.io.sources import Chunk, Mark, Source, SourceError
 from evermix.io.sources.several import Several, joined
 from evermix.io.text_counter import TextCounter
@@ -99,14 +106,15 @@ class Stream(Run):
         """Open the source and start with its first row."""
         source = open_rows(settings, None, **_reading(settings))
         mix = make_mixture(settings, source.kind, streaming=True)
-        _check_times(source, mix.forgetting)
+        check_times(source, mix.forgetting)
         chunks = source.chunks(0, settings.batch)
+        text: TextCounter | None = embedded_texts(settings, source)
+        words = source.kind == "text" and text is None
         if source.live:  # rows are answered before there are enough to begin with
-            hashed = source.kind == "text" and settings.hash is not None
-            text = _counter(settings, mix, []) if hashed else None
+            if words and settings.hash is not None:
+                text = _counter(settings, mix, [])
             return cls(settings, source, mix, text, chunks)
-        text = None
-        if source.kind == "text":
+        if words:
             head = _take(chunks, 0 if settings.hash else settings.warmup)
             text = _counter(settings, mix, head)
         else:
@@ -131,7 +139,7 @@ class Stream(Run):
         if settings.follow or continues:  # which need not be looked at to know what they hold
             reading |= {"kind": saved.notes["kind"], "marks": marks}
         source = open_again(settings, saved, **reading)
-        _check_times(source, saved.model.forgetting)
+        check_times(source, saved.model.forgetting)
         if isinstance(source, Several):
             source.recall(marks)
         elif marks and not settings.follow and not continues:
@@ -200,10 +208,13 @@ class Stream(Run):
         timed = self.model.forgetting is not None and chunk.times is not None
         if timed:  # before anything of it is learnt
             now = self.model.state_.now if self.totals.rows else None
-            _check_order(self.source, chunk, now)
+            check_order(self.source, chunk, now)
+        rows = waiting_rows(self.model)
         for freed, part in counted_parts(self.text, chunk, timed):
             self._learn_part(part, freed, answered)
             answered = max(answered - len(part.ids), 0)
+            rows.append(part.X)
+        count_words(self.text, self.model, chunk, rows)
 
     def _learn_part(self, chunk: Chunk, freed: list[int], answered: int) -> None:
         """Learn rows, for which some columns are used anew, and write their lines."""
@@ -362,36 +373,3 @@ def _take(chunks: Iterator[Chunk], rows: int) -> list[Chunk]:
             f"{error} {NOTHING} Correct the row, or leave out bad rows with --skip-bad."
         ) from error
     return taken
-
-
-def _check_times(source: Source, forgetting: Exponential | None) -> None:
-    """Raise ValueError if a half-life is of another kind than the times of rows."""
-    if forgetting is None or source.dated is None or source.dated == forgetting.dated:
-        return
-    if source.dated:
-        raise ValueError(
-            "the times of the rows are dates, so --half-life must be a duration such as 12h or 7d, "
-            f"got {forgetting.half_life:g}. Leave out --time-field to count rows."
-        )
-    raise ValueError(
-        "the times of the rows are numbers, so --half-life must be a number in their unit, got a "
-        "duration."
-    )
-
-
-def _check_order(source: Source, chunk: Chunk, since: float | None) -> None:
-    """Raise ValueError that names a row which goes back in time, if there is one.
-
-    ``since`` is the time of the row before the first.
-    """
-    times = in_seconds(chunk.times)
-    before = np.append(times[0] if since is None else since, times[:-1])
-    back = np.flatnonzero(times < before)
-    if len(back):
-        row, dated = int(back[0]), bool(source.dated)
-        raise ValueError(
-            f"{source.place(int(chunk.rows[row]))}: its time, {shown_time(times[row], dated)}, is "
-            f"before that of the row before it, {shown_time(before[row], dated)}, and a stream "
-            "that forgets must not go back in time. Sort the rows by time and start again with "
-            "--overwrite, or take this one out and go on."
-        )

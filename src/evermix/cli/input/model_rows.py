@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from evermix.cli.input.rows import open_rows
+from evermix.cli.input.texts import with_function
 from evermix.cli.options.settings import Settings
 from evermix.estimators import Mixture
 from evermix.estimators.files import load_with_extra
+from evermix.io.embedded_texts import EmbeddedTexts
 from evermix.io.sources import Source
 from evermix.io.text import from_spec
 from evermix.io.text_counter import TextCounter
@@ -15,7 +17,16 @@ from evermix.io.text_counter import TextCounter
 def load_with_text(settings: Settings) -> tuple[Mixture, TextCounter | None]:
     """Return the mixture of the file MODEL, and how it counts the words of texts."""
     mix, extra = load_with_extra(settings.model, settings.custom)
-    return mix, text_of(extra)
+    return mix, usable(text_of(extra), settings)
+
+
+def usable(text: TextCounter | None, settings: Settings) -> TextCounter | None:
+    """Return how texts become rows, with the embedding that the command line names.
+
+    None if vectors come with the texts.   Consumes: text.
+    """
+    text = with_function(text, settings)
+    return None if isinstance(text, EmbeddedTexts) and text.name is None else text
 
 
 def text_of(extra: dict[str, Any]) -> TextCounter | None:

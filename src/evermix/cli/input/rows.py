@@ -41,6 +41,7 @@ def open_rows(
         time_labels=time_labels,
         max_features=settings.max_features,
         max_line=settings.max_line,
+        beside=reading.pop("beside", "vector_field" in settings.given),
         **reading,
     )
 
@@ -99,7 +100,7 @@ class Rows(ABC):
     def texts(self) -> Iterator[str]:
         """Yield the texts of a source of texts."""
         for chunk in self.chunks():
-            yield from chunk.X
+            yield from chunk.X if chunk.texts is None else chunk.texts
 
     def ids(self) -> Iterator[Any]:
         """Yield the ids of the rows."""

@@ -1,5 +1,7 @@
 """The texts of a stream: counted in columns that follow it."""
 
+import os
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -12,8 +14,9 @@ from evermix.cli.options.settings import Settings
 from evermix.estimators import Mixture
 from evermix.families import Multinomial
 from evermix.families.growing import room
+from evermix.io.embedded_texts import EmbeddedTexts, imported_function
 from evermix.io.growing_vocabulary import GrowingVocabulary
-from evermix.io.sources import Chunk
+from evermix.io.sources import Chunk, Source
 from evermix.io.text import Vocabulary
 from evermix.io.text_counter import TextCounter
 
@@ -35,6 +38,56 @@ def stream_counter(
     plan = mix.forgetting
     horizon = None if plan is None else HALF_LIVES * plan.half_life
     return GrowingVocabulary(counter.words, settings.vocabulary, horizon=horizon)
+
+
+def embedded_texts(settings: Settings, source: Source) -> EmbeddedTexts | None:
+    """Return how texts become vectors by ``--embed``, or come with some; None if neither is so."""
+    if settings.embed is not None:
+        if source.kind != "text":
+            raise ValueError(
+                f"--embed turns texts into vectors, and the source holds {source.kind}. Leave it "
+                "out, or name the field of the texts with --text-field."
+            )
+        return with_function(EmbeddedTexts(settings.embed), settings)
+    return EmbeddedTexts(None) if source.beside else None
+
+
+def with_function(text: TextCounter | None, settings: Settings) -> Any:
+    """Return how texts are counted, with the embedding that the command line names.
+
+    Consumes: text.
+    """
+    if isinstance(text, EmbeddedTexts) and text.name is not None:
+        if settings.values.get("embed") != text.name:
+            raise ValueError(
+                f"the model was made with the embedding {text.name}. A file is no order to run "
+                f"code: if it is yours, add --embed {text.name}"
+            )
+        if os.getcwd() not in sys.path:
+            sys.path.append(os.getcwd())
+        text.embed = imported_function(text.name)
+    return text
+
+
+def waiting_rows(mix: Mixture) -> list[Any]:
+    """Return the rows that wait for a model to be resolved."""
+    return [batch.X for batch in mix.learner_.waiting] if mix.__sklearn_is_fitted__() else []
+
+
+def count_words(counter: TextCounter | None, mix: Mixture, chunk: Chunk, rows: list[Any]) -> None:
+    """Count the words of a chunk that was learnt, if it was learnt by vectors.
+
+    ``rows`` are those that have waited, and those of the chunk. While rows wait, ids of clusters
+    are provisional, and their texts wait too.   Consumes: counter.
+    """
+    if not isinstance(counter, EmbeddedTexts):
+        return
+    texts = chunk.X if chunk.texts is None else chunk.texts
+    waited, counter.waiting = counter.waiting, [*counter.waiting, *texts]
+    if not mix.learner_.waiting:
+        labels = mix.predict(np.vstack(rows)) if waited else mix.labels_
+        counter.learnt(counter.waiting, labels.tolist())
+        counter.waiting = []
 
 
 def counted_parts(
@@ -71,6 +124,8 @@ def counted_parts(
 
 def shown_words(counter: TextCounter) -> str:
     """Return how many columns texts are counted in, and what share of their words is in none."""
+    if isinstance(counter, EmbeddedTexts):
+        return f"vectors of {counter.n_features:,} numbers" if counter.name else "words of texts"
     columns = sum(map(bool, counter.words)) if counter.words else counter.n_features
     return f"{columns:,} words, {100 * counter.totals.share:.1f} % of all met unknown"
 

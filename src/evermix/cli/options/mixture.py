@@ -181,7 +181,7 @@ def make_mixture(settings: Settings, kind: str, streaming: bool) -> Mixture:
     """Return the mixture of these settings, for a source of this kind."""
     known = parts(settings.custom, streaming)
     name = settings.family
-    if name == AUTO and kind not in ("vectors", "table"):
+    if name == AUTO and kind not in ("vectors", "table") and settings.values.get("embed") is None:
         name = "multinomial"
         LOG.info("the family is Multinomial: the source holds %s.", kind)
     for part, chosen in ((known.family, name), (known.prior, settings.prior)):

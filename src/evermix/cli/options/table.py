@@ -72,7 +72,13 @@ FIELDS = (
         ("text", "counts", "vectors", "table"),
     ),
     Option("text_field", "Field or column with a row's text.", ROWS, default="text"),
-    Option("vector_field", "Field or column with a row's vector.", ROWS, default="vector"),
+    Option(
+        "vector_field",
+        "Field or column with a row's vector. If it is given and JSON lines have texts too, words "
+        "of clusters come from the texts.",
+        ROWS,
+        default="vector",
+    ),
     Option(
         "id_field",
         "Field or column with a row's id; without it the number of the row is the id.",
@@ -106,6 +112,13 @@ MAX_WAIT = Option(
 BATCH = Option("batch", "Rows in a batch.", ROWS, int, 1000, min=1)
 VOCABULARY = Option("vocabulary", "Count at most so many words.", TEXT, int, 20_000, min=1)
 HASH = Option("hash", "Hash words into so many columns instead.", TEXT, int, min=1)
+EMBED = Option(
+    "embed",
+    "Cluster texts by vectors: a function from a list of texts to an array, of a module in this "
+    "folder or installed. --resume must name it again.",
+    TEXT,
+    metavar="MODULE:FUNCTION",
+)
 MAX_CLUSTERS = Option(
     "max_clusters",
     "A cap on the clusters, and so on memory and time for a row: a service should have one.",
@@ -181,6 +194,7 @@ STREAM = (
         "warmup", "Texts to learn the first vocabulary on; it grows later.", TEXT, int, 2000, min=1
     ),
     HASH,
+    EMBED,
     QUIET,
 )
 FIT = (
@@ -205,6 +219,7 @@ FIT = (
     SKIP_BAD,
     VOCABULARY,
     HASH,
+    EMBED,
     QUIET,
 )
 TOPICS = (
@@ -264,7 +279,7 @@ TOPICS = (
     HASH,
     QUIET,
 )
-PREDICT = (MODEL_FILE, SOURCE, OUT, OVERWRITE, BATCH, *FIELDS, TIME_FIELD, SKIP_BAD, QUIET)
+PREDICT = (MODEL_FILE, SOURCE, OUT, OVERWRITE, BATCH, *FIELDS, TIME_FIELD, SKIP_BAD, EMBED, QUIET)
 AS_JSON = Option(
     "as_json", "Print JSON instead of tables.", type=bool, default=False, flags="--json"
 )
@@ -282,6 +297,7 @@ EXPLAIN = (
     *FIELDS,
     TIME_FIELD,
     SKIP_BAD,
+    EMBED,
 )
 EDIT = (
     MODEL_FILE,
@@ -318,6 +334,7 @@ EDIT = (
     *FIELDS,
     TIME_FIELD,
     SKIP_BAD,
+    EMBED,
     replace(BATCH, default=4096),
 )
 INFO = (

@@ -18,6 +18,7 @@ import typer
 from evermix._schema import check_number
 from evermix.cli.console import logged_notes, note, plain_errors
 from evermix.cli.input.rows import open_rows
+from evermix.cli.input.texts import with_function
 from evermix.cli.options.settings import Settings
 from evermix.cli.output.lines import Trace
 from evermix.cli.output.output_files import (
@@ -30,6 +31,7 @@ from evermix.cli.output.output_files import (
 from evermix.cli.runs.interrupts import CheckpointTimer, Interrupts, Stopped
 from evermix.io import text as texts
 from evermix.io.checkpoint import CheckpointError
+from evermix.io.embedded_texts import EmbeddedTexts
 from evermix.io.replacing import remove_leftovers
 from evermix.io.sources import Source
 from evermix.io.text_counter import TextCounter
@@ -239,8 +241,9 @@ class Run(ABC):
         again += ["--checkpoint", str(self.settings.checkpoint)]
         for option, path in self.settings.places.items():
             again += [option, os.path.relpath(path)]
-        if self.settings.values.get("dask") is not None:
-            again += ["--dask", self.settings.dask]
+        for name in ("dask", "embed"):
+            if self.settings.values.get(name) is not None:
+                again += [f"--{name}", self.settings.values[name]]
         again += ["--resume"]
         if sources == ["-"] and "stdin" in self.settings.values:
             again += ["--stdin", "continues"]
@@ -302,6 +305,7 @@ def resumed_settings(settings: Settings, saved: Saved, free: Iterable[str] = ())
     A checkpoint is no order to write somewhere: a place that it alone names must be named on the
     command line, or agreed to at a terminal.
     """
+    with_function(saved.text, settings)  # which raises if only the checkpoint names it
     resumed = settings.resumed(saved.notes["settings"], free)
     before = settings.changed(**saved.notes["settings"])
     only = {o: path for o, path in before.places.items() if o not in settings.places}
@@ -329,8 +333,9 @@ def open_again(
     settings: Settings, saved: Saved, *, time_labels: bool = False, **reading: Any
 ) -> Source:
     """Open the source of a checkpoint, if it still holds the same kind of rows."""
-    n_features = None if saved.text else saved.model.n_features_in_
-    source = open_rows(settings, n_features, time_labels, **reading)
+    beside = isinstance(saved.text, EmbeddedTexts) and saved.text.name is None
+    n_features = None if saved.text and not beside else saved.model.n_features_in_
+    source = open_rows(settings, n_features, time_labels, beside=beside, **reading)
     if source.kind != saved.notes["kind"]:
         raise ValueError(
             f"{', '.join(settings.sources)} held {saved.notes['kind']} when the checkpoint "

@@ -58,6 +58,7 @@ def open_source(
     time_labels: bool = False,
     max_features: int = MAX_FEATURES,
     max_line: int = MAX_LINE,
+    beside: bool = False,
     marked: bool = False,
     complete: bool = True,
     max_wait: float | None = None,
@@ -99,6 +100,9 @@ def open_source(
         Largest number of columns, and largest index in sparse formats, that is taken for no error.
     max_line : int
         Most bytes of a line; a longer one is a bad row, and not kept in memory.
+    beside : bool
+        Whether JSON lines that have a vector are vectors, though they may have a text as well. The
+        texts of vectors are in ``chunk.texts`` then.
     marked : bool
         Whether ``source.marks`` shall say what was read, for :meth:`recall` of a later run.
     complete : bool
@@ -147,6 +151,7 @@ def open_source(
         time_labels,
         max_features,
         max_line,
+        beside,
     )
     options = replace(options, marked=marked, complete=complete, max_wait=max_wait)
     if follow:

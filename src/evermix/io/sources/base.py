@@ -58,6 +58,8 @@ class Chunk(NamedTuple):
         float64, datetime64[us] in UTC, or str for labels; None if no field holds times.
     read : object
         What ``source.marks`` wants to know of what was read up to here.
+    texts : list of str or None
+        Texts that come with the vectors X.
     """
 
     ids: list[Any]
@@ -67,6 +69,7 @@ class Chunk(NamedTuple):
     rows: NDArray[np.int64]
     times: NDArray[Any] | None = None
     read: Any = None
+    texts: list[str] | None = None
 
 
 class Mark(NamedTuple):
@@ -106,6 +109,7 @@ class Options:
     time_labels: bool = False
     max_features: int = MAX_FEATURES
     max_line: int = MAX_LINE
+    beside: bool = False
     marked: bool = False
     complete: bool = True
     max_wait: float | None = None
@@ -154,6 +158,8 @@ class FileSource(ABC):
     """Whether times are dates, by the first row; None if there are no times."""
     labelled: bool = False
     """Whether times are labels, by the first row."""
+    beside: bool = False
+    """Whether texts come with the vectors."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()

@@ -45,6 +45,7 @@ class Row(NamedTuple):
     id: Any
     value: Any
     time: Time | None = None
+    text: str | None = None
 
 
 class RecordSource(FileSource):
@@ -194,7 +195,8 @@ class RecordSource(FileSource):
         ids = [row.id for _, row in held]
         X = stack_rows([row.value for _, row in held], self.kind, self.n_features)
         times = None if self.dated is None else np.array([row.time for _, row in held])
-        return Chunk(ids, X, first, offset, rows, times, read)
+        texts = [row.text or "" for _, row in held] if self.beside else None
+        return Chunk(ids, X, first, offset, rows, times, read, texts)
 
     def _rows(self, start: int) -> Iterator[tuple[int, Row | bytes | None]]:
         """Yield the offset after each record, and its row; None for a blank or bad one.

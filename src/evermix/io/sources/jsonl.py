@@ -2,6 +2,7 @@
 
 import json
 from contextlib import suppress
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ from evermix.io.sources.base import Kind, RowError
 from evermix.io.sources.formats import Record, RecordSource, Row, numbered
 from evermix.io.sources.lines import LiveLines
 from evermix.io.sources.values import Numbers
+
+LOOK = 10  # records among which a text is looked for
 
 
 class JsonLines(RecordSource):
@@ -27,24 +30,37 @@ class JsonLines(RecordSource):
         """Find out what the file holds, unless it goes on with rows that are known."""
         if isinstance(self.lines, LiveLines) and self.lines.resumed and self.options.kind:
             self.kind = self.options.kind
+            self.beside = self.options.beside and self.kind == "vectors"
             return
         self.kind = self.options.kind or self._guess()
+        self.beside = self.options.beside and self.kind == "vectors" and self._has_texts()
         self.check_first(numbered(self.lines.peek(), 0))
 
     def _guess(self) -> Kind:
         """Return the kind of the first record that has one of the two fields."""
+        options = self.options
         for line in self.lines.peek():
             fields: dict[str, Any] = {}
             with suppress(RowError):
                 self.check_length(line)
                 fields = _decoded(line)
-            if self.options.text_field in fields:
+            if options.beside and options.vector_field in fields:
+                return "vectors"
+            if options.text_field in fields:
                 return "text"
-            if self.options.vector_field in fields:
+            if options.vector_field in fields:
                 return "vectors"
             if line.strip() and not self.options.skip_bad:
                 break
         return "text"
+
+    def _has_texts(self) -> bool:
+        """Whether one of the first records has a text."""
+        for line in islice(self.lines.peek(), LOOK):
+            with suppress(RowError):
+                if self.options.text_field in _decoded(line):
+                    return True
+        return False
 
     def parse(self, record: Record) -> Row | None:
         """Return the row of a record, None if it is blank."""
@@ -60,9 +76,13 @@ class JsonLines(RecordSource):
             )
         value = (_text if self.kind == "text" else _numbers)(fields[field], field)
         name = fields.get(options.id_field, self.rows_before + record.line)
-        if options.time_field is None:
-            return Row(name, value)
-        return Row(name, value, self.parse_time(fields.get(options.time_field)))
+        time = options.time_field
+        return Row(
+            name,
+            value,
+            None if time is None else self.parse_time(fields.get(time)),
+            _text(fields.get(options.text_field, ""), options.text_field) if self.beside else None,
+        )
 
     def is_whole(self, line: bytes) -> bool:
         """Whether a last line without a newline is whole: no part of a JSON object is one."""

@@ -34,7 +34,7 @@ class Several:
         self.kind: Kind = first.kind
         self.n_features = first.n_features
         self.columns = first.columns
-        self.dated = first.dated
+        self.dated, self.beside = first.dated, first.beside
         self.complaints: list[str] = []
         for source in sources:
             source.complaints = self.complaints  # the first few of all files
@@ -162,6 +162,8 @@ def joined(chunks: Sequence[Chunk]) -> Chunk:
     ids = [name for chunk in chunks for name in chunk.ids]
     rows = np.concatenate([chunk.rows for chunk in chunks])
     times = [chunk.times for chunk in chunks if chunk.times is not None]
+    beside = any(chunk.texts is not None for chunk in chunks)
+    texts = [text for c in chunks for text in (c.texts or [""] * len(c.ids))] if beside else None
     return Chunk(
         ids,
         stack_chunks([chunk.X for chunk in chunks]),
@@ -170,6 +172,7 @@ def joined(chunks: Sequence[Chunk]) -> Chunk:
         rows,
         np.concatenate(times) if times else None,
         chunks[-1].read,
+        texts,
     )
 
 
