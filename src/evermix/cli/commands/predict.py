@@ -52,6 +52,7 @@ def run(settings: Settings) -> None:
             progress.update(chunk.offset, len(ids))
         lines.flush()  # empties an old file even if there were no rows
     if not settings.quiet:
-        counted = text is not None and text.words is not None
-        unknown = f" {text.totals.share:.1%} of their words are unknown." if counted else ""
+        unknown = ""
+        if text is not None and text.words is not None:
+            unknown = f" {text.totals.share:.1%} of their words are unknown."
         note(f"{done:,} rows predicted.{unknown}")
