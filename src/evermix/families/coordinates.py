@@ -8,6 +8,7 @@ from evermix._xp import Array
 from evermix.families.base import Family
 from evermix.families.categorical import Categorical
 from evermix.families.log_normal import LogNormal
+from evermix.families.low_rank_gaussian import LowRankGaussian
 from evermix.families.mixed import Mixed
 
 
@@ -26,6 +27,11 @@ def _(family: Categorical, X: Array) -> Array:
 @coordinates.register
 def _(family: LogNormal, X: Array) -> Array:
     return np.log(X)
+
+
+@coordinates.register
+def _(family: LowRankGaussian, X: Array) -> Array:
+    return family.split(X)[0]
 
 
 @coordinates.register

@@ -14,6 +14,7 @@ from evermix.families.diagonal_gaussian import DiagonalGaussian
 from evermix.families.fixed_gaussian import FixedGaussian
 from evermix.families.gaussian import Gaussian
 from evermix.families.log_normal import LogNormal
+from evermix.families.low_rank_gaussian import LowRankGaussian
 from evermix.families.mixed import Mixed
 from evermix.families.multinomial import Multinomial
 from evermix.families.poisson import Poisson
@@ -81,6 +82,18 @@ def _(family: DiagonalGaussian, stats: Floats, mass: Floats, most: int) -> list[
 def _(family: Gaussian, stats: Floats, mass: Floats, most: int) -> list[Mark]:
     D = math.isqrt(stats.shape[1])
     return _normal(family, stats[:, :D], stats[:, D :: D + 1], mass, most)
+
+
+@marks.register
+def _(family: LowRankGaussian, stats: Floats, mass: Floats, most: int) -> list[Mark]:
+    """Columns have the moments of the plane, and equal parts of the distances from it."""
+    assert family.basis is not None and family.units is not None
+    (q, D), units = family.basis.shape, family.units
+    second = stats[:, q:-1].reshape(-1, q, q)
+    inside = np.einsum("qd,kqr,rd->kd", family.basis, second, family.basis)
+    outside = stats[:, -1:] / (D - q) * (1 - np.sum(family.basis**2, axis=0))
+    sums = units * (stats[:, :q] @ family.basis)
+    return _normal(family, sums, units**2 * (inside + outside), mass, most)
 
 
 @marks.register
@@ -169,7 +182,7 @@ def _normal(
     there = np.maximum(variance[1], FLAT * scale)
     here = np.maximum((mass[0] * variance[0] + there) / (mass[0] + 1), FLAT * scale)
     gain = 0.5 * (np.log(there / here) + (here + (mean[0] - mean[1]) ** 2) / there - 1)
-    origin = getattr(family, "origin", None)
+    origin = family.centre if isinstance(family, LowRankGaussian) else family.origin
     mean, spread = mean + (0.0 if origin is None else origin), np.sqrt(variance)
     if kind == FACTOR:
         mean, spread = np.exp(mean), np.exp(spread)

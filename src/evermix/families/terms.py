@@ -21,6 +21,7 @@ from evermix.families.categorical import Categorical
 from evermix.families.diagonal_gaussian import DiagonalGaussian
 from evermix.families.fixed_gaussian import FixedGaussian
 from evermix.families.gaussian import Gaussian
+from evermix.families.low_rank_gaussian import LowRankGaussian
 from evermix.families.mixed import Mixed
 from evermix.families.multinomial import Multinomial
 from evermix.families.poisson import Poisson
@@ -128,23 +129,51 @@ def _(family: ZeroMeanGaussian, X: Array, eta: Floats) -> Terms:
     return _elliptic(x, eta[:, -1], eta[:, :-1].reshape(K, D, D), np.ones(K))
 
 
-def _elliptic(away: Floats, nu: Floats, B: Floats, shrink: Floats) -> Terms:
+@terms.register
+def _(family: LowRankGaussian, X: Array, eta: Floats) -> Terms:
+    """Columns share the distances in the plane and from it."""
+    assert family.basis is not None and family.units is not None and family.centre is not None
+    plane, q, a = family.in_plane(eta), len(family.basis), float(family.shape or 0.0)
+    kappa, nu = plane[:, -2], plane[:, -1]
+    mean = plane[:, :q] / kappa[:, None]
+    B = plane[:, q:-2].reshape(-1, q, q) - plane[:, :q, None] * mean[:, None, :]
+    x = ((np.asarray(X) - family.centre) / family.units)[0]
+    inside = _elliptic(x - mean @ family.basis, nu, B, kappa / (kappa + 1), family.basis)
+    parts = (x - (x @ family.basis.T) @ family.basis) ** 2
+    shape, rate = a * eta[:, -1], eta[:, -4]
+    square = parts.sum() / rate
+    power = -(shape + a) * _log1p_slope(square) / rate
+    rest = gammaln(shape + a) - gammaln(shape) - a * np.log(rate)
+    values = inside.values + power[:, None] * parts
+    return _of_columns(values, {VOLUME: inside.rest[VOLUME] + rest})
+
+
+def _elliptic(
+    away: Floats, nu: Floats, B: Floats, shrink: Floats, basis: Floats | None = None
+) -> Terms:
     """Terms of a row that is ``away`` (K, D) from the centres of Student-t distributions.
 
-    The squared distance is a sum over columns d of x_d (B^-1 x)_d.
+    The squared distance is a sum over columns d of x_d (B^-1 x)_d. With a ``basis`` (Q, D) the
+    distributions are in the plane that it spans.
     """
-    D, W = away.shape[1], matrices.whiteners(B)
-    white = np.einsum("kij,kj->ki", W, away)
-    parts = shrink[:, None] * away * np.einsum("kij,ki->kj", W, white)
-    distance = parts.sum(axis=1)
-    some = np.where(distance > 0, distance, 1.0)
-    slope = np.where(distance > 0, np.log1p(some) / some, 1.0)
+    inner = away if basis is None else away @ basis.T
+    D, W = inner.shape[1], matrices.whiteners(B)
+    white = np.einsum("kij,kj->ki", W, inner)
+    turned = np.einsum("kij,ki->kj", W, white)
+    parts = shrink[:, None] * away * (turned if basis is None else turned @ basis)
+    slope = _log1p_slope(parts.sum(axis=1))
     gammas = gammaln((nu + 1) / 2) - gammaln((nu + 1 - D) / 2)
     volume = gammas + 0.5 * (D * np.log(2 * shrink) - matrices.whitener_log_det(W))
     values = -0.5 * ((nu + 1) * slope)[:, None] * parts
-    if D == 1:  # the only column
+    if away.shape[1] == 1:  # the only column
         return _of_columns(values + volume[:, None])
     return _of_columns(values, {VOLUME: volume})
+
+
+def _log1p_slope(x: Floats) -> Floats:
+    """Return log(1 + x) / x of numbers that are not negative, but for rounding."""
+    some = np.where(x > 0, x, 1.0)
+    return np.where(x > 0, np.log1p(some) / some, 1.0)
 
 
 @terms.register
