@@ -52,7 +52,7 @@ lint: $(VENV)/.test        ## style, types, import contracts
 	$(BIN)/lint-imports
 
 docs: $(VENV)/.docs        ## the site in site/; a warning or a link that leads nowhere is an error
-	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build -q
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build
 
 wheel: $(BIN)/python       ## build sdist and wheel, and fit with the wheel alone, then with its command
 	rm -rf dist $(VENV)-wheel
