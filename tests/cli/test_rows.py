@@ -26,7 +26,7 @@ def folder(tmp_path, monkeypatch):
     """A working directory with sources of every kind, all of them larger than one reading."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(90, 2)) + rng.choice([-9.0, 9.0], size=(90, 1))
-    counts = rng.poisson(2.0, size=(90, 5))
+    counts = rng.poisson(0.3, size=(90, 40))
     np.save(tmp_path / "points.npy", X)
     np.save(tmp_path / "small.npy", X.astype(np.float32))
     np.save(tmp_path / "counts.npy", counts)

@@ -37,6 +37,51 @@ def imputed(family: Mixed, X: Floats, eta: Floats, r: Floats) -> Floats:
     return out
 
 
+def drawn(family: Mixed, X: Floats, eta: Floats, r: Floats, rng: np.random.Generator) -> Floats:
+    """Return rows X (N, D) with every hole drawn, given clusters eta (K + 1, E) and their shares r.
+
+    The last cluster is a new one, as the prior has it. All holes of a row are drawn from one
+    cluster. Levels that no row had are left out.
+    """
+    out = X.copy()
+    rows = np.flatnonzero(np.isnan(X).any(axis=1))
+    shares = np.cumsum(r[rows], axis=1)
+    levels = rng.random(len(rows)) * shares[:, -1]
+    slots = np.minimum((shares < levels[:, None]).sum(axis=1), r.shape[1] - 1)
+    for block, span, own in family.etas(eta):
+        if isinstance(block.family, Categorical):
+            own = np.where((own[:-1] > own[-1]).any(axis=0), own, 0.0)
+        for i, k in zip(rows, slots, strict=True):
+            part = out[i, span.columns]
+            gone = np.isnan(part)
+            if gone.any():
+                part[gone] = _drawn_block(block.family, part, own[k], gone, rng)
+                out[i, span.columns] = part
+    return out
+
+
+def _drawn_block(
+    family: Family, part: Floats, eta: Floats, gone: Any, rng: np.random.Generator
+) -> Floats:
+    """Draw the missing columns of a row of a block from its cluster eta (E,)."""
+    if isinstance(family, Categorical):
+        return np.array([float(rng.choice(len(eta), p=eta / eta.sum()))])
+    if gone.all() or not isinstance(family, Gaussian):
+        return family.draw(eta, 0.0, rng)[gone]
+    seen, D = np.flatnonzero(~gone), len(part)
+    mean, B = eta[:D] / eta[-2], eta[D:-2].reshape(D, D) - np.outer(eta[:D], eta[:D]) / eta[-2]
+    centred = part[seen] - _origin(family)[seen] - mean[seen]
+    # Given columns that were seen, the rest of a Student t row is one too.
+    inner = B[np.ix_(seen, seen)]
+    slopes = np.linalg.solve(inner, B[np.ix_(seen, gone)])
+    rest = B[np.ix_(gone, gone)] - B[np.ix_(gone, seen)] @ slopes
+    scale = (1.0 + 1.0 / eta[-2] + centred @ np.linalg.solve(inner, centred)) * rest
+    freedom = float(eta[-1]) - D + 1 + len(seen)
+    normal = np.linalg.cholesky(scale / freedom) @ rng.standard_normal(int(gone.sum()))
+    student = normal / np.sqrt(rng.chisquare(freedom) / freedom)
+    return _origin(family)[gone] + mean[gone] + centred @ slopes + student
+
+
 @singledispatch
 def filled(family: Family, part: Floats, eta: Floats, r: Floats) -> Floats:
     """Return values (N, d) for rows of a block, of which (some of) the columns are missing."""

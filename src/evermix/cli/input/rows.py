@@ -214,7 +214,7 @@ def _mapped(source: Source) -> Array | None:
     if not isinstance(source, DenseArray):
         return None
     X = np.load(source.path, mmap_mode="r", allow_pickle=False)
-    # A mixture takes whole numbers for counts, also with --kind vectors.
+    # A mixture may take whole numbers for counts, also with --kind vectors.
     return X if source.kind == "counts" or X.dtype.kind == "f" else None
 
 

@@ -1,7 +1,6 @@
 """From the options of a command to a mixture: its engine, family, prior and forgetting."""
 
 import inspect
-import logging
 import os
 from collections.abc import Iterable
 from functools import cache
@@ -20,7 +19,6 @@ from evermix.priors import PRIORS, Beta, Gamma, HyperPrior, Prior
 from evermix.priors.base import UNIT
 
 AUTO = "auto"
-LOG = logging.getLogger("evermix")
 FAMILY = "family."  # begins the names of hyperparameters of families
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
@@ -183,7 +181,6 @@ def make_mixture(settings: Settings, kind: str, streaming: bool) -> Mixture:
     name = settings.family
     if name == AUTO and kind not in ("vectors", "table") and settings.values.get("embed") is None:
         name = "multinomial"
-        LOG.info("the family is Multinomial: the source holds %s.", kind)
     for part, chosen in ((known.family, name), (known.prior, settings.prior)):
         part.given(settings, chosen)  # raises if an option belongs to another one
     half_life = settings.half_life if streaming else None

@@ -4,6 +4,7 @@ A checkpoint holds the model, the settings and how long the output files were, s
 was stopped anywhere and resumed ends with the same bits as one that was not.
 """
 
+import logging
 import os
 import shlex
 import sys
@@ -36,6 +37,7 @@ from evermix.io.replacing import remove_leftovers
 from evermix.io.sources import Source
 from evermix.io.text_counter import TextCounter
 
+LOG = logging.getLogger("evermix")
 NOTHING = "Nothing was learnt yet."
 
 
@@ -177,6 +179,9 @@ class Run(ABC):
     def _go(self, interrupts: Interrupts) -> None:
         """Learn until the end, and leave a checkpoint also if a signal comes first."""
         began = time.perf_counter()
+        family = getattr(self.model, "family", None)
+        if self.settings.values.get("family") == "auto" != family and not self.resumed:
+            LOG.info("the family is %s: the rows are counts of words.", type(family).__name__)
         try:
             self._learn(interrupts)
         except Stopped:

@@ -1,7 +1,7 @@
 """Answers for texts of a live source that wait for a vocabulary."""
 
 from evermix.cli.input.rows import features
-from evermix.cli.options.mixture import AUTO, make_mixture
+from evermix.cli.options.mixture import make_mixture
 from evermix.cli.options.settings import Settings
 from evermix.estimators import Mixture
 from evermix.io.sources import Chunk
@@ -25,8 +25,7 @@ class WarmUp:
         self.rows = 0
         self._chunks: list[Chunk] = []
         self._counter = Hashing()
-        family = "multinomial" if settings.family == AUTO else settings.family
-        self._mix = make_mixture(settings.changed(family=family), "text", streaming=True)
+        self._mix = make_mixture(settings, "text", streaming=True)
 
     def answer(self, chunk: Chunk) -> Mixture:
         """Keep a chunk, and return a model that has labels for its rows."""
