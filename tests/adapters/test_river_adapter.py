@@ -162,3 +162,28 @@ def test_memory_stays_bounded():
     for x in rows[KEPT:]:
         model.learn_one(x)
     assert len(pickle.dumps(model)) < 1.2 * size
+
+
+@pytest.mark.parametrize("first", [0, 20])
+def test_what_is_missing_is_integrated_out(first):
+    """NaN is not zero: it says nothing about its feature."""
+    rows, truth = blobs(200)
+    holes = [dict(x) for x in rows]
+    for i in range(first, 200, 10):
+        holes[i]["a" if i % 20 else "b"] = float("nan")
+    model = learnt(holes)
+    assert isinstance(model.mixture.model_.family, em.Mixed)
+    assert adjusted_rand_score(truth, [model.predict_one(x) for x in rows]) > 0.95
+    centres = np.array([[c["a"], c["b"]] for c in model.centers.values()])
+    assert all(np.abs(centres - centre).sum(axis=1).min() < 1.0 for centre in CENTRES)
+    late = learnt(rows)
+    with pytest.raises(ValueError, match="Use family=em.Mixed"):
+        late.learn_one(holes[first])
+
+
+def test_whole_numbers_are_counts_only_where_they_look_like_words():
+    rng = np.random.default_rng(0)
+    people = [{"age": int(a), "hours": int(h)} for a, h in rng.integers(20, 60, size=(80, 2))]
+    assert isinstance(learnt(people).mixture.model_.family, em.Gaussian)
+    words = [{w: 1 for w in (PETS, BANKS)[i % 2].split()} for i in range(80)]
+    assert isinstance(learnt(words).mixture.model_.family, em.Multinomial)

@@ -89,6 +89,25 @@ def test_it_is_a_clusterer():
     assert not get_tags(em.Mixture(family=em.Gaussian())).input_tags.sparse
 
 
+@pytest.mark.parametrize("name", em.engines.ENGINES)
+@pytest.mark.parametrize("family", ["auto", em.Gaussian(), em.Mixed()], ids=repr)
+def test_the_tag_of_missing_values_is_true_where_they_are_taken(name, family):
+    from sklearn.utils import get_tags
+
+    mix = em.Mixture(family, engine=em.engines.ENGINES[name](), random_state=0)
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    X[::9, 1] = np.nan
+    try:
+        mix.fit(X)
+        taken = True
+    except (ValueError, TypeError) as error:
+        assert "NaN" in str(error) or "FixedGaussian" in str(error)
+        taken = False
+    if not (name == "DPMeans" and isinstance(family, em.Mixed)):  # which is refused before rows
+        assert get_tags(mix).input_tags.allow_nan == taken
+    assert not get_tags(em.DependentMixture()).input_tags.allow_nan
+
+
 def test_it_works_in_a_pipeline_and_a_grid_search():
     import numpy as np
     from sklearn.metrics import adjusted_rand_score

@@ -15,6 +15,8 @@ from evermix.engines.base import Engine
 from evermix.estimators import Mixture
 from evermix.families.base import Family
 from evermix.families.dense import DenseFamily
+from evermix.families.imputing import imputed
+from evermix.families.mixed import Mixed
 from evermix.families.multinomial import Multinomial
 from evermix.forgetting import Exponential
 from evermix.priors.base import Prior
@@ -26,9 +28,12 @@ class RiverMixture(base.Clusterer):
     """A :class:`evermix.Mixture` as a clusterer of River.
 
     A feature that a row lacks is zero there, as everywhere in River, and so it is in the rows
-    before its first. Features that no row has had are ignored in predictions. A new feature in a
-    row to learn becomes a new column. Models of counts go on with it. Models of vectors begin anew
-    with the last 1,024 rows, and clusters that hold the same rows keep their names.
+    before its first. A feature that is there but not a number (NaN) is missing, and integrated out
+    if one of the first 64 rows has such a value, or with ``em.Mixed()``; later it is an error.
+
+    Features that no row has had are ignored in predictions. A new feature in a row to learn becomes
+    a new column. Models of counts go on with it. Models of vectors begin anew with the last 1,024
+    rows, and clusters that hold the same rows keep their names.
 
     Parameters
     ----------
@@ -90,7 +95,11 @@ class RiverMixture(base.Clusterer):
         if self._mixture is None:
             return {}
         family, tally = self._mixture.model_.family, self._mixture.tally_
-        if isinstance(family, DenseFamily):
+        if isinstance(family, Mixed):  # means of numbers, most probable levels
+            unknown = np.full((tally.K, len(self._columns)), np.nan)
+            eta = family.posterior(tally.stats, tally.mass)
+            means = imputed(family, unknown, eta, np.eye(tally.K))
+        elif isinstance(family, DenseFamily):
             means = family.means(tally.stats, tally.mass)
         else:
             means = tally.stats[:, : len(self._columns)] / tally.mass[:, None]

@@ -116,7 +116,7 @@ class DependentMixture(ChainEstimator):
         self.family = family
 
     def __sklearn_tags__(self) -> Any:
-        return with_family(super().__sklearn_tags__(), self.family)
+        return with_family(super().__sklearn_tags__(), self.family, holes=False)
 
     # ---- learning --------------------------------------------------------------------------
 

@@ -161,7 +161,7 @@ class Mixture(
         return "learner_" in vars(self)
 
     def __sklearn_tags__(self) -> Any:
-        return with_family(super().__sklearn_tags__(), self.family)
+        return with_family(super().__sklearn_tags__(), self.family, self.engine)
 
     # ---- learning --------------------------------------------------------------------------
 

@@ -30,11 +30,18 @@ def check_family(family: object) -> None:
         raise TypeError(f"family must be 'auto' or a Family, got {family!r}.")
 
 
-def with_family(tags: Any, family: object) -> Any:
-    """Return scikit-learn's tags with the kinds of rows that a family takes.   Consumes: tags."""
-    tags.input_tags.sparse = family == "auto" or (isinstance(family, Family) and family.sparse)
-    tags.input_tags.allow_nan = family == "auto" or (isinstance(family, Family) and family.missing)
-    tags.input_tags.positive_only = isinstance(family, Family) and family.sparse
+def with_family(tags: Any, family: object, engine: object = None, holes: bool = True) -> Any:
+    """Return scikit-learn's tags with the kinds of rows that a family takes.   Consumes: tags.
+
+    "auto" takes all of them, unless the engine knows some families only. ``holes`` says whether the
+    estimator lets values be missing at all.
+    """
+    if family == "auto" and isinstance(engine, Engine) and engine.families:
+        family = engine.families[0]()
+    known, auto = family if isinstance(family, Family) else None, family == "auto"
+    counts = known is not None and known.sparse
+    tags.input_tags.sparse, tags.input_tags.positive_only = auto or counts, counts
+    tags.input_tags.allow_nan = holes and (auto or (known is not None and known.missing))
     return tags
 
 
