@@ -91,7 +91,7 @@ def test_rows_of_weight_zero_between_single_rows():
 
 @pytest.mark.parametrize("n", [1, 63, 64, 100])
 def test_a_bad_row_is_refused_when_it_comes_and_changes_nothing(n):
-    mix = em.Mixture(random_state=0)
+    mix = em.Mixture(em.Gaussian(), random_state=0)
     for i in range(n):
         mix.partial_fit(X[i : i + 1])
     before = arrays(mix)
