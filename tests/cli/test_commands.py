@@ -61,7 +61,7 @@ def test_the_module_reads_a_pipe_and_writes_one(folder):
     with open("texts.jsonl", "rb") as file:
         done = subprocess.run(command, stdin=file, capture_output=True, check=True, text=True)
     assert len(rows(done.stdout)) == 300
-    assert done.stderr.startswith("evermix: 300 rows") and "model is not kept" in done.stderr
+    assert "evermix: 300 rows" in done.stderr and "model is not kept" in done.stderr
 
 
 @pytest.mark.every_python

@@ -78,9 +78,10 @@ def evermix(*arguments, status=0):
 
 
 def fails(*arguments):
-    """Run a command that must fail, and return its one line on standard error."""
-    said = evermix(*arguments, status=1).stderr.strip()
-    assert said.startswith("evermix: error: ") and len(said.splitlines()) == 1
+    """Run a command that must fail, and return its error, which may follow the family."""
+    *before, said = evermix(*arguments, status=1).stderr.strip().splitlines()
+    assert said.startswith("evermix: error: ")
+    assert all(line.startswith("evermix: the family is ") for line in before)
     return said
 
 
