@@ -11,6 +11,8 @@ def test_every_example_of_the_guide_runs():
     examples = re.findall(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"), flags=re.S)
     for example in examples:
         exec(compile(example, "clusters.md", "exec"), names)
+    labels = names["labels"]
+    assert labels[0] == labels[1] == labels[5] and labels[2] != labels[3]
     mix, c, new = names["mix"], names["c"], names["new"]
     assert mix.card(c).name == "tall" and mix.card(c).traits[0].column == "1"
     assert names["a"] in mix.cluster_ids_ and new in mix.cluster_ids_

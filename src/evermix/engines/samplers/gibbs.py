@@ -12,9 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
-from evermix._xp import Floats, Ints, logsumexp
+from evermix._xp import Bools, Floats, Ints, logsumexp
 from evermix.engines.batch import Batch, RowResults, cap_of, warn_once
 from evermix.engines.memo import CHAIN
+from evermix.engines.samplers.links import Links, Pairs, checked_pairs, sweep_blocks
 from evermix.engines.samplers.sampler import Sampler
 from evermix.engines.settings import check_switch
 from evermix.kernels.engines import adf, gibbs
@@ -47,11 +48,28 @@ class Gibbs(Sampler):
     hyperpriors : mapping of str to Gamma or Beta, or None
         Hyperparameters to learn, by name: of the prior (``"a"``, ``"sigma"``, ``"alpha"``, ...) or
         of the family (``"family.alpha"``, ...). None keeps all as they are.
+    must_link : sequence of pairs of int
+        Numbers of rows that are known to be in one cluster.
+    cannot_link : sequence of pairs of int
+        Numbers of rows that are known to be in different clusters.
 
     Notes
     -----
     The model keeps the rows: every draw is a partition of them, and densities are averaged over
     draws.
+
+    Links are exact: the draws are from the posterior, given that they hold. Rows that are linked
+    are moved by array maths, all others by the compiled loop.
+
+    Examples
+    --------
+    >>> import evermix as em
+    >>> X = np.array([[0.0], [0.1], [0.2], [9.0]])
+    >>> engine = em.Gibbs(sweeps=50, must_link=[(0, 3)], cannot_link=[(0, 1)])
+    >>> mix = em.Mixture(em.FixedGaussian(1.0, 9.0), engine=engine, random_state=0)
+    >>> labels = mix.fit_predict(X)
+    >>> bool(labels[0] == labels[3]), bool(labels[0] == labels[1])
+    (True, False)
     """
 
     sweeps: int = 200
@@ -60,10 +78,28 @@ class Gibbs(Sampler):
     chains: int = 1
     thin: int = 1
     hyperpriors: Mapping[str, HyperPrior] | None = None
+    must_link: Pairs = ()
+    cannot_link: Pairs = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_switch("augmented", self.augmented)
+        for name in ("must_link", "cannot_link"):
+            object.__setattr__(self, name, checked_pairs(name, getattr(self, name)))
+        if self.augmented and self._linked:
+            raise ValueError("linked rows need augmented=False: their moves integrate U out.")
+
+    @property
+    def _linked(self) -> bool:
+        return bool(self.must_link or self.cannot_link)
+
+    def check(self, model: Model) -> None:
+        """Raise if this engine cannot work with the model."""
+        super().check(model)
+        if self.cannot_link and model.max_clusters is not None:
+            raise ValueError(
+                "cannot_link needs max_clusters=None: below a cap there may be no place for a row."
+            )
 
     @property
     def uses_u(self) -> bool:
@@ -76,7 +112,12 @@ class Gibbs(Sampler):
         """Return new labels (N,) of all rows, each drawn given all others."""
         # Before the first sweep there is no U; any partition can be the first.
         given_u = self.augmented and state.latents["sweep"][0] > 0
-        return gibbs_sweep(model, state, batch, results, rng, given_u)
+        if not self._linked:
+            return gibbs_sweep(model, state, batch, results, rng, given_u)
+        links = Links.of(self.must_link, self.cannot_link, len(batch.weights))
+        labels = gibbs_sweep(model, state, batch, results, rng, some=links.free)
+        sweep_blocks(model, batch, links, labels, results, rng.random(len(links.blocks)))
+        return labels
 
 
 def gibbs_sweep(
@@ -86,10 +127,16 @@ def gibbs_sweep(
     results: RowResults,
     rng: Generator,
     given_u: bool = False,
+    some: Bools | None = None,
 ) -> Ints:
-    """Return new labels (N,), each drawn given all others, and U if ``given_u``."""
+    """Return new labels (N,), each drawn given all others, and U if ``given_u``.
+
+    With a mask ``some`` (N,) only these rows move.
+    """
     n = len(batch.weights)
     order, uniforms = rng.permutation(n), rng.random(n)
+    if some is not None:
+        order, uniforms = order[some[order]], uniforms[some[order]]
     if isinstance(model.prior, GibbsType):
         fixed = _weight_given_u(model, state) if given_u else 0.0
         return _compiled(model, state, batch, results, order, uniforms, fixed)
