@@ -228,21 +228,22 @@ class CardWriter:
     # ---- other clusters --------------------------------------------------------------------
 
     @cached_property
-    def _worse(self) -> Floats:
-        """How many nats worse cluster j explains a row of cluster k on average, (K, K)."""
+    def _beliefs(self) -> tuple[Floats, Floats]:
+        """The average row of each cluster, and what is expected of its parameters, (K, E) both."""
         tally = self.fitted.engine.believed(self.state)
         family, few = self.model.family.sketch(tally, np.arange(tally.K))
         eta = family.posterior(few.stats, few.mass)
-        seen = (eta - family.eta0) / np.maximum(few.mass, 1e-300)[:, None]
-        params = np.nan_to_num(family.mean_params(eta))
-        fit = seen @ params.T
-        worse: Floats = np.diag(fit)[:, None] - fit
-        np.fill_diagonal(worse, np.inf)
-        return worse
+        rows = (eta - family.eta0) / np.maximum(few.mass, 1e-300)[:, None]
+        return rows, np.nan_to_num(family.mean_params(eta))
 
     def _nearest(self, k: int) -> tuple[tuple[int, float], ...]:
-        order = np.argsort(self._worse[k], kind="stable")[: min(NEAREST, self.tally.K - 1)]
-        return tuple((int(self.ids[j]), float(self._worse[k, j])) for j in order)
+        """Return the clusters that explain the rows of a cluster next best, and how much worse."""
+        rows, params = self._beliefs
+        fit = params @ rows[k]
+        worse = fit[k] - fit
+        worse[k] = np.inf
+        order = np.argsort(worse, kind="stable")[: min(NEAREST, self.tally.K - 1)]
+        return tuple((int(self.ids[j]), float(worse[j])) for j in order)
 
     @cached_property
     def _heirs(self) -> dict[int, list[int]]:
