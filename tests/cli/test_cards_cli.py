@@ -146,3 +146,17 @@ def test_a_model_that_is_being_written_is_not_edited(folder):
         done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 1 and "t.evermix" in done.stderr
     assert not em.load("t.evermix").lineage_.hand
+
+
+def test_links_of_rows_are_options_of_the_sampler(folder):
+    np.save("points.npy", np.random.default_rng(0).normal(size=(30, 2)))
+    command = ("fit", "points.npy", "--out", "out", "--checkpoint", "p.evermix", "--quiet")
+    links = ("--must-link", "0,1", "--must-link", "1,2", "--cannot-link", "0,3")
+    evermix(*command, "--engine", "gibbs", "--sweeps", 6, "--family", "diagonal", *links)
+    labels = [line["cluster"] for line in lines("out")]
+    assert labels[0] == labels[1] == labels[2] != labels[3]
+    assert em.load("p.evermix").engine.must_link == ((0, 1), (1, 2))
+    again = (*command, "--overwrite", "--engine")
+    assert "does not belong to" in evermix(*again, "ep", *links, status=1).stderr
+    said = evermix(*again, "gibbs", "--must-link", "x", status=1).stderr
+    assert "links are pairs of rows such as 0,3, got x" in said

@@ -31,6 +31,15 @@ def _folder(path: str) -> str:
     return path
 
 
+def _pairs(words: list[str]) -> list[tuple[int, int]]:
+    """Return pairs of rows, or raise ValueError."""
+    try:
+        return [(int(one), int(two)) for one, two in (word.split(",") for word in words)]
+    except ValueError:
+        raise ValueError(f"links are pairs of rows such as 0,3, got {', '.join(words)}.") from None
+
+
+_LINKS: dict[str, Any] = {"type": str, "repeated": True, "metavar": "I,J", "convert": _pairs}
 _ENGINE_FIELDS: dict[str, dict[str, Any]] = {
     "merge": {  # some engines merge by default, others do not
         "help": "Fuse clusters that turn out to be one (default, but of sugs and onlinecrp).",
@@ -45,6 +54,11 @@ _ENGINE_FIELDS: dict[str, dict[str, Any]] = {
         "repeated": True,
         "metavar": "NAME[=LAW]",
     },
+    "must_link": {
+        "help": "Two rows, counted from 0, in one cluster; repeat for more.",
+        **_LINKS,
+    },
+    "cannot_link": {"help": "Two rows, counted from 0, kept apart; repeat for more.", **_LINKS},
     "start": {"file": "read", "metavar": "WAY|FILE"},
     "spill": {"file": "folder", "metavar": "FOLDER", "convert": _folder},
 }
