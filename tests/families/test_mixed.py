@@ -96,6 +96,17 @@ def test_log_normal_is_the_density_of_positive_numbers():
     assert logsumexp(log_density + logs) + np.log(logs[1] - logs[0]) == pytest.approx(0, abs=1e-4)
 
 
+def test_with_a_knee_it_is_the_density_of_all_numbers():
+    """The logarithm for large ones, and signs for negative ones."""
+    family = LogNormal(0.3, 0.5, 3.0, 1.0, knee=2.0).candidates(np.ones((1, 1)))[0]
+    logs = np.linspace(-60, 60, 200_001)
+    log_density = scores(family, family.eta0[None], family.unscaled(logs)[:, None])
+    slopes = np.log(4.0) + np.logaddexp(logs, -logs) - np.log(2)  # of sinh
+    assert logsumexp(log_density + slopes) + np.log(logs[1] - logs[0]) == pytest.approx(0, abs=1e-4)
+    np.testing.assert_allclose(family.scaled(np.array([2e6])), np.log(1e6), rtol=1e-10)
+    np.testing.assert_allclose(family.scaled(np.array([-3.0, 0.0])), [-np.arcsinh(0.75), 0.0])
+
+
 def test_all_answers_of_a_small_table_sum_to_one():
     """Whatever was seen of the rows before."""
     family = Mixed({"a": Categorical(0.4, 3), "b": Bernoulli(0.5, 2.0), "c": Categorical(1.0, 2)})

@@ -68,6 +68,7 @@ _CASES = {
     "low-rank": (LowRankGaussian(2), REALS),
     "low-rank-open": (LowRankGaussian(), WIDE * np.geomspace(1, 1e4, 9) + 1e3),
     "low-rank-given": (LowRankGaussian(1, 0.5, 0.2, 3.5, 2.0, 1.5, 0.8), REALS),
+    "log-normal-knee": (LogNormal(knee=0.5), REALS),
     "categorical": (Categorical(), LEVELS),
     "categorical-levels": (Categorical(alpha=0.1, n_levels=7), LEVELS),
     "mixed": (Mixed(BLOCKS), TABLE),

@@ -85,7 +85,8 @@ class Block(NamedTuple):
         if kind is None or self.weight != 1.0:
             return None
         kind = GROUP if len(columns) > 1 else kind
-        return Part(kind, self.family, columns, type(self.family) is LogNormal)
+        scaled = self.family.scaled if isinstance(self.family, LogNormal) else None
+        return Part(kind, self.family, columns, scaled)
 
     def to_spec(self) -> list[Any]:
         """Return the block as JSON-ready values."""

@@ -1,6 +1,6 @@
 """Tables packed for the compiled verbs of ``kernels/families/mixed.py``."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ class Part(NamedTuple):
     kind: int
     family: Any
     columns: Ints
-    log: bool = False
+    scaled: Callable[[Array], Array] | None = None  # what is done to the numbers first
 
 
 def table_rows(parts: Sequence[Part], X: Array) -> TableRows:
@@ -26,7 +26,7 @@ def table_rows(parts: Sequence[Part], X: Array) -> TableRows:
     values = []
     for part in parts:
         x = X[:, part.columns]
-        x = np.log(x) if part.log else x
+        x = x if part.scaled is None else part.scaled(x)
         origin = getattr(part.family, "origin", None)
         values.append(x if origin is None else x - origin)
     packed = plain(np.column_stack(values))

@@ -26,7 +26,7 @@ def _(family: Categorical, X: Array) -> Array:
 
 @coordinates.register
 def _(family: LogNormal, X: Array) -> Array:
-    return np.log(X)
+    return family.scaled(X)
 
 
 @coordinates.register

@@ -116,7 +116,7 @@ def _(family: DiagonalGaussian, part: Floats, eta: Floats, r: Floats) -> Floats:
 
 @filled.register
 def _(family: LogNormal, part: Floats, eta: Floats, r: Floats) -> Floats:
-    return np.exp(r @ (eta[:, : part.shape[1]] / eta[:, -2:-1]) + _origin(family))
+    return family.unscaled(r @ (eta[:, : part.shape[1]] / eta[:, -2:-1]) + _origin(family))
 
 
 @filled.register

@@ -1,11 +1,12 @@
 r"""Positive numbers on the log scale: prices, durations, sizes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import ClassVar, Self
 
 import numpy as np
 
 from evermix._xp import Array, Floats, namespace
+from evermix.families import _hyperparameters as hyper
 from evermix.families.diagonal_gaussian import DiagonalGaussian
 
 
@@ -20,6 +21,9 @@ class LogNormal(DiagonalGaussian):
     ----------
     mean, kappa, shape, rate, n_features, origin
         See DiagonalGaussian.
+    knee : float, optional
+        With it numbers may be zero or negative: the scale is asinh(x / (2 knee)), which is nearly
+        linear for numbers smaller than ``knee``, and log(x / knee) for those that are much larger.
 
     Examples
     --------
@@ -34,26 +38,50 @@ class LogNormal(DiagonalGaussian):
         "Add a constant, or use a Gaussian family.",
     )
 
+    knee: float | None = None
+
+    @property
+    def resolved(self) -> bool:
+        """Whether everything is set but for the knee, which need not be."""
+        return all(getattr(self, f.name) is not None for f in fields(self) if f.name != "knee")
+
+    @property
+    def open(self) -> bool:
+        """Whether hyperparameters must come from data."""
+        return any(getattr(self, name) is None for name in ("mean", "kappa", "shape", "rate"))
+
+    def scaled(self, X: Array) -> Array:
+        """Return the logarithms of X, or what ``knee`` makes of them."""
+        xp = namespace(X)
+        return xp.log(X) if self.knee is None else xp.asinh(X / (2 * self.knee))
+
+    def unscaled(self, logs: Floats) -> Floats:
+        """Return the numbers that have these logarithms."""
+        return np.exp(logs) if self.knee is None else 2 * self.knee * np.sinh(logs)
+
     def inside(self, X: Array) -> Array:
-        """Return which values are positive, (N, D)."""
-        return X > 0
+        """Return which values are positive, (N, D); with a knee they need not be."""
+        return X > 0 if self.knee is None else X == X
 
     def candidates(self, X: Array) -> list[Self]:
         """Return resolved families, as for the logarithms."""
-        return super().candidates(np.log(np.asarray(X, dtype=np.float64)))
+        knee = None if self.knee is None else hyper.positive("knee", self.knee)
+        family = replace(self, knee=knee)
+        return super(LogNormal, family).candidates(family.scaled(np.asarray(X, dtype=np.float64)))
 
     def guess(self, X: Array) -> Self:
         """Return a resolved family with a weak prior, as for the logarithms."""
-        return super().guess(np.log(np.asarray(X, dtype=np.float64)))
+        return super().guess(self.scaled(np.asarray(X, dtype=np.float64)))
 
     def log_base(self, X: Array) -> Array:
         """Log base measure of the logarithms, and their derivatives, (N,)."""
         xp = namespace(X)
-        return super().log_base(X) - xp.sum(xp.log(X), axis=1)
+        logs = xp.log(X) if self.knee is None else 0.5 * xp.log(X * X + 4 * self.knee**2)
+        return super().log_base(X) - xp.sum(logs, axis=1)
 
     def draw(self, eta: Floats, mass: float, rng: np.random.Generator) -> Floats:
         """Draw variances and means, then one row (D,)."""
-        return np.exp(super().draw(eta, mass, rng))
+        return self.unscaled(super().draw(eta, mass, rng))
 
     def _centred(self, X: Array) -> Array:
-        return super()._centred(namespace(X).log(X))
+        return super()._centred(self.scaled(X))

@@ -8,7 +8,7 @@ from sklearn.metrics import adjusted_mutual_info_score
 from sklearn.mixture import GaussianMixture
 
 import evermix as em
-from evermix.families import Bernoulli, Categorical, Gaussian, Mixed
+from evermix.families import Bernoulli, Categorical, Gaussian, LogNormal, Mixed
 
 N = 300
 NAN = np.nan
@@ -186,11 +186,47 @@ def test_numbers_without_holes_are_an_array_as_before():
     np.testing.assert_array_equal(mix.score_samples(numbers), want)
 
 
-def test_a_few_whole_numbers_are_levels():
-    table, _ = made()
-    table["class"] = np.random.default_rng(0).integers(1, 4, size=N)
+def test_a_few_numbers_are_levels_and_a_constant_is_one():
+    table, z = made()
+    rng = np.random.default_rng(0)
+    table = table.assign(rank=rng.integers(1, 4, size=N), crop=rng.integers(0, 3, N) / 4, same=2.5)
     mix = em.Mixture().fit(table)
-    assert sorted(mix.levels_["class"]) == [1, 2, 3]
+    assert sorted(mix.levels_["rank"]) == [1, 2, 3]
+    assert sorted(mix.levels_["crop"]) == [0, 0.25, 0.5]
+    assert mix.levels_["same"] == [2.5]
+    assert adjusted_mutual_info_score(z, mix.labels_) > 0.9
+
+
+def test_amounts_of_all_sizes_are_normal_on_the_log_scale():
+    """A cluster of amounts is one cluster, and zeros may come later."""
+    table, z = made()
+    rng = np.random.default_rng(0)
+    table["price"] = np.exp(rng.normal(3 + z, 0.8)).round(2)
+    mix = em.Mixture().fit(table)
+    kinds = {block.names: type(block.family) for block in mix.model_.family.blocks}
+    assert kinds[("price",)] is LogNormal and kinds[("age", "height")] is Gaussian
+    assert mix.n_clusters_ == 3
+    assert adjusted_mutual_info_score(z, mix.labels_) > 0.95
+    mix.partial_fit(table.assign(price=0.0))
+    assert np.isfinite(mix.score_samples(table.assign(price=-1.0))).all()
+
+
+def test_a_few_holes_leave_columns_together():
+    """Columns of which more is missing are on their own."""
+    table, _ = made()
+    table.loc[:9, "age"] = NAN
+    table["weight"] = table["height"] - 100 + np.random.default_rng(0).normal(size=N)
+    table.loc[::3, "weight"] = NAN
+    mix = em.Mixture().fit(table)
+    names = {block.names for block in mix.model_.family.blocks}
+    assert ("age", "height") in names and ("weight",) in names
+
+
+@pytest.mark.parametrize("names", [[f"row {i}" for i in range(N)], list(range(1000, 1000 + N))])
+def test_names_of_rows_are_reported(names):
+    table, _ = made()
+    with pytest.warns(UserWarning, match="'id' holds another value in every row"):
+        em.Mixture().partial_fit(table.assign(id=names))
 
 
 def test_half_of_the_cells_change_means_by_sampling_error():
