@@ -1,5 +1,7 @@
 """Tables: columns by name, levels with codes, holes; from a fit to a file and back."""
 
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -85,6 +87,32 @@ def test_columns_are_taken_by_name_from_any_table(holed, change):
     np.testing.assert_allclose(em.Mixture().fit(change(table)).score(table), want.mean(), rtol=1e-3)
 
 
+def test_polars_tables_are_those_of_pandas(holed):
+    pl = pytest.importorskip("polars")
+    table, mix = holed
+    given = pl.DataFrame({name: table[name].tolist() for name in table}, strict=False)
+    np.testing.assert_array_equal(mix.score_samples(given), mix.score_samples(table))
+    again = em.Mixture().fit(given)
+    np.testing.assert_allclose(again.score(given), mix.score(table), rtol=1e-9)
+    codes = given.with_columns(
+        pl.col("country").cast(pl.Categorical), pl.col("age").cast(pl.Decimal(20, 6))
+    )
+    np.testing.assert_allclose(mix.score_samples(codes), mix.score_samples(table), atol=1e-4)
+    full = mix.impute(given)
+    assert isinstance(full, pl.DataFrame) and full.columns == given.columns
+    assert full.null_count().sum_horizontal().item() == 0
+    for ask in (mix.predict, mix.partial_fit, em.Mixture().fit):
+        with pytest.raises(TypeError, match=r"LazyFrame. Give X.collect\(\)"):
+            ask(given.lazy())
+
+
+def test_decimals_are_numbers(holed):
+    table, mix = holed
+    exact = table["age"].map(lambda age: None if age is None else Decimal(age))
+    got = mix.score_samples(table.assign(age=exact))
+    np.testing.assert_array_equal(got, mix.score_samples(table))
+
+
 def test_a_model_of_a_table_is_loaded_as_it_was_saved(holed, tmp_path):
     table, mix = holed
     mix.save(tmp_path / "model.em")
@@ -138,6 +166,21 @@ def test_other_tables_are_refused_and_nothing_is_lost(holed, change, problem):
         with pytest.raises((TypeError, ValueError), match=problem):
             ask(change(table))
     assert mix.score(table) == before
+
+
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [("oops", "'age' holds numbers, but 'oops' in row 5"), (np.inf, "infinity")],
+)
+def test_a_stray_value_among_numbers_is_refused_from_the_start(value, problem):
+    table, _ = made()
+    table["age"] = table["age"].astype(object)
+    table.loc[5, "age"] = value
+    for learn in (em.Mixture().fit, em.Mixture().partial_fit):
+        with pytest.raises(ValueError, match=problem):
+            learn(table)
+    with pytest.raises(ValueError, match="infinity"):
+        em.Mixture().fit(table.assign(age=np.inf))
 
 
 def test_a_column_without_values_is_refused_by_a_fit():

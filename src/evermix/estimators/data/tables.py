@@ -6,6 +6,7 @@ are first met; what is missing (None, NaN) becomes NaN.
 
 import warnings
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -74,7 +75,9 @@ def is_table(X: Any) -> bool:
     """Whether this is a table whose columns may be of different kinds."""
     if isinstance(X, Mapping):
         return True
-    kinds = (cls.__module__.partition(".")[0] for cls in type(X).__mro__)
+    kinds = [cls.__module__.partition(".")[0] for cls in type(X).__mro__]
+    if type(X).__name__ == "LazyFrame" and "polars" in kinds:
+        raise TypeError("X must be a table in memory, got a LazyFrame. Give X.collect().")
     return any(kind in LIBRARIES for kind in kinds) and hasattr(X, "columns")
 
 
@@ -91,7 +94,7 @@ def _column(found: Any) -> Column | None:
     known = [value for value in objects if value is not None]
     if all(isinstance(value, bool) for value in known) and known:
         return Column("yes/no", objects.astype(np.float64))
-    if all(isinstance(value, int | float) for value in known):
+    if all(isinstance(value, int | float | Decimal) for value in known):
         return Column("number", objects.astype(np.float64))
     return Column("level", objects)
 
@@ -137,10 +140,11 @@ def automatic_table(X: Any) -> Mixed | None:
     columns = {name: table.column(name) for name in table.names}
     if _is_array(columns) and not isinstance(X, Mapping):
         return None
-    _warn_of_names([name for name, column in columns.items() if _are_names(column)])
     numbers: list[str] = []
     blocks: dict[Any, Family] = {}
     for name, (kind, values) in columns.items():
+        if kind == "level":
+            _check_words(name, values)
         if kind == "yes/no":
             blocks[name] = Bernoulli()
         elif kind == "level" or _is_few(values):
@@ -149,6 +153,7 @@ def automatic_table(X: Any) -> Mixed | None:
             blocks[name] = LogNormal(knee=knee)
         else:
             numbers.append(name)
+    _warn_of_names([name for name, column in columns.items() if _are_names(column)])
     group = tuple(name for name in numbers if _share_seen(columns[name].values) >= WHOLE)
     rows = [columns[name].values for name in group]
     if 1 < len(group) <= GROUP and _share_seen(np.column_stack(rows)) >= WHOLE:
@@ -164,6 +169,18 @@ def _is_array(columns: Mapping[str, Column]) -> bool:
         numbers = np.column_stack([column.values for column in columns.values()])
         return not (np.isnan(numbers).any() or isinstance(choose(numbers).family, Mixed))
     return kinds == {"yes/no"} and not any(np.isnan(c.values).any() for c in columns.values())
+
+
+def _check_words(name: str, values: NDArray[Any]) -> None:
+    """Raise ValueError if most values of a column are numbers, too many to be levels."""
+    known = [value for value in values.tolist() if value is not None]
+    numbers = [value for value in known if _is_number(value)]
+    if 2 * len(numbers) > len(known) and len(set(numbers)) > FEW:
+        row = next(i for i, v in enumerate(values) if v is not None and not _is_number(v))
+        raise ValueError(
+            f"column {name!r} holds numbers, but {values[row]!r} in row {row}. Correct the value, "
+            "or make the column a category (em.Mixed with em.Categorical)."
+        )
 
 
 def _are_names(column: Column) -> bool:
@@ -187,8 +204,8 @@ def _warn_of_names(names: Sequence[str]) -> None:
 
 def _is_few(values: Floats) -> bool:
     """Whether numbers are few different ones, each of them often."""
-    known = values[np.isfinite(values)]
-    return len(np.unique(known)) <= min(FEW, len(known) // 10)
+    known = values[~np.isnan(values)]
+    return len(np.unique(known)) <= min(FEW, len(known) // 10) and not np.isinf(known).any()
 
 
 def _share_seen(values: Floats) -> float:
