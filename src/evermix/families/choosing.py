@@ -50,9 +50,7 @@ def choose(X: Array, levels: bool = True, enough: int | None = None) -> Choice:
     X = X if type(X) is np.ndarray else np.asarray(X[:READ])
     gone = has_gaps(X)
     first = X if enough is None else X[:enough]
-    known = X.size > 0
-    if enough is not None:  # a stream of floats may bring fractions later, whatever the first are
-        known &= X.shape[0] >= enough and X.dtype.kind in "iu"
+    known = X.size > 0 and (enough is None or X.shape[0] >= enough)
     if known and not gone and is_binary(first):
         return Choice(Bernoulli(), "all values are 0 or 1")
     if known and are_counts(first):
