@@ -75,8 +75,7 @@ class Mixture(
         A cap on the number of clusters; reaching it warns once. Services should set it: without it
         memory and the time for a row have no bound.
     random_state : int, RandomState, Generator or None
-        Seed for engines that draw, and for :meth:`sample`. A RandomState or Generator seeds a
-        generator of the model's own, and moves on with each that it seeds.
+        Seed for engines that draw, and for :meth:`sample`. A RandomState or Generator moves on.
 
     Attributes
     ----------
@@ -93,8 +92,7 @@ class Mixture(
         ``fit`` or ``partial_fit``, each as it was met (merges since then are followed). Where a
         fit was interrupted, -1 for rows that were not met yet, or whose cluster was dropped since
         they were. Rows of clusters that have faded keep their names.
-        For samplers they are those of the draw nearest to all others, each row counted in its
-        cluster. They are NumPy arrays wherever the rows were: they are saved with the model.
+        Those of samplers are of the draw nearest to all others. They are always NumPy arrays.
     hierarchy_ : Hierarchy
         The clusters as a tree, joined by how deep the density dips between them.
     group_ids_ : int64 array (K,)

@@ -33,8 +33,7 @@ from evermix.state import State
 
 HISTORY = 10_000  # steps in the history, so that endless streams stay bounded
 
-OnStep: TypeAlias = Callable[[Info], None]
-"""Called after every step, and in a fit after every lap."""
+OnStep: TypeAlias = Callable[[Info], None]  # called after every step, in a fit after every lap
 
 
 class Learner:
