@@ -105,7 +105,7 @@ def test_rows_of_length_one_with_many_columns_are_directions():
     assert isinstance(mix.model_.family, em.VonMisesFisher)
     assert adjusted_mutual_info_score(z, mix.labels_) > 0.95
     wide = em.Mixture(random_state=0).fit(2.0 * X)
-    assert isinstance(wide.model_.family, em.DiagonalGaussian)
+    assert isinstance(wide.model_.family, em.LowRankGaussian)
 
 
 @pytest.mark.parametrize("concentration", [0.0, 20.0, 200.0])

@@ -13,7 +13,7 @@ from evermix.families import _hyperparameters as hyper
 from evermix.families import _planes as planes
 from evermix.families.dense import DenseFamily
 from evermix.families.gaussian import Gaussian
-from evermix.kernels.families.low_rank_gaussian import LowRankGaussianWork
+from evermix.kernels.families.low_rank_gaussian import LowRankGaussianWork, project
 from evermix.kernels.rows import PlaneRows, plain
 from evermix.tally import Tally
 
@@ -148,6 +148,12 @@ class LowRankGaussian(DenseFamily):
 
     def split(self, X: Array) -> tuple[Array, Array]:
         """Return the rows X (N, D) in the plane, (N, Q), and squared distances from it, (N,)."""
+        if isinstance(X, np.ndarray):
+            assert self.centre is not None and self.units is not None and self.basis is not None
+            Z, squares = np.empty((len(X), len(self.basis))), np.empty(len(X))
+            frame = plain(self.centre), plain(self.units), plain(self.basis)
+            project(plain(X), *frame, Z, squares)
+            return Z, squares
         x = (X - alike(self.centre, X)) / alike(self.units, X)
         basis = alike(self.basis, x)
         Z = x @ basis.T

@@ -121,7 +121,7 @@ def test_dense_and_sparse_counts_agree():
         (np.eye(4, dtype=np.int64) - 1, em.Gaussian),
         (np.eye(4) / 2, em.Gaussian),
         (-np.eye(40), em.VonMisesFisher),
-        (3 * np.eye(40), em.DiagonalGaussian),
+        (3 * np.eye(40), em.LowRankGaussian),
     ],
 )
 def test_auto_takes_the_family_that_fits_the_type(X, family):

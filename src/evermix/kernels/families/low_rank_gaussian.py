@@ -11,6 +11,8 @@ With rate b and count c of a cluster, a row at squared distance :math:`\rho` fro
 import math
 from typing import NamedTuple
 
+import numpy as np
+
 from evermix._xp import Floats
 from evermix.kernels.base import exact, implement, kernel
 from evermix.kernels.families import gaussian
@@ -27,6 +29,33 @@ class LowRankGaussianWork(NamedTuple):
     shape: float  # a
     prior_count: float
     prior_rate: float
+
+
+@kernel
+def project(
+    X: Floats, centre: Floats, units: Floats, basis: Floats, Z: Floats, squares: Floats
+) -> None:
+    """Write where rows X (N, D) are in the plane, and squared distances from it.
+
+    One row at a time: a product of matrices rounds a row by how many others there are.
+    """
+    y = np.empty(X.shape[1])
+    for i in range(X.shape[0]):
+        for d in range(y.size):
+            y[d] = (X[i, d] - centre[d]) / units[d]
+        for j in range(basis.shape[0]):
+            along = 0.0
+            for d in range(y.size):
+                along += y[d] * basis[j, d]
+            Z[i, j] = along
+        for j in range(basis.shape[0]):
+            along = Z[i, j]
+            for d in range(y.size):
+                y[d] -= along * basis[j, d]
+        square = 0.0
+        for d in range(y.size):
+            square += y[d] * y[d]
+        squares[i] = square
 
 
 @kernel

@@ -24,8 +24,8 @@ PEOPLE = np.column_stack([AGES, RNG.integers(1, 4, 100), RNG.integers(0, 2, 100)
 @pytest.mark.parametrize(
     ("X", "family"),
     [
-        (DIGITS.astype(int), em.DiagonalGaussian),
-        (DIGITS.astype(np.uint8) * 15, em.DiagonalGaussian),
+        (DIGITS.astype(int), em.LowRankGaussian),
+        (DIGITS.astype(np.uint8) * 15, em.LowRankGaussian),
         (COUNTS, em.Multinomial),
         (COUNTS.toarray(), em.Multinomial),
         (COUNTS.toarray().astype(float), em.Multinomial),
@@ -65,7 +65,7 @@ def test_levels_and_zeros_and_ones_are_seen_in_all_rows_of_many():
     X[::2] = 1
     assert type(choose(X).family) is em.Bernoulli
     X[4321, 7] = 0.5
-    assert type(choose(X).family) is em.DiagonalGaussian
+    assert type(choose(X).family) is em.LowRankGaussian
     people = np.tile(PEOPLE.astype(float), (50, 1))
     people[4321, 3] = 0.5
     assert len(choose(people).family.blocks) == 2  # the last column is no level any more
@@ -73,7 +73,7 @@ def test_levels_and_zeros_and_ones_are_seen_in_all_rows_of_many():
 
 def test_a_stream_is_judged_when_enough_rows_are_known():
     for X in (ANSWERS, COUNTS.toarray(), PEOPLE):
-        assert isinstance(choose(X[:30], enough=64).family, em.Gaussian | em.DiagonalGaussian)
+        assert isinstance(choose(X[:30], enough=64).family, em.Gaussian | em.LowRankGaussian)
     few = choose(ANSWERS[:64], enough=64).family
     assert type(few) is type(choose(np.vstack([ANSWERS[:64], [[2.0] * 6]]), enough=64).family)
     assert type(choose(np.vstack([AGES, [[np.nan, 1]]]), enough=64).family) is em.Mixed
