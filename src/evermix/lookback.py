@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 ROWS, FEATURES = 1024, 2**13  # rows that are all kept, or more if they have few columns
-EVEN_ROWS = 2048  # rows of wide families, of which a sample is kept without regard to clusters
+EVEN_ROWS = 4096  # rows of wide families, of which a sample is kept without regard to clusters
 COUNT_ROWS, COUNTS, FEW = 4096, 2**15, 256  # rows of counts, their entries, and least rows
 NUMBERS = 2**22  # most numbers in the rows that are kept: 32 MB
 CSR = ("data", "indices", "indptr", "shape")
