@@ -51,7 +51,7 @@ class Family(ABC):
     sparse: ClassVar[bool] = False
     """Whether rows come as a CSR matrix (float64) or as a dense array (float64)."""
     wide: ClassVar[bool] = False
-    """Whether rows are so wide that splits are hard to find: searches begin with a sampler."""
+    """Whether rows are so wide that splits are hard to find: searches begin with many clusters."""
     missing: ClassVar[bool] = False  # whether rows may hold NaN, for values that are not known
     support: ClassVar[tuple[str, str]] = "Rows must lie in the support of the family", ""
     """What rows must be, and advice where they are not: both are part of an error message."""

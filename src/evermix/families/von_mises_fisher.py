@@ -20,7 +20,7 @@ NEIGHBOURS = 1000  # rows among which the nearest ones are looked for
 STEPS = 4  # candidates for an open concentration, by factors of 2
 BOUNDS = 1e-2, 1e8  # of a concentration that is learnt
 SPREAD = 3.0  # standard deviation of the log of the concentration under its hyperprior
-ENOUGH = 800.0  # rows after which more of them hardly count as evidence
+ENOUGH = 550.0  # rows after which more of them hardly count as evidence
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class VonMisesFisher(DenseFamily):
 
     A concentration that is left open is learnt, and then lowered: columns of real embeddings depend
     on each other, and with ever more rows a family without covariances would split clusters to
-    explain that. Of n rows at hand the evidence is that of n / (1 + n / 800), see :meth:`coarse`.
+    explain that. Of n rows at hand the evidence is that of n / (1 + n / 550), see :meth:`coarse`.
 
     Parameters
     ----------
@@ -107,9 +107,14 @@ class VonMisesFisher(DenseFamily):
         return -0.5 * (math.log(self.concentration / first.concentration) / SPREAD) ** 2
 
     def _learning_step(self, first: Self, names: Any, stats: Floats, mass: Floats) -> Self:
+        vectors = np.vstack([self.posterior(stats, mass), self.eta0])[:, : self._D]
+        lengths, n = np.append(_lengths(vectors), 1.0), float(mass.sum())
+
         def loss(log_concentration: float) -> float:
             family = replace(self, concentration=math.exp(log_concentration))
-            return -family._objective(first, stats, mass)
+            *clusters, prior, row = log_sphere(family._c * lengths, self._D)[0]
+            evidence = np.sum(clusters) - len(clusters) * prior - n * row
+            return -float(evidence) - family.log_hyperprior(first)
 
         bounds = math.log(BOUNDS[0]), math.log(BOUNDS[1])
         best = minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-4})

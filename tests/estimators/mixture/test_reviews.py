@@ -7,6 +7,7 @@ from sklearn.metrics import adjusted_rand_score
 import evermix as em
 from evermix.engines.filters.review import is_review, next_review, thin
 from evermix.lookback import FEATURES, hashed
+from evermix.model import Model
 from helpers.mixture_cases import assert_same_model, blobs
 
 
@@ -30,7 +31,11 @@ def test_reviews_come_at_clocks_that_grow_by_a_factor():
     while clocks[-1] < 10_000:
         clocks.append(next_review(clocks[-1]))
     assert clocks[:6] == [64, 91, 128, 181, 256, 362]
-    assert [c for c in range(1, 400) if is_review(c)] == clocks[:6]
+    vectors, directions = (
+        Model(family, em.DP()) for family in (em.Gaussian(), em.VonMisesFisher())
+    )
+    assert [c for c in range(1, 400) if is_review(vectors, c)] == clocks[:6]
+    assert [c for c in range(1, 400) if is_review(directions, c)] == clocks[:6:2]
 
 
 @pytest.mark.parametrize("n", [40, 64, 300, pytest.param(2200, marks=pytest.mark.slow)])

@@ -88,7 +88,7 @@ class ADF(Filter):
             parts.append(info)
             assert info.results is not None
             keep(model, state, rows, info.results.labels, self.lookback)
-            if state.clock > before and is_review(state.clock):
+            if state.clock > before and is_review(model, state.clock):
                 model, state, info = self.review(model, state)
                 parts.append(info)
         return state, Info.joined(parts)

@@ -49,9 +49,10 @@ def next_stop(clock: int) -> int:
     return min(next_review(clock), (clock // ROWS + 1) * ROWS)
 
 
-def is_review(clock: int) -> bool:
-    """Whether a review is due at a clock."""
-    return CLOCKS[bisect_left(CLOCKS, clock)] == clock
+def is_review(model: Model, clock: int) -> bool:
+    """Whether a review is due at a clock; if all begin anew, at every other one."""
+    due = CLOCKS[bisect_left(CLOCKS, clock)] == clock
+    return due and (_is_fresh(clock) or not _begins_anew(model))
 
 
 def _is_fresh(clock: int) -> bool:

@@ -16,22 +16,20 @@ from evermix.engines.samplers.gibbs import Gibbs
 from evermix.model import Model
 from evermix.priors import PitmanYor
 
-SWEEPS, FREE = 40, 10  # sweeps over counts, and those before anything is learnt
-DENSE_SWEEPS, DENSE_FREE = 8, 1  # the same over dense rows, whose clusters differ more
+SWEEPS, FREE = 40, 10  # sweeps, and those before anything is learnt
 LEARN_EVERY = 3  # sweeps
-# With counts it begins where it opens many clusters: merges are easier to find than splits.
+# It begins where it opens many clusters: merges are easier to find than splits.
 EAGER_ALPHA, EAGER_CONCENTRATION = 0.02, 100.0
 
 
 def sampled(problem: Problem) -> Clusters:
     """Return the clusters of the last sweep; weights of rows are not used."""
     model, n = _eager(problem), len(problem.sample)
-    sweeps, free = (SWEEPS, FREE) if model.family.sparse else (DENSE_SWEEPS, DENSE_FREE)
-    gibbs, batch = Gibbs(sweeps=sweeps), Batch(problem.sample.X, np.ones(n))
+    gibbs, batch = Gibbs(sweeps=SWEEPS), Batch(problem.sample.X, np.ones(n))
     state = gibbs.initial(model, problem.rng)
-    for sweep in range(sweeps):
+    for sweep in range(SWEEPS):
         state, _ = gibbs.step(model, state, batch, problem.rng)
-        if sweep >= free and sweep % LEARN_EVERY == 0:
+        if sweep >= FREE and sweep % LEARN_EVERY == 0:
             model = problem.learnt_model(model, state.tally.mass, state.tally.stats)
     labels = state.memo[CHAIN]["labels"]
     return replace(problem.start(labels), model=model)
@@ -40,6 +38,5 @@ def sampled(problem: Problem) -> Clusters:
 def _eager(problem: Problem) -> Model:
     model = problem.model
     changes: dict[str, Any] = {"alpha": EAGER_ALPHA} if "alpha" in problem.names else {}
-    eager = model.family.sparse and "prior" in model.learns
-    prior = PitmanYor(EAGER_CONCENTRATION, 0.0) if eager else model.prior
+    prior = PitmanYor(EAGER_CONCENTRATION, 0.0) if "prior" in model.learns else model.prior
     return replace(model, family=replace(model.family, **changes), prior=prior)

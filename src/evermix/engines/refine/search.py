@@ -14,6 +14,7 @@ from numpy.random import Generator
 from evermix.engines.refine.merge import merged, thinned
 from evermix.engines.refine.problem import Clusters, Problem
 from evermix.engines.refine.sampled import sampled
+from evermix.engines.refine.scattered import scattered
 from evermix.engines.refine.split import split
 from evermix.engines.seeding import Sample, seed
 from evermix.families.base import Family
@@ -26,6 +27,7 @@ ROWS_PER_SEED = 5
 ROUNDS = 30
 PATIENCE = 2  # rounds without a gain of GAIN nats, after which a search ends
 GAIN = 0.1
+SPARSE_LAPS, DENSE_LAPS = (10, 20), (2, 5)  # of wide rows, before the first merges and after any
 DELETE_FROM = 3  # rounds before clusters that are still splitting may be deleted
 LAGGING = 10.0  # rounds like the last that a search may need to catch up before it is given up
 
@@ -59,11 +61,12 @@ def refine(
 def _ends(problem: Problem, floor: float) -> "list[Clusters]":
     """Return the ends of searches from one cluster and, unless that lags, from many."""
     n = len(problem.sample)
+    if problem.sample.family.sparse:
+        return [merged_only(problem, sampled(problem))]
     if problem.sample.family.wide:
-        starts = [sampled(problem)]
-        if not problem.sample.family.sparse:  # one cluster may be all that there is
-            starts.append(problem.learnt(problem.start(np.zeros(n, dtype=np.int64))))
-        return [merged_only(problem, coarse(problem, max(starts, key=problem.objective)))]
+        alone = problem.learnt(problem.start(np.zeros(n, dtype=np.int64)))  # may be all there is
+        best = max(scattered(problem), alone, key=problem.objective)
+        return [merged_only(problem, coarse(problem, best))]
     one = search(problem, problem.start(np.zeros(n, dtype=np.int64)), floor)
     K = min(SEEDS, n // ROWS_PER_SEED, problem.cap)
     if one is None or K < 2:
@@ -87,9 +90,10 @@ def coarse(problem: Problem, clusters: Clusters) -> Clusters:
 
 def merged_only(problem: Problem, clusters: Clusters) -> Clusters:
     """Improve clusters by laps and merges."""
-    clusters = problem.laps(clusters, 10)
+    first, later = SPARSE_LAPS if problem.sample.family.sparse else DENSE_LAPS
+    clusters = problem.laps(clusters, first)
     while (fewer := merged(problem, clusters)).K < clusters.K:
-        clusters = problem.laps(fewer, 20)
+        clusters = problem.laps(fewer, later)
     return clusters
 
 
