@@ -13,7 +13,7 @@ All natural parameters pair with these statistics, and none with the mass. The e
 how many rows were seen; what the prior counts is added where a block computes.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -49,6 +49,8 @@ class Mixed(Family):
         family and a weight. Names are those of a table's columns; in arrays they are the numbers of
         columns. The log likelihood of a block counts ``weight`` times (1 if it is not given). None:
         chosen from the columns.
+    ignored : sequence of str, default=()
+        Columns that tables may have beside these, and that are not looked at, such as ids of rows.
     n_features : int, optional
         Number of columns D; set from data.
 
@@ -71,8 +73,10 @@ class Mixed(Family):
     missing: ClassVar[bool] = True
 
     blocks: Any = None
+    ignored: Sequence[str] = ()
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "ignored", tuple(map(str, self.ignored)))
         if self.blocks is not None:
             object.__setattr__(self, "blocks", checked_blocks(self.blocks))
 
@@ -361,22 +365,24 @@ class Mixed(Family):
     def to_spec(self) -> dict[str, Any]:
         """Return names and families of the blocks as a JSON-ready dict."""
         blocks = None if self.blocks is None else [block.to_spec() for block in self.blocks]
-        return {"blocks": blocks, "n_features": self.n_features}
+        return {"blocks": blocks, "ignored": list(self.ignored), "n_features": self.n_features}
 
     @classmethod
     def from_spec(cls, spec: dict[str, Any]) -> Self:
         """Return the family that :meth:`to_spec` described."""
         blocks = None if spec["blocks"] is None else blocks_of_spec(spec["blocks"])
-        return cls(blocks, n_features=spec["n_features"])
+        return cls(blocks, spec.get("ignored", ()), n_features=spec["n_features"])
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
             return NotImplemented
-        return (self.blocks, self.n_features) == (other.blocks, other.n_features)
+        mine, others = (self.blocks, self.ignored), (other.blocks, other.ignored)
+        return mine == others and self.n_features == other.n_features
 
     def __repr__(self) -> str:
         shown = []
         for names, family, weight in self.blocks or ():
             key = repr(names[0] if len(names) == 1 else names)
             shown.append(f"{key}: {family!r}" if weight == 1 else f"{key}: ({family!r}, {weight})")
-        return f"Mixed({{{', '.join(shown)}}})" if shown else "Mixed()"
+        ignored = f", ignored={self.ignored!r}" if self.ignored else ""
+        return f"Mixed({{{', '.join(shown)}}}{ignored})" if shown else "Mixed()"

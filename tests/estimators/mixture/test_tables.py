@@ -266,10 +266,30 @@ def test_a_few_holes_leave_columns_together():
 
 
 @pytest.mark.parametrize("names", [[f"row {i}" for i in range(N)], list(range(1000, 1000 + N))])
-def test_names_of_rows_are_reported(names):
+def test_names_of_rows_are_ignored(names, tmp_path):
+    """With them or without, with those of other rows, and after loading: the same clusters."""
     table, _ = made()
     with pytest.warns(UserWarning, match="'id' holds another value in every row"):
-        em.Mixture().partial_fit(table.assign(id=names))
+        mix = em.Mixture().fit(table.assign(id=names))
+    plain = em.Mixture().fit(table)
+    np.testing.assert_array_equal(mix.labels_, plain.labels_)
+    mix.save(tmp_path / "mix.npz")
+    again = em.load(tmp_path / "mix.npz")
+    for rows in (table, table.assign(id=names[::-1])):
+        np.testing.assert_array_equal(again.predict_proba(rows), plain.predict_proba(table))
+    holes = table.assign(id=names)
+    holes.loc[0, "age"] = NAN
+    assert list(again.impute(holes)["id"]) == names
+    with pytest.raises(ValueError, match="does not know: 'more'"):
+        again.predict(table.assign(more=1.0))
+
+
+def test_numbers_of_rows_beside_numbers_alone_are_ignored():
+    X = np.random.default_rng(0).normal(size=(200, 2)) + 8 * (np.arange(200) % 2)[:, None]
+    table = pd.DataFrame(X, columns=["x", "y"]).assign(id=range(200))
+    with pytest.warns(UserWarning, match="'id'"):
+        mix = em.Mixture().fit(table)
+    assert mix.n_clusters_ == 2 and mix.model_.family.ignored == ("id",)
 
 
 def test_half_of_the_cells_change_means_by_sampling_error():

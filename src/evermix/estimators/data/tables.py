@@ -134,17 +134,22 @@ def automatic_table(X: Any) -> Mixed | None:
 
     Words are categories, and so are a few different numbers: a Gaussian would open a cluster for
     each. Amounts of very different sizes are normal on the log scale. Other numbers are Gaussians,
-    one for all columns if these are few and little is missing.
+    one for all columns if these are few and little is missing. Names of rows are ignored.
     """
     table = Table(X)
     columns = {name: table.column(name) for name in table.names}
-    if _is_array(columns) and not isinstance(X, Mapping):
+    for name, (kind, values) in columns.items():
+        if kind == "level":
+            _check_words(name, values)
+    ids = [name for name, column in columns.items() if _are_names(column)]
+    if len(ids) < len(columns):
+        _warn_of_names(ids)
+        columns = {name: column for name, column in columns.items() if name not in ids}
+    if _is_array(columns) and not isinstance(X, Mapping) and len(columns) == len(table.names):
         return None
     numbers: list[str] = []
     blocks: dict[Any, Family] = {}
     for name, (kind, values) in columns.items():
-        if kind == "level":
-            _check_words(name, values)
         if kind == "yes/no":
             blocks[name] = Bernoulli()
         elif kind == "level" or _is_few(values):
@@ -153,13 +158,13 @@ def automatic_table(X: Any) -> Mixed | None:
             blocks[name] = LogNormal(knee=knee)
         else:
             numbers.append(name)
-    _warn_of_names([name for name, column in columns.items() if _are_names(column)])
     group = tuple(name for name in numbers if _share_seen(columns[name].values) >= WHOLE)
     rows = [columns[name].values for name in group]
     if 1 < len(group) <= GROUP and _share_seen(np.column_stack(rows)) >= WHOLE:
         blocks[group] = Gaussian()
         numbers = [name for name in numbers if name not in group]
-    return Mixed(blocks | {name: Gaussian() for name in numbers})
+    ignored = tuple(name for name in table.names if name not in columns)
+    return Mixed(blocks | {name: Gaussian() for name in numbers}, ignored)
 
 
 def _is_array(columns: Mapping[str, Column]) -> bool:
@@ -196,7 +201,7 @@ def _warn_of_names(names: Sequence[str]) -> None:
     if names:
         warnings.warn(
             f"column {_listed(names)} holds another value in every row, as names and numbers of "
-            "rows do. It tells nothing of clusters, or cuts the rows into runs: leave it out.",
+            "rows do: it is ignored. Give it a block in em.Mixed if it tells of clusters.",
             UserWarning,
             stacklevel=2,
         )
@@ -257,7 +262,7 @@ def encoded(family: Mixed, X: Any, levels: Levels, learning: bool) -> tuple[Floa
     """
     table = Table(X)
     names = [str(name) for name in family.names]
-    check_names(table.names, names)
+    check_names([name for name in table.names if name not in family.ignored], names)
     parts, found = [], dict(levels)
     for name in names:
         column = table.column(name)
@@ -339,7 +344,11 @@ def refilled(family: Mixed, X: Any, rows: Floats, levels: Levels) -> Any:
     """Return a table like X with values of rows (N, D) where it has none."""
     table, names, columns = Table(X), [str(name) for name in family.names], dict[str, Any]()
     for name in table.names:
-        found, (kind, values) = rows[:, names.index(name)], table.column(name)
+        kind, values = table.column(name)
+        if name in family.ignored:
+            columns[name] = values
+            continue
+        found = rows[:, names.index(name)]
         if name in levels:
             known, gone = levels[name], [_gone(value) for value in values.tolist()]
             codes = np.where(gone, found, 0).astype(np.int64)
