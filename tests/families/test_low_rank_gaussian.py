@@ -126,6 +126,21 @@ def test_newcomers_far_from_the_plane_open_a_cluster():
     assert not known & {np.bincount(labels).argmax()}
 
 
+def test_a_plane_that_rows_have_outgrown_is_chosen_again():
+    """Eight clusters of 300 rows, one after another: each brings a direction; all mass stays."""
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(8), 300)
+    X = rng.normal(size=(8, 100))[y] + rng.normal(size=(2400, 100))
+    mix = em.Mixture()
+    for start in range(0, 2400, 300):
+        mix.partial_fit(X[start : start + 300])
+    family, state = mix.model_.family, mix.state_
+    assert family.rank > 4  # four clusters were there when rows were last all kept
+    assert not state.lookback.complete
+    mass = state.tally.mass.sum() + state.latents["dropped"].sum()
+    np.testing.assert_allclose(mass, 2400)
+
+
 def test_digits_are_found_without_settings():
     X, y = load_digits(return_X_y=True)
     mix = em.Mixture(random_state=0).fit(X)

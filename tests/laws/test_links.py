@@ -109,6 +109,7 @@ def test_linked_fits_are_saved_and_resumed_bit_for_bit(tmp_path):
         part.resume(X)
 
 
+@pytest.mark.filterwarnings("ignore::evermix.CapacityWarning")
 def test_links_that_cannot_hold_are_refused():
     X = data_for("Gaussian", n=10)
     for pairs in ([0, 1], [(0, 1, 2)], 7, [(0.5, 1)], ["ab"]):

@@ -9,6 +9,7 @@ from evermix._xp import Floats
 ROWS = 1024  # that directions are found from
 MOST = 20  # directions of an open rank: clusters have as many variances squared
 EXPLAINED = 0.8  # share of the variance after which further directions are noise
+OUTGROWN = 0.02  # share of the variance that another plane must explain in addition
 COMMENSURABLE = 30.0  # ratio of the ranges of columns up to which they have the same units
 
 
@@ -30,6 +31,17 @@ def frame(X: Floats, rank: int | None, units: Floats | None) -> Frame:
     if len(basis) < q:  # fewer rows than directions: any others will do
         basis = np.linalg.qr(np.vstack([basis, np.eye(X.shape[1])]).T)[0].T[:q]
     return Frame(centre, units, _upright(basis))
+
+
+def outgrown(X: Floats, now: Frame) -> bool:
+    """Whether rows X (N, D) vary much in directions outside a plane.
+
+    Another plane is found from half of the rows, and the two are compared on the other half.
+    """
+    other = frame(X[::2], None, now.units)
+    x = (X[1::2] - other.centre) / now.units
+    gain = np.sum((x @ other.basis.T) ** 2) - np.sum((x @ now.basis.T) ** 2)
+    return bool(gain > OUTGROWN * np.sum(x**2))
 
 
 def column_units(X: Floats) -> Floats:

@@ -160,6 +160,11 @@ class LowRankGaussian(DenseFamily):
         away = x - Z @ basis
         return Z, namespace(x).sum(away * away, axis=1)
 
+    def outgrown(self, X: Floats) -> bool:
+        """Whether rows X (N, D) vary much in directions outside the plane."""
+        assert self.centre is not None and self.units is not None and self.basis is not None
+        return planes.outgrown(X, planes.Frame(self.centre, self.units, self.basis))
+
     def means(self, stats: Floats, mass: Floats) -> Floats:
         """Return the mean row (K, D) of clusters: a point of the plane."""
         assert self.basis is not None and self.units is not None and self.centre is not None

@@ -23,6 +23,7 @@ from evermix.engines.refine.find import find
 from evermix.engines.refine.problem import Clusters, Problem
 from evermix.engines.refine.search import search
 from evermix.engines.seeding import Sample
+from evermix.families import LowRankGaussian
 from evermix.kernels.weights import new_weight
 from evermix.lookback import ROWS, KeptRows, Lookback
 from evermix.model import Model
@@ -114,7 +115,9 @@ def review(engine: Engine, model: Model, state: State) -> tuple[Model, State, In
     old = _owners(tally, rows.ids)
     weights = _standing_for(tally, rows, old)
     start = _beside(model, pinned, with_sticks(model, tally.mass))
+    outgrown = not (complete or pinned.any()) and _is_outgrown(model, rows.X)
     anew = _begins_anew(model) or (complete and _is_fresh(state.clock)) or bool(pinned.all())
+    anew |= outgrown
     if anew:
         found = find(start, rows.X, rows.weights)
     else:
@@ -127,18 +130,19 @@ def review(engine: Engine, model: Model, state: State) -> tuple[Model, State, In
         model, family=found.model.family, prior=found.model.prior if _open(model) else model.prior
     )
     unseen = flow.sum(axis=1) == 0  # dust, if all rows are kept
-    stays = pinned | (unseen & (not complete))
+    stays = pinned | (unseen & (not (complete or outgrown)))
     ids, births, merges, dropped = named(state, flow, stays)
     clusters = Tally.of(ids, found.mass, found.stats, {}, learnt.family.layout)
     if not complete:
-        clusters.mass[:], clusters.stats[:] = _transferred(tally, found, flow, rows.X, weights)
+        before = None if outgrown else tally
+        clusters.mass[:], clusters.stats[:] = _transferred(before, found, flow, rows.X, weights)
     if stays.any() or not complete:
         clusters = clusters.plus(_untouched(model, learnt, tally.take(stays), kept, anew))
     after = engine.continued(learnt, clusters, state)
     after.lap, after.at = state.lap, state.at
     after.latents["capped"] = state.latents["capped"]
     if not complete:
-        after.latents["dropped"] = state.latents["dropped"]
+        after.latents["dropped"] = state.latents["dropped"] + tally.mass[unseen & ~stays].sum()
     owners = kept.ids.copy()
     owners[free] = ids[new]
     after.lookback = Lookback(complete, [kept._replace(ids=owners)])
@@ -242,6 +246,12 @@ def _begins_anew(model: Model) -> bool:
     return model.family.wide and not model.family.sparse
 
 
+def _is_outgrown(model: Model, X: Array) -> bool:
+    """Whether rows X (M, D) vary much outside the plane of a model, if it can be chosen again."""
+    family = model.family
+    return isinstance(family, LowRankGaussian) and "basis" in model.learns and family.outgrown(X)
+
+
 def _numbers(model: Model) -> dict[str, float]:
     """Return what was learnt, by name, as far as it is single numbers."""
     names = model.family.learns
@@ -312,19 +322,22 @@ def named(
 
 
 def _transferred(
-    tally: Tally, found: Clusters, flow: Floats, X: Array, weights: Floats
+    tally: Tally | None, found: Clusters, flow: Floats, X: Array, weights: Floats
 ) -> tuple[Floats, Floats]:
     """Return masses and statistics of the new clusters, exact wherever nothing was split.
 
     ``flow`` (old, new) is the mass that moved, ``weights`` (M,) what the rows X (M, D) stand for.
+    The tally is None if its statistics tell nothing: those of a plane that the rows have outgrown.
     """
+    shares = weights[:, None] * found.r
+    mass, stats = shares.sum(axis=0), found.model.family.accumulate(X, shares)
+    if tally is None:
+        return mass, stats
     share = flow / np.maximum(flow.sum(axis=1, keepdims=True), 1e-300)
     n_parts, part = sparse.csgraph.connected_components(
         sparse.bmat([[None, share > FLOWS], [(share > FLOWS).T, None]]), directed=False
     )
     before, after = part[: tally.K], part[tally.K :]
-    shares = weights[:, None] * found.r
-    mass, stats = shares.sum(axis=0), found.model.family.accumulate(X, shares)
     for p in range(n_parts):
         olds, news = np.flatnonzero(before == p), np.flatnonzero(after == p)
         if len(news) == 1 and len(olds):
