@@ -336,3 +336,23 @@ def test_partitions_that_are_no_rows_are_told(client):
     counts = [delayed(COUNTS[:300].tocoo()), delayed(COUNTS[300:].tocsc())]
     engine = em.FullVB(laps=2, truncation=3)
     assert_same(mixture(engine, "auto").fit(counts), mixture(engine, "auto").fit(COUNTS))
+
+
+def test_tables_are_learnt_where_they_are(client):
+    """Levels of all partitions get the codes that they have on one machine."""
+    frame, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
+    rng = np.random.default_rng(0)
+    z = np.sort(rng.integers(0, 3, size=300))  # the last level is in the last partition alone
+    table = frame.DataFrame({"x": rng.normal(5.0 * z), "colour": np.array(["b", "a", "c"])[z]})
+    table.loc[::7, "x"] = np.nan
+    table.loc[1::7, "colour"] = None
+    here = em.Mixture(random_state=0).fit(table)
+    there = em.Mixture(random_state=0).fit(dd.from_pandas(table, npartitions=4))
+    assert there.levels_ == here.levels_ == {"colour": ["b", "a", "c"]}
+    np.testing.assert_allclose(there.predict_proba(table), here.predict_proba(table), atol=1e-9)
+
+
+def test_codes_of_levels_in_any_partition_have_room(client):
+    rows = da.from_array(np.repeat([0.0, 1.0, 4.0], 20)[:, None], chunks=(20, 1))
+    mix = em.Mixture(em.Categorical(), engine=em.FullVB(truncation=3)).fit(rows)
+    assert mix.model_.family.n_levels >= 5

@@ -1,15 +1,15 @@
 """Rows of Dask collections, which stay on the workers of their cluster."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_array
 
-from evermix._xp import Array
+from evermix._xp import Array, Ints
 from evermix.distributed.client import current_client, lengths_of, result_of
-from evermix.distributed.collections import partitions, stacked
+from evermix.distributed.collections import Partition, partitions, stacked
 from evermix.distributed.shards import ClusterShards
 from evermix.engines.batch import ROWS
 from evermix.engines.shards import Shard, Task
@@ -20,7 +20,10 @@ from evermix.estimators.data.rows import (
     prepare_rows,
     stack,
 )
+from evermix.estimators.data.tables import Levels, encoded, joined_levels
+from evermix.families import Mixed
 from evermix.families.base import Family
+from evermix.families.growing import grows, needed, widths, with_widths
 from evermix.state import Record
 
 
@@ -31,9 +34,13 @@ class Prepare:
     family: Family
     n_features: int
     names: tuple[Any, ...] | None = None  # of columns, where the first partition has them
+    levels: Levels | None = None  # of the columns of tables
 
     def __call__(self, rows: Any) -> Array:
         """Return prepared rows (N, D), or raise ValueError."""
+        if self.levels is not None:
+            assert isinstance(self.family, Mixed)
+            return prepare_rows(self.family, encoded(self.family, rows, self.levels, False)[0])
         names = _names(rows)
         if self.names is not None and names is not None and names != self.names:
             raise ValueError(
@@ -99,10 +106,28 @@ class ClusterRows(LazyRows):
         self._names, head = _names(found), validator.array(found)
         self.family = validator.family_of(head, levels=False)
         self.shape = sum(self._lengths), head.shape[1]
+        self._levels: Levels | None = None
+        if widths(self.family) and not grows(self.family):
+            self._make_room(validator, some)
+
+    def _make_room(self, validator: Validator, parts: Sequence[Partition]) -> None:
+        """Look for the levels of all partitions on the workers; they get codes in their order."""
+        is_table, submit = "levels_" in vars(validator.estimator), self._client.submit
+        find = _levels if is_table else _widths
+        found = [submit(find, self.family, self._client.compute(part.rows)) for part in parts]
+        answers = [result_of(self._client, one) for one in found]
+        if is_table:
+            assert isinstance(self.family, Mixed)
+            self._levels = joined_levels(self.family, answers)
+            validator.estimator.levels_ = self._levels
+            wide = [len(levels) for levels in self._levels.values()]
+        else:
+            wide = np.max([widths(self.family), *answers], axis=0).tolist()
+        self.family = with_widths(self.family, tuple(wide))
 
     def place(self, weights: Array, size: int, records: dict[str, Record]) -> None:
         """Cut the rows into batches of this size, which the workers hold and validate."""
-        prepare = Prepare(self.family, self.shape[1], self._names)
+        prepare = Prepare(self.family, self.shape[1], self._names, self._levels)
         self.shards = ClusterShards(
             self._client, self._parts, self._lengths, weights, size, prepare, records
         )
@@ -118,6 +143,17 @@ class ClusterRows(LazyRows):
 def _names(rows: Any) -> tuple[Any, ...] | None:
     """Return the names of the columns of a data frame."""
     return tuple(rows.columns) if type(rows).__module__.startswith("pandas") else None
+
+
+def _levels(family: Mixed, part: Any) -> Levels:
+    """Return the levels of a partition of a table."""
+    return encoded(family, stacked(part), {}, learning=True)[1]
+
+
+def _widths(family: Family, part: Any) -> Ints:
+    """Return how many levels the codes in a partition need, (W,)."""
+    rows = check_array(stacked(part), ensure_min_samples=0, ensure_all_finite=False)
+    return needed(family, rows)[-1] if len(rows) else np.array(widths(family))
 
 
 def _head(part: Any) -> Any:

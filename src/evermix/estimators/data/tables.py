@@ -371,6 +371,14 @@ def categories(family: Mixed) -> list[str]:
     return [str(b.names[0]) for b in family.blocks if isinstance(b.family, Categorical)]
 
 
+def joined_levels(family: Mixed, found: Sequence[Levels]) -> dict[str, list[Level]]:
+    """Return the levels of several tables, in the order in which they are met."""
+    each = {name: [level for one in found for level in one[name]] for name in categories(family)}
+    return {
+        name: list({_key(level): level for level in all}.values()) for name, all in each.items()
+    }
+
+
 def check_levels(family: Family, levels: Any) -> dict[str, list[Level]]:
     """Return the levels of a file, or raise ValueError unless they can be those of a family."""
     good = isinstance(levels, dict) and isinstance(family, Mixed) and family.blocks is not None

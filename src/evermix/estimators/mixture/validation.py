@@ -56,8 +56,9 @@ def rows_to_fit(
     if rows is None:
         digest = RowHash()
         return _in_memory(validator, X, sample_weight, digest), digest
-    parts = (rows[start : start + ROWS] for start in range(0, rows.shape[0], ROWS))
-    rows.family = for_levels(rows.family, parts)
+    if not isinstance(rows, ClusterRows):  # which have looked for levels on their workers
+        parts = (rows[start : start + ROWS] for start in range(0, rows.shape[0], ROWS))
+        rows.family = for_levels(rows.family, parts)
     weights = prepare_weights(sample_weight, rows)
     if isinstance(rows, ClusterRows):
         engine.check(settings.model(rows.family))  # before rows are loaded
