@@ -20,7 +20,7 @@ NEIGHBOURS = 1000  # rows among which the nearest ones are looked for
 STEPS = 4  # candidates for an open concentration, by factors of 2
 BOUNDS = 1e-2, 1e8  # of a concentration that is learnt
 SPREAD = 3.0  # standard deviation of the log of the concentration under its hyperprior
-ENOUGH = 550.0  # rows after which more of them hardly count as evidence
+ENOUGH = 650.0  # rows after which more of them hardly count as evidence
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class VonMisesFisher(DenseFamily):
 
     A concentration that is left open is learnt, and then lowered: columns of real embeddings depend
     on each other, and with ever more rows a family without covariances would split clusters to
-    explain that. Of n rows at hand the evidence is that of n / (1 + n / 550), see :meth:`coarse`.
+    explain that. Of n rows at hand the evidence is that of n / (1 + n / 650), see :meth:`coarse`.
 
     Parameters
     ----------
