@@ -1,13 +1,16 @@
 """Pictures of a stream."""
 
 import sys
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
+import evermix as em
 from evermix.engines.batch import Info
 from evermix.report import overview, read_events
 from evermix.report.canvas import save_picture
+from evermix.report.plots import per_observation
 
 
 def _steps():
@@ -19,7 +22,20 @@ def test_events_give_back_what_the_steps_recorded():
     assert series.clock.tolist() == [10, 20, 30, 40, 50]
     assert series.K.tolist() == [1, 2, 3, 4, 5]
     assert series.log_predictive.tolist() == [-5.0, -10.0, -15.0, -20.0, -25.0]
+    assert series.rows.tolist() == [10] * 5
     assert read_events([]).clock.shape == (0,)
+
+
+def test_reviews_come_before_the_end_of_their_step():
+    """A history lists them after it, with the smaller clock at which they happened."""
+    rng = np.random.default_rng(0)
+    mix = em.Mixture().partial_fit(rng.normal(size=(400, 2)) + 9 * rng.integers(3, size=(400, 1)))
+    assert any(after.clock < before.clock for before, after in pairwise(mix.history_))
+    series = read_events(info.to_event() for info in mix.history_)
+    assert np.all(np.diff(series.clock) >= 0) and series.K[-1] == mix.n_clusters_
+    at, each, running = per_observation(series)
+    total = sum(info.log_predictive for info in mix.history_)
+    assert at.tolist() == [400] and each[0] == running[0] == pytest.approx(total / 400)
 
 
 @pytest.mark.parametrize("sizes", [[30.0, 15.0, 4.0, 0.2], [50.0], [0.3]])
@@ -37,7 +53,7 @@ def test_overview_is_a_picture_and_leaves_pyplot_alone(tmp_path, sizes):
 
 def test_overview_of_nothing_is_refused():
     with pytest.raises(ValueError, match="at least one step"):
-        overview(clock=[], K=[], log_predictive=[], sizes=np.array([1.0]))
+        overview(clock=[], K=[], log_predictive=[], rows=[], sizes=np.array([1.0]))
 
 
 def test_missing_matplotlib_says_what_to_install(monkeypatch):

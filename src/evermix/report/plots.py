@@ -5,6 +5,7 @@ given, and return its axes; nothing is saved.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -33,7 +34,7 @@ MAX_ROWS = 1000  # of a co-clustering map; more could not be distinguished
 
 
 class Series(NamedTuple):
-    """The course of a stream, one entry per step.
+    """The course of a stream, one entry per step or review, in order of the clock.
 
     Attributes
     ----------
@@ -43,20 +44,33 @@ class Series(NamedTuple):
         Clusters after each step.
     log_predictive : array (T,)
         Summed log predictive density of the step's rows, each before it was learnt.
+    rows : int64 array (T,)
+        Rows of each step; none in a review.
     """
 
     clock: NDArray[Any]
     K: NDArray[Any]
     log_predictive: NDArray[Any]
+    rows: NDArray[Any]
 
 
 def read_events(events: Iterable[Mapping[str, Any]]) -> Series:
-    """Collect the series from trace events, as :meth:`evermix.Info.to_event` makes them."""
-    rows = [(event["clock"], event["K"], event["log_predictive"]) for event in events]
-    clock, K, log_predictive = zip(*rows, strict=True) if rows else ((), (), ())
-    return Series(
-        np.array(clock, dtype=np.int64), np.array(K, dtype=np.int64), np.array(log_predictive)
+    """Collect the series from trace events, as :meth:`evermix.Info.to_event` makes them.
+
+    The reviews of a step are listed after it and happened before its end: the clock orders them.
+    """
+    steps = sorted(events, key=itemgetter("clock"))
+    clock, K, rows = (
+        np.array([step[name] for step in steps], dtype=np.int64) for name in ("clock", "K", "rows")
     )
+    return Series(clock, K, np.array([step["log_predictive"] for step in steps], np.float64), rows)
+
+
+def per_observation(series: Series) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return the clock of each step with rows, its mean log-likelihood, and that of all so far."""
+    some = series.rows > 0
+    total, rows = series.log_predictive[some], series.rows[some]
+    return series.clock[some], total / rows, np.cumsum(total) / np.cumsum(rows)
 
 
 def overview(
@@ -64,6 +78,7 @@ def overview(
     clock: NDArray[Any],
     K: NDArray[Any],
     log_predictive: NDArray[Any],
+    rows: NDArray[Any],
     sizes: NDArray[Any],
     title: str = "",
     figure: "Figure | None" = None,
@@ -72,9 +87,9 @@ def overview(
 
     Parameters
     ----------
-    clock, K, log_predictive : arrays (T,)
-        Per step: observations so far, clusters, and the step's summed log predictive density.
-        See :func:`read_events`.
+    clock, K, log_predictive, rows : arrays (T,)
+        Per step: observations so far, clusters, and the step's summed log predictive density and
+        number of rows. See :func:`read_events`.
     sizes : array (K,)
         Mass of each cluster at the end.
     title : str
@@ -82,16 +97,17 @@ def overview(
     figure : Figure, optional
         Where to draw.
     """
-    if not (len(clock) == len(K) == len(log_predictive) > 0):
+    series = Series(*map(np.asarray, (clock, K, log_predictive, rows)))
+    if not min(map(len, series)) == max(map(len, series)) > 0:
         raise ValueError(
-            "clock, K and log_predictive must have one entry per step and at least one step, got "
-            f"lengths {len(clock)}, {len(K)} and {len(log_predictive)}."
+            "clock, K, log_predictive and rows must have one entry per step and at least one step, "
+            f"got lengths {', '.join(str(len(values)) for values in series)}."
         )
     panels = new_figure(title, 13.5, 4.4, figure).subplots(1, 3)
     growth, rank, likelihood = panels
-    _draw_growth(growth, np.asarray(clock), np.asarray(K))
+    _draw_growth(growth, series.clock, series.K)
     _draw_sizes(rank, np.asarray(sizes, dtype=np.float64))
-    _draw_likelihood(likelihood, np.asarray(clock), np.asarray(log_predictive))
+    _draw_likelihood(likelihood, series)
     return panels
 
 
@@ -120,18 +136,16 @@ def _draw_sizes(axes: "Axes", sizes: NDArray[Any]) -> None:
         axes.set_ylim(0.8, ranked[0] * 2)
 
 
-def _draw_likelihood(axes: "Axes", clock: NDArray[Any], log_predictive: NDArray[Any]) -> None:
+def _draw_likelihood(axes: "Axes", series: Series) -> None:
     style_axes(axes, "Prequential log-likelihood per observation", "observations")
-    rows = np.diff(clock, prepend=0)
-    some = rows > 0
-    each = log_predictive[some] / rows[some]
-    running = np.cumsum(log_predictive) / np.maximum(clock, 1)
-    axes.scatter(clock[some], each, s=12, color=GREEN, alpha=0.35, linewidth=0, label="each step")
-    axes.plot(clock, running, color=GREEN, linewidth=2.2, label="running mean")
-    axes.set_xlim(0, clock[-1])
+    at, each, running = per_observation(series)
+    axes.scatter(at, each, s=12, color=GREEN, alpha=0.35, linewidth=0, label="each step")
+    axes.plot(at, running, color=GREEN, linewidth=2.2, label="running mean")
+    axes.set_xlim(0, series.clock[-1])
     axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.legend(frameon=False, fontsize=9, labelcolor=INK, loc="lower right")
-    label_last(axes, clock[-1], running[-1], f"{running[-1]:,.1f}", GREEN)
+    if len(at):
+        label_last(axes, at[-1], running[-1], f"{running[-1]:,.1f}", GREEN)
 
 
 # ---- laps ----------------------------------------------------------------------------------
