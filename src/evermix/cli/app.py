@@ -69,6 +69,12 @@ COMMANDS = {  # by name: the help, whose first line is listed
 
         A pinned cluster is never dropped, merged or split but by hand. What was merged or split is
         pinned.""",
+    "report": """
+        Write a report on a model: one HTML file that every browser shows, without network.
+
+        Growth, shares over time, cards with search and sorting, the tree of clusters and their
+        lineage; of topic models words, shares over time and a map. Examples are rows of the
+        data.""",
     "info": "Show what a model is made of, and its largest clusters or topics.",
 }
 _NAMES = {"help_option_names": ["-h", "--help"]}

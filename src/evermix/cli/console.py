@@ -5,7 +5,6 @@ import logging
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import date
 from typing import Any, TypeVar
 
 import typer
@@ -38,13 +37,6 @@ def shown_time(time: float, dated: bool) -> float | str:
         return float(time)
     shown = str(datetime64(round(time * 1e6), "us"))
     return shown.removesuffix(".000000").removesuffix("T00:00:00")
-
-
-def shown_label(time: Any) -> Any:
-    """Return a time as it stood in the source: whole numbers without a point, dates in ISO 8601."""
-    if isinstance(time, date):
-        return time.isoformat().removesuffix("T00:00:00")
-    return int(time) if isinstance(time, float) and time.is_integer() else time
 
 
 def output_console() -> Console:

@@ -1,7 +1,7 @@
 """What estimators share whose answers are draws of Markov chains."""
 
-from abc import ABC
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypeAlias
@@ -15,7 +15,9 @@ from evermix.engines.settings import check_whole
 from evermix.estimators import files
 from evermix.estimators.fitting import check_observers, restored_on_error
 from evermix.estimators.packing import Registry, built, features_of, named
+from evermix.estimators.shown import Shown
 from evermix.families.base import Family
+from evermix.report.page import SHOWN, Report
 from evermix.topics.chains import ChainRun
 from evermix.topics.priors import PlainSettings
 
@@ -23,7 +25,7 @@ Observer: TypeAlias = Callable[[Any, Any], None]
 """Called with the estimator and a summary after every sweep of a fit."""
 
 
-class ChainEstimator(BaseEstimator, ABC):  # type: ignore[misc]
+class ChainEstimator(Shown, BaseEstimator):  # type: ignore[misc]
     """An estimator of rows or documents that have times, whose answers are draws of chains."""
 
     kind: ClassVar[str]
@@ -97,6 +99,14 @@ class ChainEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def _run(self) -> ChainRun[Any, Any]:
         check_is_fitted(self)
         return self._fitted.run
+
+    def _glance(self) -> Report | None:
+        drawn = self.__sklearn_is_fitted__() and self._run.n_draws
+        return self._report(None, "", SHOWN) if drawn else None
+
+    @abstractmethod
+    def _report(self, names: Sequence[Any] | None, title: str, top: int | None) -> Report:
+        """Return the report on the largest ``top`` clusters or topics; None: all."""
 
     def _check_drawn(self) -> None:
         if not self._run.n_draws:

@@ -66,6 +66,7 @@ class _Files(NamedTuple):
     model: Path
     texts: Path
     picture: Path
+    report: Path
 
 
 def options(custom: tuple[type, ...]) -> list[Option]:
@@ -74,7 +75,7 @@ def options(custom: tuple[type, ...]) -> list[Option]:
 
 
 def run(settings: Settings) -> None:
-    """Cluster the docstrings of the standard library, and write a model and a picture."""
+    """Cluster the docstrings of the standard library; write a model, a picture and a report."""
     documents = _read(settings.quiet)
     files = _files(Path(settings.out_dir), settings.overwrite)
     order = np.random.default_rng(settings.seed).permutation(len(documents))
@@ -85,6 +86,7 @@ def run(settings: Settings) -> None:
     done = _stream(X, settings.seed, settings.quiet)
     _show_clusters(done.mix, X, vocabulary, documents)
     _show_speed(done, len(documents), vocabulary.n_features)
+    done.mix.report(files.report, X, vocabulary.words, _title(len(documents)))
     _save(files, done.mix, vocabulary, documents)
 
 
@@ -157,7 +159,7 @@ def _show_speed(done: _Pass, n: int, n_words: int) -> None:
 
 def _files(folder: Path, overwrite: bool) -> _Files:
     """Make the folder, and return the files that the demo may write into it."""
-    names = ("docstrings.evermix", "docstrings.jsonl", "overview.png")
+    names = ("docstrings.evermix", "docstrings.jsonl", "overview.png", "report.html")
     files = _Files(*(folder / name for name in names))
     folder.mkdir(parents=True, exist_ok=True)
     outputs = {f"the {what}": str(path) for what, path in files._asdict().items()}
@@ -170,12 +172,12 @@ def _files(folder: Path, overwrite: bool) -> _Files:
 def _save(
     files: _Files, mix: Mixture, vocabulary: Vocabulary, documents: Sequence[Docstring]
 ) -> None:
-
-    model, texts, picture = files
+    model, texts, picture, report = files
     save(mix, model, {"text": vocabulary.to_spec()})
     with texts.open("w", encoding="utf-8") as file:
         file.writelines(json.dumps(document._asdict()) + "\n" for document in documents)
     console = output_console()
+    console.print(f"Report    {report}, for your browser")
     console.print(f"Picture   {_draw(picture, mix, len(documents))}")
     console.print(f"Model     {model}")
     console.print(f"Texts     {texts}\n")
@@ -192,11 +194,14 @@ def _command() -> str:
     return str(called) if called.stem == "evermix" and not shutil.which("evermix") else "evermix"
 
 
+def _title(n: int) -> str:
+    return f"{n:,} docstrings of Python's standard library, clustered in one pass"
+
+
 def _draw(path: Path, mix: Mixture, n: int) -> str:
     """Save the picture, and return its path or why there is none."""
-    title = f"{n:,} docstrings of Python's standard library, clustered in one pass"
     try:
-        save_picture(path, plot.stream(mix, title=title))
+        save_picture(path, plot.stream(mix, title=_title(n)))
     except ImportError as error:
         return f"none: {error}"
     return str(path)

@@ -4,14 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 from evermix.cli.console import note
-from evermix.cli.input.model_rows import open_rows_of, text_of, usable
-from evermix.cli.input.rows import features
+from evermix.cli.input.model_rows import all_rows, text_of
 from evermix.cli.options.option import Option
 from evermix.cli.options.settings import Settings
 from evermix.cli.options.table import EDIT
 from evermix.cli.output.output_files import check_files
 from evermix.estimators import Mixture, files
-from evermix.io.sources.several import joined
 from evermix.io.text_counter import TextCounter
 
 
@@ -45,13 +43,8 @@ def _merge(mix: Mixture, settings: Settings, text: TextCounter | None) -> str:
 
 
 def _split(mix: Mixture, settings: Settings, text: TextCounter | None) -> str:
-    id, X = _only_id(settings), None
-    if settings.source is not None:
-        text = usable(text, settings)
-        chunks = list(open_rows_of(settings, mix, text).chunks(0, settings.batch))
-        if not chunks:
-            raise ValueError(f"{settings.source} has no rows.")
-        X = features(mix.model_.family, text, joined(chunks).X)
+    id = _only_id(settings)
+    X = None if settings.source is None else all_rows(settings, mix, text)
     new = mix.split_cluster(id, X, pin=not settings.loose)
     sizes = f"{mix.card(id).size:,.1f} and {mix.card(new).size:,.1f} rows"
     return f"cluster {id} has become {id} and {new}, of {sizes}{_pinned(settings)}."

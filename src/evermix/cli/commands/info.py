@@ -11,19 +11,21 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from evermix.cli.console import output_console, shown_label, shown_time
-from evermix.cli.input.model_rows import column_names, text_of
+from evermix.cli.console import output_console, shown_time
+from evermix.cli.input.model_rows import column_names, text_of, words_of_texts
 from evermix.cli.options.option import Option
 from evermix.cli.options.settings import Settings
 from evermix.cli.options.table import INFO, SHARE
-from evermix.cli.output.topic_report import describe_topics, used_words
+from evermix.cli.output.topic_report import describe_topics
 from evermix.estimators import DependentMixture, Mixture, TopicModel
+from evermix.estimators.chain_reports import used_words
+from evermix.estimators.data.times import shown_label
 from evermix.estimators.files import load_any
+from evermix.estimators.mixture.report import met_once, rows_learnt
 from evermix.families import Multinomial
-from evermix.io.embedded_texts import EmbeddedTexts
 from evermix.io.growing_vocabulary import GrowingVocabulary
 from evermix.io.text_counter import TextCounter
-from evermix.report import distinctive_words, lifetimes
+from evermix.report import lifetimes
 from evermix.state import FADED
 
 WORDS = 8  # per topic
@@ -56,8 +58,6 @@ def run(settings: Settings) -> None:
 def _mixture(mix: Mixture, extra: Extra, top: int) -> Described:
     engine, state = mix.learner_.engine, mix.state_
     plan = mix.model_.forgetting
-    # Rows that were met only once are counted by the clock; it counts visits otherwise.
-    once = engine.streams and state.lap + (state.at > 0) <= 1
     saved = (extra.get("stream") or extra.get("fit") or {}).get("settings", {})
     described: Described = {
         "kind": "mixture",
@@ -71,13 +71,13 @@ def _mixture(mix: Mixture, extra: Extra, top: int) -> Described:
         described["forgetting"] = repr(plan)
         described["faded"] = mix.lineage_.into.count(FADED)
         described["now"] = shown_time(state.now, plan.dated)
-    if not once:
+    if not met_once(mix):
         described |= engine.progress(state)
     return described | {
         "features": mix.n_features_in_,
         "embedding": (extra.get("text") or {}).get("name"),
         **_vocabulary(extra),
-        "observations": state.clock if once else len(mix.labels_),
+        "observations": rows_learnt(mix),
         "K": mix.n_clusters_,
         "clusters": _clusters(mix, text_of(extra), top),
     }
@@ -92,18 +92,10 @@ def _vocabulary(extra: Extra) -> Described:
     return {"vocabulary": known, "unknown_words": counter.totals.share}
 
 
-def _words_of_texts(mix: Mixture, text: EmbeddedTexts) -> dict[int, list[str]]:
-    """Return the words that set clusters apart, by their ids, if vectors came with texts."""
-    ids = mix.cluster_ids_.tolist()
-    counts, names = text.words_of(ids, mix.lineage_.current)
-    marks = distinctive_words(counts, names, WORDS) if names else []
-    return dict(zip(ids, marks, strict=False))
-
-
 def _clusters(mix: Mixture, text: TextCounter | None, top: int) -> list[Described]:
     """Return the cards of the largest clusters; what is not known is left out."""
     plan, clusters = mix.model_.forgetting, []
-    words = _words_of_texts(mix, text) if isinstance(text, EmbeddedTexts) else {}
+    words = words_of_texts(mix, text)
     for card in mix.cards(names=column_names(mix, text), top=top):
         cluster = {name: value for name, value in card.to_dict().items() if value is not None}
         if plan is not None:

@@ -3,15 +3,19 @@
 from collections.abc import Sequence
 from typing import Any
 
-from evermix.cli.input.rows import open_rows
+from evermix.cli.input.rows import features, open_rows
 from evermix.cli.input.texts import with_function
 from evermix.cli.options.settings import Settings
 from evermix.estimators import Mixture
 from evermix.estimators.files import load_with_extra
 from evermix.io.embedded_texts import EmbeddedTexts
 from evermix.io.sources import Source
+from evermix.io.sources.several import joined
 from evermix.io.text import from_spec
 from evermix.io.text_counter import TextCounter
+from evermix.report import distinctive_words
+
+WORDS = 8  # of a cluster
 
 
 def load_with_text(settings: Settings) -> tuple[Mixture, TextCounter | None]:
@@ -40,7 +44,26 @@ def open_rows_of(settings: Settings, mix: Mixture, text: TextCounter | None) -> 
     return open_rows(settings, None if text else mix.n_features_in_, kind=kind)
 
 
+def all_rows(settings: Settings, mix: Mixture, text: TextCounter | None) -> Any:
+    """Return all rows of the source, as a mixture takes them.   Consumes: text."""
+    text = usable(text, settings)
+    chunks = list(open_rows_of(settings, mix, text).chunks(0, settings.batch))
+    if not chunks:
+        raise ValueError(f"{settings.source} has no rows.")
+    return features(mix.model_.family, text, joined(chunks).X)
+
+
 def column_names(mix: Mixture, text: TextCounter | None) -> Sequence[str] | None:
     """Return the words of the columns, if there are texts; else None."""
     known = text is not None and text.n_features <= mix.n_features_in_
     return text.words if known and text is not None else None
+
+
+def words_of_texts(mix: Mixture, text: TextCounter | None) -> dict[int, list[str]]:
+    """Return the words that set clusters apart, by their ids, if vectors came with texts."""
+    if not isinstance(text, EmbeddedTexts):
+        return {}
+    ids = mix.cluster_ids_.tolist()
+    counts, names = text.words_of(ids, mix.lineage_.current)
+    marks = distinctive_words(counts, names, WORDS) if names else []
+    return dict(zip(ids, marks, strict=False))

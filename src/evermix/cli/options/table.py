@@ -344,8 +344,26 @@ INFO = (
         "top", "Show the largest N clusters or topics.", type=int, default=20, min=0, metavar="N"
     ),
 )
+PAGE = (
+    MODEL_FILE,
+    Option("out", "The report (default: MODEL with .html); - is standard output.", file="written"),
+    OVERWRITE,
+    Option("title", "Headline."),
+    Option(
+        "source",
+        "Rows in their order, for shares and examples (default: the rows that the model keeps).",
+        flags="--rows",
+        metavar="SOURCE",
+    ),
+    Option("trace", "What --trace wrote, for the log-likelihood.", metavar="FILE", file="read"),
+    *FIELDS,
+    TIME_FIELD,
+    SKIP_BAD,
+    EMBED,
+    replace(BATCH, default=4096),
+)
 DEMO = (
-    Option("out_dir", "Where the model and picture go.", default="demo_output"),
+    Option("out_dir", "Where the model, the picture and the report go.", default="demo_output"),
     OVERWRITE,
     SEED,
     QUIET,

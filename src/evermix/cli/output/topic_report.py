@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from evermix._xp import Array
-from evermix.cli.console import shown_label
 from evermix.cli.input.documents import Documents, Parts
 from evermix.cli.options.settings import Settings
 from evermix.cli.output.lines import naming
 from evermix.estimators import TopicModel
-from evermix.estimators.data.times import Times
+from evermix.estimators.chain_reports import used_words
+from evermix.estimators.data.times import Times, shown_label
 from evermix.report import Lifetimes, lifetimes, topic_curves, topic_overview
 from evermix.report.canvas import save_picture
 
@@ -153,15 +153,6 @@ def describe_topics(
             }
         )
     return topics
-
-
-def used_words(model: TopicModel, n: int, names: list[str] | None) -> list[list[Any]]:
-    """Return the top words of each topic that are in it at all."""
-    components = model.components_
-    # Words that a topic does not use have the least probability, all the same.
-    used = (components > components.min(axis=1, keepdims=True)).sum(axis=1)
-    every = model.top_words(n, names)
-    return [words[: max(int(m), 1)] for words, m in zip(every, used, strict=True)]
 
 
 def _rounded(shares: Array) -> list[list[float]]:

@@ -229,3 +229,10 @@ def _in_utc(dates: NDArray[Any]) -> NDArray[Any]:
         return when.astimezone(datetime.UTC).replace(tzinfo=None) if zoned else when
 
     return np.array([plain(when) for when in dates], dtype="datetime64[us]")
+
+
+def shown_label(time: Any) -> Any:
+    """Return a time as it stood in the source: whole numbers without a point, dates in ISO 8601."""
+    if isinstance(time, datetime.date):
+        return time.isoformat().removesuffix("T00:00:00")
+    return int(time) if isinstance(time, float) and time.is_integer() else time

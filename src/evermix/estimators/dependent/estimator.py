@@ -1,6 +1,7 @@
 """Mixtures over time, whose clusters come, go, grow and shrink."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -10,6 +11,7 @@ from evermix._random import generator
 from evermix._xp import Array, Floats, Ints, host, is_foreign, logsumexp
 from evermix.engines.settings import check_begun
 from evermix.estimators import files
+from evermix.estimators.chain_reports import dependent_report
 from evermix.estimators.chains import ChainEstimator, Observer
 from evermix.estimators.data.fingerprint import RowHash
 from evermix.estimators.data.rows import LOG, prepare_rows
@@ -20,6 +22,7 @@ from evermix.estimators.resolve import WARMUP, resolve
 from evermix.families.base import Family
 from evermix.families.choosing import choose
 from evermix.priors import NGGP
+from evermix.report.page import Report
 from evermix.report.posterior import Posterior
 from evermix.topics.measures import Measure
 from evermix.topics.priors import DEPENDENT_PRIORS, MNGG, DependentPrior
@@ -273,6 +276,27 @@ class DependentMixture(ChainEstimator):
         """Predicted share of each cluster at each time, new ones left out, (T, K)."""
         fitted = self._drawn()
         return _normalised(fitted.clusters(fitted.point())[1][:, :-1])
+
+    def report(self, path: str | Path, names: Sequence[str] | None = None, title: str = "") -> None:
+        """Write a report: one HTML file that every browser shows, without network.
+
+        It holds the clusters and what sets them apart with search and sorting, their shares over
+        time with births and deaths, and the draws.
+
+        Parameters
+        ----------
+        path : path-like
+            Such as ``"report.html"``.
+        names : sequence of str, optional
+            Names of the columns. None: those of the table.
+        title : str, optional
+            Headline.
+        """
+        self._check_drawn()
+        self._report(names, title, None).write(path)
+
+    def _report(self, names: Sequence[Any] | None, title: str, top: int | None) -> Report:
+        return dependent_report(self, names, title, top)
 
     # ---- new rows --------------------------------------------------------------------------
 

@@ -5,8 +5,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from evermix.estimators.mixture.explanation import called
-from evermix.estimators.mixture.naming import Value, shown
-from evermix.families.marks import FACTOR, SHARE
+from evermix.estimators.mixture.naming import Names, Value, shown
+from evermix.families.marks import FACTOR, SHARE, Mark
 from evermix.hand import Change
 
 MOST_DIGITS = 6  # behind the point
@@ -40,10 +40,27 @@ class Trait:
     spread: float | None
     spread_elsewhere: float | None
 
-    def __str__(self) -> str:
+    @classmethod
+    def of(cls, mark: Mark, names: Names) -> "Trait":
+        """Return a mark with the names of its column and level."""
+        level = None if mark.level is None else names.value(mark.column, float(mark.level))
+        numbers = mark.here, mark.elsewhere, mark.spread, mark.spread_elsewhere
+        return cls(names.column(mark.column), level, mark.kind, *numbers)
+
+    def parts(self) -> tuple[str, str, str]:
+        """Return what it is of, and how much here and elsewhere, as a person reads it."""
         column = self.column if self.level is None else f"{self.column} = {shown(self.level)}"
-        both = (self.here, self.spread), (self.elsewhere, self.spread_elsewhere)
-        here, elsewhere = (self._number(*each) for each in both)
+        here = self._number(self.here, self.spread)
+        return column, here, self._number(self.elsewhere, self.spread_elsewhere)
+
+    def brief(self) -> str:
+        """Return what it is here, in a few letters: ``city = Rome 80 %`` or ``height 30.1``."""
+        column, here, _ = self.parts()
+        named = f"column {column}" if column.isdigit() else column
+        return f"{named} {here.split(' ± ')[0].split(' (')[0]}"
+
+    def __str__(self) -> str:
+        column, here, elsewhere = self.parts()
         return f"{column}: {here} (elsewhere {elsewhere})"
 
     def _number(self, value: float, spread: float | None) -> str:

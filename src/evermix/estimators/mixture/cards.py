@@ -16,7 +16,7 @@ from evermix.estimators.mixture.learner import Learner
 from evermix.estimators.mixture.naming import Names
 from evermix.families import Multinomial
 from evermix.families.growing import wide_for, widened, widths
-from evermix.families.marks import Mark, marks
+from evermix.families.marks import marks
 from evermix.lookback import KeptRows, Lookback
 
 TRAITS, ROWS, NEAREST = 8, 3, 3  # on a card
@@ -129,19 +129,8 @@ class CardWriter:
         stats, mass = self.tally.stats[k], float(self.tally.mass[k])
         rest, others = self._totals[0] - stats, max(self._totals[1] - mass, 0.0)
         found = marks(family, np.stack([stats, rest]), np.array([mass, others]), TRAITS)
-        return tuple(map(self._trait, found)), [mark.column for mark in found]
-
-    def _trait(self, mark: Mark) -> Trait:
-        level = None if mark.level is None else self.names.value(mark.column, float(mark.level))
-        return Trait(
-            self.names.column(mark.column),
-            level,
-            mark.kind,
-            mark.here,
-            mark.elsewhere,
-            mark.spread,
-            mark.spread_elsewhere,
-        )
+        traits = tuple(Trait.of(mark, self.names) for mark in found)
+        return traits, [mark.column for mark in found]
 
     # ---- rows ------------------------------------------------------------------------------
 

@@ -18,14 +18,13 @@ from evermix.engines.batch import Batch
 from evermix.estimators import files
 from evermix.estimators.data.times import prepare_times
 from evermix.estimators.fitting import StepObserver, check_observers
-from evermix.estimators.mixture.attributes import FittedAttributes
 from evermix.estimators.mixture.beginning import found, resolved
-from evermix.estimators.mixture.by_hand import ByHand
 from evermix.estimators.mixture.columns import GrowingColumns
 from evermix.estimators.mixture.file import KIND, from_file, to_file
-from evermix.estimators.mixture.groups import GroupQuestions, checked_novelty
+from evermix.estimators.mixture.groups import checked_novelty
 from evermix.estimators.mixture.imputation import Imputation
 from evermix.estimators.mixture.learner import Learner, OnStep
+from evermix.estimators.mixture.report import ReportQuestions
 from evermix.estimators.mixture.restoring import restored_unless_learnt
 from evermix.estimators.mixture.settings import (
     FIT_ENGINE,
@@ -45,9 +44,7 @@ from evermix.priors.base import Prior
 
 @files.registered(KIND, "mixture")
 class Mixture(
-    FittedAttributes,
-    ByHand,
-    GroupQuestions,
+    ReportQuestions,
     GrowingColumns,
     Imputation,
     SingleRows,

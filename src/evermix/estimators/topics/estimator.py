@@ -1,7 +1,8 @@
 """Topic models whose topics may change over time."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,6 +14,7 @@ from evermix._random import generator
 from evermix._xp import Array, Floats, Ints, host, is_foreign
 from evermix.engines.settings import check_begun
 from evermix.estimators import files
+from evermix.estimators.chain_reports import topic_report
 from evermix.estimators.chains import ChainEstimator, Observer
 from evermix.estimators.data.times import Times
 from evermix.estimators.topics.fitted import FittedTopics
@@ -25,6 +27,7 @@ from evermix.estimators.topics.settings import (
 )
 from evermix.priors.base import finite_number
 from evermix.report.chains import to_inference_data
+from evermix.report.page import Report
 from evermix.topics.hierarchies import TOPIC_PRIORS, Flat, Hierarchy
 from evermix.topics.priors import MNGG, TNGG
 from evermix.topics.rows import SAMPLERS, RowSampler
@@ -312,6 +315,27 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ChainEstimat
             )
         order = np.argsort(-self.components_, axis=1, kind="stable")[:, :n]
         return [names[some].tolist() for some in order]
+
+    def report(self, path: str | Path, vocabulary: Any = None, title: str = "") -> None:
+        """Write a report: one HTML file that every browser shows, without network.
+
+        It holds the topics and their words with search and sorting, their shares over time with
+        births and deaths, a map on which topics that use the same words are close, and the draws.
+
+        Parameters
+        ----------
+        path : path-like
+            Such as ``"report.html"``.
+        vocabulary : sequence (V,), optional
+            The words, as in :meth:`top_words`.
+        title : str, optional
+            Headline.
+        """
+        self._check_drawn()
+        self._report(vocabulary, title, None).write(path)
+
+    def _report(self, names: Sequence[Any] | None, title: str, top: int | None) -> Report:
+        return topic_report(self, names, title, top)
 
     # ---- new documents ---------------------------------------------------------------------
 

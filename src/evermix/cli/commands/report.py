@@ -1,0 +1,78 @@
+"""``evermix report``: a model as one HTML file."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from evermix.cli.console import note
+from evermix.cli.input.model_rows import all_rows, column_names, text_of, words_of_texts
+from evermix.cli.options.option import Option
+from evermix.cli.options.settings import Settings
+from evermix.cli.options.table import PAGE
+from evermix.cli.output.output_files import check_files, check_new
+from evermix.estimators import DependentMixture, Mixture, TopicModel
+from evermix.estimators.chain_reports import dependent_report, topic_report
+from evermix.estimators.files import load_any
+from evermix.estimators.mixture.report import mixture_report
+from evermix.io.trace import read_trace
+from evermix.report.page import Report
+
+_TRACED = {"clock", "K", "rows", "log_predictive", "lap", "births", "merges", "scalars"}
+
+
+def options(custom: tuple[type, ...]) -> list[Option]:
+    """Return the options of the command."""
+    return list(PAGE)
+
+
+def run(settings: Settings) -> None:
+    """Write the report on a model."""
+    settings = settings.changed(out=settings.out or str(Path(settings.model).with_suffix(".html")))
+    sources = [] if settings.source is None else [settings.source]
+    check_files(sources, {"MODEL": settings.model, **settings.inputs}, settings.outputs)
+    if not settings.overwrite:
+        check_new(settings.outputs, "Choose another place, or replace it with --overwrite.")
+    model, extra = load_any(settings.model, settings.custom)
+    if not isinstance(model, Mixture) and (settings.source or settings.trace):
+        raise ValueError(
+            "--rows and --trace are for mixtures; models over time keep all that a report shows. "
+            "Leave them out."
+        )
+    report = _REPORTS[type(model)](model, extra, settings)
+    if settings.out == "-":
+        typer.echo(report.to_page(), nl=False)
+        return
+    settings.locks.add(settings.out, replaced=True)
+    report.write(settings.out)
+    note(f"{settings.out} shows {report.facts[f'{report.noun}s']} {report.noun}s.")
+
+
+def _mixture(mix: Mixture, extra: dict[str, Any], settings: Settings) -> Report:
+    text = text_of(extra)
+    names, words = column_names(mix, text), words_of_texts(mix, text)
+    X = None if settings.source is None else all_rows(settings, mix, text)
+    events = None if settings.trace is None else list(read_trace(settings.trace))
+    if events and not all(isinstance(event, dict) and event.keys() >= _TRACED for event in events):
+        raise ValueError(
+            f"{settings.trace} is not a trace of a mixture. Give the file that evermix stream or "
+            "fit wrote with --trace."
+        )
+    return mixture_report(mix, X, names, settings.title or "", words=words, events=events)
+
+
+def _topics(model: TopicModel, extra: dict[str, Any], settings: Settings) -> Report:
+    words = (extra.get("text") or {}).get("words") or extra.get("topics", {}).get("words")
+    return topic_report(model, words, settings.title or "")
+
+
+def _dependent(mix: DependentMixture, extra: dict[str, Any], settings: Settings) -> Report:
+    return dependent_report(mix, None, settings.title or "", None)
+
+
+_REPORTS: dict[type, Callable[[Any, dict[str, Any], Settings], Report]] = {
+    Mixture: _mixture,
+    TopicModel: _topics,
+    DependentMixture: _dependent,
+}

@@ -1,0 +1,252 @@
+"""The report on a mixture: its course, shares over time, tree, cards and lineage."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evermix.estimators.mixture.attributes import FittedAttributes
+from evermix.estimators.mixture.by_hand import ByHand
+from evermix.estimators.mixture.card import Card
+from evermix.estimators.mixture.explanation import called
+from evermix.estimators.mixture.groups import GroupQuestions
+from evermix.estimators.mixture.naming import shown
+from evermix.estimators.shown import Shown
+from evermix.families import Multinomial
+from evermix.report.flow import Flow, flow_of_rows
+from evermix.report.page import SHOWN, Item, Report, curves, traces
+from evermix.report.plots import per_observation, read_events, read_laps
+from evermix.state import ALIVE, DROPPED, Lineage
+
+LARGEST_TREE, COURSES = 300, 500  # clusters up to which there is a tree, and a course on each card
+NAMING = 3  # traits that name a cluster
+RANKED = 10  # clusters from which on there is a picture of their sizes
+
+Events = list[tuple[int, str, list[int]]]
+
+
+class ReportQuestions(FittedAttributes, ByHand, GroupQuestions, Shown):
+    """Reports on what was found."""
+
+    n_features_in_: int
+
+    def report(
+        self, path: str | Path, X: Any = None, names: Sequence[str] | None = None, title: str = ""
+    ) -> None:
+        """Write a report: one HTML file that every browser shows, without network.
+
+        It holds the growth of K, the prequential log-likelihood of ``history_``, shares of clusters
+        over the rows with births, merges and deaths, the tree of clusters, their cards with search
+        and sorting, and the lineage; what the model does not know is left out. Tell its readers
+        what it holds: examples are rows of the data.
+
+        Parameters
+        ----------
+        path : path-like
+            Such as ``"report.html"``.
+        X : array, CSR matrix or table (N, D), optional
+            Rows in their order, for examples and shares. None: the rows that the model keeps, see
+            :meth:`cards`.
+        names : sequence of str, optional
+            Names of the columns, such as the words of a vocabulary. None: those of the table.
+        title : str, optional
+            Headline.
+
+        Examples
+        --------
+        >>> import evermix as em
+        >>> X = np.random.default_rng(0).normal(size=(200, 2))
+        >>> em.Mixture().fit(X).report("report.html", X)  # doctest: +SKIP
+        """
+        mixture_report(self, X, names, title).write(path)
+
+    def _glance(self) -> Report | None:
+        if "learner_" not in vars(self) or not self.n_clusters_:
+            return None
+        items = [_item(self, card, {}) for card in self.cards(top=SHOWN)]
+        return Report(_title(self), "cluster", "rows", _facts(self), items)
+
+
+def mixture_report(
+    mix: Any,
+    X: Any = None,
+    names: Sequence[str] | None = None,
+    title: str = "",
+    *,
+    words: Mapping[int, list[str]] | None = None,
+    events: Iterable[Mapping[str, Any]] | None = None,
+) -> Report:
+    """Return the report on a mixture.
+
+    Parameters
+    ----------
+    mix : Mixture
+    X, names, title
+        As in :meth:`Mixture.report`.
+    words : mapping of int to list of str, optional
+        Words that name clusters, by their ids.
+    events : iterable of mappings, optional
+        A trace of the run, in place of ``history_``.
+    """
+    if not mix.n_clusters_:
+        raise ValueError("no row was learnt yet, so there is nothing to report. Go on with fit.")
+    steps = [info.to_event() for info in mix.history_] if events is None else list(events)
+    cards = mix.cards(X, names)
+    lineage = _events(mix.lineage_) if _streamed(mix) else []
+    flow = _flow(mix, X, [card.id for card in cards], lineage)
+    items = [_item(mix, card, words or {}) for card in cards]
+    if flow is not None and len(items) <= COURSES:
+        for k, item in enumerate(items):
+            item["course"] = flow.course(k)
+    charts = _charts(mix, steps)
+    sizes = np.array([card.size for card in cards if card.size >= 1])
+    if len(sizes) >= RANKED:
+        lines = {"": (np.arange(1, len(sizes) + 1), np.sort(sizes)[::-1])}
+        charts.append(curves("Sizes, largest first", "rank", lines, dots=[""], log=True))
+    tree = _tree(mix, [card.id for card in cards])
+    facts = _facts(mix)
+    return Report(
+        title or _title(mix), "cluster", "rows", facts, items, charts, flow, tree, [], lineage
+    )
+
+
+def met_once(mix: Any) -> bool:
+    """Whether rows were met only once: the clock counts them then, and visits otherwise."""
+    return bool(mix.learner_.engine.streams and mix.state_.lap + (mix.state_.at > 0) <= 1)
+
+
+def rows_learnt(mix: Any) -> int:
+    """Return how many rows a mixture has learnt."""
+    return int(mix.state_.clock if met_once(mix) else len(mix.labels_))
+
+
+def _streamed(mix: Any) -> bool:
+    """Whether the lineage tells what happened: that of a fit was cleared at its end."""
+    learner = mix.learner_.shown
+    return learner.rows_digest is None and learner.fitted.engine.draws(mix.state_) is None
+
+
+def _title(mix: Any) -> str:
+    return f"{mix.n_clusters_:,} clusters in {rows_learnt(mix):,} rows"
+
+
+def _facts(mix: Any) -> dict[str, str]:
+    family, prior, engine = mix.model_.family, mix.model_.prior, mix.learner_.engine
+    kinds = {"family": family, "prior": prior, "engine": engine}
+    facts = {"clusters": f"{mix.n_clusters_:,}", "rows": f"{rows_learnt(mix):,}"}
+    facts["columns"] = f"{mix.n_features_in_:,}"
+    facts |= {name: type(part).__name__ for name, part in kinds.items()}
+    if mix.model_.forgetting is not None:
+        facts["half-life"] = f"{mix.model_.forgetting.half_life:,}"
+    return facts
+
+
+def _item(mix: Any, card: Card, words: Mapping[int, list[str]]) -> Item:
+    """Return a card as the page wants it; what is not known is left out."""
+    traits = [trait.parts() for trait in card.traits]
+    if card.id in words:
+        naming = words[card.id]
+    elif isinstance(mix.model_.family, Multinomial):
+        naming = [trait.column for trait in card.traits]
+    else:
+        naming = [trait.brief() for trait in card.traits[:NAMING]]
+    item: Item = {
+        "id": card.id,
+        "name": card.name or called(card.id, None),
+        "pinned": card.pinned or None,
+        "size": round(card.size, 1),
+        "share": card.share,
+        "recent": card.recent_share,
+        "trend": card.trend,
+        "born": card.born if _streamed(mix) else None,
+        "age": card.age if _streamed(mix) else None,
+        "seen": card.last_seen,
+        "traits": traits,
+        "examples": [
+            [example.row, [f"{name} = {shown(value)}" for name, value in example.values.items()]]
+            for example in card.examples
+        ],
+        "nearest": [[id, round(nats, 2)] for id, nats in card.nearest],
+        "merged": list(card.merged),
+    }
+    known = {name: value for name, value in item.items() if value is not None and value != []}
+    return known | {"words": naming}
+
+
+# ---- the course ------------------------------------------------------------------------------
+
+
+def _charts(mix: Any, steps: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the growth of K, and the likelihood, the bound or the joint density."""
+    learner, laps = mix.learner_.shown, read_laps(steps)
+    if learner.fitted.engine.draws(mix.state_) is not None:
+        posterior = mix.posterior_
+        titles = {"K": "Clusters in each draw", "log_joint": "Log joint density"}
+        return traces(posterior.traces(), posterior.chain, titles)
+    if len(laps.lap):
+        bound = curves("Evidence lower bound (nats)", "laps", {"": (laps.lap, laps.elbo)})
+        return [curves("Clusters found", "laps", {"": (laps.lap, laps.K)}), bound]
+    series, charts = read_events(steps), []
+    growth = _growth(mix.lineage_, mix.state_.clock) if _streamed(mix) else None
+    if growth is None or growth[1][-1] != mix.n_clusters_:
+        growth = series.clock, series.K
+    if len(growth[0]) > 1:
+        charts.append(curves("Clusters found", "rows", {"": growth}, steps=True))
+    at, each, running = per_observation(series)
+    if len(at) > 1:
+        lines = {"each step": (at, each), "mean so far": (at, running)}
+        title = "Prequential log-likelihood"
+        charts.append(curves(title, "rows", lines, dots=["each step"]))
+    return charts
+
+
+def _growth(lineage: Lineage, now: int) -> tuple[Any, Any]:
+    """Return the clock of all births and ends, and of now, and the clusters after each."""
+    ended = [clock for clock in lineage.ended if clock != ALIVE]
+    clock, which = np.unique([*lineage.born, *ended, now], return_inverse=True)
+    change = np.repeat([1, -1, 0], [len(lineage.born), len(ended), 1])
+    return clock, np.cumsum(np.bincount(which, change)).astype(np.int64)
+
+
+def _events(lineage: Lineage) -> Events:
+    """Return what happened to clusters, in order of the clock."""
+    events: Events = [(clock, "born", [id]) for id, clock in enumerate(lineage.born)]
+    for id, (clock, into) in enumerate(zip(lineage.ended, lineage.into, strict=True)):
+        if into >= 0:
+            events.append((clock, "merged", [id, into]))
+        elif into != ALIVE:
+            events.append((clock, "dropped" if into == DROPPED else "faded", [id]))
+    events += [(clock, f"{what} by hand", list(ids)) for what, clock, ids in lineage.hand.changes]
+    return sorted(events, key=lambda event: event[0])
+
+
+def _flow(mix: Any, X: Any, clusters: list[int], lineage: Events) -> Flow | None:
+    """Return shares over the rows that are given or kept, or over those of the fit."""
+    learner, (_, state, _) = mix.learner_.shown, mix.learner_.shown.fitted.point
+    moves = [event for event in lineage if not event[1].endswith("by hand")]
+    if X is not None or not _streamed(mix):
+        labels = np.asarray(mix.labels_ if X is None else learner.fitted.predict(mix._prepared(X)))
+        n = len(labels)
+        moves = moves if n == state.clock else []
+        return flow_of_rows(labels, np.arange(1, n + 1), np.ones(n), clusters, moves)
+    rows = None if state.lookback is None else state.lookback.rows
+    if rows is None:
+        return None
+    ids = state.lineage.current(rows.ids)
+    # More rows are kept of small clusters: each row stands for those that it was drawn from.
+    names, place = np.unique(ids, return_inverse=True)
+    mass = dict(zip(state.tally.ids.tolist(), state.tally.mass.tolist(), strict=True))
+    each = np.array([mass.get(id, 0.0) for id in names.tolist()]) / np.bincount(place, rows.weights)
+    return flow_of_rows(ids, rows.clocks, rows.weights * each[place], clusters, moves)
+
+
+def _tree(mix: Any, order: list[int]) -> dict[str, Any] | None:
+    """Return the tree with places in ``order`` instead of those of ``cluster_ids_``."""
+    K = len(order)
+    if not 2 < K <= LARGEST_TREE:
+        return None
+    tree, place = mix.hierarchy_, {id: k for k, id in enumerate(order)}
+    new = [*(place[id] for id in tree.ids.tolist()), *range(K, 2 * K - 1)]
+    merges = [[new[a], new[b]] for a, b in tree.merges.tolist()]
+    return {"merges": merges, "heights": tree.heights.round(3).tolist(), "groups": tree.n_groups}

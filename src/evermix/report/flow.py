@@ -1,0 +1,106 @@
+"""Shares of clusters or topics over time, and what happened to them on the way."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+LAYERS = 12  # clusters that are shown one by one
+MOST, ROWS = 40, 25  # bins, and rows of each at least
+NAMED = 6  # ids that a mark names
+DIGITS = 5  # behind the point, of shares
+
+
+class Mark(NamedTuple):
+    """Clusters that were born, merged or ended in a bin."""
+
+    at: int
+    what: str
+    ids: list[int]
+
+
+@dataclass
+class Flow:
+    """Shares (T, K) of clusters with these ids (K,), at times or in bins of rows (T,).
+
+    Attributes
+    ----------
+    xlabel : str
+    x : list
+        Times, or the rows in the middle of each bin.
+    ids : list of int
+    shares : array (T, K)
+        Rows of nan where nothing is known.
+    marks : list of Mark
+    """
+
+    xlabel: str
+    x: list[Any]
+    ids: list[int]
+    shares: NDArray[Any]
+    marks: list[Mark] = field(default_factory=list)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the largest clusters one by one, and the others as one, as JSON-ready values."""
+        mean = np.nan_to_num(self.shares).mean(axis=0)
+        order = np.argsort(-mean, kind="stable")
+        top = [k for k in order[:LAYERS].tolist() if mean[k] > 0]
+        layers = np.column_stack([self.shares[:, top], np.delete(self.shares, top, axis=1).sum(1)])
+        return {
+            "xlabel": self.xlabel,
+            "x": self.x,
+            "ids": [self.ids[k] for k in top],
+            "layers": layers.T.round(DIGITS).tolist(),
+            "marks": [
+                {"at": at, "what": what, "n": len(ids), "ids": ids[:NAMED]}
+                for at, what, ids in self.marks
+            ],
+        }
+
+    def course(self, k: int) -> list[float]:
+        """Return the shares (T,) of one cluster."""
+        return self.shares[:, k].round(DIGITS).tolist()
+
+
+def flow_of_rows(
+    ids: NDArray[Any],
+    at: NDArray[Any],
+    weights: NDArray[Any],
+    clusters: Sequence[int],
+    events: Iterable[tuple[int, str, list[int]]] = (),
+) -> Flow | None:
+    """Return the shares of clusters among rows, in bins of places; None of too few rows.
+
+    Parameters
+    ----------
+    ids, at, weights : arrays (N,)
+        Cluster, place in the stream and weight of each row. Rows of no cluster have negative ids.
+    clusters : sequence of int (K,)
+        Ids; all others count as one.
+    events : iterable of (int, str, list of int)
+        What happened at a place: "born", "merged", or how clusters ended.
+    """
+    known = (ids >= 0) & (weights > 0)
+    ids, at, weights = ids[known], at[known], weights[known]
+    n = min(len(ids) // ROWS, MOST)
+    if n < 2:
+        return None
+    edges = np.linspace(at.min(), at.max() + 1, n + 1)
+    bins = np.searchsorted(edges, at, side="right").clip(1, n) - 1
+    names = np.asarray(clusters)
+    order = np.argsort(names)
+    place = order[np.searchsorted(names, ids, sorter=order).clip(max=len(order) - 1)]
+    place = np.where(names[place] == ids, place, len(names))
+    mass = np.zeros((n, len(names) + 1))
+    np.add.at(mass, (bins, place), weights)
+    total = mass.sum(axis=1, keepdims=True)
+    shares = np.divide(mass, total, out=np.full_like(mass, np.nan), where=total > 0)
+    found: dict[tuple[int, str], list[int]] = {}
+    for clock, what, some in events:
+        bin = int(np.searchsorted(edges, clock, side="right").clip(1, n)) - 1
+        found.setdefault((bin, what), []).append(some[0])
+    marks = [Mark(bin, what, some) for (bin, what), some in sorted(found.items())]
+    middle = ((edges[1:] + edges[:-1]) / 2).round().astype(np.int64).tolist()
+    return Flow("rows", middle, [*names.tolist(), -1], shares, marks)

@@ -1,0 +1,235 @@
+"use strict";
+// Charts as SVG: each function draws into a box of the page, as wide as that is.
+const COLOURS = ["#3f7fcf", "#d97a2f", "#2f9a73", "#c2507a", "#8467bd", "#a07d3c",
+  "#3ba0bf", "#b99a1e", "#71933a", "#d0709f", "#5f6fc0", "#b2603a"];
+const OTHERS = "#8b97a3";
+const MARKS = {born: "var(--green)", merged: "var(--accent)", ended: "var(--red)"};
+
+function make(tag, attributes = {}, ...children) {
+  const space = make.svg.has(tag) ? "http://www.w3.org/2000/svg" : "http://www.w3.org/1999/xhtml";
+  const element = document.createElementNS(space, tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+}
+make.svg = new Set(["svg", "g", "path", "line", "circle", "text", "rect", "clipPath"]);
+
+function shown(value) {
+  const size = Math.abs(value);
+  if (size >= 1e5) return new Intl.NumberFormat("en", {notation: "compact", maximumSignificantDigits: 3}).format(value);
+  return value.toLocaleString("en", {maximumSignificantDigits: size >= 1000 ? 6 : 4});
+}
+const percent = share => share > 0 && share < 1e-4 ? "< 0.01 %" : `${(100 * share).toLocaleString("en", {maximumSignificantDigits: share < 0.1 ? 2 : 3})} %`;
+const brief = (text, most) => text.length > most ? `${text.slice(0, most - 1)}…` : text;
+
+function tip(event, text) {
+  const box = document.getElementById("tip");
+  box.hidden = !text;
+  if (!text) return;
+  box.textContent = text;
+  const left = Math.min(event.clientX + 14, innerWidth - box.offsetWidth - 8);
+  const top = event.clientY + 18 + box.offsetHeight > innerHeight ? event.clientY - box.offsetHeight - 10 : event.clientY + 18;
+  box.style.transform = `translate(${Math.max(left, 4)}px, ${top}px)`;
+}
+addEventListener("scroll", () => tip(null, ""), {passive: true, capture: true});
+
+function ticks(low, high, n, log) {
+  if (log) {
+    const found = [];
+    for (let e = Math.floor(Math.log10(low)); 10 ** e <= high; e++) if (10 ** e >= low) found.push(10 ** e);
+    return found;
+  }
+  const raw = (high - low) / n || 1, power = 10 ** Math.floor(Math.log10(raw));
+  const step = [1, 2, 5, 10].find(m => m * power >= raw) * power, found = [];
+  for (let i = Math.ceil(low / step); i * step <= high; i++) found.push(i * step);
+  return found;
+}
+function scale([a, b], [c, d], log) {
+  const f = log ? Math.log : value => value;
+  return value => c + (d - c) * (f(value) - f(a)) / (f(b) - f(a) || 1);
+}
+function canvas(box, height, label) {
+  const width = Math.max(box.clientWidth, 120);
+  const root = make("svg", {width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label});
+  box.replaceChildren(root);
+  return [root, width];
+}
+function axis(root, x, texts, y) {  // below a chart, with as many texts as there is room for
+  const width = Math.max(...texts.map(([, text]) => text.length)) * 6.5 + 14;
+  let end = -Infinity;
+  for (const [value, text] of texts) {
+    const middle = Math.min(x(value), root.clientWidth - text.length * 3.2);
+    if (middle - width / 2 < end) continue;
+    end = middle + width / 2;
+    root.append(make("text", {x: middle, y, "text-anchor": "middle"}, text));
+  }
+}
+
+function lineChart(box, chart) {
+  const height = 210, left = 56, top = 16, bottom = height - 36, right = 12;
+  const xs = chart.lines.flatMap(line => line.x), ys = chart.lines.flatMap(line => line.y).filter(y => y !== null).sort((a, b) => a - b);
+  const last = chart.lines.at(-1), end = last.y.at(-1), places = chart.labels ?? [];
+  const named = value => places[value] === undefined ? shown(value) : String(places[value]);
+  const [root, width] = canvas(box, height, `${chart.title}: from ${shown(last.y[0] ?? 0)} to ${shown(end ?? 0)}, by ${chart.xlabel}.`);
+  // A few extreme dots do not decide the scale.
+  const least = ys[Math.floor(ys.length * (chart.lines[0].dots && !chart.log ? 0.03 : 0))];
+  const high = ys.at(-1), low = !chart.log && ys[0] >= 0 ? 0 : Math.min(least, end ?? least), from = Math.min(...xs), to = Math.max(...xs);
+  const pad = 0.08 * Math.max(high - low, 1e-4 * Math.abs(high), 1e-9);
+  const range = chart.log ? [low / 1.2, high * 1.3] : [low === 0 ? 0 : low - pad, high + pad];
+  const along = [chart.log || chart.labels || from > 0.2 * to ? from : 0, to];
+  const x = scale(along, [left, width - right], chart.log), y = scale(range, [bottom, top], chart.log);
+  const values = ticks(...range, 4, chart.log), digits = chart.log ? 0 : Math.max(0, Math.ceil(-Math.log10(values[1] - values[0] || 1)));
+  for (const value of values) {
+    root.append(make("line", {class: "grid", x1: left, x2: width - right, y1: y(value), y2: y(value)}),
+      make("text", {x: left - 8, y: y(value) + 4, "text-anchor": "end"}, digits ? value.toFixed(digits) : shown(value)));
+  }
+  axis(root, x, ticks(...along, 5, chart.log).filter(v => !chart.labels || Number.isInteger(v)).map(v => [v, named(v)]), bottom + 16);
+  root.append(make("text", {x: width - right, y: height - 4, "text-anchor": "end"}, chart.xlabel));
+  const clip = `clip-${lineChart.count = (lineChart.count ?? 0) + 1}`, plot = make("g", {"clip-path": `url(#${clip})`});
+  root.append(make("clipPath", {id: clip}, make("rect", {x: left - 6, y: 0, width: width - left + 6, height: bottom + 6})), plot);
+  chart.lines.forEach((line, i) => {
+    const colour = COLOURS[chart.lines[0].dots && !chart.log ? 2 : i];
+    const points = line.x.map((value, j) => [value, line.y[j]]).filter(([, value]) => value !== null);
+    if (line.dots) {
+      for (const [a, b] of points) plot.append(make("circle", {cx: x(a), cy: y(b), r: 2.2, fill: colour, opacity: 0.5}));
+    } else {
+      plot.append(make("path", {class: "curve", stroke: colour, 
+        d: points.map(([a, b], j) => `${j ? chart.steps ? `H${x(a).toFixed(1)}L` : "L" : "M"}${x(a).toFixed(1)},${y(b).toFixed(1)}`).join("")}));
+    }
+  });
+  if (end !== null && !last.dots && chart.lines.filter(line => !line.dots).length === 1) {
+    const above = y(end) - 10 > top;
+    root.append(make("text", {class: "strong", x: width - 12, y: y(end) + (above ? -9 : 18), "text-anchor": "end"}, shown(Number(end.toPrecision(4)))));
+  }
+  const dot = make("circle", {r: 4.5, fill: "var(--accent)", visibility: "hidden"});
+  root.append(dot);
+  root.addEventListener("pointermove", event => {
+    const place = event.clientX - root.getBoundingClientRect().left;
+    let best = 0;
+    last.x.forEach((value, j) => { if (Math.abs(x(value) - place) < Math.abs(x(last.x[best]) - place)) best = j; });
+    const lines = chart.lines.filter(line => line.x.length === last.x.length && line.y[best] !== null);
+    tip(event, [`${named(last.x[best])} ${chart.xlabel}`, ...lines.map(line => `${line.name || chart.title}: ${shown(line.y[best])}`)].join("\n"));
+    dot.setAttribute("cx", x(last.x[best]));
+    dot.setAttribute("cy", y(last.y[best] ?? low));
+    dot.setAttribute("visibility", "visible");
+  });
+  root.addEventListener("pointerleave", event => { tip(event, ""); dot.setAttribute("visibility", "hidden"); });
+}
+
+function band(xs, tops, bottoms) {  // the outline of a layer, with soft bends
+  const side = (values, points) => values.map((y, i) => {
+    if (!i) return "";
+    const [a, b] = [points[i - 1], points[i]], middle = (a + b) / 2;
+    return `C${middle.toFixed(1)},${values[i - 1].toFixed(1)} ${middle.toFixed(1)},${y.toFixed(1)} ${b.toFixed(1)},${y.toFixed(1)}`;
+  }).join("");
+  const back = [...xs].reverse(), low = [...bottoms].reverse();
+  return `M${xs[0]},${tops[0]}${side(tops, xs)}L${back[0]},${low[0]}${side(low, back)}Z`;
+}
+
+function flowChart(box, flow, layers, pick) {
+  const lane = mark => mark.what in MARKS ? mark.what : "ended", lanes = Object.keys(MARKS).filter(name => flow.marks.some(mark => lane(mark) === name));
+  const top = 6, bottom = innerWidth < 640 ? 226 : 286, height = bottom + 26 + (lanes.length ? 10 + 24 * lanes.length : 0);
+  const left = lanes.length ? 56 : 12, n = flow.x.length;
+  const [root, width] = canvas(box, height, `Shares of the largest over ${flow.xlabel}: ` +
+    layers.map(layer => `${layer.name} ${percent(layer.mean)} on average`).join(", ") + ".");
+  const rows = flow.xlabel === "rows", along = scale(rows ? [flow.x[0], flow.x.at(-1)] : [0, n - 1], [left, width - 12]);
+  const places = flow.x.map((value, i) => along(rows ? value : i));
+  const y = scale([0, 1], [top, bottom]);
+  const known = flow.x.map((_, i) => flow.layers[0][i] !== null), sums = flow.x.map(() => 0);
+  const runs = [];
+  known.forEach((there, i) => { if (there) (i && known[i - 1] ? runs.at(-1) : runs[runs.push([]) - 1]).push(i); });
+  const labels = [];
+  layers.forEach((layer, k) => {
+    const tops = sums.map(y), values = flow.layers[k];
+    values.forEach((value, i) => { sums[i] += value ?? 0; });
+    const bottoms = sums.map(y);
+    const d = runs.filter(run => run.length > 1).map(run => band(run.map(i => places[i]), run.map(i => tops[i]), run.map(i => bottoms[i]))).join("");
+    const shape = make("path", {d, fill: layer.colour, "data-layer": k, ...(layer.id === null ? {} : {"data-id": layer.id})});
+    root.append(shape);
+    const text = brief(layer.label, 26), half = text.length * 3.4;
+    const best = values.reduce((found, value, i) => {
+      const inside = places[i] - half > left && places[i] + half < width - 12;
+      return inside && value > (values[found] ?? 0) ? i : found;
+    }, -1);
+    if (best < 0) return;
+    const centre = (tops[best] + bottoms[best]) / 2 + 4;
+    const free = labels.every(label => Math.abs(label.x - places[best]) > label.half + half || Math.abs(label.y - centre) > 15);
+    if (bottoms[best] - tops[best] > 16 && text && free) labels.push({x: places[best], y: centre, half, text});
+  });
+  root.append(...labels.map(({x, y, text}) => make("text", {class: "inside", x, y, "text-anchor": "middle"}, text)));
+  const texts = flow.x.map((value, i) => [i, rows ? shown(value) : String(value)]);
+  axis(root, along, rows ? ticks(flow.x[0], flow.x.at(-1), 7).map(value => [value, shown(value)]) : texts, bottom + 18);
+  lanes.forEach((name, k) => {
+    const at = bottom + 42 + 24 * k;
+    root.append(make("line", {class: "grid", x1: left, x2: width - 12, y1: at, y2: at}), make("text", {x: 0, y: at + 4}, name));
+    for (const mark of flow.marks.filter(mark => lane(mark) === name)) {
+      const about = `${mark.n} ${mark.what}: ${mark.ids.join(", ")}${mark.n > mark.ids.length ? ", …" : ""}`;
+      const circle = make("circle", {cx: places[mark.at], cy: at, r: Math.min(2.5 + Math.sqrt(mark.n) * 1.4, 10), fill: MARKS[name], opacity: 0.85});
+      circle.addEventListener("pointermove", event => tip(event, `${texts[mark.at][1]} ${flow.xlabel}\n${about}`));
+      root.append(circle);
+    }
+  });
+  root.addEventListener("pointermove", event => {
+    const k = event.target.dataset?.layer;
+    for (const shape of root.querySelectorAll("[data-layer]")) shape.classList.toggle("dim", k !== undefined && shape.dataset.layer !== k);
+    if (k === undefined) return event.target.tagName !== "circle" && tip(event, "");
+    const place = event.clientX - root.getBoundingClientRect().left;
+    const i = places.reduce((best, value, j) => Math.abs(value - place) < Math.abs(places[best] - place) ? j : best, 0);
+    tip(event, `${layers[k].name}\n${layers[k].words}\n${percent(flow.layers[k][i] ?? 0)} at ${texts[i][1]} ${flow.xlabel}`);
+  });
+  root.addEventListener("pointerleave", event => { tip(event, ""); for (const shape of root.querySelectorAll(".dim")) shape.classList.remove("dim"); });
+  root.addEventListener("click", event => event.target.dataset?.id && pick(Number(event.target.dataset.id)));
+}
+
+function treeChart(box, tree, items, pick) {
+  const K = items.length, row = 22, height = K * row + 34;
+  const [root, width] = canvas(box, height, `A tree that joins ${K} clusters; it suggests ${tree.groups} groups.`);
+  const left = Math.min(330, Math.round(width * 0.5)), top = Math.max(...tree.heights, 1e-9);
+  const x = scale([0, top], [left + 8, width - 14]), order = [], stack = [2 * K - 2];
+  const share = items.map(item => item.share);
+  for (const [a, b] of tree.merges) share.push(share[a] + share[b]);
+  while (stack.length) {
+    const node = stack.pop();
+    if (node < K) order.push(node);
+    else stack.push(...tree.merges[node - K].toSorted((a, b) => share[a] - share[b]));
+  }
+  const y = new Array(2 * K - 1), at = new Array(2 * K - 1).fill(x(0));
+  order.forEach((leaf, i) => {
+    y[leaf] = 12 + i * row;
+    const item = items[leaf], text = brief(`${item.id}: ${item.words.join(", ")}`, Math.floor(left / 6.2));
+    root.append(make("text", {x: 0, y: y[leaf] + 4, "data-id": item.id}, text),
+      make("circle", {cx: x(0), cy: y[leaf], r: Math.min(2 + 14 * Math.sqrt(item.share), 9), fill: item.colour}));
+  });
+  tree.merges.forEach(([a, b], i) => {
+    y[K + i] = (y[a] + y[b]) / 2;
+    at[K + i] = x(tree.heights[i]);
+    const within = i < K - tree.groups;
+    root.append(make("path", {class: "curve", style: "stroke-width:1.5", stroke: within ? "var(--accent)" : "var(--soft)",
+      d: `M${at[a]},${y[a]}H${at[K + i]}V${y[b]}H${at[b]}`}));
+  });
+  axis(root, x, ticks(0, top, width < 500 ? 3 : 6).map(v => [v, shown(v)]), height - 8);
+  root.addEventListener("click", event => event.target.dataset?.id && pick(Number(event.target.dataset.id)));
+}
+
+function mapChart(box, places, items, pick) {
+  const height = innerWidth < 640 ? 320 : 460;
+  const [root, width] = canvas(box, height, `A map of ${items.length} topics; those with the same words are close.`);
+  const [xs, ys] = [0, 1].map(axis => places.map(place => place[axis]));
+  const big = Math.min(width, height) * 0.13, edge = big + 8, most = Math.max(...items.map(item => item.share));
+  const x = scale([Math.min(...xs), Math.max(...xs)], [edge, width - edge]), y = scale([Math.min(...ys), Math.max(...ys)], [edge, height - edge]);
+  const taken = [];
+  items.forEach((item, k) => {
+    const circle = make("circle", {cx: x(xs[k]), cy: y(ys[k]), r: Math.max(big * Math.sqrt(item.share / most), 4), fill: item.colour, opacity: 0.72, "data-id": item.id});
+    circle.addEventListener("pointermove", event => tip(event, `${item.name}, ${percent(item.share)}\n${item.words.join(", ")}`));
+    circle.addEventListener("pointerleave", event => tip(event, ""));
+    root.append(circle);
+  });
+  items.forEach((item, k) => {
+    const text = brief(item.words.slice(0, 2).join(", "), 26), half = text.length * 3.4;
+    const centre = Math.min(Math.max(x(xs[k]), half + 2), width - half - 2), at = y(ys[k]) + 4;
+    if (taken.some(([a, b, h]) => Math.abs(a - centre) < h + half + 4 && Math.abs(b - at) < 14)) return;
+    taken.push([centre, at, half]);
+    root.append(make("text", {class: "strong", x: centre, y: at, "text-anchor": "middle", "pointer-events": "none"}, text));
+  });
+  root.addEventListener("click", event => event.target.dataset?.id && pick(Number(event.target.dataset.id)));
+}

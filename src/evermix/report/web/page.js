@@ -1,0 +1,205 @@
+const data = JSON.parse(document.getElementById("data").textContent);
+const byId = id => document.getElementById(id), PAGE = 25;
+const items = data.items, places = new Map(items.map((item, k) => [item.id, k]));
+const noun = data.noun, timed = data.flow && data.flow.xlabel !== "rows";
+
+// ---- colours and words of the items; those of the stream graph have their own colours
+
+items.forEach(item => {
+  const k = data.flow ? data.flow.ids.indexOf(item.id) : places.get(item.id);
+  item.colour = k < 0 || k >= COLOURS.length ? OTHERS : COLOURS[k];
+  item.text = [item.id, item.name, ...item.words, ...(item.traits ?? []).map(trait => trait[0])].join(" ").toLowerCase();
+});
+const title = item => item.name === `${noun} ${item.id}` ? item.name : `${item.name} (${item.id})`;
+
+// ---- the theme: that of the system until the reader chooses
+
+const root = document.documentElement, dark = matchMedia("(prefers-color-scheme: dark)");
+function theme(chosen) {
+  if (chosen) root.style.colorScheme = root.dataset.theme = chosen;
+  const now = root.dataset.theme ?? (dark.matches ? "dark" : "light");
+  byId("theme").textContent = now === "dark" ? "☀ Light" : "☾ Dark";
+  byId("theme").onclick = () => theme(now === "dark" ? "light" : "dark");
+}
+dark.addEventListener("change", () => theme());
+theme();
+
+for (const [name, text] of Object.entries(data.facts)) byId("facts").append(make("div", {}, make("dt", {}, name), make("dd", {}, text)));
+
+// ---- pages of a long list
+
+function pager(nav, n, page, turn) {
+  const pages = Math.ceil(n / PAGE), button = (text, to) => {
+    const found = make("button", {type: "button"}, text);
+    found.disabled = to < 0 || to >= pages;
+    found.onclick = () => turn(to);
+    return found;
+  };
+  nav.replaceChildren(...(pages > 1 ? [button("Previous", page - 1), `page ${page + 1} of ${pages.toLocaleString("en")}`, button("Next", page + 1)] : []));
+}
+
+// ---- the items: search, sorting, cards
+
+const collator = new Intl.Collator("en", {numeric: true});
+const ORDERS = {
+  share: ["largest first", (a, b) => b.share - a.share],
+  trend: ["growing most", (a, b) => (b.trend ?? -1) - (a.trend ?? -1)],
+  born: ["newest first", (a, b) => (b.born ?? -1) - (a.born ?? -1)],
+  age: ["oldest first", (a, b) => (b.age ?? -1) - (a.age ?? -1)],
+  first: ["first seen", (a, b) => a.span?.[0] - b.span?.[0]],
+  last: ["last seen", (a, b) => b.span?.[1] - a.span?.[1]],
+  name: ["name", (a, b) => collator.compare(a.name, b.name)],
+};
+const list = {page: 0, found: items};
+for (const [name, [text]] of Object.entries(ORDERS)) {
+  if (name === "share" || name === "name" || items.some(item => name in item)) byId("sort").append(make("option", {value: name}, text));
+}
+byId("items-title").textContent = `${noun[0].toUpperCase()}${noun.slice(1)}s`;
+
+function find() {
+  const terms = byId("search").value.toLowerCase().split(/\s+/).filter(Boolean);
+  list.found = items.filter(item => terms.every(term => item.text.includes(term))).sort(ORDERS[byId("sort").value][1]);
+  list.page = 0;
+  draw();
+}
+function draw() {
+  const some = list.found.slice(list.page * PAGE, (list.page + 1) * PAGE), most = items[0].share || 1;
+  byId("list").replaceChildren(...some.map(item => {
+    const trend = make("span", {class: "number trend"}), fill = make("i");
+    if (item.trend !== undefined) {
+      trend.textContent = `${item.trend >= 1 ? "▲" : "▼"} × ${shown(Number(item.trend.toPrecision(2)))}`;
+      trend.classList.add(item.trend >= 1 ? "up" : "down");
+      trend.title = "its share of the latest rows, over its share of all";
+    }
+    const swatch = make("span", {class: "swatch", "aria-hidden": "true"});
+    swatch.style.background = item.colour;
+    fill.style.width = `${100 * item.share / most}%`;
+    const head = make("summary", {}, swatch, make("span", {class: "name"}, title(item) + (item.pinned ? ", pinned" : "")),
+      make("span", {class: "words"}, item.words.join(", ")), make("span", {class: "number"}, percent(item.share)),
+      make("span", {class: "bar", "aria-hidden": "true"}, fill), trend);
+    const entry = make("details", {id: `item-${item.id}`}, head);
+    entry.addEventListener("toggle", () => { if (entry.open && !entry.querySelector(".card")) entry.append(card(item, entry)); });
+    return entry;
+  }));
+  const n = list.found.length;
+  byId("count").textContent = n === items.length ? `${n.toLocaleString("en")} ${noun}s` : `${n.toLocaleString("en")} of ${items.length.toLocaleString("en")} ${noun}s`;
+  pager(byId("pages"), n, list.page, page => { list.page = page; draw(); byId("items").scrollIntoView(); byId("list").querySelector("summary").focus({preventScroll: true}); });
+}
+function pick(id) {
+  if (!places.has(id)) return;
+  byId("search").value = "";
+  find();
+  list.page = Math.floor(list.found.indexOf(items[places.get(id)]) / PAGE);
+  draw();
+  const entry = byId(`item-${id}`);
+  entry.open = true;
+  entry.querySelector("summary").focus({preventScroll: true});
+  entry.scrollIntoView({block: "start"});
+}
+function link(id) {
+  if (!places.has(id)) return document.createTextNode(String(id));
+  const found = make("button", {type: "button", class: "link", "aria-label": `${noun} ${id}`}, String(id));
+  found.onclick = () => pick(id);
+  return found;
+}
+const links = ids => ids.flatMap((id, i) => i ? [", ", link(id)] : [link(id)]);
+
+function card(item, entry) {
+  const facts = make("dl"), box = make("div", {class: "card"}, make("div", {class: "wide"}, facts));
+  const fact = (name, ...values) => facts.append(make("div", {}, make("dt", {}, name), make("dd", {}, ...values)));
+  const part = (name, ...content) => box.append(make("div", {}, make("h3", {}, name), ...content));
+  const rows = n => `${Number(n).toLocaleString("en")} ${data.unit}`;
+  fact("size", rows(item.size));
+  fact("share now", percent(item.share));
+  if (item.recent !== undefined) fact("lately", percent(item.recent));
+  if (item.born !== undefined) fact("opened after", rows(item.born));
+  if (item.age !== undefined) fact("age", rows(item.age));
+  if (item.seen !== undefined) fact("last seen after", rows(item.seen));
+  if (item.span) fact("there from, to", item.span.map(t => data.flow.x[t]).join(" to "));
+  if (item.region !== undefined) fact("region", item.region);
+  if (item.merged) fact("has taken in", item.merged.slice(0, 12).join(", ") + (item.merged.length > 12 ? ", …" : ""));
+  if (item.traits) {
+    part("what sets it apart", make("table", {}, make("thead", {}, make("tr", {}, ...["", "here", "elsewhere"].map(name => make("th", {scope: "col"}, name)))),
+      make("tbody", {}, ...item.traits.map(trait => make("tr", {}, ...trait.map((text, i) => make(i ? "td" : "th", i ? {} : {scope: "row", style: "color:var(--ink)"}, text)))))));
+  }
+  if (item.examples) part("typical rows", make("ul", {}, ...item.examples.map(([row, values]) => make("li", {}, `row ${row.toLocaleString("en")}: ${values.join(", ")}`))));
+  if (item.nearest) part("nearest", make("ul", {}, ...item.nearest.map(([id, gap]) => make("li", {}, link(id), ` ${items[places.get(id)]?.words.slice(0, 4).join(", ") ?? ""} (${gap}${noun === "cluster" ? " nats a row away" : ""})`))));
+  if (item.course) {
+    const chart = make("div");
+    part(`share in % over ${data.flow.xlabel}`, chart);
+    const xs = data.flow.x.map((value, i) => timed ? i : value), ys = item.course.map(share => share === null ? null : 100 * share);
+    requestAnimationFrame(() => lineChart(chart, {title: "Share in %", xlabel: data.flow.xlabel, labels: timed ? data.flow.x : null, lines: [{name: "", x: xs, y: ys}]}));
+  }
+  return box;
+}
+byId("search").addEventListener("input", find);
+byId("sort").addEventListener("change", find);
+addEventListener("keydown", event => {
+  const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement?.tagName ?? "");
+  if (event.key === "/" && !typing) { event.preventDefault(); byId("search").focus(); }
+  if (event.key === "Escape" && document.activeElement === byId("search")) { byId("search").value = ""; find(); }
+  const heads = [...byId("list").querySelectorAll("summary")], at = heads.indexOf(document.activeElement);
+  const to = {ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: heads.length - 1}[event.key];
+  const from = at >= 0 || (document.activeElement === byId("search") && event.key === "ArrowDown");
+  if (from && to !== undefined && heads[to]) { event.preventDefault(); heads[to].focus(); }
+});
+find();
+
+// ---- charts, drawn again when the page gets another width
+
+const drawings = [];
+function chart(id, paint) {
+  byId(id).hidden = false;
+  drawings.push(() => paint(byId(id).querySelector(".chart")));
+}
+if (data.flow) {
+  const layers = data.flow.layers.map((values, k) => {
+    const item = items[places.get(data.flow.ids[k])], named = values.filter(value => value !== null);
+    const mean = named.reduce((sum, value) => sum + value, 0) / Math.max(named.length, 1);
+    return item ? {id: item.id, name: title(item), label: item.words.slice(0, 2).join(", ") || title(item), words: item.words.join(", "), colour: item.colour, mean}
+      : {id: null, name: "all others", label: "", words: "", colour: OTHERS, mean};
+  }).filter(layer => layer.id !== null || layer.mean > 0);
+  byId("flow-title").textContent = timed ? "Shares over time" : `Shares of ${noun}s, row by row`;
+  byId("flow").querySelector(".hint").textContent = `The largest ${noun}s; choose one to see its card.` +
+    (data.flow.marks.length ? ` Dots show when ${noun}s began, ${timed ? "" : "became part of others, "}or ended.` : "");
+  chart("flow", box => flowChart(box, data.flow, layers, pick));
+  byId("flow").querySelector(".legend").append(...layers.map(layer => {
+    const swatch = make("span", {class: "swatch"});
+    swatch.style.background = layer.colour;
+    const entry = make(layer.id === null ? "span" : "button", layer.id === null ? {} : {type: "button"}, swatch, layer.id === null ? layer.name : `${layer.name.replace(`${noun} `, "")}: ${layer.label}`);
+    if (layer.id !== null) entry.onclick = () => pick(layer.id);
+    return entry;
+  }));
+}
+for (const about of data.charts) {
+  const box = make("div");
+  const dots = about.lines.find(line => line.dots && line.name), n = about.lines.length;
+  const hint = dots ? `nats per row; dots: ${dots.name}, line: ${about.lines.at(-1).name}` : n > 1 ? `${n} chains` : "";
+  byId("charts").append(make("div", {class: "panel"}, make("h2", {}, about.title), make("p", {class: "hint"}, hint), box));
+  drawings.push(() => lineChart(box, about));
+}
+if (data.map.length) chart("map", box => mapChart(box, data.map, items, pick));
+if (data.tree) {
+  byId("tree").querySelector(".hint").textContent = "Joined by how deep the density dips between them, in nats: further left, more alike." +
+    (data.tree.groups < items.length ? ` It suggests ${data.tree.groups} groups; lines within them are coloured.` : "");
+  chart("tree", box => treeChart(box, data.tree, items, pick));
+}
+let width = 0;
+new ResizeObserver(() => { if (innerWidth !== width) { width = innerWidth; for (const paint of drawings) paint(); } }).observe(document.body);
+
+// ---- the lineage, newest first
+
+if (data.events.length) {
+  byId("lineage").hidden = false;
+  const events = [...data.events].reverse(), log = {page: 0};
+  byId("kind").append(...["everything", ...new Set(events.map(([, what]) => what))].map(what => make("option", {}, what)));
+  const show = () => {
+    const kind = byId("kind").value, some = events.filter(([, what]) => kind === "everything" || what === kind);
+    byId("events").replaceChildren(...some.slice(log.page * PAGE, (log.page + 1) * PAGE).map(([clock, what, ids]) => make("tr", {},
+      make("td", {}, clock.toLocaleString("en")), make("td", {}, what), make("td", {}, ...(what === "merged" ? [link(ids[0]), " into ", link(ids[1])] : links(ids)),
+        ` ${items[places.get(ids.at(-1))]?.words.slice(0, 4).join(", ") ?? ""}`))));
+    pager(byId("event-pages"), some.length, log.page, page => { log.page = page; show(); });
+  };
+  byId("kind").addEventListener("change", () => { log.page = 0; show(); });
+  show();
+}

@@ -1,0 +1,171 @@
+"""Reports as files: what they hold, what they leave out, and that no text breaks them."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+
+import evermix as em
+from evermix.report.flow import flow_of_rows
+from evermix.report.page import Report, curves
+
+WORDS = ["refund", "invoice", "printer", "paper", "password", "login"]
+
+
+def content(path):
+    """The data of a report."""
+    page = path.read_text("utf-8")
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    return json.loads(found[1])
+
+
+@pytest.fixture(scope="module")
+def stream():
+    rng = np.random.default_rng(0)
+    kind = np.where(np.arange(900) < 500, rng.integers(0, 2, 900), rng.integers(0, 3, 900))
+    X = rng.normal(size=(900, 2)) + np.array([[0.0, 0.0], [9.0, 0.0], [0.0, 30.0]])[kind]
+    mix = em.Mixture()
+    for part in np.array_split(X, 9):
+        mix.partial_fit(part)
+    return mix, X
+
+
+def test_a_report_on_a_stream_holds_what_the_model_knows(stream, tmp_path):
+    mix, _ = stream
+    mix.report(tmp_path / "r.html", names=["width", "height"])
+    data = content(tmp_path / "r.html")
+    assert [item["id"] for item in data["items"]] == [card.id for card in mix.cards()]
+    assert data["facts"]["clusters"] == str(mix.n_clusters_) and data["facts"]["rows"] == "900"
+    assert any(word.startswith("height") for word in data["items"][0]["words"])
+    growth, likelihood = data["charts"]
+    assert growth["lines"][0]["y"][-1] == mix.n_clusters_ and growth["lines"][0]["x"][-1] == 900
+    total = sum(info.log_predictive for info in mix.history_)
+    assert likelihood["lines"][1]["y"][-1] == pytest.approx(total / 900)
+    for chart in data["charts"]:  # no curve runs backwards
+        assert all(np.all(np.diff(line["x"]) >= 0) for line in chart["lines"])
+    assert len(data["tree"]["merges"]) == mix.n_clusters_ - 1
+    born = [ids[0] for _, what, ids in data["events"] if what == "born"]
+    assert born == sorted(born) == list(range(mix.lineage_.next_id))
+
+
+def test_shares_of_kept_rows_are_those_of_all_rows(stream, tmp_path):
+    mix, X = stream
+    mix.report(tmp_path / "kept.html")
+    mix.report(tmp_path / "all.html", X)
+    kept, every = (content(tmp_path / f"{name}.html")["flow"] for name in ("kept", "all"))
+    for flow in (kept, every):
+        assert np.sum(flow["layers"], axis=0) == pytest.approx(1.0, abs=1e-3)
+    third = int(mix.predict([[0.0, 30.0]])[0])
+    late = every["layers"][every["ids"].index(third)]
+    assert np.all(np.array(late)[np.array(every["x"]) < 480] == 0) and late[-1] > 0.1
+    assert {mark["what"] for mark in every["marks"]} >= {"born"}
+
+
+def test_a_saved_model_has_its_report_too(stream, tmp_path):
+    """All but the log-likelihood, since files hold no history."""
+    mix, _ = stream
+    mix.save(tmp_path / "m.evermix")
+    em.load(tmp_path / "m.evermix").report(tmp_path / "r.html")
+    mix.report(tmp_path / "before.html")
+    data, before = content(tmp_path / "r.html"), content(tmp_path / "before.html")
+    assert [chart["title"] for chart in data["charts"]] == ["Clusters found"]
+    assert data["items"] == before["items"] and data["flow"] == before["flow"]
+
+
+def test_texts_cannot_end_the_data(tmp_path):
+    evil = "</script><script>alert(1)</script><!--\u2028"
+    Report(evil, "cluster", "rows", {"clusters": "1"}, [{"words": [evil]}]).write(
+        tmp_path / "r.html"
+    )
+    page = (tmp_path / "r.html").read_text("utf-8")
+    assert content(tmp_path / "r.html")["items"][0]["words"] == [evil]
+    assert "<script>alert" not in page and page.count("</script>") == 2
+    assert "http-equiv" in page and "default-src 'none'" in page
+
+
+def test_pages_name_no_other_address(stream, tmp_path):
+    stream[0].report(tmp_path / "r.html")
+    page = (tmp_path / "r.html").read_text("utf-8")
+    found = set(re.findall(r"https?://[^\"' ]+", page))
+    assert found == {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xhtml"}  # namespaces
+    assert not re.search(r"<(link|img|iframe)|src=|@import|url\((?!#)", page)
+
+
+def test_numbers_that_are_not_finite_are_left_blank(tmp_path):
+    charts = [curves("Bound", "laps", {"": ([1, 2], [-np.inf, -3.0])})]
+    items = [{"id": 0, "name": "cluster 0", "share": 1.0, "size": 1.0, "words": []}]
+    Report("one", "cluster", "rows", {"clusters": "1"}, items, charts).write(tmp_path / "r.html")
+    assert content(tmp_path / "r.html")["charts"][0]["lines"][0]["y"] == [None, -3.0]
+
+
+@pytest.mark.parametrize(
+    ("engine", "titles"),
+    [
+        (None, ["Clusters found", "Evidence lower bound (nats)"]),
+        (em.Gibbs(sweeps=15, burn_in=5), ["Clusters in each draw", "Log joint density"]),
+    ],
+)
+def test_fits_report_laps_or_draws(tmp_path, engine, titles):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 2)) + 9 * rng.integers(0, 2, size=(80, 1))
+    mix = em.Mixture(em.Gaussian(), engine=engine, random_state=0).fit(X)
+    mix.report(tmp_path / "r.html")
+    data = content(tmp_path / "r.html")
+    assert [chart["title"] for chart in data["charts"]][:2] == titles
+    assert data["events"] == [] and "age" not in data["items"][0]
+
+
+def test_topic_models_report_words_times_and_a_map(tmp_path):
+    rng = np.random.default_rng(0)
+    years = np.repeat([2019, 2020, 2021], 30)
+    rates = np.where((years < 2020)[:, None], [5, 5, 5, 0, 0, 0], [0, 0, 0, 5, 5, 5])
+    model = em.TopicModel(burn_in=40, draws=20, chains=2, random_state=0)
+    model.fit(rng.poisson(rates), times=years)
+    model.report(tmp_path / "r.html", WORDS, "Tickets")
+    data = content(tmp_path / "r.html")
+    assert data["title"] == "Tickets" and data["noun"] == "topic"
+    assert data["flow"]["x"] == [2019, 2020, 2021]
+    assert set(data["items"][0]["words"]) <= set(WORDS)
+    assert np.sum(data["flow"]["layers"], axis=0) == pytest.approx(1.0, abs=1e-4)
+    assert [len(chart["lines"]) for chart in data["charts"]] == [2, 2]  # of two chains
+    assert len(data["map"]) in (0, model.n_topics_)
+    assert "topic 0" in model._repr_html_()
+
+
+def test_mixtures_over_time_report_what_sets_clusters_apart(tmp_path):
+    rng = np.random.default_rng(0)
+    times = np.repeat(["spring", "summer", "autumn"], 40)
+    X = rng.normal(size=(120, 2)) + [9.0, 0.0] * (rng.random((120, 1)) < 0.5)
+    mix = em.DependentMixture(burn_in=20, draws=20, random_state=0).fit(X, times)
+    mix.report(tmp_path / "r.html", ["width", "height"])
+    data = content(tmp_path / "r.html")
+    assert data["flow"]["x"] == ["spring", "summer", "autumn"]
+    assert data["items"][0]["size"] == np.bincount(mix.labels_).max()
+    assert data["items"][0]["traits"][0][0] == "width"
+    assert "cluster" in mix._repr_html_()
+
+
+def test_bins_of_rows_are_their_shares():
+    ids = np.repeat([5, 7], 100)
+    flow = flow_of_rows(ids, np.arange(200), np.ones(200), [7, 5], [(150, "born", [7])])
+    assert flow.ids == [7, 5, -1] and flow.shares[0].tolist() == [0, 1, 0]
+    assert flow.shares[-1].tolist() == [1, 0, 0]
+    assert [mark.what for mark in flow.marks] == ["born"]
+    assert flow_of_rows(ids[:30], np.arange(30), np.ones(30), [5]) is None
+
+
+def test_notebooks_show_what_was_found(stream):
+    mix, _ = stream
+    shown = mix._repr_html_()
+    assert "900" in shown and shown.count("<tr>") >= mix.n_clusters_
+    assert mix._repr_mimebundle_()["text/html"] == shown
+    assert "Mixture" in em.Mixture()._repr_html_()  # scikit-learn's, before there is a fit
+
+
+def test_nothing_learnt_is_no_report(tmp_path):
+    for model in (em.Mixture(), em.TopicModel(), em.DependentMixture()):
+        with pytest.raises(NotFittedError):
+            model.report(tmp_path / "r.html")
+    assert not list(tmp_path.iterdir())
