@@ -6,12 +6,21 @@ import os
 import select
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 PATIENCE = 60.0  # seconds for an answer
+# The browser reads commands from descriptor 3 and writes answers to descriptor 4.
+LAUNCH = """if True:
+    import fcntl, os, sys
+    ends = [fcntl.fcntl(int(end), fcntl.F_DUPFD, 10) for end in sys.argv[1:3]]
+    for place, end in enumerate(ends, 3):
+        os.dup2(end, place)
+    os.execvp(sys.argv[3], sys.argv[3:])
+"""
 
 
 def chromium():
@@ -37,10 +46,10 @@ class Browser:
             ),
             *("--disable-background-networking", "--remote-debugging-pipe", "about:blank"),
         ]
-        # The browser reads commands from descriptor 3 and writes answers to descriptor 4.
-        shell = ["sh", "-c", f'exec "$@" 3<&{to_read} 4>&{to_write}', "sh", *command]
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        self._process = subprocess.Popen(shell, pass_fds=(to_read, to_write), **quiet)
+        ends = to_read, to_write
+        launch = [sys.executable, "-c", LAUNCH, *map(str, ends), *command]
+        self._process = subprocess.Popen(launch, pass_fds=ends, **quiet)
         os.close(to_read)
         os.close(to_write)
         self._number, self._rest, self._session, self.errors = 0, b"", None, []

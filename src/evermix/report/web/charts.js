@@ -14,12 +14,16 @@ function make(tag, attributes = {}, ...children) {
 }
 make.svg = new Set(["svg", "g", "path", "line", "circle", "text", "rect", "clipPath"]);
 
-function shown(value) {
-  const size = Math.abs(value);
-  if (size >= 1e5) return new Intl.NumberFormat("en", {notation: "compact", maximumSignificantDigits: 3}).format(value);
-  return value.toLocaleString("en", {maximumSignificantDigits: size >= 1000 ? 6 : 4});
+// Formats are made once: each takes longer to make than a page of numbers to write.
+const formats = new Map();
+function written(value, digits, notation = "standard") {
+  const key = digits + notation;
+  if (!formats.has(key)) formats.set(key, new Intl.NumberFormat("en", {maximumSignificantDigits: digits, notation}));
+  return formats.get(key).format(value);
 }
-const percent = share => share > 0 && share < 1e-4 ? "< 0.01 %" : `${(100 * share).toLocaleString("en", {maximumSignificantDigits: share < 0.1 ? 2 : 3})} %`;
+const whole = value => written(value, 15);
+const shown = value => Math.abs(value) >= 1e5 ? written(value, 3, "compact") : written(value, Math.abs(value) >= 1000 ? 6 : 4);
+const percent = share => share > 0 && share < 1e-4 ? "< 0.01 %" : `${written(100 * share, share < 0.1 ? 2 : 3)} %`;
 const brief = (text, most) => text.length > most ? `${text.slice(0, most - 1)}…` : text;
 
 function tip(event, text) {

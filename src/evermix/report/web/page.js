@@ -35,7 +35,7 @@ function pager(nav, n, page, turn) {
     found.onclick = () => turn(to);
     return found;
   };
-  nav.replaceChildren(...(pages > 1 ? [button("Previous", page - 1), `page ${page + 1} of ${pages.toLocaleString("en")}`, button("Next", page + 1)] : []));
+  nav.replaceChildren(...(pages > 1 ? [button("Previous", page - 1), `page ${page + 1} of ${whole(pages)}`, button("Next", page + 1)] : []));
 }
 
 // ---- the items: search, sorting, cards
@@ -50,7 +50,7 @@ const ORDERS = {
   last: ["last seen", (a, b) => b.span?.[1] - a.span?.[1]],
   name: ["name", (a, b) => collator.compare(a.name, b.name)],
 };
-const list = {page: 0, found: items};
+const list = {page: 0, sorted: items, found: items};
 for (const [name, [text]] of Object.entries(ORDERS)) {
   if (name === "share" || name === "name" || items.some(item => name in item)) byId("sort").append(make("option", {value: name}, text));
 }
@@ -58,7 +58,7 @@ byId("items-title").textContent = `${noun[0].toUpperCase()}${noun.slice(1)}s`;
 
 function find() {
   const terms = byId("search").value.toLowerCase().split(/\s+/).filter(Boolean);
-  list.found = items.filter(item => terms.every(term => item.text.includes(term))).sort(ORDERS[byId("sort").value][1]);
+  list.found = list.sorted.filter(item => terms.every(term => item.text.includes(term)));
   list.page = 0;
   draw();
 }
@@ -82,7 +82,7 @@ function draw() {
     return entry;
   }));
   const n = list.found.length;
-  byId("count").textContent = n === items.length ? `${n.toLocaleString("en")} ${noun}s` : `${n.toLocaleString("en")} of ${items.length.toLocaleString("en")} ${noun}s`;
+  byId("count").textContent = n === items.length ? `${whole(n)} ${noun}s` : `${whole(n)} of ${whole(items.length)} ${noun}s`;
   pager(byId("pages"), n, list.page, page => { list.page = page; draw(); byId("items").scrollIntoView(); byId("list").querySelector("summary").focus({preventScroll: true}); });
 }
 function pick(id) {
@@ -108,7 +108,7 @@ function card(item, entry) {
   const facts = make("dl"), box = make("div", {class: "card"}, make("div", {class: "wide"}, facts));
   const fact = (name, ...values) => facts.append(make("div", {}, make("dt", {}, name), make("dd", {}, ...values)));
   const part = (name, ...content) => box.append(make("div", {}, make("h3", {}, name), ...content));
-  const rows = n => `${Number(n).toLocaleString("en")} ${data.unit}`;
+  const rows = n => `${whole(Number(n))} ${data.unit}`;
   fact("size", rows(item.size));
   fact("share now", percent(item.share));
   if (item.recent !== undefined) fact("lately", percent(item.recent));
@@ -122,7 +122,7 @@ function card(item, entry) {
     part("what sets it apart", make("table", {}, make("thead", {}, make("tr", {}, ...["", "here", "elsewhere"].map(name => make("th", {scope: "col"}, name)))),
       make("tbody", {}, ...item.traits.map(trait => make("tr", {}, ...trait.map((text, i) => make(i ? "td" : "th", i ? {} : {scope: "row", style: "color:var(--ink)"}, text)))))));
   }
-  if (item.examples) part("typical rows", make("ul", {}, ...item.examples.map(([row, values]) => make("li", {}, `row ${row.toLocaleString("en")}: ${values.join(", ")}`))));
+  if (item.examples) part("typical rows", make("ul", {}, ...item.examples.map(([row, values]) => make("li", {}, `row ${whole(row)}: ${values.join(", ")}`))));
   if (item.nearest) part("nearest", make("ul", {}, ...item.nearest.map(([id, gap]) => make("li", {}, link(id), ` ${items[places.get(id)]?.words.slice(0, 4).join(", ") ?? ""} (${gap}${noun === "cluster" ? " nats a row away" : ""})`))));
   if (item.course) {
     const chart = make("div");
@@ -133,7 +133,7 @@ function card(item, entry) {
   return box;
 }
 byId("search").addEventListener("input", find);
-byId("sort").addEventListener("change", find);
+byId("sort").addEventListener("change", () => { list.sorted = items.toSorted(ORDERS[byId("sort").value][1]); find(); });
 addEventListener("keydown", event => {
   const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement?.tagName ?? "");
   if (event.key === "/" && !typing) { event.preventDefault(); byId("search").focus(); }
@@ -196,7 +196,7 @@ if (data.events.length) {
   const show = () => {
     const kind = byId("kind").value, some = events.filter(([, what]) => kind === "everything" || what === kind);
     byId("events").replaceChildren(...some.slice(log.page * PAGE, (log.page + 1) * PAGE).map(([clock, what, ids]) => make("tr", {},
-      make("td", {}, clock.toLocaleString("en")), make("td", {}, what), make("td", {}, ...(what === "merged" ? [link(ids[0]), " into ", link(ids[1])] : links(ids)),
+      make("td", {}, whole(clock)), make("td", {}, what), make("td", {}, ...(what === "merged" ? [link(ids[0]), " into ", link(ids[1])] : links(ids)),
         ` ${items[places.get(ids.at(-1))]?.words.slice(0, 4).join(", ") ?? ""}`))));
     pager(byId("event-pages"), some.length, log.page, page => { log.page = page; show(); });
   };

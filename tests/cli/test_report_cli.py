@@ -1,0 +1,75 @@
+"""``evermix report`` writes one HTML file on a model of any kind."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+import evermix as em
+from helpers.commands import evermix
+
+WORDS = ["invoice refund payment billing", "printer paper toner tray", "password login account"]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    with open("texts.jsonl", "w") as file:
+        for i in range(300):
+            text = " ".join(rng.choice(WORDS[i % 3].split(), size=6))
+            line = {"id": f"T{i}", "text": text, "year": 2000 + i // 100}
+            file.write(json.dumps(line) + "\n")
+    return tmp_path
+
+
+def content(path):
+    page = path.read_text("utf-8")
+    return json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])
+
+
+def test_a_stream_is_reported_with_its_words_rows_and_trace(folder):
+    run = ["--out", "out", "--checkpoint", "t.evermix", "--trace", "trace.jsonl", "--quiet"]
+    evermix("stream", "texts.jsonl", *run, "--batch", 50)
+    said = evermix("report", "t.evermix").stderr
+    plain = content(folder / "t.html")
+    assert said.startswith(f"evermix: t.html shows {len(plain['items'])} clusters")
+    assert set(plain["items"][0]["words"]) <= set(" ".join(WORDS).split())
+    more = ["--rows", "texts.jsonl", "--trace", "trace.jsonl", "--title", "Tickets"]
+    evermix("report", "t.evermix", *more, "--out", "more.html")
+    whole = content(folder / "more.html")
+    assert whole["title"] == "Tickets" and whole["flow"]["x"][-1] > 250
+    titles = [chart["title"] for chart in whole["charts"]]
+    assert "Prequential log-likelihood" in titles
+    assert "Prequential log-likelihood" not in [chart["title"] for chart in plain["charts"]]
+
+
+def test_topics_are_reported_with_their_words_and_times(folder):
+    sampling = ["--burn-in", 20, "--draws", 10, "--time-field", "year", "--quiet"]
+    evermix("topics", "texts.jsonl", *sampling, "--out", "t.json", "--checkpoint", "t.evermix")
+    evermix("report", "t.evermix")
+    data = content(folder / "t.html")
+    assert data["noun"] == "topic" and data["flow"]["x"] == [2000, 2001, 2002]
+    assert set(data["items"][0]["words"]) <= set(" ".join(WORDS).split())
+    said = evermix("report", "t.evermix", "--rows", "texts.jsonl", "--overwrite", status=1).stderr
+    assert "--rows and --trace are for mixtures" in said
+
+
+def test_mixtures_over_time_are_reported(folder):
+    rng = np.random.default_rng(0)
+    mix = em.DependentMixture(burn_in=10, draws=10, random_state=0)
+    mix.fit(rng.normal(size=(60, 2)), np.repeat([1, 2, 3], 20)).save("d.evermix")
+    page = evermix("report", "d.evermix", "--out", "-").stdout
+    assert page.startswith("<!doctype html>") and page.endswith("</html>\n")
+
+
+def test_files_are_not_replaced_or_mistaken(folder):
+    em.Mixture().fit(np.random.default_rng(0).normal(size=(60, 2))).save("m.evermix")
+    evermix("report", "m.evermix")
+    assert "m.html exists already" in evermix("report", "m.evermix", status=1).stderr
+    evermix("report", "m.evermix", "--overwrite")
+    same = evermix("report", "m.evermix", "--out", "m.evermix", status=1).stderr
+    assert "must be different files" in same
+    wrong = ["--trace", "texts.jsonl", "--overwrite"]
+    assert "not a trace" in evermix("report", "m.evermix", *wrong, status=1).stderr

@@ -1,0 +1,206 @@
+"""Reports in a real Chromium: drawn without errors, searched, sorted, and used by keyboard."""
+
+import numpy as np
+import pytest
+
+import evermix as em
+from evermix.report.page import Report
+from helpers.browser import Browser, chromium
+
+pytestmark = pytest.mark.skipif(
+    chromium() is None, reason="no Chromium here: install chromium, or set CHROMIUM to its path"
+)
+
+NAMES = "[...document.querySelectorAll('#list .name')].map(name => name.textContent)"
+SHARES = """[...document.querySelectorAll('#list .number:not(.trend)')]
+    .map(number => parseFloat(number.textContent))"""
+FOCUS = "document.activeElement.closest('details')?.id ?? document.activeElement.id"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with Browser() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """Reports on a stream of many clusters, a topic model and a mixture over time."""
+    folder, rng = tmp_path_factory.mktemp("pages"), np.random.default_rng(0)
+    centres = 30.0 * np.stack(np.meshgrid(np.arange(6), np.arange(5)), -1).reshape(-1, 2)
+    X = rng.normal(size=(1200, 2)) + centres[rng.integers(0, 30, 1200) * rng.integers(0, 2, 1200)]
+    mix = em.Mixture(em.FixedGaussian(1.0, 1e4), em.DP(5.0), em.ADF())
+    for part in np.array_split(X, 12):
+        mix.partial_fit(part)
+    mix.rename(int(mix.predict(centres[:1])[0]), "billing </script><b>bold</b>")
+    mix.report(folder / "stream.html", X, ["width", "height"])
+    years = np.repeat(np.arange(2010, 2020), 12)
+    fade = np.linspace(8, 0, 10)[years - 2010][:, None]
+    words = rng.poisson(np.hstack([fade, fade, fade / 2, 8 - fade, 8 - fade, 4 + 0 * fade]))
+    topics = em.TopicModel(burn_in=30, draws=20, random_state=0).fit(words, times=years)
+    topics.report(folder / "topics.html", ["ink", "paper", "toner", "login", "password", "help"])
+    rows = rng.normal(size=(120, 2)) + 9 * rng.integers(0, 2, (120, 1))
+    timed = em.DependentMixture(burn_in=20, draws=20, random_state=0).fit(rows, years)
+    timed.report(folder / "timed.html")
+    return folder
+
+
+@pytest.mark.parametrize("name", ["stream", "topics", "timed"])
+@pytest.mark.parametrize(("width", "scheme"), [(1200, "light"), (1200, "dark"), (360, "light")])
+def test_pages_are_drawn_without_errors_or_sideways_scroll(browser, pages, name, width, scheme):
+    browser.open(pages / f"{name}.html", width, scheme=scheme)
+    assert browser.errors == []
+    assert browser.run("document.documentElement.scrollWidth") <= width
+    assert browser.run("document.querySelectorAll('#flow svg path').length") > 1
+    assert browser.run("document.querySelectorAll('#charts svg .curve').length") >= 1
+    assert not browser.run(
+        "/NaN|undefined|Infinity/.test(document.querySelector('main').innerHTML)"
+    )
+    browser.run("document.querySelectorAll('#list summary').forEach(head => head.click())")
+    browser.wait_for(
+        "[...document.querySelectorAll('#list details')].every(entry => entry.querySelector('svg'))"
+    )
+    assert browser.errors == [] and browser.run("document.documentElement.scrollWidth") <= width
+
+
+def test_what_has_no_name_for_screen_readers(browser, pages):
+    """Nothing has none: every control, picture and part is labelled."""
+    browser.open(pages / "stream.html")
+    browser.run("document.querySelector('#list summary').click()")
+    unnamed = """[...document.querySelectorAll('button, input, select, svg, section, nav')]
+        .filter(node => !node.hidden && !node.innerText?.trim() && !node.labels?.length
+            && !node.getAttribute('aria-label')
+            && !document.getElementById(node.getAttribute('aria-labelledby')))
+        .map(node => node.outerHTML.slice(0, 80))"""
+    assert browser.run(unnamed) == []
+    assert browser.run("document.documentElement.lang") == "en"
+
+
+def test_search_filters_and_says_how_many(browser, pages):
+    browser.open(pages / "stream.html")
+    every = browser.run("document.getElementById('count').textContent")
+    browser.run("document.getElementById('search').focus()")
+    browser.press("text", "BILLING")
+    (name,) = browser.run(NAMES)
+    assert name.startswith("billing </script><b>bold</b> (")
+    assert browser.run("document.getElementById('count').textContent") == f"1 of {every}"
+    browser.press("Escape")
+    assert browser.run("document.getElementById('count').textContent") == every
+
+
+def test_sorting_sorts(browser, pages):
+    browser.open(pages / "stream.html")
+    shares = browser.run(SHARES)
+    assert shares == sorted(shares, reverse=True) and len(shares) == 25  # a page of them
+    choose = """(() => { const sort = document.getElementById('sort'); sort.value = '%s';
+        sort.dispatchEvent(new Event('change')); })()"""
+    browser.run(choose % "name")
+    numbers = [int(name.split()[-1]) for name in browser.run(NAMES) if name.startswith("cluster")]
+    assert numbers == sorted(numbers)
+    browser.run(choose % "born")
+    newest = browser.run(NAMES)
+    browser.run(choose % "age")
+    assert newest != browser.run(NAMES)
+
+
+def test_everything_can_be_done_by_keyboard(browser, pages):
+    browser.open(pages / "stream.html")
+    browser.press("/")
+    assert browser.run(FOCUS) == "search" and browser.run("document.activeElement.value") == ""
+    browser.press("ArrowDown")
+    first = browser.run(FOCUS)
+    assert first.startswith("item-")
+    browser.press("Enter")
+    browser.wait_for("document.querySelector('#list details').open")
+    browser.wait_for("document.querySelector('.card') !== null")
+    browser.press("ArrowDown")
+    assert browser.run(FOCUS) not in (first, "search")
+    browser.press("ArrowUp")
+    browser.press("Tab")  # into the card: its first link is the nearest cluster
+    near = browser.run("document.activeElement.textContent")
+    browser.press("Enter")
+    assert browser.run(FOCUS) == f"item-{near}"
+    assert browser.run(f"document.getElementById('item-{near}').open")
+
+
+def test_a_layer_and_its_legend_open_the_card(browser, pages):
+    browser.open(pages / "topics.html")
+    browser.run("document.querySelector('#flow .legend button').click()")
+    browser.wait_for("document.querySelectorAll('details[open] .card').length === 1")
+    layer = "document.querySelector('#flow path[data-id]')"
+    browser.run(f"{layer}.dispatchEvent(new MouseEvent('click', {{bubbles: true}}))")
+    assert browser.run(FOCUS) == "item-" + browser.run(f"{layer}.dataset.id")
+
+
+def test_pages_of_the_list_turn(browser, pages):
+    browser.open(pages / "stream.html")
+    first = browser.run(NAMES)
+    browser.run("document.querySelector('#pages button:last-child').click()")
+    second = browser.run(NAMES)
+    assert second and not set(first) & set(second)
+    assert browser.run(FOCUS).startswith("item-")
+
+
+def test_the_theme_is_that_of_the_system_until_it_is_chosen(browser, pages):
+    back = "getComputedStyle(document.body).backgroundColor"
+    browser.open(pages / "stream.html", scheme="light")
+    light = browser.run(back)
+    browser.open(pages / "stream.html", scheme="dark")
+    dark = browser.run(back)
+    assert light != dark
+    browser.run("document.getElementById('theme').click()")
+    assert browser.run(back) == light
+    browser.run("document.getElementById('theme').click()")
+    assert browser.run(back) == dark
+
+
+def test_text_can_be_read_on_its_ground(browser, pages):
+    """Contrast of at least 4.5, as the guidelines for accessible pages want."""
+    contrast = """(() => {
+        const light = text => {
+            const [r, g, b] = text.match(/[\\d.]+/g).map(value => value / 255)
+                .map(value => value <= 0.03928 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
+            return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+        };
+        const ground = getComputedStyle(document.querySelector('section')).backgroundColor;
+        const panel = light(ground);
+        return ['.words', '.name', '.hint', '#charts h2', '.brand', '#count'].map(name => {
+            const ink = light(getComputedStyle(document.querySelector(name)).color);
+            return (Math.max(ink, panel) + 0.05) / (Math.min(ink, panel) + 0.05);
+        });
+    })()"""
+    for scheme in ("light", "dark"):
+        browser.open(pages / "stream.html", scheme=scheme)
+        assert min(browser.run(contrast)) >= 4.5
+
+
+def test_five_thousand_clusters_are_searched_at_once(browser, tmp_path):
+    rng = np.random.default_rng(0)
+    words = [f"word{i}" for i in range(2000)]
+    items = [
+        {
+            **{"id": k, "name": f"cluster {k}", "size": 10.0, "share": 1 / 5000, "born": k},
+            **{"age": 5000 - k, "words": [words[w] for w in rng.integers(0, 2000, 8)]},
+        }
+        for k in range(5000)
+    ]
+    events = [(k, "born", [k]) for k in range(5000)]
+    facts = {"clusters": "5,000"}
+    Report("Many", "cluster", "rows", facts, items, events=events).write(tmp_path / "many.html")
+    browser.open(tmp_path / "many.html")
+    search = """(() => {
+        const box = document.getElementById('search');
+        const once = text => {
+            const began = performance.now();
+            box.value = text;
+            box.dispatchEvent(new Event('input'));
+            document.body.offsetHeight;
+            return performance.now() - began;
+        };
+        const texts = ['w', 'word1', 'word12', 'none', ''];
+        return Math.max(...texts.map(text => Math.min(once(text), once(text), once(text))));
+    })()"""
+    # In milliseconds. The best of three tries each, since other programs may be at work.
+    assert browser.run(search) < 100
+    assert browser.run("document.querySelectorAll('#list details').length") == 25
+    assert browser.errors == []
