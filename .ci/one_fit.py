@@ -1,4 +1,4 @@
-"""Fit a mixture with an installed evermix: in Python and, where it has one, with its command."""
+"""Fit and report with an installed evermix: in Python and, where it has one, with its command."""
 
 import subprocess
 import sys
@@ -26,6 +26,10 @@ with tempfile.TemporaryDirectory() as folder:
     elif done.returncode:
         sys.exit(done.stderr)
     model = em.load(f"{folder}/points.evermix")
+    model.report(f"{folder}/points.html", X)
+    page = Path(f"{folder}/points.html").read_text("utf-8")
+    if not page.startswith("<!doctype html>") or "function flowChart" not in page:
+        sys.exit("a report must be one file with all parts of its page.")
 labels = model.predict(X)
 print(f"evermix {em.__version__} from its wheel: {model.n_clusters_} clusters")
 if len(set(labels[[0, 100, 200]])) != 3:

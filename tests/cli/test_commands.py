@@ -301,6 +301,8 @@ def test_demo_leaves_a_picture_and_a_model_to_go_on_with(folder, monkeypatch):
     shown = evermix("demo", "--out-dir", "demo").stdout
     assert "words that set it apart" in shown and "evermix info" in shown
     assert (folder / "demo" / "overview.png").read_bytes().startswith(b"\x89PNG")
+    page = (folder / "demo" / "report.html").read_bytes()
+    assert page.startswith(b"<!doctype html>") and len(page) < 1_000_000
     described = json.loads(evermix("info", "demo/docstrings.evermix", "--json").stdout)
     n = len((folder / "demo" / "docstrings.jsonl").read_text().splitlines())
     assert described["observations"] == n > 500
