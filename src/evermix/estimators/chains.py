@@ -15,6 +15,7 @@ from evermix.engines.settings import check_whole
 from evermix.estimators import files
 from evermix.estimators.fitting import check_observers, restored_on_error
 from evermix.estimators.packing import Registry, built, features_of, named
+from evermix.estimators.parameters import DeepParameters
 from evermix.estimators.shown import Shown
 from evermix.families.base import Family
 from evermix.report.page import SHOWN, Report
@@ -25,7 +26,7 @@ Observer: TypeAlias = Callable[[Any, Any], None]
 """Called with the estimator and a summary after every sweep of a fit."""
 
 
-class ChainEstimator(Shown, BaseEstimator):  # type: ignore[misc]
+class ChainEstimator(Shown, DeepParameters, BaseEstimator):  # type: ignore[misc]
     """An estimator of rows or documents that have times, whose answers are draws of chains."""
 
     kind: ClassVar[str]

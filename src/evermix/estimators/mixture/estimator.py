@@ -6,13 +6,11 @@ from pathlib import Path
 from typing import Any, Self
 
 from sklearn.base import BaseEstimator, ClusterMixin, DensityMixin
-from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from evermix._csr import DeviceCSR, is_foreign_csr
-from evermix._random import generator
-from evermix._xp import Array, alike, doubled, is_foreign, namespace
+from evermix._xp import Array, alike, is_foreign
 from evermix.engines.base import Engine
 from evermix.engines.batch import Batch
 from evermix.estimators import files
@@ -21,9 +19,9 @@ from evermix.estimators.fitting import StepObserver, check_observers
 from evermix.estimators.mixture.beginning import found, resolved
 from evermix.estimators.mixture.columns import GrowingColumns
 from evermix.estimators.mixture.file import KIND, from_file, to_file
-from evermix.estimators.mixture.groups import checked_novelty
 from evermix.estimators.mixture.imputation import Imputation
 from evermix.estimators.mixture.learner import Learner, OnStep
+from evermix.estimators.mixture.questions import Questions
 from evermix.estimators.mixture.report import ReportQuestions
 from evermix.estimators.mixture.restoring import restored_unless_learnt
 from evermix.estimators.mixture.settings import (
@@ -33,10 +31,10 @@ from evermix.estimators.mixture.settings import (
     parameters_of,
     with_family,
 )
-from evermix.estimators.mixture.single_rows import SingleRows
 from evermix.estimators.mixture.start import StartClusters
-from evermix.estimators.mixture.validation import rows_to_fit, rows_to_score, rows_to_stream
+from evermix.estimators.mixture.validation import rows_to_fit, rows_to_stream
 from evermix.estimators.packing import Registry
+from evermix.estimators.parameters import DeepParameters
 from evermix.families.base import Family
 from evermix.forgetting import Exponential
 from evermix.priors.base import Prior
@@ -45,9 +43,10 @@ from evermix.priors.base import Prior
 @files.registered(KIND, "mixture")
 class Mixture(
     ReportQuestions,
+    Questions,
     GrowingColumns,
     Imputation,
-    SingleRows,
+    DeepParameters,
     ClusterMixin,  # type: ignore[misc]
     DensityMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
@@ -156,7 +155,9 @@ class Mixture(
         return "learner_" in vars(self)
 
     def __sklearn_tags__(self) -> Any:
-        return with_family(super().__sklearn_tags__(), self.family, self.engine)
+        tags = with_family(super().__sklearn_tags__(), self.family, self.engine)
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
 
     # ---- learning --------------------------------------------------------------------------
 
@@ -313,73 +314,6 @@ class Mixture(
 
     def _on_step(self, observers: Iterable[StepObserver]) -> list[OnStep]:
         return [partial(observe, self) for observe in check_observers(observers)]
-
-    # ---- questions -------------------------------------------------------------------------
-
-    def predict(self, X: Any, novelty: float | None = None) -> Array:
-        """Return the id of the most probable cluster of each row, (N,).
-
-        With ``novelty`` it is -1 where a new cluster is more probable than this number. Rows of
-        PyTorch or CuPy are answered in kind, where they are; so it is with all questions.
-        """
-        label = self._label_row(X) if novelty is None else None
-        if label is not None:
-            return label
-        return self._fitted().predict(self._prepared(X), checked_novelty(novelty))
-
-    def predict_proba(self, X: Any, new_cluster: bool = False) -> Array:
-        """Return the probability of each cluster (N, K); column j is ``cluster_ids_[j]``.
-
-        With ``new_cluster`` the last column of (N, K + 1) is that of a new one.
-        """
-        return self._fitted().predict_proba(self._prepared(X), new_cluster)
-
-    def score_samples(self, X: Any) -> Array:
-        """Return the log predictive density of each row (N,), base measure included."""
-        return self._fitted().log_density(self._prepared(X))
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """Return the mean log predictive density of the rows."""
-        each = doubled(self.score_samples(X))
-        return float(namespace(each).mean(each))
-
-    def score_draws(self, X: Any) -> Array:
-        """Return the log predictive density of each row under each draw of a sampler, (M, N).
-
-        :meth:`score_samples` averages the densities over draws, inside the log.
-        """
-        return self._fitted().log_densities(self._prepared(X))
-
-    def sample(self, n_samples: int = 1) -> tuple[Array, Array]:
-        """Draw new rows from the predictive distribution, that of :meth:`score_samples`.
-
-        With an int as ``random_state`` every call draws the same rows, as in scikit-learn; with a
-        RandomState or a Generator each call draws others. What is learnt later does not change.
-
-        Returns
-        -------
-        X : array (n_samples, D)
-        labels : int64 array (n_samples,)
-            The id of the cluster that each row comes from, one of ``cluster_ids_``; -1 for a
-            cluster not seen before, and for labels of ``RCRP`` that are not shown as clusters.
-            Several draws of a sampler have no names in common: -1 for all of their rows.
-        """
-        rng = generator(self.random_state).spawn(1)[0]  # not the numbers that the fit drew
-        return self._fitted().sample(n_samples, rng)
-
-    def to_arviz(self) -> Any:
-        """Return the draws of a sampler for ArviZ: hyperparameters, K, log joint density."""
-        return self.posterior_.to_arviz()
-
-    def _prepared(self, X: Any) -> Array:
-        """Return validated rows to predict or score."""
-        fitted = self._fitted()
-        if not fitted.state.tally.K:
-            raise NotFittedError(
-                "no row was learnt yet: the fit ended before its first step. Go on with resume, or "
-                "call fit."
-            )
-        return rows_to_score(self, fitted.model.family, X)
 
     # ---- files -----------------------------------------------------------------------------
 

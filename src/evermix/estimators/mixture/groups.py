@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from evermix._xp import Array
+from evermix.estimators.data.precision import as_precise_as
 from evermix.estimators.mixture.fitted import Fitted
 from evermix.estimators.mixture.hierarchy import Hierarchy
 from evermix.estimators.mixture.learner import Learner
@@ -88,7 +89,7 @@ class GroupQuestions:
         >>> mix.predict([[50.0, 50.0]], novelty=0.5)
         array([-1])
         """
-        return self._learnt().novelty(self._prepared(X))
+        return as_precise_as(X, self._learnt().novelty(self._prepared(X)))
 
     def _learnt(self) -> Fitted:
         check_is_fitted(self)

@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from evermix._random import generator
+from evermix._xp import doubled
 from evermix.engines.base import Engine
 from evermix.estimators.mixture.estimator import Mixture
 from evermix.families.base import Family
@@ -92,5 +93,6 @@ def score_priors(
     scores = []
     for prior in distinct.values():
         mix = Mixture(family, prior, engine, random_state=seed).fit(X[:cut])
-        scores.append(PriorScore(prior, float(mix.score_samples(X[cut:]).sum()), mix.n_clusters_))
+        total = doubled(mix.score_samples(X[cut:])).sum()
+        scores.append(PriorScore(prior, float(total), mix.n_clusters_))
     return scores
