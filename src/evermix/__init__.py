@@ -55,6 +55,7 @@ from evermix.io.chunks import Chunks
 from evermix.io.growing_vocabulary import GrowingVocabulary
 from evermix.model import Model
 from evermix.priors import DP, NGGP, NRM, Beta, Gamma, GeneralizedDirichlet, PitmanYor
+from evermix.report.coherence import coherence
 from evermix.topics.hierarchies import HDP, HMNGG, HMNGP, HNGG, HSNGG, HTNGG, HTNGP
 from evermix.topics.priors import MNGG, SNGG, TNGG
 from evermix.topics.rows import M1, M2, M3, T1, T2, T3, T4, T5
@@ -124,6 +125,7 @@ __all__ = [
     "TopicModel",
     "VonMisesFisher",
     "ZeroMeanGaussian",
+    "coherence",
     "load",
     "merge",
     "plot",

@@ -17,6 +17,7 @@ from evermix.estimators import files
 from evermix.estimators.chain_reports import topic_report
 from evermix.estimators.chains import ChainEstimator, Observer
 from evermix.estimators.data.times import Times
+from evermix.estimators.topics.exchange import TopicExchange
 from evermix.estimators.topics.fitted import FittedTopics
 from evermix.estimators.topics.settings import (
     check_words,
@@ -39,7 +40,12 @@ from evermix.topics.words.snapshots import Snapshot, WordRun
 
 
 @files.registered("topics", "topic model")
-class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ChainEstimator):  # type: ignore[misc]
+class TopicModel(
+    TopicExchange,
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+    ChainEstimator,
+):
     """Finds topics in documents, how many there are, and how they come and go over time.
 
     Parameters
@@ -304,6 +310,12 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ChainEstimat
             The words. None for the names of the columns of X, if it had any, and their numbers
             otherwise.
         """
+        names = self._names(vocabulary)
+        order = np.argsort(-self.components_, axis=1, kind="stable")[:, :n]
+        return [names[some].tolist() for some in order]
+
+    def _names(self, vocabulary: Any) -> Array:
+        """Return the words of the columns (V,)."""
         names = vocabulary
         if names is None:
             names = vars(self).get("feature_names_in_", np.arange(self.n_features_in_))
@@ -313,8 +325,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ChainEstimat
                 f"vocabulary must have one entry per word, ({self.n_features_in_},), got shape "
                 f"{names.shape}."
             )
-        order = np.argsort(-self.components_, axis=1, kind="stable")[:, :n]
-        return [names[some].tolist() for some in order]
+        return names
 
     def report(self, path: str | Path, vocabulary: Any = None, title: str = "") -> None:
         """Write a report: one HTML file that every browser shows, without network.
