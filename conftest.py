@@ -2,4 +2,5 @@
 
 from importlib.util import find_spec
 
-collect_ignore = [] if find_spec("river") else ["src/evermix/adapters/river.py"]
+ADAPTERS = ("river", "bertopic")
+collect_ignore = [f"src/evermix/adapters/{name}.py" for name in ADAPTERS if not find_spec(name)]
