@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from evermix.io.libraries import as_rows, batches_of
 from evermix.io.sources import Source
 
 ROWS = 4096  # rows that a source reads at a time
@@ -19,12 +20,14 @@ class Chunks:
 
     Parameters
     ----------
-    source : callable, iterable or Source
-        A function without arguments that returns an iterator over chunks; or anything that can be
-        iterated over more than once, such as a list of arrays; or what
-        :func:`evermix.io.sources.open_source` returns. A chunk is whatever ``fit`` accepts: an
-        array, a CSR matrix or a data frame of rows. All chunks must have the same columns, and
-        must not be changed before the next one is requested.
+    source : callable, iterable, Source or lazy table
+        A function without arguments that returns an iterator over chunks, or an Arrow
+        ``RecordBatchReader``; or anything that can be iterated over more than once, such as a list
+        of arrays; or what :func:`evermix.io.sources.open_source` returns; or a ``LazyFrame`` of
+        polars, a dataset of HuggingFace or of Arrow, which are read in batches of 4,096 rows. A
+        chunk is whatever ``fit`` accepts: an array, a CSR matrix, a data frame or an Arrow table
+        of rows. All chunks must have the same columns, and must not be changed before the next one
+        is requested.
 
     Examples
     --------
@@ -38,11 +41,12 @@ class Chunks:
     """
 
     def __init__(self, source: Callable[[], Iterable[Any]] | Iterable[Any] | Source) -> None:
-        if isinstance(source, Iterator):
+        if isinstance(source, Iterator) or type(source).__name__ == "RecordBatchReader":
             raise TypeError(
                 f"every lap reads the rows again, but {source!r} can be read only once. Give the "
                 "function that makes it: em.Chunks(make), not em.Chunks(make())."
             )
+        source = batches_of(source) or source
         known = isinstance(source, Iterable | Source) or callable(source)
         if not known:
             raise TypeError(
@@ -59,4 +63,4 @@ class Chunks:
         source = self._source
         if isinstance(source, Source):
             return (chunk.X for chunk in source.chunks(start=0, size=ROWS))
-        return iter(source if isinstance(source, Iterable) else source())
+        return map(as_rows, source if isinstance(source, Iterable) else source())

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from evermix._xp import Array
+from evermix.io.libraries import batches_of
 
 SINGLE = np.dtype(np.float32)
 
@@ -24,6 +25,8 @@ def _is_single(X: Any) -> bool:
     dtype = getattr(X, "dtype", None)
     if dtype is not None:
         return bool(dtype == SINGLE)
+    if batches_of(X) is not None:  # whose columns are not known yet
+        return False
     columns = getattr(X, "dtypes", None)
     return columns is not None and len(columns) > 0 and all(_is(each) for each in columns)
 

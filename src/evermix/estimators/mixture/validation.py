@@ -23,6 +23,7 @@ from evermix.families import Mixed
 from evermix.families.base import Family
 from evermix.families.growing import for_levels, grows, with_room
 from evermix.io.chunks import Chunks
+from evermix.io.libraries import batches_of, loaded
 
 
 class Validated(NamedTuple):
@@ -52,6 +53,7 @@ def rows_to_fit(
     engine = settings.engine
     family = settings.family if learner is None else learner.model.family
     validator = Validator(mix, family, reset=learner is None, learning=True)
+    X = X if engine.whole or batches_of(X) is None else Chunks(X)
     rows = None if engine.whole else _lazy_rows(validator, engine, X)
     if rows is None:
         digest = RowHash()
@@ -93,6 +95,7 @@ def rows_to_score(mix: Any, family: Family, X: Any) -> Array:
     """Return validated rows (N, D) to score; those of other libraries stay where they are."""
     validator = Validator(mix, family, streaming=True)
     if type(X) is not np.ndarray:
+        X = loaded(X)
         check_array_like(X)
         if is_collection(X):
             X = in_memory(X)
@@ -106,6 +109,7 @@ def _in_memory(
     validator: Validator, X: Any, sample_weight: Any, digest: RowHash | None = None
 ) -> Validated:
     if type(X) is not np.ndarray:
+        X = loaded(X)
         check_array_like(X)
         if is_collection(X):
             X = in_memory(X)
