@@ -86,6 +86,22 @@ def test_ids_are_ours_in_every_batch():
             assert np.allclose(mean, np.mean(means[topic], axis=0))
 
 
+@pytest.mark.parametrize("decay", [None, 0.1])
+def test_all_words_are_kept(decay):
+    from bertopic.vectorizers import OnlineCountVectorizer
+
+    model = MixtureBERTopic(vectorizer_model=OnlineCountVectorizer(decay=decay))
+    texts, X, _ = whole(seed=3)
+    model.fit(texts, X)
+    assert model.vectorizer_model.X_.sum() == 4 * len(texts)
+    total = 4.0 * len(texts)
+    for some, rows, _ in stream():
+        model.partial_fit(some, rows)
+        total = total * (1 - (decay or 0.0)) + 4 * len(some)
+        assert model.vectorizer_model.X_.sum() == pytest.approx(total)
+        assert model.vectorizer_model.X_.shape[0] == len(model.get_topics())
+
+
 def test_topics_follow_merges_and_leave_gaps():
     batches = list(stream())
     model = MixtureBERTopic().partial_fit(*batches[0][:2])

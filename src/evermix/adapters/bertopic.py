@@ -8,7 +8,7 @@ import numpy as np
 from bertopic import BERTopic
 from bertopic._bertopic import TopicMapper
 from bertopic.dimensionality import BaseDimensionalityReduction
-from bertopic.vectorizers import OnlineCountVectorizer
+from bertopic.vectorizers import ClassTfidfTransformer, OnlineCountVectorizer
 from numpy.typing import NDArray
 from scipy import sparse
 
@@ -16,6 +16,14 @@ from evermix.estimators import Mixture
 
 OWN = ("hdbscan_model", "nr_topics", "zeroshot_topic_list")
 """Settings of BERTopic that would number topics in another way."""
+
+
+class _CopyingTfidf(ClassTfidfTransformer):  # type: ignore[misc]
+    """Weights words as BERTopic does, and leaves the counts, which it would overwrite if floats."""
+
+    def transform(self, X: Any) -> Any:
+        """Return the weights of words in topics."""
+        return super().transform(X.copy())
 
 
 class MixtureBERTopic(BERTopic):  # type: ignore[misc]
@@ -78,6 +86,7 @@ class MixtureBERTopic(BERTopic):  # type: ignore[misc]
         defaults = {
             "umap_model": BaseDimensionalityReduction(),
             "vectorizer_model": OnlineCountVectorizer(stop_words="english"),
+            "ctfidf_model": _CopyingTfidf(),
         }
         super().__init__(
             hdbscan_model=Mixture() if mixture is None else mixture,
@@ -142,11 +151,12 @@ class MixtureBERTopic(BERTopic):  # type: ignore[misc]
         ends = [place[heir] for _, heir in kept], [j for j, _ in kept]
         move = sparse.csr_matrix((np.ones(len(kept)), ends), (len(topics), len(known)))
         if known:
-            self.vectorizer_model.X_ = sparse.csr_matrix(move @ self.vectorizer_model.X_)
+            counts = self.vectorizer_model.X_
+            self.vectorizer_model.X_ = sparse.csr_matrix(move.astype(counts.dtype) @ counts)
             self._sums = move @ self._sums
             sizes = [self.topic_sizes_.get(topic, 0) for topic in known]
-            counts = (move @ np.array(sizes)).astype(int).tolist()
-            self.topic_sizes_ = Counter({t: n for t, n in zip(topics, counts, strict=True) if n})
+            sizes = (move @ np.array(sizes)).astype(int).tolist()
+            self.topic_sizes_ = Counter({t: n for t, n in zip(topics, sizes, strict=True) if n})
             self.topic_representations_ = dict.fromkeys(topics, ())
         else:
             self._sums = np.zeros((len(topics), np.shape(self._embedded)[1]))
