@@ -181,6 +181,7 @@ class Mixture(
             batch. Labels are kept in memory.
             Rows of PyTorch or CuPy, dense or CSR, are learnt where they are by variational engines,
             and brought to the host by others.
+            A ``LazyFrame`` of polars and a dataset of HuggingFace or Arrow are chunks too.
             Partitions of a Dask array, data frame, bag (of arrays of rows) or list of delayed
             arrays stay on the workers of the cluster that the program is connected to; engines
             that work in one place take one of them at a time, and samplers all.
