@@ -72,6 +72,7 @@ bench: $(VENV)/.bench      ## evermix beside its peers; needs EVERMIX_DATA for r
 	$(BIN)/python -m benchmarks.online
 	$(BIN)/python -m benchmarks.river
 	$(BIN)/python -m benchmarks.topics
+	$(BIN)/python -m benchmarks.bertopic
 
 clean:
 	rm -rf $(VENV) $(VENV)-* dist site demo_output results .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,1 @@
+"""Clusterers in the online pipeline of BERTopic: time per batch, topics, coherence."""
