@@ -41,7 +41,12 @@ def text_of(extra: dict[str, Any]) -> TextCounter | None:
 def open_rows_of(settings: Settings, mix: Mixture, text: TextCounter | None) -> Source:
     """Open the source of these settings for a mixture."""
     kind = "table" if hasattr(mix, "levels_") else settings.kind
-    return open_rows(settings, None if text else mix.n_features_in_, kind=kind)
+    return open_rows(settings, None if text else n_columns(mix), kind=kind)
+
+
+def n_columns(mix: Any) -> int | None:
+    """Return how many columns rows must have; None for tables, whose columns have names."""
+    return None if hasattr(mix, "levels_") else mix.n_features_in_
 
 
 def all_rows(settings: Settings, mix: Mixture, text: TextCounter | None) -> Any:

@@ -18,6 +18,7 @@ import typer
 
 from evermix._schema import check_number
 from evermix.cli.console import logged_notes, note, plain_errors
+from evermix.cli.input.model_rows import n_columns
 from evermix.cli.input.rows import open_rows
 from evermix.cli.input.texts import with_function
 from evermix.cli.options.settings import Settings
@@ -339,7 +340,7 @@ def open_again(
 ) -> Source:
     """Open the source of a checkpoint, if it still holds the same kind of rows."""
     beside = isinstance(saved.text, EmbeddedTexts) and saved.text.name is None
-    n_features = None if saved.text and not beside else saved.model.n_features_in_
+    n_features = None if saved.text and not beside else n_columns(saved.model)
     source = open_rows(settings, n_features, time_labels, beside=beside, **reading)
     if source.kind != saved.notes["kind"]:
         raise ValueError(

@@ -296,6 +296,10 @@ def _listed(names: Sequence[str]) -> str:
 
 def _numbers(name: str, column: Column) -> Floats:
     if column.kind != "level":
+        if len(rows := np.flatnonzero(np.isinf(column.values))):
+            raise ValueError(
+                f"column {name!r} must hold finite numbers, got infinity in row {rows[0]}."
+            )
         return column.values
     row = next(i for i, v in enumerate(column.values) if v is not None and not _is_number(v))
     raise ValueError(
