@@ -14,7 +14,8 @@ from evermix._csr import DeviceCSR, is_foreign_csr
 from evermix._xp import Array, alike, host, is_foreign, namespace, real
 from evermix.engines.batch import ROWS, Batch, Batches
 from evermix.estimators.data.fingerprint import RowHash
-from evermix.estimators.data.tables import automatic_table, encoded, is_table
+from evermix.estimators.data.table_family import automatic_table
+from evermix.estimators.data.tables import encoded, is_table
 from evermix.families import Mixed
 from evermix.families.base import Family
 from evermix.families.choosing import FEW_WORDS, choose, has_gaps

@@ -13,17 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evermix._xp import Floats
-from evermix.families import Bernoulli, Categorical, Gaussian, LogNormal, Mixed
+from evermix.families import Categorical, Mixed
 from evermix.families.base import Family
-from evermix.families.choosing import choose
 
-GROUP = 8  # columns of numbers up to which a full covariance is learnt
-WHOLE = 0.9  # least share of rows that have seen all columns of a full covariance
-FEW = 10  # different numbers up to which they are levels
-ENOUGH = 20  # numbers that are needed to see which scale suits them
-GAIN = 0.1  # log likelihood of a row by which the log scale must be better than the linear one
-NAMES = 50  # rows from which a column that holds another value in each is taken for their names
-LOW = 0.05  # share of the positive numbers that are so small that their scale may be linear
 LIBRARIES = {"pandas", "polars", "pyarrow"}
 
 Level: TypeAlias = str | int | float | bool
@@ -126,112 +118,6 @@ def _gone(value: Any) -> bool:
     return isinstance(value, float) and value != value
 
 
-# ---- the family of a table -------------------------------------------------------------------
-
-
-def automatic_table(X: Any) -> Mixed | None:
-    """Choose blocks for the columns of a table; None if it is an array of known numbers.
-
-    Words are categories, and so are a few different numbers: a Gaussian would open a cluster for
-    each. Amounts of very different sizes are normal on the log scale. Other numbers are Gaussians,
-    one for all columns if these are few and little is missing. Names of rows are ignored.
-    """
-    table = Table(X)
-    columns = {name: table.column(name) for name in table.names}
-    for name, (kind, values) in columns.items():
-        if kind == "level":
-            _check_words(name, values)
-    ids = [name for name, column in columns.items() if _are_names(column)]
-    if len(ids) < len(columns):
-        _warn_of_names(ids)
-        columns = {name: column for name, column in columns.items() if name not in ids}
-    if _is_array(columns) and not isinstance(X, Mapping) and len(columns) == len(table.names):
-        return None
-    numbers: list[str] = []
-    blocks: dict[Any, Family] = {}
-    for name, (kind, values) in columns.items():
-        if kind == "yes/no":
-            blocks[name] = Bernoulli()
-        elif kind == "level" or _is_few(values):
-            blocks[name] = Categorical()
-        elif knee := _knee(values):
-            blocks[name] = LogNormal(knee=knee)
-        else:
-            numbers.append(name)
-    group = tuple(name for name in numbers if _share_seen(columns[name].values) >= WHOLE)
-    rows = [columns[name].values for name in group]
-    if 1 < len(group) <= GROUP and _share_seen(np.column_stack(rows)) >= WHOLE:
-        blocks[group] = Gaussian()
-        numbers = [name for name in numbers if name not in group]
-    ignored = tuple(name for name in table.names if name not in columns)
-    return Mixed(blocks | {name: Gaussian() for name in numbers}, ignored)
-
-
-def _is_array(columns: Mapping[str, Column]) -> bool:
-    """Whether columns of a table are known numbers of one kind, without levels among them."""
-    kinds = {column.kind for column in columns.values()}
-    if kinds == {"number"}:
-        numbers = np.column_stack([column.values for column in columns.values()])
-        return not (np.isnan(numbers).any() or isinstance(choose(numbers).family, Mixed))
-    return kinds == {"yes/no"} and not any(np.isnan(c.values).any() for c in columns.values())
-
-
-def _check_words(name: str, values: NDArray[Any]) -> None:
-    """Raise ValueError if most values of a column are numbers, too many to be levels."""
-    known = [value for value in values.tolist() if value is not None]
-    numbers = [value for value in known if _is_number(value)]
-    if 2 * len(numbers) > len(known) and len(set(numbers)) > FEW:
-        row = next(i for i, v in enumerate(values) if v is not None and not _is_number(v))
-        raise ValueError(
-            f"column {name!r} holds numbers, but {values[row]!r} in row {row}. Correct the value, "
-            "or make the column a category (em.Mixed with em.Categorical)."
-        )
-
-
-def _are_names(column: Column) -> bool:
-    """Whether every row has a word, or a number of its own, as names and numbers of rows are."""
-    if column.kind == "level":
-        known = [value for value in column.values.tolist() if value is not None]
-        return len(known) >= NAMES and len({str(value) for value in known}) == len(known)
-    steps = np.diff(np.unique(column.values[np.isfinite(column.values)]))
-    return len(steps) + 1 == len(column.values) >= NAMES and bool(np.all(steps == 1))
-
-
-def _warn_of_names(names: Sequence[str]) -> None:
-    if names:
-        warnings.warn(
-            f"column {_listed(names)} holds another value in every row, as names and numbers of "
-            "rows do: it is ignored. Give it a block in em.Mixed if it tells of clusters.",
-            UserWarning,
-            stacklevel=2,
-        )
-
-
-def _is_few(values: Floats) -> bool:
-    """Whether numbers are few different ones, each of them often."""
-    known = values[~np.isnan(values)]
-    return len(np.unique(known)) <= min(FEW, len(known) // 10) and not np.isinf(known).any()
-
-
-def _share_seen(values: Floats) -> float:
-    """Share of the rows (N,) or (N, d) of which nothing is missing."""
-    return float(np.mean(~np.isnan(values.reshape(len(values), -1)).any(axis=1)))
-
-
-def _knee(values: Floats) -> float | None:
-    """Return the knee of a log scale for amounts, or None if they are as well on a linear one.
-
-    The two scales are compared by the likelihood of a normal distribution of all values.
-    """
-    known = values[np.isfinite(values)]
-    if len(known) < ENOUGH or known.min() < 0 or not known.any():
-        return None
-    double = float(np.quantile(known[known > 0], LOW))  # twice the knee
-    logs = 0.5 * np.log(known**2 + double**2)
-    gain = 0.5 * np.log(np.var(known) / np.var(np.arcsinh(known / double))) - logs.mean()
-    return 0.5 * double if gain > GAIN else None
-
-
 # ---- rows ------------------------------------------------------------------------------------
 
 
@@ -280,16 +166,17 @@ def check_names(given: Sequence[str], wanted: Sequence[str]) -> None:
     """Raise ValueError unless a table has the columns that are wanted, and no others."""
     missing = [name for name in wanted if name not in given]
     if missing:
-        raise ValueError(f"the table has no column {_listed(missing)}. It has {_listed(given)}.")
+        raise ValueError(f"the table has no column {listed(missing)}. It has {listed(given)}.")
     unknown = [name for name in given if name not in wanted]
     if unknown:
         raise ValueError(
-            f"the table has columns that the model does not know: {_listed(unknown)}. Leave them "
+            f"the table has columns that the model does not know: {listed(unknown)}. Leave them "
             "out, or give them a block in em.Mixed and fit."
         )
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
+    """Return names as messages show them."""
     shown = ", ".join(repr(name) for name in names[:8])
     return shown + (f", ... ({len(names)})" if len(names) > 8 else "")
 
@@ -301,14 +188,15 @@ def _numbers(name: str, column: Column) -> Floats:
                 f"column {name!r} must hold finite numbers, got infinity in row {rows[0]}."
             )
         return column.values
-    row = next(i for i, v in enumerate(column.values) if v is not None and not _is_number(v))
+    row = next(i for i, v in enumerate(column.values) if v is not None and not is_number(v))
     raise ValueError(
         f"column {name!r} must hold numbers, got {column.values[row]!r} in row {row}. Make it a "
         "category (em.Categorical) or correct the value."
     )
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Whether a value of a column is a number."""
     return isinstance(value, int | float)
 
 
