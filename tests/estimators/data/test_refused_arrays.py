@@ -13,7 +13,6 @@ WRONG = {
     "dates": (DATES, "dates or durations"),
     "durations": (DATES - DATES[0], "dates or durations"),
     "frame of dates": (pd.DataFrame(DATES), "dates or durations"),
-    "one column of dates": (pd.DataFrame({"a": X[:, 0], "b": DATES[:, 0]}), "dates or durations"),
 }
 
 

@@ -284,6 +284,22 @@ def test_names_of_rows_are_ignored(names, tmp_path):
         again.predict(table.assign(more=1.0))
 
 
+@pytest.mark.parametrize("as_words", [False, True])
+def test_dates_are_ignored_unless_they_have_a_block(as_words):
+    table, _ = made()
+    days = np.datetime64("2024-01-01") + np.arange(N) % 30
+    days = days.astype(str) if as_words else days
+    with pytest.warns(UserWarning, match="'day' holds dates: it is ignored"):
+        mix = em.Mixture().fit(table.assign(day=days))
+    np.testing.assert_array_equal(mix.labels_, em.Mixture().fit(table).labels_)
+    own = em.Mixture(Mixed({"day": em.Categorical()}))
+    if as_words:
+        assert own.fit(pd.DataFrame({"day": days})).levels_["day"][0] == "2024-01-01"
+    else:
+        with pytest.raises(TypeError, match="dates or durations"):
+            own.fit(pd.DataFrame({"day": days}))
+
+
 def test_numbers_of_rows_beside_numbers_alone_are_ignored():
     X = np.random.default_rng(0).normal(size=(200, 2)) + 8 * (np.arange(200) % 2)[:, None]
     table = pd.DataFrame(X, columns=["x", "y"]).assign(id=range(200))

@@ -1,5 +1,6 @@
 """Which family suits each column of a table: words, levels, amounts, numbers, ids of rows."""
 
+import re
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -20,6 +21,7 @@ ENOUGH = 20  # numbers that are needed to see which scale suits them
 GAIN = 0.1  # log likelihood of a row by which the log scale must be better than the linear one
 NAMES = 50  # rows from which a column that holds another value in each is taken for their names
 LOW = 0.05  # share of the positive numbers that are so small that their scale may be linear
+DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d|$)")
 
 
 def automatic_table(X: Any) -> Mixed | None:
@@ -27,7 +29,7 @@ def automatic_table(X: Any) -> Mixed | None:
 
     Words are categories, and so are a few different numbers: a Gaussian would open a cluster for
     each. Amounts of very different sizes are normal on the log scale. Other numbers are Gaussians,
-    one for all columns if these are few and little is missing. Names of rows are ignored.
+    one for all columns if these are few and little is missing. Names of rows and dates are ignored.
     """
     table = Table(X)
     columns = {name: table.column(name) for name in table.names}
@@ -35,9 +37,11 @@ def automatic_table(X: Any) -> Mixed | None:
         if kind == "level":
             _check_words(name, values)
     ids = [name for name, column in columns.items() if _are_names(column)]
-    if len(ids) < len(columns):
-        _warn_of_names(ids)
-        columns = {name: column for name, column in columns.items() if name not in ids}
+    dates = [name for name, column in columns.items() if _are_dates(column)]
+    if len({*ids, *dates}) < len(columns):
+        _warn(ids, "holds another value in every row, as names and numbers of rows do")
+        _warn([name for name in dates if name not in ids], "holds dates")
+        columns = {name: one for name, one in columns.items() if name not in (*ids, *dates)}
     if _is_array(columns) and not isinstance(X, Mapping) and len(columns) == len(table.names):
         return None
     numbers: list[str] = []
@@ -45,7 +49,7 @@ def automatic_table(X: Any) -> Mixed | None:
     for name, (kind, values) in columns.items():
         if kind == "yes/no":
             blocks[name] = Bernoulli()
-        elif kind == "level" or _is_few(values):
+        elif kind in ("level", "date") or _is_few(values):  # dates alone are refused later
             blocks[name] = Categorical()
         elif knee := _knee(values):
             blocks[name] = LogNormal(knee=knee)
@@ -83,18 +87,26 @@ def _check_words(name: str, values: NDArray[Any]) -> None:
 
 def _are_names(column: Column) -> bool:
     """Whether every row has a word, or a number of its own, as names and numbers of rows are."""
-    if column.kind == "level":
+    if column.kind in ("level", "date"):
         known = [value for value in column.values.tolist() if value is not None]
         return len(known) >= NAMES and len({str(value) for value in known}) == len(known)
     steps = np.diff(np.unique(column.values[np.isfinite(column.values)]))
     return len(steps) + 1 == len(column.values) >= NAMES and bool(np.all(steps == 1))
 
 
-def _warn_of_names(names: Sequence[str]) -> None:
+def _are_dates(column: Column) -> bool:
+    """Whether values are dates, or words that read as ISO dates."""
+    if column.kind == "level":
+        known = [value for value in column.values.tolist() if value is not None]
+        return all(isinstance(value, str) and DATE.match(value) for value in known)
+    return column.kind == "date"
+
+
+def _warn(names: Sequence[str], what: str) -> None:
     if names:
         warnings.warn(
-            f"column {listed(names)} holds another value in every row, as names and numbers of "
-            "rows do: it is ignored. Give it a block in em.Mixed if it tells of clusters.",
+            f"column {listed(names)} {what}: it is ignored. Make numbers of it, or give it a block "
+            "in em.Mixed, if it tells of clusters.",
             UserWarning,
             stacklevel=2,
         )

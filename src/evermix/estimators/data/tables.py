@@ -6,6 +6,7 @@ are first met; what is missing (None, NaN) becomes NaN.
 
 import warnings
 from collections.abc import Mapping, Sequence
+from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any, NamedTuple, TypeAlias
 
@@ -26,7 +27,7 @@ Levels: TypeAlias = Mapping[str, Sequence[Level]]
 class Column(NamedTuple):
     """A column of a table."""
 
-    kind: str  # "number", "yes/no" or "level"
+    kind: str  # "number", "yes/no", "level" or "date"
     values: NDArray[Any]  # floats, NaN where they are missing; or objects, None where they are
 
 
@@ -51,16 +52,10 @@ class Table:
         return len(self.column(self.names[0]).values)
 
     def column(self, name: str) -> Column:
-        """Return the column of this name, or raise TypeError."""
+        """Return the column of this name."""
         key = self._keys[name]
         found = self._X.column(key) if hasattr(self._X, "column_names") else self._X[key]
-        column = _column(found)
-        if column is None:
-            raise TypeError(
-                f"column {name!r} holds dates or durations. Turn them into numbers in a unit of "
-                "your choice, or leave the column out."
-            )
-        return column
+        return _column(found)
 
 
 def is_table(X: Any) -> bool:
@@ -73,17 +68,19 @@ def is_table(X: Any) -> bool:
     return any(kind in LIBRARIES for kind in kinds) and hasattr(X, "columns")
 
 
-def _column(found: Any) -> Column | None:
-    """Return a column by what it holds; None if these are dates."""
+def _column(found: Any) -> Column:
+    """Return a column by what it holds."""
     values = _array(found)
     if values.dtype.kind in "mM":
-        return None
+        return Column("date", values)
     if values.dtype.kind in "iuf":
         return Column("number", values.astype(np.float64))
     if values.dtype.kind == "b":
         return Column("yes/no", values.astype(np.float64))
     objects = np.array([None if _gone(value) else value for value in values.tolist()], dtype=object)
     known = [value for value in objects if value is not None]
+    if known and all(isinstance(value, date | timedelta) for value in known):
+        return Column("date", objects)
     if all(isinstance(value, bool) for value in known) and known:
         return Column("yes/no", objects.astype(np.float64))
     if all(isinstance(value, int | float | Decimal) for value in known):
@@ -152,6 +149,11 @@ def encoded(family: Mixed, X: Any, levels: Levels, learning: bool) -> tuple[Floa
     parts, found = [], dict(levels)
     for name in names:
         column = table.column(name)
+        if column.kind == "date":
+            raise TypeError(
+                f"column {name!r} holds dates or durations. Turn them into numbers in a unit of "
+                "your choice, or leave the column out."
+            )
         block = next(block for block in family.blocks if name in map(str, block.names))
         if isinstance(block.family, Categorical):
             codes, known = _codes(name, column, found.get(name, ()), learning)
