@@ -57,7 +57,7 @@ class Trait:
         """Return what it is here, in a few letters: ``city = Rome 80 %`` or ``height 30.1``."""
         column, here, _ = self.parts()
         named = f"column {column}" if column.isdigit() else column
-        return f"{named} {here.split(' ± ')[0].split(' (')[0]}"
+        return f"{named} {here.split(' ±')[0].split(' ×')[0]}"
 
     def __str__(self) -> str:
         column, here, elsewhere = self.parts()
@@ -69,7 +69,7 @@ class Trait:
         if spread is None:
             return f"{value:.4g}"
         if self.kind == FACTOR:
-            return f"{value:.3g} (times or over {spread:.2g})"
+            return f"{value:.3g} ×÷ {spread:.2g}"
         digits = 1 - math.floor(math.log10(spread)) if spread > 0 else MOST_DIGITS
         number = f"{value:,.{max(digits, 0)}f}" if digits < MOST_DIGITS else f"{value:.4g}"
         return f"{number} ± {spread:.2g}"
