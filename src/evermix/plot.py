@@ -44,7 +44,7 @@ def clusters(
     mix: Any,
     X: Any,
     *,
-    columns: tuple[int, int] = (0, 1),
+    columns: tuple[int, int] | tuple[str, str] | None = None,
     title: str = "",
     figure: "Figure | None" = None,
 ) -> "Axes":
@@ -53,9 +53,9 @@ def clusters(
     Parameters
     ----------
     mix : Mixture
-    X : array (N, D)
-    columns : two ints
-        Columns of X for the two axes.
+    X : array or table (N, D)
+    columns : two ints, or two names of a table's columns, optional
+        Columns of X for the two axes. None: the first two, of a table the first two of numbers.
     title : str
         Headline of the picture.
     figure : Figure, optional
@@ -68,19 +68,35 @@ def clusters(
     >>> axes = em.plot.clusters(em.Mixture().fit(X), X)
     >>> axes.figure.savefig("clusters.png")  # doctest: +SKIP
     """
-    rows, labels = np.asarray(X), np.asarray(mix.predict(X))
+    labels = np.asarray(mix.predict(X))
+    names, rows = _two_columns(mix, X, columns)
     axes = new_figure(title, 7.0, 5.4, figure).subplots()
-    style_axes(axes, "", f"column {columns[0]}")
-    axes.set_ylabel(f"column {columns[1]}", fontsize=10, color=INK)
+    style_axes(axes, "", names[0])
+    axes.set_ylabel(names[1], fontsize=10, color=INK)
     ids, sizes = np.unique(labels, return_counts=True)
     for place in np.argsort(-sizes, kind="stable"):
-        x, y = rows[labels == ids[place]][:, list(columns)].T
+        x, y = rows[labels == ids[place]].T
         name = f"cluster {ids[place]}: {sizes[place]:,} rows"
         colour = PALETTE[ids[place] % len(PALETTE)]
         axes.scatter(x, y, s=12, color=colour, alpha=0.7, linewidth=0, label=name)
     handles = axes.get_legend_handles_labels()[0][:NAMED]
     axes.legend(handles=handles, frameon=False, fontsize=9, labelcolor=INK, markerscale=2)
     return axes
+
+
+def _two_columns(mix: Any, X: Any, columns: Any) -> tuple[list[str], NDArray[Any]]:
+    """Return the names of two columns, and their values (N, 2)."""
+    if not hasattr(mix, "levels_"):
+        chosen = list((0, 1) if columns is None else columns)
+        return [f"column {j}" for j in chosen], np.asarray(X)[:, chosen]
+    numbers = [str(name) for name in mix.feature_names_in_ if name not in mix.levels_]
+    names = numbers[:2] if columns is None else list(columns)
+    if len(names) < 2 or any(name not in numbers for name in names):
+        raise ValueError(
+            f"two columns of numbers are wanted, got {names}; the table has {numbers}. A report "
+            "(mix.report) shows tables of categories."
+        )
+    return names, np.column_stack([np.asarray(X[name], dtype=np.float64) for name in names])
 
 
 def stream(mix: Any, *, title: str = "", figure: "Figure | None" = None) -> NDArray[Any]:
@@ -95,6 +111,11 @@ def stream(mix: Any, *, title: str = "", figure: "Figure | None" = None) -> NDAr
     figure : Figure, optional
         Where to draw.
     """
+    if not mix.history_:
+        raise ValueError(
+            "a mixture that has just learnt a stream is wanted, and this one has no history: files "
+            "do not hold it. mix.report shows what they hold."
+        )
     series = read_events(info.to_event() for info in mix.history_)
     return overview(**series._asdict(), sizes=mix.tally_.mass, title=title, figure=figure)
 
@@ -235,4 +256,5 @@ def _over_time(model: Any, vocabulary: Any) -> dict[str, Any]:
         words = model.top_words(10, vocabulary)
     else:
         words = [[f"cluster {k}"] for k in range(evolution.shape[1])]
-    return {"times": times, "evolution": evolution, "words": words}
+    weights = getattr(model, "weights_", None)
+    return {"times": times, "evolution": evolution, "words": words, "weights": weights}

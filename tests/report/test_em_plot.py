@@ -79,3 +79,20 @@ def test_evermix_is_imported_without_matplotlib(X, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(ImportError, match=r"pip install evermix\[plot\]"):
         em.plot.clusters(em.Mixture(random_state=0).fit(X), X)
+
+
+def test_tables_are_drawn_by_two_columns_of_numbers():
+    age, height = np.random.default_rng(0).normal([[40.0], [170.0]], 9.0, size=(2, 100))
+    people = {"age": age, "country": ["de", "it", "it", "it"] * 25, "height": height}
+    mix = em.Mixture().fit(people)
+    axes = em.plot.clusters(mix, people)
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("age", "height")
+    with pytest.raises(ValueError, match="wanted, got .'age', 'country'"):
+        em.plot.clusters(mix, people, columns=("age", "country"))
+
+
+def test_a_loaded_mixture_has_no_history(X, tmp_path_factory):
+    path = tmp_path_factory.mktemp("models") / "mix.evermix"
+    em.Mixture().partial_fit(X).save(path)
+    with pytest.raises(ValueError, match="this one has no history"):
+        em.plot.stream(em.load(path))

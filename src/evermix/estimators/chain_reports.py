@@ -17,6 +17,7 @@ from evermix.report.page import Item, Report, traces
 from evermix.tally import Tally
 
 SHARE = 0.01  # a topic with less is absent
+TINY = 0.001  # a topic with less is no neighbour of others
 WORDS, TRAITS, NEAREST = 12, 8, 3  # on a card
 NAMING = 3  # traits that name a cluster
 
@@ -34,7 +35,7 @@ def topic_report(
         item = _item("topic", k, float(size[k]), float(weights[k]), list(map(str, words[k])))
         here = zip(item["words"], components[k, order], corpus[order], strict=False)
         item["traits"] = [[word, *map(_percent, both)] for word, *both in here]
-        item["nearest"] = _nearest(apart[k], k)
+        item["nearest"] = _nearest(apart[k], k, weights)
         item["region"] = int(model.regions_[k])
         items.append(item)
     facts = {
@@ -114,16 +115,19 @@ def _settings(model: Any) -> dict[str, str]:
     fitted = model._fitted
     prior = fitted.prior if model.prior is None else model.prior
     kinds = {"prior": type(prior).__name__, "sampler": type(model.sampler_).__name__}
-    times = {"times": f"{len(model.times_):,}"} if len(model.times_) else {}
-    return kinds | {"draws": f"{model.draws * model.chains:,}"} | times
+    sweeps, wanted = model.n_sweeps_, model.burn_in + model.draws
+    kinds |= {"sweeps": f"{sweeps:,}" + (f" of {wanted:,}, stopped" if sweeps < wanted else "")}
+    return kinds | ({"times": f"{len(model.times_):,}"} if len(model.times_) else {})
 
 
 def _percent(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
-def _nearest(apart: Floats, k: int) -> list[list[float]]:
-    order = [j for j in np.argsort(apart, kind="stable").tolist() if j != k]
+def _nearest(apart: Floats, k: int, weights: Floats) -> list[list[float]]:
+    """Return the topics nearest to topic k, and how far they are; tiny ones are near to all."""
+    order = np.argsort(apart, kind="stable").tolist()
+    order = [j for j in order if j != k and weights[j] >= TINY]
     return [[j, round(float(apart[j]), 2)] for j in order[:NEAREST]]
 
 
@@ -152,7 +156,8 @@ def _add_times(
         if some
     ]
     labels = [shown_label(time) for time in times]
-    report.flow = Flow("times", labels, names, evolution, marks)
+    weights = np.array([item["share"] for item in report.items])
+    report.flow = Flow("times", labels, names, evolution, marks, weights)
     for k, (item, spans) in enumerate(zip(report.items, alive.spans, strict=True)):
         item["course"] = report.flow.course(k)
         if spans:

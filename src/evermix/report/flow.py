@@ -34,6 +34,8 @@ class Flow:
     shares : array (T, K)
         Rows of nan where nothing is known.
     marks : list of Mark
+    weights : array (K,), optional
+        Shares in all, by which the largest are chosen; None: the mean over times.
     """
 
     xlabel: str
@@ -41,12 +43,13 @@ class Flow:
     ids: list[int]
     shares: NDArray[Any]
     marks: list[Mark] = field(default_factory=list)
+    weights: NDArray[Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the largest clusters one by one, and the others as one, as JSON-ready values."""
-        mean = np.nan_to_num(self.shares).mean(axis=0)
-        order = np.argsort(-mean, kind="stable")
-        top = [k for k in order[:LAYERS].tolist() if mean[k] > 0]
+        size = np.nan_to_num(self.shares).mean(axis=0) if self.weights is None else self.weights
+        order = np.argsort(-size, kind="stable")
+        top = [k for k in order[:LAYERS].tolist() if size[k] > 0]
         layers = np.column_stack([self.shares[:, top], np.delete(self.shares, top, axis=1).sum(1)])
         return {
             "xlabel": self.xlabel,

@@ -96,6 +96,7 @@ def topic_overview(
     times: Sequence[Any],
     evolution: NDArray[Any],
     words: Sequence[Sequence[Any]],
+    weights: NDArray[Any] | None = None,
     share: float = 0.01,
     n: int = 15,
     title: str = "",
@@ -111,16 +112,18 @@ def topic_overview(
         Share of each topic at each time.
     words : sequence of K sequences
         The top words of each topic.
+    weights : array (K,), optional
+        Their shares in all; None: the mean over times.
     share : float
         A topic with less is absent.
     n : int
-        Number of topics of the largest mean share to show one by one; the others are shown as one.
+        Number of topics to show one by one, the largest; the others are shown as one.
     title : str
         Headline of the picture.
     figure : Figure, optional
         Where to draw.
     """
-    shown = _ShownTopics.of(times, evolution, words, n)
+    shown = _ShownTopics.of(times, evolution, words, weights, n)
     alive = lifetimes(shown.evolution, share)
     figure = new_figure(title, 14.5, 3.4 + 0.3 * max(len(shown.chosen), 10), figure)
     grid = figure.add_gridspec(2, 2, width_ratios=(1.0, 1.15), height_ratios=(2.2, 1.0))
@@ -136,6 +139,7 @@ def topic_curves(
     times: Sequence[Any],
     evolution: NDArray[Any],
     words: Sequence[Sequence[Any]],
+    weights: NDArray[Any] | None = None,
     predicted: NDArray[Any] | None = None,
     n: int = 12,
     title: str = "",
@@ -151,16 +155,18 @@ def topic_curves(
         Share of each topic at each time.
     words : sequence of K sequences
         The top words of each topic.
+    weights : array (K,), optional
+        Their shares in all; None: the mean over times.
     predicted : array (T, K), optional
         Weight of each topic at each time, predicted for one more document.
     n : int
-        Number of topics of the largest mean share to show.
+        Number of topics to show, the largest.
     title : str
         Headline of the picture.
     figure : Figure, optional
         Where to draw.
     """
-    shown = _ShownTopics.of(times, evolution, words, n)
+    shown = _ShownTopics.of(times, evolution, words, weights, n)
     width = min(4, len(shown.chosen))
     height = -(-len(shown.chosen) // width)
     figure = new_figure(title, PANEL * width, 0.7 + 2.3 * height, figure)
@@ -216,7 +222,12 @@ class _ShownTopics:
 
     @classmethod
     def of(
-        cls, times: Sequence[Any], evolution: NDArray[Any], words: Sequence[Sequence[Any]], n: int
+        cls,
+        times: Sequence[Any],
+        evolution: NDArray[Any],
+        words: Sequence[Sequence[Any]],
+        weights: NDArray[Any] | None,
+        n: int,
     ) -> Self:
         """Check shapes, find times without documents, and choose the n largest topics."""
         evolution = np.asarray(evolution, dtype=np.float64)
@@ -233,7 +244,8 @@ class _ShownTopics:
         evolution, times, x = evolution[kept], [times[int(t)] for t in kept], x[kept]
         edges = [0, *(np.flatnonzero(gaps) + 1), len(x)]
         runs = [slice(a, b) for a, b in zip(edges, edges[1:], strict=False)]
-        chosen = np.argsort(-evolution.mean(axis=0), kind="stable")[:n]
+        size = evolution.mean(axis=0) if weights is None else np.asarray(weights)
+        chosen = np.argsort(-size, kind="stable")[:n]
         return cls(times, evolution, words, x, step if step < np.inf else 1.0, runs, chosen, kept)
 
     def name(self, k: int, n: int, size: float, width: float) -> str:

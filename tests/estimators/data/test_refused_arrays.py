@@ -35,3 +35,9 @@ def test_chunks_and_weights_are_refused_too():
         em.Mixture(engine=em.ADF()).fit(em.Chunks(lambda: iter([X, masked])))
     with pytest.raises(TypeError, match="sample_weight must have no mask"):
         em.Mixture().fit(X, sample_weight=np.ma.masked_array(np.ones(100), np.arange(100) < 5))
+
+
+@pytest.mark.parametrize("rows", [["one text", "another text"], "customers.csv"])
+def test_texts_and_paths_are_no_rows(rows):
+    with pytest.raises(TypeError, match="Count the words of texts"):
+        em.Mixture().fit(rows)

@@ -123,9 +123,12 @@ class Settings:
             old, new = saved.get(option.name, option.default), self.values[option.name]
             if option.name in self.given and old != new:
                 made = "without it" if old is None else f"with {old!r}"
+                advice = "Leave it as it was, or start again with --overwrite."
+                if option.flag == "SOURCE":
+                    advice = "Append new rows to the old file, or stream a folder of files."
                 raise ValueError(
                     f"{option.flag} cannot change on the way: the checkpoint was made {made}, got "
-                    f"{new!r}. Leave it as it was, or start again with --overwrite."
+                    f"{new!r}. {advice}"
                 )
             values[option.name] = old
         return self.changed(**values)

@@ -90,6 +90,7 @@ class TopicReport:
             "times": self.times,
             "evolution": self.evolution,
             "words": self.words,
+            "weights": self._model.weights_,
         }
         title = f"{len(self.words)} topics in {_name(settings.sources)}"
         if settings.figure is not None:

@@ -305,6 +305,12 @@ def check_plain(name: str, X: Any) -> None:
             f"{name} must have no mask: masked values would be learnt as if they were known, got "
             "a masked array. Fill them in, or leave out these rows."
         )
+    first = X[0] if isinstance(X, list | tuple) and len(X) else X
+    if isinstance(first, str):
+        raise TypeError(
+            f"{name} must hold numbers, got {'a word' if first is X else 'texts'}. Count the words "
+            "of texts (CountVectorizer().fit_transform(texts)), or embed them; read files first."
+        )
     columns = getattr(X, "dtypes", None)  # of a data frame
     dtypes = [getattr(X, "dtype", None), *(columns if isinstance(columns, Iterable) else [])]
     if any(getattr(dtype, "kind", None) in ("m", "M") for dtype in dtypes):

@@ -112,7 +112,7 @@ class CardWriter:
             share=float(self.weights[k]),
             recent_share=None if recent is None else float(recent[k]),
             born=born,
-            age=None if born is None else clock - born,
+            age=None if born is None or state.lap else clock - born,
             last_seen=None if seen is None else int(seen[k]),
             traits=traits,
             examples=self._examples(k, columns),

@@ -110,7 +110,7 @@ function card(item, entry) {
   const part = (name, ...content) => box.append(make("div", {}, make("h3", {}, name), ...content));
   const rows = n => `${whole(Number(n))} ${data.unit}`;
   fact("size", rows(item.size));
-  fact("share now", percent(item.share));
+  fact(timed ? "share in all" : "share now", percent(item.share));
   if (item.recent !== undefined) fact("lately", percent(item.recent));
   if (item.born !== undefined) fact("opened after", rows(item.born));
   if (item.age !== undefined) fact("age", rows(item.age));
