@@ -27,6 +27,8 @@ _context.set_forkserver_preload(
         "evermix.cli.commands.stream",
         "evermix.cli.commands.fit",
         "evermix.cli.commands.topics",
+        "evermix.cli.commands.serve",
+        "evermix.service.server",  # where it is installed
     ]
 )
 

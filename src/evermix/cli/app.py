@@ -75,6 +75,12 @@ COMMANDS = {  # by name: the help, whose first line is listed
         Growth, shares over time, cards with search and sorting, the tree of clusters and their
         lineage; of topic models words, shares over time and a map. Examples are rows of the
         data.""",
+    "serve": """
+        Learn what programs send by HTTP, and answer; what was answered survives crashes.
+
+        FOLDER holds the models. curl http://127.0.0.1:8765/openapi.json says what can be asked.
+
+        Stop it with Ctrl-C or SIGTERM: it answers what waits and writes a checkpoint.""",
     "info": "Show what a model is made of, and its largest clusters or topics.",
 }
 _NAMES = {"help_option_names": ["-h", "--help"]}

@@ -32,7 +32,7 @@ def replacing(target: Path) -> Iterator[BinaryIO]:
             if os.name != "posix":  # elsewhere a file that is open cannot be moved
                 file.close()
             os.replace(path, target)
-        _sync_directory(target.parent)
+        sync_directory(target.parent)
     finally:
         with suppress(OSError):
             path.unlink()
@@ -77,7 +77,7 @@ def _remove_unlocked(path: Path) -> None:
             os.close(descriptor)
 
 
-def _sync_directory(path: Path) -> None:
+def sync_directory(path: Path) -> None:
     """Sync a rename in this directory to the disk, where the system can sync directories."""
     if os.name != "posix":
         return

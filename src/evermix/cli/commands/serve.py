@@ -1,0 +1,42 @@
+"""``evermix serve``: models that learn what programs send, and answer."""
+
+import os
+from pathlib import Path
+
+from evermix.cli.console import note
+from evermix.cli.options.option import Option
+from evermix.cli.options.serving import SERVE
+from evermix.cli.options.settings import Settings
+
+EXTRA = "the service needs starlette and uvicorn: pip install 'evermix[serve]'"
+
+
+def options(custom: tuple[type, ...]) -> list[Option]:
+    """Return the options of the command."""
+    return list(SERVE)
+
+
+def run(settings: Settings) -> None:
+    """Serve until a signal ends it."""
+    try:
+        from evermix.service.app import RequestLimits
+        from evermix.service.server import check_access, serve
+    except ImportError as error:
+        raise ImportError(f"{EXTRA} ({error}).") from error
+    from evermix.service.worker import Limits
+
+    token = settings.token or os.environ.get("EVERMIX_TOKEN") or None
+    check_access(settings.host, token)
+    folder = Path(settings.folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    settings.locks.add(folder / "service", replaced=True)
+    serve(
+        folder,
+        settings.host,
+        settings.port,
+        token,
+        Limits(queue=settings.queue, checkpoint_seconds=settings.every),
+        RequestLimits(body=settings.max_body, batch=settings.max_batch),
+        lambda address: note(f"serving {folder} at {address}"),
+    )
+    note("stopped.")

@@ -1,0 +1,61 @@
+"""The options of ``evermix serve``."""
+
+from dataclasses import replace
+
+from evermix.cli.options.option import Option
+from evermix.cli.options.table import EVERY
+
+ACCESS, LIMITS = "Access", "Limits"
+
+SERVE = (
+    Option(
+        "folder",
+        "Where the models are kept; it is made if need be.",
+        metavar="FOLDER",
+        argument=True,
+        saved=False,
+        file="folder",
+    ),
+    Option(
+        "host",
+        "Address to listen at. Others than this machine's own need a token.",
+        ACCESS,
+        default="127.0.0.1",
+        saved=False,
+    ),
+    Option(
+        "port",
+        "Port to listen at; 0 takes a free one.",
+        ACCESS,
+        int,
+        8765,
+        min=0,
+        max=65535,
+        saved=False,
+    ),
+    Option(
+        "token",
+        "What every request must bring as Authorization: Bearer TOKEN (default: the "
+        "environment's EVERMIX_TOKEN).",
+        ACCESS,
+        saved=False,
+    ),
+    Option("max_body", "Bytes of a request.", LIMITS, int, 2**23, min=1, saved=False),
+    Option("max_batch", "Observations in a request.", LIMITS, int, 10_000, min=1, saved=False),
+    Option(
+        "queue",
+        "Requests that may wait for a model; more are told to try again later.",
+        LIMITS,
+        int,
+        256,
+        min=1,
+        saved=False,
+    ),
+    replace(
+        EVERY,
+        help="Seconds between two checkpoints; what came since is in a log.",
+        type=float,
+        default=60.0,
+        min=0.01,
+    ),
+)

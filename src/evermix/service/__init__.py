@@ -1,0 +1,1 @@
+"""A service that learns what programs send it, and answers: ``evermix serve``."""

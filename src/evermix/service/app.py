@@ -1,0 +1,243 @@
+"""The application: which request is answered how."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from evermix.service import reading
+from evermix.service.bodies import observations, parsed_object
+from evermix.service.core import EDITS, LEARN, Core
+from evermix.service.event_stream import event_stream, last_number
+from evermix.service.guard import Guard
+from evermix.service.metrics import FORM, metrics
+from evermix.service.models import Models
+from evermix.service.openapi import description
+from evermix.service.plans import Plan
+from evermix.service.replies import RequestError, refusal, refused, reply
+from evermix.service.worker import READY, UnavailableError, Worker
+
+FORMS = {
+    "application/json": "json",
+    "application/jsonl": "jsonl",
+    "application/x-ndjson": "jsonl",
+}
+
+
+@dataclass(frozen=True)
+class RequestLimits:
+    """What a request may be.
+
+    Attributes
+    ----------
+    body : int
+        Bytes of a body.
+    batch : int
+        Observations in it.
+    seconds : float
+        In which it must have come.
+    readers : int
+        Of events at a time.
+    """
+
+    body: int = 2**23
+    batch: int = 10_000
+    seconds: float = 30.0
+    readers: int = 100
+
+
+class Service:
+    """Answers requests to models.
+
+    Parameters
+    ----------
+    models : Models
+    limits : RequestLimits
+    """
+
+    def __init__(self, models: Models, limits: RequestLimits) -> None:
+        self._models, self._limits = models, limits
+        self._started, self._readers = time.monotonic(), 0
+        self.stopping: Callable[[], bool] = lambda: False
+
+    def app(self, token: str | None) -> Any:
+        """Return the ASGI application."""
+        routes = [
+            Route(path, self._answering(answer), methods=[method])
+            for path, method, answer in (
+                ("/health", "GET", self._health),
+                ("/ready", "GET", self._ready),
+                ("/metrics", "GET", self._metrics),
+                ("/openapi.json", "GET", self._openapi),
+                ("/models", "GET", self._list),
+                ("/models/{name}", "GET", self._about),
+                ("/models/{name}", "PUT", self._make),
+                ("/models/{name}/observations", "POST", self._learn),
+                ("/models/{name}/predict", "POST", self._predict),
+                ("/models/{name}/clusters", "GET", self._reading(reading.clusters)),
+                ("/models/{name}/clusters/{id}", "GET", self._card),
+                ("/models/{name}/history", "GET", self._reading(reading.history)),
+                ("/models/{name}/lineage", "GET", self._reading(reading.lineage)),
+                ("/models/{name}/events", "GET", self._events),
+                *(
+                    (f"/models/{{name}}/{action}", "POST", self._editing(action))
+                    for action in EDITS
+                ),
+            )
+        ]
+        handlers: dict[Any, Any] = {HTTPException: _plain}
+        app = Starlette(routes=routes, exception_handlers=handlers, lifespan=self._life)
+        return Guard(app, token)
+
+    @asynccontextmanager
+    async def _life(self, app: Any) -> AsyncIterator[None]:
+        self._models.start()
+        yield
+        await run_in_threadpool(self._models.stop)
+
+    def _answering(self, answer: Any) -> Any:
+        """Return an endpoint that turns errors into answers."""
+
+        async def endpoint(request: Request) -> Response:
+            try:
+                return await answer(request)
+            except Exception as error:
+                return refused(error)
+
+        return endpoint
+
+    # ---- the service -----------------------------------------------------------------------
+
+    async def _health(self, request: Request) -> Response:
+        return reply({"status": "ok"})
+
+    async def _ready(self, request: Request) -> Response:
+        ready = self._models.ready and not self.stopping()
+        states = {name: worker.status for name, worker in self._models.items()}
+        return reply({"ready": ready, "models": states}, 200 if ready else 503)
+
+    async def _metrics(self, request: Request) -> Response:
+        return PlainTextResponse(metrics(self._models.items(), self._started), media_type=FORM)
+
+    async def _openapi(self, request: Request) -> Response:
+        return reply(description(self._limits.batch))
+
+    # ---- models ----------------------------------------------------------------------------
+
+    async def _list(self, request: Request) -> Response:
+        models = [reading.about(name, worker) for name, worker in self._models.items()]
+        return reply({"models": models})
+
+    async def _about(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        return reply(reading.about(name, self._models[name]))
+
+    async def _make(self, request: Request) -> Response:
+        name, (_, body) = request.path_params["name"], await self._body(request, ("json",))
+        plan = Plan.parsed(parsed_object(body, tuple(Plan.__dataclass_fields__)))
+        made = await run_in_threadpool(self._models.make, name, plan)
+        return reply({"name": name, "settings": plan.to_spec()}, 201 if made else 200)
+
+    async def _learn(self, request: Request) -> Response:
+        worker = self._model(request)
+        form, body = await self._body(request, ("json", "jsonl"))
+        given = await run_in_threadpool(observations, body, form, self._limits.batch)
+        answers = await asyncio.wrap_future(worker.submit(LEARN, form, body, given))
+        return reply(answers[0] if given.single else {"answers": answers})
+
+    async def _predict(self, request: Request) -> Response:
+        worker = self._model(request)
+        form, body = await self._body(request, ("json", "jsonl"))
+        given = await run_in_threadpool(observations, body, form, self._limits.batch)
+        answers = await run_in_threadpool(_asked, worker, lambda core: core.predicted(given))
+        return reply(answers[0] if given.single else {"answers": answers})
+
+    def _editing(self, action: str) -> Any:
+        async def edit(request: Request) -> Response:
+            worker = self._model(request)
+            _, body = await self._body(request, ("json",))
+            parsed_object(body, EDITS[action])
+            return reply(await asyncio.wrap_future(worker.submit(action, "json", body)))
+
+        return edit
+
+    def _reading(self, question: Callable[[Core], Any]) -> Any:
+        async def read(request: Request) -> Response:
+            worker = self._model(request)
+            return await run_in_threadpool(lambda: reply(_asked(worker, question)))
+
+        return read
+
+    async def _card(self, request: Request) -> Response:
+        id = request.path_params["id"]
+        return await self._reading(lambda core: reading.card(core, id))(request)
+
+    async def _events(self, request: Request) -> Response:
+        worker = self._model(request)
+        after = last_number(request.headers.get("last-event-id"))
+        if self._readers >= self._limits.readers:
+            raise UnavailableError(f"{self._readers} others read events already.")
+
+        async def counted() -> AsyncIterator[str]:
+            self._readers += 1
+            try:
+                async for message in event_stream(worker.core.events, after, self.stopping):
+                    yield message
+            finally:
+                self._readers -= 1
+
+        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        return StreamingResponse(counted(), media_type="text/event-stream", headers=headers)
+
+    # ---- requests --------------------------------------------------------------------------
+
+    def _model(self, request: Request) -> Worker:
+        """Return the model that a request is about, if it can be asked."""
+        worker = self._models[request.path_params["name"]]
+        if worker.status != READY:
+            raise UnavailableError(worker.problem or f"the model is {worker.status}.")
+        return worker
+
+    async def _body(self, request: Request, forms: tuple[str, ...]) -> tuple[str, bytes]:
+        """Return the form of a body and the body, or raise RequestError."""
+        given = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        form, most = FORMS.get(given), self._limits.body
+        if form not in forms:
+            wanted = ", ".join(name for name, form in FORMS.items() if form in forms)
+            raise RequestError(415, f"the Content-Type must be {wanted}, got {given!r:.80}.")
+        parts, size = [], 0
+        try:
+            async with asyncio.timeout(self._limits.seconds):
+                async for part in request.stream():
+                    size += len(part)
+                    if size > most:
+                        raise RequestError(413, f"a body may have {most:,} bytes. Send several.")
+                    parts.append(part)
+        except TimeoutError:
+            raise RequestError(
+                408, f"the body has not come within {self._limits.seconds:g} seconds."
+            ) from None
+        assert form is not None
+        return form, b"".join(parts)
+
+
+def _asked(worker: Worker, question: Callable[[Core], Any]) -> Any:
+    """Ask a snapshot of a model."""
+    core = worker.snapshot()
+    with worker.reading:
+        return question(core)
+
+
+async def _plain(request: Request, error: Exception) -> Response:
+    """Answer requests that no route takes."""
+    assert isinstance(error, HTTPException)
+    return refusal(error.status_code, f"{request.method} {request.url.path:.80}: {error.detail}.")

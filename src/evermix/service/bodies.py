@@ -1,0 +1,222 @@
+"""The bodies of requests: strict JSON, and observations in it."""
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+KINDS = "vectors", "records", "texts"
+FIELDS = {"vector": "vectors", "record": "records", "text": "texts"}
+LONGEST_ID = 200
+LARGEST = 1e300  # numbers, so that sums stay finite
+MOST_COLUMNS = 10_000
+
+
+class BodyError(ValueError):
+    """A body is not what was asked for."""
+
+
+@dataclass(frozen=True)
+class Observations:
+    """Rows of one kind.
+
+    Attributes
+    ----------
+    kind : str
+        One of ``KINDS``.
+    rows : list
+        Lists of numbers, dicts of values, or texts.
+    ids : list of str or None
+        By which rows that come twice are known.
+    single : bool
+        Whether it was one observation, and not a batch of them.
+    """
+
+    kind: str
+    rows: list[Any]
+    ids: list[str | None]
+    single: bool = False
+
+    def part(self, places: Sequence[int]) -> "Observations":
+        """Return some of the rows."""
+        rows, ids = [self.rows[i] for i in places], [self.ids[i] for i in places]
+        return Observations(self.kind, rows, ids, self.single)
+
+
+def parsed(body: bytes) -> Any:
+    """Return what JSON says, or raise BodyError."""
+    try:
+        value = json.loads(body.decode(), parse_constant=_no_constant, parse_float=_finite)
+        if b"\\u" in body:
+            json.dumps(value, ensure_ascii=False).encode()  # raises for half a letter
+    except RecursionError:
+        raise BodyError("the JSON is nested too deep.") from None
+    except UnicodeDecodeError as error:
+        raise BodyError(f"the body must be JSON in UTF-8: {error.reason}.") from error
+    except UnicodeEncodeError as error:
+        raise BodyError("a string holds half of a surrogate pair, which is no letter.") from error
+    except BodyError:
+        raise
+    except ValueError as error:
+        raise BodyError(f"the body must be JSON: {error}.") from error
+    return value
+
+
+def parsed_object(body: bytes, allowed: Sequence[str]) -> dict[str, Any]:
+    """Return a JSON object that has no other entries than these, or raise BodyError."""
+    value = parsed(body) if body.strip() else {}
+    if not isinstance(value, dict):
+        raise BodyError(f"the body must be a JSON object, got {shown(value)}.")
+    unknown = sorted(set(value) - set(allowed))
+    if unknown:
+        raise BodyError(f"the body may hold {', '.join(allowed)}, got also {unknown[0]!r:.80}.")
+    return value
+
+
+def observations(body: bytes, form: str, most: int) -> Observations:
+    """Return the observations of a body, ``most`` at most, or raise BodyError."""
+    if form == "jsonl":
+        lines = [line for line in body.split(b"\n") if line.strip()]
+        _check_number(len(lines), most)
+        return _of_rows([_line(i, line) for i, line in enumerate(lines)])
+    value = parsed(body)
+    if isinstance(value, dict) and "observations" in value:
+        if len(value) > 1:
+            raise BodyError("beside observations the body may hold nothing else.")
+        value = value["observations"]
+        if not isinstance(value, list):
+            raise BodyError(f"observations must be a list, got {shown(value)}.")
+    if isinstance(value, list):
+        _check_number(len(value), most)
+        return _of_rows(value)
+    return _of_rows([value], single=True)
+
+
+def shown(value: Any) -> str:
+    """Return a value for messages."""
+    names = {dict: "an object", list: "a list", str: "a string", type(None): "null"}
+    return names.get(type(value)) or f"{value!r:.40}"
+
+
+def columns(rows: Sequence[dict[str, Any]], known: Sequence[str] = ()) -> dict[str, Any]:
+    """Return records as a table; a field that a record does not have is missing there."""
+    names = dict.fromkeys(known)
+    for row in rows:
+        names |= dict.fromkeys(row)
+    table: dict[str, Any] = {}
+    for name in names:
+        table[name] = np.empty(len(rows), dtype=object)
+        table[name][:] = [row.get(name) for row in rows]
+    return table
+
+
+def _line(i: int, line: bytes) -> Any:
+    try:
+        return parsed(line)
+    except BodyError as error:
+        raise BodyError(f"line {i + 1}: {error}") from error
+
+
+def _of_rows(values: list[Any], single: bool = False) -> Observations:
+    if not values:
+        raise BodyError("there are no observations in the body.")
+    kinds, rows, ids = set[str](), list[Any](), list[str | None]()
+    for i, value in enumerate(values):
+        try:
+            kind, row, id = _row(value)
+        except BodyError as error:
+            raise error if single else BodyError(f"observation {i}: {error}") from error
+        kinds.add(kind)
+        rows.append(row)
+        ids.append(id)
+    if len(kinds) > 1:
+        raise BodyError(f"observations must be of one kind, got {' and '.join(sorted(kinds))}.")
+    (kind,) = kinds
+    if kind == "vectors" and len(lengths := {len(row) for row in rows}) > 1:
+        raise BodyError(f"vectors must have one length, got {sorted(lengths)[:5]}.")
+    return Observations(kind, rows, ids, single)
+
+
+def _row(value: Any) -> tuple[str, Any, str | None]:
+    """Return the kind of an observation, its row and its id."""
+    if not isinstance(value, dict):
+        raise BodyError(
+            'an observation is an object such as {"vector": [0.5, 1.0], "id": "a1"}, got '
+            f"{shown(value)}."
+        )
+    found = [name for name in value if name in FIELDS]
+    if len(found) != 1 or not value.keys() <= {*found, "id"}:
+        raise BodyError(
+            "an observation has one of vector, record and text, and perhaps an id, got "
+            f"{', '.join(sorted(value))!r:.120}."
+        )
+    kind = FIELDS[found[0]]
+    return kind, _CHECKS[kind](value[found[0]]), checked_id(value.get("id"))
+
+
+def checked_id(id: Any) -> str | None:
+    """Return an id as a string, None if there is none, or raise BodyError."""
+    if id is None:
+        return None
+    if type(id) is int:
+        id = str(id)
+    if not isinstance(id, str) or not 0 < len(id) <= LONGEST_ID:
+        raise BodyError(
+            f"an id must be a string of 1 to {LONGEST_ID} letters, or a whole number, got "
+            f"{shown(id)}."
+        )
+    return id
+
+
+def _vector(row: Any) -> list[float]:
+    if not isinstance(row, list) or not 0 < len(row) <= MOST_COLUMNS:
+        raise BodyError(f"a vector is a list of 1 to {MOST_COLUMNS} numbers, got {shown(row)}.")
+    for value in row:
+        if type(value) not in (int, float) or not -LARGEST <= value <= LARGEST:
+            raise BodyError(f"a vector must hold numbers, got {shown(value)}.")
+    return row
+
+
+def _record(row: Any) -> dict[str, Any]:
+    if not isinstance(row, dict) or not 0 < len(row) <= MOST_COLUMNS:
+        raise BodyError(
+            f"a record is an object of 1 to {MOST_COLUMNS} named values, got {shown(row)}."
+        )
+    for name, value in row.items():
+        number = type(value) in (int, float)
+        if not name or (number and not -LARGEST <= value <= LARGEST):
+            raise BodyError(f"{name!r:.80} in a record is {shown(value)}, which is too large.")
+        if not number and not isinstance(value, str | bool | None):
+            raise BodyError(
+                f"values of a record are numbers, strings, true, false or null, got "
+                f"{shown(value)} for {name!r:.80}."
+            )
+    return row
+
+
+def _text(row: Any) -> str:
+    if not isinstance(row, str):
+        raise BodyError(f"a text must be a string, got {shown(row)}.")
+    return row
+
+
+_CHECKS: dict[str, Any] = {"vectors": _vector, "records": _record, "texts": _text}
+
+
+def _check_number(n: int, most: int) -> None:
+    if n > most:
+        raise BodyError(f"a batch may hold {most:,} observations, got {n:,}. Send several.")
+
+
+def _no_constant(name: str) -> Any:
+    raise BodyError(f"the body holds {name}, which is not JSON. Leave the value out, or send null.")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise BodyError(f"the number {text:.40} is too large.")
+    return value

@@ -1,0 +1,278 @@
+"""A model of the service: what it has learnt, and how requests change it.
+
+The same requests in the same order give the same model, bit for bit: this is what makes replaying
+a log right.
+"""
+
+from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evermix.estimators import Mixture
+from evermix.hand import MERGE, PIN, RENAME, SPLIT, UNPIN
+from evermix.io.text import from_spec
+from evermix.io.text_counter import TextCounter
+from evermix.service.bodies import (
+    BodyError,
+    Observations,
+    checked_id,
+    columns,
+    observations,
+    parsed_object,
+    shown,
+)
+from evermix.service.events import Events, lives
+from evermix.service.log import Record
+from evermix.service.plans import Plan
+from evermix.service.remembered import Remembered
+
+LEARN = "learn"
+EDITS = {  # by action: the entries of its body
+    RENAME: ("cluster", "name", "id"),
+    MERGE: ("clusters", "pin", "id"),
+    SPLIT: ("cluster", "pin", "id"),
+    PIN: ("cluster", "id"),
+    UNPIN: ("cluster", "id"),
+}
+MOST_MERGED = 1000
+UNBOUNDED = 2**62  # observations in a body that was taken before
+
+
+@dataclass
+class Core:
+    """A model and everything that its answers depend on.
+
+    Attributes
+    ----------
+    plan : Plan
+    mix : Mixture
+    text : TextCounter or None
+    sequence : int
+        Number of the last request that was taken.
+    rows : int
+        How many rows were learnt.
+    remembered : Remembered
+        Ids of what was learnt.
+    events : Events
+    """
+
+    plan: Plan
+    mix: Mixture
+    text: TextCounter | None
+    sequence: int = 0
+    rows: int = 0
+    remembered: Remembered = field(default_factory=Remembered)
+    events: Events = field(default_factory=Events)
+
+    @classmethod
+    def new(cls, plan: Plan) -> "Core":
+        """Return a model that has learnt nothing."""
+        return cls(plan, plan.mixture(), plan.counter())
+
+    # ---- files -----------------------------------------------------------------------------
+
+    def to_extra(self) -> dict[str, Any]:
+        """Return what is saved beside the mixture, JSON-ready."""
+        service = {
+            "sequence": self.sequence,
+            "rows": self.rows,
+            "remembered": self.remembered.to_spec(),
+            "events": self.events.to_spec(),
+        }
+        return {"text": None if self.text is None else self.text.to_spec(), "service": service}
+
+    @classmethod
+    def from_file(cls, plan: Plan, mix: Mixture, extra: dict[str, Any]) -> "Core":
+        """Return the model of a checkpoint."""
+        text = from_spec(extra["text"]) if extra.get("text") else None
+        saved = extra["service"]
+        return cls(
+            plan,
+            mix,
+            text,
+            int(saved["sequence"]),
+            int(saved["rows"]),
+            Remembered.from_spec(saved["remembered"]),
+            Events(**saved["events"]),
+        )
+
+    def snapshot(self) -> "Core":
+        """Return a copy to read from while this one learns; it has no ids and no listeners."""
+        memo: dict[int, Any] = {}
+        if self.begun:  # steps of the history are only read
+            history = self.mix.learner_.history
+            memo[id(history)] = history.copy()
+        mix = deepcopy(self.mix, memo)
+        return Core(self.plan, mix, deepcopy(self.text), self.sequence, self.rows)
+
+    # ---- questions -------------------------------------------------------------------------
+
+    @property
+    def begun(self) -> bool:
+        """Whether there is something to ask about."""
+        return bool(self.mix.__sklearn_is_fitted__())
+
+    @property
+    def provisional(self) -> bool:
+        """Whether clusters may get other ids, since the first rows wait for more."""
+        return self.begun and bool(self.mix.learner_.waiting)
+
+    @property
+    def ids(self) -> list[int]:
+        """The ids of the clusters."""
+        return self.mix.cluster_ids_.tolist() if self.begun else []
+
+    def features(self, given: Observations) -> Any:
+        """Return observations in the form that the mixture takes, or raise BodyError."""
+        if given.kind != self.plan.kind:
+            raise BodyError(f"this model learns {self.plan.kind}, got {given.kind}.")
+        if given.kind == "vectors":
+            return np.array(given.rows, dtype=np.float64)
+        if given.kind == "records":
+            family: Any = self.mix.learner_.model.family if self.begun else None
+            return columns(given.rows, [] if family is None else list(map(str, family.names)))
+        assert self.text is not None
+        return self.text.counts(given.rows)
+
+    def novelty(self, X: Any, n: int) -> NDArray[np.float64]:
+        """Return the probability of a new cluster for each of n rows, or raise ValueError."""
+        if not self.begun:
+            return np.ones(n)
+        return np.asarray(self.mix.predict_proba(X, new_cluster=True)[:, -1])
+
+    def predicted(self, given: Observations) -> list[dict[str, Any]]:
+        """Return an answer for every row, which is not learnt."""
+        if not self.begun:
+            raise BodyError("the model has learnt nothing yet. Send observations to learn first.")
+        proba = self.mix.predict_proba(self.features(given), new_cluster=True)
+        best = proba[:, :-1].argmax(axis=1)
+        labels = self.mix.cluster_ids_[best].tolist()
+        each = zip(given.ids, labels, proba[np.arange(len(best)), best], proba[:, -1], strict=True)
+        return [self._answer(*row) for row in each]
+
+    def _answer(
+        self, id: str | None, cluster: int, probability: float, novelty: float
+    ) -> dict[str, Any]:
+        answer: dict[str, Any] = {} if id is None else {"id": id}
+        answer |= {"cluster": cluster, "probability": float(probability), "novelty": float(novelty)}
+        name = self.mix.lineage_.hand.names.get(cluster)
+        return answer if name is None else answer | {"name": name}
+
+    # ---- requests --------------------------------------------------------------------------
+
+    def apply(self, record: Record) -> None:
+        """Do what a record of the log says; what was refused then is refused again."""
+        try:
+            if record.action == LEARN:
+                self.learn(record, observations(record.body, record.form, UNBOUNDED))
+            else:
+                self.edit(record)
+        except (ValueError, TypeError):
+            pass
+        finally:
+            self.sequence = record.number
+
+    def learn(
+        self, record: Record, given: Observations, novelty: Sequence[float] | None = None
+    ) -> list[dict[str, Any]]:
+        """Learn observations and return an answer for each; those known by id are not learnt.
+
+        ``novelty`` (n,) of all rows is only part of the answers.
+        """
+        self.sequence = record.number
+        places = self.remembered.new(given.ids)
+        answers: list[dict[str, Any]] = [{} for _ in given.rows]
+        if places:
+            new = given if len(places) == len(answers) else given.part(places)
+            learnt = self._learn_new(record, new)
+            for place, (id, cluster, probability, first) in zip(places, learnt, strict=True):
+                each = 1.0 if novelty is None else novelty[place]
+                answers[place] = self._answer(id, cluster, probability, each) | {"new": first}
+        again = [i for i, answer in enumerate(answers) if not answer]
+        if again:
+            for place, answer in zip(again, self.known(given.part(again)), strict=True):
+                answers[place] = answer
+        if self.provisional:
+            answers = [answer | {"provisional": True} for answer in answers]
+        return answers
+
+    def known(self, given: Observations) -> list[dict[str, Any]]:
+        """Return answers for rows that were learnt before, as the model sees them now."""
+        return [answer | {"new": False, "duplicate": True} for answer in self.predicted(given)]
+
+    def _learn_new(self, record: Record, given: Observations) -> list[tuple[Any, ...]]:
+        """Learn rows; return id, cluster, probability and whether it was opened, for each."""
+        before = self._lives()
+        clock = self.mix.state_.clock if self.begun else 0
+        self.mix.partial_fit(self.features(given))
+        self.rows += len(given.rows)
+        for id in given.ids:
+            self.remembered.add(id)
+        self._tell(before, record.time)
+        labels, probabilities = self.mix.labels_.tolist(), self.mix.probabilities_.tolist()
+        born = self.mix.lineage_.born
+        newborn = {cluster for cluster in labels if cluster >= 0 and born[cluster] > clock}
+        rows = []
+        for id, cluster, probability in zip(given.ids, labels, probabilities, strict=True):
+            rows.append((id, cluster, probability, cluster in newborn))
+            newborn.discard(cluster)
+        return rows
+
+    def edit(self, record: Record) -> dict[str, Any]:
+        """Do what a person wants with clusters, once for each id."""
+        self.sequence = record.number
+        given = self.checked_edit(record.action, record.body)
+        if given["id"] in self.remembered:
+            return {"duplicate": True}
+        before, mix, action = self._lives(), self.mix, record.action
+        ids = given.get("clusters") or [given["cluster"]]
+        done: dict[str, Any] = {"action": action}
+        if action == RENAME:
+            mix.rename(ids[0], given["name"])
+            done |= {"cluster": ids[0], "name": given["name"]}
+        elif action == MERGE:
+            done |= {"cluster": mix.merge_clusters(ids, pin=given["pin"]), "merged": ids[1:]}
+        elif action == SPLIT:
+            done |= {"cluster": ids[0], "new": mix.split_cluster(ids[0], pin=given["pin"])}
+        else:
+            (mix.pin if action == PIN else mix.unpin)(ids[0])
+            done |= {"cluster": ids[0], "pinned": action == PIN}
+        self.remembered.add(given["id"])
+        self.events.add(**done | {"type": action, "time": record.time, "clock": mix.state_.clock})
+        self._tell(before, record.time)
+        return done
+
+    def checked_edit(self, action: str, body: bytes) -> dict[str, Any]:
+        """Return the entries of the body of an edit, or raise BodyError."""
+        given = {"pin": True, "name": None} | parsed_object(body, EDITS[action])
+        given["id"] = checked_id(given.get("id"))
+        ids = given.get("clusters") if action == MERGE else [given.get("cluster")]
+        if not isinstance(ids, list) or not 0 < len(ids) <= MOST_MERGED:
+            raise BodyError("clusters must be a list of two or more ids.")
+        known, done = set(self.ids), given["id"] in self.remembered
+        for cluster in ids:
+            if type(cluster) is not int:
+                raise BodyError(f"the id of a cluster is a whole number, got {shown(cluster)}.")
+            if cluster not in known and not done:
+                raise BodyError(f"there is no cluster {cluster}; GET clusters lists the others.")
+        if type(given["pin"]) is not bool:
+            raise BodyError(f"pin must be true or false, got {shown(given['pin'])}.")
+        if not isinstance(given["name"], str | None):
+            raise BodyError(f"name must be a string or null, got {shown(given['name'])}.")
+        return given
+
+    def _lives(self) -> tuple[int, list[int]]:
+        """Return how many ids there were, and those of the clusters that there are."""
+        if not self.begun or self.provisional:
+            return 0, []
+        return self.mix.lineage_.next_id, self.ids
+
+    def _tell(self, before: tuple[int, list[int]], time: float) -> None:
+        """Tell of births and ends since then."""
+        if not self.provisional:
+            for event in lives(self.mix.lineage_, *before, time, self.mix.state_.clock):
+                self.events.add(**event)

@@ -1,0 +1,71 @@
+"""Births, merges and ends of clusters, numbered over the whole life of a model."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from evermix.state import FADED, Lineage
+
+KEPT = 10_000  # events that can be replayed
+
+Event = dict[str, Any]
+
+
+class Events:
+    """The last events of a model.
+
+    Attributes
+    ----------
+    number : int
+        Of the last event; the first one is 1.
+    kept : deque of dict
+        The last ones.
+    """
+
+    def __init__(self, number: int = 0, kept: Iterable[Event] = ()) -> None:
+        self.number = number
+        self.kept: deque[Event] = deque(kept, KEPT)
+        self._listeners: list[Callable[[Event], None]] = []
+
+    def add(self, **event: Any) -> None:
+        """Number an event, keep it, and tell it to all who listen."""
+        self.number += 1
+        numbered = {"number": self.number, **event}
+        self.kept.append(numbered)
+        for tell in list(self._listeners):
+            tell(numbered)
+
+    def after(self, number: int) -> tuple[list[Event], bool]:
+        """Return the events behind a number, and whether some of them are no longer kept."""
+        some = [event for event in list(self.kept) if event["number"] > number]
+        return some, len(some) < self.number - number
+
+    def listen(self, tell: Callable[[Event], None]) -> None:
+        """Have events told to a function, in the thread that learns."""
+        self._listeners.append(tell)
+
+    def leave(self, tell: Callable[[Event], None]) -> None:
+        """Undo :meth:`listen`."""
+        self._listeners.remove(tell)
+
+    def to_spec(self) -> dict[str, Any]:
+        """Return number and events as JSON-ready values."""
+        return {"number": self.number, "kept": list(self.kept)}
+
+
+def lives(lineage: Lineage, next_id: int, alive: Sequence[int], time: float, clock: int) -> Any:
+    """Yield an event for every cluster that was born or ended since there were ``next_id`` ids.
+
+    ``alive`` are the ids that there were then.
+    """
+    when = {"time": time, "clock": clock}
+    born = range(next_id, lineage.next_id)
+    for id in born:
+        yield {"type": "birth", "cluster": id, **when}
+    for id in [*alive, *born]:
+        into = lineage.into[id]
+        if into >= 0:
+            yield {"type": "merge", "cluster": id, "into": into, **when}
+        elif lineage.ended[id] >= 0:
+            why = "faded" if into == FADED else "dropped"
+            yield {"type": "death", "cluster": id, "why": why, **when}

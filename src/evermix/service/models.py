@@ -1,0 +1,104 @@
+"""The models of a service: a folder for each."""
+
+import json
+import re
+from pathlib import Path
+from threading import Lock
+
+from evermix.io.replacing import replacing, sync_directory
+from evermix.service.bodies import BodyError
+from evermix.service.plans import Plan
+from evermix.service.worker import READY, Limits, Worker
+
+PLAN = "model.json"
+MOST = 100  # models of a service
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+
+
+class AbsentError(LookupError):
+    """There is no such model."""
+
+
+class ConflictError(ValueError):
+    """There is another model of this name."""
+
+
+class Models:
+    """The models of a folder.
+
+    Parameters
+    ----------
+    folder : Path
+        It is made if it is not there.
+    limits : Limits
+        Of each model.
+    """
+
+    def __init__(self, folder: Path, limits: Limits) -> None:
+        self._folder, self._limits = folder, limits
+        self._workers: dict[str, Worker] = {}
+        self._making = Lock()
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in sorted(folder.iterdir()):
+            if _NAME.fullmatch(path.name) and (path / PLAN).is_file():
+                self._workers[path.name] = Worker(path, _read_plan(path / PLAN), limits)
+
+    def start(self) -> None:
+        """Load all models, each in its own thread."""
+        for worker in self._workers.values():
+            worker.start()
+
+    def stop(self) -> None:
+        """Learn what waits and write checkpoints."""
+        workers = list(self._workers.values())
+        for worker in workers:
+            worker.stop(0.0)
+        for worker in workers:
+            worker.stop()
+
+    @property
+    def ready(self) -> bool:
+        """Whether all models can be asked."""
+        return all(worker.status == READY for worker in list(self._workers.values()))
+
+    def items(self) -> list[tuple[str, Worker]]:
+        """Return names and models."""
+        return sorted(self._workers.items())
+
+    def __getitem__(self, name: str) -> Worker:
+        try:
+            return self._workers[name]
+        except KeyError:
+            raise AbsentError(f"there is no model {name!r:.80}. PUT makes one.") from None
+
+    def make(self, name: str, plan: Plan) -> bool:
+        """Make a model, and return False if there is one with the same settings already."""
+        if not _NAME.fullmatch(name):
+            raise BodyError(
+                "the name of a model is 1 to 64 lower-case letters a to z, digits, - and _, and "
+                f"begins with a letter or digit, got {name!r:.80}."
+            )
+        with self._making:
+            if name in self._workers:
+                if self._workers[name].plan != plan:
+                    raise ConflictError(f"there is a model {name} with other settings already.")
+                return False
+            if len(self._workers) >= MOST:
+                raise ConflictError(f"a service has {MOST} models at most.")
+            path = self._folder / name
+            path.mkdir(exist_ok=True)
+            with replacing(path / PLAN) as file:
+                file.write(json.dumps(plan.to_spec(), indent=2).encode() + b"\n")
+            sync_directory(self._folder)
+            worker = Worker(path, plan, self._limits)
+            worker.start()
+            self._workers[name] = worker
+            return True
+
+
+def _read_plan(path: Path) -> Plan:
+    """Return the plan of a file, or raise ValueError."""
+    try:
+        return Plan.parsed(json.loads(path.read_bytes()))
+    except (ValueError, TypeError, AttributeError) as error:
+        raise ValueError(f"{path} does not say what the model is made of: {error}") from error

@@ -1,0 +1,75 @@
+"""The process that serves: its address, its token, and how it ends."""
+
+import ipaddress
+import signal
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import uvicorn
+
+from evermix.service.app import RequestLimits, Service
+from evermix.service.models import Models
+from evermix.service.worker import Limits
+
+SHORTEST_TOKEN = 16
+GRACE = 30  # seconds for requests that are being answered when the service is told to stop
+
+
+def check_access(host: str, token: str | None) -> None:
+    """Raise ValueError if others could use the service, or the token could be guessed."""
+    if token is None and not _is_local(host):
+        raise ValueError(
+            f"--host {host} lets other machines use the service, so it needs a --token (or "
+            "EVERMIX_TOKEN), which every request must bring."
+        )
+    if token is not None and (len(token) < SHORTEST_TOKEN or not token.isascii()):
+        raise ValueError(
+            f"the token must have {SHORTEST_TOKEN} or more letters of ASCII, got {len(token)}. "
+            'Make one with: python -c "import secrets; print(secrets.token_urlsafe())"'
+        )
+
+
+def _is_local(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def serve(
+    folder: Path,
+    host: str,
+    port: int,
+    token: str | None,
+    limits: Limits,
+    requests: RequestLimits,
+    listening: Callable[[str], None],
+) -> None:
+    """Serve the models of a folder until a signal ends it.
+
+    ``listening`` is called with the address when requests can come.
+    """
+    check_access(host, token)
+    service = Service(Models(folder, limits), requests)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.create_server((host, port), family=family, backlog=1024) as place:
+        config = uvicorn.Config(
+            service.app(token),
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            lifespan="on",
+            ws="none",
+            timeout_graceful_shutdown=GRACE,
+        )
+        server = uvicorn.Server(config)
+        service.stopping = lambda: server.should_exit
+        for number in (signal.SIGTERM, signal.SIGINT):  # raised again when all is done
+            signal.signal(number, lambda *_: None)
+        shown = f"[{host}]" if ":" in host else host
+        listening(f"http://{shown}:{place.getsockname()[1]}")
+        server.run(sockets=[place])
+    if not server.started:
+        raise OSError("the service could not be started.")

@@ -1,0 +1,159 @@
+"""Learning, asking and deciding through a service."""
+
+import json
+import re
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def model(service):
+    """A service that has learnt three clusters."""
+    from helpers.services import vectors
+
+    service.make("a", "vectors")
+    rows = vectors(400)
+    answers = service.post("/models/a/observations", {"observations": rows})[1]["answers"]
+    assert [answer["id"] for answer in answers] == [row["id"] for row in rows]
+    return service
+
+
+def _clusters(service, name="a"):
+    status, found = service.get(f"/models/{name}/clusters")
+    assert status == 200
+    return [cluster["id"] for cluster in found["clusters"]]
+
+
+def test_an_answer_says_cluster_probability_and_novelty(model):
+    status, answer = model.post("/models/a/observations", {"vector": [9.0, 9.0], "id": 7})
+    assert status == 200 and answer["id"] == "7" and answer["cluster"] in _clusters(model)
+    assert answer["probability"] > 0.9 and answer["novelty"] < 0.1 and not answer["new"]
+    status, answer = model.post("/models/a/predict", {"vector": [900.0, -900.0]})
+    assert status == 200 and answer["novelty"] > 0.9
+
+
+def test_predicting_learns_nothing(model):
+    before = model.get("/models/a")[1]
+    rows = [{"vector": [0.0, 0.0]}, {"vector": [18.0, 18.0], "id": "row 1"}]
+    lines = "\n".join(map(json.dumps, rows))
+    headers = {"Content-Type": "application/x-ndjson"}
+    status, answer = model.ask("POST", "/models/a/predict", lines, headers)
+    assert status == 200 and len(answer["answers"]) == 2
+    assert model.get("/models/a")[1] == before
+
+
+def test_what_is_sent_twice_is_learnt_once(model):
+    rows = model.get("/models/a")[1]["rows"]
+    one, two = {"vector": [0.1, 0.2], "id": "one"}, {"vector": [0.3, 0.2], "id": "two"}
+    answers = model.post("/models/a/observations", [one, one])[1]["answers"]
+    assert ["duplicate" in answer for answer in answers] == [False, True]
+    answers = model.post("/models/a/observations", [one, two, one])[1]["answers"]
+    assert ["duplicate" in answer for answer in answers] == [True, False, True]
+    assert model.get("/models/a")[1]["rows"] == rows + 2
+
+
+def test_what_can_be_read(model):
+    ids = _clusters(model)
+    assert len(ids) >= 3
+    status, found = model.get(f"/models/a/clusters/{ids[0]}")
+    assert status == 200 and found["card"]["id"] == ids[0] and found["card"]["examples"]
+    status, found = model.get("/models/a/history")
+    assert status == 200 and sum(step["rows"] for step in found["steps"]) == found["rows"]
+    status, found = model.get("/models/a/lineage")
+    assert status == 200
+    assert {each["id"] for each in found["lineage"] if each["ended"] is None} == set(ids)
+    assert [each["name"] for each in model.get("/models")[1]["models"]] == ["a"]
+
+
+def test_the_hand_of_a_person_and_events(model):
+    first, second, *_ = _clusters(model)
+    before = model.get("/models/a")[1]["last_event"]
+    assert model.post("/models/a/rename", {"cluster": first, "name": "large"})[0] == 200
+    assert model.get(f"/models/a/clusters/{first}")[1]["card"]["name"] == "large"
+    status, answer = model.post("/models/a/merge", {"clusters": [first, second], "id": "m"})
+    assert status == 200 and answer["cluster"] == first and answer["merged"] == [second]
+    assert second not in _clusters(model)
+    again = model.post("/models/a/merge", {"clusters": [first, second], "id": "m"})
+    assert again == (200, {"duplicate": True})
+    status, answer = model.post("/models/a/split", {"cluster": first})
+    assert status == 200 and answer["new"] in _clusters(model)
+    assert model.post("/models/a/unpin", {"cluster": first})[0] == 200
+    assert not model.get(f"/models/a/clusters/{first}")[1]["card"]["pinned"]
+    assert model.post("/models/a/pin", {"cluster": first})[0] == 200
+    events = model.events("a", 7, after=before)
+    kinds = [event["type"] for event in events]
+    assert kinds == ["rename", "merge", "merge", "split", "birth", "unpin", "pin"]
+    assert [event["number"] for event in events] == list(range(before + 1, before + 8))
+    assert model.events("a", 2, after=before + 5) == events[5:]
+    assert model.events("a", 1, after=0)[0]["type"] == "birth"
+    assert model.get("/models/a/events", headers={"Last-Event-ID": "x"})[0] == 400
+
+
+def test_records_and_texts(service):
+    service.make("records", "records")
+    rows = [{"record": {"size": 1.5 + i, "colour": "red" if i % 2 else "blue"}} for i in range(80)]
+    status, answer = service.post("/models/records/observations", rows)
+    assert status == 200, answer
+    status, answer = service.post("/models/records/observations", {"record": {"colour": "red"}})
+    assert status == 200, answer  # what is missing is missing
+    status, answer = service.post("/models/records/observations", {"record": {"weight": 1}})
+    assert status == 422 and "weight" in answer["error"]
+    status, answer = service.post("/models/records/observations", {"record": {"size": {}}})
+    assert status == 422
+    service.make("texts", "texts", hash=512)
+    texts = [{"text": "apples pears cherries plums"}, {"text": "engine wheel brake clutch"}] * 20
+    status, answer = service.post("/models/texts/observations", texts)
+    assert status == 200, answer
+    found = {answer["cluster"] for answer in answer["answers"]}
+    cards = [service.get(f"/models/texts/clusters/{id}")[1]["card"] for id in found]
+    words = " ".join(trait["column"] for card in cards for trait in card["traits"])
+    assert "apples" in words
+
+
+def test_metrics_and_description(model):
+    status, text = model.get("/metrics")
+    assert status == 200
+    rows = int(re.search(r'evermix_rows_total\{model="a"\} (\d+)\n', text)[1])
+    assert rows == model.get("/models/a")[1]["rows"]
+    for line in text.splitlines():
+        assert re.fullmatch(r'#.*|evermix_\w+(\{model="[a-z]+"\})? [0-9.e-]+', line), line
+    status, found = model.get("/openapi.json")
+    assert status == 200 and "/models/{name}/observations" in found["paths"]
+
+
+def test_a_token(start):
+    token = "0123456789abcdef"
+    service = start("--token", token)
+    assert service.get("/health")[0] == 200
+    for wrong in (None, "", "Bearer", "Bearer x", f"Basic {token}", f"Bearer {token}0"):
+        headers = {} if wrong is None else {"Authorization": wrong}
+        for path in ("/models", "/metrics", "/openapi.json", "/nothing", "//health"):
+            assert service.get(path, headers=headers)[0] == 401
+    assert service.get("/models", headers={"Authorization": f"Bearer {token}"})[0] == 200
+
+
+def test_a_full_queue_says_when_to_try_again(tmp_path):
+    from evermix.service.plans import Plan
+    from evermix.service.replies import refused
+    from evermix.service.worker import READY, BusyError, Limits, Worker
+
+    worker = Worker(tmp_path, Plan("vectors"), Limits(queue=2))
+    worker.status = READY  # nobody takes what waits
+    worker.submit("learn", "json", b"{}")
+    worker.submit("learn", "json", b"{}")
+    with pytest.raises(BusyError) as busy:
+        worker.submit("learn", "json", b"{}")
+    answer = refused(busy.value)
+    assert answer.status_code == 429 and answer.headers["Retry-After"] == "1"
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.1", "::", "example.org"])
+def test_other_addresses_need_a_token(host):
+    from evermix.service.server import check_access
+
+    with pytest.raises(ValueError, match="needs a --token"):
+        check_access(host, None)
+    with pytest.raises(ValueError, match="16 or more"):
+        check_access(host, "short")
+    check_access(host, "a" * 16)
+    check_access("127.0.0.1", None)
