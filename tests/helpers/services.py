@@ -19,10 +19,11 @@ PATIENCE = 120  # seconds that a process may take to start on a busy machine
 class Running:
     """A service in a process of its own."""
 
-    def __init__(self, folder: Path, *options: str) -> None:
+    def __init__(self, folder: Path, *options: str, **limits) -> None:
         self.folder = folder
         (folder / "stderr").unlink(missing_ok=True)
-        self.process = children.start(folder, "serve", "models", "--port", "0", *options)
+        arguments = "serve", "models", "--port", "0", *options
+        self.process = children.start(folder, *arguments, **limits)
         self.port = self._port()
         self.until_ready()
 

@@ -17,8 +17,8 @@ def start(tmp_path):
 
     running = []
 
-    def begin(*options):
-        running.append(Running(tmp_path, *options))
+    def begin(*options, **limits):
+        running.append(Running(tmp_path, *options, **limits))
         return running[-1]
 
     yield begin
@@ -35,7 +35,8 @@ def service(tmp_path_factory):
     from helpers.services import Running
 
     running = Running(
-        tmp_path_factory.mktemp("service"), "--max-body", "100000", "--max-batch", "500"
+        tmp_path_factory.mktemp("service"),
+        *("--max-body", "100000", "--max-batch", "500", "--max-wait", "2"),
     )
     yield running
     running.stop()

@@ -187,6 +187,26 @@ def test_half_a_request(model):
     assert model.get("/health") == (200, {"status": "ok"})
 
 
+def test_a_slow_body_is_not_waited_for(model):
+    connection = http.client.HTTPConnection("127.0.0.1", model.port, timeout=60)
+    connection.putrequest("POST", "/models/a/observations")
+    connection.putheader("Content-Type", "application/json")
+    connection.putheader("Content-Length", "100")
+    connection.endheaders(b'{"vector":')
+    assert connection.getresponse().status == 408
+    connection.close()
+
+
+@pytest.mark.parametrize("value", [1e300, 1e160, -1e308, 5e-324, 1e25])
+def test_numbers_at_the_edge_do_no_harm(model, value):
+    """They are refused, or learnt without harm to the other clusters."""
+    status, answer = model.post("/models/a/observations", {"vector": [value, 1.0]})
+    assert status in (200, 422), answer
+    status, answer = model.post("/models/a/predict", {"vector": [9.0, 9.0]})
+    assert status == 200 and 0 <= answer["probability"] <= 1 and answer["novelty"] < 0.5
+    assert model.get("/models/a/clusters")[0] == 200
+
+
 def test_nothing_was_unexpected(model):
     """The last test of the file: no request has failed in a way that nobody has thought of."""
     assert "Traceback" not in model.said()

@@ -2,6 +2,8 @@
 
 import http.client
 import json
+import time
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -104,6 +106,59 @@ def test_a_torn_log_is_cut_off_with_a_warning(start, tmp_path):
     assert service.get("/models/a")[1]["rows"] == len(rows)
     assert all(answer["duplicate"] for answer in _sent(service, rows))
     assert service.stop() == 0
+
+
+def test_a_full_disk_loses_nothing(start, tmp_path):
+    from helpers.services import vectors
+
+    rows, sent = vectors(2000), 0
+    service = start(file_limit=30_000)
+    service.make("a", **SETTINGS)
+    for at in range(0, len(rows), 50):
+        some = {"observations": rows[at : at + 50]}
+        status, answer = service.post("/models/a/observations", some)
+        if status == 503:
+            break
+        assert status == 200, answer
+        sent = at + 50
+    assert status == 503 and "log cannot be written" in answer["error"]
+    assert 0 < sent < len(rows) and service.get("/models/a")[1]["rows"] == sent
+    assert service.get("/models/a/clusters")[0] == 200  # which can still be read
+    service.kill()
+    service = start()
+    assert service.get("/models/a")[1]["rows"] == sent
+    assert _sent(service, rows[sent : sent + 50])
+    assert service.stop() == 0
+
+
+def test_clients_at_the_same_time_and_a_peaceful_end(start, tmp_path):
+    """What is being answered when the service is told to stop is answered, and saved."""
+    from helpers.services import vectors
+
+    service, answered = start(), []
+    service.make("a", **SETTINGS)
+
+    def send(client):
+        for i, row in enumerate(vectors(1000, seed=client)):
+            try:
+                row["id"] = f"{client} {i}"
+                if service.post("/models/a/observations", row)[0] == 200:
+                    answered.append(row["id"])
+            except OSError:
+                return
+
+    threads = [Thread(target=send, args=(client,)) for client in range(4)]
+    for thread in threads:
+        thread.start()
+    while len(answered) < 100:
+        time.sleep(0.01)
+    assert service.stop() == 0
+    for thread in threads:
+        thread.join()
+    service = start()
+    assert service.get("/models/a")[1]["rows"] == len(answered)
+    assert "replayed_total" in service.get("/metrics")[1]
+    assert 'replayed_total{model="a"} 0' in service.get("/metrics")[1]
 
 
 def test_two_services_do_not_share_a_folder(start, tmp_path):

@@ -10,7 +10,7 @@ from typing import Any
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
@@ -226,6 +226,8 @@ class Service:
             raise RequestError(
                 408, f"the body has not come within {self._limits.seconds:g} seconds."
             ) from None
+        except ClientDisconnect:
+            raise RequestError(400, "the client has gone before its body had come.") from None
         assert form is not None
         return form, b"".join(parts)
 

@@ -39,6 +39,7 @@ EDITS = {  # by action: the entries of its body
     UNPIN: ("cluster", "id"),
 }
 MOST_MERGED = 1000
+FATAL = MemoryError, OSError  # errors that need not come again when a request is done again
 UNBOUNDED = 2**62  # observations in a body that was taken before
 
 
@@ -171,10 +172,11 @@ class Core:
                 self.learn(record, observations(record.body, record.form, UNBOUNDED))
             else:
                 self.edit(record)
-        except (ValueError, TypeError):
+        except FATAL:
+            raise
+        except Exception:
             pass
-        finally:
-            self.sequence = record.number
+        self.sequence = record.number
 
     def learn(
         self, record: Record, given: Observations, novelty: Sequence[float] | None = None

@@ -13,7 +13,7 @@ from typing import Any
 from evermix.estimators import files
 from evermix.io.checkpoint import CheckpointError
 from evermix.service.bodies import Observations
-from evermix.service.core import Core
+from evermix.service.core import FATAL, Core
 from evermix.service.log import Log, LogError, Record
 from evermix.service.plans import Plan
 
@@ -280,11 +280,11 @@ class Worker:
         self.totals.requests += 1
         try:
             result = self._do(job, record)
-        except (ValueError, TypeError) as error:  # and so it will be when the log is replayed
-            self._refuse(job, error)
-        except BaseException:
-            job.future.set_exception(UnavailableError("the model has failed. See its status."))
+        except FATAL:
+            job.future.set_exception(UnavailableError("the model has failed: see its status."))
             raise
+        except Exception as error:  # and so it will be when the log is replayed
+            self._refuse(job, error)
         else:
             job.future.set_result(result)
 

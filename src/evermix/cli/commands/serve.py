@@ -36,7 +36,7 @@ def run(settings: Settings) -> None:
         settings.port,
         token,
         Limits(queue=settings.queue, checkpoint_seconds=settings.every),
-        RequestLimits(body=settings.max_body, batch=settings.max_batch),
+        RequestLimits(settings.max_body, settings.max_batch, settings.max_wait),
         lambda address: note(f"serving {folder} at {address}"),
     )
     note("stopped.")

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from evermix.cli.options.option import Option
-from evermix.cli.options.table import EVERY
+from evermix.cli.options.table import EVERY, MAX_WAIT
 
 ACCESS, LIMITS = "Access", "Limits"
 
@@ -42,6 +42,12 @@ SERVE = (
     ),
     Option("max_body", "Bytes of a request.", LIMITS, int, 2**23, min=1, saved=False),
     Option("max_batch", "Observations in a request.", LIMITS, int, 10_000, min=1, saved=False),
+    replace(
+        MAX_WAIT,
+        help="Refuse requests whose body has not come after so many seconds.",
+        panel=LIMITS,
+        default=30.0,
+    ),
     Option(
         "queue",
         "Requests that may wait for a model; more are told to try again later.",
