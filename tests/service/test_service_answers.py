@@ -157,3 +157,15 @@ def test_other_addresses_need_a_token(host):
         check_access(host, "short")
     check_access(host, "a" * 16)
     check_access("127.0.0.1", None)
+
+
+def test_answers_are_not_held_back():
+    """asyncio turns off Nagle's algorithm only on sockets whose protocol is named."""
+    import socket
+
+    from evermix.service.server import bound
+
+    with bound("127.0.0.1", 0) as place:
+        assert place.proto == socket.IPPROTO_TCP
+        with pytest.raises(OSError, match="cannot listen at"):
+            bound("127.0.0.1", place.getsockname()[1])

@@ -1,6 +1,7 @@
 """The process that serves: its address, its token, and how it ends."""
 
 import ipaddress
+import os
 import signal
 import socket
 from collections.abc import Callable
@@ -52,8 +53,7 @@ def serve(
     """
     check_access(host, token)
     service = Service(Models(folder, limits), requests)
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.create_server((host, port), family=family, backlog=1024) as place:
+    with bound(host, port) as place:
         config = uvicorn.Config(
             service.app(token),
             log_level="warning",
@@ -73,3 +73,22 @@ def serve(
         server.run(sockets=[place])
     if not server.started:
         raise OSError("the service could not be started.")
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """Return a socket that listens.
+
+    The protocol is named, since asyncio looks for it before it turns off Nagle's algorithm, which
+    would hold every answer back for some 40 ms.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    place = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        if os.name == "posix":  # elsewhere it would let others listen there too
+            place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        place.bind((host, port))
+        place.listen(1024)
+    except OSError as error:
+        place.close()
+        raise OSError(f"cannot listen at {host}:{port}: {error.strerror or error}.") from error
+    return place
