@@ -153,15 +153,8 @@ class Core:
         best = proba[:, :-1].argmax(axis=1)
         labels = self.mix.cluster_ids_[best].tolist()
         each = zip(given.ids, labels, proba[np.arange(len(best)), best], proba[:, -1], strict=True)
-        return [self._answer(*row) for row in each]
-
-    def _answer(
-        self, id: str | None, cluster: int, probability: float, novelty: float
-    ) -> dict[str, Any]:
-        answer: dict[str, Any] = {} if id is None else {"id": id}
-        answer |= {"cluster": cluster, "probability": float(probability), "novelty": float(novelty)}
-        name = self.mix.lineage_.hand.names.get(cluster)
-        return answer if name is None else answer | {"name": name}
+        names = self.mix.lineage_.hand.names
+        return [_answer(names, *row) for row in each]
 
     # ---- requests --------------------------------------------------------------------------
 
@@ -191,9 +184,10 @@ class Core:
         if places:
             new = given if len(places) == len(answers) else given.part(places)
             learnt = self._learn_new(record, new)
+            names = self.mix.lineage_.hand.names
             for place, (id, cluster, probability, first) in zip(places, learnt, strict=True):
                 each = 1.0 if novelty is None else novelty[place]
-                answers[place] = self._answer(id, cluster, probability, each) | {"new": first}
+                answers[place] = _answer(names, id, cluster, probability, each) | {"new": first}
         again = [i for i, answer in enumerate(answers) if not answer]
         if again:
             for place, answer in zip(again, self.known(given.part(again)), strict=True):
@@ -278,3 +272,13 @@ class Core:
         if not self.provisional:
             for event in lives(self.mix.lineage_, *before, time, self.mix.state_.clock):
                 self.events.add(**event)
+
+
+def _answer(
+    names: dict[int, str], id: str | None, cluster: int, probability: float, novelty: float
+) -> dict[str, Any]:
+    """Return the answer for a row."""
+    answer: dict[str, Any] = {} if id is None else {"id": id}
+    answer |= {"cluster": cluster, "probability": float(probability), "novelty": float(novelty)}
+    name = names.get(cluster)
+    return answer if name is None else answer | {"name": name}
