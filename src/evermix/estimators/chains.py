@@ -18,6 +18,7 @@ from evermix.estimators.packing import Registry, built, features_of, named
 from evermix.estimators.parameters import DeepParameters
 from evermix.estimators.shown import Shown
 from evermix.families.base import Family
+from evermix.priors.hyper import HyperPrior
 from evermix.report.page import SHOWN, Report
 from evermix.topics.chains import ChainRun
 from evermix.topics.priors import PlainSettings
@@ -158,4 +159,4 @@ def _saved(name: str, value: Any) -> Any:
     """Return a setting as JSON; of a random state that is no number, chains have their own."""
     if name == "random_state":
         return int(value) if isinstance(value, int | np.integer) else None
-    return named(value) if isinstance(value, Family | PlainSettings) else value
+    return named(value) if isinstance(value, Family | PlainSettings | HyperPrior) else value

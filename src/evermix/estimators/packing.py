@@ -24,6 +24,7 @@ KINDS = (Family, Prior, Engine)  # what users may write themselves
 HEAVIEST = 1e16 * MAX_WEIGHT  # mass of a cluster
 LARGEST_STATS = 2**31
 AMOUNT = 0.0, FINITE[1]
+POSITIVE = 1e-300, FINITE[1]
 SHARE = 0.0, np.nextafter(1.0, 0.0)
 _CSR = ("data", "indices", "indptr")
 

@@ -52,6 +52,18 @@ def test_traces_have_one_number_per_draw(fitted):
     assert np.isfinite(list(traces.values())).all()
 
 
+def test_alpha_is_learnt_unless_it_is_a_number(fitted):
+    assert len(set(fitted.traces_["alpha"])) == 60
+    fixed = em.TopicModel(em.HDP(), alpha=0.3, **SHORT).fit(X)
+    assert set(fixed.traces_["alpha"]) == {0.3}
+    snapshot = fixed._fitted.point()
+    counts = snapshot.counts.toarray().T
+    want = (0.3 + counts) / (6 * 0.3 + counts.sum(axis=1, keepdims=True))
+    np.testing.assert_allclose(fixed.components_, want, rtol=1e-12)
+    tight = em.TopicModel(em.HDP(), alpha=em.Gamma(1e6, 2e6), **SHORT).fit(X)
+    np.testing.assert_allclose(tight.traces_["alpha"], 0.5, rtol=0.01)
+
+
 def test_perplexity_lies_between_that_of_the_words_of_a_topic_and_of_all(fitted):
     new, years = documents(seed=5)
     assert 2.5 < fitted.perplexity(new, years) < 6.0
@@ -189,6 +201,7 @@ def test_times_that_were_not_there_are_refused(fitted):
         ({"prior": em.TNGG(), "sampler": em.M1()}, TypeError, r"must be em.T1\(\) or None"),
         ({"prior": em.SNGG()}, TypeError, "em.MNGG or em.TNGG, got SNGG"),
         ({"alpha": 0.0}, ValueError, "alpha must be positive"),
+        ({"alpha": em.Beta()}, TypeError, "alpha must be a number, or em.Gamma to learn it"),
         ({"burn_in": -1}, ValueError, "burn_in must be at least 0"),
         ({"draws": 0}, ValueError, "draws must be at least 1"),
         ({"chains": 0}, ValueError, "chains must be at least 1"),

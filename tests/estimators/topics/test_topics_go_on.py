@@ -54,10 +54,33 @@ def test_loaded_models_answer_as_before(fitted, tmp_path):
     assert loaded.prior == em.HMNGG()
 
 
+def test_files_from_before_alpha_was_learnt_go_on_bit_for_bit(tmp_path):
+    """They have one number for all draws, in the header alone."""
+    path, settings = tmp_path / "topics.evermix", {"alpha": 0.3, "burn_in": 3, "random_state": 3}
+    whole = em.TopicModel(em.HDP(), draws=9, **settings).fit(X)
+    em.TopicModel(em.HDP(), draws=4, **settings).fit(X).save(path)
+    arrays, header = checkpoint.read(path)
+    assert header["beta"] == 0.3
+    for name in list(arrays):
+        if name.endswith(".beta"):
+            del arrays[name]
+        elif name.endswith(".numbers"):
+            arrays[name] = arrays[name][:5].copy()
+    checkpoint.write(path, arrays, header)
+    loaded = em.load(path)
+    assert loaded.alpha == 0.3
+    loaded.set_params(draws=9).resume(X)
+    np.testing.assert_array_equal(loaded.traces_["log_joint"], whole.traces_["log_joint"])
+    np.testing.assert_array_equal(loaded.components_, whole.components_)
+    assert loaded.perplexity(X) == whole.perplexity(X)
+
+
 @pytest.mark.parametrize(
     ("name", "change"),
     [
         ("chain.0.dish", lambda x: x + 1),
+        ("chain.0.beta", lambda x: -x),
+        ("draws.0.0.numbers", lambda x: -x),
         ("chain.0.opens", lambda x: x[:-1]),
         ("chain.0.region", lambda x: x - 9),
         ("chain.0.on", lambda x: x[:1]),
@@ -248,7 +271,8 @@ def test_a_fit_does_not_go_on_with_other_settings(name, other, tmp_path):
     topics.save(tmp_path / "topics.evermix")
     loaded = em.load(tmp_path / "topics.evermix")
     np.testing.assert_array_equal(loaded.components_, components)
-    loaded.set_params(alpha=0.3, prior=em.MNGG(3), sampler=None, chains=1).resume(X)
+    before = em.TopicModel().alpha
+    loaded.set_params(alpha=before, prior=em.MNGG(3), sampler=None, chains=1).resume(X)
 
 
 def test_other_documents_are_not_those_of_the_fit(fitted):

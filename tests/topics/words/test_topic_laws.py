@@ -95,8 +95,9 @@ def check_laws(chains, has_q):
     rows = []
     for chain in chains:
         measure, below = chain.measure, chain.seating
-        rows.append([below.sigma, below.mass, measure.sigma, measure.mass[0], measure.q[0, 0]])
-    wanted = [0.5, 2.0, 0.5, 2.0, {"HMNGG": 1.0, "HTNGG": 0.5}.get(has_q)]
+        numbers = below.sigma, below.mass, measure.sigma, measure.mass[0], chain.beta
+        rows.append([*numbers, measure.q[0, 0]])
+    wanted = [0.5, 2.0, 0.5, 2.0, 2.0, {"HMNGG": 1.0, "HTNGG": 0.5}.get(has_q)]
     for values, mean in zip(np.array(rows).T, wanted, strict=True):
         if mean is not None:
             assert deviation(values, mean) < 4
@@ -119,7 +120,7 @@ def test_without_data_learnt_numbers_keep_their_laws(name, sampler):
     """A vocabulary of one word tells nothing of topics."""
     words = corpus(np.array([[3], [2]]), (0, 0) if name == "HNGG" else (0, 1))
     measure, below = learnt_case(name, words)
-    check_laws(walk_chain(sampler, measure, below, words, SWEEPS), name)
+    check_laws(walk_chain(sampler, measure, below, words, SWEEPS, beta=LEARNT.mass), name)
 
 
 def redrawn(words, chain, rng):
@@ -144,7 +145,7 @@ def test_with_words_drawn_anew_learnt_numbers_keep_their_laws(name, sampler):
         rng, data, chain = (
             np.random.default_rng(0),
             words,
-            Franchise.start(measure, below, 0.5, words),
+            Franchise.start(measure, below, LEARNT.mass, words),
         )
         for sweep in range(SWEEPS):
             sampler.sweep(data, chain, rng)
@@ -196,9 +197,10 @@ def flat_case(prior, fresh, rounds):
     snapshot = Snapshot(
         sparse.csr_matrix(counts), counts[:1], counts[:1], np.array([0, 1, 1]), np.ones((1, 3)),
         {"jump": np.array([1.0, 2.0, 0.5]), "fresh": np.array(fresh)}, 0.0, 0.0, 0, 0, 0.0,
+        beta,
     )  # fmt: skip
     words = corpus(np.array([[1, 2]]), (0,))
-    _, theta = fold_flat(snapshot, prior, words, beta, rounds, 50, 0)
+    _, theta = fold_flat(snapshot, prior, words, rounds, 50, 0)
     p = np.column_stack([(beta + counts) / (2 * beta + counts.sum(axis=0)), [0.5, 0.5]])
     return theta[0], p
 
@@ -247,14 +249,15 @@ def test_perplexity_is_that_of_the_enumeration(monkeypatch):
     monkeypatch.setattr("evermix.estimators.topics.fitted.SWEEPS", 20_000)
     X = np.array([[2, 1, 0], [0, 1, 2], [3, 0, 0], [0, 0, 3]])
     topics = em.TopicModel(em.HDP(), burn_in=5, draws=3, random_state=0).fit(X)
+    assert len(set(topics.traces_["alpha"])) == 3
     new = np.array([[1, 1, 1], [2, 0, 2]])
     first, second = halves(Corpus.of(sparse.csr_matrix(new), np.zeros(2, dtype=int), 1))
     p = np.zeros(len(second))
     for snapshot in topics._fitted.run.all_snapshots():
         model, _ = topics._fitted.shares(snapshot, first, 0)
         for w, (x, d) in enumerate(zip(second.word, second.document, strict=True)):
-            theta = exact_shares(model, first.word[first.document == d], 0.3)
-            told = (0.3 + model.counts[x]) * model.inverse
+            theta = exact_shares(model, first.word[first.document == d], snapshot.beta)
+            told = (snapshot.beta + model.counts[x]) * model.inverse
             p[w] += theta @ told[: model.n_topics] / 3
     assert topics.perplexity(new) == pytest.approx(math.exp(-np.log(p).mean()), rel=0.01)
 

@@ -242,7 +242,10 @@ TOPICS = (
     replace(EVERY, help="Sweeps between two checkpoints (default: every few seconds)."),
     replace(TRACE, help="JSON lines on every sweep."),
     Option(
-        "alpha", "Of the words of a topic: less, fewer words in each (default 0.3).", MODEL, float
+        "alpha",
+        "Of the words of a topic: less, fewer words in each. Learnt if it is not given.",
+        MODEL,
+        float,
     ),
     SEED,
     Option("burn_in", "First sweeps to leave out.", SAMPLING, int, 2000, min=0),

@@ -21,18 +21,20 @@ from evermix.estimators.topics.exchange import TopicExchange
 from evermix.estimators.topics.fitted import FittedTopics
 from evermix.estimators.topics.settings import (
     check_words,
+    checked_alpha,
     checked_counts,
     public_sampler,
     wanted_prior,
     wanted_sampler,
 )
-from evermix.priors.base import finite_number
+from evermix.priors.hyper import HYPERPRIORS, Gamma
 from evermix.report.chains import to_inference_data
 from evermix.report.page import Report
 from evermix.topics.hierarchies import TOPIC_PRIORS, Flat, Hierarchy
 from evermix.topics.priors import MNGG, TNGG
 from evermix.topics.rows import SAMPLERS, RowSampler
 from evermix.topics.words.corpus import Corpus
+from evermix.topics.words.dirichlet import LEARNT
 from evermix.topics.words.evaluation import add_probabilities, halves
 from evermix.topics.words.franchise import Franchise
 from evermix.topics.words.samplers import WORD_SAMPLERS, WordSampler
@@ -54,9 +56,9 @@ class TopicModel(
         How documents and times share topics. None is ``HMNGG()`` where times are given, and
         ``HDP()``, which knows no times, otherwise. With MNGG and TNGG there is no hierarchy: every
         document is a time of its own, and times only serve to show topics over time.
-    alpha : float
+    alpha : float or Gamma
         Of the symmetric Dirichlet law of the words of a topic. With small values, topics use few
-        words.
+        words. A number fixes it; a law has it learnt, which is the default.
     sampler : H1, H2, M1, M3, T1 or None
         How draws are made. None is ``H1()``; for MNGG ``M1()``, for TNGG ``T1()``.
     burn_in : int
@@ -86,8 +88,8 @@ class TopicModel(
     regions_ : int64 array (K,)
         The region that each topic lies in.
     traces_ : dict of arrays (chains * draws,)
-        Numbers of all draws, by name: log_joint, n_topics, n_tables, sigma, sigma0, M or a, M0[r]
-        or a0[r], u[t], q[r,t]; those that a model has.
+        Numbers of all draws, by name: log_joint, n_topics, n_tables, alpha, sigma, sigma0, M or a,
+        M0[r] or a0[r], u[t], q[r,t]; those that a model has.
     sampler_ : H1, H2, M1, M3 or T1
         The sampler that draws.
     n_sweeps_ : int
@@ -109,6 +111,7 @@ class TopicModel(
     kind: ClassVar[str] = "topics"
     named_classes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "prior": TOPIC_PRIORS,
+        "alpha": HYPERPRIORS,
         "sampler": {**WORD_SAMPLERS, **SAMPLERS},
     }
     fitted_class: ClassVar[Any] = FittedTopics
@@ -117,7 +120,7 @@ class TopicModel(
     def __init__(
         self,
         prior: Hierarchy | MNGG | TNGG | None = None,
-        alpha: float = 0.3,
+        alpha: float | Gamma = LEARNT,
         sampler: WordSampler | RowSampler | None = None,
         burn_in: int = 2000,
         draws: int = 1000,
@@ -166,8 +169,8 @@ class TopicModel(
             corpus = Corpus.of(X, codes, max(len(known), 1))
             check_words(corpus, known)
             corpus = corpus.one_time_each() if prior.flat else corpus
-            beta, run = float(self.alpha), self._begun(prior, sampler, corpus)
-            self._fitted = FittedTopics(prior, beta, known, run, corpus.digest, corpus.size)
+            alpha, run = checked_alpha(self.alpha), self._begun(prior, sampler, corpus)
+            self._fitted = FittedTopics(prior, alpha, known, run, corpus.digest, corpus.size)
             self._go_on(watching)
         return self
 
@@ -183,7 +186,7 @@ class TopicModel(
         fitted = self._fitted
         prior, known = fitted.prior, fitted.times
         check_begun("chains", len(fitted.run.chains), self.chains)
-        check_begun("alpha", fitted.beta, float(self.alpha))
+        check_begun("alpha", fitted.alpha, checked_alpha(self.alpha))
         if self.prior is not None:
             wanted_prior(self.prior, times)
             check_begun("prior", prior.prior if isinstance(prior, Flat) else prior, self.prior)
@@ -205,12 +208,12 @@ class TopicModel(
 
     def _begun(self, prior: Hierarchy, sampler: WordSampler, corpus: Corpus) -> WordRun:
         """Return chains before their first sweep."""
-        n, beta = corpus.lengths, float(self.alpha)
+        n, alpha = corpus.lengths, checked_alpha(self.alpha)
         # A guess of the number of tables, which the first sweep replaces.
         guess = np.bincount(corpus.time, np.log1p(n) + 1.0, minlength=corpus.n_times)
         tables: Floats = guess.astype(np.float64)
         chains = [
-            Franchise.start(prior.measure(tables), prior.seating(n), beta, corpus)
+            Franchise.start(prior.measure(tables), prior.seating(n), alpha, corpus)
             for _ in range(self.chains)
         ]
         sampler.check(chains[0].measure)
@@ -218,8 +221,7 @@ class TopicModel(
 
     def _check_settings(self, observers: Iterable[Observer]) -> tuple[Observer, ...]:
         watching = super()._check_settings(observers)
-        if finite_number("alpha", self.alpha) <= 0:
-            raise ValueError(f"alpha must be positive, got {self.alpha}.")
+        checked_alpha(self.alpha)
         return watching
 
     def _validated(self, X: Any, reset: bool) -> Array:
@@ -272,7 +274,7 @@ class TopicModel(
     @property
     def components_(self) -> Floats:
         """Probability of each word in each topic, (K, V)."""
-        return self._point().components(self._fitted.beta)
+        return self._point().components()
 
     @property
     def regions_(self) -> Ints:
@@ -379,7 +381,7 @@ class TopicModel(
         snapshots = fitted.run.all_snapshots()
         for seed, snapshot in enumerate(snapshots):
             model, theta = fitted.shares(snapshot, first, seed)
-            add_probabilities(model, second, fitted.beta, theta, p)
+            add_probabilities(model, second, snapshot.beta, theta, p)
         return float(np.exp(-np.log(p / len(snapshots)).mean()))
 
     def score(self, X: Any, times: Any = None) -> float:

@@ -25,6 +25,7 @@ from evermix.estimators.data.rows import check_csr
 from evermix.estimators.data.times import Times
 from evermix.estimators.packing import (
     AMOUNT,
+    POSITIVE,
     SHARE,
     Registry,
     built,
@@ -36,11 +37,13 @@ from evermix.estimators.packing import (
     plain_json,
     taken,
 )
+from evermix.estimators.topics.settings import checked_alpha
 from evermix.kernels.topics.evaluation import FrozenTopics
-from evermix.priors.base import finite_number
+from evermix.priors.hyper import HYPERPRIORS, Gamma
 from evermix.topics.hierarchies import TOPIC_PRIORS, Flat, Hierarchy
 from evermix.topics.measures import Measure
 from evermix.topics.words.corpus import Corpus
+from evermix.topics.words.dirichlet import start
 from evermix.topics.words.evaluation import fold_flat, fold_in, frozen
 from evermix.topics.words.franchise import Franchise
 from evermix.topics.words.samplers import WORD_SAMPLERS
@@ -55,7 +58,7 @@ class FittedTopics:
     """Chains of a topic model, and answers from their draws."""
 
     prior: Hierarchy
-    beta: float  # of the symmetric Dirichlet law of topics
+    alpha: float | Gamma  # of the symmetric Dirichlet law of topics, or its own law
     times: Times
     run: WordRun
     digest: str  # of the documents and times of the fit
@@ -69,9 +72,9 @@ class FittedTopics:
         """Return the topics of a draw, and their shares and that of a new one, (D, K + 1)."""
         if isinstance(self.prior, Flat):
             law = self.prior.prior
-            return fold_flat(snapshot, law, corpus, self.beta, SWEEPS, SKIP, seed)
-        model = frozen(snapshot, self.measure(), self.beta)
-        return model, fold_in(model, corpus, self.beta, SWEEPS, SKIP, seed)
+            return fold_flat(snapshot, law, corpus, SWEEPS, SKIP, seed)
+        model = frozen(snapshot, self.measure())
+        return model, fold_in(model, corpus, snapshot.beta, SWEEPS, SKIP, seed)
 
     def measure(self) -> Measure:
         """Return a measure of the times to start from."""
@@ -85,7 +88,7 @@ class FittedTopics:
         header = {
             "prior": named(prior.prior if isinstance(prior, Flat) else prior),  # type: ignore[arg-type]
             "sampler": named(run.sampler),
-            "beta": self.beta,
+            "beta": named(self.alpha) if isinstance(self.alpha, Gamma) else self.alpha,
             "times": self.times.to_spec(),
             "seen": self.digest,
             "n_documents": len(run.chains[0].seating.u),
@@ -96,6 +99,7 @@ class FittedTopics:
         arrays: dict[str, Array] = {}
         for i, chain in enumerate(run.chains):
             parts: dict[str, Array] = {name: getattr(chain, name) for name in _WORDS}
+            parts["beta"] = np.array([chain.beta])
             parts |= {f"measure.{name}": x for name, x in chain.measure.arrays().items()}
             parts |= {f"seating.{name}": x for name, x in chain.seating.arrays().items()}
             arrays |= {f"chain.{i}.{name}": x for name, x in parts.items()}
@@ -116,15 +120,16 @@ class FittedTopics:
         del known
         public = built(header["prior"], TOPIC_PRIORS)
         prior = public if isinstance(public, Hierarchy) else Flat(public)
-        beta = finite_number("beta", header["beta"])
-        if beta <= 0:
-            raise ValueError(f"beta must be positive, got {beta}.")
+        beta = header["beta"]
+        alpha = checked_alpha(built(beta, HYPERPRIORS) if isinstance(beta, dict) else beta)
         rngs, size = [restore(state) for state in header["rngs"]], header["n_features_in"]
-        chains = [_chain(prior, beta, header, parts) for parts in numbered(taken(arrays, "chain."))]
+        chains = [
+            _chain(prior, alpha, header, parts) for parts in numbered(taken(arrays, "chain."))
+        ]
         sampler = built(header["sampler"], WORD_SAMPLERS)
         run = WordRun(None, sampler, chains, rngs, **_settings(header["run"]))
         times, seen = Times.from_spec(header["times"]), str(header["seen"])
-        fitted = cls(prior, beta, times, run, seen, size)
+        fitted = cls(prior, alpha, times, run, seen, size)
         every = [numbered(each) for each in numbered(taken(arrays, "draws."))]
         kept = [[_snapshot(fitted, parts) for parts in each] for each in every]
         traced = "traces" in arrays
@@ -162,7 +167,7 @@ def _settings(spec: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _chain(
-    prior: Hierarchy, beta: float, header: Mapping[str, Any], arrays: dict[str, Array]
+    prior: Hierarchy, alpha: float | Gamma, header: Mapping[str, Any], arrays: dict[str, Array]
 ) -> Franchise:
     """Return a chain of a file.   Consumes: arrays."""
     seats, numbers = taken(arrays, "seating."), taken(arrays, "measure.")
@@ -175,7 +180,10 @@ def _chain(
     check_arrays("seats", seats, number_fields(seating))
     seating.assign(seats)
     N, K = len(arrays["dish"]), len(arrays["region"])
+    beta, law = start(alpha)
+    arrays.setdefault("beta", np.array([beta]))  # older files have only fixed ones
     fields = {
+        "beta": Field(FLOAT, (1,), POSITIVE),
         "dish": Field(SHORT, (N,), (0, K - 1)),
         "opens": Field(BOOL, (N,)),
         "table": Field(SHORT, (N,), (-1, N - 1)),
@@ -185,18 +193,22 @@ def _chain(
     check_arrays("a chain", arrays, fields)
     if not N or not np.bincount(arrays["dish"], minlength=K).all():
         raise ValueError(f"topics of words must be the numbers 0 to {K - 1}, all in use.")
-    return Franchise(measure, seating, beta, *(arrays[name] for name in _WORDS))
+    chain = Franchise(measure, seating, beta, *(arrays[name] for name in _WORDS))
+    chain.beta, chain.law = float(arrays["beta"][0]), law
+    return chain
 
 
 def _snapshot(fitted: FittedTopics, arrays: dict[str, Array]) -> Snapshot:
     """Return a draw of a file, or raise ValueError unless it is one of this model."""
     T, V, K = max(len(fitted.times), 1), fitted.size, len(arrays["region"])
     measure, flat = fitted.run.chains[0].measure, fitted.prior.flat
+    if len(arrays["numbers"]) == 5:  # of an older file: alpha was fixed
+        arrays["numbers"] = np.append(arrays["numbers"], start(fitted.alpha)[0])
     above, law = 1 if flat else measure.n_times, number_fields(measure)
     if flat:
         law = {"jump": Field(FLOAT, (K,), AMOUNT), "fresh": law["mass"]}
     fields = {
-        "numbers": Field(FLOAT, (5,)),
+        "numbers": Field(FLOAT, (6,)),
         "words": Field(WHOLE, (T, K), COUNT),
         "tables": Field(WHOLE, (above, K), COUNT),
         "region": Field(WHOLE, (K,), (0, measure.n_regions - 1)),
@@ -213,6 +225,7 @@ def _snapshot(fitted: FittedTopics, arrays: dict[str, Array]) -> Snapshot:
     check_csr(data, indices, indptr, (V, K))
     check_range("sigma of a draw", arrays["numbers"][:1], SHARE)
     check_range("a of a draw", arrays["numbers"][1:2], AMOUNT)
+    check_range("alpha of a draw", arrays["numbers"][5:], POSITIVE)
     words, tables = arrays["words"], arrays["tables"]
     if not (words.any(axis=1).all() and words.any(axis=0).all() and tables.any(axis=0).all()):
         raise ValueError(

@@ -7,6 +7,8 @@ import numpy as np
 from evermix._xp import Array
 from evermix.estimators.data.rows import check_csr
 from evermix.estimators.data.times import Times
+from evermix.priors.base import finite_number
+from evermix.priors.hyper import Gamma, HyperPrior
 from evermix.topics.hierarchies import HDP, HMNGG, Flat, Hierarchy
 from evermix.topics.priors import MNGG, TNGG
 from evermix.topics.rows import M1, M3, T1, RowSampler
@@ -34,6 +36,18 @@ def wanted_prior(prior: Any, times: Any) -> Hierarchy:
             "without times are em.HDP() and em.HNGG()."
         )
     return prior
+
+
+def checked_alpha(alpha: Any) -> float | Gamma:
+    """Return the number of the Dirichlet law of topics, or its law; or raise if it is neither."""
+    if isinstance(alpha, Gamma):
+        return alpha
+    if isinstance(alpha, HyperPrior):
+        raise TypeError(f"alpha must be a number, or em.Gamma to learn it, got {alpha!r}.")
+    number = finite_number("alpha", alpha)
+    if number <= 0:
+        raise ValueError(f"alpha must be positive, got {alpha}.")
+    return number
 
 
 def wanted_sampler(sampler: Any, prior: Hierarchy) -> WordSampler:

@@ -28,10 +28,10 @@ FIRST_TABLES = 32  # tables of a topic in a document that there is room for at f
 SPLIT = 20130616  # seed of the halves, the same for all models
 
 
-def frozen(snapshot: Snapshot, measure: Measure, beta: float) -> FrozenTopics:
+def frozen(snapshot: Snapshot, measure: Measure) -> FrozenTopics:
     """Return the topics of a draw.   Consumes: measure."""
     top = np.exp(snapshot.log_weights(measure))
-    return freeze(snapshot.counts.toarray(), top, beta, snapshot.a, snapshot.sigma)
+    return freeze(snapshot.counts.toarray(), top, snapshot.beta, snapshot.a, snapshot.sigma)
 
 
 def freeze(counts: NDArray[Any], top: Floats, beta: float, a: float, sigma: float) -> FrozenTopics:
@@ -82,11 +82,10 @@ def _rng(corpus: Corpus, d: int, seed: int) -> np.random.Generator:
 
 
 def fold_flat(
-    snapshot: Snapshot, prior: MNGG | TNGG, corpus: Corpus, beta: float, sweeps: int, skip: int,
-    seed: int,
-) -> tuple[FrozenTopics, Floats]:  # fmt: skip
+    snapshot: Snapshot, prior: MNGG | TNGG, corpus: Corpus, sweeps: int, skip: int, seed: int
+) -> tuple[FrozenTopics, Floats]:
     """Do the same where every document is a time of its own; return the topics, too."""
-    V, K = snapshot.counts.shape
+    (V, K), beta = snapshot.counts.shape, snapshot.beta
     jump, fresh = snapshot.measure["jump"], snapshot.measure["fresh"]
     R, C = len(fresh), K + len(fresh)
     counts = np.zeros((V, C))

@@ -11,7 +11,9 @@ from evermix._xp import Bools, Ints, gammaln
 from evermix.kernels.stirling import log_stirling_sum
 from evermix.kernels.topics.dishes import count_tables, count_words
 from evermix.kernels.topics.indicators import count_portions
+from evermix.priors.hyper import Gamma
 from evermix.topics.measures import Measure, Occupancy
+from evermix.topics.words import dirichlet
 from evermix.topics.words.corpus import Corpus
 from evermix.topics.words.seating import LogSeats, Seating, Unseated
 
@@ -30,13 +32,17 @@ class Franchise:
     table: NDArray[np.int32]  # (N,) number of its table in the document; -1 without seats
     region: Ints  # (K,) that each dish lies in
     on: Bools  # (T, K) whether it is on at each time
+    law: Gamma | None = None  # of beta, if it is learnt
 
     @classmethod
     def start(
-        cls, measure: Measure, seating: Seating | Unseated, beta: float, corpus: Corpus
+        cls, measure: Measure, seating: Seating | Unseated, alpha: float | Gamma, corpus: Corpus
     ) -> Self:
-        """Return a chain before its first sweep: no word has a dish."""
-        N = len(corpus)
+        """Return a chain before its first sweep: no word has a dish.
+
+        ``alpha`` is the number beta, or its law.
+        """
+        N, (beta, law) = len(corpus), dirichlet.start(alpha)
         return cls(
             measure,
             seating,
@@ -46,6 +52,7 @@ class Franchise:
             np.full(N, -1, dtype=np.int32),
             np.empty(0, dtype=np.int64),
             np.empty((corpus.n_times, 0), dtype=bool),
+            law,
         )
 
     def copy(self) -> Self:
@@ -101,6 +108,12 @@ class Franchise:
             return lambda sigma: 0.0
         return _seats(self, corpus) if self.seated else _sums_over_seats(self, corpus)
 
+    def move_beta(self, corpus: Corpus, rng: np.random.Generator) -> None:
+        """Move the parameter of the Dirichlet law of topics, if it is learnt."""
+        if self.law is not None:
+            sizes = dirichlet.TopicSizes.of(self.counts(corpus))
+            self.beta = dirichlet.move(self.law, self.beta, sizes, rng)
+
     def renumber(self, totals: Ints, region: Ints, on: Bools) -> None:
         """Take words (C,), regions (C,) and times on (T, C) of slots, and close gaps between."""
         used = totals > 0
@@ -116,11 +129,10 @@ class Franchise:
         n, tables = corpus.lengths, self.tables(corpus)[1]
         seating = self.seating.log_joint(n, tables, self.log_seats(corpus))
         scales = self.seating.log_jacobian(n) + self.measure.log_jacobian()
-        counts, beta = self.counts(corpus).astype(np.float64), self.beta
-        used, total = counts[counts > 0], counts.sum(axis=0)
-        words = (gammaln(beta + used) - gammaln(beta)).sum()
-        words -= (gammaln(corpus.size * beta + total) - gammaln(corpus.size * beta)).sum()
-        return float(words) + seating + self.measure.log_joint(self.occupancy(corpus)) + scales
+        words = dirichlet.TopicSizes.of(self.counts(corpus)).log_probability(self.beta)
+        if self.law is not None:
+            words += self.law.log_density(self.beta) + self.law.log_jacobian(self.beta)
+        return words + seating + self.measure.log_joint(self.occupancy(corpus)) + scales
 
 
 def _seats(chain: Franchise, corpus: Corpus) -> LogSeats:

@@ -39,6 +39,7 @@ class WordSampler(PlainSettings, ABC):
             chain.seating.update(corpus.lengths, by_document, log_seats, rng)
             chain.measure.update(atoms, rng)
             chain.region, chain.on = atoms.region, atoms.on
+            chain.move_beta(corpus, rng)
         if chain.started:
             self.move(corpus, chain, atoms, rng)
         else:

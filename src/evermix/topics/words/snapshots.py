@@ -39,6 +39,7 @@ class Snapshot:
     chain: int  # its number
     draw: int  # its number; -1 in the burn-in
     log_joint: float
+    beta: float  # of the Dirichlet law of topics
 
     @property
     def K(self) -> int:
@@ -74,6 +75,7 @@ class Snapshot:
             number,
             draw,
             log_joint,
+            chain.beta,
         )
 
     def atoms(self) -> Occupancy:
@@ -86,16 +88,16 @@ class Snapshot:
         log_weights = measure.predictive(self.atoms())
         return log_weights - np.logaddexp.reduce(log_weights, axis=1)[:, None]
 
-    def components(self, beta: float) -> Floats:
+    def components(self) -> Floats:
         """Probabilities (K, V) of the words of each topic."""
-        counts = self.counts.toarray().T + beta
+        counts = self.counts.toarray().T + self.beta
         return counts / counts.sum(axis=1, keepdims=True)
 
     def arrays(self) -> dict[str, Array]:
         """Return everything as named arrays."""
-        numbers = np.array([self.sigma, self.a, self.chain, self.draw, self.log_joint])
+        numbers = self.sigma, self.a, self.chain, self.draw, self.log_joint, self.beta
         return {
-            "numbers": numbers,
+            "numbers": np.array(numbers),
             **{name: getattr(self, name) for name in _PLAIN},
             **{f"counts.{name}": getattr(self.counts, name) for name in _CSR},
             **{f"measure.{name}": values for name, values in self.measure.items()},
@@ -110,10 +112,9 @@ class Snapshot:
         )
         prefix = "measure."
         measure = {k[len(prefix) :]: v for k, v in arrays.items() if k.startswith(prefix)}
-        sigma, a, chain, draw, log_joint = arrays["numbers"].tolist()
-        return cls(
-            counts, words, tables, region, on, measure, sigma, a, int(chain), int(draw), log_joint
-        )
+        sigma, a, chain, draw, log_joint, beta = arrays["numbers"].tolist()
+        numbers = sigma, a, int(chain), int(draw), log_joint, beta
+        return cls(counts, words, tables, region, on, measure, *numbers)
 
 
 class TopicSweep(NamedTuple):
@@ -218,6 +219,7 @@ def _numbers(chain: Franchise, corpus: Corpus) -> dict[str, float]:
         "log_joint": chain.log_joint(corpus),
         "n_topics": chain.K,
         "n_tables": int(chain.opens.sum()),
+        "alpha": chain.beta,
         **chain.seating.numbers(),
         "sigma0": measure.sigma,
     }
