@@ -139,14 +139,18 @@ def _itself(key):
     return key
 
 
-VIEWS = (_itself, _tables, _ends)  # the last two have few values, and so little noise
+def _topics(key):
+    return max(key[0])
+
+
+VIEWS = (_itself, _tables, _topics, _ends)  # all but the first have few values, and little noise
 
 
 def misfit(sampler, measure, below, words, exact, sweeps):
     """Total variation of a chain from the exact law, over its mean for independent draws.
 
-    The largest over three views: all that is enumerated, the number of tables, and the regions of
-    the first and the last word.
+    The largest over four views: all that is enumerated, the numbers of tables and of topics, and
+    the regions of the first and the last word.
     """
     chains = walk_chain(sampler, measure, below, words, sweeps)
     seen = Counter(key_of(chain, words) for chain in chains)

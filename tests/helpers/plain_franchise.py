@@ -12,10 +12,6 @@ def _chosen(weights, uniform):
     raise AssertionError("rounding")
 
 
-def _own_first(k, n):
-    return [k, *range(k), *range(k + 1, n)]
-
-
 def per_table(u, N):
     """What one more table does to u^(N - 1) / Gamma(N)."""
     return u / N if N else 1.0
@@ -33,9 +29,34 @@ class PlainMenu:
         self.kind, self.m = list(offers.kind), list(atoms.sizes)
         self.c, self.holes = [counts[:, k].copy() for k in range(chain.K)], []
         self.N = atoms.n.copy()
+        self.lists = [
+            sorted(([k, int(c[k])] for k in range(chain.K) if c[k]), key=lambda one: -one[1])
+            for c in counts
+        ]
 
-    def p(self, k, x):
-        return (self.beta + self.c[k][x]) / (self.words.size * self.beta + self.c[k].sum())
+    def recount(self, x, before, after):
+        """Move a word from one topic to another in the list of its topics, which stays sorted."""
+        if before == after:
+            return
+        some = self.lists[x]
+        j = next(j for j, (k, _) in enumerate(some) if k == before)
+        i = max(i for i, one in enumerate(some) if one[1] == some[j][1])
+        some[i][0], some[j][0] = before, some[i][0]
+        some[i][1] -= 1
+        if not some[i][1]:
+            some.pop()
+        if after not in [k for k, _ in some]:
+            some.append([after, 0])
+        j = next(j for j, (k, _) in enumerate(some) if k == after)
+        i = min(i for i, one in enumerate(some) if one[1] == some[j][1])
+        some[i][0], some[j][0] = after, some[i][0]
+        some[i][1] += 1
+
+    def parts(self, x, own):
+        """Return the topics that have a word, with how often, and then all, with beta."""
+        total = [self.words.size * self.beta + c.sum() for c in self.c]
+        some = [(k, (n - (k == own)) / total[k]) for k, n in self.lists[x]]
+        return some + [(k, self.beta / total[k]) for k in range(len(self.m))]
 
     def options(self, t):
         """Weights of all dishes and kinds of new ones, for one more table of time t."""
@@ -86,10 +107,10 @@ def plain_seats(words, chain, offers, rng, factor=per_table):
             opening = a * (1 + u) ** (sigma - 1)
             old, new = menu.options(t)
             options = []  # weight, dish, table
-            for k in _own_first(chain.dish[w], len(old)):
-                options += [((n[j] - sigma) / (1 + u) * menu.p(k, x), k, j)
+            for k, p in menu.parts(x, chain.dish[w]):
+                options += [((n[j] - sigma) / (1 + u) * p, k, j)
                             for j in range(len(n)) if n[j] and order[j] == k]  # fmt: skip
-                options.append((opening * old[k] * menu.p(k, x), k, None))
+                options.append((opening * old[k] * p, k, None))
             options += [(opening * weight / words.size, None, i) for i, weight in enumerate(new)]
             _, k, j = options[_chosen([weight for weight, *_ in options], rng.random())]
             if k is None:
@@ -103,6 +124,7 @@ def plain_seats(words, chain, offers, rng, factor=per_table):
                 menu.open(t, k)
             n[j] += 1
             menu.c[k][x] += 1
+            menu.recount(x, chain.dish[w], k)
             chain.dish[w], chain.table[w] = k, j
         _number(chain, some)
     _settle(chain, menu)
@@ -158,12 +180,12 @@ def plain_indicators(words, chain, offers, rng, factor=per_table):
             opening = a * (1 + u) ** (sigma - 1)
             old, new = menu.options(time)
             options = []  # weight, dish, whether a table opens
-            for j in _own_first(k, len(old)):
+            for j, p in menu.parts(x, chain.dish[w]):
                 s = S[n[j], t[j]]
                 join = S[n[j] + 1, t[j]] / s * (n[j] + 1 - t[j]) / (n[j] + 1) / (1 + u)
                 top = S[n[j] + 1, t[j] + 1] / s * (t[j] + 1) / (n[j] + 1) * opening
-                options.append((join * menu.p(j, x) if n[j] else 0.0, j, False))
-                options.append((top * old[j] * menu.p(j, x), j, True))
+                options.append((join * p if n[j] else 0.0, j, False))
+                options.append((top * old[j] * p, j, True))
             options += [(opening * weight / words.size, None, i) for i, weight in enumerate(new)]
             _, k, opened = options[_chosen([weight for weight, *_ in options], uniform)]
             if k is None:
@@ -173,6 +195,7 @@ def plain_indicators(words, chain, offers, rng, factor=per_table):
             if opened:
                 t[k] += 1
                 menu.open(time, k)
+            menu.recount(x, chain.dish[w], k)
             chain.dish[w] = k
         for w in some:
             chain.opens[w] = t[chain.dish[w]] > 0

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evermix.kernels.topics.dishes import CHUNK, DishWeights, choose, split
+from evermix.kernels.topics.dishes import CHUNK, choose, room_for_weights, split
 
 GRID = (np.arange(4000) + 0.5) / 4000
 BETA, SCALE = 0.3, 0.7
@@ -12,7 +12,7 @@ BETA, SCALE = 0.3, 0.7
 def table(K, empty=()):
     """Counts and worth of K dishes, some of which weigh nothing; and their weights."""
     rng, C = np.random.default_rng(K), CHUNK * (K // CHUNK + 1)
-    counts, worth = np.zeros(C, dtype=np.float32), DishWeights(*np.zeros((3, C)))
+    counts, worth = np.zeros(C, dtype=np.float32), room_for_weights(C)
     counts[:K] = rng.poisson(2.0, size=K)
     worth.old[:K], worth.top[:K] = rng.random((2, K))
     for k in empty:

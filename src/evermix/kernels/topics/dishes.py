@@ -47,6 +47,13 @@ class DishWeights(NamedTuple):
     old: Floats  # (C,) weight of joining a table, over beta + count
     top: Floats  # (C,) weight of opening one, over beta + count and scale
     weight: Floats  # (C,) scratch: the weight of each for one word
+    sums: Floats  # (2,) of old and of top, where words look only at topics that have them
+
+
+def room_for_weights(C: int) -> DishWeights:
+    """Return room for the weights of C dishes in a document."""
+    old, top, weight = np.zeros((3, C))
+    return DishWeights(old, top, weight, np.zeros(2))
 
 
 class Seats(NamedTuple):
@@ -65,10 +72,20 @@ class NewDishes(NamedTuple):
     share: Floats  # (T, Q) share of a newborn dish, where jumps are integrated out
 
 
+class WordTopics(NamedTuple):
+    """The topics of every word, those with most words first.   # INOUT."""
+
+    start: Ints  # (V + 1,) int64, where the list of a word begins
+    end: Ints  # (V,) int64, and where it ends: there is room for one topic for each such word
+    topic: NDArray[np.int32]  # (N,) int32
+    n: NDArray[np.int32]  # (N,) int32, words x of the topic
+
+
 class Dishes(NamedTuple):
     """Dishes; empty slots have no tables.   # INOUT."""
 
     counts: NDArray[Any]  # (V, C) float32, or float64 for more than 2^24 words: words of each dish
+    lists: WordTopics  # the same by word; of no length where words look at all dishes
     totals: Ints  # (C,) int64, their sums
     tables: Ints  # (C,) int64
     share: Floats  # (T, C)

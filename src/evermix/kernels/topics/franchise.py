@@ -28,9 +28,16 @@ from evermix.kernels.topics.dishes import (
     Position,
     Words,
     add_dish,
-    choose,
     close_table,
     popularity,
+)
+from evermix.kernels.topics.sparse import (
+    choose_sparse,
+    count_in,
+    count_out,
+    recount,
+    sum_weights,
+    weigh,
 )
 
 STRETCH = 16  # words of a table whose probabilities are multiplied before the log is taken
@@ -58,8 +65,8 @@ def _refresh(
 ) -> None:
     """Write the weights of dish k in this document."""
     inverse = 1.0 / (words.size * words.beta + dishes.totals[k])
-    tables.worth.old[k] = (tables.words[k] - sigma * tables.tables[k]) * inverse
-    tables.worth.top[k] = popularity(dishes, t, k) * inverse
+    old = (tables.words[k] - sigma * tables.tables[k]) * inverse
+    weigh(tables.worth, k, old, popularity(dishes, t, k) * inverse)
 
 
 @lean
@@ -145,13 +152,13 @@ def seat_pass(
         slots = enter(words, tables, d, K)
         for k in range(K):
             _refresh(words, dishes, tables, sigma, t, k)
+        sum_weights(tables.worth, K)
         while w < words.start[d + 1] and why == DONE:
             if K == capacity and n_holes == 0:
                 why = MORE_DISHES
                 break
             x, k = words.word[w], tables.dish[w]
             if k >= 0:
-                dishes.counts[x, k] -= 1
                 dishes.totals[k] -= 1
                 tables.n[tables.table[w]] -= 1
                 tables.words[k] -= 1
@@ -160,12 +167,13 @@ def seat_pass(
                     n_holes = close_table(dishes, t, k, n_holes)
                 _refresh(words, dishes, tables, sigma, t, k)
 
-            counts, scale = dishes.counts[x], open_one / max(dishes.open[t], 1)
+            own, scale = k, open_one / max(dishes.open[t], 1)
             novel = scale * new_dishes.total[t] / words.size
-            k, target = choose(counts, words.beta, scale, tables.worth, K, novel, k, rng.random())
+            k, target = choose_sparse(
+                dishes.lists, x, words.beta, scale, tables.worth, K, novel, own, 1, rng.random()
+            )
             table = -1
             if k < K:
-                target /= words.beta + counts[k]
                 if target < tables.worth.old[k]:
                     target *= words.size * words.beta + dishes.totals[k]
                     table = _table_of(tables, k, sigma, slots, target)
@@ -181,7 +189,8 @@ def seat_pass(
             tables.dish[w], tables.table[w] = k, table
             tables.n[table] += 1
             tables.words[k] += 1
-            dishes.counts[x, k] += 1
+            if k != own:
+                recount(dishes, x, own, k)
             dishes.totals[k] += 1
             _refresh(words, dishes, tables, sigma, t, k)
             w += 1
@@ -217,6 +226,7 @@ def take_block(words: Words, dishes: Dishes, tables: DocumentTables, table: int)
         x = words.word[tables.member[first + i]]
         tables.block[i] = x
         dishes.counts[x, k] -= 1
+        count_out(dishes.lists, x, k)
     dishes.totals[k] -= n
     return n
 
@@ -229,6 +239,7 @@ def put_block(words: Words, dishes: Dishes, tables: DocumentTables, table: int, 
         w = tables.member[i]
         tables.dish[w] = k
         dishes.counts[words.word[w], k] += 1
+        count_in(dishes.lists, words.word[w], k)
     dishes.totals[k] += tables.n[table] - first
     tables.order[table] = k
     dishes.tables[k] += 1
@@ -291,40 +302,3 @@ def choose_dish(tables: DocumentTables, novel: float, K: int, rng: Any) -> tuple
     while k == K and novel == 0.0 or 0 < k < K and tables.worth.weight[k] == 0.0:
         k -= 1  # rounding ran over the last one that has weight
     return k, min(max(target / novel, 0.0), 1.0) if k == K else 0.0
-
-
-@lean
-def order_pass(
-    words: Words,
-    new_dishes: NewDishes,
-    dishes: Dishes,
-    tables: DocumentTables,
-    at: Position,
-    rng: Any,
-) -> Position:
-    """Let whole tables choose dishes. Returns where it stopped."""
-    d, table, K, n_holes = at.d, at.i, at.K, at.n_holes
-    capacity = dishes.totals.size
-    while d < words.time.size:
-        t, slots = words.time[d], enter(words, tables, d, K)
-        gather(words, tables, d, slots)
-        while table < slots:
-            if K == capacity and n_holes == 0:
-                return Position(d, table, K, n_holes, MORE_DISHES, -1)
-            n = take_block(words, dishes, tables, table)
-            dishes.open[t] += 1  # the table stays open
-            n_holes = close_table(dishes, t, tables.order[table], n_holes)
-            for k in range(K):
-                tables.worth.weight[k] = popularity(dishes, t, k)
-            novel = weigh_block(words, dishes, tables, new_dishes.total[t], n, K)
-            k, share = choose_dish(tables, novel, K, rng)
-            born = k == K
-            if born:
-                target = share * new_dishes.total[t]
-                k, K, n_holes = add_dish(dishes, new_dishes, t, target, K, n_holes)
-            put_block(words, dishes, tables, table, k)
-            table += 1
-            if born and dishes.discount < 0.0:
-                return Position(d, table, K, n_holes, BORN, k)
-        d, table = d + 1, 0
-    return Position(d, table, K, n_holes, DONE, -1)

@@ -33,8 +33,8 @@ from evermix.kernels.topics.dishes import (
     close_table,
     popularity,
     split,
-    weigh_dish,
 )
+from evermix.kernels.topics.sparse import choose_sparse, recount, sum_weights, weigh
 
 
 class DocumentCounts(NamedTuple):
@@ -52,10 +52,10 @@ def _refresh(
     words: Words, dishes: Dishes, counted: DocumentCounts, seats: Seats, t: int, k: int
 ) -> None:
     """Write the weights of dish k in this document."""
+    ratios = seats.ratios[counted.n[k], counted.t[k]]
     inverse = 1.0 / (words.size * words.beta + dishes.totals[k])
-    weigh_dish(
-        counted.worth, seats, k, counted.n[k], counted.t[k], inverse, popularity(dishes, t, k)
-    )
+    old, top = seats.join * inverse * ratios[0], seats.open * inverse * ratios[1]
+    weigh(counted.worth, k, old, top * popularity(dishes, t, k))
 
 
 @lean
@@ -76,6 +76,7 @@ def _enter(
     if most < seats.ratios.shape[1]:
         for k in range(K):
             _refresh(words, dishes, counted, seats, words.time[d], k)
+        sum_weights(counted.worth, K)
     return most
 
 
@@ -91,10 +92,12 @@ def _leave(words: Words, counted: DocumentCounts, d: int) -> None:
 
 @lean
 def _take(
-    dishes: Dishes, counted: DocumentCounts, t: int, x: int, k: int, opened: bool, n_holes: int
+    dishes: Dishes, counted: DocumentCounts, t: int, k: int, opened: bool, n_holes: int
 ) -> int:
-    """Take word x out of dish k, with a table that it opened; return the number of empty slots."""
-    dishes.counts[x, k] -= 1
+    """Take a word out of dish k, with a table that it opened; return the number of empty slots.
+
+    It is still among those of its kind in the dish.
+    """
     dishes.totals[k] -= 1
     counted.n[k] -= 1
     if opened:
@@ -114,15 +117,17 @@ def _choose(
     x: int,
     K: int,
     n_holes: int,
-    last: int,
+    own: int,
     uniform: float,
 ) -> tuple[int, bool, int, int]:
     """Draw a dish for word x; return its slot, whether a table opens, K and the empty slots."""
-    counts, scale = dishes.counts[x], 1.0 / max(dishes.open[t], 1)
+    scale = 1.0 / max(dishes.open[t], 1)
     novel = scale * seats.open * new_dishes.total[t] / words.size
-    k, target = choose(counts, words.beta, scale, counted.worth, K, novel, last, uniform)
+    k, target = choose_sparse(
+        dishes.lists, x, words.beta, scale, counted.worth, K, novel, own, 1, uniform
+    )
     if k < K:
-        return k, target >= (words.beta + counts[k]) * counted.worth.old[k], K, n_holes
+        return k, target >= counted.worth.old[k], K, n_holes
     target *= new_dishes.total[t] / novel
     k, K, n_holes = add_dish(dishes, new_dishes, t, target, K, n_holes)
     counted.n[k] = counted.t[k] = 0
@@ -134,8 +139,9 @@ def _put(
     dishes: Dishes, counted: DocumentCounts, t: int, w: int, x: int, k: int, opened: bool
 ) -> None:
     """Put word w, which is x, into dish k, and open a table for it or not."""
+    if k != counted.dish[w]:
+        recount(dishes, x, counted.dish[w], k)
     counted.dish[w] = k
-    dishes.counts[x, k] += 1
     dishes.totals[k] += 1
     counted.n[k] += 1
     if opened:
@@ -178,7 +184,7 @@ def indicator_pass(
                 if opened and counted.t[k] == 1 and counted.n[k] > 1:
                     w += 1  # it cannot go: others of its dish sit at the only table
                     continue
-                n_holes = _take(dishes, counted, t, x, k, opened, n_holes)
+                n_holes = _take(dishes, counted, t, k, opened, n_holes)
                 _refresh(words, dishes, counted, seats, t, k)
 
             k, opened, K, n_holes = _choose(

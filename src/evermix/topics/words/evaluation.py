@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from evermix._xp import Bools, Floats
 from evermix.kernels.stirling import seat_ratios
-from evermix.kernels.topics.dishes import CHUNK, DishWeights
+from evermix.kernels.topics.dishes import CHUNK, room_for_weights
 from evermix.kernels.topics.evaluation import (
     DocumentScratch,
     FrozenTopics,
@@ -60,7 +60,8 @@ def fold_in(
     C, n_max, words = model.top.shape[1], int(corpus.lengths.max(initial=1)), corpus.words(beta)
     theta = np.empty((corpus.n_documents, model.n_topics))
     n, t = np.zeros((2, C), dtype=np.int64)
-    scratch = DocumentScratch(np.zeros(n_max, dtype=np.int64), n, t, DishWeights(*np.zeros((3, C))))
+    worth = room_for_weights(C)
+    scratch = DocumentScratch(np.zeros(n_max, dtype=np.int64), n, t, worth)
     ratios = _ratios(model.sigma, n_max, FIRST_TABLES)
     for d, shares in enumerate(theta):
         rng = _rng(corpus, d, seed)

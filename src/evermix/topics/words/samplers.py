@@ -14,6 +14,7 @@ from evermix.topics.measures.thinned import MAX_TIMES
 from evermix.topics.priors import WEAK_GAMMA, PlainSettings
 from evermix.topics.words.corpus import Corpus
 from evermix.topics.words.franchise import Franchise
+from evermix.topics.words.starts import begin
 from evermix.topics.words.sweeps import DirectSweep, IndicatorSweep, SeatedSweep
 from evermix.topics.words.tables import SlicedSweep, switch_topics
 
@@ -32,36 +33,27 @@ class WordSampler(PlainSettings, ABC):
 
     def sweep(self, corpus: Corpus, chain: Franchise, rng: np.random.Generator) -> None:
         """Move everything once.   Consumes: chain."""
+        if not chain.started:
+            self._begin(corpus, chain, rng)
+            return
         by_time, by_document = chain.tables(corpus)
         atoms = Occupancy.of(by_time, chain.region, chain.on)
-        if chain.started:
-            log_seats = partial(chain.log_seats, corpus)
-            chain.seating.update(corpus.lengths, by_document, log_seats, rng)
-            chain.measure.update(atoms, rng)
-            chain.region, chain.on = atoms.region, atoms.on
-            chain.move_beta(corpus, rng)
-        if chain.started:
-            self.move(corpus, chain, atoms, rng)
-        else:
-            self._begin(corpus, chain, atoms, rng)
+        log_seats = partial(chain.log_seats, corpus)
+        chain.seating.update(corpus.lengths, by_document, log_seats, rng)
+        chain.measure.update(atoms, rng)
+        chain.region, chain.on = atoms.region, atoms.on
+        chain.move_beta(corpus, rng)
+        self.move(corpus, chain, atoms, rng)
 
-    def _begin(
-        self, corpus: Corpus, chain: Franchise, atoms: Occupancy, rng: np.random.Generator
-    ) -> None:
-        """Make the first sweep with all jumps integrated out, and topics that are on at all times.
+    def _begin(self, corpus: Corpus, chain: Franchise, rng: np.random.Generator) -> None:
+        """Give all words topics and tables, and make the first sweep.
 
-        Newborn topics have small jumps, and are off nearly everywhere in a thinned measure: as long
-        as there are no others, words would open thousands that never meet.
+        Topics of thinned measures are on wherever they can be: newborn ones have small jumps, and
+        are off nearly everywhere, so that as long as there are no others, words would open
+        thousands that never meet.
         """
-        measure = chain.measure
-        if not isinstance(measure, Thinned):
-            sampler = self._marginal() if self._has_jumps(chain) else self
-            sampler.move(corpus, chain, atoms, rng)
-            return
-        there: Floats = (measure.q > 0.0).astype(np.float64)
-        chain.measure = Mixed(measure.laws, measure.sigma, measure.mass, there, measure.u)
-        self._marginal().move(corpus, chain, atoms, rng)
-        chain.measure, chain.on = measure, np.ascontiguousarray(there[chain.region].T > 0.0)
+        begin(corpus, chain, rng)
+        self.sweep(corpus, chain, rng)
 
     def offers(self, chain: Franchise, atoms: Occupancy, rng: np.random.Generator) -> Offers:
         """Return what tables may choose.   Consumes: atoms."""
@@ -174,16 +166,20 @@ class Direct(WordSampler):
         See :class:`H1`.
     """
 
-    def _begin(
-        self, corpus: Corpus, chain: Franchise, atoms: Occupancy, rng: np.random.Generator
-    ) -> None:
-        """Make the first sweep; that of a thinned measure begins with those of a mixed one.
+    def _begin(self, corpus: Corpus, chain: Franchise, rng: np.random.Generator) -> None:
+        """Make the first sweep without jumps; that of a thinned measure begins with mixed ones.
 
         If all topics were on at all times, nothing would distinguish documents, nor topics.
         """
         measure = chain.measure
-        if not isinstance(measure, Thinned) or measure.laws.q is None:
-            super()._begin(corpus, chain, atoms, rng)
+        if not isinstance(measure, Thinned):
+            self._marginal().move(corpus, chain, chain.occupancy(corpus), rng)
+            return
+        if measure.laws.q is None:
+            there: Floats = (measure.q > 0.0).astype(np.float64)
+            chain.measure = Mixed(measure.laws, measure.sigma, measure.mass, there, measure.u)
+            self._marginal().move(corpus, chain, chain.occupancy(corpus), rng)
+            chain.measure, chain.on = measure, np.ascontiguousarray(there[chain.region].T > 0.0)
             return
         laws, weights = measure.laws._replace(q=WEAK_GAMMA), np.ones(measure.q.shape)
         chain.measure = Mixed(laws, measure.sigma, measure.mass, weights, measure.u)

@@ -16,17 +16,20 @@ from evermix.kernels.topics.dishes import (
     MORE_DISHES,
     MORE_TABLES,
     Dishes,
-    DishWeights,
     NewDishes,
     Position,
+    WordTopics,
+    room_for_weights,
 )
-from evermix.kernels.topics.franchise import DocumentTables, order_pass, seat_pass
+from evermix.kernels.topics.franchise import DocumentTables, seat_pass
 from evermix.kernels.topics.indicators import (
     DirectChoices,
     DocumentCounts,
     direct_pass,
     indicator_pass,
 )
+from evermix.kernels.topics.orders import order_pass
+from evermix.kernels.topics.sparse import list_topics
 from evermix.topics.measures import Occupancy, Offers
 from evermix.topics.words.corpus import Corpus
 from evermix.topics.words.franchise import Franchise
@@ -53,6 +56,7 @@ class WordSweep(ABC):
         counts = chain.counts(corpus, _capacity(chain.K))
         self.dishes = Dishes(
             counts,
+            self._lists(counts),
             counts.sum(axis=0).astype(np.int64),
             atoms.sizes.astype(np.int64),
             np.exp(offers.atoms + self.log_u),
@@ -62,6 +66,15 @@ class WordSweep(ABC):
             float(offers.discount),
         )
         self._grow()
+
+    def _lists(self, counts: NDArray[Any]) -> WordTopics:
+        """Return the topics of each word."""
+        n = np.bincount(self.corpus.word, minlength=self.corpus.size)
+        start = np.append(0, np.cumsum(n))
+        topic, often = np.empty((2, len(self.corpus)), dtype=np.int32)
+        lists = WordTopics(start, start[:-1].copy(), topic, often)
+        list_topics(counts, lists, self.K)
+        return lists
 
     @property
     def hybrid(self) -> bool:
@@ -80,6 +93,7 @@ class WordSweep(ABC):
         T, V = self.corpus.n_times, self.corpus.size
         self.dishes = Dishes(
             _grown(old.counts, (V, C)),
+            old.lists,
             _grown(old.totals, (C,)),
             _grown(old.tables, (C,)),
             _grown(old.share, (T, C)),
@@ -154,7 +168,7 @@ class IndicatorSweep(WordSweep):
     def _scratch(self) -> DocumentCounts:
         C, chain = self.dishes.totals.size, self.chain
         n, t = np.empty((2, C), dtype=np.int64)
-        return DocumentCounts(chain.dish, chain.opens, n, t, _weights(C))
+        return DocumentCounts(chain.dish, chain.opens, n, t, room_for_weights(C))
 
 
 class SeatedSweep(WordSweep):
@@ -186,12 +200,17 @@ class SeatedSweep(WordSweep):
         words, tables = np.empty((2, C), dtype=np.int64)
         return DocumentTables(
             chain.dish, chain.table, chain.opens, n, order, block, member, words, tables,
-            _weights(C), np.ones(C),
+            room_for_weights(C), np.ones(C),
         )  # fmt: skip
 
 
 class DirectSweep(WordSweep):
     """Words that choose dishes themselves."""
+
+    def _lists(self, counts: NDArray[Any]) -> WordTopics:
+        """Return no lists: words look at all topics."""
+        none = np.empty(0, dtype=np.int32)
+        return WordTopics(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), none, none)
 
     def run(self, rng: np.random.Generator) -> None:
         """Visit all words."""
@@ -202,17 +221,12 @@ class DirectSweep(WordSweep):
         return direct_pass(self.words, self.new_dishes, self.dishes, self.scratch, at, rng)
 
     def _scratch(self) -> DirectChoices:
-        return DirectChoices(self.chain.dish, _weights(self.dishes.totals.size))
+        return DirectChoices(self.chain.dish, room_for_weights(self.dishes.totals.size))
 
 
 def _capacity(K: int) -> int:
     """Number of slots for K dishes and some more, in whole chunks."""
     return CHUNK * (3 * K // (2 * CHUNK) + 1)
-
-
-def _weights(C: int) -> DishWeights:
-    """Return room for the weights of C dishes in a document."""
-    return DishWeights(*np.zeros((3, C)))
 
 
 def _grown(x: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:

@@ -1,0 +1,62 @@
+"""Chains of topic models begin at several topics, and do not stay at one."""
+
+import numpy as np
+import pytest
+
+import evermix as em
+from evermix.topics.words.franchise import Franchise
+from evermix.topics.words.samplers import H1, H2
+from evermix.topics.words.starts import MOST, begin, first_number
+from helpers.franchise_oracles import corpus, seating
+
+
+def drawn(seed=0):
+    """Sixty documents of 60 words, from six topics of ten words each."""
+    rng = np.random.default_rng(seed)
+    topics = np.repeat(np.eye(6), 10, axis=1) / 10
+    return np.array(
+        [rng.multinomial(60, rng.dirichlet(np.full(6, 0.2)) @ topics) for _ in range(60)]
+    )
+
+
+def test_the_number_of_first_topics_grows_with_the_words():
+    numbers = [first_number(n) for n in (1, 100, 10_000, 1_000_000, 10**9)]
+    assert numbers[0] == 1
+    assert numbers == sorted(numbers)
+    assert numbers[-1] == MOST
+
+
+@pytest.mark.parametrize(
+    "prior", [em.HDP(), em.HMNGG(), em.HTNGG(), em.HSNGG(window=1)], ids=lambda x: type(x).__name__
+)
+def test_chains_begin_where_the_measure_allows_it(prior):
+    """All words have a topic that their time may see, and one table for each topic."""
+    counts = drawn()
+    words = corpus(counts, tuple(np.arange(60) % 5) if prior.timed else (0,) * 60)
+    measure = prior.measure(np.ones(words.n_times))
+    chain = Franchise.start(measure, seating(words), 0.1, words)
+    begin(words, chain, np.random.default_rng(0))
+    assert chain.K > 1
+    assert np.array_equal(np.unique(chain.dish), np.arange(chain.K))
+    seen = measure.q[chain.region[chain.dish], words.time[words.document]]
+    assert np.all(seen > 0)
+    assert np.all(chain.on[words.time[words.document], chain.dish])
+    pairs = np.unique(np.column_stack([words.document, chain.dish]), axis=0)
+    assert chain.opens.sum() == len(pairs)
+    tables = np.unique(np.column_stack([words.document, chain.table]), axis=0)
+    assert len(tables) == len(pairs)
+    assert np.isfinite(chain.log_joint(words))
+
+
+@pytest.mark.parametrize("sampler", [H1(), H2()], ids=repr)
+def test_no_chain_stays_at_a_single_topic(sampler):
+    """Six topics are found from every seed, and foretell new documents equally well."""
+    X, new = drawn(0), drawn(1)
+    found = []
+    for seed in range(5):
+        model = em.TopicModel(em.HDP(), sampler=sampler, burn_in=150, draws=20, random_state=seed)
+        model.fit(X)
+        assert model.n_topics_ >= 6
+        found.append(model.perplexity(new))
+    assert max(found) < 1.02 * min(found)
+    assert max(found) < 30  # a single topic would have 60
