@@ -6,7 +6,7 @@ Two documents of two and three words in two times, two regions; hyperparameters 
 import numpy as np
 import pytest
 from test_franchise_enumeration import LONG, of_case
-from test_topic_laws import SWEEPS, check_laws, learnt_case
+from test_topic_laws import LEARNT, SWEEPS, check_laws, learnt_case
 
 from evermix.topics.measures import Mixed, Thinned, levels
 from evermix.topics.words import tables
@@ -84,7 +84,7 @@ def test_without_data_learnt_numbers_keep_their_laws_with_slices(name):
     """A vocabulary of one word tells nothing of topics."""
     words = corpus(np.array([[3], [2]]), (0, 1))
     measure, below = learnt_case(name, words)
-    check_laws(walk_chain(SLICED, measure, below, words, SWEEPS), name)
+    check_laws(walk_chain(SLICED, measure, below, words, SWEEPS, beta=LEARNT.mass), name)
 
 
 def test_topics_of_many_tables_make_room_and_are_counted_right():
