@@ -2,8 +2,8 @@
 
 Topics are easily joined and easily left, but to open one, a word must be alone in it. A chain that
 begins without topics opens few, and some never leave a single one. So chains begin with more than
-there may be: a topic for each 16 of the square root of the number of words, at which words arrive
-one after another.
+there may be: for N words a quarter of the square root of N, at most 500, at which words arrive one
+after another.
 """
 
 import math
@@ -16,7 +16,7 @@ from evermix.topics.measures import Measure
 from evermix.topics.words.corpus import Corpus
 from evermix.topics.words.franchise import Franchise
 
-PER_TOPIC = 4.0  # square roots of the number of words for each topic
+PER_TOPIC = 4.0  # the number of topics is the square root of that of words, divided by this
 MOST = 500
 INSIDE = 5.0  # words that all topics together have in a document before its own
 
