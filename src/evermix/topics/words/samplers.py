@@ -33,9 +33,13 @@ class WordSampler(PlainSettings, ABC):
 
     def sweep(self, corpus: Corpus, chain: Franchise, rng: np.random.Generator) -> None:
         """Move everything once.   Consumes: chain."""
-        if not chain.started:
+        if chain.started:
+            self._go_on(corpus, chain, rng)
+        else:
             self._begin(corpus, chain, rng)
-            return
+
+    def _go_on(self, corpus: Corpus, chain: Franchise, rng: np.random.Generator) -> None:
+        """Make a sweep, where all words have topics."""
         by_time, by_document = chain.tables(corpus)
         atoms = Occupancy.of(by_time, chain.region, chain.on)
         log_seats = partial(chain.log_seats, corpus)
@@ -53,7 +57,7 @@ class WordSampler(PlainSettings, ABC):
         thousands that never meet.
         """
         begin(corpus, chain, rng)
-        self.sweep(corpus, chain, rng)
+        self._go_on(corpus, chain, rng)
 
     def offers(self, chain: Franchise, atoms: Occupancy, rng: np.random.Generator) -> Offers:
         """Return what tables may choose.   Consumes: atoms."""
