@@ -187,18 +187,17 @@ class Topics(Run):
 def _make_model(settings: Settings) -> TopicModel:
     """Return the topic model of these settings."""
     prior, sampler = _parts()
-    alpha = {} if settings.alpha is None else {"alpha": settings.alpha}
     name = settings.sampler
     if name is None and sampler.given(settings, DEFAULT_SAMPLER):
         name = DEFAULT_SAMPLER
     return TopicModel(
         prior=prior.make(settings, settings.prior),
+        alpha=settings.alpha,
         sampler=None if name is None else sampler.make(settings, name),
         burn_in=settings.burn_in,
         draws=settings.draws,
         chains=settings.chains,
         random_state=settings.seed,
-        **alpha,
     )
 
 

@@ -34,7 +34,6 @@ from evermix.topics.hierarchies import TOPIC_PRIORS, Flat, Hierarchy
 from evermix.topics.priors import MNGG, TNGG
 from evermix.topics.rows import SAMPLERS, RowSampler
 from evermix.topics.words.corpus import Corpus
-from evermix.topics.words.dirichlet import LEARNT
 from evermix.topics.words.evaluation import add_probabilities, halves
 from evermix.topics.words.franchise import Franchise
 from evermix.topics.words.samplers import WORD_SAMPLERS, WordSampler
@@ -56,9 +55,9 @@ class TopicModel(
         How documents and times share topics. None is ``HMNGG()`` where times are given, and
         ``HDP()``, which knows no times, otherwise. With MNGG and TNGG there is no hierarchy: every
         document is a time of its own, and times only serve to show topics over time.
-    alpha : float or Gamma
+    alpha : float, Gamma or None
         Of the symmetric Dirichlet law of the words of a topic. With small values, topics use few
-        words. A number fixes it; a law has it learnt, which is the default.
+        words. A number fixes it; a law has it learnt. None is ``Gamma(1, 3)``.
     sampler : H1, H2, M1, M3, T1 or None
         How draws are made. None is ``H1()``; for MNGG ``M1()``, for TNGG ``T1()``.
     burn_in : int
@@ -120,7 +119,7 @@ class TopicModel(
     def __init__(
         self,
         prior: Hierarchy | MNGG | TNGG | None = None,
-        alpha: float | Gamma = LEARNT,
+        alpha: float | Gamma | None = None,
         sampler: WordSampler | RowSampler | None = None,
         burn_in: int = 2000,
         draws: int = 1000,

@@ -13,6 +13,7 @@ from evermix.topics.hierarchies import HDP, HMNGG, Flat, Hierarchy
 from evermix.topics.priors import MNGG, TNGG
 from evermix.topics.rows import M1, M3, T1, RowSampler
 from evermix.topics.words.corpus import Corpus
+from evermix.topics.words.dirichlet import LEARNT
 from evermix.topics.words.samplers import H1, H2, Direct, WordSampler
 
 LARGEST = 2**31 - 1  # words of one kind in a document
@@ -40,6 +41,8 @@ def wanted_prior(prior: Any, times: Any) -> Hierarchy:
 
 def checked_alpha(alpha: Any) -> float | Gamma:
     """Return the number of the Dirichlet law of topics, or its law; or raise if it is neither."""
+    if alpha is None:
+        return LEARNT
     if isinstance(alpha, Gamma):
         return alpha
     if isinstance(alpha, HyperPrior):
