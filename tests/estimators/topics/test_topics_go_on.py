@@ -258,7 +258,7 @@ def test_a_fit_that_ended_in_its_burn_in_has_no_traces():
 
 @pytest.mark.parametrize(
     ("name", "other"),
-    [("alpha", 0.1), ("prior", em.MNGG(2)), ("sampler", em.M3()), ("chains", 2)],
+    [("alpha", 0.2), ("prior", em.MNGG(2)), ("sampler", em.M3()), ("chains", 2)],
 )
 def test_a_fit_does_not_go_on_with_other_settings(name, other, tmp_path):
     """They were ignored, and files could not be read that said so."""

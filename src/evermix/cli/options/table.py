@@ -243,13 +243,14 @@ TOPICS = (
     replace(TRACE, help="JSON lines on every sweep."),
     Option(
         "alpha",
-        "Of the words of a topic: less, fewer words in each. Learnt if it is not given.",
+        "Of the words of a topic: less, fewer words in each.",
         MODEL,
         float,
+        0.1,
     ),
     SEED,
-    Option("burn_in", "First sweeps to leave out.", SAMPLING, int, 2000, min=0),
-    Option("draws", "Sweeps to keep; with --resume there may be more.", SAMPLING, int, 1000, min=1),
+    Option("burn_in", "First sweeps to leave out.", SAMPLING, int, 300, min=0),
+    Option("draws", "Sweeps to keep; with --resume there may be more.", SAMPLING, int, 100, min=1),
     Option("chains", "How many.", SAMPLING, int, 1, min=1),
     Option(
         "held_out",
