@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
-from evermix.kernels.topics.dishes import Dishes, DishWeights, Words
+from evermix.kernels.topics.dishes import Dishes, DishWeights, Words, WordTopics
 from evermix.kernels.topics.franchise import STRETCH, DocumentTables, weigh_block
 
 BETA = 0.5
@@ -29,8 +29,11 @@ def test_equal_words_of_a_block_make_each_other_likelier(block):
         np.array(block, dtype=np.int32), np.array([0, n]), np.zeros(1, dtype=np.int64), 2, BETA
     )
     share, open_tables = np.ones((1, 3)), np.ones(1, dtype=np.int64)
-    totals = COUNTS.sum(axis=0)
-    dishes = Dishes(COUNTS.astype(np.float32), totals, whole, share, whole, whole, open_tables, 0.0)
+    totals, none = COUNTS.sum(axis=0), np.empty(0, dtype=np.int32)
+    lists = WordTopics(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), none, none)
+    dishes = Dishes(
+        COUNTS.astype(np.float32), lists, totals, whole, share, whole, whole, open_tables, 0.0
+    )
     worth = DishWeights(np.zeros(3), np.zeros(3), WEIGHTS.copy())
     seats = np.zeros((2, n), dtype=np.int32)
     scratch = np.zeros((2, n + 1), dtype=np.int64)
