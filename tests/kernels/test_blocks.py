@@ -34,7 +34,7 @@ def test_equal_words_of_a_block_make_each_other_likelier(block):
     dishes = Dishes(
         COUNTS.astype(np.float32), lists, totals, whole, share, whole, whole, open_tables, 0.0
     )
-    worth = DishWeights(np.zeros(3), np.zeros(3), WEIGHTS.copy())
+    worth = DishWeights(np.zeros(3), np.zeros(3), WEIGHTS.copy(), np.zeros(2))
     seats = np.zeros((2, n), dtype=np.int32)
     scratch = np.zeros((2, n + 1), dtype=np.int64)
     tables = DocumentTables(
