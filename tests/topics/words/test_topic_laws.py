@@ -248,7 +248,7 @@ def test_perplexity_is_that_of_the_enumeration(monkeypatch):
     """Averaged over draws inside the log, of the words of the second halves."""
     monkeypatch.setattr("evermix.estimators.topics.fitted.SWEEPS", 20_000)
     X = np.array([[2, 1, 0], [0, 1, 2], [3, 0, 0], [0, 0, 3]])
-    topics = em.TopicModel(em.HDP(), burn_in=5, draws=3, random_state=0).fit(X)
+    topics = em.TopicModel(em.HDP(), None, burn_in=5, draws=3, random_state=0).fit(X)
     assert len(set(topics.traces_["alpha"])) == 3
     new = np.array([[1, 1, 1], [2, 0, 2]])
     first, second = halves(Corpus.of(sparse.csr_matrix(new), np.zeros(2, dtype=int), 1))
