@@ -9,19 +9,14 @@ import pytest
 
 import evermix as em
 from evermix.io.locks import FileLocks
-from helpers.commands import evermix
-
-WORDS = ["invoice refund payment billing", "printer paper toner tray", "password login account"]
+from helpers.commands import TICKETS, evermix, write_tickets
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    write_tickets("texts.jsonl")
     rng = np.random.default_rng(0)
-    with open("texts.jsonl", "w") as file:
-        for i in range(300):
-            text = " ".join(rng.choice(WORDS[i % 3].split(), size=6))
-            file.write(json.dumps({"id": f"T{i}", "text": text}) + "\n")
     with open("people.csv", "w") as file:
         file.write("age,city\n")
         for i in range(200):
@@ -36,9 +31,9 @@ def test_info_shows_cards_of_texts(folder):
     assert [cluster["id"] for cluster in found] == [card.id for card in mix.cards()]
     for cluster in found:
         assert {"size", "share", "recent_share", "trend", "born", "age", "merged"} <= set(cluster)
-        assert any(set(cluster["words"]) <= set(topic.split()) for topic in WORDS)
+        assert any(set(cluster["words"]) <= set(topic.split()) for topic in TICKETS)
         assert cluster["traits"][0]["column"] == cluster["words"][0]
-        assert set(cluster["examples"][0]["values"]) <= set(" ".join(WORDS).split())
+        assert set(cluster["examples"][0]["values"]) <= set(" ".join(TICKETS).split())
         assert cluster["nearest"][0]["id"] != cluster["id"]
     shown = evermix("info", "t.evermix").stdout
     assert "words that set it apart" in shown and "lately" in shown and "nearest" in shown

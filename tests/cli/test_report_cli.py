@@ -7,20 +7,13 @@ import numpy as np
 import pytest
 
 import evermix as em
-from helpers.commands import evermix
-
-WORDS = ["invoice refund payment billing", "printer paper toner tray", "password login account"]
+from helpers.commands import TICKETS, evermix, write_tickets
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    rng = np.random.default_rng(0)
-    with open("texts.jsonl", "w") as file:
-        for i in range(300):
-            text = " ".join(rng.choice(WORDS[i % 3].split(), size=6))
-            line = {"id": f"T{i}", "text": text, "year": 2000 + i // 100}
-            file.write(json.dumps(line) + "\n")
+    write_tickets("texts.jsonl")
     return tmp_path
 
 
@@ -35,7 +28,7 @@ def test_a_stream_is_reported_with_its_words_rows_and_trace(folder):
     said = evermix("report", "t.evermix").stderr
     plain = content(folder / "t.html")
     assert said.startswith(f"evermix: t.html shows {len(plain['items'])} clusters")
-    assert set(plain["items"][0]["words"]) <= set(" ".join(WORDS).split())
+    assert set(plain["items"][0]["words"]) <= set(" ".join(TICKETS).split())
     more = ["--rows", "texts.jsonl", "--trace", "trace.jsonl", "--title", "Tickets"]
     evermix("report", "t.evermix", *more, "--out", "more.html")
     whole = content(folder / "more.html")
@@ -51,7 +44,7 @@ def test_topics_are_reported_with_their_words_and_times(folder):
     evermix("report", "t.evermix")
     data = content(folder / "t.html")
     assert data["noun"] == "topic" and data["flow"]["x"] == [2000, 2001, 2002]
-    assert set(data["items"][0]["words"]) <= set(" ".join(WORDS).split())
+    assert set(data["items"][0]["words"]) <= set(" ".join(TICKETS).split())
     said = evermix("report", "t.evermix", "--rows", "texts.jsonl", "--overwrite", status=1).stderr
     assert "--rows and --trace are for mixtures" in said
 
