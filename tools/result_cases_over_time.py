@@ -73,8 +73,9 @@ def topics(prior: Any, sampler: Any, chains: int = 1) -> Results:
         yield "perplexity", model.perplexity(X, times)
         yield "top_words", model.top_words(3)
 
-    yield from answers(model.fit(X, times))
-    more = reloaded(model).set_params(draws=5).resume(X, times)
+    used = None if isinstance(prior, em.HDP | em.HNGG) else times
+    yield from answers(model.fit(X, times=used))
+    more = reloaded(model).set_params(draws=5).resume(X, used)
     yield from prefixed("resumed", answers(more))
 
 

@@ -233,7 +233,7 @@ def test_info_tells_of_models_that_python_saved(folder):
     X, days = rng.poisson(2.0, size=(12, 4)), np.repeat(np.array("2001-05-01", "M8[D]"), 12)
     days[6:] += np.timedelta64(1, "D")
     model = em.TopicModel(sampler=em.H1(slices=True), burn_in=2, draws=2, random_state=0)
-    model.fit(X, days).save("topics.evermix")
+    model.fit(X, times=days).save("topics.evermix")
     told = json.loads(CliRunner().invoke(app, ["info", "topics.evermix", "--json"]).stdout)
     assert told["prior"] == "HMNGG()" and "slices=True" in told["sampler"] and told["sweeps"] == 4
     assert told["times"] == "2, 2001-05-01 to 2001-05-02" and told["K"] == model.n_topics_
@@ -242,7 +242,7 @@ def test_info_tells_of_models_that_python_saved(folder):
     assert "T1()" in CliRunner().invoke(app, ["info", "flat.evermix"]).stdout
 
 
-def interrupted(model, *rows):
+def interrupted(model, X, times):
     """Return a model whose fit to rows was interrupted after two sweeps of its burn-in."""
     sampler = em.H1 if isinstance(model, em.TopicModel) else em.M1
     sweep, sweeps = sampler.sweep, iter(range(2))
@@ -254,7 +254,7 @@ def interrupted(model, *rows):
 
     with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(sampler, "sweep", stopped)
-        model.fit(*rows)
+        model.fit(X, times=times)
     return model
 
 

@@ -55,16 +55,7 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-TIMES_SECOND = "fit(X, times): the second argument are times, which go without saying"
-
-
-@parametrize_with_checks(
-    [em.TopicModel(em.HDP(), burn_in=2, draws=2, random_state=0)],
-    expected_failed_checks=lambda _: {
-        "check_fit_score_takes_y": TIMES_SECOND,
-        "check_n_features_in_after_fitting": TIMES_SECOND,
-    },
-)
+@parametrize_with_checks([em.TopicModel(em.HDP(), burn_in=2, draws=2, random_state=0)])
 def test_scikit_learn_checks_of_topic_models(estimator, check, monkeypatch):
     """Topic models refuse fractions, which most checks are made of: so these are rounded up."""
 

@@ -27,7 +27,7 @@ def topic_report(
 ) -> Report:
     """Return the report on a topic model: the largest ``top`` topics; None: all."""
     components, weights = model.components_, model.weights_
-    words, corpus = used_words(model, WORDS, vocabulary), weights @ components
+    words, corpus = model.top_words(WORDS, vocabulary), weights @ components
     size, apart = model._fitted.point().words.sum(axis=0), _distances(components)
     items: list[Item] = []
     for k in range(len(weights))[:top]:
@@ -80,15 +80,6 @@ def dependent_report(mix: Any, names: Sequence[str] | None, title: str, top: int
         report.charts = traces(posterior.traces(), posterior.chain, titles)
         _add_times(report, mix.times_.tolist(), mix.evolution_[:, order], order)
     return report
-
-
-def used_words(model: Any, n: int, names: Any = None) -> list[list[Any]]:
-    """Return the top words of each topic that are in it at all."""
-    components = model.components_
-    # Words that a topic does not use have the least probability, all the same.
-    used = (components > components.min(axis=1, keepdims=True)).sum(axis=1)
-    every = model.top_words(n, names)
-    return [words[: max(int(m), 1)] for words, m in zip(every, used, strict=True)]
 
 
 def plane(apart: Floats) -> Floats:

@@ -193,9 +193,14 @@ def measure_of(prior: DependentPrior, n: Floats, arrays: dict[str, Array]) -> Me
 def features_of(header: Mapping[str, Any]) -> tuple[int, Array | None]:
     """Return the number of features that a header names, and their names if it has some."""
     n = check_number("n_features_in", header["n_features_in"], (1, 2**31 - 1))
-    names = header.get("feature_names_in")
+    names = checked_names("feature_names_in", header.get("feature_names_in"), n)
+    return n, None if names is None else np.array(names, dtype=object)
+
+
+def checked_names(name: str, names: Any, n: int) -> list[str] | None:
+    """Return n names of a header, or None if there are none; ValueError if they are no names."""
     if names is None:
-        return n, None
+        return None
     if type(names) is not list or len(names) != n or not all(type(x) is str for x in names):
-        raise ValueError(f"feature_names_in must be {n} names.")
-    return n, np.array(names, dtype=object)
+        raise ValueError(f"{name} must be {n} names.")
+    return names

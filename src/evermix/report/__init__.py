@@ -12,7 +12,7 @@ from evermix.report.plots import (
 )
 from evermix.report.posterior import Posterior
 from evermix.report.topic_plots import Lifetimes, lifetimes, topic_curves, topic_overview
-from evermix.report.words import distinctive_words, frequent_words
+from evermix.report.words import distinctive_words, frequent_words, frex_words
 
 __all__ = [
     "Laps",
@@ -23,6 +23,7 @@ __all__ = [
     "co_clustering_map",
     "distinctive_words",
     "frequent_words",
+    "frex_words",
     "lifetimes",
     "overview",
     "read_events",

@@ -1,20 +1,22 @@
 """The most frequent and the most distinctive words of clusters of documents."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
+from scipy.stats import rankdata
 
 
 def frequent_words(
-    counts: NDArray[Any], words: Sequence[str], n: int = 10, *, rows: NDArray[Any] | None = None
+    counts: Any, words: Sequence[str], n: int = 10, *, rows: NDArray[Any] | None = None
 ) -> list[list[str]]:
     """Return the n most frequent words of each cluster, the most frequent first.
 
     Parameters
     ----------
-    counts : array (K, V)
+    counts : array or sparse matrix (K, V)
         How often each cluster uses each word; counts may be fractional.
     words : sequence of str (V,)
     n : int
@@ -28,12 +30,11 @@ def frequent_words(
     [['the', 'cat'], ['the', 'dog']]
     """
     counts = _checked(counts, words)
-    chosen = counts if rows is None else counts[rows]
-    return _leading(chosen, chosen, words, n)
+    return [_leading(used, used, w, words, n) for w, used in _rows(counts, rows)]
 
 
 def distinctive_words(
-    counts: NDArray[Any],
+    counts: Any,
     words: Sequence[str],
     n: int = 10,
     *,
@@ -48,7 +49,7 @@ def distinctive_words(
 
     Parameters
     ----------
-    counts : array (K, V)
+    counts : array or sparse matrix (K, V)
         How often each cluster uses each word; counts may be fractional.
     words : sequence of str (V,)
     n : int
@@ -63,31 +64,95 @@ def distinctive_words(
     >>> distinctive_words([[50.0, 10.0, 0.0], [50.0, 0.0, 30.0]], ["the", "cat", "dog"], 1)
     [['cat'], ['dog']]
     """
+    counts = _checked(counts, words, smoothing)
+    corpus = _total(counts) + smoothing
+    # A cluster's total would not change the order of its words.
+    return [_leading(used / corpus[w], used, w, words, n) for w, used in _rows(counts, rows)]
+
+
+def frex_words(
+    counts: Any,
+    words: Sequence[str],
+    n: int = 10,
+    *,
+    rows: NDArray[Any] | None = None,
+    smoothing: float = 10.0,
+    weight: float = 0.5,
+) -> list[list[str]]:
+    """Return the n words of each cluster that are both frequent in it and rare elsewhere.
+
+    Words are ranked by FREX, the harmonic mean of two ranks among the words that the cluster uses:
+    by count, and by exclusivity, the share of its occurrences that are in the cluster. Both are
+    from 0 to 1, where 1 is the highest.
+
+    Parameters
+    ----------
+    counts : array or sparse matrix (K, V)
+        How often each cluster uses each word; counts may be fractional.
+    words : sequence of str (V,)
+    n : int
+        Number of words per cluster; words that it does not use are left out.
+    rows : int array, optional
+        The clusters to describe, by row; all if None.
+    smoothing : float
+        Occurrences that are added to every word of the corpus, as in :func:`distinctive_words`.
+    weight : float
+        Of exclusivity, from 0 to 1.
+
+    References
+    ----------
+    Bischof and Airoldi (2012), "Summarizing topical content with word frequency and exclusivity".
+
+    Examples
+    --------
+    >>> counts = [[50.0, 20.0, 2.0, 0.0], [50.0, 0.0, 0.0, 30.0]]
+    >>> frex_words(counts, ["the", "cat", "lynx", "dog"], 1)
+    [['cat'], ['dog']]
+    """
+    if not 0 <= weight <= 1:
+        raise ValueError(f"weight must lie in [0, 1], got {weight}.")
+    counts = _checked(counts, words, smoothing)
+    corpus = _total(counts) + smoothing
+    found = []
+    for w, used in _rows(counts, rows):
+        exclusive, frequent = (
+            rankdata(score, method="max") / max(len(w), 1) for score in (used / corpus[w], used)
+        )
+        score = 1.0 / (weight / exclusive + (1.0 - weight) / frequent)
+        found.append(_leading(score, used, w, words, n))
+    return found
+
+
+def _checked(counts: Any, words: Sequence[str], smoothing: float = 0.0) -> Any:
+    """Return counts as a CSR matrix (K, V)."""
     if not smoothing >= 0:
         raise ValueError(f"smoothing must be >= 0, got {smoothing}.")
-    counts = _checked(counts, words)
-    corpus = counts.sum(axis=0) + smoothing
-    # A cluster's total would not change the order of its words.
-    chosen = counts if rows is None else counts[rows]
-    return _leading(chosen / np.where(corpus > 0, corpus, 1.0), chosen, words, n)
-
-
-def _checked(counts: NDArray[Any], words: Sequence[str]) -> NDArray[Any]:
-    counts = np.asarray(counts, dtype=np.float64)
+    counts = counts if sparse.issparse(counts) else np.asarray(counts, dtype=np.float64)
     if counts.ndim != 2 or counts.shape[1] != len(words):
         raise ValueError(
             f"counts must be (K, {len(words)}), one column per word, got shape {counts.shape}."
         )
-    return counts
+    return sparse.csr_matrix(counts)
+
+
+def _total(counts: Any) -> NDArray[Any]:
+    """Return how often each word is used in all (V,)."""
+    return np.asarray(counts.sum(axis=0, dtype=np.float64)).ravel()
+
+
+def _rows(counts: Any, rows: NDArray[Any] | None) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
+    """Yield, of each cluster, the words that it uses and how often."""
+    for k in range(counts.shape[0]) if rows is None else rows:
+        part = slice(*counts.indptr[[k, k + 1]])
+        w, used = counts.indices[part], counts.data[part].astype(np.float64)
+        # Soft assignment leaves a trace of every word in every cluster.
+        some = used >= 0.5
+        order = np.argsort(w[some])
+        yield w[some][order], used[some][order]
 
 
 def _leading(
-    score: NDArray[Any], counts: NDArray[Any], words: Sequence[str], n: int
-) -> list[list[str]]:
-    """Return the words of highest score per row, ties by count and then in vocabulary order."""
-    found = []
-    for scores, used in zip(score, counts, strict=True):
-        order = np.lexsort((-used, -scores))[:n]
-        # Soft assignment leaves a trace of every word in every cluster.
-        found.append([words[w] for w in order if used[w] >= 0.5])
-    return found
+    score: NDArray[Any], used: NDArray[Any], w: NDArray[Any], words: Sequence[str], n: int
+) -> list[str]:
+    """Return the words of highest score, ties by count and then in vocabulary order."""
+    return [words[i] for i in w[np.lexsort((-used, -score))[:n]]]

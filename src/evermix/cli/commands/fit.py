@@ -189,7 +189,7 @@ class Fit(Run):
                     self.save()
 
             with interrupts.allowed():  # engines let a signal wait until their step is whole
-                self.fit([self._X], observe)
+                self.fit({"X": self._X}, observe)
         if isinstance(self.text, EmbeddedTexts):
             self.text.clusters = {}
             self.text.learnt(self.rows.texts(), map(int, self.model.labels_))

@@ -12,13 +12,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from evermix.cli.console import output_console, shown_time
-from evermix.cli.input.model_rows import column_names, text_of, words_of_texts
+from evermix.cli.input.model_rows import column_names, saved_words, text_of, words_of_texts
 from evermix.cli.options.option import Option
 from evermix.cli.options.settings import Settings
 from evermix.cli.options.table import INFO, SHARE
 from evermix.cli.output.topic_report import describe_topics
 from evermix.estimators import DependentMixture, Mixture, TopicModel
-from evermix.estimators.chain_reports import used_words
 from evermix.estimators.data.times import shown_label
 from evermix.estimators.files import load_any
 from evermix.estimators.mixture.report import met_once, rows_learnt
@@ -154,11 +153,11 @@ def _clusters_over_time(mix: DependentMixture, times: list[Any]) -> list[Describ
 def _topic_model(model: TopicModel, extra: Extra, top: int) -> Described:
     notes = extra.get("topics", {})
     saved = notes.get("settings", {})
-    names = (extra.get("text") or {}).get("words") or notes.get("words")
+    names = saved_words(model, extra)
     times = [shown_label(time) for time in model.times_.tolist()]
     default = "HMNGG()" if times else "HDP()"
     alive = lifetimes(model.evolution_[: len(times)], saved.get("share", SHARE))
-    topics = describe_topics(model, used_words(model, WORDS, names), times, alive)
+    topics = describe_topics(model, model.top_words(WORDS, names), times, alive)
     shown = ("topic", "weight", *(["first", "last"] if times else []), "words")
     return {
         "kind": "topic model",

@@ -7,7 +7,13 @@ from typing import Any
 import typer
 
 from evermix.cli.console import note
-from evermix.cli.input.model_rows import all_rows, column_names, text_of, words_of_texts
+from evermix.cli.input.model_rows import (
+    all_rows,
+    column_names,
+    saved_words,
+    text_of,
+    words_of_texts,
+)
 from evermix.cli.options.option import Option
 from evermix.cli.options.settings import Settings
 from evermix.cli.options.table import PAGE
@@ -63,8 +69,7 @@ def _mixture(mix: Mixture, extra: dict[str, Any], settings: Settings) -> Report:
 
 
 def _topics(model: TopicModel, extra: dict[str, Any], settings: Settings) -> Report:
-    words = (extra.get("text") or {}).get("words") or extra.get("topics", {}).get("words")
-    return topic_report(model, words, settings.title or "")
+    return topic_report(model, saved_words(model, extra), settings.title or "")
 
 
 def _dependent(mix: DependentMixture, extra: dict[str, Any], settings: Settings) -> Report:

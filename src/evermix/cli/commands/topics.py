@@ -115,10 +115,10 @@ class Topics(Run):
         saved.model.set_params(draws=settings.draws)
         return cls(settings, documents, saved.model, saved.notes)
 
-    def rows(self, chosen: Any) -> tuple[Any, Any]:
+    def rows(self, chosen: Any) -> dict[str, Any]:
         """Return counts and times of some documents, as the model takes them."""
         times = self.documents.times if self.settings.prior not in TIMELESS else None
-        return self.documents.X[chosen], None if times is None else times[chosen]
+        return {"X": self.documents.X[chosen], "times": None if times is None else times[chosen]}
 
     def _learn(self, interrupts: Interrupts) -> None:
         settings = self.settings
@@ -136,7 +136,8 @@ class Topics(Run):
                     self.save()
 
             with interrupts.allowed():  # a signal waits until the sweep is whole
-                self.fit(self.rows(self.parts.learnt), observe)
+                words = {"vocabulary": self.documents.words}
+                self.fit(self.rows(self.parts.learnt), observe, words)
 
     def _finish(self) -> None:
         self.report = TopicReport(
@@ -155,8 +156,7 @@ class Topics(Run):
         check_number("sweeps", notes["sweeps"])
 
     def _notes(self) -> dict[str, Any]:
-        words = None if self.text else self.documents.words
-        return {"kind": self.documents.kind, "sweeps": self.sweeps, "words": words}
+        return {"kind": self.documents.kind, "sweeps": self.sweeps}
 
     def _progress(self) -> str:
         return f"{self.sweeps:,} of {self.settings.burn_in + self.settings.draws:,} sweeps"

@@ -6,7 +6,7 @@ from typing import Any
 from evermix.cli.input.rows import features, open_rows
 from evermix.cli.input.texts import with_function
 from evermix.cli.options.settings import Settings
-from evermix.estimators import Mixture
+from evermix.estimators import Mixture, TopicModel
 from evermix.estimators.files import load_with_extra
 from evermix.io.embedded_texts import EmbeddedTexts
 from evermix.io.sources import Source
@@ -72,3 +72,10 @@ def words_of_texts(mix: Mixture, text: TextCounter | None) -> dict[int, list[str
     counts, names = text.words_of(ids, mix.lineage_.current)
     marks = distinctive_words(counts, names, WORDS) if names else []
     return dict(zip(ids, marks, strict=False))
+
+
+def saved_words(model: TopicModel, extra: dict[str, Any]) -> list[str] | None:
+    """Return the words of a topic model that older files hold beside it; None if it has its own."""
+    if model._fitted.words is not None:
+        return None
+    return (extra.get("text") or {}).get("words") or extra.get("topics", {}).get("words")

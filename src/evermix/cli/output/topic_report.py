@@ -11,7 +11,6 @@ from evermix.cli.input.documents import Documents, Parts
 from evermix.cli.options.settings import Settings
 from evermix.cli.output.lines import naming
 from evermix.estimators import TopicModel
-from evermix.estimators.chain_reports import used_words
 from evermix.estimators.data.times import Times, shown_label
 from evermix.report import Lifetimes, lifetimes, topic_curves, topic_overview
 from evermix.report.canvas import save_picture
@@ -29,7 +28,7 @@ class TopicReport:
     documents : Documents
     parts : Parts
         Documents that were learnt, and those that were held out.
-    held : tuple or None
+    held : dict or None
         Counts and times of those that were held out, as the model takes them.
     timeless : bool
         Whether the prior takes no times.
@@ -53,13 +52,13 @@ class TopicReport:
         documents: Documents,
         parts: Parts,
         *,
-        held: tuple[Any, Any] | None,
+        held: dict[str, Any] | None,
         timeless: bool,
     ) -> None:
         self._model, self._settings, self._parts = model, settings, parts
         X, times = documents.X[parts.learnt], documents.times
         self._n = np.asarray(X.sum(axis=1)).ravel()
-        self.words = used_words(model, settings.top_words, documents.words)
+        self.words = model.top_words(settings.top_words, documents.words)
         self.times: list[Any] = []
         self.evolution, self.predicted = np.empty((0, len(self.words))), None
         if times is not None:
@@ -69,7 +68,7 @@ class TopicReport:
                 self.evolution = self._shares(X, codes)
             else:
                 self.evolution, self.predicted = model.evolution_, model.predicted_evolution_
-        self.perplexity = None if held is None else model.perplexity(*held)
+        self.perplexity = None if held is None else model.perplexity(**held)
 
     def _shares(self, X: Any, codes: Array) -> Array:
         """Return the shares (T, K) of topics at times that the model does not know."""

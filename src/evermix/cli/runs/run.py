@@ -10,7 +10,7 @@ import shlex
 import sys
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -218,15 +218,23 @@ class Run(ABC):
             return nullcontext()
         return CheckpointReplacement(self.settings.checkpoint, self.settings.outputs.values())
 
-    def fit(self, rows: Iterable[Any], observer: Callable[..., None]) -> None:
-        """Fit the model to all rows, or go on with that."""
+    def fit(
+        self,
+        rows: Mapping[str, Any],
+        observer: Callable[..., None],
+        first: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Fit the model to all rows, or go on with that.
+
+        ``rows`` are arguments by name; ``first`` are those that only a new fit takes.
+        """
         if not self.resumed:
             with self.first_step() as replacement:
                 observers = [observer] if replacement is None else [replacement, observer]
-                self.model.fit(*rows, observers=observers)
+                self.model.fit(**rows, **(first or {}), observers=observers)
             return
         try:
-            self.model.resume(*rows, observers=[observer])
+            self.model.resume(**rows, observers=[observer])
         except ValueError as error:
             raise ValueError(
                 f"cannot go on from {self.settings.checkpoint} with "

@@ -1,8 +1,7 @@
 """Topic models whose topics may change over time."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,12 +13,14 @@ from evermix._random import generator
 from evermix._xp import Array, Floats, Ints, host, is_foreign
 from evermix.engines.settings import check_begun
 from evermix.estimators import files
-from evermix.estimators.chain_reports import topic_report
 from evermix.estimators.chains import ChainEstimator, Observer
 from evermix.estimators.data.times import Times
 from evermix.estimators.topics.exchange import TopicExchange
 from evermix.estimators.topics.fitted import FittedTopics
+from evermix.estimators.topics.reading import TopicReading, names_of
 from evermix.estimators.topics.settings import (
+    check_no_texts,
+    check_times_meant,
     check_words,
     checked_alpha,
     checked_counts,
@@ -29,7 +30,6 @@ from evermix.estimators.topics.settings import (
 )
 from evermix.priors.hyper import HYPERPRIORS, Gamma
 from evermix.report.chains import to_inference_data
-from evermix.report.page import Report
 from evermix.topics.hierarchies import TOPIC_PRIORS, Flat, Hierarchy
 from evermix.topics.priors import MNGG, TNGG
 from evermix.topics.rows import SAMPLERS, RowSampler
@@ -42,6 +42,7 @@ from evermix.topics.words.snapshots import Snapshot, WordRun
 
 @files.registered("topics", "topic model")
 class TopicModel(
+    TopicReading,
     TopicExchange,
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
     TransformerMixin,  # type: ignore[misc]
@@ -137,7 +138,13 @@ class TopicModel(
     # ---- learning --------------------------------------------------------------------------
 
     def fit(
-        self, X: Any, times: Any = None, y: Any = None, *, observers: Iterable[Observer] = ()
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        times: Any = None,
+        vocabulary: Any = None,
+        observers: Iterable[Observer] = (),
     ) -> Self:
         """Forget everything, and draw from the posterior of these documents.
 
@@ -148,20 +155,25 @@ class TopicModel(
         ----------
         X : array or CSR matrix (D, V)
             How often each word is in each document: whole numbers.
+        y : ignored
         times : numbers, dates or labels (D,), optional
             The time of each document, for models over time. Numbers and dates are sorted, and so
             are labels that read as either; other labels keep the order in which they appear, pandas
             categories theirs.
-        y : ignored
+        vocabulary : sequence (V,) or CountVectorizer, optional
+            The words, which are saved with the model. None for the names of the columns of X, if
+            it has any.
         observers : iterable of callables
             Each is called as ``observer(topics, sweep)`` after every sweep, where ``sweep`` has its
             number, the numbers of topics and the log joint densities; it may save the model.
         """
         watching = self._check_settings(observers)
+        check_times_meant(self.prior, times, y)
         prior = wanted_prior(self.prior, times)
         sampler = wanted_sampler(self.sampler, prior)
         with self._or_as_before():
             X = self._validated(X, reset=True)
+            names = None if vocabulary is None else names_of(vocabulary, X.shape[1]).tolist()
             known, codes = Times([]), np.zeros(X.shape[0], dtype=np.int64)
             if times is not None and (prior.timed or prior.flat):
                 known, codes = Times.read(times, X.shape[0])
@@ -169,13 +181,13 @@ class TopicModel(
             check_words(corpus, known)
             corpus = corpus.one_time_each() if prior.flat else corpus
             alpha, run = checked_alpha(self.alpha), self._begun(prior, sampler, corpus)
-            self._fitted = FittedTopics(prior, alpha, known, run, corpus.digest, corpus.size)
+            words = None if names is None else [str(name) for name in names]
+            size, digest = corpus.size, corpus.digest
+            self._fitted = FittedTopics(prior, alpha, known, run, digest, size, words)
             self._go_on(watching)
         return self
 
-    def resume(
-        self, X: Any, times: Any = None, y: Any = None, *, observers: Iterable[Observer] = ()
-    ) -> Self:
+    def resume(self, X: Any, times: Any = None, *, observers: Iterable[Observer] = ()) -> Self:
         """Go on with a fit that was interrupted, or given more draws, as if it had not been.
 
         Parameters are those of :meth:`fit`, with the same documents and times.
@@ -225,6 +237,7 @@ class TopicModel(
 
     def _validated(self, X: Any, reset: bool) -> Array:
         """Return counts of words as a CSR matrix with sorted columns."""
+        check_no_texts(X)
         X = host(X) if is_foreign(X) else X
         X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype="numeric")
         return checked_counts(sparse.csr_matrix(X, copy=False))
@@ -301,54 +314,6 @@ class TopicModel(
         weights = np.exp(point.log_weights(self._fitted.measure())[:, :-1])
         return weights / weights.sum(axis=1, keepdims=True)
 
-    def top_words(self, n: int = 10, vocabulary: Any = None) -> list[list[Any]]:
-        """Return the n most probable words of each topic.
-
-        Parameters
-        ----------
-        n : int
-        vocabulary : sequence (V,), optional
-            The words. None for the names of the columns of X, if it had any, and their numbers
-            otherwise.
-        """
-        names = self._names(vocabulary)
-        order = np.argsort(-self.components_, axis=1, kind="stable")[:, :n]
-        return [names[some].tolist() for some in order]
-
-    def _names(self, vocabulary: Any) -> Array:
-        """Return the words of the columns (V,)."""
-        names = vocabulary
-        if names is None:
-            names = vars(self).get("feature_names_in_", np.arange(self.n_features_in_))
-        names = np.asarray(names)
-        if names.shape != (self.n_features_in_,):
-            raise ValueError(
-                f"vocabulary must have one entry per word, ({self.n_features_in_},), got shape "
-                f"{names.shape}."
-            )
-        return names
-
-    def report(self, path: str | Path, vocabulary: Any = None, title: str = "") -> None:
-        """Write a report: one HTML file that every browser shows, without network.
-
-        It holds the topics and their words with search and sorting, their shares over time with
-        births and deaths, a map on which topics that use the same words are close, and the draws.
-
-        Parameters
-        ----------
-        path : path-like
-            Such as ``"report.html"``.
-        vocabulary : sequence (V,), optional
-            The words, as in :meth:`top_words`.
-        title : str, optional
-            Headline.
-        """
-        self._check_drawn()
-        self._report(vocabulary, title, None).write(path)
-
-    def _report(self, names: Sequence[Any] | None, title: str, top: int | None) -> Report:
-        return topic_report(self, names, title, top)
-
     # ---- new documents ---------------------------------------------------------------------
 
     def transform(self, X: Any, times: Any = None) -> Floats:
@@ -362,9 +327,11 @@ class TopicModel(
         old[~old.any(axis=1)] = point.words.sum(axis=0)
         return old / old.sum(axis=1, keepdims=True)
 
-    def fit_transform(self, X: Any, times: Any = None, y: Any = None) -> Floats:
+    def fit_transform(
+        self, X: Any, y: Any = None, *, times: Any = None, vocabulary: Any = None
+    ) -> Floats:
         """Fit, and return the share of each topic in each document, (D, K)."""
-        return self.fit(X, times).transform(X, times)
+        return self.fit(X, y, times=times, vocabulary=vocabulary).transform(X, times)
 
     def perplexity(self, X: Any, times: Any = None) -> float:
         """Return the perplexity of the words of new documents, the smaller the better.
@@ -383,7 +350,7 @@ class TopicModel(
             add_probabilities(model, second, snapshot.beta, theta, p)
         return float(np.exp(-np.log(p / len(snapshots)).mean()))
 
-    def score(self, X: Any, times: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, *, times: Any = None) -> float:
         """Return the mean log probability of a word; see :meth:`perplexity`."""
         return -float(np.log(self.perplexity(X, times)))
 

@@ -30,6 +30,7 @@ from evermix.estimators.packing import (
     Registry,
     built,
     check_regions,
+    checked_names,
     measure_of,
     named,
     number_fields,
@@ -63,6 +64,7 @@ class FittedTopics:
     run: WordRun
     digest: str  # of the documents and times of the fit
     size: int  # number V of words in the vocabulary
+    words: list[str] | None = None  # the vocabulary, if it was given
 
     def point(self) -> Snapshot:
         """Return the kept draw of the largest joint density."""
@@ -91,6 +93,7 @@ class FittedTopics:
             "beta": named(self.alpha) if isinstance(self.alpha, Gamma) else self.alpha,
             "times": self.times.to_spec(),
             "seen": self.digest,
+            "words": self.words,
             "n_documents": len(run.chains[0].seating.u),
             "n_times": run.chains[0].measure.n_times,
             "rngs": [plain_json(rng.bit_generator.state) for rng in run.rngs],
@@ -129,7 +132,8 @@ class FittedTopics:
         sampler = built(header["sampler"], WORD_SAMPLERS)
         run = WordRun(None, sampler, chains, rngs, **_settings(header["run"]))
         times, seen = Times.from_spec(header["times"]), str(header["seen"])
-        fitted = cls(prior, alpha, times, run, seen, size)
+        words = checked_names("words", header.get("words"), size)
+        fitted = cls(prior, alpha, times, run, seen, size, words)
         every = [numbered(each) for each in numbered(taken(arrays, "draws."))]
         kept = [[_snapshot(fitted, parts) for parts in each] for each in every]
         traced = "traces" in arrays

@@ -1,5 +1,6 @@
 """Checks of the settings and of the documents of a topic model."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,48 @@ def wanted_prior(prior: Any, times: Any) -> Hierarchy:
             "without times are em.HDP() and em.HNGG()."
         )
     return prior
+
+
+def check_times_meant(prior: Any, times: Any, y: Any) -> None:
+    """Warn of times that a prior does not use, and of a y that may have been meant as times.
+
+    ``y`` is what pipelines hand on to every step, labels of a classifier most often.
+    """
+    if isinstance(prior, Hierarchy) and not prior.timed and times is not None:
+        warnings.warn(
+            f"{type(prior).__name__} is a model without times: those that were given are not used. "
+            "Leave them out, or take a prior over time such as em.HMNGG().",
+            UserWarning,
+            stacklevel=3,
+        )
+    if y is not None and times is None:
+        if isinstance(prior, Hierarchy) and prior.timed:
+            raise ValueError(
+                f"{type(prior).__name__} is a model over time, and times are missing: y, the "
+                "second argument, is ignored. Give times by name: fit(X, times=years)."
+            )
+        if prior is None:
+            warnings.warn(
+                "y is ignored, and topics are found without times. If it holds times, give them by "
+                "name: fit(X, times=years). Otherwise prior=em.HDP() says that there are none.",
+                UserWarning,
+                stacklevel=3,
+            )
+
+
+def check_no_texts(X: Any) -> None:
+    """Raise TypeError if documents are texts whose words were not counted."""
+    first = X
+    if not isinstance(X, str) and getattr(X, "ndim", 1) == 1:
+        values = getattr(X, "values", X)  # of a pandas series
+        if isinstance(values, list | tuple | np.ndarray) and len(values):
+            first = values[0]
+    if isinstance(first, str | bytes):
+        raise TypeError(
+            "X must hold how often each word is in each document, got texts. Count their words "
+            "first: counter = CountVectorizer(stop_words='english') of scikit-learn, "
+            "X = counter.fit_transform(texts), then fit(X, vocabulary=counter)."
+        )
 
 
 def checked_alpha(alpha: Any) -> float | Gamma:
