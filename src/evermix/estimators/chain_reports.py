@@ -1,4 +1,4 @@
-"""Reports on topic models and on mixtures over time."""
+"""Reports on mixtures over time, and what those on topic models share with them."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,48 +11,14 @@ from evermix.estimators.mixture.card import Trait
 from evermix.estimators.mixture.naming import Names
 from evermix.families.base import Family
 from evermix.families.marks import marks
-from evermix.report import lifetimes
+from evermix.report import Lifetimes, lifetimes
 from evermix.report.flow import Flow, Mark
 from evermix.report.page import Item, Report, traces
 from evermix.tally import Tally
 
-SHARE = 0.01  # a topic with less is absent
-TINY = 0.001  # a topic with less is no neighbour of others
-WORDS, TRAITS, NEAREST = 12, 8, 3  # on a card
+SHARE = 0.01  # a cluster with less is absent
+TRAITS = 8  # on a card
 NAMING = 3  # traits that name a cluster
-
-
-def topic_report(
-    model: Any, vocabulary: Any = None, title: str = "", top: int | None = None
-) -> Report:
-    """Return the report on a topic model: the largest ``top`` topics; None: all."""
-    components, weights = model.components_, model.weights_
-    words, corpus = model.top_words(WORDS, vocabulary), weights @ components
-    size, apart = model._fitted.point().words.sum(axis=0), _distances(components)
-    items: list[Item] = []
-    for k in range(len(weights))[:top]:
-        order = np.argsort(-components[k], kind="stable")[:WORDS]
-        item = _item("topic", k, float(size[k]), float(weights[k]), list(map(str, words[k])))
-        here = zip(item["words"], components[k, order], corpus[order], strict=False)
-        item["traits"] = [[word, *map(_percent, both)] for word, *both in here]
-        item["nearest"] = _nearest(apart[k], k, weights)
-        item["region"] = int(model.regions_[k])
-        items.append(item)
-    facts = {
-        "topics": f"{model.n_topics_:,}",
-        "words": f"{size.sum():,.0f}",
-        "vocabulary": f"{model.n_features_in_:,}",
-    }
-    facts |= _settings(model)
-    title = title or f"{model.n_topics_:,} topics in {size.sum():,.0f} words"
-    report = Report(title, "topic", "words", facts, items)
-    if top is None:
-        values, chain = model._fitted.run.traces()
-        titles = {"n_topics": "Topics in each draw", "log_joint": "Log joint density"}
-        report.charts = traces(values, chain, titles)
-        report.map = plane(apart).round(4).tolist() if len(items) > 2 else []
-        _add_times(report, model.times_.tolist(), model.evolution_)
-    return report
 
 
 def dependent_report(mix: Any, names: Sequence[str] | None, title: str, top: int | None) -> Report:
@@ -66,60 +32,35 @@ def dependent_report(mix: Any, names: Sequence[str] | None, title: str, top: int
     for k in order[:top].tolist():
         found = _traits(mix.family_, state.tally, k, columns)
         naming = [trait.brief() for trait in found[:NAMING]]
-        item = _item("cluster", k, float(sizes[k]), float(sizes[k] / sizes.sum()), naming)
+        item = item_of("cluster", k, float(sizes[k]), float(sizes[k] / sizes.sum()), naming)
         item |= {"traits": [trait.parts() for trait in found]} if found else {}
         items.append(item | {"region": int(regions[k])})
     facts = {"clusters": f"{mix.n_clusters_:,}", "rows": f"{len(labels):,}"}
     facts |= {"columns": f"{mix.n_features_in_:,}", "family": type(mix.family_).__name__}
-    facts |= _settings(mix)
+    facts |= settings_of(mix)
     title = title or f"{mix.n_clusters_:,} clusters in {len(labels):,} rows"
     report = Report(title, "cluster", "rows", facts, items)
     if top is None:
         posterior = mix.posterior_
         titles = {"K": "Clusters in each draw", "log_joint": "Log joint density"}
         report.charts = traces(posterior.traces(), posterior.chain, titles)
-        _add_times(report, mix.times_.tolist(), mix.evolution_[:, order], order)
+        add_times(report, mix.times_.tolist(), mix.evolution_[:, order], None, order)
     return report
 
 
-def plane(apart: Floats) -> Floats:
-    """Return places (K, 2) whose distances are near to those of a matrix (K, K)."""
-    squares = apart**2
-    centred = squares - squares.mean(axis=0) - squares.mean(axis=1)[:, None] + squares.mean()
-    values, vectors = np.linalg.eigh(-centred / 2)
-    return np.asarray(vectors[:, :-3:-1] * np.sqrt(np.maximum(values[:-3:-1], 0.0)))
-
-
-def _distances(components: Floats) -> Floats:
-    """Return the Hellinger distances (K, K) of laws (K, V), from 0 to 1."""
-    roots = np.sqrt(components)
-    apart: Floats = np.sqrt(np.maximum(1 - roots @ roots.T, 0.0))
-    np.fill_diagonal(apart, 0.0)
-    return apart
-
-
-def _item(noun: str, k: int, size: float, share: float, words: list[str]) -> Item:
+def item_of(noun: str, k: int, size: float, share: float, words: list[str]) -> Item:
+    """Return what a page says first of a cluster or topic."""
     return {"id": k, "name": f"{noun} {k}", "size": size, "share": share, "words": words}
 
 
-def _settings(model: Any) -> dict[str, str]:
+def settings_of(model: Any) -> dict[str, str]:
+    """Return facts on how a model was fitted."""
     fitted = model._fitted
     prior = fitted.prior if model.prior is None else model.prior
     kinds = {"prior": type(prior).__name__, "sampler": type(model.sampler_).__name__}
     sweeps, wanted = model.n_sweeps_, model.burn_in + model.draws
     kinds |= {"sweeps": f"{sweeps:,}" + (f" of {wanted:,}, stopped" if sweeps < wanted else "")}
     return kinds | ({"times": f"{len(model.times_):,}"} if len(model.times_) else {})
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.3g} %"
-
-
-def _nearest(apart: Floats, k: int, weights: Floats) -> list[list[float]]:
-    """Return the topics nearest to topic k, and how far they are; tiny ones are near to all."""
-    order = np.argsort(apart, kind="stable").tolist()
-    order = [j for j in order if j != k and weights[j] >= TINY]
-    return [[j, round(float(apart[j]), 2)] for j in order[:NEAREST]]
 
 
 def _traits(family: Family, tally: Tally, k: int, names: Names) -> list[Trait]:
@@ -132,13 +73,17 @@ def _traits(family: Family, tally: Tally, k: int, names: Names) -> list[Trait]:
     return [Trait.of(mark, names) for mark in found]
 
 
-def _add_times(
-    report: Report, times: list[Any], evolution: Floats, ids: Ints | None = None
+def add_times(
+    report: Report,
+    times: list[Any],
+    evolution: Floats,
+    alive: Lifetimes | None = None,
+    ids: Ints | None = None,
 ) -> None:
     """Add shares (T, K) over time, births and deaths.   Consumes: report."""
     if len(times) < 2:
         return
-    alive = lifetimes(evolution, SHARE)
+    alive = lifetimes(evolution, SHARE) if alive is None else alive
     names = list(range(evolution.shape[1])) if ids is None else ids.tolist()
     marks = [
         Mark(t, what, [names[k] for k in some])

@@ -1,5 +1,6 @@
 """Summaries and pictures of what a mixture or topic model has found."""
 
+from evermix.report.lifetimes import Lifetimes, changes, lifetimes
 from evermix.report.plots import (
     Laps,
     Series,
@@ -11,7 +12,7 @@ from evermix.report.plots import (
     trace_plot,
 )
 from evermix.report.posterior import Posterior
-from evermix.report.topic_plots import Lifetimes, lifetimes, topic_curves, topic_overview
+from evermix.report.topic_plots import topic_curves, topic_overview
 from evermix.report.words import distinctive_words, frequent_words, frex_words
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "Posterior",
     "Series",
     "bound_plot",
+    "changes",
     "co_clustering_map",
     "distinctive_words",
     "frequent_words",

@@ -1,4 +1,4 @@
-"""Topics over time: their births and deaths, and pictures (with matplotlib) of shares and words.
+"""Topics over time: pictures (with matplotlib) of their shares, births and deaths, and words.
 
 Pictures are drawn into a new figure unless one is given, and return its axes; nothing is saved.
 Times without documents are left blank.
@@ -6,7 +6,7 @@ Times without documents are left blank.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from evermix.report.canvas import (
     shortened,
     style_axes,
 )
+from evermix.report.lifetimes import Lifetimes, lifetimes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,62 +31,6 @@ if TYPE_CHECKING:
 PANEL, NAME = 3.7, 3.0  # inches: the panel of a topic, the words beside its lifeline
 MAX_TICKS = 9  # of the axis of times
 WORDS_SHOWN = 5  # of a topic
-
-
-class Lifetimes(NamedTuple):
-    """When each of K topics is present, in numbers 0..T-1 of times.
-
-    Attributes
-    ----------
-    spans : list of K lists of (first, last)
-        Runs of times in which a topic is present, first and last included.
-    births : list of T lists of int
-        Topics that are present for the first time. The births of topics that are present at the
-        first time of all are unknown, and left out.
-    deaths : list of T lists of int
-        Topics that are absent from this time on.
-    """
-
-    spans: list[list[tuple[int, int]]]
-    births: list[list[int]]
-    deaths: list[list[int]]
-
-
-def lifetimes(evolution: NDArray[Any], share: float) -> Lifetimes:
-    """Find when topics have at least a share of the words.
-
-    Parameters
-    ----------
-    evolution : array (T, K)
-        Share of each topic at each time.
-    share : float
-        A topic with less is absent.
-
-    Examples
-    --------
-    >>> found = lifetimes([[0.9, 0.1], [0.5, 0.5], [0.0, 1.0]], 0.2)
-    >>> found.spans
-    [[(0, 1)], [(1, 2)]]
-    >>> found.births, found.deaths
-    ([[], [1], []], [[], [], [0]])
-    """
-    present = np.asarray(evolution) >= max(share, np.nextafter(0.0, 1.0))
-    T, K = present.shape
-    births: list[list[int]] = [[] for _ in range(T)]
-    deaths: list[list[int]] = [[] for _ in range(T)]
-    spans = [_runs(present[:, k]) for k in range(K)]
-    for k, runs in enumerate(spans):
-        if runs and runs[0][0] > 0:
-            births[runs[0][0]].append(k)
-        if runs and runs[-1][1] < T - 1:
-            deaths[runs[-1][1] + 1].append(k)
-    return Lifetimes(spans, births, deaths)
-
-
-def _runs(mask: NDArray[Any]) -> list[tuple[int, int]]:
-    """Return the first and last positions of the runs of True in a mask (T,)."""
-    edges = np.flatnonzero(np.diff(np.concatenate(([False], mask, [False])).astype(np.int8)))
-    return [(int(a), int(b) - 1) for a, b in edges.reshape(-1, 2)]
 
 
 # ---- pictures ------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +21,15 @@ from evermix.estimators import DependentMixture, Mixture, TopicModel
 from evermix.estimators.data.times import shown_label
 from evermix.estimators.files import load_any
 from evermix.estimators.mixture.report import met_once, rows_learnt
+from evermix.estimators.topics.card import TopicCards
 from evermix.families import Multinomial
 from evermix.io.growing_vocabulary import GrowingVocabulary
 from evermix.io.text_counter import TextCounter
-from evermix.report import lifetimes
 from evermix.state import FADED
 
 WORDS = 8  # per topic
 SHOWN = 3  # lines on what sets a cluster apart
+BRIEF = 5  # words of a topic in a table
 
 Extra = dict[str, Any]
 Described = dict[str, Any]
@@ -156,9 +157,8 @@ def _topic_model(model: TopicModel, extra: Extra, top: int) -> Described:
     names = saved_words(model, extra)
     times = [shown_label(time) for time in model.times_.tolist()]
     default = "HMNGG()" if times else "HDP()"
-    alive = lifetimes(model.evolution_[: len(times)], saved.get("share", SHARE))
-    topics = describe_topics(model, model.top_words(WORDS, names), times, alive)
-    shown = ("topic", "weight", *(["first", "last"] if times else []), "words")
+    writer = TopicCards(model, names, n=WORDS, share=saved.get("share", SHARE))
+    topics = describe_topics(writer)
     return {
         "kind": "topic model",
         "source": saved.get("source"),
@@ -171,7 +171,7 @@ def _topic_model(model: TopicModel, extra: Extra, top: int) -> Described:
         "features": model.n_features_in_,
         "times": f"{len(times):,}, {times[0]} to {times[-1]}" if times else None,
         "K": model.n_topics_,
-        "topics": [{name: topic[name] for name in shown} for topic in topics[:top]],
+        "topics": topics[:top],
     }
 
 
@@ -221,10 +221,22 @@ _COLUMNS = {
     "words": "words that set it apart",
     "apart": "what sets it apart",
 }
+_TOPIC_FORMATS: dict[str, Callable[[Any], str]] = {
+    "born": str,
+    "size": "{:,}".format,
+    "change": lambda change: f"{100 * change:+.1f} %",
+    "words": lambda words: ", ".join(map(str, words[:BRIEF])),
+    "apart": lambda words: ", ".join(map(str, words[:BRIEF])),
+}
+_TOPIC_COLUMNS = {
+    **{name: name for name in ("topic", "weight", "first", "last", "born", "died", "change")},
+    "words": "top words",
+    "apart": "what sets it apart",
+}
 
 
-def _shown(name: str, value: Any) -> str:
-    return "" if value is None else _FORMATS.get(name, _text)(value)
+def _shown(name: str, value: Any, formats: Mapping[str, Callable[[Any], str]] = _FORMATS) -> str:
+    return "" if value is None else formats.get(name, _text)(value)
 
 
 def _show(described: Described) -> None:
@@ -239,13 +251,16 @@ def _show(described: Described) -> None:
     console.print(facts)
     if not clusters:
         return
+    columns, formats = _COLUMNS, _FORMATS
+    if kind == "topics":
+        columns, formats = _TOPIC_COLUMNS, _FORMATS | _TOPIC_FORMATS
     table = Table(title=f"The largest {len(clusters)} {kind}", title_justify="left")
-    some = [name for name in _COLUMNS if any(name in cluster for cluster in clusters)]
+    some = [name for name in columns if any(each.get(name) is not None for each in clusters)]
     for name in some:
         text = name in ("words", "apart")
-        title = "top words" if kind == "topics" and text else _COLUMNS[name]
-        table.add_column(title, justify="left" if text else "right")
+        table.add_column(columns[name], justify="left" if text else "right")
     for cluster in clusters:
-        cluster["apart"] = cluster.get("apart", [])[:SHOWN]
-        table.add_row(*(escape(_shown(name, cluster.get(name))) for name in some))
+        if kind == "clusters":
+            cluster["apart"] = cluster.get("apart", [])[:SHOWN]
+        table.add_row(*(escape(_shown(name, cluster.get(name), formats)) for name in some))
     console.print(table)

@@ -19,9 +19,10 @@ from evermix.cli.options.settings import Settings
 from evermix.cli.options.table import PAGE
 from evermix.cli.output.output_files import check_files, check_new
 from evermix.estimators import DependentMixture, Mixture, TopicModel
-from evermix.estimators.chain_reports import dependent_report, topic_report
+from evermix.estimators.chain_reports import dependent_report
 from evermix.estimators.files import load_any
 from evermix.estimators.mixture.report import mixture_report
+from evermix.estimators.topics.report import topic_report
 from evermix.io.trace import read_trace
 from evermix.report.page import Report
 

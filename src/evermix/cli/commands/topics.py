@@ -31,7 +31,8 @@ from evermix.topics.words.snapshots import TopicSweep
 DEFAULT_PRIOR, DEFAULT_SAMPLER = "hmngg", "h1"
 TIMELESS = ("hdp", "hngg")  # priors that take no times
 FLAT = ("mngg", "tngg")  # priors without a level of documents, which can do without times
-FREE = ("out", "figure", "curves", "draws", "top_words", "share")  # may change at --resume
+# What may change at --resume.
+FREE = ("out", "figure", "curves", "draws", "top_words", "share", "min_documents")
 
 
 @cache

@@ -37,6 +37,8 @@ class Documents:
         Names of the columns, where they have some.
     text : TextCounter or None
         How the words of texts were counted.
+    ids : list
+        What the source calls them.
     empty, skipped : int
         Documents without known words, and blank or bad rows.
     complaints : list of str
@@ -49,6 +51,7 @@ class Documents:
     dated: bool
     words: list[str] | None
     text: TextCounter | None
+    ids: list[Any]
     empty: int
     skipped: int
     complaints: list[str]
@@ -87,6 +90,7 @@ def read_documents(
         bool(source.dated),
         source.columns if text is None else text.words,
         text,
+        [chunk.ids[d] for d in full.tolist()],
         empty=rows.n - len(full),
         skipped=rows.skipped,
         complaints=rows.complaints,

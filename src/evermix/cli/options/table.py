@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from evermix.cli.options.option import Option
 from evermix.io.sources.base import MAX_FEATURES, MAX_LINE
+from evermix.report.lifetimes import MIN_DOCUMENTS
 
 FILES, MODEL, ENGINE = "Output and checkpoints", "Model", "Engine"
 ROWS, TEXT, SAMPLING, REPORT = "Rows", "Text", "Sampling", "Report"
@@ -270,6 +271,14 @@ TOPICS = (
         SHARE,
         min=0.0,
         max=1.0,
+    ),
+    Option(
+        "min_documents",
+        "Times with fewer documents are shown, but tell of no births and deaths.",
+        REPORT,
+        int,
+        MIN_DOCUMENTS,
+        min=1,
     ),
     Option(
         "period",

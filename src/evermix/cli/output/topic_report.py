@@ -5,6 +5,7 @@ import os
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from evermix._xp import Array
 from evermix.cli.input.documents import Documents, Parts
@@ -12,7 +13,8 @@ from evermix.cli.options.settings import Settings
 from evermix.cli.output.lines import naming
 from evermix.estimators import TopicModel
 from evermix.estimators.data.times import Times, shown_label
-from evermix.report import Lifetimes, lifetimes, topic_curves, topic_overview
+from evermix.estimators.topics.card import OverTime, TopicCards
+from evermix.report import topic_curves, topic_overview
 from evermix.report.canvas import save_picture
 
 DIGITS = 6  # behind the point, of shares
@@ -56,25 +58,35 @@ class TopicReport:
         timeless: bool,
     ) -> None:
         self._model, self._settings, self._parts = model, settings, parts
+        self._ids = [documents.ids[d] for d in parts.learnt.tolist()]
         X, times = documents.X[parts.learnt], documents.times
         self._n = np.asarray(X.sum(axis=1)).ravel()
-        self.words = model.top_words(settings.top_words, documents.words)
-        self.times: list[Any] = []
-        self.evolution, self.predicted = np.empty((0, len(self.words))), None
+        over_time = OverTime([], np.empty((0, model.n_topics_)), None)
+        self.predicted = None
         if times is not None:
-            known, codes = Times.read(times[parts.learnt], len(self._n))
-            self.times = [shown_label(time) for time in known.values]
+            over_time = OverTime.of(model)
             if timeless:
-                self.evolution = self._shares(X, codes)
+                over_time = self._over_time(times[parts.learnt])
             else:
-                self.evolution, self.predicted = model.evolution_, model.predicted_evolution_
+                self.predicted = model.predicted_evolution_
+        self.times, self.evolution, _ = over_time
+        self.cards = TopicCards(
+            model,
+            n=settings.top_words,
+            share=settings.share,
+            least=settings.min_documents,
+            over_time=over_time,
+        )
         self.perplexity = None if held is None else model.perplexity(**held)
 
-    def _shares(self, X: Any, codes: Array) -> Array:
-        """Return the shares (T, K) of topics at times that the model does not know."""
-        shares = self._model.transform(X) * self._n[:, None]
-        total = np.array([shares[codes == t].sum(axis=0) for t in range(codes.max() + 1)])
-        return total / total.sum(axis=1, keepdims=True)
+    def _over_time(self, times: Array) -> OverTime:
+        """Return the shares of topics at times that the model does not know."""
+        known, codes = Times.read(times, len(self._n))
+        n = np.bincount(codes)
+        of_time = sparse.csr_matrix((self._n, (codes, np.arange(len(codes)))))
+        total = (of_time @ self._model.documents_).toarray()
+        labels = [shown_label(time) for time in known.values]
+        return OverTime(labels, total / total.sum(axis=1, keepdims=True), n.tolist())
 
     def write(self) -> None:
         """Write the JSON and the pictures."""
@@ -88,10 +100,10 @@ class TopicReport:
         about: dict[str, Any] = {
             "times": self.times,
             "evolution": self.evolution,
-            "words": self.words,
+            "words": self.cards.words,
             "weights": self._model.weights_,
         }
-        title = f"{len(self.words)} topics in {_name(settings.sources)}"
+        title = f"{len(self.cards.words)} topics in {_name(settings.sources)}"
         if settings.figure is not None:
             axes = topic_overview(**about, share=settings.share, title=title)
             save_picture(settings.figure, axes)
@@ -102,7 +114,7 @@ class TopicReport:
     def to_spec(self) -> dict[str, Any]:
         """Return everything as a JSON-ready dict."""
         parts, model, settings = self._parts, self._model, self._settings
-        alive, traces = lifetimes(self.evolution, settings.share), model.traces_
+        alive, traces = self.cards.alive, model.traces_
         return {
             "source": settings.source,
             "documents": len(parts.learnt),
@@ -120,7 +132,7 @@ class TopicReport:
             "perplexity": self.perplexity,
             "share": settings.share,
             "times": self.times,
-            "topics": describe_topics(model, self.words, self.times, alive),
+            "topics": describe_topics(self.cards, self._ids),
             "evolution": _rounded(self.evolution.T),
             "predicted_evolution": None if self.predicted is None else _rounded(self.predicted.T),
             "births": alive.births,
@@ -128,30 +140,22 @@ class TopicReport:
         }
 
 
-def describe_topics(
-    model: TopicModel, words: list[list[Any]], times: list[Any], alive: Lifetimes
-) -> list[dict[str, Any]]:
-    """Return a description of each topic, largest weight first, as JSON-ready dicts."""
-    weights, regions = model.weights_.tolist(), model.regions_.tolist()
+def describe_topics(writer: TopicCards, ids: list[Any] | None = None) -> list[dict[str, Any]]:
+    """Return the cards of the topics, largest first, as JSON-ready dicts.
+
+    ``ids`` (D,) name the documents; None: they are called by their rows.
+    """
     topics = []
-    for k, spans in enumerate(alive.spans):
-        born, died = (
-            next((times[t] for t, some in enumerate(moves) if k in some), None)
-            for moves in (alive.births, alive.deaths)
-        )
-        topics.append(
-            {
-                "topic": k,
-                "weight": round(weights[k], DIGITS),
-                "words": words[k],
-                "region": regions[k],
-                "first": times[spans[0][0]] if spans else None,
-                "last": times[spans[-1][1]] if spans else None,
-                "spans": [[times[first], times[last]] for first, last in spans],
-                "born": born,
-                "died": died,
-            }
-        )
+    for k, spans in enumerate(writer.alive.spans):
+        card = writer.card(k).to_dict()
+        topic = {"topic": card.pop("id"), "weight": round(card.pop("share"), DIGITS), **card}
+        del topic["times"], topic["shares"]  # there is a table of all
+        if ids is not None:
+            rows = [(document["row"], document["share"]) for document in topic["documents"]]
+            topic["documents"] = [{"id": ids[row], "share": share} for row, share in rows]
+        times = writer.times
+        topic["spans"] = [[times[first], times[last]] for first, last in spans]
+        topics.append(topic)
     return topics
 
 

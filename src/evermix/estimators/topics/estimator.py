@@ -183,7 +183,8 @@ class TopicModel(
             alpha, run = checked_alpha(self.alpha), self._begun(prior, sampler, corpus)
             words = None if names is None else [str(name) for name in names]
             size, digest = corpus.size, corpus.digest
-            self._fitted = FittedTopics(prior, alpha, known, run, digest, size, words)
+            per_time = np.bincount(codes, minlength=len(known)).tolist() if len(known) else []
+            self._fitted = FittedTopics(prior, alpha, known, run, digest, size, words, per_time)
             self._go_on(watching)
         return self
 

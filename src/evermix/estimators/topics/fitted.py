@@ -65,10 +65,11 @@ class FittedTopics:
     digest: str  # of the documents and times of the fit
     size: int  # number V of words in the vocabulary
     words: list[str] | None = None  # the vocabulary, if it was given
+    per_time: list[int] | None = None  # number of documents of each time; older files lack it
 
     def point(self) -> Snapshot:
         """Return the kept draw of the largest joint density."""
-        return max(self.run.all_snapshots(), key=lambda snapshot: snapshot.log_joint)
+        return self.run.point()
 
     def shares(self, snapshot: Snapshot, corpus: Corpus, seed: int) -> tuple[FrozenTopics, Floats]:
         """Return the topics of a draw, and their shares and that of a new one, (D, K + 1)."""
@@ -94,6 +95,7 @@ class FittedTopics:
             "times": self.times.to_spec(),
             "seen": self.digest,
             "words": self.words,
+            "per_time": self.per_time,
             "n_documents": len(run.chains[0].seating.u),
             "n_times": run.chains[0].measure.n_times,
             "rngs": [plain_json(rng.bit_generator.state) for rng in run.rngs],
@@ -113,6 +115,8 @@ class FittedTopics:
             for j, snapshot in enumerate(snapshots):
                 parts = snapshot.arrays()
                 arrays |= {f"draws.{i}.{j}.{name}": x for name, x in parts.items()}
+        if run.best is not None:
+            arrays |= {f"best.{name}": x for name, x in run.best.arrays().items()}
         return arrays, header
 
     @classmethod
@@ -133,7 +137,8 @@ class FittedTopics:
         run = WordRun(None, sampler, chains, rngs, **_settings(header["run"]))
         times, seen = Times.from_spec(header["times"]), str(header["seen"])
         words = checked_names("words", header.get("words"), size)
-        fitted = cls(prior, alpha, times, run, seen, size, words)
+        fitted = cls(prior, alpha, times, run, seen, size, words, _per_time(header, times))
+        best = taken(arrays, "best.")
         every = [numbered(each) for each in numbered(taken(arrays, "draws."))]
         kept = [[_snapshot(fitted, parts) for parts in each] for each in every]
         traced = "traces" in arrays
@@ -144,6 +149,7 @@ class FittedTopics:
             raise ValueError("all chains must have generators and draws.")
         if traced:
             run.rows, run.snapshots = [list(rows) for rows in arrays["traces"]], kept
+            run.best = _snapshot(fitted, best) if best else None
         else:
             (run.answers["now"],) = kept[0]
         return fitted
@@ -168,6 +174,16 @@ def _settings(spec: Mapping[str, Any]) -> dict[str, Any]:
         raise ValueError(f"names of traces must be strings, got {names!r:.80}.")
     spacing = check_number("spacing", spec["spacing"], (1, COUNT[1]))
     return {"names": names, "spacing": spacing, "sweeps": check_number("sweeps", spec["sweeps"])}
+
+
+def _per_time(header: Mapping[str, Any], times: Times) -> list[int] | None:
+    """Return the number of documents of each time, if the file has it, or raise ValueError."""
+    found = header.get("per_time")
+    if found is None:
+        return None
+    if type(found) is not list or len(found) != len(times):
+        raise ValueError(f"per_time must be {len(times)} numbers, got {found!r:.80}.")
+    return [int(check_number("per_time", n)) for n in found]
 
 
 def _chain(
@@ -222,7 +238,16 @@ def _snapshot(fitted: FittedTopics, arrays: dict[str, Array]) -> Snapshot:
         "counts.indptr": Field(PLACE, (V + 1,)),
         **{f"measure.{name}": field for name, field in law.items()},
     }
+    if "documents.indptr" in arrays:
+        fields |= {
+            "documents.data": Field(SHORT, ("places",), COUNT),
+            "documents.indices": Field(PLACE, ("places",), (0, K - 1)),
+            "documents.indptr": Field(PLACE, ("D",)),
+        }
     check_arrays("a draw", arrays, fields)
+    if "documents.indptr" in arrays:
+        data, indices, indptr = (arrays[f"documents.{x}"] for x in ("data", "indices", "indptr"))
+        check_csr(data, indices, indptr, (max(len(indptr) - 1, 0), K))
     if not flat:
         check_regions(arrays["measure.q"])
     data, indices, indptr = (arrays[f"counts.{name}"] for name in ("data", "indices", "indptr"))

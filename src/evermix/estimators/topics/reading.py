@@ -1,13 +1,15 @@
-"""What people read of topics: their words, and reports."""
+"""What people read of topics: their words, cards, documents, and reports."""
 
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-from evermix._xp import Array
-from evermix.estimators.chain_reports import topic_report
+from evermix._xp import Array, Floats, Ints
+from evermix.estimators.topics.card import TopicCard, TopicCards
+from evermix.estimators.topics.report import topic_report
 from evermix.report.page import Report
 from evermix.report.words import distinctive_words, frequent_words, frex_words
 
@@ -15,7 +17,7 @@ RANKINGS = {"probability": frequent_words, "lift": distinctive_words, "frex": fr
 
 
 class TopicReading:
-    """Words of the topics of a fitted model, and reports on them."""
+    """Words and cards of the topics of a fitted model, their documents, and reports."""
 
     n_features_in_: int
     _fitted: Any
@@ -50,6 +52,79 @@ class TopicReading:
         if known is None:
             known = vars(self).get("feature_names_in_", np.arange(V))
         return names_of(known, V)
+
+    def card(self, id: int, vocabulary: Any = None) -> TopicCard:
+        """Return the card of one topic; see :meth:`cards`."""
+        writer = TopicCards(self, vocabulary)
+        if not 0 <= id < len(writer.weights):
+            raise ValueError(f"there is no topic {id}; they are 0 to {len(writer.weights) - 1}.")
+        return writer.card(int(id))
+
+    def cards(
+        self, vocabulary: Any = None, top: int | None = None, by: str = "size"
+    ) -> list[TopicCard]:
+        """Return a card of each topic: words, share over time, birth and death, documents.
+
+        Parameters
+        ----------
+        vocabulary : sequence (V,) or CountVectorizer, optional
+            The words, as in :meth:`top_words`.
+        top : int, optional
+            How many; None: all.
+        by : "size" or "change"
+            Which are first: the largest, or those whose share changes most over time.
+        """
+        writer = TopicCards(self, vocabulary)
+        return [writer.card(k) for k in writer.order(by)[:top]]
+
+    @property
+    def documents_(self) -> Array:
+        """Share of each topic among the words of each document of the fit, CSR matrix (D, K).
+
+        Those of the draw that is shown. Documents without words have empty rows.
+        """
+        counts = self._counts_of_documents()
+        lengths = np.maximum(np.asarray(counts.sum(axis=1)).ravel(), 1)
+        shares = counts.data / np.repeat(lengths, np.diff(counts.indptr))
+        return sparse.csr_matrix((shares, counts.indices, counts.indptr), shape=counts.shape)
+
+    def nearest_documents(self, shares: Any, n: int = 10) -> tuple[Ints, Floats]:
+        """Return the documents of the fit whose topics are most like some shares.
+
+        Parameters
+        ----------
+        shares : array or sparse matrix (M, K)
+            Shares of topics, such as ``documents_[7]`` or what :meth:`transform` returns.
+        n : int
+
+        Returns
+        -------
+        rows : int array (M, n)
+            Of documents, the nearest first.
+        distances : array (M, n)
+            Hellinger distances, 0 for the same shares and 1 for no topic in common.
+        """
+        known = self.documents_.sqrt()
+        given: Array = shares if sparse.issparse(shares) else np.atleast_2d(np.asarray(shares))
+        given = sparse.csr_matrix(given)
+        if given.shape[1] != known.shape[1]:
+            raise ValueError(
+                f"shares must be (M, {known.shape[1]}), one column per topic, got shape "
+                f"{given.shape}."
+            )
+        alike = (given.sqrt() @ known.T).toarray()
+        rows = np.argsort(-alike, axis=1, kind="stable")[:, :n]
+        alike = np.take_along_axis(alike, rows, axis=1)
+        return rows, np.sqrt(np.maximum(1.0 - alike, 0.0))
+
+    def _counts_of_documents(self) -> Array:
+        counts = self._point().documents
+        if counts is None:
+            raise AttributeError(
+                "the topics of documents are not known: no draw was kept yet, or the file is of an "
+                "older version. Go on with resume, or ask transform for them."
+            )
+        return counts
 
     def report(self, path: str | Path, vocabulary: Any = None, title: str = "") -> None:
         """Write a report: one HTML file that every browser shows, without network.

@@ -48,6 +48,7 @@ const ORDERS = {
   age: ["oldest first", (a, b) => (b.age ?? -1) - (a.age ?? -1)],
   first: ["first seen", (a, b) => a.span?.[0] - b.span?.[0]],
   last: ["last seen", (a, b) => b.span?.[1] - a.span?.[1]],
+  change: ["changing most", (a, b) => Math.abs(b.change ?? 0) - Math.abs(a.change ?? 0)],
   name: ["name", (a, b) => collator.compare(a.name, b.name)],
 };
 const list = {page: 0, sorted: items, found: items};
@@ -116,13 +117,14 @@ function card(item, entry) {
   if (item.age !== undefined) fact("age", rows(item.age));
   if (item.seen !== undefined) fact("last seen after", rows(item.seen));
   if (item.span) fact("there from, to", item.span.map(t => data.flow.x[t]).join(" to "));
+  if (item.change) fact(item.change > 0 ? "gains" : "loses", percent(Math.abs(item.change)));
   if (item.region !== undefined) fact("region", item.region);
   if (item.merged) fact("has taken in", item.merged.slice(0, 12).join(", ") + (item.merged.length > 12 ? ", …" : ""));
   if (item.traits) {
     part("what sets it apart", make("table", {}, make("thead", {}, make("tr", {}, ...["", "here", "elsewhere"].map(name => make("th", {scope: "col"}, name)))),
       make("tbody", {}, ...item.traits.map(trait => make("tr", {}, ...trait.map((text, i) => make(i ? "td" : "th", i ? {} : {scope: "row", style: "color:var(--ink)"}, text)))))));
   }
-  if (item.examples) part("typical rows", make("ul", {}, ...item.examples.map(([row, values]) => make("li", {}, `row ${whole(row)}: ${values.join(", ")}`))));
+  if (item.examples) part(noun === "topic" ? "documents with most of it" : "typical rows", make("ul", {}, ...item.examples.map(([row, values]) => make("li", {}, `row ${whole(row)}: ${values.join(", ")}`))));
   if (item.nearest) part("nearest", make("ul", {}, ...item.nearest.map(([id, gap]) => make("li", {}, link(id), ` ${items[places.get(id)]?.words.slice(0, 4).join(", ") ?? ""} (${gap}${noun === "cluster" ? " nats a row away" : ""})`))));
   if (item.course) {
     const chart = make("div");

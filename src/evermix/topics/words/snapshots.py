@@ -1,7 +1,7 @@
 """Chains of a topic model that are swept together, and what is kept of their draws."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -40,6 +40,7 @@ class Snapshot:
     draw: int  # its number; -1 in the burn-in
     log_joint: float
     beta: float  # of the Dirichlet law of topics
+    documents: Array | None = None  # CSR matrix (D, K) of int32, words of each topic; of the best
 
     @property
     def K(self) -> int:
@@ -78,6 +79,18 @@ class Snapshot:
             chain.beta,
         )
 
+    def with_documents(self, chain: Franchise, corpus: Corpus) -> "Snapshot":
+        """Return the same draw with the words of each topic in each document."""
+        shape = corpus.n_documents, chain.K
+        place, words = np.unique(corpus.document * chain.K + chain.dish, return_counts=True)
+        row, column = np.divmod(place, chain.K)
+        # The order of topics is that of Snapshot.of.
+        order = np.argsort(-np.bincount(chain.dish, minlength=chain.K), kind="stable")
+        column = np.argsort(order)[column]
+        counts = sparse.csr_matrix((words.astype(np.int32), (row, column)), shape=shape)
+        counts.sort_indices()
+        return replace(self, documents=counts)
+
     def atoms(self) -> Occupancy:
         """Return the topics as a measure sees them."""
         return Occupancy.of(self.tables, self.region, self.on)
@@ -96,7 +109,11 @@ class Snapshot:
     def arrays(self) -> dict[str, Array]:
         """Return everything as named arrays."""
         numbers = self.sigma, self.a, self.chain, self.draw, self.log_joint, self.beta
+        extra = {}
+        if self.documents is not None:
+            extra = {f"documents.{name}": getattr(self.documents, name) for name in _CSR}
         return {
+            **extra,
             "numbers": np.array(numbers),
             **{name: getattr(self, name) for name in _PLAIN},
             **{f"counts.{name}": getattr(self.counts, name) for name in _CSR},
@@ -114,7 +131,12 @@ class Snapshot:
         measure = {k[len(prefix) :]: v for k, v in arrays.items() if k.startswith(prefix)}
         sigma, a, chain, draw, log_joint, beta = arrays["numbers"].tolist()
         numbers = sigma, a, int(chain), int(draw), log_joint, beta
-        return cls(counts, words, tables, region, on, measure, *numbers)
+        documents = None
+        if "documents.indptr" in arrays:
+            entries = tuple(arrays[f"documents.{name}"] for name in _CSR)
+            shape = len(entries[2]) - 1, len(region)
+            documents = sparse.csr_matrix(entries, shape=shape)
+        return cls(counts, words, tables, region, on, measure, *numbers, documents)
 
 
 class TopicSweep(NamedTuple):
@@ -152,6 +174,7 @@ class WordRun(ChainRun[Franchise, TopicDraw]):
         self.names = names or []  # of the numbers that are traced
         self.rows: list[list[Floats]] = []  # for each chain and draw, these numbers
         self.snapshots: list[list[Snapshot]] = []  # of each chain
+        self.best: Snapshot | None = None  # of the largest joint density of all snapshots so far
         # Draws from one snapshot to the next. It doubles when there are too many, so that what is
         # kept depends only on the number of draws.
         self.spacing = spacing
@@ -179,6 +202,12 @@ class WordRun(ChainRun[Franchise, TopicDraw]):
             self.answers["now"] = Snapshot.of(chain, corpus, 0, -1, chain.log_joint(corpus))
         return [self.answers["now"]]
 
+    def point(self) -> Snapshot:
+        """Return the draw of the largest joint density of all that snapshots were taken of."""
+        if self.best is not None:
+            return self.best
+        return max(self.all_snapshots(), key=lambda snapshot: snapshot.log_joint)
+
     def traces(self) -> tuple[dict[str, Floats], Ints]:
         """Traced numbers (M,) of all draws by name, and the chain (M,) that each comes from."""
         table = np.array([row for rows in self.rows for row in rows])
@@ -197,6 +226,8 @@ class WordRun(ChainRun[Franchise, TopicDraw]):
         draw, numbers, snapshot = self.n_draws, _numbers(chain, self._words), None
         if draw % self.spacing == 0:
             snapshot = Snapshot.of(chain, self._words, number, draw, numbers["log_joint"])
+            if self.best is None or snapshot.log_joint > self.best.log_joint:
+                snapshot = snapshot.with_documents(chain, self._words)
         return TopicDraw(numbers, snapshot)
 
     def _keep(self, drawn: list[TopicDraw]) -> None:
@@ -205,8 +236,11 @@ class WordRun(ChainRun[Franchise, TopicDraw]):
         self.names = self.names or list(drawn[0].numbers)
         for rows, snapshots, draw in zip(self.rows, self.snapshots, drawn, strict=True):
             rows.append(np.array(list(draw.numbers.values())))
-            if draw.snapshot is not None:
-                snapshots.append(draw.snapshot)
+            found = draw.snapshot
+            if found is not None:
+                snapshots.append(replace(found, documents=None))
+                if self.best is None or found.log_joint > self.best.log_joint:
+                    self.best = found
         if len(self.snapshots[0]) >= MAX_SNAPSHOTS:
             self.spacing *= 2
             self.snapshots = [kept[::2] for kept in self.snapshots]

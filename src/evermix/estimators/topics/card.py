@@ -1,0 +1,215 @@
+"""Cards of topics: what a person wants to know of them, from the draw that is shown."""
+
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from evermix._xp import Array, Floats
+from evermix.estimators.data.times import shown_label
+from evermix.report.lifetimes import MIN_DOCUMENTS, Lifetimes, changes, lifetimes
+
+SHARE = 0.01  # a topic with less is absent
+TINY = 0.001  # a topic with less is no neighbour of others
+WORDS, NEAREST, DOCUMENTS = 12, 3, 5  # on a card
+FEW = 10  # words that are added to every document, so that short ones are not first
+
+
+@dataclass(frozen=True, repr=False)
+class TopicCard:
+    """What there is to know of a topic.
+
+    Attributes
+    ----------
+    id : int
+    size : int
+        Number of its words.
+    share : float
+        Of all words.
+    words : tuple
+        The most probable ones.
+    apart : tuple
+        Those that set it apart: frequent in it and rare elsewhere.
+    times : tuple
+        The times in order; empty for models without times.
+    shares : tuple of float
+        Its share of the words of each time.
+    first, last : time or None
+        When it has at least 1% of the words for the first and for the last time.
+    born, died : time or None
+        When it has that for the first time, and when no longer, with less than half of it before
+        or after. None where that is not known, since it is there at the first or last time, since
+        it comes and goes, or since times have too few documents to tell.
+    change : float or None
+        Its largest share at any time less its smallest; negative if the largest comes first.
+        None without times.
+    documents : tuple of (int, float)
+        Rows of the documents with most of it, and its share of their words.
+    nearest : tuple of (int, float)
+        Topics that use the same words, and how far they are: 0 for the same words, 1 for none in
+        common (Hellinger distance).
+    region : int
+    """
+
+    id: int
+    size: int
+    share: float
+    words: tuple[Any, ...]
+    apart: tuple[Any, ...]
+    times: tuple[Any, ...]
+    shares: tuple[float, ...]
+    first: Any
+    last: Any
+    born: Any
+    died: Any
+    change: float | None
+    documents: tuple[tuple[int, float], ...]
+    nearest: tuple[tuple[int, float], ...]
+    region: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the card as JSON-ready values."""
+        plain = {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
+        plain["documents"] = [{"row": row, "share": share} for row, share in self.documents]
+        plain["nearest"] = [{"id": id, "distance": distance} for id, distance in self.nearest]
+        return plain
+
+    def __repr__(self) -> str:
+        lines = [f"topic {self.id}: {self.size:,} words, {_percent(self.share)}"]
+        lines.append(f"  words: {', '.join(map(str, self.words))}")
+        if self.apart != self.words:
+            lines.append(f"  what sets it apart: {', '.join(map(str, self.apart))}")
+        if len(self.times) > 1:
+            peak = int(np.argmax(self.shares))
+            places = {self.times[t]: self.shares[t] for t in (0, peak, len(self.times) - 1)}
+            course = ", ".join(f"{_percent(share)} in {time}" for time, share in places.items())
+            moves = {"born": self.born, "died": self.died}
+            told = [f"{name} {time}" for name, time in moves.items() if time is not None]
+            lines.append(f"  over time: {'; '.join([course, *told])}")
+        if self.documents:
+            some = ", ".join(f"{row} ({_percent(share)})" for row, share in self.documents)
+            lines.append(f"  documents with most of it: {some}")
+        if self.nearest:
+            near = ", ".join(f"{id} ({distance:.2f})" for id, distance in self.nearest)
+            lines.append(f"  nearest: {near}")
+        return "\n".join(lines)
+
+
+class OverTime(NamedTuple):
+    """Topics over time."""
+
+    times: list[Any]  # (T,) as they are shown; empty for models without times
+    evolution: Floats  # (T, K) share of each topic at each time
+    documents: list[int] | None  # (T,) number of documents; None if it is not known
+
+    @classmethod
+    def of(cls, model: Any) -> "OverTime":
+        """Return the times that a model knows, and its topics over them."""
+        times = [shown_label(time) for time in model.times_.tolist()]
+        return cls(times, model.evolution_[: len(times)], model._fitted.per_time)
+
+
+class TopicCards:
+    """Writes cards of the topics of a model.
+
+    Parameters
+    ----------
+    model : TopicModel
+    vocabulary : sequence (V,), optional
+    n : int
+        Number of words.
+    share : float
+        A topic with less is absent.
+    least : int
+        Times with fewer documents tell of no births and deaths.
+    over_time : OverTime, optional
+        Topics over times that the model does not know.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        vocabulary: Any = None,
+        *,
+        n: int = WORDS,
+        share: float = SHARE,
+        least: int = MIN_DOCUMENTS,
+        over_time: OverTime | None = None,
+    ) -> None:
+        self.point = model._fitted.point()
+        self.words = model.top_words(n, vocabulary)
+        self.apart = model.top_words(n, vocabulary, by="frex")
+        self.components, self.weights = model.components_, model.weights_
+        self.corpus: Floats = self.weights @ self.components
+        self.times, self.evolution, documents = over_time or OverTime.of(model)
+        self.alive: Lifetimes = lifetimes(self.evolution, share, documents, least)
+        self.changes = changes(self.evolution, documents, least)
+
+    @cached_property
+    def distances(self) -> Floats:
+        """Hellinger distances (K, K) of the words of topics, from 0 to 1."""
+        roots = np.sqrt(self.components)
+        apart: Floats = np.sqrt(np.maximum(1 - roots @ roots.T, 0.0))
+        np.fill_diagonal(apart, 0.0)
+        return apart
+
+    def order(self, by: str) -> list[int]:
+        """Return the topics, the largest or those that change most first."""
+        sizes = {"size": self.weights, "change": np.abs(self.changes)}
+        if by not in sizes:
+            raise ValueError(f"by must be 'size' or 'change', got {by!r}.")
+        if by == "change" and not self.times:
+            raise ValueError("a model without times knows no change. Rank topics by 'size'.")
+        return np.argsort(-sizes[by], kind="stable").tolist()
+
+    def card(self, k: int) -> TopicCard:
+        """Return the card of a topic."""
+        times, spans = self.times, self.alive.spans[k]
+        born, died = (None if t is None else times[t] for t in self.alive.moves(k))
+        return TopicCard(
+            id=k,
+            size=int(self.point.words[:, k].sum()),
+            share=float(self.weights[k]),
+            words=tuple(self.words[k]),
+            apart=tuple(self.apart[k]),
+            times=tuple(times),
+            shares=tuple(self.evolution[:, k].tolist()),
+            first=times[spans[0][0]] if spans else None,
+            last=times[spans[-1][1]] if spans else None,
+            born=born,
+            died=died,
+            change=float(self.changes[k]) if times else None,
+            documents=self._documents(k),
+            nearest=self.nearest(k),
+            region=int(self.point.region[k]),
+        )
+
+    def nearest(self, k: int) -> tuple[tuple[int, float], ...]:
+        """Return the topics nearest to topic k, and how far they are; tiny ones are near to all."""
+        far = self.distances[k]
+        order = np.argsort(far, kind="stable").tolist()
+        order = [j for j in order if j != k and self.weights[j] >= TINY]
+        return tuple((j, round(float(far[j]), 2)) for j in order[:NEAREST])
+
+    @cached_property
+    def _lengths(self) -> Array:
+        return np.asarray(self.point.documents.sum(axis=1)).ravel()
+
+    @cached_property
+    def _columns(self) -> Array:
+        return self.point.documents.tocsc()
+
+    def _documents(self, k: int) -> tuple[tuple[int, float], ...]:
+        """Return the documents with most of a topic."""
+        if self.point.documents is None:  # of an older file
+            return ()
+        part = slice(*self._columns.indptr[[k, k + 1]])
+        rows, words = self._columns.indices[part], self._columns.data[part]
+        order = np.lexsort((rows, -words / (self._lengths[rows] + FEW)))[:DOCUMENTS]
+        shares = words / self._lengths[rows]
+        return tuple((int(rows[i]), float(shares[i])) for i in order)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"

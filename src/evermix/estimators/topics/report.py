@@ -1,0 +1,63 @@
+"""Reports on topic models."""
+
+from typing import Any
+
+import numpy as np
+
+from evermix._xp import Floats
+from evermix.estimators.chain_reports import add_times, item_of, settings_of
+from evermix.estimators.topics.card import TopicCards
+from evermix.report.page import Item, Report, traces
+
+
+def topic_report(
+    model: Any, vocabulary: Any = None, title: str = "", top: int | None = None
+) -> Report:
+    """Return the report on a topic model: the largest ``top`` topics; None: all."""
+    writer = TopicCards(model, vocabulary)
+    items = [_item(writer, k) for k in range(len(writer.weights))[:top]]
+    size = int(writer.point.words.sum())
+    facts = {
+        "topics": f"{model.n_topics_:,}",
+        "words": f"{size:,}",
+        "vocabulary": f"{model.n_features_in_:,}",
+    }
+    facts |= settings_of(model)
+    title = title or f"{model.n_topics_:,} topics in {size:,} words"
+    report = Report(title, "topic", "words", facts, items)
+    if top is None:
+        values, chain = model._fitted.run.traces()
+        titles = {"n_topics": "Topics in each draw", "log_joint": "Log joint density"}
+        report.charts = traces(values, chain, titles)
+        report.map = plane(writer.distances).round(4).tolist() if len(items) > 2 else []
+        add_times(report, model.times_.tolist(), model.evolution_, writer.alive)
+    return report
+
+
+def _item(writer: TopicCards, k: int) -> Item:
+    """Return the card of a topic as a page shows it: the words that set it apart name it."""
+    card = writer.card(k)
+    item = item_of("topic", k, float(card.size), card.share, list(map(str, card.apart)))
+    here, everywhere = writer.components[k], writer.corpus
+    frequent = np.argsort(-here, kind="stable")[: len(card.words)]
+    columns = zip(card.words, here[frequent], everywhere[frequent], strict=True)
+    item["traits"] = [[str(word), *(_percent(p) for p in both)] for word, *both in columns]
+    item["nearest"] = [list(each) for each in card.nearest]
+    item["region"] = card.region
+    if card.documents:
+        item["examples"] = [[row, [_percent(share)]] for row, share in card.documents]
+    if len(card.times) > 1:
+        item["change"] = card.change
+    return item
+
+
+def plane(apart: Floats) -> Floats:
+    """Return places (K, 2) whose distances are near to those of a matrix (K, K)."""
+    squares = apart**2
+    centred = squares - squares.mean(axis=0) - squares.mean(axis=1)[:, None] + squares.mean()
+    values, vectors = np.linalg.eigh(-centred / 2)
+    return np.asarray(vectors[:, :-3:-1] * np.sqrt(np.maximum(values[:-3:-1], 0.0)))
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
