@@ -40,7 +40,7 @@ def over_time(prior, rows, **settings):
 
 
 def topics(prior, times=None, **settings):
-    return lambda: em.TopicModel(prior, **SHORT | settings).fit(COUNTS, times)
+    return lambda: em.TopicModel(prior, **SHORT | settings).fit(COUNTS, times=times)
 
 
 MODELS = {

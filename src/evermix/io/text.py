@@ -44,6 +44,7 @@ class Vocabulary(TextCounter):
         *,
         max_words: int | None = None,
         min_count: int = 2,
+        min_df: int = 1,
         stop_words: StopWords = "english",
     ) -> "Vocabulary":
         """Choose the most frequent words of some texts.
@@ -56,18 +57,28 @@ class Vocabulary(TextCounter):
             Number of words to keep; of equally frequent ones the first in the alphabet.
         min_count : int
             Leave out words that occur less often in all texts together.
-        stop_words : "english" or None
-            Leave out scikit-learn's English stop words.
+        min_df : int
+            Leave out words that are in fewer texts.
+        stop_words : "english", list of str or None
+            Leave out scikit-learn's English stop words, or these.
         """
         words_of = analyzer(stop_words)
         total: Counter[str] = Counter()
+        texts_with: Counter[str] = Counter()
         for text in texts:
-            total.update(words_of(text))
-        frequent = [word for word, count in total.items() if count >= min_count]
+            words = words_of(text)
+            total.update(words)
+            texts_with.update(set(words))
+        frequent = [
+            word for word, n in total.items() if n >= min_count and texts_with[word] >= min_df
+        ]
         if not frequent:
+            rare = f"occur at least {min_count} times"
+            rare += f" and are in at least {min_df} texts" if min_df > 1 else ""
+            lower = "min_count or min_df" if min_df > 1 else "min_count"
             raise ValueError(
-                f"expected words that occur at least {min_count} times, found none among "
-                f"{len(total)} different words. Give more texts, lower min_count or use Hashing."
+                f"expected words that {rare}, found none among {len(total)} different words. Give "
+                f"more texts, lower {lower} or use Hashing."
             )
         ranked = sorted(frequent, key=lambda word: (-total[word], word))
         return cls(sorted(ranked[:max_words]))

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 
-StopWords = Literal["english"] | None
+StopWords = Literal["english"] | list[str] | None
 LONGEST = 100  # letters in a word that is remembered
 
 _WORD = r"[^\W\d_]{2,}"

@@ -1,15 +1,39 @@
-"""``evermix predict``: find the clusters of new rows without learning them."""
+"""``evermix predict``: find the clusters or topics of new rows without learning them."""
 
+from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from evermix.cli.console import note, progress_bar
-from evermix.cli.input.model_rows import load_with_text, open_rows_of
-from evermix.cli.input.rows import features
+from evermix.cli.input.documents import in_periods
+from evermix.cli.input.model_rows import open_rows_of, text_of, usable
+from evermix.cli.input.rows import features, open_rows
 from evermix.cli.options.option import Option
 from evermix.cli.options.settings import Settings
 from evermix.cli.options.table import PREDICT
 from evermix.cli.output.lines import Lines
 from evermix.cli.output.output_files import check_files, check_new
+from evermix.cli.output.topic_report import shares_line
+from evermix.estimators import Mixture, TopicModel
+from evermix.estimators.files import load_any
+from evermix.io.checkpoint import CheckpointError
+from evermix.io.sources import Chunk, Source
+from evermix.io.text_counter import TextCounter
+
+LEAST = 0.01  # share of a topic that a line names
+
+
+@dataclass(frozen=True)
+class _Answers:
+    """How a model answers rows of a source: a line for each."""
+
+    rows: Source
+    lines: Callable[[Chunk], Iterator[dict[str, Any]]]
+    n_found: int  # clusters or topics
+    text: TextCounter | None
 
 
 def options(custom: tuple[type, ...]) -> list[Option]:
@@ -23,36 +47,80 @@ def run(settings: Settings) -> None:
     if not settings.overwrite:
         check_new(settings.outputs, "Choose another place, or replace it with --overwrite.")
     settings.lock_outputs()
-    mix, text = load_with_text(settings)
+    model, extra = load_any(settings.model, settings.custom)
+    if type(model) not in _ANSWERS:
+        raise CheckpointError(
+            f"{settings.model} holds a dependent mixture, not a mixture or topic model."
+        )
+    text = usable(text_of(extra), settings)
     if text is not None:
         text.totals.total = text.totals.unknown = 0  # of these rows
-    rows = open_rows_of(settings, mix, text)
-    family, ids, names = mix.model_.family, mix.cluster_ids_, mix.lineage_.hand.names
+    answers = _ANSWERS[type(model)](settings, model, extra, text)
     done = 0
     with (
         closing(Lines(settings.out, None)) as lines,
-        progress_bar("predicting", rows.n_rows, settings.quiet) as progress,
+        progress_bar("predicting", answers.rows.n_rows, settings.quiet) as progress,
     ):
-        for chunk in rows.chunks(0, settings.batch):
-            X = features(family, text, chunk.X)
-            proba, log_density = mix.predict_proba(X), mix.score_samples(X)
-            best = proba.argmax(axis=1)
-            for i, name in enumerate(chunk.ids):
-                line = {
-                    "id": name,
-                    "cluster": int(ids[best[i]]),
-                    "probability": float(proba[i, best[i]]),
-                    "log_density": float(log_density[i]),
-                }
-                if line["cluster"] in names:
-                    line["name"] = names[line["cluster"]]
+        for chunk in answers.rows.chunks(0, settings.batch):
+            for line in answers.lines(chunk):
                 lines.write(line)
             lines.flush()
             done += len(chunk.ids)
-            progress.update(chunk.offset, len(ids))
+            progress.update(chunk.offset, answers.n_found)
         lines.flush()  # empties an old file even if there were no rows
     if not settings.quiet:
         unknown = ""
         if text is not None and text.words is not None:
             unknown = f" {text.totals.share:.1%} of their words are unknown."
         note(f"{done:,} rows predicted.{unknown}")
+
+
+def _mixture(settings: Settings, mix: Mixture, extra: Any, text: TextCounter | None) -> _Answers:
+    family, ids, names = mix.model_.family, mix.cluster_ids_, mix.lineage_.hand.names
+
+    def lines(chunk: Chunk) -> Iterator[dict[str, Any]]:
+        X = features(family, text, chunk.X)
+        proba, log_density = mix.predict_proba(X), mix.score_samples(X)
+        best = proba.argmax(axis=1)
+        for i, name in enumerate(chunk.ids):
+            line = {
+                "id": name,
+                "cluster": int(ids[best[i]]),
+                "probability": float(proba[i, best[i]]),
+                "log_density": float(log_density[i]),
+            }
+            if line["cluster"] in names:
+                line["name"] = names[line["cluster"]]
+            yield line
+
+    return _Answers(open_rows_of(settings, mix, text), lines, len(ids), text)
+
+
+def _topics(
+    settings: Settings, model: TopicModel, extra: dict[str, Any], text: TextCounter | None
+) -> _Answers:
+    """Answer with the shares of topics; times are read as those of the fit were."""
+    saved = extra.get("topics", {}).get("settings", {})
+    timed = model._fitted.prior.timed
+    field = settings.time_field or saved.get("time_field")
+    if timed and field is None:
+        raise ValueError(
+            "the model is one over time, and wants to know the times of documents: name the field "
+            "or column that holds them, such as --time-field year."
+        )
+    columns = None if text else model.n_features_in_
+    rows = open_rows(settings.changed(time_field=field if timed else None), columns, timed)
+
+    def lines(chunk: Chunk) -> Iterator[dict[str, Any]]:
+        times = None
+        if timed:
+            times = in_periods(chunk.times, saved.get("period"), str(field))
+        shares = model.transform(features("multinomial", text, chunk.X), times)
+        for name, row in zip(chunk.ids, shares, strict=True):
+            found = np.flatnonzero(row >= min(LEAST, row.max()))
+            yield shares_line(name, found, row[found])
+
+    return _Answers(rows, lines, model.n_topics_, text)
+
+
+_ANSWERS: dict[type, Callable[..., _Answers]] = {Mixture: _mixture, TopicModel: _topics}

@@ -32,7 +32,7 @@ DEFAULT_PRIOR, DEFAULT_SAMPLER = "hmngg", "h1"
 TIMELESS = ("hdp", "hngg")  # priors that take no times
 FLAT = ("mngg", "tngg")  # priors without a level of documents, which can do without times
 # What may change at --resume.
-FREE = ("out", "figure", "curves", "draws", "top_words", "share", "min_documents")
+FREE = ("out", "figure", "curves", "documents", "draws", "top_words", "share", "min_documents")
 
 
 @cache

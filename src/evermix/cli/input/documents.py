@@ -80,7 +80,11 @@ def read_documents(
     full = np.flatnonzero(np.asarray(X.sum(axis=1)).ravel() != 0)
     if not len(full):
         raise ValueError("no document has any words that are counted, so there are no topics.")
-    times = None if chunk.times is None else _in_periods(chunk.times[full], settings)
+    times = (
+        None
+        if chunk.times is None
+        else in_periods(chunk.times[full], settings.period, settings.time_field)
+    )
     if times is not None and not quiet:
         _warn_of_many(times)
     return Documents(
@@ -115,15 +119,15 @@ def split(documents: Documents, share: float, seed: int) -> Parts:
     return Parts(np.flatnonzero(~held), np.flatnonzero(held))
 
 
-def _in_periods(times: Array, settings: Settings) -> Array:
+def in_periods(times: Array, period: str | None, field: str) -> Array:
     """Return the times of a model: periods for dates; numbers and labels as they are."""
     if times.dtype.kind == "M":
-        unit: Any = _UNITS[settings.period or "year"]
+        unit: Any = _UNITS[period or "year"]
         return np.datetime_as_string(times.astype(f"datetime64[{unit}]"))
-    if settings.period is not None:
+    if period is not None:
         found = "labels" if times.dtype.kind == "U" else "numbers"
         raise ValueError(
-            f"--period {settings.period} turns dates into times, but {settings.time_field!r} holds "
+            f"--period {period} turns dates into times, but {field!r} holds "
             f"{found}, which are times as they are. Leave it out."
         )
     return times

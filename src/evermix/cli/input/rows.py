@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from evermix.io.sources.arrays import DenseArray
 from evermix.io.sources.several import joined
 from evermix.io.sources.values import Columns
 from evermix.io.text import Hashing, Vocabulary
-from evermix.io.text_counter import TextCounter
+from evermix.io.text_counter import StopWords, TextCounter
 
 ROWS = 4096  # read at a time where all are wanted
 
@@ -64,14 +65,36 @@ def make_text_counter(settings: Settings, texts: Iterable[str], remedy: str) -> 
 
     ``remedy`` names the options that may help where there are no words to learn.
     """
+    # Only the options of topics have these.
+    stop_words = _stop_words(settings.values.get("stop_words", "english"))
+    min_df = settings.values.get("min_df")
     if settings.hash is not None:
-        return Hashing(settings.hash)
+        return Hashing(settings.hash, stop_words)
     try:
-        return Vocabulary.learn(texts, max_words=settings.vocabulary)
+        return Vocabulary.learn(
+            texts,
+            max_words=settings.vocabulary,
+            min_count=min_df or 2,
+            min_df=min_df or 1,
+            stop_words=stop_words,
+        )
     except ValueError as error:
         raise ValueError(
             f"no vocabulary could be learnt: {error} On the command line: {remedy}."
         ) from error
+
+
+def _stop_words(given: str) -> StopWords:
+    """Return the stop words that a setting names: English ones, none, or those of a file."""
+    if given in ("english", "none"):
+        return "english" if given == "english" else None
+    try:
+        text = Path(given).read_text(encoding="utf-8")
+    except OSError as error:
+        raise ValueError(
+            f"--stop-words wants english, none or a file of words, got {given} ({error.strerror})."
+        ) from error
+    return sorted(set(text.lower().split()))
 
 
 class Rows(ABC):

@@ -239,6 +239,12 @@ TOPICS = (
         FILES,
         file="written",
     ),
+    Option(
+        "documents",
+        "JSON lines on the documents: the topics of each, and their shares of its words.",
+        FILES,
+        file="written",
+    ),
     *RUN,
     replace(EVERY, help="Sweeps between two checkpoints (default: every few seconds)."),
     replace(TRACE, help="JSON lines on every sweep."),
@@ -289,6 +295,14 @@ TOPICS = (
     *FIELDS,
     SKIP_BAD,
     VOCABULARY,
+    Option(
+        "stop_words",
+        "Words that are not counted: english, none, or a file that holds them.",
+        TEXT,
+        default="english",
+        metavar="NAME|FILE",
+    ),
+    Option("min_df", "Leave out words that are in fewer documents.", TEXT, int, 2, min=1),
     HASH,
     QUIET,
 )

@@ -2,6 +2,7 @@
 
 import json
 import os
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from scipy import sparse
 from evermix._xp import Array
 from evermix.cli.input.documents import Documents, Parts
 from evermix.cli.options.settings import Settings
-from evermix.cli.output.lines import naming
+from evermix.cli.output.lines import Lines, naming
 from evermix.estimators import TopicModel
 from evermix.estimators.data.times import Times, shown_label
 from evermix.estimators.topics.card import OverTime, TopicCards
@@ -97,6 +98,8 @@ class TopicReport:
         else:
             with naming(settings.out), open(settings.out, "w", encoding="utf-8") as file:
                 file.write(text)
+        if settings.documents is not None:
+            self._write_documents(settings.documents)
         about: dict[str, Any] = {
             "times": self.times,
             "evolution": self.evolution,
@@ -110,6 +113,15 @@ class TopicReport:
         if settings.curves is not None:
             axes = topic_curves(**about, predicted=self.predicted, title=title)
             save_picture(settings.curves, axes)
+
+    def _write_documents(self, path: str) -> None:
+        """Write a line on the topics of each document that was learnt."""
+        shares = self._model.documents_
+        with closing(Lines(path, None)) as lines:
+            for d, id in enumerate(self._ids):
+                part = slice(*shares.indptr[[d, d + 1]])
+                lines.write(shares_line(id, shares.indices[part], shares.data[part]))
+            lines.flush()
 
     def to_spec(self) -> dict[str, Any]:
         """Return everything as a JSON-ready dict."""
@@ -157,6 +169,13 @@ def describe_topics(writer: TopicCards, ids: list[Any] | None = None) -> list[di
         topic["spans"] = [[times[first], times[last]] for first, last in spans]
         topics.append(topic)
     return topics
+
+
+def shares_line(id: Any, topics: Array, shares: Array) -> dict[str, Any]:
+    """Return a line on the topics of a document, the largest first."""
+    order = np.argsort(-shares, kind="stable").tolist()
+    found = [{"topic": int(topics[i]), "share": round(float(shares[i]), DIGITS)} for i in order]
+    return {"id": id, "topics": found}
 
 
 def _rounded(shares: Array) -> list[list[float]]:
