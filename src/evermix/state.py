@@ -4,7 +4,7 @@
 to a file, and the estimators add their settings.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -23,7 +23,7 @@ Record: TypeAlias = dict[str, NDArray[Any]]
 
 @dataclass
 class Lineage:
-    """The history of cluster ids: when each was born, when it ended, and what it was merged into.
+    """The history of cluster ids: when each was born and ended, and what it came from and became.
 
     Ids are 0, 1, 2, ... in order of birth and are never reused.
 
@@ -40,6 +40,9 @@ class Lineage:
         empty in models that forget nothing.
     hand : Hand
         Names, and what people have done.
+    parents : dict of int to int
+        The id that a cluster was split from, by a review or by hand; the others were opened by a
+        row. Of a fit it is empty, as ids are given anew when it ends.
     """
 
     born: list[int] = field(default_factory=list)
@@ -47,18 +50,29 @@ class Lineage:
     into: list[int] = field(default_factory=list)
     last: list[float] = field(default_factory=list)
     hand: Hand = field(default_factory=Hand)
+    parents: dict[int, int] = field(default_factory=dict)
 
     @property
     def next_id(self) -> int:
         """The id that the next cluster gets."""
         return len(self.born)
 
-    def birth(self, clock: int) -> int:
-        """Record a birth and return the new id."""
+    def birth(self, clock: int, parent: int | None = None) -> int:
+        """Record a birth, of a cluster that was split from its parent if there is one.
+
+        Returns the new id.
+        """
         self.born.append(clock)
         self.ended.append(ALIVE)
         self.into.append(ALIVE)
-        return len(self.born) - 1
+        new = len(self.born) - 1
+        if parent is not None:
+            self.parents[new] = parent
+        return new
+
+    def newcomers(self, ids: Iterable[int], clock: int) -> dict[int, int | None]:
+        """Return which of these clusters there are only since a clock, and their parents."""
+        return {id: self.parents.get(id) for id in ids if id >= 0 and self.born[id] > clock}
 
     def merge(self, gone: int, into: int, clock: int) -> None:
         """Record that cluster ``gone`` was merged into another one, ``into``."""
@@ -113,6 +127,8 @@ class Lineage:
             end = end[end]
         if np.any(into[end] >= 0):
             raise ValueError("clusters of the lineage were merged into each other, in a circle.")
+        if not all(0 <= parent < id < n for id, parent in self.parents.items()):
+            raise ValueError("clusters of the lineage were split from others that were not there.")
 
 
 @dataclass
@@ -214,9 +230,9 @@ class State:
         The arrays are ``tally.ids``, ``tally.mass``, ``tally.stats``, ``tally.extra.NAME``,
         ``column.NAME``, ``latent.NAME``, ``lineage.born``, ``.ended``, ``.into`` and ``.last``, and
         ``memo.KEY.NAME``, and ``lookback.NAME``. The header has ``clock``, ``lap``, ``at``,
-        ``now``, ``faded`` and the ``layout`` of the statistics, and ``hand`` if people have named
-        clusters or changed them. Without a copy, arrays are valid
-        until the next step.
+        ``now``, ``faded`` and the ``layout`` of the statistics, ``parents`` if clusters were split
+        from others, and ``hand`` if people have named clusters or changed them. Without a copy,
+        arrays are valid until the next step.
         """
         t, K = self.tally, self.tally.K
         arrays = {"tally.ids": t.ids, "tally.mass": t.mass, "tally.stats": t.stats}
@@ -236,8 +252,10 @@ class State:
             arrays = {name: np.array(values, order="C") for name, values in arrays.items()}
         counters = {"clock": self.clock, "lap": self.lap, "at": self.at}
         times = {"now": self.now, "faded": self.faded}
-        header = {**counters, **times, "layout": t.layout.value}
-        hand = self.lineage.hand
+        header: dict[str, Any] = {**counters, **times, "layout": t.layout.value}
+        hand, parents = self.lineage.hand, self.lineage.parents
+        if parents:
+            header["parents"] = [[id, parent] for id, parent in sorted(parents.items())]
         return arrays, header | ({"hand": hand.to_spec()} if hand else {})
 
     @classmethod
@@ -266,6 +284,7 @@ class State:
         if any(values.ndim != 1 for values in lives):
             raise ValueError("the arrays of the lineage must have one dimension.")
         lineage = Lineage(*(values.tolist() for values in lives))
+        lineage.parents = {int(id): int(parent) for id, parent in header.get("parents", [])}
         if "hand" in header:
             lineage.hand = Hand.from_spec(header["hand"], lineage.next_id, ids)
         memo: dict[str, Record] = {}

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import sysconfig
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -94,6 +95,20 @@ def test_a_row_is_new_where_its_cluster_has_not_been_seen(folder, options):
         assert not line["new"] or line["cluster"] not in seen
         seen.add(line["cluster"])
     assert seen and em.load("points.evermix").lineage_.born[0] == 1
+
+
+def test_a_cluster_that_a_review_has_split_from_another_is_not_new(folder):
+    rng = np.random.default_rng(0)
+    late = (np.arange(600) >= 200) & (rng.random(600) < 0.5)
+    X = rng.normal(size=(600, 2)) + np.where(late[:, None], [3.5, 0.0], 0.0)
+    np.save("split.npy", X)
+    options = ["--out", "split.jsonl", "--batch", "20", "--quiet"]
+    evermix("stream", "split.npy", *options)
+    parents = em.load("split.jsonl.evermix").lineage_.parents
+    lines = rows(Path("split.jsonl").read_text())
+    told = {line["cluster"]: line["from"] for line in lines if "from" in line}
+    assert told and told.items() <= parents.items()
+    assert not any(line["new"] for line in lines if line["cluster"] in parents)
 
 
 @pytest.mark.parametrize(("options", "engine"), [([], None), (["--engine", "adf"], em.ADF())])

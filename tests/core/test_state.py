@@ -20,6 +20,19 @@ def test_ids_are_never_reused_and_heirs_are_followed():
     assert lineage.current([0, 1, 2, 3, 4, -1]).tolist() == [3, 3, -2, 3, 4, -1]
 
 
+def test_parents_are_told_of_clusters_that_were_split_from_others():
+    lineage = Lineage()
+    lineage.birth(1)
+    assert lineage.birth(5, parent=0) == 1 and lineage.birth(9) == 2
+    assert lineage.newcomers([0, 1, 2, -1], 0) == {0: None, 1: 0, 2: None}
+    assert lineage.newcomers([0, 1, 2, -1], 5) == {2: None}
+    lineage.check()
+    for parents in ({1: 1}, {0: 1}, {3: 0}, {1: -1}):
+        lineage.parents = parents
+        with pytest.raises(ValueError, match="split from others"):
+            lineage.check()
+
+
 def some_state():
     rng = np.random.default_rng(0)
     tally = Tally.of(
@@ -33,7 +46,7 @@ def some_state():
     columns["factor"][:2] = rng.random((2, 2, 2))
     lineage = Lineage()
     for clock in (1, 2, 3):
-        lineage.birth(clock)
+        lineage.birth(clock, parent=0 if clock == 3 else None)
     lineage.merge(1, 0, 4)
     return State(tally, columns, {"dropped": np.array([0.25])}, lineage, clock=17)
 

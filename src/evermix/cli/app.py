@@ -28,7 +28,8 @@ COMMANDS = {  # by name: the help, whose first line is listed
     "stream": """
         Cluster a source in one pass; stop whenever you like and go on with --resume.
 
-        Writes one JSON line per row: id, cluster, its probability, and whether the row opened it.
+        Writes one JSON line per row: id, cluster, its probability, and whether the row opened it;
+        "from" in the first row of a cluster that was split from another by a review.
 
         Rows of a pipe (SOURCE -) are answered within --max-wait seconds; --follow waits for files
         that grow or appear. Lines that are "provisional" may number clusters otherwise than later

@@ -14,7 +14,7 @@ DIGITS = 5  # behind the point, of shares
 
 
 class Mark(NamedTuple):
-    """Clusters that were born, merged or ended in a bin."""
+    """Clusters that were born, split from others, merged or ended in a bin."""
 
     at: int
     what: str
@@ -83,7 +83,7 @@ def flow_of_rows(
     clusters : sequence of int (K,)
         Ids; all others count as one.
     events : iterable of (int, str, list of int)
-        What happened at a place: "born", "merged", or how clusters ended.
+        What happened at a place: "born", "split", "merged", or how clusters ended.
     """
     known = (ids >= 0) & (weights > 0)
     ids, at, weights = ids[known], at[known], weights[known]

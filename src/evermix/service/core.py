@@ -185,9 +185,9 @@ class Core:
             new = given if len(places) == len(answers) else given.part(places)
             learnt = self._learn_new(record, new)
             names = self.mix.lineage_.hand.names
-            for place, (id, cluster, probability, first) in zip(places, learnt, strict=True):
+            for place, (id, cluster, probability, origin) in zip(places, learnt, strict=True):
                 each = 1.0 if novelty is None else novelty[place]
-                answers[place] = _answer(names, id, cluster, probability, each) | {"new": first}
+                answers[place] = _answer(names, id, cluster, probability, each) | origin
         again = [i for i, answer in enumerate(answers) if not answer]
         if again:
             for place, answer in zip(again, self.known(given.part(again)), strict=True):
@@ -201,7 +201,7 @@ class Core:
         return [answer | {"new": False, "duplicate": True} for answer in self.predicted(given)]
 
     def _learn_new(self, record: Record, given: Observations) -> list[tuple[Any, ...]]:
-        """Learn rows; return id, cluster, probability and whether it was opened, for each."""
+        """Learn rows; return id, cluster, probability and where the cluster is from, for each."""
         before = self._lives()
         clock = self.mix.state_.clock if self.begun else 0
         self.mix.partial_fit(self.features(given))
@@ -210,12 +210,13 @@ class Core:
             self.remembered.add(id)
         self._tell(before, record.time)
         labels, probabilities = self.mix.labels_.tolist(), self.mix.probabilities_.tolist()
-        born = self.mix.lineage_.born
-        newborn = {cluster for cluster in labels if cluster >= 0 and born[cluster] > clock}
+        newcomers = self.mix.lineage_.newcomers(set(labels), clock)
         rows = []
         for id, cluster, probability in zip(given.ids, labels, probabilities, strict=True):
-            rows.append((id, cluster, probability, cluster in newborn))
-            newborn.discard(cluster)
+            first = cluster in newcomers
+            parent = newcomers.pop(cluster, None)
+            origin = {"new": first} if parent is None else {"new": False, "from": parent}
+            rows.append((id, cluster, probability, origin))
         return rows
 
     def edit(self, record: Record) -> dict[str, Any]:

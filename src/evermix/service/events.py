@@ -61,7 +61,9 @@ def lives(lineage: Lineage, next_id: int, alive: Sequence[int], time: float, clo
     when = {"time": time, "clock": clock}
     born = range(next_id, lineage.next_id)
     for id in born:
-        yield {"type": "birth", "cluster": id, **when}
+        parent = lineage.parents.get(id)
+        origin = {} if parent is None else {"from": parent}
+        yield {"type": "birth", "cluster": id, **origin, **when}
     for id in [*alive, *born]:
         into = lineage.into[id]
         if into >= 0:

@@ -43,7 +43,7 @@ def description(batch: int) -> dict[str, Any]:
             "/models/{name}/clusters": _read("The clusters, the largest first."),
             "/models/{name}/clusters/{id}": _read("What there is to know of a cluster.", "id"),
             "/models/{name}/history": _read("What happened in the last steps."),
-            "/models/{name}/lineage": _read("Birth, end and heir of every cluster."),
+            "/models/{name}/lineage": _read("Birth, parent, end and heir of every cluster."),
             "/models/{name}/events": _events(),
             "/models/{name}/rename": _edit(
                 "Call a cluster by a name; null takes it away.", "Rename"
@@ -185,7 +185,13 @@ def _schemas() -> dict[str, Any]:
         "Answer": {"type": "object", "properties": answer},
         "Learnt": {
             "type": "object",
-            "properties": {**answer, "new": FLAG, "duplicate": FLAG, "provisional": FLAG},
+            "properties": {
+                **answer,
+                "new": FLAG,
+                "from": WHOLE,
+                "duplicate": FLAG,
+                "provisional": FLAG,
+            },
         },
         "Rename": _object(("cluster", "name"), **rename),
         "Merge": _object(("clusters",), clusters=several, pin=FLAG, id=ID),

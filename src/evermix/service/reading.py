@@ -52,7 +52,7 @@ def history(core: Core) -> dict[str, Any]:
 
 
 def lineage(core: Core) -> dict[str, Any]:
-    """Return birth, end and heir of every cluster that there ever was."""
+    """Return birth, parent, end and heir of every cluster that there ever was."""
     lives: list[dict[str, Any]] = []
     if core.begun:
         known = core.mix.lineage_
@@ -60,7 +60,7 @@ def lineage(core: Core) -> dict[str, Any]:
             zip(known.born, known.ended, known.into, strict=True)
         ):
             end = {"ended": None if ended < 0 else ended, "into": None if into < 0 else into}
-            lives.append({"id": id, "born": born, **end})
+            lives.append({"id": id, "born": born, "from": known.parents.get(id), **end})
     return {**_as_of(core), "lineage": lives}
 
 

@@ -223,3 +223,25 @@ def test_reviews_can_be_switched_off(engine):
     X, _ = three(300)
     mix = em.Mixture(engine=engine).fit(X)
     assert mix.state_.lookback is None and not any(info.reviews for info in mix.history_)
+
+
+def overlapping(n=600):
+    """Rows of one cluster, then of two that a filter fuses and a review tells apart."""
+    rng = np.random.default_rng(0)
+    late = (np.arange(n) >= n // 3) & (rng.random(n) < 0.5)
+    return rng.normal(size=(n, 2)) + np.where(late[:, None], [3.5, 0.0], 0.0)
+
+
+def test_what_a_review_has_split_has_a_parent(tmp_path):
+    mix, X = em.Mixture(), overlapping()
+    for batch in np.array_split(X, 30):
+        before = set(mix.cluster_ids_.tolist()) if hasattr(mix, "learner_") else set()
+        mix.partial_fit(batch)
+        for id in set(mix.lineage_.parents) & set(mix.cluster_ids_.tolist()) - before:
+            assert mix.lineage_.parents[id] in before
+    parents = mix.lineage_.parents
+    assert parents and all(is_review(mix.model_, mix.lineage_.born[id]) for id in parents)
+    assert mix.card(max(parents)).parent == parents[max(parents)]
+    assert "split from" in repr(mix.card(max(parents)))
+    mix.save(tmp_path / "mix.evermix")
+    assert em.load(tmp_path / "mix.evermix").lineage_ == mix.lineage_

@@ -29,13 +29,16 @@ def row_answers(
     for cluster in faded:  # before the row after its end, or perhaps behind the last one
         tick = min(lineage.ended[cluster] + 1, clock + len(labels))
         gone.setdefault(tick, []).append(cluster)
-    newborn = {k for k in set(labels) if lineage.born[k] > clock}
+    newcomers = lineage.newcomers(set(labels), clock)
     for tick, (name, cluster, probability) in enumerate(rows, clock + 1):
         line = {"id": name, "cluster": cluster, "probability": probability}
-        line["new"] = cluster in newborn
+        first = cluster in newcomers
+        parent = newcomers.pop(cluster, None)
+        line["new"] = first and parent is None
+        if parent is not None:
+            line["from"] = parent
         if cluster in names:
             line["name"] = names[cluster]
-        newborn.discard(cluster)
         if mix.forgetting is not None:
             line["faded"] = gone.get(tick, [])
         if provisional:

@@ -54,7 +54,7 @@ def split(model: Model, state: State, id: int, X: Array, weights: Floats) -> tup
     shares = weights[:, None] * np.column_stack([1 - second, second])
     mass = shares.sum(axis=0)
     order, scale = np.argsort(-mass, kind="stable"), state.tally.mass[k] / mass.sum()
-    new = state.lineage.birth(state.clock)
+    new = state.lineage.birth(state.clock, parent=id)
     state.append([new])
     if state.lineage.last:
         state.lineage.last.append(state.lineage.last[id])

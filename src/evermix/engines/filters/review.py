@@ -295,8 +295,8 @@ def named(
 ) -> tuple[Ints, list[int], list[tuple[int, int]], list[int]]:
     """Return the ids of new clusters, given the mass (old, new) that moved; and what happened.
 
-    A new cluster has the id of the old one that it shares most with, unless another has it. Old
-    ones that are ``unseen`` stay as they are.
+    A new cluster has the id of the old one that it shares most with, unless another has it: then
+    it was split from that one. Old ones that are ``unseen`` stay as they are.
     Consumes: the lineage of the state.
     """
     old = state.tally.ids
@@ -308,7 +308,9 @@ def named(
             ids[j], taken[k] = old[k], True
     births = []
     for j in np.flatnonzero(ids < 0):
-        ids[j] = state.lineage.birth(state.clock)
+        shared = flow[:, j]
+        parent = int(old[shared.argmax()]) if shared.max(initial=0.0) > 0 else None
+        ids[j] = state.lineage.birth(state.clock, parent)
         births.append(int(ids[j]))
     merges, dropped = [], []
     for k in np.flatnonzero(~taken & ~unseen):

@@ -114,6 +114,9 @@ class Card:
     born : int or None
         How many rows had been learnt when it was opened (visits of them, in a fit that reads rows
         several times). None for a sampler, whose clusters are those of one draw.
+    parent : int or None
+        The id of the cluster that it was split from, by a review of the stream or by hand; None if
+        a row opened it, and after fits.
     age : int or None
         How many were learnt since.
     last_seen : int or None
@@ -138,6 +141,7 @@ class Card:
     share: float
     recent_share: float | None
     born: int | None
+    parent: int | None
     age: int | None
     last_seen: int | None
     traits: tuple[Trait, ...]
@@ -169,7 +173,8 @@ class Card:
         pinned = ", pinned" if self.pinned else ""
         lines = [f"{called(self.id, self.name)}{pinned}: {self.size:,.1f} rows, {share}"]
         if self.age is not None:
-            lines.append(f"  opened after {self.born:,} rows, {self.age:,} rows ago")
+            how = "opened" if self.parent is None else f"split from {self.parent}"
+            lines.append(f"  {how} after {self.born:,} rows, {self.age:,} rows ago")
         lines += [f"  {trait}" for trait in self.traits]
         for example in self.examples:
             some = ", ".join(f"{name} = {shown(value)}" for name, value in example.values.items())

@@ -112,6 +112,7 @@ class CardWriter:
             share=float(self.weights[k]),
             recent_share=None if recent is None else float(recent[k]),
             born=born,
+            parent=None if self.drawn else state.lineage.parents.get(id),
             age=None if born is None or state.lap else clock - born,
             last_seen=None if seen is None else int(seen[k]),
             traits=traits,

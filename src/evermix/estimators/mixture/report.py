@@ -160,6 +160,7 @@ def _item(mix: Any, card: Card, words: Mapping[int, list[str]]) -> Item:
         "recent": card.recent_share,
         "trend": card.trend,
         "born": card.born if _streamed(mix) else None,
+        "parent": card.parent,
         "age": card.age if _streamed(mix) else None,
         "seen": card.last_seen,
         "traits": traits,
@@ -211,7 +212,10 @@ def _growth(lineage: Lineage, now: int) -> tuple[Any, Any]:
 
 def _events(lineage: Lineage) -> Events:
     """Return what happened to clusters, in order of the clock."""
-    events: Events = [(clock, "born", [id]) for id, clock in enumerate(lineage.born)]
+    events: Events = []
+    for id, clock in enumerate(lineage.born):
+        parent = lineage.parents.get(id)
+        events.append((clock, "born", [id]) if parent is None else (clock, "split", [id, parent]))
     for id, (clock, into) in enumerate(zip(lineage.ended, lineage.into, strict=True)):
         if into >= 0:
             events.append((clock, "merged", [id, into]))

@@ -3,7 +3,7 @@
 const COLOURS = ["#3f7fcf", "#d97a2f", "#2f9a73", "#c2507a", "#8467bd", "#a07d3c",
   "#3ba0bf", "#b99a1e", "#71933a", "#d0709f", "#5f6fc0", "#b2603a"];
 const OTHERS = "#8b97a3";
-const MARKS = {born: "var(--green)", merged: "var(--accent)", ended: "var(--red)"};
+const MARKS = {born: "var(--green)", split: "var(--ink)", merged: "var(--accent)", ended: "var(--red)"};
 
 function make(tag, attributes = {}, ...children) {
   const space = make.svg.has(tag) ? "http://www.w3.org/2000/svg" : "http://www.w3.org/1999/xhtml";

@@ -114,6 +114,7 @@ function card(item, entry) {
   fact(timed ? "share in all" : "share now", percent(item.share));
   if (item.recent !== undefined) fact("lately", percent(item.recent));
   if (item.born !== undefined) fact("opened after", rows(item.born));
+  if (item.parent !== undefined) fact("split from", item.parent);
   if (item.age !== undefined) fact("age", rows(item.age));
   if (item.seen !== undefined) fact("last seen after", rows(item.seen));
   if (item.span) fact("there from, to", item.span.map(t => data.flow.x[t]).join(" to "));
@@ -191,6 +192,7 @@ new ResizeObserver(() => { if (innerWidth !== width) { width = innerWidth; for (
 
 // ---- the lineage, newest first
 
+const WAYS = {merged: "into", split: "from"};
 if (data.events.length) {
   byId("lineage").hidden = false;
   const events = [...data.events].reverse(), log = {page: 0};
@@ -198,8 +200,8 @@ if (data.events.length) {
   const show = () => {
     const kind = byId("kind").value, some = events.filter(([, what]) => kind === "everything" || what === kind);
     byId("events").replaceChildren(...some.slice(log.page * PAGE, (log.page + 1) * PAGE).map(([clock, what, ids]) => make("tr", {},
-      make("td", {}, whole(clock)), make("td", {}, what), make("td", {}, ...(what === "merged" ? [link(ids[0]), " into ", link(ids[1])] : links(ids)),
-        ` ${items[places.get(ids.at(-1))]?.words.slice(0, 4).join(", ") ?? ""}`))));
+      make("td", {}, whole(clock)), make("td", {}, what), make("td", {}, ...(what in WAYS ? [link(ids[0]), ` ${WAYS[what]} `, link(ids[1])] : links(ids)),
+        ` ${items[places.get(what === "split" ? ids[0] : ids.at(-1))]?.words.slice(0, 4).join(", ") ?? ""}`))));
     pager(byId("event-pages"), some.length, log.page, page => { log.page = page; show(); });
   };
   byId("kind").addEventListener("change", () => { log.page = 0; show(); });
