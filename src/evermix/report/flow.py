@@ -92,7 +92,28 @@ def flow_of_rows(
         return None
     edges = np.linspace(at.min(), at.max() + 1, n + 1)
     bins = np.searchsorted(edges, at, side="right").clip(1, n) - 1
-    names = np.asarray(clusters)
+    return flow_of_bins(edges, bins, ids, weights, clusters, events)
+
+
+def flow_of_bins(
+    edges: NDArray[Any],
+    bins: NDArray[Any],
+    ids: NDArray[Any],
+    weights: NDArray[Any],
+    clusters: Sequence[int],
+    events: Iterable[tuple[int, str, list[int]]] = (),
+) -> Flow:
+    """Return the shares of clusters in n bins between ``edges`` (n + 1,), places in the stream.
+
+    Parameters
+    ----------
+    edges : array (n + 1,)
+    bins, ids, weights : arrays (N,)
+        Bin, cluster and weight of each row, or of several together.
+    clusters, events
+        As in :func:`flow_of_rows`.
+    """
+    n, names = len(edges) - 1, np.asarray(clusters)
     order = np.argsort(names)
     place = order[np.searchsorted(names, ids, sorter=order).clip(max=len(order) - 1)]
     place = np.where(names[place] == ids, place, len(names))

@@ -109,8 +109,7 @@ class Card:
     share : float
         Its share of the clusters now, as in ``weights_``.
     recent_share : float or None
-        Its share of the latest rows: of the last quarter of a stream that keeps rows, otherwise of
-        the last call of ``partial_fit``. None if nothing tells it.
+        Its share of the latest rows, the last quarter of a stream. None if nothing tells it.
     born : int or None
         How many rows had been learnt when it was opened (visits of them, in a fit that reads rows
         several times). None for a sampler, whose clusters are those of one draw.

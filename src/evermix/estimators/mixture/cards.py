@@ -189,10 +189,9 @@ class CardWriter:
         if self.learner.rows_digest is not None or self.drawn or clock < FEWEST:
             return None
         if lookback is None or lookback.rows is None:
-            labels = self.learner.labels()
-            if not FEWEST <= len(labels) < clock:
-                return None
-            return self._shares(labels, np.ones(len(labels)))
+            bins, ids, mass = self.learner.course.entries(lineage.current)
+            late = self.learner.course.edges[bins] >= (1 - RECENT) * clock
+            return self._shares(ids[late], mass[late])
         rows = lookback.rows._replace(ids=lineage.current(lookback.rows.ids))
         sample = Lookback(lookback.complete, [rows])
         sample.thin(self.tally.K, 1)  # the last rows are all kept, for a while

@@ -12,6 +12,7 @@ from evermix._xp import Array
 from evermix.engines.batch import Batch, RowResults
 from evermix.estimators.data.tables import check_levels
 from evermix.estimators.files import Content
+from evermix.estimators.mixture.course import Course
 from evermix.estimators.mixture.learner import Learner
 from evermix.estimators.mixture.schema import (
     check_model,
@@ -68,6 +69,7 @@ def to_file(mix: Any) -> Content:
     arrays = {f"state.{name}": values for name, values in state_arrays.items()}
     arrays |= {f"results.{name}": np.asarray(values) for name, values in results._asdict().items()}
     arrays |= {f"label_maps.{i}": names for i, names in enumerate(learner.label_maps)}
+    arrays |= {f"course.{name}": values for name, values in learner.course.to_arrays().items()}
     if learner.batch is not None:
         arrays |= packed(learner.batch)
     return arrays, header
@@ -108,7 +110,10 @@ def _restore_state(learner: Learner, arrays: dict[str, Array], header: Mapping[s
     learner.results = RowResults(**results)
     engine.check_memo(model, learner.state, len(learner.results.labels))
     learner.rows_digest = header["rows_digest"]
-    learner.label_maps = checked_maps(taken(arrays, "label_maps."), learner.state.lineage.next_id)
+    next_id = learner.state.lineage.next_id
+    learner.label_maps = checked_maps(taken(arrays, "label_maps."), next_id)
+    course = taken(arrays, "course.")
+    learner.course = Course.from_arrays(course, next_id, learner.state.clock)
     if engine.whole:
         learner.batch = unpacked(taken(arrays, "rows."), model.family, n_features)
         if learner.batch.weights.shape != learner.results.labels.shape:

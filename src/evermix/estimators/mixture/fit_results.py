@@ -3,9 +3,26 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from evermix.engines.base import Engine
 from evermix.engines.batch import Info, RowResults
 from evermix.engines.shards import CollectResults, Shards
+from evermix.model import Model
 from evermix.state import Record, State
+
+
+def check_memo(engine: Engine, model: Model, state: State, n: int, lost: bool) -> None:
+    """Raise ValueError if the records of the n rows of a fit are incomplete.
+
+    ``lost``: whether results on a cluster were lost with it.
+    """
+    try:
+        engine.check_memo(model, state, n)
+    except ValueError as error:
+        why = ", since the cluster that held it is gone" if lost else ""
+        raise ValueError(
+            f"what the fit remembers of its rows is not whole{why} ({str(error).rstrip('.')}). "
+            "Load the last checkpoint, or call fit."
+        ) from error
 
 
 class FitResults:

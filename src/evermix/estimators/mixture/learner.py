@@ -22,7 +22,8 @@ from evermix.estimators.data.dask import ClusterRows
 from evermix.estimators.data.rows import Cuts, LazyRows, Rows, prepare_rows, together
 from evermix.estimators.data.times import prepare_times
 from evermix.estimators.mixture.beginning import first_model
-from evermix.estimators.mixture.fit_results import FitResults
+from evermix.estimators.mixture.course import Course
+from evermix.estimators.mixture.fit_results import FitResults, check_memo
 from evermix.estimators.mixture.fitted import Fitted
 from evermix.estimators.mixture.labels import compact, follow_merges
 from evermix.estimators.mixture.start import StartClusters
@@ -62,6 +63,8 @@ class Learner:
         Rows of a stream that wait until the model can be resolved.
     history : deque of Info
         The last steps.
+    course : Course
+        How the rows of a stream were shared and explained over time; it is saved.
     rows_digest : str or None
         The digest of the rows of a fit; None for streams and merged models.
     timed : bool or None
@@ -82,6 +85,7 @@ class Learner:
         self.random_state, self.started = random_state, False
         self.waiting: list[Batch] = []
         self.history: deque[Info] = deque(maxlen=HISTORY)
+        self.course = Course()
         self.rows_digest: str | None = None
         self.timed: bool | None = None
         self.parameters: tuple[Any, ...] = ()
@@ -184,14 +188,7 @@ class Learner:
 
     def check_memo(self) -> None:
         """Raise ValueError if the records of the rows of a fit are incomplete."""
-        try:
-            self.engine.check_memo(self.model, self.state, len(self.results.labels))
-        except ValueError as error:
-            why = ", since the cluster that held it is gone" if self._lost else ""
-            raise ValueError(
-                f"what the fit remembers of its rows is not whole{why} ({str(error).rstrip('.')}). "
-                "Load the last checkpoint, or call fit."
-            ) from error
+        check_memo(self.engine, self.model, self.state, len(self.results.labels), self._lost)
 
     # ---- settings --------------------------------------------------------------------------
 
@@ -306,6 +303,7 @@ class Learner:
             if parts:
                 self.results = RowResults.joined(parts)
                 done = len(self._results.labels)
+                self.course.add(self._results, batch.weights[:done], self.state.clock)
                 X = batch.X if done == len(batch.weights) else batch.X[:done]
                 X = fitting(self.model.family, X)
                 if reviewed:
@@ -321,6 +319,7 @@ class Learner:
             self._remember(state, info, ())
             assert info.results is not None
             self.results = info.results
+            self.course.add(info.results, batch.weights, state.clock)
             if info.model is not None:
                 self._relabel(X)
             elif info.merges or info.dropped or self.engine.hides or info.results.labels[0] < 0:

@@ -9,14 +9,15 @@ import numpy as np
 from evermix.estimators.mixture.attributes import FittedAttributes
 from evermix.estimators.mixture.by_hand import ByHand
 from evermix.estimators.mixture.card import Card
+from evermix.estimators.mixture.course import Course
 from evermix.estimators.mixture.explanation import called
 from evermix.estimators.mixture.groups import GroupQuestions
 from evermix.estimators.mixture.naming import shown
 from evermix.estimators.shown import Shown
 from evermix.families import Multinomial
-from evermix.report.flow import Flow, flow_of_rows
+from evermix.report.flow import Flow, flow_of_bins, flow_of_rows
 from evermix.report.page import SHOWN, Item, Report, curves, traces
-from evermix.report.plots import per_observation, read_events, read_laps
+from evermix.report.plots import Series, per_observation, read_events, read_laps
 from evermix.state import ALIVE, DROPPED, Lineage
 
 LARGEST_TREE, COURSES = 300, 500  # clusters up to which there is a tree, and a course on each card
@@ -194,12 +195,22 @@ def _charts(mix: Any, steps: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
         growth = series.clock, series.K
     if len(growth[0]) > 1:
         charts.append(curves("Clusters found", "rows", {"": growth}, steps=True))
+    if not len(series.clock):  # of a model that was loaded
+        series = _series(learner.course)
     at, each, running = per_observation(series)
     if len(at) > 1:
         lines = {"each step": (at, each), "mean so far": (at, running)}
         title = "Prequential log-likelihood"
         charts.append(curves(title, "rows", lines, dots=["each step"]))
     return charts
+
+
+def _series(course: Course) -> Series:
+    """Return the course of a stream as its steps would tell it, but for the number of clusters."""
+    logs, rows = (
+        np.array([getattr(b, n) for b in course.bins]) for n in ("log_predictive", "rows")
+    )
+    return Series(course.edges[1:], np.zeros(len(rows), np.int64), logs, rows)
 
 
 def _growth(lineage: Lineage, now: int) -> tuple[Any, Any]:
@@ -236,13 +247,28 @@ def _flow(mix: Any, X: Any, clusters: list[int], lineage: Events) -> Flow | None
         return flow_of_rows(labels, np.arange(1, n + 1), np.ones(n), clusters, moves)
     rows = None if state.lookback is None else state.lookback.rows
     if rows is None:
-        return None
+        return _flow_of_course(learner.course, state.lineage, clusters, moves)
     ids = state.lineage.current(rows.ids)
     # More rows are kept of small clusters: each row stands for those that it was drawn from.
     names, place = np.unique(ids, return_inverse=True)
     mass = dict(zip(state.tally.ids.tolist(), state.tally.mass.tolist(), strict=True))
     each = np.array([mass.get(id, 0.0) for id in names.tolist()]) / np.bincount(place, rows.weights)
     return flow_of_rows(ids, rows.clocks, rows.weights * each[place], clusters, moves)
+
+
+def _flow_of_course(
+    course: Course, lineage: Lineage, clusters: list[int], moves: Events
+) -> Flow | None:
+    """Return shares over all rows of a stream, by the clusters that they were given then."""
+    edges = course.edges
+    if len(edges) > 2 and 2 * (edges[-1] - edges[-2]) < edges[1] - edges[0]:  # a few rows
+        edges = np.delete(edges, -2)
+    if len(edges) <= 2:
+        return None
+    bins, ids, mass = course.entries(lineage.current)
+    known = ids >= 0
+    bins = np.minimum(bins[known], len(edges) - 2)
+    return flow_of_bins(edges, bins, ids[known], mass[known], clusters, moves)
 
 
 def _tree(mix: Any, order: list[int]) -> dict[str, Any] | None:
