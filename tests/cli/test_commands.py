@@ -224,7 +224,7 @@ def test_resume_without_a_checkpoint_starts_from_the_beginning(folder):
 @pytest.mark.parametrize(
     ("changed", "complaint"),
     [
-        (["points.npy"], "SOURCE cannot change"),
+        (["points.npy", "--out", "out.jsonl"], "held text"),
         (["texts.jsonl", "--batch", 10], "--batch cannot change on the way"),
         (["texts.jsonl", "--out", "other.jsonl"], "--out cannot change"),
         (["texts.jsonl", "--alpha", 2], "the checkpoint was made without it, got 2.0"),

@@ -154,3 +154,32 @@ def test_standard_input_stands_alone(folder):
     line = json.dumps({"vector": X[0].tolist()}) + "\n"
     result = CliRunner().invoke(app, ["predict", "points.evermix", "-"], input=line)
     assert len(result.stdout.splitlines()) == 1, result.output
+
+
+def test_other_files_follow_those_that_were_read_to_their_end(folder):
+    """Also when the first ones are gone; numbers of rows count on."""
+    whole = written("stream", "parts")
+    first, *others = sorted(Path("parts").iterdir())
+    written("stream", first)
+    again = [*PLACES, "--resume"]
+    for path in others:
+        os.remove(first) if first.exists() else None
+        assert "nothing new" not in evermix("stream", path, *again).stderr
+        assert "nothing new" in evermix("stream", path, *again).stderr
+    assert Path("out.jsonl").read_text() == whole
+    assert "was read before" in fails("stream", others[0], *again)
+
+
+def test_other_files_may_be_answered_elsewhere(folder):
+    whole = written("stream", "parts").splitlines()
+    first, *others = sorted(Path("parts").iterdir())
+    one = written("stream", first).splitlines()
+    evermix("stream", *others, "--checkpoint", "m.evermix", "--out", "more.jsonl", "--resume")
+    assert Path("out.jsonl").read_text().splitlines() == one == whole[: len(one)]
+    assert Path("more.jsonl").read_text().splitlines() == whole[len(one) :]
+
+
+def test_nothing_follows_files_that_were_not_read_to_their_end(folder):
+    first, *others = sorted(Path("parts").iterdir())
+    written("stream", first, "--limit", 100)
+    assert "stopped before the end of" in fails("stream", *others, *PLACES, "--resume")

@@ -28,13 +28,13 @@ from evermix.cli.options.settings import Settings, with_run_files
 from evermix.cli.output.answers import row_answers
 from evermix.cli.output.lines import Lines, naming
 from evermix.cli.runs.interrupts import Interrupts, Stopped
+from evermix.cli.runs.next_files import Place, place_after, settings_after
 from evermix.cli.runs.run import (
     NOTHING,
     Run,
     check_resumed,
     open_again,
     read_checkpoint,
-    resumed_settings,
 )
 from evermix.cli.runs.warm_up import WarmUp
 from evermix.engines.batch import Info
@@ -87,8 +87,12 @@ class Stream(Run):
         text: TextCounter | None,
         chunks: Iterator[Chunk],
         notes: dict[str, Any] | None = None,
+        place: Place | None = None,
     ) -> None:
         super().__init__(settings, model, text, notes)
+        self._place = Place([], [], follows=True) if place is None else place
+        self._ended = False  # whether the source was read to its end
+        self._saved_end = notes is not None and not self._place.follows and notes.get("ended")
         self.source = source
         self.totals = Totals() if notes is None else Totals(**notes["totals"])
         self._chunks = chunks
@@ -128,24 +132,22 @@ class Stream(Run):
         _check_stdin(settings)
         load = partial(load_with_extra, custom=settings.custom)
         saved = read_checkpoint(settings, cls, load)
-        before, now = settings.changed(**saved.notes["settings"]).sources, settings.source
-        # Files may have been added after the last one, and the run may follow them from now on.
-        free = {"source"} if settings.sources[: len(before)] == before else set[str]()
-        settings = resumed_settings(settings, saved, free | {"follow"}).changed(source=now)
+        place = place_after(settings, saved.notes)
+        settings = settings_after(settings, saved, place)
         check_resumed(settings, saved)
-        marks = [Mark(*mark) for mark in saved.notes.get("files", [])]
+        marks = place.files
         continues = settings.stdin == "continues"
         reading = _reading(settings) | {"continues": continues}
         if settings.follow or continues:  # which need not be looked at to know what they hold
             reading |= {"kind": saved.notes["kind"], "marks": marks}
-        source = open_again(settings, saved, **reading)
+        source = place.entered(open_again(settings, saved, **reading))
         check_times(source, saved.model.forgetting)
         if isinstance(source, Several):
             source.recall(marks)
         elif marks and not settings.follow and not continues:
             source.recall(marks[0])
         chunks = source.chunks(saved.notes["totals"]["offset"], settings.batch)
-        return cls(settings, source, saved.model, saved.text, chunks, saved.notes)
+        return cls(settings, source, saved.model, saved.text, chunks, saved.notes, place)
 
     def _learn(self, interrupts: Interrupts) -> None:
         settings, totals = self.settings, self.totals
@@ -156,6 +158,7 @@ class Stream(Run):
                         chunk = next(self._chunks, None)
                     if chunk is None:
                         self._end()
+                        self._ended = True
                         return
                     self._take(chunk)
                     progress.update(totals.offset, self.model.n_clusters_ if totals.rows else None)
@@ -263,9 +266,10 @@ class Stream(Run):
 
     def save(self) -> None:
         """Write a checkpoint, unless nothing was learnt since the last."""
-        if self.totals.rows > self._saved_rows:
+        if self.totals.rows > self._saved_rows or (self._ended and not self._saved_end):
             super().save()
             self._saved_rows, self._saved_files = self.totals.rows, self._files
+            self._saved_end = self._ended
 
     @property
     def _files(self) -> list[Any]:
@@ -273,11 +277,15 @@ class Stream(Run):
         return [mark.inode for mark in self._read] if self.settings.follow and self._read else []
 
     def _notes(self) -> dict[str, Any]:
-        marks = self.source.marks(self.totals.offset, self._read)
+        marks = self._place.files
+        if self.totals.rows > self._first_row:
+            marks = self.source.marks(self.totals.offset, self._read)
         return {
             "kind": self.source.kind,
             "totals": asdict(self.totals),
             "files": [list(mark) for mark in marks],
+            "past": [list(mark) for mark in self._place.past],
+            "ended": self._ended,
         }
 
     @classmethod
@@ -286,7 +294,9 @@ class Stream(Run):
         totals = Totals(**notes["totals"])
         check_number("rows", totals.rows, (0, check_number("offset", totals.offset)))
         float(totals.log_predictive)
-        for mark in notes.get("files", []):
+        if not isinstance(notes.get("ended", True), bool):
+            raise TypeError(f"ended must be true or false, got {notes['ended']!r:.80}")
+        for mark in [*notes.get("files", []), *notes.get("past", [])]:
             path, size, rows, digest, inode = Mark(*mark)
             os.fspath(path)
             check_number("size", size)
@@ -321,7 +331,7 @@ class Stream(Run):
         if self.text is not None:
             yield shown_words(self.text)
         new = totals.rows - self._first_row
-        yield f"{new / seconds:,.0f} rows/s" if new else "nothing new"
+        yield f"{new / seconds:,.0f} rows/s" if new else "nothing new: all rows were read before"
         if not mix.learner_.waiting:
             yield f"log predictive {totals.log_predictive / totals.rows:.3f} per row"
 

@@ -22,6 +22,11 @@ class Several:
     ----------
     sources : sequence of FileSource
         One for each file, at least one.
+
+    Attributes
+    ----------
+    rows_before : int
+        Rows of files that were read before these, and are not opened again.
     """
 
     def __init__(self, sources: Sequence[FileSource]) -> None:
@@ -30,7 +35,7 @@ class Several:
         first = sources[0]
         for source in sources:
             _check_compatible(first, source)
-        self.sources = list(sources)
+        self.sources, self.rows_before = list(sources), 0
         self.kind: Kind = first.kind
         self.n_features = first.n_features
         self.columns = first.columns
@@ -47,7 +52,7 @@ class Several:
     def n_rows(self) -> int | None:
         """Number of rows, bad and blank ones included; None until all were read."""
         known = [source.n_rows for source in self.sources if source.n_rows is not None]
-        return sum(known) if len(known) == len(self.sources) else None
+        return self.rows_before + sum(known) if len(known) == len(self.sources) else None
 
     @property
     def bad(self) -> int:
@@ -137,7 +142,7 @@ class Several:
 
     def _place(self, row: int) -> tuple[int, int]:
         """Return the number of the file that holds a row, and the rows of the files before it."""
-        before = 0
+        before = self.rows_before
         for number, source in enumerate(self.sources[:-1]):
             if source.has_row(row - before):
                 return number, before

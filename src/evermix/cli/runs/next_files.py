@@ -1,0 +1,91 @@
+"""A stream that goes on with other files, after those that it has read to their end."""
+
+import os
+from typing import Any, NamedTuple
+
+from evermix.cli.options.settings import Settings
+from evermix.cli.runs.run import Saved, resumed_settings
+from evermix.io.sources import Mark, Source
+from evermix.io.sources.several import Several, listed, names_several
+
+
+class Place(NamedTuple):
+    """Where a stream goes on.
+
+    Attributes
+    ----------
+    past : list of Mark
+        Of files that were read to their end, and need not be there any more.
+    files : list of Mark
+        Of files that are opened again.
+    follows : bool
+        Whether the files of the command line follow those of the checkpoint.
+    """
+
+    past: list[Mark]
+    files: list[Mark]
+    follows: bool
+
+    @property
+    def rows(self) -> int:
+        """Rows of the files that are past."""
+        return sum(mark.rows or 0 for mark in self.past)
+
+    def entered(self, source: Source) -> Source:
+        """Return a source with the rows before it."""
+        if not self.past:
+            return source
+        whole = source if isinstance(source, Several) else Several([source])
+        whole.rows_before = self.rows
+        return whole
+
+
+def place_after(settings: Settings, notes: dict[str, Any]) -> Place:
+    """Return where a stream goes on, by its settings and the notes of its checkpoint.
+
+    ValueError: other files are named, and those before were not read to their end; or files were
+    read before.
+    """
+    past, files = ([Mark(*mark) for mark in notes.get(name, [])] for name in ("past", "files"))
+    before, now = settings.changed(**notes["settings"]).sources, settings.sources
+    read = {mark.path: mark.rows for mark in past}
+    for path in set(_files(now)) & read.keys():
+        raise ValueError(
+            f"{path} was read before ({read[path] or 0:,} rows), and other files after it: its "
+            "rows would be learnt twice. Name only files that were not read yet; new rows may be "
+            "appended to the last file, or come in a file of another name."
+        )
+    alone = settings.follow or "-" in now or notes["settings"].get("follow")
+    if alone or set(now) & set(before) or set(_files(now)) & set(_files(before)):
+        return Place(past, files, follows=False)
+    if not notes.get("ended", True):
+        raise ValueError(
+            f"the stream was stopped before the end of {', '.join(before)}, so other files cannot "
+            f"follow yet. Go on with the same files first, or name all: "
+            f"{' '.join(map(os.path.relpath, [*before, *now]))}"
+        )
+    known = sum(mark.rows or 0 for mark in [*past, *files[:-1]])
+    last = [mark._replace(rows=notes["totals"]["offset"] - known) for mark in files[-1:]]
+    return Place([*past, *files[:-1], *last], [], follows=True)
+
+
+def settings_after(settings: Settings, saved: Saved, place: Place) -> Settings:
+    """Return the settings of a stream that goes on.
+
+    Files may have been added after the last one, and the run may follow them from now on. What
+    comes from other files may be written to another place, if all that was before is complete.
+    """
+    before, now = settings.changed(**saved.notes["settings"]), settings.source
+    added = place.follows or settings.sources[: len(before.sources)] == before.sources
+    free = {"follow", *(["source"] if added else [])}
+    if place.follows and settings.out not in ("-", before.out):
+        free.add("out")
+        saved.notes["positions"].pop("out", None)
+    return resumed_settings(settings, saved, free).changed(source=now)
+
+
+def _files(sources: list[str]) -> list[str]:
+    """Return the files that sources stand for, as far as there are any."""
+    several = [path for path in sources if path != "-" and names_several(path)]
+    there = [path for path in several if os.path.exists(path)]
+    return [path for path in sources if path not in several] + (listed(there) if there else [])
