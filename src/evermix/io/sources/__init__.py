@@ -8,12 +8,11 @@ opened.
 import os
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 # Importing a format makes it known.
 from evermix.io.sources import arrays, bag_of_words, csv, parquet, svmlight  # noqa: F401
 from evermix.io.sources.base import (
-    MAX_FEATURES,
-    MAX_LINE,
     Chunk,
     FileSource,
     Kind,
@@ -35,6 +34,7 @@ __all__ = [
     "Chunk",
     "Kind",
     "Mark",
+    "Options",
     "Record",
     "RecordSource",
     "Row",
@@ -48,23 +48,8 @@ __all__ = [
 def open_source(
     path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
-    kind: Kind | None = None,
-    text_field: str = "text",
-    vector_field: str = "vector",
-    id_field: str = "id",
-    time_field: str | None = None,
-    n_features: int | None = None,
-    skip_bad: bool = False,
-    time_labels: bool = False,
-    max_features: int = MAX_FEATURES,
-    max_line: int = MAX_LINE,
-    beside: bool = False,
-    marked: bool = False,
-    complete: bool = True,
-    max_wait: float | None = None,
-    continues: bool = False,
     follow: bool = False,
-    marks: Sequence[Mark] = (),
+    **options: Any,
 ) -> Source:
     """Open a file, several files, or standard input, as rows to cluster.
 
@@ -81,44 +66,11 @@ def open_source(
     path : path-like, or a sequence of these
         The file, or ``"-"``; a folder, or a pattern such as ``"parts/*.parquet"``, for the files
         in it, sorted by name; or several of these.
-    kind : {"text", "counts", "vectors"}, optional
-        What the rows are; None: what the format or the first record holds. Text comes as strings,
-        counts as CSR matrices and vectors as dense arrays.
-    text_field, vector_field, id_field : str
-        Names of the fields or columns that hold a row's text, vector and id.
-    time_field : str, optional
-        Name of the field or column that holds a row's time: a number, or a date in ISO 8601, in UTC
-        unless it names an offset. All rows must have one, and all of the same kind.
-    n_features : int, optional
-        Number of features that the rows must have, as known from an earlier part of the stream.
-    skip_bad : bool
-        Whether bad rows are counted and left out; otherwise the first one raises.
-    time_labels : bool
-        Whether times may be labels too, such as "spring": texts of up to 40 characters that
-        begin with a letter.
-    max_features : int
-        Largest number of columns, and largest index in sparse formats, that is taken for no error.
-    max_line : int
-        Most bytes of a line; a longer one is a bad row, and not kept in memory.
-    beside : bool
-        Whether JSON lines that have a vector are vectors, though they may have a text as well. The
-        texts of vectors are in ``chunk.texts`` then.
-    marked : bool
-        Whether ``source.marks`` shall say what was read, for :meth:`recall` of a later run.
-    complete : bool
-        Whether a last line without a newline is a row. Otherwise it may still be being written, and
-        is left out unless it is certainly whole, as a JSON object is.
-    max_wait : float, optional
-        Seconds after which a chunk of standard input, or of files that are followed, is yielded
-        though it is not full, and even if it is empty.
-    continues : bool
-        Whether standard input goes on with rows after those of an earlier run, rather than
-        beginning with these again.
     follow : bool
         Whether to wait for more rows of JSON lines at the end of files, and for files that take
         their place or appear in folders, as ``tail -F`` does.
-    marks : sequence of Mark
-        Of an earlier run that has followed the files.
+    **options
+        How to read it: fields of :class:`Options`, such as ``kind="vectors"``.
 
     Returns
     -------
@@ -140,43 +92,24 @@ def open_source(
     ...     [(chunk.ids, chunk.offset) for chunk in source.chunks(start=0, size=2)]
     [([0, 1], 2), ([2], 3)]
     """
-    options = Options(
-        kind,
-        text_field,
-        vector_field,
-        id_field,
-        time_field,
-        n_features,
-        skip_bad,
-        time_labels,
-        max_features,
-        max_line,
-        beside,
-    )
-    options = replace(options, marked=marked, complete=complete, max_wait=max_wait)
+    reading, paths = Options(**options), [path] if isinstance(path, str | os.PathLike) else path
+    names = [os.fspath(some) for some in paths]
     if follow:
-        return _follow([path] if isinstance(path, str | os.PathLike) else path, options, marks)
-    options = replace(options, continues=continues)
-    if not isinstance(path, str | os.PathLike):
-        return _open_all(listed([os.fspath(some) for some in path]), options)
-    path = os.fspath(path)
-    if names_several(path):
-        return _open_all(listed([path]), options)
-    return _open_file(path, options)
+        return _follow(names, reading)
+    if paths is not path and not names_several(names[0]):
+        return _open_file(names[0], reading)
+    return _open_all(listed(names), reading)
 
 
-def _follow(
-    paths: Sequence[str | os.PathLike[str]], options: Options, marks: Sequence[Mark]
-) -> JsonLines:
+def _follow(names: Sequence[str], options: Options) -> JsonLines:
     """Open files, folders and patterns whose JSON lines are followed."""
-    names = tuple(os.fspath(path) for path in paths)
     for name in names:
         if not (name.lower().endswith(SUFFIXES) or os.path.isdir(name)):
             raise SourceError(
                 f"{name}: only JSON lines can be followed: files named {' or '.join(SUFFIXES)}, "
                 "patterns that end so, and folders. What comes from a program is read from -."
             )
-    return JsonLines(names[0], replace(options, followed=names, marks=tuple(marks)))
+    return JsonLines(names[0], replace(options, followed=tuple(names)))
 
 
 def _open_all(paths: Sequence[str], options: Options) -> Several:

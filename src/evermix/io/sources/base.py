@@ -97,7 +97,48 @@ class Mark(NamedTuple):
 
 @dataclass(frozen=True)
 class Options:
-    """How to read a source; see :func:`evermix.io.sources.open_source`."""
+    """How to read a source.
+
+    Parameters
+    ----------
+    kind : {"text", "counts", "vectors", "table"}, optional
+        What the rows are; None: what the format or the first record holds. Text comes as strings,
+        counts as CSR matrices and vectors as dense arrays.
+    text_field, vector_field, id_field : str
+        Names of the fields or columns that hold a row's text, vector and id.
+    time_field : str, optional
+        Name of the field or column that holds a row's time: a number, or a date in ISO 8601, in UTC
+        unless it names an offset. All rows must have one, and all of the same kind.
+    n_features : int, optional
+        Number of features that the rows must have, as known from an earlier part of the stream.
+    skip_bad : bool
+        Whether bad rows are counted and left out; otherwise the first one raises.
+    time_labels : bool
+        Whether times may be labels too, such as "spring": texts of up to 40 characters that
+        begin with a letter.
+    max_features : int
+        Largest number of columns, and largest index in sparse formats, that is taken for no error.
+    max_line : int
+        Most bytes of a line; a longer one is a bad row, and not kept in memory.
+    beside : bool
+        Whether JSON lines that have a vector are vectors, though they may have a text as well. The
+        texts of vectors are in ``chunk.texts`` then.
+    marked : bool
+        Whether ``source.marks`` shall say what was read, for :meth:`recall` of a later run.
+    complete : bool
+        Whether a last line without a newline is a row. Otherwise it may still be being written, and
+        is left out unless it is certainly whole, as a JSON object is.
+    max_wait : float, optional
+        Seconds after which a chunk of standard input, or of files that are followed, is yielded
+        though it is not full, and even if it is empty.
+    continues : bool
+        Whether standard input goes on with rows after those of an earlier run, rather than
+        beginning with these again.
+    followed : tuple of str
+        Files, folders and patterns that are followed.
+    marks : sequence of Mark
+        Of an earlier run that has followed the files.
+    """
 
     kind: Kind | None = None
     text_field: str = "text"
@@ -115,7 +156,7 @@ class Options:
     max_wait: float | None = None
     continues: bool = False
     followed: tuple[str, ...] = ()
-    marks: tuple[Mark, ...] = ()
+    marks: Sequence[Mark] = ()
 
 
 def too_many(limit: int) -> str:
