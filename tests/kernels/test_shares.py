@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from evermix.kernels.engines.local import LEAST, add_rows, softmax_rows
+from evermix.engines.refine.problem import xlogx
+from evermix.kernels.engines.local import (
+    LEAST,
+    add_entropy,
+    add_rows,
+    softmax_rows,
+    write_fused_entropy,
+)
 from evermix.kernels.linear_algebra import write_products
 
 
@@ -36,6 +43,20 @@ def test_sums_of_shared_rows():
     sums = np.ones((8, 5))
     add_rows(r, weights, rows, sums)
     np.testing.assert_allclose(sums, 1.0 + (weights[:, None] * r).T @ rows, rtol=1e-12)
+
+
+def test_entropies_of_shares_and_of_pairs_that_are_fused():
+    rng = np.random.default_rng(1)
+    r = np.where(rng.random((30, 6)) < 0.4, rng.random((30, 6)), 0.0)
+    weights, entropy = rng.random(30), np.ones(6)
+    add_entropy(r, weights, entropy)
+    np.testing.assert_allclose(entropy, 1.0 - weights @ xlogx(r), rtol=1e-12)
+    owners, rows = np.nonzero(r.T)
+    starts, pairs = np.searchsorted(owners, np.arange(7)), np.stack(np.triu_indices(6, 1), axis=1)
+    change = np.empty(len(pairs))
+    write_fused_entropy(r.T.copy(), weights, rows, starts, pairs, change)
+    a, b = r[:, pairs[:, 0]], r[:, pairs[:, 1]]
+    np.testing.assert_allclose(change, weights @ (xlogx(a) + xlogx(b) - xlogx(a + b)), atol=1e-12)
 
 
 @pytest.mark.parametrize("D", [1, 2, 7])

@@ -6,7 +6,8 @@ import numpy as np
 
 from evermix._xp import Floats, Ints
 from evermix.engines.bound import fused_sticks
-from evermix.engines.refine.problem import Clusters, Problem, disjoint, xlogx
+from evermix.engines.refine.problem import Clusters, Problem, disjoint
+from evermix.kernels.engines.local import write_fused_entropy
 from evermix.tally import Tally
 
 ALL_PAIRS = 2**22  # numbers in the statistics of all pairs, above which not all are judged
@@ -14,6 +15,7 @@ PARTNERS = 8  # candidates for a merge with each cluster, if they are not all
 PAIRS = 256  # pairs fused at a time, to bound memory
 DELETE_LAPS = 4  # after which a deletion is judged
 DELETED = 100.0  # most nats that a deletion may cost at first
+NEGLIGIBLE = 1e-8  # responsibility, for the entropy of a merge
 HELD = 1e-3  # responsibility above which a row counts as one of a cluster
 
 
@@ -68,12 +70,10 @@ def _fused_evidence(clusters: Clusters, pairs: Ints) -> Floats:
 
 def _fused_entropy(problem: Problem, clusters: Clusters, pairs: Ints) -> Floats:
     """Change (P,) of the entropy if each pair (P, 2) were fused: 0 where they share no row."""
-    r, weights, change = clusters.r.T.copy(), problem.sample.weights, np.zeros(len(pairs))
-    rows = [np.flatnonzero(held) for held in r]
-    for p, (a, b) in enumerate(pairs):
-        some = rows[a] if len(rows[a]) < len(rows[b]) else rows[b]
-        one, other = r[a, some], r[b, some]
-        change[p] = weights[some] @ (xlogx(one) + xlogx(other) - xlogx(one + other))
+    r = clusters.r.T.copy()
+    owners, rows = np.nonzero(r > NEGLIGIBLE)
+    starts, change = np.searchsorted(owners, np.arange(clusters.K + 1)), np.zeros(len(pairs))
+    write_fused_entropy(r, problem.sample.weights, rows, starts, pairs, change)
     return change
 
 

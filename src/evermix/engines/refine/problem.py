@@ -15,6 +15,7 @@ from evermix.engines.bound import lower_bound
 from evermix.engines.seeding import Sample
 from evermix.families.base import Family
 from evermix.families.values import finite
+from evermix.kernels.engines.local import add_entropy, add_rows, softmax_rows
 from evermix.model import Model
 from evermix.priors import PitmanYor
 from evermix.priors.base import HasSticks
@@ -22,7 +23,7 @@ from evermix.priors.base import HasSticks
 TOL = 0.01  # nats per lap, below which laps end
 LEARN_EVERY = 3  # laps between two steps of learning
 EMPTY = 1e-3  # mass below which a cluster is gone
-NEGLIGIBLE = 1e-10  # responsibility
+MOSTLY_ZERO = 0.1  # share of responsibilities below which only those above zero are summed
 
 
 @dataclass
@@ -89,17 +90,25 @@ class Problem:
     def summed(self, model: Model, r: Floats, tried: Floats | None = None) -> Clusters:
         """Return the clusters of responsibilities (N, K); empty ones are left out."""
         tried = np.zeros(r.shape[1]) if tried is None else tried
-        weighted = self.sample.weights[:, None] * r
-        mass = weighted.sum(axis=0)
+        entropy = np.zeros(r.shape[1])
+        add_entropy(r, self.sample.weights, entropy)
+        return self._gathered(model, r, self.sample.weights @ r, entropy, tried)
+
+    def _gathered(
+        self, model: Model, r: Floats, mass: Floats, entropy: Floats, tried: Floats
+    ) -> Clusters:
+        """Return clusters with these sums, the largest first; empty ones are left out."""
         order = np.argsort(-mass, kind="stable")
         order = order[mass[order] > EMPTY * min(mass.sum(), 1.0)]
         if len(order) < r.shape[1]:
-            r = r[:, order] / np.maximum(r[:, order].sum(axis=1, keepdims=True), 1e-300)
+            r = np.take(r, order, axis=1)
+            r /= np.maximum(r.sum(axis=1, keepdims=True), 1e-300)
             return self.summed(model, r, tried[order])
         if np.any(np.diff(order) != 1):
-            r, weighted, mass, tried = r[:, order], weighted[:, order], mass[order], tried[order]
+            r, mass = np.take(r, order, axis=1), mass[order]
+            entropy, tried = entropy[order], tried[order]
+        weighted = self.sample.weights[:, None] * r
         stats = model.family.from_features(feature_sums(self.sample, weighted))
-        entropy = -(self.sample.weights @ xlogx(r))
         return Clusters(model, r, mass, stats, entropy, tried)
 
     # ---- the objective ---------------------------------------------------------------------
@@ -151,12 +160,12 @@ class Problem:
 
     def lap(self, clusters: Clusters) -> Clusters:
         """Compute responsibilities and sums once."""
-        r = self.scores(clusters)
-        r -= r.max(axis=1, keepdims=True)
-        np.exp(r, out=r)
-        r[r < NEGLIGIBLE] = 0.0
-        r /= r.sum(axis=1, keepdims=True)
-        return self.summed(clusters.model, r, clusters.tried)
+        r, (N, K) = np.ascontiguousarray(self.scores(clusters)), (len(self.sample), clusters.K)
+        mass, entropy = np.zeros(K), np.zeros(K)
+        softmax_rows(
+            r, self.sample.weights, mass, entropy, np.empty(N, np.int64), np.empty(N), np.empty(N)
+        )
+        return self._gathered(clusters.model, r, mass, entropy, clusters.tried)
 
     def scores(self, clusters: Clusters) -> Floats:
         """Return the expected log joint density (N, K) of rows and clusters."""
@@ -175,9 +184,14 @@ def lines(family: Family, mass: Floats, stats: Floats) -> tuple[Floats, Floats]:
 
 def feature_sums(sample: Sample, weighted: Floats) -> Floats:
     """Sums (K, F) of the features with weights (N, K)."""
+    features = sample.features
     if sample.family.sparse:
-        return np.asarray((sample.features.T @ weighted).T)
-    return np.asarray(weighted.T @ sample.features)
+        return np.asarray((features.T @ weighted).T)
+    if np.count_nonzero(weighted) > MOSTLY_ZERO * weighted.size:
+        return np.asarray(weighted.T @ features)
+    sums = np.zeros((weighted.shape[1], features.shape[1]))
+    add_rows(weighted, np.ones(len(weighted)), np.ascontiguousarray(features), sums)
+    return sums
 
 
 def xlogx(r: Floats) -> Floats:

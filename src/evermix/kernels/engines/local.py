@@ -66,3 +66,37 @@ def add_rows(r: Floats, weights: Floats, rows: Floats, sums: Floats) -> None:
                 factor, row, total = weights[n] * r[n, k], rows[n], sums[k]
                 for f in range(rows.shape[1]):
                     total[f] += factor * row[f]
+
+
+@kernel
+def add_entropy(r: Floats, weights: Floats, entropy: Floats) -> None:
+    """Add the entropy of responsibilities (N, K), weighted by rows, to that of clusters, (K,).
+
+    Consumes: entropy.
+    """
+    for n in range(r.shape[0]):
+        for k in range(r.shape[1]):
+            if r[n, k] > 0.0:
+                entropy[k] -= weights[n] * r[n, k] * math.log(r[n, k])
+
+
+@kernel
+def write_fused_entropy(
+    r: Floats, weights: Floats, rows: Ints, starts: Ints, pairs: Ints, change: Floats
+) -> None:
+    """Write how the entropy of responsibilities (K, N) changes if pairs (P, 2) are fused, (P,).
+
+    The rows of cluster k that count are those from starts[k] to starts[k + 1].   Consumes: change.
+    """
+    for p in range(len(pairs)):
+        a, b = pairs[p]
+        if starts[a + 1] - starts[a] > starts[b + 1] - starts[b]:
+            a, b = b, a
+        some, others, total = r[a], r[b], 0.0
+        for i in range(starts[a], starts[a + 1]):
+            n = rows[i]
+            if others[n] > 0.0:
+                ratio = others[n] / some[n]
+                part = ratio * math.log(ratio) - (1.0 + ratio) * math.log1p(ratio)
+                total += weights[n] * some[n] * part
+        change[p] = total
