@@ -192,10 +192,11 @@ def topics(
     *,
     share: float = 0.01,
     n: int = 15,
+    by: str = "change",
     title: str = "",
     figure: "Figure | None" = None,
 ) -> NDArray[Any]:
-    """Draw topics, or clusters, over time: shares, births and deaths, when each is there.
+    """Draw topics, or clusters, over time: those that changed most, births and deaths.
 
     Parameters
     ----------
@@ -204,16 +205,18 @@ def topics(
     vocabulary : sequence (V,), optional
         The words of a TopicModel. None for the names of columns of its counts, or their numbers.
     share : float
-        A topic with less is absent.
+        A topic with less is absent: for births and deaths.
     n : int
-        Number of topics to show one by one, the largest first; the others are shown as one.
+        Number of topics to show; of the others only the sum is told.
+    by : "change" or "size"
+        Which are shown: those whose share changes most, or the largest.
     title : str
         Headline of the picture.
     figure : Figure, optional
         Where to draw.
     """
     about = _over_time(model, vocabulary)
-    return topic_overview(**about, share=share, n=n, title=title, figure=figure)
+    return topic_overview(**about, share=share, n=n, by=by, title=title, figure=figure)
 
 
 def topic_curves(
@@ -221,6 +224,7 @@ def topic_curves(
     vocabulary: Any = None,
     *,
     n: int = 12,
+    by: str = "change",
     title: str = "",
     figure: "Figure | None" = None,
 ) -> NDArray[Any]:
@@ -233,14 +237,16 @@ def topic_curves(
     vocabulary : sequence (V,), optional
         The words of a TopicModel. None for the names of columns of its counts, or their numbers.
     n : int
-        Number of topics to show, the largest first.
+        Number of topics to show.
+    by : "change" or "size"
+        Which are shown: those whose share changes most, or the largest.
     title : str
         Headline of the picture.
     figure : Figure, optional
         Where to draw.
     """
-    about, predicted = _over_time(model, vocabulary), model.predicted_evolution_
-    return curves_of_topics(**about, predicted=predicted, n=n, title=title, figure=figure)
+    about = _over_time(model, vocabulary) | {"predicted": model.predicted_evolution_}
+    return curves_of_topics(**about, n=n, by=by, title=title, figure=figure)
 
 
 def _over_time(model: Any, vocabulary: Any) -> dict[str, Any]:
@@ -253,8 +259,13 @@ def _over_time(model: Any, vocabulary: Any) -> dict[str, Any]:
         )
     evolution = model.evolution_
     if hasattr(model, "top_words"):
-        words = model.top_words(10, vocabulary)
+        words = model.top_words(10, vocabulary, by="frex")
     else:
         words = [[f"cluster {k}"] for k in range(evolution.shape[1])]
-    weights = getattr(model, "weights_", None)
-    return {"times": times, "evolution": evolution, "words": words, "weights": weights}
+    return {
+        "times": times,
+        "evolution": evolution,
+        "words": words,
+        "weights": getattr(model, "weights_", None),
+        "documents": getattr(model, "n_documents_", None),
+    }

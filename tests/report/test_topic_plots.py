@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from evermix.report import lifetimes, topic_curves, topic_overview
+from evermix.report import changes, lifetimes, topic_curves, topic_overview
 from evermix.report.canvas import check_picture, save_picture
 
 EVOLUTION = np.array(
@@ -124,9 +124,43 @@ def test_times_without_documents_are_left_blank(times):
     assert np.isnan(curve.get_ydata()).tolist() == [0, 0, 1, 0, 0, 1, 0]
     stack, _, lines = topic_overview(**shown)
     spans = [np.ptp(some.get_paths()[0].vertices[:, 0]) for some in stack.collections]
-    assert spans == [1.0] * 6  # two runs of two times, of two topics and the rest
-    assert len(stack.patches) == 3  # a bar of each for the time that stands alone
-    assert [np.ptp(line.get_xdata()) for line in lines.lines] == [1.0, 1.0, 0.0] * 2
+    assert spans == [1.0] * 4  # two runs of two times, of two topics
+    assert len(stack.patches) == len(lines.patches) == 2  # a bar of each at the time that is alone
+    assert [np.ptp(line.get_xdata()) for line in lines.lines] == [1.0, 1.0] * 2
+
+
+def test_the_topics_that_changed_are_shown_and_others_told():
+    """A large topic that stays as it is gives way to small ones that come and go."""
+    pytest.importorskip("matplotlib")
+    evolution = [[0.8, 0.16, 0.04], [0.8, 0.1, 0.1], [0.8, 0.05, 0.15]]
+    shown = {"times": [1, 2, 3], "evolution": evolution, "words": [["a"], ["b"], ["c"]], "n": 2}
+
+    def named(axes):
+        return [label.get_text().split("\n")[0] for label in axes.get_yticklabels()]
+
+    stack, _, courses = topic_overview(**shown)
+    assert named(courses) == ["b", "c"]
+    assert "not shown: 1 others, together 80% of the words" in stack.get_xlabel()
+    assert stack.get_ylim()[1] < 0.25  # no place is left blank for others
+    assert named(topic_overview(**shown, by="size")[2]) == ["b", "a"]
+
+
+def test_times_of_few_documents_are_left_out():
+    pytest.importorskip("matplotlib")
+    shown = {"times": [1, 2, 3, 4], "evolution": EVOLUTION, "words": WORDS}
+    assert len(topic_curves(**shown, documents=[1, 9, 9, 9])[0].lines[0].get_xdata()) == 3
+    assert len(topic_curves(**shown, documents=[1, 1, 1, 9])[0].lines[0].get_xdata()) == 4
+
+
+def test_births_want_less_than_half_before_and_documents():
+    slow = np.array([[0.0], [0.006], [0.012], [0.02]])
+    assert lifetimes(slow, 0.01).births == [[], [], [0], []]
+    assert lifetimes(slow + 0.0035, 0.01).births == [[], [], [], []]
+    assert lifetimes(slow[::-1], 0.01).deaths == [[], [], [0], []]
+    assert lifetimes(slow, 0.01, documents=[9, 9, 1, 9]).births == [[], [], [], [0]]
+    assert lifetimes(slow, 0.01, documents=[1, 1, 9, 9]).births == [[], [], [], []]
+    np.testing.assert_allclose(changes(np.hstack([slow, -slow + 0.02])), [0.02, -0.02])
+    assert changes(slow, documents=[1, 1, 1, 9]).tolist() == [0.0]
 
 
 def test_other_times_have_no_gaps():

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 MIN_DOCUMENTS = 5  # a time with fewer tells of no births and deaths
-HALF = 0.5  # of the share from which a topic is there: with less, it is not there at all
+HALF = 0.5  # of the share from which a topic is there: with less, it was or is gone
 
 
 class Lifetimes(NamedTuple):
@@ -17,10 +17,11 @@ class Lifetimes(NamedTuple):
     spans : list of K lists of (first, last)
         Runs of times in which a topic is present, first and last included.
     births : list of T lists of int
-        Topics that are present for the first time, and had less than half the share before. The
-        births of topics that are present at the first time of all are unknown, and left out.
+        Topics that are present for the first time, and had less than half the share before, on
+        average. The births of topics that are present at the first time of all are unknown, and
+        left out.
     deaths : list of T lists of int
-        Topics that are absent from this time on, with less than half the share.
+        Topics that are absent from this time on, with less than half the share on average.
     """
 
     spans: list[list[tuple[int, int]]]
@@ -75,9 +76,9 @@ def lifetimes(
         if not len(there):
             continue
         first, last = int(there[0]), int(there[-1])
-        if first > 0 and np.all(shares[:first] < HALF * least_share):
+        if first > 0 and shares[:first].mean() < HALF * least_share:
             births[told[first]].append(k)
-        if last < len(told) - 1 and np.all(shares[last + 1 :] < HALF * least_share):
+        if last < len(told) - 1 and shares[last + 1 :].mean() < HALF * least_share:
             deaths[told[last + 1]].append(k)
     spans = [_runs(evolution[:, k] >= least_share) for k in range(K)]
     return Lifetimes(spans, births, deaths)

@@ -1,7 +1,7 @@
 """Topics over time: pictures (with matplotlib) of their shares, births and deaths, and words.
 
 Pictures are drawn into a new figure unless one is given, and return its axes; nothing is saved.
-Times without documents are left blank.
+Times without documents are left blank, those with few are left out.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from evermix.report.canvas import (
     BLUE,
-    FAINT,
     GREEN,
     INK,
     ORANGE,
@@ -22,13 +21,13 @@ from evermix.report.canvas import (
     shortened,
     style_axes,
 )
-from evermix.report.lifetimes import Lifetimes, lifetimes
+from evermix.report.lifetimes import MIN_DOCUMENTS, Lifetimes, changes, lifetimes, telling
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-PANEL, NAME = 3.7, 3.0  # inches: the panel of a topic, the words beside its lifeline
+PANEL, NAME = 3.7, 3.0  # inches: the panel of a topic, the words beside its course
 MAX_TICKS = 9  # of the axis of times
 WORDS_SHOWN = 5  # of a topic
 
@@ -42,12 +41,15 @@ def topic_overview(
     evolution: NDArray[Any],
     words: Sequence[Sequence[Any]],
     weights: NDArray[Any] | None = None,
+    documents: Sequence[int] | None = None,
+    least: int = MIN_DOCUMENTS,
     share: float = 0.01,
     n: int = 15,
+    by: str = "change",
     title: str = "",
     figure: "Figure | None" = None,
 ) -> NDArray[Any]:
-    """Draw all topics: shares over time, births and deaths, lifelines and words.
+    """Draw topics over time: the shares of those that changed, their courses, births and deaths.
 
     Parameters
     ----------
@@ -56,26 +58,32 @@ def topic_overview(
     evolution : array (T, K)
         Share of each topic at each time.
     words : sequence of K sequences
-        The top words of each topic.
+        The words that name each topic.
     weights : array (K,), optional
         Their shares in all; None: the mean over times.
+    documents : sequence of int (T,), optional
+        Number of documents of each time; times with few are left out.
+    least : int
+        With fewer documents than this, they are few.
     share : float
-        A topic with less is absent.
+        A topic with less is absent: for births and deaths.
     n : int
-        Number of topics to show one by one, the largest; the others are shown as one.
+        Number of topics to show; of the others only the sum is told.
+    by : "change" or "size"
+        Which are shown: those whose share changes most, or the largest.
     title : str
         Headline of the picture.
     figure : Figure, optional
         Where to draw.
     """
-    shown = _ShownTopics.of(times, evolution, words, weights, n)
+    shown = _ShownTopics.of(times, evolution, words, weights, n, by, documents, least)
     alive = lifetimes(shown.evolution, share)
-    figure = new_figure(title, 14.5, 3.4 + 0.3 * max(len(shown.chosen), 10), figure)
+    figure = new_figure(title, 14.5, 3.0 + 0.42 * max(len(shown.chosen), 8), figure)
     grid = figure.add_gridspec(2, 2, width_ratios=(1.0, 1.15), height_ratios=(2.2, 1.0))
     stack, moves, lines = (figure.add_subplot(grid[at]) for at in ((0, 0), (1, 0), (slice(2), 1)))
     _draw_stack(stack, shown)
     _draw_births_and_deaths(moves, shown, alive)
-    _draw_lifelines(lines, shown, alive, share)
+    _draw_courses(lines, shown, alive, by)
     return np.array([stack, moves, lines])
 
 
@@ -85,33 +93,22 @@ def topic_curves(
     evolution: NDArray[Any],
     words: Sequence[Sequence[Any]],
     weights: NDArray[Any] | None = None,
+    documents: Sequence[int] | None = None,
+    least: int = MIN_DOCUMENTS,
     predicted: NDArray[Any] | None = None,
     n: int = 12,
+    by: str = "change",
     title: str = "",
     figure: "Figure | None" = None,
 ) -> NDArray[Any]:
     """Draw single topics: their share of the words and predicted weight over time.
 
-    Parameters
-    ----------
-    times : sequence (T,)
-        Numbers, or labels of times, in order.
-    evolution : array (T, K)
-        Share of each topic at each time.
-    words : sequence of K sequences
-        The top words of each topic.
-    weights : array (K,), optional
-        Their shares in all; None: the mean over times.
+    Parameters are those of :func:`topic_overview`, and
+
     predicted : array (T, K), optional
         Weight of each topic at each time, predicted for one more document.
-    n : int
-        Number of topics to show, the largest.
-    title : str
-        Headline of the picture.
-    figure : Figure, optional
-        Where to draw.
     """
-    shown = _ShownTopics.of(times, evolution, words, weights, n)
+    shown = _ShownTopics.of(times, evolution, words, weights, n, by, documents, least)
     width = min(4, len(shown.chosen))
     height = -(-len(shown.chosen) // width)
     figure = new_figure(title, PANEL * width, 0.7 + 2.3 * height, figure)
@@ -151,7 +148,7 @@ class _ShownTopics:
     runs : list of slice
         Times that follow one another; between two runs there are times without documents.
     chosen : int array (n,)
-        The topics that are shown one by one, the largest first.
+        The topics that are shown: those of the past first.
     kept : int array (T,)
         Numbers of these times among those that were given.
     """
@@ -173,8 +170,11 @@ class _ShownTopics:
         words: Sequence[Sequence[Any]],
         weights: NDArray[Any] | None,
         n: int,
+        by: str = "size",
+        documents: Sequence[int] | None = None,
+        least: int = MIN_DOCUMENTS,
     ) -> Self:
-        """Check shapes, find times without documents, and choose the n largest topics."""
+        """Check shapes, find times without documents or with few, and choose n topics."""
         evolution = np.asarray(evolution, dtype=np.float64)
         fits = evolution.shape == (len(times), len(words))
         kept = np.flatnonzero(np.nan_to_num(evolution).any(axis=1)) if fits else np.empty(0, int)
@@ -183,14 +183,21 @@ class _ShownTopics:
                 f"evolution must be (T, K), here ({len(times)}, {len(words)}), and have shares "
                 f"above 0, got shape {evolution.shape}."
             )
+        told = np.intersect1d(kept, telling(len(times), documents, least))
+        kept = told if len(told) > 1 else kept
         x, regular = _positions(times)
-        step = float(np.diff(x).min(initial=np.inf))
+        step = float(np.diff(x[kept]).min(initial=np.inf))
         gaps = (np.diff(kept) > 1) | (regular & (np.diff(x[kept]) > 1.5 * step))
         evolution, times, x = evolution[kept], [times[int(t)] for t in kept], x[kept]
         edges = [0, *(np.flatnonzero(gaps) + 1), len(x)]
         runs = [slice(a, b) for a, b in zip(edges, edges[1:], strict=False)]
         size = evolution.mean(axis=0) if weights is None else np.asarray(weights)
+        if by == "change" and len(kept) > 1:
+            size = np.abs(changes(evolution)) + 1e-9 * size  # where nothing changes, the largest
         chosen = np.argsort(-size, kind="stable")[:n]
+        # By the middle of their words: those that fade first, those that grow last.
+        middle = x @ evolution[:, chosen] / np.maximum(evolution[:, chosen].sum(axis=0), 1e-12)
+        chosen = chosen[np.argsort(middle, kind="stable")]
         return cls(times, evolution, words, x, step if step < np.inf else 1.0, runs, chosen, kept)
 
     def name(self, k: int, n: int, size: float, width: float) -> str:
@@ -210,20 +217,20 @@ class _ShownTopics:
 
 
 def _draw_stack(axes: "Axes", shown: _ShownTopics) -> None:
-    chosen = shown.evolution[:, shown.chosen]
-    others = " (grey: others)" if shown.evolution.shape[1] > chosen.shape[1] else ""
-    style_axes(axes, f"Share of the words of each time{others}", "")
-    rest = np.maximum(1.0 - chosen.sum(axis=1), 0.0)
-    colours = [*(_colour(i) for i in range(chosen.shape[1])), FAINT]
-    shares = np.column_stack([chosen, rest])
+    """Draw the shares of the topics above each other; others are told, and not drawn."""
+    shares = shown.evolution[:, shown.chosen]
+    total, others = shares.sum(axis=1), shown.evolution.shape[1] - len(shown.chosen)
+    told = f"not shown: {others:,} others, together {1 - total.mean():.0%} of the words"
+    style_axes(axes, "Share of the words of each time", told if others > 0 else "")
+    colours = [_colour(i) for i in range(len(shown.chosen))]
     for run in shown.runs:
         x, some = shown.x[run], shares[run]
         if len(x) > 1:
-            axes.stackplot(x, *some.T, colors=colours, linewidth=0.4, edgecolor="white")
+            axes.stackplot(x, *some.T, colors=colours, linewidth=0.6, edgecolor="white")
         else:
             axes.bar(x[0], some[0], 0.5 * shown.step, np.cumsum(some[0]) - some[0], color=colours)
     axes.margins(x=0.0)
-    axes.set_ylim(0.0, 1.0)
+    axes.set_ylim(0.0, min(1.04 * float(total.max()), 1.0) if others > 0 else 1.0)
     axes.yaxis.set_major_formatter(_percent)
     shown.tick(axes)
 
@@ -247,31 +254,37 @@ def _draw_births_and_deaths(axes: "Axes", shown: _ShownTopics, alive: Lifetimes)
     shown.tick(axes)
 
 
-def _draw_lifelines(axes: "Axes", shown: _ShownTopics, alive: Lifetimes, share: float) -> None:
-    """Draw a band for each topic while it is present, the thicker the larger its share."""
-    x, chosen, evolution = shown.x, shown.chosen, shown.evolution
-    style_axes(axes, f"When topics have at least {100 * share:.3g}% of the words", "")
-    first = [alive.spans[k][0][0] if alive.spans[k] else len(x) for k in chosen]
-    rows = np.argsort(first, kind="stable")
-    thick = 0.42 / max(float(evolution[:, chosen].max()), 1e-12) ** 0.5
-    for y, i in enumerate(rows):
-        k, colour = chosen[i], _colour(int(i))
-        half = thick * np.sqrt(evolution[:, k])  # the root keeps small shares visible
-        for start, end in alive.spans[k]:
-            for run in shown.runs:
-                some = slice(max(start, run.start), min(end + 1, run.stop))
-                if some.start >= some.stop:
-                    continue
-                at, wide = x[some], half[some]
-                axes.plot(at, np.full(len(at), y), color=colour, linewidth=1.4)
-                axes.fill_between(at, y - wide, y + wide, color=colour, alpha=0.85)
-                axes.scatter(at[[0, -1]], [y, y], s=9, color=colour)
-    axes.set_ylim(len(chosen) - 0.4, -0.6)
-    names = [shown.name(chosen[i], WORDS_SHOWN, 9.0, NAME) for i in rows]
-    axes.set_yticks(np.arange(len(chosen)), names)
+def _draw_courses(axes: "Axes", shown: _ShownTopics, alive: Lifetimes, by: str) -> None:
+    """Draw the share of each topic in a row of its own, with marks where it is born and dies."""
+    what = "Topics that changed most" if by == "change" else "The largest topics"
+    style_axes(axes, f"{what}, each from 0 to its peak", "")
+    names = []
+    for y, k in enumerate(shown.chosen):
+        course, colour = shown.evolution[:, k], _colour(y)
+        height = 0.8 / max(float(course.max()), 1e-12) * course
+        for run in shown.runs:
+            at, high = shown.x[run], y - height[run]
+            if len(at) > 1:
+                axes.fill_between(at, y, high, color=colour, alpha=0.85, linewidth=0)
+                axes.plot(at, high, color=colour, linewidth=1.2)
+            else:
+                axes.bar(at[0], -height[run][0], 0.5 * shown.step, y, color=colour)
+        for t, sign, mark in zip(alive.moves(k), (GREEN, ORANGE), ("^", "v"), strict=True):
+            if t is not None:
+                axes.scatter(shown.x[t], y, s=42, marker=mark, color=sign, edgecolor="white")
+        names.append(f"{shown.name(k, WORDS_SHOWN, 9.0, NAME)}\n{_told(shown, course)}")
+    axes.set_ylim(len(shown.chosen) - 0.7, -0.95)
+    axes.set_yticks(np.arange(len(shown.chosen)) - 0.35, names)
     axes.yaxis.tick_right()
     axes.grid(axis="y", visible=False)
+    axes.margins(x=0.01)
     shown.tick(axes)
+
+
+def _told(shown: _ShownTopics, course: NDArray[Any]) -> str:
+    """Return the first, the highest and the last share of a topic, in words."""
+    places = sorted({0, int(course.argmax()), len(course) - 1})
+    return ", ".join(f"{100 * course[t]:.1f}% in {_label(shown.times[t])}" for t in places)
 
 
 def _draw_curve(
@@ -301,6 +314,11 @@ def _positions(times: Sequence[Any]) -> tuple[NDArray[Any], bool]:
 
 def _numeric(times: Sequence[Any]) -> bool:
     return not any(isinstance(time, str) for time in times)
+
+
+def _label(time: Any) -> str:
+    whole = isinstance(time, float) and time.is_integer()
+    return str(int(time) if whole else time)
 
 
 def _percent(value: float, _: Any) -> str:

@@ -70,7 +70,7 @@ class TopicReport:
                 over_time = self._over_time(times[parts.learnt])
             else:
                 self.predicted = model.predicted_evolution_
-        self.times, self.evolution, _ = over_time
+        self.times, self.evolution, self._documents = over_time
         self.cards = TopicCards(
             model,
             n=settings.top_words,
@@ -103,8 +103,10 @@ class TopicReport:
         about: dict[str, Any] = {
             "times": self.times,
             "evolution": self.evolution,
-            "words": self.cards.words,
+            "words": self.cards.apart,
             "weights": self._model.weights_,
+            "documents": self._documents,
+            "least": settings.min_documents,
         }
         title = f"{len(self.cards.words)} topics in {_name(settings.sources)}"
         if settings.figure is not None:

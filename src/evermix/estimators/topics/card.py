@@ -39,8 +39,8 @@ class TopicCard:
         When it has at least 1% of the words for the first and for the last time.
     born, died : time or None
         When it has that for the first time, and when no longer, with less than half of it before
-        or after. None where that is not known, since it is there at the first or last time, since
-        it comes and goes, or since times have too few documents to tell.
+        or after, on average. None where that is not known, since it is there at the first or last
+        time, since it comes and goes, or since times have too few documents to tell.
     change : float or None
         Its largest share at any time less its smallest; negative if the largest comes first.
         None without times.
@@ -107,7 +107,7 @@ class OverTime(NamedTuple):
     def of(cls, model: Any) -> "OverTime":
         """Return the times that a model knows, and its topics over them."""
         times = [shown_label(time) for time in model.times_.tolist()]
-        return cls(times, model.evolution_[: len(times)], model._fitted.per_time)
+        return cls(times, model.evolution_[: len(times)], model.n_documents_)
 
 
 class TopicCards:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
 
 from evermix._xp import Array, Floats, Ints
 from evermix.estimators.topics.card import TopicCard, TopicCards
@@ -87,6 +88,12 @@ class TopicReading:
         lengths = np.maximum(np.asarray(counts.sum(axis=1)).ravel(), 1)
         shares = counts.data / np.repeat(lengths, np.diff(counts.indptr))
         return sparse.csr_matrix((shares, counts.indices, counts.indptr), shape=counts.shape)
+
+    @property
+    def n_documents_(self) -> list[int] | None:
+        """Number of documents of each time (T,); None for models of older files."""
+        check_is_fitted(self)
+        return self._fitted.per_time
 
     def nearest_documents(self, shares: Any, n: int = 10) -> tuple[Ints, Floats]:
         """Return the documents of the fit whose topics are most like some shares.
