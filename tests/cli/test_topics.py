@@ -211,57 +211,6 @@ def test_info_tells_of_topics(folder):
     ]
 
 
-def lines(text):
-    return [json.loads(line) for line in text.splitlines()]
-
-
-@pytest.mark.parametrize("prior", ["hmngg", "hdp"])
-def test_topics_of_documents_are_told(folder, prior):
-    """Of those that were learnt by a file, and of others by the command predict."""
-    topics("texts.jsonl", "--time-field", "year", "--prior", prior, "--documents", "d.jsonl")
-    model = em.load("texts.evermix")
-    learnt = lines((folder / "d.jsonl").read_text())
-    assert [line["id"] for line in learnt] == list(range(60))
-    for line, shares in zip(learnt, model.documents_.toarray(), strict=True):
-        told = {topic["topic"]: topic["share"] for topic in line["topics"]}
-        assert told == pytest.approx({k: shares[k] for k in np.flatnonzero(shares)}, abs=1e-6)
-    said = CliRunner().invoke(app, ["predict", "texts.evermix", "texts.jsonl"])
-    assert said.exit_code == 0, said.stderr
-    found = lines(said.stdout)
-    assert len(found) == 60 and "60 rows predicted. 0.0% of their words" in said.stderr
-    for line in found:
-        shares = [topic["share"] for topic in line["topics"]]
-        assert shares == sorted(shares, reverse=True) and 0.9 < sum(shares) < 1.0 + 1e-4
-
-
-def test_topics_over_time_want_times_to_predict(folder):
-    rng = np.random.default_rng(0)
-    X, years = rng.poisson(2.0, size=(12, 4)), np.repeat([2001, 2002], 6)
-    em.TopicModel(burn_in=2, draws=2, random_state=0).fit(X, times=years).save("topics.evermix")
-    np.save("rows.npy", X)
-    said = CliRunner().invoke(app, ["predict", "topics.evermix", "rows.npy"])
-    assert said.exit_code == 1 and "such as --time-field year" in said.stderr
-
-
-def test_stop_words_and_rare_words_are_left_out(folder):
-    every = {word for words in WORDS.values() for word in words.split()}
-    (folder / "stop.txt").write_text("ship\nMoon wave\n")
-    settings = ["--time-field", "year", "--stop-words", "stop.txt"]
-    told = topics("texts.jsonl", *settings)["topics"]
-    found = {word for topic in told for word in topic["words"]}
-    assert found == every - {"ship", "moon", "wave"}
-    said = evermix("texts.jsonl", "--time-field", "year", "--min-df", 61, "--overwrite")
-    assert said.exit_code == 1 and "in at least 61 texts" in said.stderr
-    said = evermix("texts.jsonl", "--time-field", "year", "--stop-words", "no.txt", "--overwrite")
-    assert said.exit_code == 1 and "english, none or a file" in said.stderr
-    with (folder / "texts.jsonl").open("a") as file:
-        file.write(json.dumps({"text": "the rare rare rare", "year": 2001}) + "\n")
-    assert topics("texts.jsonl", "--time-field", "year")["vocabulary"] == 10
-    settings = ["--time-field", "year", "--min-df", 1]
-    assert topics("texts.jsonl", *settings)["vocabulary"] == 11
-    assert topics("texts.jsonl", *settings, "--stop-words", "none")["vocabulary"] == 12
-
-
 @pytest.mark.parametrize("prior", ["hmngg", "mngg", "hdp"])
 def test_info_says_of_topics_what_was_said_when_they_were_found(folder, prior):
     """Also where times have different numbers of words, and with a share of one's own."""

@@ -58,7 +58,7 @@ def settings_of(model: Any) -> dict[str, str]:
     fitted = model._fitted
     prior = fitted.prior if model.prior is None else model.prior
     kinds = {"prior": type(prior).__name__, "sampler": type(model.sampler_).__name__}
-    sweeps, wanted = model.n_sweeps_, model.burn_in + model.draws
+    sweeps, wanted = model.n_sweeps_, fitted.run.burnt_in(model.burn_in) + model.draws
     kinds |= {"sweeps": f"{sweeps:,}" + (f" of {wanted:,}, stopped" if sweeps < wanted else "")}
     return kinds | ({"times": f"{len(model.times_):,}"} if len(model.times_) else {})
 

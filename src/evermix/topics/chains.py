@@ -37,10 +37,14 @@ class ChainRun(ABC, Generic[State, Draw]):
 
         Interrupts wait for both.
         """
-        while self.sweeps < burn_in + draws:
+        while self.sweeps < self.burnt_in(burn_in) + draws:
             with interrupts_wait():
-                self.sweep(keep=self.sweeps >= burn_in)
+                self.sweep(keep=self.sweeps >= self.burnt_in(burn_in))
                 after()
+
+    def burnt_in(self, burn_in: int) -> int:
+        """Return after how many sweeps draws are kept, at most ``burn_in``."""
+        return burn_in
 
     def sweep(self, keep: bool) -> None:
         """Sweep over all chains once, and keep draws of them.
@@ -53,6 +57,7 @@ class ChainRun(ABC, Generic[State, Draw]):
         try:
             self._move_all(chains)
             drawn = [self._draw(i, chain) for i, chain in enumerate(chains)] if keep else []
+            seen = None if keep else self._look(chains)
         except BaseException:
             for rng, state in zip(self.rngs, before, strict=True):
                 rng.bit_generator.state = state
@@ -62,6 +67,15 @@ class ChainRun(ABC, Generic[State, Draw]):
         self.answers.clear()
         if keep:
             self._keep(drawn)
+        else:
+            self._burn(seen)
+
+    def _look(self, chains: list[State]) -> Any:
+        """Return what :meth:`_burn` wants to know of a sweep of the burn-in."""
+        return None
+
+    def _burn(self, seen: Any) -> None:
+        """Take note of a sweep of the burn-in; this must not fail half way."""
 
     def _move_all(self, chains: list[State]) -> None:
         if len(chains) == 1:

@@ -22,6 +22,7 @@ from evermix.estimators.data.times import shown_label
 from evermix.estimators.files import load_any
 from evermix.estimators.mixture.report import met_once, rows_learnt
 from evermix.estimators.topics.card import TopicCards
+from evermix.estimators.topics.report import course_of
 from evermix.families import Multinomial
 from evermix.io.growing_vocabulary import GrowingVocabulary
 from evermix.io.text_counter import TextCounter
@@ -168,6 +169,7 @@ def _topic_model(model: TopicModel, extra: Extra, top: int) -> Described:
         "burn_in": model.burn_in,
         "draws": model.draws,
         "chains": model.chains,
+        "log_joint": course_of(model) if model._fitted.run.n_draws else None,
         "features": model.n_features_in_,
         "times": f"{len(times):,}, {times[0]} to {times[-1]}" if times else None,
         "K": model.n_topics_,

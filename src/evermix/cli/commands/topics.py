@@ -23,6 +23,7 @@ from evermix.cli.runs.run import (
 )
 from evermix.estimators import TopicModel
 from evermix.estimators.files import load_topics, save
+from evermix.estimators.topics.report import course_of
 from evermix.report.canvas import check_picture
 from evermix.topics.hierarchies import TOPIC_PRIORS
 from evermix.topics.words.samplers import WORD_SAMPLERS
@@ -176,6 +177,7 @@ class Topics(Run):
         yield f"{self.model.n_topics_:,} topics"
         of = f" of {chains} chains" if chains > 1 else ""
         yield f"E[K] = {n_topics.mean():.2f} over {len(n_topics):,} draws{of}"
+        yield f"log joint density {course_of(self.model)}"
         if report.perplexity is not None:
             held = len(self.parts.held)
             yield f"perplexity {report.perplexity:,.1f} of {held:,} documents held out"
@@ -199,6 +201,8 @@ def _make_model(settings: Settings) -> TopicModel:
         draws=settings.draws,
         chains=settings.chains,
         random_state=settings.seed,
+        tol=settings.tol,
+        patience=settings.patience,
     )
 
 

@@ -248,17 +248,15 @@ TOPICS = (
     *RUN,
     replace(EVERY, help="Sweeps between two checkpoints (default: every few seconds)."),
     replace(TRACE, help="JSON lines on every sweep."),
-    Option(
-        "alpha",
-        "Of the words of a topic: less, fewer words in each.",
-        MODEL,
-        float,
-        0.1,
-    ),
+    Option("alpha", "Of the words of a topic: less, fewer words in each.", MODEL, float, 0.1),
     SEED,
     Option("burn_in", "First sweeps to leave out.", SAMPLING, int, 300, min=0),
     Option("draws", "Sweeps to keep; with --resume there may be more.", SAMPLING, int, 100, min=1),
     Option("chains", "How many.", SAMPLING, int, 1, min=1),
+    Option(
+        "tol", "End the burn-in when chains rise by less nats a word.", SAMPLING, float, min=0.0
+    ),
+    Option("patience", "Sweeps over which that is measured.", SAMPLING, int, 50, min=1),
     Option(
         "held_out",
         "Hold out this share of the documents of each time, and report their perplexity.",

@@ -8,7 +8,7 @@ import numpy as np
 
 from evermix._xp import Array, Floats
 from evermix.estimators.data.times import shown_label
-from evermix.report.lifetimes import MIN_DOCUMENTS, Lifetimes, changes, lifetimes
+from evermix.report.lifetimes import MIN_DOCUMENTS, Lifetimes, changes, lifetimes, telling
 
 SHARE = 0.01  # a topic with less is absent
 TINY = 0.001  # a topic with less is no neighbour of others
@@ -32,7 +32,7 @@ class TopicCard:
     apart : tuple
         Those that set it apart: frequent in it and rare elsewhere.
     times : tuple
-        The times in order; empty for models without times.
+        The times in order, less those with too few documents; empty for models without times.
     shares : tuple of float
         Its share of the words of each time.
     first, last : time or None
@@ -143,8 +143,12 @@ class TopicCards:
         self.components, self.weights = model.components_, model.weights_
         self.corpus: Floats = self.weights @ self.components
         self.times, self.evolution, documents = over_time or OverTime.of(model)
+        self.share = max(share, np.nextafter(0.0, 1.0))
         self.alive: Lifetimes = lifetimes(self.evolution, share, documents, least)
         self.changes = changes(self.evolution, documents, least)
+        self._told = telling(len(self.times), documents, least).tolist()
+        if len(self._told) < 2:
+            self._told = list(range(len(self.times)))
 
     @cached_property
     def distances(self) -> Floats:
@@ -165,7 +169,8 @@ class TopicCards:
 
     def card(self, k: int) -> TopicCard:
         """Return the card of a topic."""
-        times, spans = self.times, self.alive.spans[k]
+        times, shares = self.times, self.evolution[self._told, k]
+        there = [self._told[t] for t in np.flatnonzero(shares >= self.share)]
         born, died = (None if t is None else times[t] for t in self.alive.moves(k))
         return TopicCard(
             id=k,
@@ -173,10 +178,10 @@ class TopicCards:
             share=float(self.weights[k]),
             words=tuple(self.words[k]),
             apart=tuple(self.apart[k]),
-            times=tuple(times),
-            shares=tuple(self.evolution[:, k].tolist()),
-            first=times[spans[0][0]] if spans else None,
-            last=times[spans[-1][1]] if spans else None,
+            times=tuple(times[t] for t in self._told),
+            shares=tuple(shares.tolist()),
+            first=times[there[0]] if there else None,
+            last=times[there[-1]] if there else None,
             born=born,
             died=died,
             change=float(self.changes[k]) if times else None,

@@ -17,6 +17,7 @@ from evermix.estimators.chains import ChainEstimator, Observer
 from evermix.estimators.data.times import Times
 from evermix.estimators.topics.exchange import TopicExchange
 from evermix.estimators.topics.fitted import FittedTopics
+from evermix.estimators.topics.progress import ProgressLines
 from evermix.estimators.topics.reading import TopicReading, names_of
 from evermix.estimators.topics.settings import (
     check_no_texts,
@@ -26,6 +27,7 @@ from evermix.estimators.topics.settings import (
     checked_counts,
     public_sampler,
     wanted_prior,
+    wanted_rest,
     wanted_sampler,
 )
 from evermix.priors.hyper import HYPERPRIORS, Gamma
@@ -68,6 +70,13 @@ class TopicModel(
     chains : int
         Number of independent chains, each in a thread of its own.
     random_state : int, RandomState, Generator or None
+    tol : float, optional
+        The burn-in ends before its time when the mean log joint density of ``patience`` sweeps is
+        less than this above that of the ``patience`` sweeps before, in nats a word; 0.001 with a
+        patience of 50 is a start. None: it takes ``burn_in`` sweeps.
+    patience : int
+    verbose : bool
+        Whether to tell on standard error how far a fit is.
 
     Attributes
     ----------
@@ -126,9 +135,13 @@ class TopicModel(
         draws: int = 100,
         chains: int = 1,
         random_state: Any = None,
+        tol: float | None = None,
+        patience: int = 50,
+        verbose: bool = False,
     ) -> None:
         super().__init__(prior, sampler, burn_in, draws, chains, random_state)
         self.alpha = alpha
+        self.tol, self.patience, self.verbose = tol, patience, verbose
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -199,6 +212,7 @@ class TopicModel(
         prior, known = fitted.prior, fitted.times
         check_begun("chains", len(fitted.run.chains), self.chains)
         check_begun("alpha", fitted.alpha, checked_alpha(self.alpha))
+        check_begun("tol and patience", fitted.run.rest, wanted_rest(self.tol, self.patience))
         if self.prior is not None:
             wanted_prior(self.prior, times)
             check_begun("prior", prior.prior if isinstance(prior, Flat) else prior, self.prior)
@@ -229,12 +243,15 @@ class TopicModel(
             for _ in range(self.chains)
         ]
         sampler.check(chains[0].measure)
-        return WordRun(corpus, sampler, chains, generator(self.random_state).spawn(self.chains))
+        rngs = generator(self.random_state).spawn(self.chains)
+        rest = wanted_rest(self.tol, self.patience)
+        return WordRun(corpus, sampler, chains, rngs, rest=rest)
 
     def _check_settings(self, observers: Iterable[Observer]) -> tuple[Observer, ...]:
         watching = super()._check_settings(observers)
         checked_alpha(self.alpha)
-        return watching
+        wanted_rest(self.tol, self.patience)
+        return (*watching, ProgressLines(self.burn_in + self.draws)) if self.verbose else watching
 
     def _validated(self, X: Any, reset: bool) -> Array:
         """Return counts of words as a CSR matrix with sorted columns."""

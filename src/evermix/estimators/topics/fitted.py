@@ -38,7 +38,7 @@ from evermix.estimators.packing import (
     plain_json,
     taken,
 )
-from evermix.estimators.topics.settings import checked_alpha
+from evermix.estimators.topics.settings import checked_alpha, wanted_rest
 from evermix.kernels.topics.evaluation import FrozenTopics
 from evermix.priors.hyper import HYPERPRIORS, Gamma
 from evermix.topics.hierarchies import TOPIC_PRIORS, Flat, Hierarchy
@@ -99,7 +99,14 @@ class FittedTopics:
             "n_documents": len(run.chains[0].seating.u),
             "n_times": run.chains[0].measure.n_times,
             "rngs": [plain_json(rng.bit_generator.state) for rng in run.rngs],
-            "run": {"sweeps": run.sweeps, "names": run.names, "spacing": run.spacing},
+            "run": {
+                "sweeps": run.sweeps,
+                "names": run.names,
+                "spacing": run.spacing,
+                "rest": None if run.rest is None else list(run.rest),
+                "course": run.course,
+                "rested": run.rested,
+            },
         }
         arrays: dict[str, Array] = {}
         for i, chain in enumerate(run.chains):
@@ -173,7 +180,17 @@ def _settings(spec: Mapping[str, Any]) -> dict[str, Any]:
     if type(names) is not list or not all(type(name) is str for name in names):
         raise ValueError(f"names of traces must be strings, got {names!r:.80}.")
     spacing = check_number("spacing", spec["spacing"], (1, COUNT[1]))
-    return {"names": names, "spacing": spacing, "sweeps": check_number("sweeps", spec["sweeps"])}
+    sweeps = check_number("sweeps", spec["sweeps"])
+    rest, course, rested = spec.get("rest"), spec.get("course", []), spec.get("rested")
+    if rest is not None:
+        tol, patience = rest
+        rest = wanted_rest(tol, check_number("patience", patience, (1, COUNT[1])))
+    if type(course) is not list or not all(type(value) is float for value in course):
+        raise ValueError(f"the course of a burn-in must be numbers, got {course!r:.80}.")
+    if rested is not None:
+        check_number("rested", rested, (0, sweeps))
+    settings = {"names": names, "spacing": spacing, "sweeps": sweeps}
+    return settings | {"rest": rest, "course": course, "rested": rested}
 
 
 def _per_time(header: Mapping[str, Any], times: Times) -> list[int] | None:

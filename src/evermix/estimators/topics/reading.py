@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from evermix._xp import Array, Floats, Ints
 from evermix.estimators.topics.card import TopicCard, TopicCards
+from evermix.estimators.topics.progress import climb
 from evermix.estimators.topics.report import topic_report
 from evermix.report.page import Report
 from evermix.report.words import distinctive_words, frequent_words, frex_words
@@ -77,6 +78,40 @@ class TopicReading:
         """
         writer = TopicCards(self, vocabulary)
         return [writer.card(k) for k in writer.order(by)[:top]]
+
+    @property
+    def climbing_(self) -> Floats:
+        """How much each chain rose over its draws beyond chance, in nats a word (chains,).
+
+        The log joint density of a chain that has come to rest no longer rises: 0. NaN where fewer
+        than 20 draws cannot tell.
+        """
+        self._check_drawn()
+        traces, chain = self._fitted.run.traces()
+        n = self._words_in_all()
+        return np.array([climb(traces["log_joint"][chain == c]) / n for c in np.unique(chain)])
+
+    def summary(self, top: int = 10, vocabulary: Any = None) -> str:
+        """Return what was found, in words: the largest topics, and whether chains still climb.
+
+        Parameters
+        ----------
+        top : int
+            Number of topics.
+        vocabulary : sequence (V,) or CountVectorizer, optional
+            The words, as in :meth:`top_words`.
+        """
+        self._check_drawn()
+        facts = self._report(vocabulary, "", top).facts
+        lines = ["; ".join(f"{name}: {text}" for name, text in facts.items())]
+        words, apart = self.top_words(5, vocabulary), self.top_words(5, vocabulary, by="frex")
+        for k, share in enumerate(self._point().words.sum(axis=0)[:top] / self._words_in_all()):
+            named = f"{', '.join(map(str, words[k]))} (apart: {', '.join(map(str, apart[k]))})"
+            lines.append(f"topic {k}: {100 * share:.3g} %  {named}")
+        return "\n".join(lines)
+
+    def _words_in_all(self) -> int:
+        return int(self._point().words.sum())
 
     @property
     def documents_(self) -> Array:

@@ -22,7 +22,7 @@ def topic_report(
         "words": f"{size:,}",
         "vocabulary": f"{model.n_features_in_:,}",
     }
-    facts |= settings_of(model)
+    facts |= settings_of(model) | {"log joint density": course_of(model)}
     title = title or f"{model.n_topics_:,} topics in {size:,} words"
     report = Report(title, "topic", "words", facts, items)
     if top is None:
@@ -32,6 +32,16 @@ def topic_report(
         report.map = plane(writer.distances).round(4).tolist() if len(items) > 2 else []
         add_times(report, model.times_.tolist(), model.evolution_, writer.alive)
     return report
+
+
+def course_of(model: Any) -> str:
+    """Return whether chains have come to rest, in words."""
+    rises = model.climbing_
+    if np.isnan(rises).any():
+        return "too few draws to tell whether it rises"
+    if not rises.any():
+        return "no longer rises"
+    return f"still rises, by {rises.max():.2g} nats a word over the draws; more sweeps will help"
 
 
 def _item(writer: TopicCards, k: int) -> Item:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from evermix._xp import Array
+from evermix.engines.settings import check_whole
 from evermix.estimators.data.rows import check_csr
 from evermix.estimators.data.times import Times
 from evermix.priors.base import finite_number
@@ -16,6 +17,7 @@ from evermix.topics.rows import M1, M3, T1, RowSampler
 from evermix.topics.words.corpus import Corpus
 from evermix.topics.words.dirichlet import LEARNT
 from evermix.topics.words.samplers import H1, H2, Direct, WordSampler
+from evermix.topics.words.snapshots import Rest
 
 LARGEST = 2**31 - 1  # words of one kind in a document
 
@@ -38,6 +40,19 @@ def wanted_prior(prior: Any, times: Any) -> Hierarchy:
             "without times are em.HDP() and em.HNGG()."
         )
     return prior
+
+
+def wanted_rest(tol: Any, patience: Any) -> Rest | None:
+    """Return when a burn-in ends early, None for never; or raise if that cannot be."""
+    check_whole("patience", patience)
+    if tol is None:
+        return None
+    number = finite_number("tol", tol)
+    if number < 0:
+        raise ValueError(
+            f"tol must be at least 0, or None for a burn-in of fixed length, got {tol}."
+        )
+    return Rest(number, int(patience))
 
 
 def check_times_meant(prior: Any, times: Any, y: Any) -> None:

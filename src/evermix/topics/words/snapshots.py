@@ -155,6 +155,24 @@ class TopicDraw(NamedTuple):
     snapshot: Snapshot | None
 
 
+class Rest(NamedTuple):
+    """When the burn-in of chains that have stopped climbing ends before its time.
+
+    It does when the mean log joint density of ``patience`` sweeps is less than ``tol`` nats a word
+    above that of as many sweeps before.
+    """
+
+    tol: float
+    patience: int
+
+    def reached(self, course: list[float]) -> bool:
+        """Whether a course of log joint densities for each word has come to rest."""
+        n = self.patience
+        if len(course) < 2 * n:
+            return False
+        return bool(np.mean(course[-n:]) - np.mean(course[-2 * n : -n]) < self.tol)
+
+
 class WordRun(ChainRun[Franchise, TopicDraw]):
     """Chains of a topic model: traces of all draws, and snapshots of some, evenly spaced."""
 
@@ -168,6 +186,9 @@ class WordRun(ChainRun[Franchise, TopicDraw]):
         sweeps: int = 0,
         names: list[str] | None = None,
         spacing: int = 1,
+        rest: Rest | None = None,
+        course: list[float] | None = None,
+        rested: int | None = None,
     ) -> None:
         super().__init__(chains, rngs, sweeps)
         self.corpus, self.sampler = corpus, sampler
@@ -178,6 +199,28 @@ class WordRun(ChainRun[Franchise, TopicDraw]):
         # Draws from one snapshot to the next. It doubles when there are too many, so that what is
         # kept depends only on the number of draws.
         self.spacing = spacing
+        self.rest = rest  # None: the burn-in takes its time
+        self.course = (
+            course or []
+        )  # log joint densities for each word in the burn-in, if it may end
+        self.rested = rested  # the sweep after which it has ended early
+
+    def burnt_in(self, burn_in: int) -> int:
+        """Return after how many sweeps draws are kept, at most ``burn_in``."""
+        return burn_in if self.rested is None else min(burn_in, self.rested)
+
+    def _look(self, chains: list[Franchise]) -> float | None:
+        if self.rest is None:
+            return None
+        total = sum(chain.log_joint(self._words) for chain in chains)
+        return total / len(chains) / max(len(self._words), 1)
+
+    def _burn(self, seen: float | None) -> None:
+        if self.rest is None or seen is None:
+            return
+        self.course.append(seen)
+        if self.rested is None and self.rest.reached(self.course):
+            self.rested = self.sweeps
 
     @property
     def n_draws(self) -> int:

@@ -1,0 +1,97 @@
+"""`evermix topics` and `predict` on documents: their topics, and the words that are counted."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import evermix as em
+from evermix.cli import app
+
+WORDS = {"sea": "ship wave salt harbour sail", "sky": "cloud wing wind feather moon"}
+SHORT = ["--burn-in", "6", "--draws", "4"]
+
+
+def records():
+    """Texts of three years: the sky takes over from the sea."""
+    rng = np.random.default_rng(0)
+    for i in range(60):
+        year = 2001 + i // 20
+        topic = "sky" if rng.random() < (0.05, 0.5, 0.95)[year - 2001] else "sea"
+        text = " ".join(rng.choice(WORDS[topic].split(), size=10))
+        month = 1 + i % 12
+        season = ("spring", "fall", "autumn")[i // 20]
+        day = f"{year}-{month:02}-03"
+        yield {"id": i, "text": text, "year": year, "day": day, "season": season}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A working directory with a small source of texts."""
+    with (tmp_path / "texts.jsonl").open("w") as file:
+        file.writelines(json.dumps(record) + "\n" for record in records())
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def evermix(*arguments, **settings):
+    return CliRunner().invoke(app, ["topics", *map(str, arguments)], **settings)
+
+
+def topics(*arguments):
+    """Run the command and return what it wrote to standard output."""
+    said = evermix(*arguments, "--overwrite", *SHORT)
+    assert said.exit_code == 0, said.stderr
+    return json.loads(said.stdout)
+
+
+def lines(text):
+    return [json.loads(line) for line in text.splitlines()]
+
+
+@pytest.mark.parametrize("prior", ["hmngg", "hdp"])
+def test_topics_of_documents_are_told(folder, prior):
+    """Of those that were learnt by a file, and of others by the command predict."""
+    topics("texts.jsonl", "--time-field", "year", "--prior", prior, "--documents", "d.jsonl")
+    model = em.load("texts.evermix")
+    learnt = lines((folder / "d.jsonl").read_text())
+    assert [line["id"] for line in learnt] == list(range(60))
+    for line, shares in zip(learnt, model.documents_.toarray(), strict=True):
+        told = {topic["topic"]: topic["share"] for topic in line["topics"]}
+        assert told == pytest.approx({k: shares[k] for k in np.flatnonzero(shares)}, abs=1e-6)
+    said = CliRunner().invoke(app, ["predict", "texts.evermix", "texts.jsonl"])
+    assert said.exit_code == 0, said.stderr
+    found = lines(said.stdout)
+    assert len(found) == 60 and "60 rows predicted. 0.0% of their words" in said.stderr
+    for line in found:
+        shares = [topic["share"] for topic in line["topics"]]
+        assert shares == sorted(shares, reverse=True) and 0.9 < sum(shares) < 1.0 + 1e-4
+
+
+def test_topics_over_time_want_times_to_predict(folder):
+    rng = np.random.default_rng(0)
+    X, years = rng.poisson(2.0, size=(12, 4)), np.repeat([2001, 2002], 6)
+    em.TopicModel(burn_in=2, draws=2, random_state=0).fit(X, times=years).save("topics.evermix")
+    np.save("rows.npy", X)
+    said = CliRunner().invoke(app, ["predict", "topics.evermix", "rows.npy"])
+    assert said.exit_code == 1 and "such as --time-field year" in said.stderr
+
+
+def test_stop_words_and_rare_words_are_left_out(folder):
+    every = {word for words in WORDS.values() for word in words.split()}
+    (folder / "stop.txt").write_text("ship\nMoon wave\n")
+    settings = ["--time-field", "year", "--stop-words", "stop.txt"]
+    told = topics("texts.jsonl", *settings)["topics"]
+    found = {word for topic in told for word in topic["words"]}
+    assert found == every - {"ship", "moon", "wave"}
+    said = evermix("texts.jsonl", "--time-field", "year", "--min-df", 61, "--overwrite")
+    assert said.exit_code == 1 and "in at least 61 texts" in said.stderr
+    said = evermix("texts.jsonl", "--time-field", "year", "--stop-words", "no.txt", "--overwrite")
+    assert said.exit_code == 1 and "english, none or a file" in said.stderr
+    with (folder / "texts.jsonl").open("a") as file:
+        file.write(json.dumps({"text": "the rare rare rare", "year": 2001}) + "\n")
+    assert topics("texts.jsonl", "--time-field", "year")["vocabulary"] == 10
+    settings = ["--time-field", "year", "--min-df", 1]
+    assert topics("texts.jsonl", *settings)["vocabulary"] == 11
+    assert topics("texts.jsonl", *settings, "--stop-words", "none")["vocabulary"] == 12
