@@ -32,6 +32,8 @@ def folder(tmp_path, monkeypatch):
     with (tmp_path / "texts.jsonl").open("w") as file:
         file.writelines(json.dumps(record) + "\n" for record in records())
     monkeypatch.chdir(tmp_path)
+    # Pictures that nobody asked for would take most of the time.
+    monkeypatch.setattr("evermix.cli.output.topic_report.find_spec", lambda _: None)
     return tmp_path
 
 
@@ -95,3 +97,24 @@ def test_stop_words_and_rare_words_are_left_out(folder):
     settings = ["--time-field", "year", "--min-df", 1]
     assert topics("texts.jsonl", *settings)["vocabulary"] == 11
     assert topics("texts.jsonl", *settings, "--stop-words", "none")["vocabulary"] == 12
+
+
+def test_a_picture_lies_beside_the_checkpoint(folder, monkeypatch):
+    """Unless another file is there, which only --overwrite replaces."""
+    pytest.importorskip("matplotlib")
+    monkeypatch.undo()
+    monkeypatch.chdir(folder)
+    said = evermix("texts.jsonl", "--time-field", "year", *SHORT)
+    assert said.exit_code == 0 and "picture texts.png" in said.stderr
+    assert (folder / "texts.png").read_bytes().startswith(b"\x89PNG")
+    (folder / "texts.png").write_text("mine")
+    (folder / "texts.evermix").unlink()
+    said = evermix("texts.jsonl", "--time-field", "year", *SHORT)
+    assert said.exit_code == 0 and (folder / "texts.png").read_text() == "mine"
+
+
+def test_terminals_get_cards(folder, monkeypatch):
+    monkeypatch.setattr("evermix.cli.output.topic_report._at_terminal", lambda: True)
+    said = evermix("texts.jsonl", "--time-field", "year", *SHORT)
+    assert said.exit_code == 0 and said.stdout.startswith("The largest topics\n\ntopic 0: ")
+    assert " in 2003" in said.stdout and "documents with most of it: " in said.stdout

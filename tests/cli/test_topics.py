@@ -36,6 +36,8 @@ def folder(tmp_path, monkeypatch):
     with (tmp_path / "texts.jsonl").open("w") as file:
         file.writelines(json.dumps(record) + "\n" for record in records())
     monkeypatch.chdir(tmp_path)
+    # Pictures that nobody asked for would take most of the time.
+    monkeypatch.setattr("evermix.cli.output.topic_report.find_spec", lambda _: None)
     return tmp_path
 
 

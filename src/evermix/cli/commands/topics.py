@@ -182,6 +182,8 @@ class Topics(Run):
             held = len(self.parts.held)
             yield f"perplexity {report.perplexity:,.1f} of {held:,} documents held out"
         yield f"{seconds:.1f} s"
+        if report.picture is not None:
+            yield f"picture {report.picture}"
 
     def _complaints(self) -> Iterable[str]:
         return self.documents.complaints

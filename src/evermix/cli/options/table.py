@@ -226,10 +226,10 @@ FIT = (
 TOPICS = (
     SOURCE,
     TIME_FIELD,
-    replace(OUT, help="Where the JSON goes; - is standard output."),
+    replace(OUT, help="Where the JSON goes; - is standard output, where terminals get cards."),
     Option(
         "figure",
-        "Picture of all topics: shares over time, births and deaths, top words.",
+        "Picture of the topics that changed, births and deaths (default: beside the checkpoint).",
         FILES,
         file="written",
     ),

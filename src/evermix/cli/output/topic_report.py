@@ -2,7 +2,10 @@
 
 import json
 import os
+import sys
 from contextlib import closing
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +22,7 @@ from evermix.report import topic_curves, topic_overview
 from evermix.report.canvas import save_picture
 
 DIGITS = 6  # behind the point, of shares
+CARDS = 8  # that a terminal shows
 
 
 class TopicReport:
@@ -44,6 +48,8 @@ class TopicReport:
         Share of each topic among the words of each time.
     predicted : array (T, K) or None
         Weight of each topic at each time, where the prior knows times.
+    picture : str, Path or None
+        Where the picture of all topics goes.
     perplexity : float or None
         Of documents that were held out.
     """
@@ -78,6 +84,7 @@ class TopicReport:
             least=settings.min_documents,
             over_time=over_time,
         )
+        self.picture = _picture(settings) if self.times else settings.figure
         self.perplexity = None if held is None else model.perplexity(**held)
 
     def _over_time(self, times: Array) -> OverTime:
@@ -93,7 +100,9 @@ class TopicReport:
         """Write the JSON and the pictures."""
         settings = self._settings
         text = _readable(self.to_spec()) + "\n"
-        if settings.out == "-":
+        if settings.out == "-" and _at_terminal():
+            print(self._shown(), flush=True)
+        elif settings.out == "-":
             print(text, end="", flush=True)
         else:
             with naming(settings.out), open(settings.out, "w", encoding="utf-8") as file:
@@ -109,12 +118,25 @@ class TopicReport:
             "least": settings.min_documents,
         }
         title = f"{len(self.cards.words)} topics in {_name(settings.sources)}"
-        if settings.figure is not None:
+        if self.picture is not None:
             axes = topic_overview(**about, share=settings.share, title=title)
-            save_picture(settings.figure, axes)
+            save_picture(self.picture, axes)
         if settings.curves is not None:
             axes = topic_curves(**about, predicted=self.predicted, title=title)
             save_picture(settings.curves, axes)
+
+    def _shown(self) -> str:
+        """Return the cards of the largest topics, and of those that change most, for a reader."""
+        parts = ["The largest topics", *map(repr, map(self.cards.card, range(self._n_cards)))]
+        if len(self.times) > 1:
+            order = [k for k in self.cards.order("change") if k >= self._n_cards]
+            some = map(self.cards.card, order[: self._n_cards])
+            parts += ["Others that change most", *map(repr, some)]
+        return "\n\n".join(parts)
+
+    @property
+    def _n_cards(self) -> int:
+        return min(CARDS, len(self.cards.words))
 
     def _write_documents(self, path: str) -> None:
         """Write a line on the topics of each document that was learnt."""
@@ -171,6 +193,19 @@ def describe_topics(writer: TopicCards, ids: list[Any] | None = None) -> list[di
         topic["spans"] = [[times[first], times[last]] for first, last in spans]
         topics.append(topic)
     return topics
+
+
+def _at_terminal() -> bool:
+    return sys.stdout.isatty()
+
+
+def _picture(settings: Settings) -> Any:
+    """Return where the picture goes: if nobody said it, beside the checkpoint, as a new file."""
+    if settings.figure is not None or settings.quiet or settings.checkpoint is None:
+        return settings.figure
+    path = Path(settings.checkpoint).with_suffix(".png")
+    free = settings.overwrite or not path.exists()
+    return path if free and find_spec("matplotlib") is not None else None
 
 
 def shares_line(id: Any, topics: Array, shares: Array) -> dict[str, Any]:
