@@ -4,6 +4,7 @@ import json
 import os
 import sys
 from contextlib import closing
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -127,16 +128,18 @@ class TopicReport:
 
     def _shown(self) -> str:
         """Return the cards of the largest topics, and of those that change most, for a reader."""
-        parts = ["The largest topics", *map(repr, map(self.cards.card, range(self._n_cards)))]
+        n = min(CARDS, len(self.cards.words))
+        parts = ["The largest topics", *map(self._card, range(n))]
         if len(self.times) > 1:
-            order = [k for k in self.cards.order("change") if k >= self._n_cards]
-            some = map(self.cards.card, order[: self._n_cards])
-            parts += ["Others that change most", *map(repr, some)]
+            order = [k for k in self.cards.order("change") if k >= n]
+            parts += ["Others that change most", *map(self._card, order[:n])]
         return "\n\n".join(parts)
 
-    @property
-    def _n_cards(self) -> int:
-        return min(CARDS, len(self.cards.words))
+    def _card(self, k: int) -> str:
+        """Return a card that calls documents by their ids."""
+        card = self.cards.card(k)
+        documents = tuple((self._ids[row], share) for row, share in card.documents)
+        return repr(replace(card, documents=documents))
 
     def _write_documents(self, path: str) -> None:
         """Write a line on the topics of each document that was learnt."""
