@@ -130,9 +130,9 @@ class TopicReport:
         """Return the cards of the largest topics, and of those that change most, for a reader."""
         n = min(CARDS, len(self.cards.words))
         parts = ["The largest topics", *map(self._card, range(n))]
-        if len(self.times) > 1:
-            order = [k for k in self.cards.order("change") if k >= n]
-            parts += ["Others that change most", *map(self._card, order[:n])]
+        others = [k for k in self.cards.order("change") if k >= n] if len(self.times) > 1 else []
+        if others:
+            parts += ["Others that change most", *map(self._card, others[:n])]
         return "\n\n".join(parts)
 
     def _card(self, k: int) -> str:
