@@ -40,7 +40,8 @@ COMMANDS = {  # by name: the help, whose first line is listed
     "fit": """
         Cluster a source in many passes; stop whenever you like and go on with --resume.
 
-        Writes one JSON line per row at the end: id, cluster and its probability.
+        Writes one line per row at the end: id, cluster and its probability. At a terminal,
+        without --out, it shows the clusters instead.
 
         For sources larger than memory: --engine memoizedvb or fullvb (of .npy also stochasticvb).
         With --dask ADDRESS the rows are shared among the workers of a cluster.""",

@@ -2,6 +2,7 @@
 
 import errno
 import logging
+import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -43,6 +44,11 @@ def output_console() -> Console:
     """Return the console for tables on standard output."""
     console = Console(highlight=False)
     return console if console.is_terminal else Console(highlight=False, width=WIDTH)
+
+
+def at_terminal() -> bool:
+    """Whether a person reads standard output, rather than a file or a program."""
+    return sys.stdout.isatty()
 
 
 @contextmanager

@@ -1,12 +1,14 @@
 """``evermix fit``: laps over all rows of a source, then a JSON line for every row."""
 
 import math
+import os
+import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
 
-from evermix.cli.console import progress_bar
+from evermix.cli.console import at_terminal, output_console, progress_bar
 from evermix.cli.input.dask import Cluster, cluster
 from evermix.cli.input.rows import Rows, make_text_counter, open_rows, read_rows
 from evermix.cli.input.texts import embedded_texts
@@ -19,7 +21,8 @@ from evermix.cli.options.mixture import (
 )
 from evermix.cli.options.option import Option
 from evermix.cli.options.settings import Settings, with_run_files
-from evermix.cli.output.lines import naming, open_lines
+from evermix.cli.output.cards import cards_table, describe_clusters
+from evermix.cli.output.lines import check_answers, naming, open_answers, rounded
 from evermix.cli.runs.interrupts import Interrupts
 from evermix.cli.runs.run import (
     Run,
@@ -37,6 +40,8 @@ from evermix.io.embedded_texts import EmbeddedTexts
 from evermix.io.sources import Source
 from evermix.io.text_counter import TextCounter
 
+COLUMNS = "id", "cluster", "probability", "name"  # of the answer for a row
+SHOWN = 10  # clusters at a terminal
 HELD_BYTES = 2**28  # of rows that are held in memory although they could be read again
 
 
@@ -47,6 +52,7 @@ def options(custom: tuple[type, ...]) -> list[Option]:
 
 def run(settings: Settings) -> None:
     """Learn all rows of a source in many passes."""
+    check_answers(settings.out)
     settings = with_run_files(with_default_prior(settings, streaming=False))
     Fit.main(settings, cluster(settings.dask))
 
@@ -195,12 +201,28 @@ class Fit(Run):
             self.text.learnt(self.rows.texts(), map(int, self.model.labels_))
 
     def _finish(self) -> None:
+        if self.settings.out == "-" and at_terminal():
+            self._show()
+            return
         names = self.model.lineage_.hand.names
         found = map(int, self.model.labels_), map(float, self.model.probabilities_)
-        with naming(self.settings.out), open_lines(self.settings.out) as lines:
+        with naming(self.settings.out), open_answers(self.settings.out, 0, COLUMNS) as lines:
             for name, cluster, probability in zip(self.rows.ids(), *found, strict=True):
-                line = {"id": name, "cluster": cluster, "probability": probability}
+                line = {"id": name, "cluster": cluster, "probability": rounded(probability)}
                 lines.write(line | ({"name": names[cluster]} if cluster in names else {}))
+
+    def _show(self) -> None:
+        """Show the largest clusters, and what can be done next."""
+        console, settings = output_console(), self.settings
+        cards = describe_clusters(self.model, self.text, SHOWN)
+        console.print(cards_table(cards, "clusters"))
+        model, rows = str(settings.checkpoint), map(os.path.relpath, settings.sources)
+        again = ["evermix", "fit", *rows, "--checkpoint", model, "--resume", "--out", "labels.csv"]
+        next_steps = {"a page for your browser": ["evermix", "report", model]}
+        if settings.sources != ["-"]:
+            next_steps["the cluster of each row"] = again
+        for what, words in next_steps.items():
+            console.print(f"{what}: {shlex.join(words)}", soft_wrap=True)
 
     def _notes(self) -> dict[str, Any]:
         return {"kind": self.source.kind, "log": self.log.to_spec()}

@@ -1,8 +1,7 @@
 """``evermix info``: what a model file holds."""
 
 import json
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +11,11 @@ from rich.markup import escape
 from rich.table import Table
 
 from evermix.cli.console import output_console, shown_time
-from evermix.cli.input.model_rows import column_names, saved_words, text_of, words_of_texts
+from evermix.cli.input.model_rows import saved_words, text_of
 from evermix.cli.options.option import Option
 from evermix.cli.options.settings import Settings
 from evermix.cli.options.table import INFO, SHARE
+from evermix.cli.output.cards import cards_table, describe_clusters, shown_value
 from evermix.cli.output.topic_report import describe_topics
 from evermix.estimators import DependentMixture, Mixture, TopicModel
 from evermix.estimators.data.times import shown_label
@@ -23,14 +23,10 @@ from evermix.estimators.files import load_any
 from evermix.estimators.mixture.report import met_once, rows_learnt
 from evermix.estimators.topics.card import TopicCards
 from evermix.estimators.topics.report import course_of
-from evermix.families import Multinomial
 from evermix.io.growing_vocabulary import GrowingVocabulary
-from evermix.io.text_counter import TextCounter
 from evermix.state import FADED
 
 WORDS = 8  # per topic
-SHOWN = 3  # lines on what sets a cluster apart
-BRIEF = 5  # words of a topic in a table
 
 Extra = dict[str, Any]
 Described = dict[str, Any]
@@ -80,7 +76,7 @@ def _mixture(mix: Mixture, extra: Extra, top: int) -> Described:
         **_vocabulary(extra),
         "observations": rows_learnt(mix),
         "K": mix.n_clusters_,
-        "clusters": _clusters(mix, text_of(extra), top),
+        "clusters": describe_clusters(mix, text_of(extra), top),
     }
 
 
@@ -91,24 +87,6 @@ def _vocabulary(extra: Extra) -> Described:
         return {}
     known = sum(map(bool, counter.words))
     return {"vocabulary": known, "unknown_words": counter.totals.share}
-
-
-def _clusters(mix: Mixture, text: TextCounter | None, top: int) -> list[Described]:
-    """Return the cards of the largest clusters; what is not known is left out."""
-    plan, clusters = mix.model_.forgetting, []
-    words = words_of_texts(mix, text)
-    for card in mix.cards(names=column_names(mix, text), top=top):
-        cluster = {name: value for name, value in card.to_dict().items() if value is not None}
-        if plan is not None:
-            cluster["seen"] = shown_time(mix.lineage_.last[card.id], plan.dated)
-        if words:
-            cluster["words"] = words.get(card.id, [])
-        elif text is not None and isinstance(mix.model_.family, Multinomial):
-            cluster["words"] = [trait.column for trait in card.traits]
-        else:
-            cluster["apart"] = [str(trait) for trait in card.traits]
-        clusters.append(cluster)
-    return clusters
 
 
 def _dependent_mixture(mix: DependentMixture, extra: Extra, top: int) -> Described:
@@ -184,63 +162,6 @@ _DESCRIBE: dict[type, Callable[[Any, Extra, int], Described]] = {
 }
 
 
-# ---- tables ----------------------------------------------------------------------------------
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-def _rounded(text: str) -> str:
-    """Return a text with its long decimal numbers cut to four digits."""
-    return re.sub(r"\d+\.\d{5,}(e[+-]\d+)?", lambda number: f"{float(number[0]):.4g}", text)
-
-
-_FORMATS: dict[str, Callable[[Any], str]] = {
-    "bytes": "{:,}".format,
-    "observations": "{:,}".format,
-    "vocabulary": "{:,} words".format,
-    "unknown_words": "{:.1%}".format,
-    "elbo": "{:,.2f}".format,
-    "family": _rounded,
-    "prior": _rounded,
-    "engine": _rounded,
-    "size": "{:,.1f}".format,
-    "weight": "{:.4f}".format,
-    "share": "{:.4f}".format,
-    "recent_share": "{:.4f}".format,
-    "born": "{:,}".format,
-    "apart": "\n".join,
-    "nearest": lambda near: ", ".join(str(one["id"]) for one in near),
-}
-# Columns of tables by name, with their titles; JSON has more.
-_COLUMNS = {
-    **{name: name for name in ("id", "topic", "name", "size", "weight", "share")},
-    "recent_share": "lately",
-    **{name: name for name in ("born", "seen", "first", "last", "nearest")},
-    "words": "words that set it apart",
-    "apart": "what sets it apart",
-}
-_TOPIC_FORMATS: dict[str, Callable[[Any], str]] = {
-    "born": str,
-    "size": "{:,}".format,
-    "change": lambda change: f"{100 * change:+.1f} %",
-    "words": lambda words: ", ".join(map(str, words[:BRIEF])),
-    "apart": lambda words: ", ".join(map(str, words[:BRIEF])),
-}
-_TOPIC_COLUMNS = {
-    **{name: name for name in ("topic", "weight", "first", "last", "born", "died", "change")},
-    "words": "top words",
-    "apart": "what sets it apart",
-}
-
-
-def _shown(name: str, value: Any, formats: Mapping[str, Callable[[Any], str]] = _FORMATS) -> str:
-    return "" if value is None else formats.get(name, _text)(value)
-
-
 def _show(described: Described) -> None:
     """Print the facts on a model, and a table of its clusters or topics."""
     console = output_console()
@@ -249,20 +170,8 @@ def _show(described: Described) -> None:
     facts = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     for name, value in described.items():
         if value is not None:
-            facts.add_row(f"[bold]{name}[/bold]", escape(_shown(name, value)))
+            facts.add_row(f"[bold]{name}[/bold]", escape(shown_value(name, value)))
     console.print(facts)
     if not clusters:
         return
-    columns, formats = _COLUMNS, _FORMATS
-    if kind == "topics":
-        columns, formats = _TOPIC_COLUMNS, _FORMATS | _TOPIC_FORMATS
-    table = Table(title=f"The largest {len(clusters)} {kind}", title_justify="left")
-    some = [name for name in columns if any(each.get(name) is not None for each in clusters)]
-    for name in some:
-        text = name in ("words", "apart")
-        table.add_column(columns[name], justify="left" if text else "right")
-    for cluster in clusters:
-        if kind == "clusters":
-            cluster["apart"] = cluster.get("apart", [])[:SHOWN]
-        table.add_row(*(escape(_shown(name, cluster.get(name), formats)) for name in some))
-    console.print(table)
+    console.print(cards_table(clusters, kind))

@@ -1,8 +1,9 @@
 """``evermix predict``: find the clusters or topics of new rows without learning them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from evermix.cli.input.rows import features, open_rows
 from evermix.cli.options.option import Option
 from evermix.cli.options.settings import Settings
 from evermix.cli.options.table import PREDICT
-from evermix.cli.output.lines import Lines
+from evermix.cli.output.lines import Lines, check_answers, open_answers, rounded
 from evermix.cli.output.output_files import check_files, check_new
 from evermix.cli.output.topic_report import shares_line
 from evermix.estimators import Mixture, TopicModel
@@ -24,6 +25,8 @@ from evermix.io.sources import Chunk, Source
 from evermix.io.text_counter import TextCounter
 
 LEAST = 0.01  # share of a topic that a line names
+COLUMNS = "id", "cluster", "probability", "log_density", "name"  # of the answer for a row
+OF_TOPICS = "id", "topics"
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,7 @@ class _Answers:
     lines: Callable[[Chunk], Iterator[dict[str, Any]]]
     n_found: int  # clusters or topics
     text: TextCounter | None
+    columns: Sequence[str]  # of a line
 
 
 def options(custom: tuple[type, ...]) -> list[Option]:
@@ -43,6 +47,7 @@ def options(custom: tuple[type, ...]) -> list[Option]:
 
 def run(settings: Settings) -> None:
     """Write a line for every row of the source."""
+    check_answers(settings.out)
     check_files(settings.sources, {"MODEL": settings.model}, settings.outputs)
     if not settings.overwrite:
         check_new(settings.outputs, "Choose another place, or replace it with --overwrite.")
@@ -56,9 +61,10 @@ def run(settings: Settings) -> None:
     if text is not None:
         text.totals.total = text.totals.unknown = 0  # of these rows
     answers = _ANSWERS[type(model)](settings, model, extra, text)
+    opened = partial(open_answers, columns=answers.columns)
     done = 0
     with (
-        closing(Lines(settings.out, None)) as lines,
+        closing(Lines(settings.out, None, opened)) as lines,
         progress_bar("predicting", answers.rows.n_rows, settings.quiet) as progress,
     ):
         for chunk in answers.rows.chunks(0, settings.batch):
@@ -86,14 +92,14 @@ def _mixture(settings: Settings, mix: Mixture, extra: Any, text: TextCounter | N
             line = {
                 "id": name,
                 "cluster": int(ids[best[i]]),
-                "probability": float(proba[i, best[i]]),
-                "log_density": float(log_density[i]),
+                "probability": rounded(proba[i, best[i]]),
+                "log_density": rounded(log_density[i]),
             }
             if line["cluster"] in names:
                 line["name"] = names[line["cluster"]]
             yield line
 
-    return _Answers(open_rows_of(settings, mix, text), lines, len(ids), text)
+    return _Answers(open_rows_of(settings, mix, text), lines, len(ids), text, COLUMNS)
 
 
 def _topics(
@@ -120,7 +126,7 @@ def _topics(
             found = np.flatnonzero(row >= min(LEAST, row.max()))
             yield shares_line(name, found, row[found])
 
-    return _Answers(rows, lines, model.n_topics_, text)
+    return _Answers(rows, lines, model.n_topics_, text, OF_TOPICS)
 
 
 _ANSWERS: dict[type, Callable[..., _Answers]] = {Mixture: _mixture, TopicModel: _topics}

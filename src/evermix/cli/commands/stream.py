@@ -25,8 +25,8 @@ from evermix.cli.input.times import check_order, check_times
 from evermix.cli.options.mixture import make_mixture, mixture_options, with_default_prior
 from evermix.cli.options.option import Option
 from evermix.cli.options.settings import Settings, with_run_files
-from evermix.cli.output.answers import row_answers
-from evermix.cli.output.lines import Lines, naming
+from evermix.cli.output.answers import COLUMNS, row_answers
+from evermix.cli.output.lines import Lines, check_answers, naming, open_answers
 from evermix.cli.runs.interrupts import Interrupts, Stopped
 from evermix.cli.runs.next_files import Place, place_after, settings_after
 from evermix.cli.runs.run import (
@@ -55,6 +55,7 @@ def options(custom: tuple[type, ...]) -> list[Option]:
 
 def run(settings: Settings) -> None:
     """Learn the rows of a source once."""
+    check_answers(settings.out, grows=True)
     Stream.main(with_run_files(with_default_prior(settings, streaming=True), live=True))
 
 
@@ -103,7 +104,10 @@ class Stream(Run):
             self._warm_up = WarmUp(settings)
         self._saved_files: list[Any] = []
         self._first_row = self._saved_rows = self.totals.rows
-        self._out = Lines(settings.out, self.positions.get("out"))
+        columns = [*COLUMNS, *["faded"] * (model.forgetting is not None)]
+        columns += ["provisional"] * source.live
+        opened = partial(open_answers, columns=columns)
+        self._out = Lines(settings.out, self.positions.get("out"), opened)
 
     @classmethod
     def begin(cls, settings: Settings, place: Any) -> Self:

@@ -35,7 +35,12 @@ QUIET = Option(
     saved=False,
 )
 OUT = Option(
-    "out", "Where the JSON lines go; - is standard output.", FILES, default="-", file="written"
+    "out",
+    "Where the answers for rows go: to a .csv file (of fit and predict also .parquet), otherwise "
+    "JSON lines; - is standard output.",
+    FILES,
+    default="-",
+    file="written",
 )
 TRACE = Option("trace", "JSON lines on every batch.", FILES, file="written")
 RUN = (  # of the commands that learn

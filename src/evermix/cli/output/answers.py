@@ -3,7 +3,11 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from evermix.cli.output.lines import rounded
 from evermix.estimators import Mixture
+
+COLUMNS = "id", "cluster", "probability", "new", "from", "name"
+"""What the answer for a row of a stream may hold, beside what models that forget or wait say."""
 
 
 def row_answers(
@@ -31,7 +35,7 @@ def row_answers(
         gone.setdefault(tick, []).append(cluster)
     newcomers = lineage.newcomers(set(labels), clock)
     for tick, (name, cluster, probability) in enumerate(rows, clock + 1):
-        line = {"id": name, "cluster": cluster, "probability": probability}
+        line = {"id": name, "cluster": cluster, "probability": rounded(probability)}
         first = cluster in newcomers
         parent = newcomers.pop(cluster, None)
         line["new"] = first and parent is None

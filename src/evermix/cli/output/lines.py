@@ -1,12 +1,13 @@
-"""Files of JSON lines that a command writes, standard output among them."""
+"""Files that a command writes line by line, standard output among them."""
 
 import errno
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from evermix.io.answers import CsvFile, ParquetFile, arrow_modules
 from evermix.io.trace import LineFile, TraceWriter
 
 
@@ -48,8 +49,40 @@ def open_lines(path: str, at: int = 0) -> LineFile:
     return LineFile(path, at=at)
 
 
+def open_answers(path: str, at: int, columns: Sequence[str]) -> LineFile:
+    """Open a file of answers for rows: by its suffix CSV or Parquet, otherwise JSON lines.
+
+    ``columns`` are what an answer may hold. See :func:`open_lines`.
+    """
+    new = path != "-" and (os.path.isfile(path) or not os.path.exists(path))
+    if new and path.lower().endswith(".csv"):
+        return CsvFile(path, columns, at)
+    if new and path.lower().endswith(".parquet"):
+        return ParquetFile(path, columns)
+    return open_lines(path, at)
+
+
+def check_answers(path: str, grows: bool = False) -> None:
+    """Raise ValueError or ImportError if answers cannot be written to a file of this name.
+
+    ``grows``: whether they are written as rows come, and the file may be cut and continued.
+    """
+    if path.lower().endswith(".parquet"):
+        if grows:
+            raise ValueError(
+                f"a stream writes its answers as rows come, and Parquet files cannot be continued: "
+                f"--out must end in .csv or .jsonl, got {path}."
+            )
+        arrow_modules()
+
+
+def rounded(value: float) -> float:
+    """Return a number as text outputs show it, with six digits."""
+    return float(f"{value:.6g}")
+
+
 class Lines:
-    """JSON lines of a run, in a file that keeps what it held until the first of them is there.
+    """Lines of a run, in a file that keeps what it held until the first of them is there.
 
     Parameters
     ----------

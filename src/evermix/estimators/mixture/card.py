@@ -111,8 +111,8 @@ class Card:
     recent_share : float or None
         Its share of the latest rows, the last quarter of a stream. None if nothing tells it.
     born : int or None
-        How many rows had been learnt when it was opened (visits of them, in a fit that reads rows
-        several times). None for a sampler, whose clusters are those of one draw.
+        How many rows had been learnt when it was opened, in a stream. None after fits, which find
+        all clusters together.
     parent : int or None
         The id of the cluster that it was split from, by a review of the stream or by hand; None if
         a row opened it, and after fits.

@@ -101,7 +101,8 @@ class CardWriter:
         """Return the card of the cluster at a place."""
         id, clock, state = int(self.ids[k]), self.state.clock, self.state
         traits, columns = self._traits(k)
-        born = None if self.drawn else state.lineage.born[id]
+        fitted = self.drawn or self.learner.rows_digest is not None  # ids are given at the end
+        born = None if fitted else state.lineage.born[id]
         seen = None if self.drawn else state.columns.get("last_seen")
         recent, hand = self.recent_shares, state.lineage.hand
         return Card(
@@ -112,8 +113,8 @@ class CardWriter:
             share=float(self.weights[k]),
             recent_share=None if recent is None else float(recent[k]),
             born=born,
-            parent=None if self.drawn else state.lineage.parents.get(id),
-            age=None if born is None or state.lap else clock - born,
+            parent=None if fitted else state.lineage.parents.get(id),
+            age=None if born is None else clock - born,
             last_seen=None if seen is None else int(seen[k]),
             traits=traits,
             examples=self._examples(k, columns),

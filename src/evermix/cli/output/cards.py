@@ -1,0 +1,114 @@
+"""Cards of clusters, and topics, as a table."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from rich.markup import escape
+from rich.table import Table
+
+from evermix.cli.console import shown_time
+from evermix.cli.input.model_rows import column_names, words_of_texts
+from evermix.estimators import Mixture
+from evermix.families import Multinomial
+from evermix.io.text_counter import TextCounter
+
+SHOWN = 3  # lines on what sets a cluster apart
+BRIEF = 5  # words of a topic in a table
+
+Described = dict[str, Any]
+
+
+def describe_clusters(mix: Mixture, text: TextCounter | None, top: int) -> list[Described]:
+    """Return the cards of the largest clusters; what is not known is left out."""
+    plan, clusters = mix.model_.forgetting, []
+    words = words_of_texts(mix, text)
+    for card in mix.cards(names=column_names(mix, text), top=top):
+        cluster = {name: value for name, value in card.to_dict().items() if value is not None}
+        if plan is not None:
+            cluster["seen"] = shown_time(mix.lineage_.last[card.id], plan.dated)
+        if words:
+            cluster["words"] = words.get(card.id, [])
+        elif text is not None and isinstance(mix.model_.family, Multinomial):
+            cluster["words"] = [trait.column for trait in card.traits]
+        else:
+            cluster["apart"] = [str(trait) for trait in card.traits]
+        clusters.append(cluster)
+    return clusters
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _rounded(text: str) -> str:
+    """Return a text with its long decimal numbers cut to four digits."""
+    return re.sub(r"\d+\.\d{5,}(e[+-]\d+)?", lambda number: f"{float(number[0]):.4g}", text)
+
+
+_FORMATS: dict[str, Callable[[Any], str]] = {
+    "bytes": "{:,}".format,
+    "observations": "{:,}".format,
+    "vocabulary": "{:,} words".format,
+    "unknown_words": "{:.1%}".format,
+    "elbo": "{:,.2f}".format,
+    "family": _rounded,
+    "prior": _rounded,
+    "engine": _rounded,
+    "size": "{:,.1f}".format,
+    "weight": "{:.4f}".format,
+    "share": "{:.4f}".format,
+    "recent_share": "{:.4f}".format,
+    "born": "{:,}".format,
+    "apart": "\n".join,
+    "nearest": lambda near: ", ".join(str(one["id"]) for one in near),
+}
+# Columns of tables by name, with their titles; JSON has more.
+_COLUMNS = {
+    **{name: name for name in ("id", "topic", "name", "size", "weight", "share")},
+    "recent_share": "lately",
+    **{name: name for name in ("born", "seen", "first", "last", "nearest")},
+    "words": "words that set it apart",
+    "apart": "what sets it apart",
+}
+_TOPIC_FORMATS: dict[str, Callable[[Any], str]] = {
+    "born": str,
+    "size": "{:,}".format,
+    "change": lambda change: f"{100 * change:+.1f} %",
+    "words": lambda words: ", ".join(map(str, words[:BRIEF])),
+    "apart": lambda words: ", ".join(map(str, words[:BRIEF])),
+}
+_TOPIC_COLUMNS = {
+    **{name: name for name in ("topic", "weight", "first", "last", "born", "died", "change")},
+    "words": "top words",
+    "apart": "what sets it apart",
+}
+
+
+def shown_value(
+    name: str, value: Any, formats: Mapping[str, Callable[[Any], str]] = _FORMATS
+) -> str:
+    """Return a value as tables show it."""
+    return "" if value is None else formats.get(name, _text)(value)
+
+
+def cards_table(clusters: list[Described], kind: str) -> Table:
+    """Return the table of the largest clusters or topics, whichever ``kind`` they are.
+
+    Consumes: clusters.
+    """
+    columns, formats = _COLUMNS, _FORMATS
+    if kind == "topics":
+        columns, formats = _TOPIC_COLUMNS, _FORMATS | _TOPIC_FORMATS
+    table = Table(title=f"The largest {len(clusters)} {kind}", title_justify="left")
+    some = [name for name in columns if any(each.get(name) is not None for each in clusters)]
+    for name in some:
+        text = name in ("words", "apart")
+        table.add_column(columns[name], justify="left" if text else "right")
+    for cluster in clusters:
+        if kind == "clusters":
+            cluster["apart"] = cluster.get("apart", [])[:SHOWN]
+        table.add_row(*(escape(shown_value(name, cluster.get(name), formats)) for name in some))
+    return table
