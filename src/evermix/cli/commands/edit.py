@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from evermix.cli.console import note
-from evermix.cli.input.model_rows import all_rows, text_of
+from evermix.cli.input.model_rows import all_rows, read_as_learnt, text_of
 from evermix.cli.options.option import Option
 from evermix.cli.options.settings import Settings
 from evermix.cli.options.table import EDIT
@@ -25,6 +25,7 @@ def run(settings: Settings) -> None:
     mix, extra = files.load_with_extra(path, settings.custom)
     if settings.source is not None:
         check_files([settings.source], {}, {"MODEL": str(path)})
+    settings = read_as_learnt(settings, extra)
     done = _ACTIONS[settings.action](mix, settings, text_of(extra))
     files.save(mix, path, extra)
     note(done)

@@ -23,7 +23,7 @@ def options(custom: tuple[type, ...]) -> list[Option]:
 
 def run(settings: Settings) -> None:
     """Explain the first rows of the source."""
-    mix, text = load_with_text(settings)
+    settings, mix, text = load_with_text(settings)
     names, left = column_names(mix, text), settings.limit
     for chunk in open_rows_of(settings, mix, text).chunks(0, left):
         X = features(mix.model_.family, text, chunk.X)

@@ -10,7 +10,7 @@ import numpy as np
 
 from evermix.cli.console import note, progress_bar
 from evermix.cli.input.documents import in_periods
-from evermix.cli.input.model_rows import open_rows_of, text_of, usable
+from evermix.cli.input.model_rows import open_rows_of, read_as_learnt, text_of, usable
 from evermix.cli.input.rows import features, open_rows
 from evermix.cli.options.option import Option
 from evermix.cli.options.settings import Settings
@@ -57,7 +57,7 @@ def run(settings: Settings) -> None:
         raise CheckpointError(
             f"{settings.model} holds a dependent mixture, not a mixture or topic model."
         )
-    text = usable(text_of(extra), settings)
+    settings, text = read_as_learnt(settings, extra), usable(text_of(extra), settings)
     if text is not None:
         text.totals.total = text.totals.unknown = 0  # of these rows
     answers = _ANSWERS[type(model)](settings, model, extra, text)

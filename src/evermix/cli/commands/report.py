@@ -10,6 +10,7 @@ from evermix.cli.console import note
 from evermix.cli.input.model_rows import (
     all_rows,
     column_names,
+    read_as_learnt,
     saved_words,
     text_of,
     words_of_texts,
@@ -59,7 +60,9 @@ def run(settings: Settings) -> None:
 def _mixture(mix: Mixture, extra: dict[str, Any], settings: Settings) -> Report:
     text = text_of(extra)
     names, words = column_names(mix, text), words_of_texts(mix, text)
-    X = None if settings.source is None else all_rows(settings, mix, text)
+    X = None
+    if settings.source is not None:
+        X = all_rows(read_as_learnt(settings, extra), mix, text)
     events = None if settings.trace is None else list(read_trace(settings.trace))
     if events and not all(isinstance(event, dict) and event.keys() >= _TRACED for event in events):
         raise ValueError(

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from evermix.cli.input.rows import features, open_rows
+from evermix.cli.input.rows import COLUMNS, features, open_rows
 from evermix.cli.input.texts import with_function
 from evermix.cli.options.settings import Settings
 from evermix.estimators import Mixture, TopicModel
@@ -16,12 +16,30 @@ from evermix.io.text_counter import TextCounter
 from evermix.report import distinctive_words
 
 WORDS = 8  # of a cluster
+FIELDS = "text_field", "vector_field", "id_field", *COLUMNS
 
 
-def load_with_text(settings: Settings) -> tuple[Mixture, TextCounter | None]:
-    """Return the mixture of the file MODEL, and how it counts the words of texts."""
+def load_with_text(settings: Settings) -> tuple[Settings, Mixture, TextCounter | None]:
+    """Return the mixture of the file MODEL, and how it counts the words of texts.
+
+    The settings are those for its rows, see :func:`read_as_learnt`.
+    """
     mix, extra = load_with_extra(settings.model, settings.custom)
-    return mix, usable(text_of(extra), settings)
+    return read_as_learnt(settings, extra), mix, usable(text_of(extra), settings)
+
+
+def read_as_learnt(settings: Settings, extra: dict[str, Any]) -> Settings:
+    """Return settings that read rows as the model has read them, where nothing else is given.
+
+    Rows of a mixture need no times here, so a column of times is one that is ignored.
+    """
+    command = next((name for name in ("stream", "fit", "topics") if name in extra), "")
+    saved = extra.get(command, {}).get("settings", {})
+    open_here = {name: saved[name] for name in FIELDS if name in saved.keys() - settings.given}
+    time = saved.get("time_field")
+    if time is not None and settings.time_field is None and command != "topics":
+        open_here["ignore"] = [*(settings.ignore or open_here.get("ignore") or ()), time]
+    return settings.changed(**open_here)
 
 
 def usable(text: TextCounter | None, settings: Settings) -> TextCounter | None:

@@ -19,6 +19,7 @@ from evermix.io.sources.values import Columns
 from evermix.io.text import Hashing, Vocabulary
 from evermix.io.text_counter import StopWords, TextCounter
 
+COLUMNS = "ignore", "missing", "category"  # options on columns of tables
 ROWS = 4096  # read at a time where all are wanted
 
 
@@ -30,7 +31,8 @@ def open_rows(
     ``reading`` are more arguments of :func:`evermix.io.sources.open_source`.
     """
     sources = settings.sources
-    return open_source(
+    columns: dict[str, Any] = {name: tuple(settings.values.get(name) or ()) for name in COLUMNS}
+    source = open_source(
         sources[0] if len(sources) == 1 else sources,
         kind=reading.pop("kind", settings.kind),
         text_field=settings.text_field,
@@ -43,8 +45,28 @@ def open_rows(
         max_features=settings.max_features,
         max_line=settings.max_line,
         beside=reading.pop("beside", "vector_field" in settings.given),
+        **columns,
         **reading,
     )
+    _check_columns(settings, columns, source)
+    return source
+
+
+def _check_columns(settings: Settings, columns: dict[str, Any], source: Source) -> None:
+    """Raise ValueError unless a table has the columns that the command line names."""
+    given = {name: words for name, words in columns.items() if name in settings.given and words}
+    if given and source.header is None:
+        raise ValueError(
+            f"--{next(iter(given))} is for tables whose columns have names: CSV with a header, or "
+            f"Parquet. {settings.sources[0]} has none; leave it out."
+        )
+    for name in ("ignore", "category"):
+        unknown = [word for word in given.get(name, ()) if word not in (source.header or ())]
+        if unknown:
+            raise ValueError(
+                f"--{name}: there is no column {unknown[0]!r}. The columns are "
+                f"{', '.join(map(repr, source.header or ()))}."
+            )
 
 
 def features(family: str | Family, text: TextCounter | None, X: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from evermix.cli.options.columns import COLUMNS
 from evermix.cli.options.option import Option
 from evermix.io.sources.base import MAX_FEATURES, MAX_LINE
 from evermix.report.lifetimes import MIN_DOCUMENTS
@@ -103,6 +104,7 @@ FIELDS = (
     Option(
         "max_line", "Refuse lines of more bytes than this.", ROWS, int, MAX_LINE, min=1, saved=False
     ),
+    *COLUMNS,
 )
 MAX_WAIT = Option(
     "max_wait",

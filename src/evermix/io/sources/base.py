@@ -138,6 +138,12 @@ class Options:
         Files, folders and patterns that are followed.
     marks : sequence of Mark
         Of an earlier run that has followed the files.
+    ignore : tuple of str
+        Columns of CSV and Parquet files that are no features, where there are such.
+    missing : tuple of str
+        What stands for a missing value in such files, beside blank cells and NA.
+    category : tuple of str
+        Columns whose numbers are names, such as postcodes, in such files.
     """
 
     kind: Kind | None = None
@@ -157,6 +163,9 @@ class Options:
     continues: bool = False
     followed: tuple[str, ...] = ()
     marks: Sequence[Mark] = ()
+    ignore: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    category: tuple[str, ...] = ()
 
 
 def too_many(limit: int) -> str:
@@ -193,6 +202,8 @@ class FileSource(ABC):
     """Number of rows, bad and blank ones included; None until all were read."""
     columns: list[str] | None = None
     """Names of the features, if they have names."""
+    header: list[str] | None = None
+    """Names of all columns, those of ids, times and what is ignored included, if it has any."""
     rows_before: int = 0
     """Rows of the files before this one, which numbers that serve as ids count too."""
     dated: bool | None = None

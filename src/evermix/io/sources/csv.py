@@ -9,8 +9,10 @@ import numpy as np
 
 from evermix.io.sources.base import Kind, RowError
 from evermix.io.sources.formats import Record, RecordSource, Row
-from evermix.io.sources.values import Numbers, read_cell
+from evermix.io.sources.values import Numbers, is_missing, read_cell
 
+LOOK, FEWEST = 1000, 20  # rows that are looked at, and least rows that tell what columns hold
+STRAY = 0.05  # share of words in a column of numbers
 _TOO_LONG = "\udc00"  # in place of a line that is too long: no text holds it
 
 
@@ -18,9 +20,11 @@ class CommaSeparated(RecordSource):
     """A ``.csv`` file in UTF-8, with a header or without.
 
     The first line is a header unless all its cells are numbers. If the header names the text
-    field, that column is the text; otherwise every column but the id and the time field is a
-    feature. Where cells of the first row are words or blank, the file is a table. Without an id
-    field a row's id is its index from 0.
+    field, that column is the text; otherwise every column but the id and the time field, and those
+    that are ignored, is a feature. Where cells of the first row are words or blank, the file is a
+    table; also where one of the first rows has a blank cell, or many have words. A column in which
+    nearly all of the first rows have numbers is one of numbers, and a word in it spoils its row.
+    Without an id field a row's id is its index from 0.
     """
 
     suffixes = (".csv",)
@@ -32,6 +36,7 @@ class CommaSeparated(RecordSource):
         options, cells = self.options, self._first_cells()
         self._header = not all(map(_is_number, cells))
         self._names = [name.strip() for name in cells] if self._header else []
+        self.header = self._names or None
         self._id, self._time = (self._position(n) for n in (options.id_field, options.time_field))
         if options.time_field is not None and self._time is None:
             raise self.error(
@@ -42,7 +47,13 @@ class CommaSeparated(RecordSource):
             self.kind = self.choose_kind("text")
             self._used = [self._names.index(options.text_field)]
         else:
-            self._used = [j for j in range(len(cells)) if j not in (self._id, self._time)]
+            others = {self._id, self._time, *map(self._position, options.ignore)}
+            self._used = [j for j in range(len(cells)) if j not in others]
+            if not self._used:
+                raise self.error(
+                    "expected at least one feature beside ids, times and ignored columns."
+                )
+            self._look()
             numbers: tuple[Kind, ...] = ("vectors", "counts")
             first = ("table", *numbers) if self._has_words() else (*numbers, "table")
             self.kind = self.choose_kind(*first)
@@ -51,15 +62,27 @@ class CommaSeparated(RecordSource):
         self._width = len(cells)
         self.check_first(self.records(0))
 
+    def _look(self) -> None:
+        """Look at the first rows: which columns hold numbers, words, or no value."""
+        records = (record.data for record in islice(self.records(0), LOOK))
+        width = max(self._used) + 1
+        rows = [cells for cells in records if isinstance(cells, list) and len(cells) >= width]
+        missing, few = self.options.missing, len(rows) < FEWEST
+        self._numeric: set[int] = set()
+        self._category = set(map(self._position, self.options.category))
+        self._words = bool(missing or self.options.category)
+        for j in self._used:
+            cells = [row[j] for row in rows]
+            known = [cell for cell in cells if not is_missing(cell, missing)]
+            words = sum(not _is_number(cell) for cell in known)
+            if known and words <= STRAY * len(known) and not few and j not in self._category:
+                self._numeric.add(j)
+            self._words |= not all(map(_is_number, cells[:1]))
+            self._words |= not few and (len(known) < len(cells) or words > STRAY * len(known))
+
     def _has_words(self) -> bool:
-        """Whether a cell of the first row is not a number, in columns that have names."""
-        if not self._header:
-            return False
-        record = next(iter(self.records(0)), None)
-        cells = [] if record is None or not isinstance(record.data, list) else record.data
-        return len(cells) > max(self._used, default=0) and not all(
-            _is_number(cells[j]) for j in self._used
-        )
+        """Whether columns that have names hold words or gaps."""
+        return self._header and self._words
 
     def _position(self, name: str | None) -> int | None:
         return self._names.index(name) if name in self._names else None
@@ -117,18 +140,34 @@ class CommaSeparated(RecordSource):
             return _text(cells[self._used[0]])
         if self.kind == "table":
             names = self._names or [str(j) for j in range(self._width)]
-            return {names[j]: read_cell(_text(cells[j])) for j in self._used}
+            return {names[j]: self._cell(j, _text(cells[j])) for j in self._used}
         return self._numbers(cells)
+
+    def _cell(self, j: int, cell: str) -> float | bool | str | None:
+        """Return the value of a cell of a table, or raise RowError."""
+        value = read_cell(cell, self.options.missing)
+        if j in self._category and value is not None:
+            return cell.strip()
+        if j in self._numeric and value is not None and not isinstance(value, float):
+            raise self._stray(self._used.index(j), cell)
+        return value
 
     def _numbers(self, cells: list[str]) -> Numbers:
         try:
             return np.array([float(cells[j]) for j in self._used])
         except ValueError as error:
             wrong = next(j for j, used in enumerate(self._used) if not _is_number(cells[used]))
-            raise RowError(
-                f"expected a number in column {self.column_name(wrong)}, "
-                f"got {cells[self._used[wrong]]!r:.60}."
-            ) from error
+            raise self._stray(wrong, cells[self._used[wrong]]) from error
+
+    def _stray(self, column: int, cell: str) -> RowError:
+        """Return what is wrong with a cell of the feature of this index."""
+        remedy = ""
+        if self._header and is_missing(cell):
+            remedy = ' Read the file as kind "table" (--kind table) if values are missing.'
+        elif self._header:
+            remedy = " If it stands for a missing value, say so (on the command line: --missing)."
+        name = self.column_name(column)
+        return RowError(f"expected a number in column {name}, got {cell!r:.60}.{remedy}")
 
     def column_name(self, column: int) -> str:
         """Return how messages call the feature of this index."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from evermix.io.sources.base import Kind, RowError
 from evermix.io.sources.formats import Block, BlockSource
-from evermix.io.sources.values import Columns, Numbers, Time, objects
+from evermix.io.sources.values import Columns, Numbers, Time, objects, without_missing
 
 
 class Parquet(BlockSource):
@@ -29,7 +29,7 @@ class Parquet(BlockSource):
     def survey(self) -> None:
         """Find out what the file holds."""
         options, file = self.options, self._open()
-        names = file.schema_arrow.names
+        self.header = names = file.schema_arrow.names
         self.n_rows = file.metadata.num_rows
         if self.n_rows == 0:
             raise self.no_rows("expected at least one row, the file has none.")
@@ -41,7 +41,7 @@ class Parquet(BlockSource):
             self._used = [options.text_field]
             return
         self._lists = options.vector_field in names
-        others = [name for name in names if name not in (*self._id, *self._time)]
+        others = [n for n in names if n not in (*self._id, *self._time, *options.ignore)]
         self._used = [options.vector_field] if self._lists else others
         self.columns = None if self._lists else self._used
         self.kind = self._kind_of_columns(file.schema_arrow)
@@ -95,7 +95,7 @@ class Parquet(BlockSource):
         for found in (schema.field(name).type for name in self._used):
             words |= types.is_string(found) or types.is_large_string(found)
             words |= types.is_boolean(found) or types.is_dictionary(found)
-        if words:
+        if words or self.options.missing or self.options.category:
             return self.choose_kind("table")
         return self.choose_kind("vectors", "counts", "table")
 
@@ -162,11 +162,18 @@ class Parquet(BlockSource):
         if self.kind == "text":
             return _texts(batch.column(self._used[0]))
         if self.kind == "table":
-            columns = {name: objects(batch.column(name).to_pylist()) for name in self._used}
+            columns = {name: self._values(name, batch.column(name)) for name in self._used}
             return Columns(columns), {}
         if self._lists:
             return self._vectors(batch.column(self._used[0]))
         return np.column_stack([_floats(batch.column(name)) for name in self._used]), {}
+
+    def _values(self, name: str, column: Any) -> NDArray[Any]:
+        """Return the values of a column of a table."""
+        values = without_missing(column.to_pylist(), self.options.missing)
+        if name in self.options.category:
+            values = [None if value is None else str(value) for value in values]
+        return objects(values)
 
     def _vectors(self, column: Any) -> tuple[Numbers, dict[int, str]]:
         """Return lists as an array (n, D), with zeros where the length is wrong."""

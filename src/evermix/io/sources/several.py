@@ -38,7 +38,7 @@ class Several:
         self.sources, self.rows_before = list(sources), 0
         self.kind: Kind = first.kind
         self.n_features = first.n_features
-        self.columns = first.columns
+        self.columns, self.header = first.columns, first.header
         self.dated, self.beside = first.dated, first.beside
         self.complaints: list[str] = []
         for source in sources:

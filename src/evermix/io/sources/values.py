@@ -1,7 +1,7 @@
 """The values of rows: valid numbers, valid times, and stacking rows into matrices."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, date, datetime
 from math import isfinite
 from typing import Any, TypeAlias
@@ -93,18 +93,33 @@ def objects(values: Sequence[Any]) -> NDArray[Any]:
     return array
 
 
-def read_cell(cell: str) -> float | bool | str | None:
+def is_missing(cell: str, missing: Collection[str] = ()) -> bool:
+    """Whether a cell of a text file holds no value; ``missing`` are more ways to say so."""
+    cell = cell.strip()
+    return not cell or cell.lower() in _MISSING or cell.lower() == "nan" or cell in missing
+
+
+def without_missing(values: Sequence[Any], missing: Collection[str]) -> list[Any]:
+    """Return values with None in place of those that stand for a missing one."""
+    numbers = {float(word) for word in missing if _is_number(word)}
+    return [None if v in missing or (v in numbers and v is not True) else v for v in values]
+
+
+def _is_number(word: str) -> bool:
+    return isinstance(read_cell(word), float)
+
+
+def read_cell(cell: str, missing: Collection[str] = ()) -> float | bool | str | None:
     """Return what a cell of a text file holds: number, yes/no, word, or None if it is missing."""
     cell = cell.strip()
-    if not cell or cell.lower() in _MISSING:
+    if is_missing(cell, missing):
         return None
     if cell.lower() in ("true", "false"):
         return cell.lower() == "true"
     try:
-        number = float(cell)
+        return float(cell)
     except ValueError:
         return cell
-    return None if number != number else number
 
 
 # ---- stacking ------------------------------------------------------------------------------

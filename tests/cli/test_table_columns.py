@@ -1,0 +1,114 @@
+"""Columns of tables on the command line: ignored ones, missing values, stray values, names."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+import evermix as em
+from helpers.commands import evermix
+
+N = 120
+
+
+def rows():
+    """Two groups of people, told apart by age and country."""
+    rng = np.random.default_rng(0)
+    for i in range(N):
+        age = rng.normal([30.0, 70.0][i % 2], 3.0)
+        yield {
+            "who": f"p{i}",
+            "note": rng.choice(["a", "b", "c"]),
+            "age": f"{age:.1f}",
+            "code": rng.choice([["101", "102"], ["900", "901"]][i % 2]),
+        }
+
+
+def write(path, change=lambda i, row: row, some=rows):
+    table = [change(i, row) for i, row in enumerate(some())]
+    with open(path, "w", newline="") as file:
+        lines = csv.DictWriter(file, list(table[0]))
+        lines.writeheader()
+        lines.writerows(table)
+
+
+def replaced(at, column, value):
+    return lambda i, row: row | ({column: value} if i in at else {})
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+OPTIONS = ["--id-field", "who", "--ignore", "note", "--quiet"]
+
+
+def answers(*arguments, status=0):
+    found = evermix(*arguments, status=status)
+    return [json.loads(line) for line in found.stdout.splitlines()] if not status else found.stderr
+
+
+@pytest.mark.parametrize("command", ["fit", "stream"])
+def test_ignored_columns_are_no_features_and_ids_are_those_of_the_rows(folder, command):
+    write("people.csv")
+    model = ["--checkpoint", "m.evermix"]
+    lines = answers(command, "people.csv", *OPTIONS, "--category", "code", *model)
+    assert [line["id"] for line in lines] == [f"p{i}" for i in range(N)]
+    mix = em.load("m.evermix")
+    assert set(mix.feature_names_in_) == {"age", "code"}
+    assert set(mix.levels_["code"]) == {"101", "102", "900", "901"}
+    new = answers("predict", "m.evermix", "people.csv", "--quiet")  # read as they were learnt
+    assert [line["id"] for line in new] == [line["id"] for line in lines]
+
+
+@pytest.mark.parametrize("word", ["?", "-999"])
+def test_what_stands_for_a_missing_value_is_missing(folder, word):
+    write("said.csv", replaced(range(0, N, 7), "age", word))
+    write("blank.csv", replaced(range(0, N, 7), "age", ""))
+    said = answers("fit", "said.csv", *OPTIONS, "--missing", word)
+    assert said == answers("fit", "blank.csv", *OPTIONS)
+
+
+@pytest.mark.parametrize("command", ["fit", "stream"])
+def test_stray_values_are_bad_rows(folder, command):
+    write("people.csv", replaced([77], "age", "unknown"))
+    run = [command, "people.csv", *OPTIONS]
+    said = answers(*run, status=1)
+    assert "people.csv: line 79: expected a number in column 'age', got 'unknown'" in said
+    assert "--missing" in said
+    lines = answers(*run, "--skip-bad")
+    assert [line["id"] for line in lines] == [f"p{i}" for i in range(N) if i != 77]
+
+
+def test_a_gap_anywhere_in_the_first_rows_makes_a_table(folder):
+    def numbers():
+        for row in rows():
+            yield {"age": row["age"], "code": row["code"]}
+
+    write("people.csv", replaced([50], "age", ""), numbers)
+    assert len(answers("fit", "people.csv", "--quiet")) == N
+    assert hasattr(em.load("people.evermix"), "levels_")
+
+
+def test_columns_must_be_there(folder):
+    write("people.csv")
+    said = answers("fit", "people.csv", "--ignore", "nobody", status=1)
+    assert "there is no column 'nobody'. The columns are 'who', 'note', 'age', 'code'" in said
+    np.save("points.npy", np.eye(3))
+    assert "is for tables" in answers("fit", "points.npy", "--missing", "?", status=1)
+
+
+def test_parquet_has_the_same_options(folder):
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    table = list(rows())
+    columns = {name: [row[name] for row in table] for name in table[0]}
+    columns["age"] = [-999.0 if i % 7 == 0 else float(age) for i, age in enumerate(columns["age"])]
+    columns["code"] = [int(code) for code in columns["code"]]
+    parquet.write_table(pa.table(columns), "people.parquet")
+    write("people.csv", replaced(range(0, N, 7), "age", "-999"))
+    options = [*OPTIONS, "--overwrite", "--missing", "-999", "--category", "code"]
+    found = [answers("fit", f"people.{kind}", *options) for kind in ("parquet", "csv")]
+    assert found[0] == found[1]
