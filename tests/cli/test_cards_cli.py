@@ -97,6 +97,13 @@ def test_names_are_in_cards_and_output(folder):
     evermix("predict", "t.evermix", "texts.jsonl", "--out", "answers", "--quiet")
     assert lines("answers")[0]["name"] == "money matters" and "name" not in lines("answers")[1]
     assert "has no name" in evermix("edit", "t.evermix", "rename", first).stderr
+    evermix("edit", "t.evermix", "rename", first, "money")
+    said = evermix("edit", "t.evermix", "rename", "money", "bills").stderr
+    assert said.startswith(f"evermix: cluster {first} is called bills")
+    assert "The names are bills" in evermix("edit", "t.evermix", "pin", "money", status=1).stderr
+    assert "pinned: bills" in evermix("edit", "t.evermix", "pin", "bills").stderr
+    evermix("edit", "t.evermix", "unpin", first)
+    evermix("edit", "t.evermix", "rename", "bills")
     assert "name" not in json.loads(evermix("info", "t.evermix", "--json").stdout)["clusters"][0]
 
 
@@ -122,7 +129,7 @@ def test_edits_that_fail_change_nothing(folder):
     for arguments, complaint in [
         (["merge", 0], "two or more"),
         (["merge", 0, 99], "no cluster 99"),
-        (["split", "x"], "whole number"),
+        (["split", "x"], "its id, a whole number, or its name"),
         (["split", 0, 1], "one cluster"),
         (["rename", 0, "\n"], "name of a cluster"),
         (["pin", 77], "no cluster 77"),

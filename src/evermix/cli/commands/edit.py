@@ -32,19 +32,20 @@ def run(settings: Settings) -> None:
 
 
 def _rename(mix: Mixture, settings: Settings, text: TextCounter | None) -> str:
-    id, *name = settings.arguments
-    mix.rename(_id(id), " ".join(name) or None)
+    which, *name = settings.arguments
+    id = _id(mix, which)
+    mix.rename(id, " ".join(name) or None)
     return f"cluster {id} is called {' '.join(name)}." if name else f"cluster {id} has no name."
 
 
 def _merge(mix: Mixture, settings: Settings, text: TextCounter | None) -> str:
-    ids = [_id(id) for id in settings.arguments]
+    ids = [_id(mix, word) for word in settings.arguments]
     left = mix.merge_clusters(ids, pin=not settings.loose)
     return f"clusters {', '.join(map(str, ids))} are cluster {left} now{_pinned(settings)}."
 
 
 def _split(mix: Mixture, settings: Settings, text: TextCounter | None) -> str:
-    id = _only_id(settings)
+    id = _only_id(mix, settings)
     X = None if settings.source is None else all_rows(settings, mix, text)
     new = mix.split_cluster(id, X, pin=not settings.loose)
     sizes = f"{mix.card(id).size:,.1f} and {mix.card(new).size:,.1f} rows"
@@ -52,14 +53,14 @@ def _split(mix: Mixture, settings: Settings, text: TextCounter | None) -> str:
 
 
 def _pin(mix: Mixture, settings: Settings, text: TextCounter | None) -> str:
-    for id in settings.arguments:
-        mix.pin(_id(id))
+    for word in settings.arguments:
+        mix.pin(_id(mix, word))
     return f"pinned: {', '.join(settings.arguments)}."
 
 
 def _unpin(mix: Mixture, settings: Settings, text: TextCounter | None) -> str:
-    for id in settings.arguments:
-        mix.unpin(_id(id))
+    for word in settings.arguments:
+        mix.unpin(_id(mix, word))
     return f"no longer pinned: {', '.join(settings.arguments)}."
 
 
@@ -76,15 +77,25 @@ def _pinned(settings: Settings) -> str:
     return "" if settings.loose else ", pinned"
 
 
-def _only_id(settings: Settings) -> int:
+def _only_id(mix: Mixture, settings: Settings) -> int:
     if len(settings.arguments) > 1:
         raise ValueError(f"split takes one cluster, got {len(settings.arguments)}.")
-    return _id(settings.arguments[0])
+    return _id(mix, settings.arguments[0])
 
 
-def _id(word: Any) -> int:
-    """Return the id of a cluster, or raise ValueError."""
+def _id(mix: Mixture, word: Any) -> int:
+    """Return the id of a cluster that is called by its name or id, or raise ValueError."""
+    alive = set(mix.cluster_ids_.tolist())
+    names = {id: name for id, name in mix.lineage_.hand.names.items() if id in alive}
+    named = [id for id, name in names.items() if name == word]
+    if len(named) > 1:
+        raise ValueError(f"clusters {', '.join(map(str, named))} are called {word}: say which id.")
+    if named:
+        return named[0]
     try:
         return int(word)
     except ValueError:
-        raise ValueError(f"the id of a cluster is a whole number, got {word!r}.") from None
+        known = f" The names are {', '.join(sorted(set(names.values())))}." if names else ""
+        raise ValueError(
+            f"a cluster is called by its id, a whole number, or its name, got {word!r}.{known}"
+        ) from None

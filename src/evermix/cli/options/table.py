@@ -343,7 +343,7 @@ EDIT = (
     Option(
         "arguments",
         "rename: an id and a name, or only an id to take its name away. merge: two or more ids, of "
-        "which the first stays. split: an id. pin, unpin: ids.",
+        "which the first stays. split: an id. pin, unpin: ids. A name may stand for an id.",
         metavar="ID...",
         repeated=True,
         argument=True,
