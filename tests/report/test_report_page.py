@@ -47,7 +47,10 @@ def test_a_report_on_a_stream_holds_what_the_model_knows(stream, tmp_path):
         assert all(np.all(np.diff(line["x"]) >= 0) for line in chart["lines"])
     assert len(data["tree"]["merges"]) == mix.n_clusters_ - 1
     born = [ids[0] for _, what, ids in data["events"] if what == "born"]
-    assert born == sorted(born) == list(range(mix.lineage_.next_id))
+    lasting = [id for id, clock in enumerate(mix.lineage_.ended) if clock == -1 or clock > 64]
+    opened = [id for id in lasting if id not in mix.lineage_.parents]
+    assert born == sorted(born) == opened
+    assert max(growth["lines"][0]["y"]) <= len(lasting) < mix.lineage_.next_id
 
 
 def test_shares_of_kept_rows_are_those_of_all_rows(stream, tmp_path):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from evermix.engines.filters.review import FIRST as FIRST_REVIEW
 from evermix.estimators.mixture.attributes import FittedAttributes
 from evermix.estimators.mixture.by_hand import ByHand
 from evermix.estimators.mixture.card import Card
@@ -215,19 +216,31 @@ def _series(course: Course) -> Series:
 
 def _growth(lineage: Lineage, now: int) -> tuple[Any, Any]:
     """Return the clock of all births and ends, and of now, and the clusters after each."""
-    ended = [clock for clock in lineage.ended if clock != ALIVE]
-    clock, which = np.unique([*lineage.born, *ended, now], return_inverse=True)
-    change = np.repeat([1, -1, 0], [len(lineage.born), len(ended), 1])
+    lasting = _lasting(lineage)
+    born = [lineage.born[id] for id in lasting]
+    ended = [lineage.ended[id] for id in lasting if lineage.ended[id] != ALIVE]
+    clock, which = np.unique([*born, *ended, now], return_inverse=True)
+    change = np.repeat([1, -1, 0], [len(born), len(ended), 1])
     return clock, np.cumsum(np.bincount(which, change)).astype(np.int64)
+
+
+def _lasting(lineage: Lineage) -> list[int]:
+    """Return the ids of clusters that were there after the first review.
+
+    Before it, when nothing is known of their scale yet, many are opened that it joins again.
+    """
+    ended = enumerate(lineage.ended)
+    return [id for id, clock in ended if clock == ALIVE or clock > FIRST_REVIEW]
 
 
 def _events(lineage: Lineage) -> Events:
     """Return what happened to clusters, in order of the clock."""
-    events: Events = []
-    for id, clock in enumerate(lineage.born):
-        parent = lineage.parents.get(id)
+    events, lasting = Events(), _lasting(lineage)
+    for id in lasting:
+        clock, parent = lineage.born[id], lineage.parents.get(id)
         events.append((clock, "born", [id]) if parent is None else (clock, "split", [id, parent]))
-    for id, (clock, into) in enumerate(zip(lineage.ended, lineage.into, strict=True)):
+    for id in lasting:
+        clock, into = lineage.ended[id], lineage.into[id]
         if into >= 0:
             events.append((clock, "merged", [id, into]))
         elif into != ALIVE:
