@@ -5,9 +5,9 @@ from typing import Any
 
 from evermix.cli.console import note
 from evermix.cli.input.model_rows import all_rows, read_as_learnt, text_of
+from evermix.cli.options.editing import EDIT
 from evermix.cli.options.option import Option
 from evermix.cli.options.settings import Settings
-from evermix.cli.options.table import EDIT
 from evermix.cli.output.output_files import check_files
 from evermix.estimators import Mixture, files
 from evermix.io.text_counter import TextCounter

@@ -331,44 +331,6 @@ EXPLAIN = (
     SKIP_BAD,
     EMBED,
 )
-EDIT = (
-    MODEL_FILE,
-    Option(
-        "action",
-        "What to do.",
-        type=("rename", "merge", "split", "pin", "unpin"),
-        argument=True,
-        saved=False,
-    ),
-    Option(
-        "arguments",
-        "rename: an id and a name, or only an id to take its name away. merge: two or more ids, of "
-        "which the first stays. split: an id. pin, unpin: ids. A name may stand for an id.",
-        metavar="ID...",
-        repeated=True,
-        argument=True,
-        saved=False,
-    ),
-    Option(
-        "source",
-        "Split on the rows of this file (default: the rows that the model keeps).",
-        flags="--rows",
-        metavar="SOURCE",
-        saved=False,
-    ),
-    Option(
-        "loose",
-        "Do not pin what was merged or split: later reviews of a stream may undo it.",
-        type=bool,
-        default=False,
-        saved=False,
-    ),
-    *FIELDS,
-    TIME_FIELD,
-    SKIP_BAD,
-    EMBED,
-    replace(BATCH, default=4096),
-)
 INFO = (
     MODEL_FILE,
     AS_JSON,
