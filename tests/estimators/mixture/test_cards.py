@@ -167,3 +167,13 @@ def test_what_is_not_there_has_no_card():
         mix.card(99)
     with pytest.raises(NotFittedError):
         em.Mixture().cards()
+
+
+@pytest.mark.parametrize("knee", [None, 0.5])
+def test_typical_amounts_are_in_their_units(knee):
+    """Also on the scale of amounts that may be zero."""
+    rng = np.random.default_rng(0)
+    X = np.exp(rng.normal(np.log(np.repeat([[5.0], [400.0]], 300, axis=0)), 0.1))
+    mix = em.Mixture(em.LogNormal(knee=knee)).fit(X)
+    found = sorted(card.traits[0].here for card in mix.cards())
+    assert found == pytest.approx([5.0, 400.0], rel=0.05)

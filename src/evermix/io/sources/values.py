@@ -16,7 +16,7 @@ Time: TypeAlias = float | np.datetime64 | str
 _MONTH = re.compile(r"\d{4}-\d{2}")
 # What begins with a digit is a number, a date or a mistake; and long texts are not times.
 _LABEL = re.compile(r"[^\W\d_].{0,39}")
-_MISSING = {"na", "nat", "none", "null"}  # as programs write a missing value
+_MISSING = {"na", "n/a", "#n/a", "nan", "nat", "none", "null"}  # as programs write a missing value
 
 
 # ---- numbers -------------------------------------------------------------------------------
@@ -96,7 +96,7 @@ def objects(values: Sequence[Any]) -> NDArray[Any]:
 def is_missing(cell: str, missing: Collection[str] = ()) -> bool:
     """Whether a cell of a text file holds no value; ``missing`` are more ways to say so."""
     cell = cell.strip()
-    return not cell or cell.lower() in _MISSING or cell.lower() == "nan" or cell in missing
+    return not cell or cell.lower() in _MISSING or cell in missing
 
 
 def without_missing(values: Sequence[Any], missing: Collection[str]) -> list[Any]:
