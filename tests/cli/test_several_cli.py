@@ -183,3 +183,14 @@ def test_nothing_follows_files_that_were_not_read_to_their_end(folder):
     first, *others = sorted(Path("parts").iterdir())
     written("stream", first, "--limit", 100)
     assert "stopped before the end of" in fails("stream", *others, *PLACES, "--resume")
+
+
+def test_a_run_that_finds_nothing_new_keeps_what_is_known_of_its_files(folder):
+    """It only learns that its file has ended, so that others may follow."""
+    whole = written("stream", "parts", "--batch", 100)
+    first, *others = sorted(Path("parts").iterdir())
+    written("stream", first, "--batch", 100, "--limit", 600)
+    for sources in ([first], others):
+        evermix("stream", *sources, *PLACES, "--resume")
+    assert Path("out.jsonl").read_text() == whole
+    assert "was read before" in fails("stream", first, *PLACES, "--resume")

@@ -51,7 +51,7 @@ class LineFile:
 
     def write(self, value: Any) -> None:
         """Add a JSON-ready object, NumPy numbers and arrays included, as one line."""
-        self._file.write(_line(value))
+        self._file.write(json_line(value))
 
     def position(self) -> int:
         """Sync the file to the disk and return its length in bytes, for a checkpoint."""
@@ -112,7 +112,8 @@ def _check_length(path: str, at: int) -> None:
         )
 
 
-def _line(value: Any) -> bytes:
+def json_line(value: Any) -> bytes:
+    """Return a JSON-ready object as a line; numbers that are not finite become null."""
     try:
         text = json.dumps(value, default=_plain, allow_nan=False)
     except ValueError:  # JSON has no nan and no infinity

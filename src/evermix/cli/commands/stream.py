@@ -1,16 +1,14 @@
 """``evermix stream``: one pass over a source, with a JSON line for every row."""
 
-import os
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from itertools import chain, islice
 from typing import Any, Self
 
 import numpy as np
 
-from evermix._schema import check_number
 from evermix.cli.console import note, progress_bar
 from evermix.cli.input.rows import features, open_rows
 from evermix.cli.input.texts import (
@@ -22,11 +20,14 @@ from evermix.cli.input.texts import (
     waiting_rows,
 )
 from evermix.cli.input.times import check_order, check_times
+from evermix.cli.options.brokers import with_broker
 from evermix.cli.options.mixture import make_mixture, mixture_options, with_default_prior
 from evermix.cli.options.option import Option
 from evermix.cli.options.settings import Settings, with_run_files
 from evermix.cli.output.answers import COLUMNS, row_answers
-from evermix.cli.output.lines import Lines, check_answers, naming, open_answers
+from evermix.cli.output.broker_lines import BrokerLines, open_stream_answers, placed
+from evermix.cli.output.dead_letters import DeadLetters
+from evermix.cli.output.lines import check_answers, naming
 from evermix.cli.runs.interrupts import Interrupts, Stopped
 from evermix.cli.runs.next_files import Place, place_after, settings_after
 from evermix.cli.runs.run import (
@@ -36,11 +37,13 @@ from evermix.cli.runs.run import (
     open_again,
     read_checkpoint,
 )
+from evermix.cli.runs.stream_notes import Totals, check_notes
 from evermix.cli.runs.warm_up import WarmUp
 from evermix.engines.batch import Info
 from evermix.estimators import Mixture
 from evermix.estimators.files import load_with_extra, save
-from evermix.io.sources import Chunk, Mark, Source, SourceError
+from evermix.io.brokers import is_address
+from evermix.io.sources import Chunk, Source, SourceError
 from evermix.io.sources.several import Several, joined
 from evermix.io.text_counter import TextCounter
 from evermix.state import FADED
@@ -56,21 +59,8 @@ def options(custom: tuple[type, ...]) -> list[Option]:
 def run(settings: Settings) -> None:
     """Learn the rows of a source once."""
     check_answers(settings.out, grows=True)
-    Stream.main(with_run_files(with_default_prior(settings, streaming=True), live=True))
-
-
-@dataclass
-class Totals:
-    """Counts since the stream began, before it was resumed included."""
-
-    offset: int = 0
-    rows: int = 0
-    log_predictive: float = 0.0
-
-    @property
-    def skipped(self) -> int:
-        """Rows of the source that were blank or bad."""
-        return self.offset - self.rows
+    settings = with_default_prior(with_broker(settings), streaming=True)
+    Stream.main(with_run_files(settings, live=True))
 
 
 class Stream(Run):
@@ -104,10 +94,11 @@ class Stream(Run):
             self._warm_up = WarmUp(settings)
         self._saved_files: list[Any] = []
         self._first_row = self._saved_rows = self.totals.rows
+        self._first_offset = self.totals.offset
+        self._dead = DeadLetters(settings.dead_letter, self.positions)
         columns = [*COLUMNS, *["faded"] * (model.forgetting is not None)]
         columns += ["provisional"] * source.live
-        opened = partial(open_answers, columns=columns)
-        self._out = Lines(settings.out, self.positions.get("out"), opened)
+        self._out = open_stream_answers(settings, self.positions.get("out"), notes, columns)
 
     @classmethod
     def begin(cls, settings: Settings, place: Any) -> Self:
@@ -142,13 +133,14 @@ class Stream(Run):
         marks = place.files
         continues = settings.stdin == "continues"
         reading = _reading(settings) | {"continues": continues}
-        if settings.follow or continues:  # which need not be looked at to know what they hold
+        if settings.follow or continues or is_address(settings.source):
+            # These need not be looked at to know what they hold.
             reading |= {"kind": saved.notes["kind"], "marks": marks}
         source = place.entered(open_again(settings, saved, **reading))
         check_times(source, saved.model.forgetting)
         if isinstance(source, Several):
             source.recall(marks)
-        elif marks and not settings.follow and not continues:
+        elif marks and "marks" not in reading:
             source.recall(marks[0])
         chunks = source.chunks(saved.notes["totals"]["offset"], settings.batch)
         return cls(settings, source, saved.model, saved.text, chunks, saved.notes, place)
@@ -164,7 +156,7 @@ class Stream(Run):
                         self._end()
                         self._ended = True
                         return
-                    self._take(chunk)
+                    self._take(chunk if settings.to is None else placed(chunk))
                     progress.update(totals.offset, self.model.n_clusters_ if totals.rows else None)
                     due = self.source.live and (self.timer.due or self._files != self._saved_files)
                     if due or totals.rows - self._saved_rows >= settings.every:
@@ -183,6 +175,8 @@ class Stream(Run):
         """Answer the rows of a chunk, if there are any, and learn them when it is time."""
         waiting = self._warm_up
         if not chunk.ids:
+            if self.learnt and waiting is None:  # but perhaps bad ones
+                self._pass(chunk)
             return
         if waiting is None:
             self._learn_chunk(chunk)
@@ -193,7 +187,7 @@ class Stream(Run):
                 with self.first_step():
                     pass  # from here on there is something to replace an old run with
             clock, mix = waiting.rows, waiting.answer(chunk)
-            self._write(row_answers(mix, chunk.ids, clock, [], provisional=True))
+            self._write(row_answers(mix, chunk, clock, [], provisional=True))
 
     def _end_warm_up(self, *chunks: Chunk) -> None:
         """Learn the texts that have waited, and write lines for those of the last chunks."""
@@ -237,11 +231,16 @@ class Stream(Run):
         dropped = [k for info in self._steps for k in info.dropped]
         faded = [k for k in dropped if mix.lineage_.into[k] == FADED]
         provisional = self.source.live and bool(mix.learner_.waiting)
-        answers = row_answers(mix, chunk.ids, before, faded, provisional)
+        answers = row_answers(mix, chunk, before, faded, provisional)
         self._write(islice(answers, answered, None))
-        self.totals.offset, self.totals.rows = chunk.offset, before + len(chunk.ids)
-        self._read, self.learnt = chunk.read, True
+        self.totals.rows, self.learnt = before + len(chunk.ids), True
+        self._pass(chunk)
         self._note_steps()
+
+    def _pass(self, chunk: Chunk) -> None:
+        """Note how far the source was read."""
+        self.totals.offset, self._read = chunk.offset, chunk.read
+        self._dead.take(self.source, chunk.offset)
 
     def _observe(self, _: Mixture, info: Info) -> None:
         self._steps.append(info.summary())
@@ -282,7 +281,7 @@ class Stream(Run):
 
     def _notes(self) -> dict[str, Any]:
         marks = self._place.files
-        if self.totals.rows > self._first_row:
+        if self.totals.offset > self._first_offset:
             marks = self.source.marks(self.totals.offset, self._read)
         return {
             "kind": self.source.kind,
@@ -290,32 +289,26 @@ class Stream(Run):
             "files": [list(mark) for mark in marks],
             "past": [list(mark) for mark in self._place.past],
             "ended": self._ended,
+            **({"to": self._out.notes()} if isinstance(self._out, BrokerLines) else {}),
         }
 
     @classmethod
     def check_notes(cls, notes: dict[str, Any]) -> None:
         """Raise unless notes say how far the stream was, and which files it had read."""
-        totals = Totals(**notes["totals"])
-        check_number("rows", totals.rows, (0, check_number("offset", totals.offset)))
-        float(totals.log_predictive)
-        if not isinstance(notes.get("ended", True), bool):
-            raise TypeError(f"ended must be true or false, got {notes['ended']!r:.80}")
-        for mark in [*notes.get("files", []), *notes.get("past", [])]:
-            path, size, rows, digest, inode = Mark(*mark)
-            os.fspath(path)
-            check_number("size", size)
-            check_number("rows", rows or 0)
-            check_number("inode", inode or 0)
-            if not isinstance(digest, str | None):
-                raise TypeError(f"a digest must be a string, got {digest!r:.80}")
+        check_notes(notes)
 
     def _lengths(self) -> dict[str, int]:
-        return {"out": self._out.position(), **super()._lengths()}
+        return {
+            "out": self._out.position(),
+            **self._dead.positions(),
+            **super()._lengths(),
+        }
 
     def close(self) -> None:
         """Close the output files."""
         with naming(self.settings.out):
             self._out.close()
+        self._dead.close()
         super().close()
 
     def _progress(self) -> str:
@@ -350,6 +343,9 @@ def _reading(settings: Settings) -> dict[str, Any]:
         "complete": settings.complete,
         "max_wait": settings.max_wait,
         "follow": settings.follow,
+        "drain": settings.drain,
+        "broker_config": settings.broker_config,
+        "dead_letters": settings.dead_letter is not None,
     }
 
 

@@ -112,6 +112,7 @@ def counted_parts(
                 offset=offset,
                 rows=chunk.rows[some],
                 times=None if chunk.times is None else chunk.times[some],
+                offsets=None if chunk.offsets is None else chunk.offsets[some],
             ),
         )
     if isinstance(counter, GrowingVocabulary) and counter.crowded and not crowded:

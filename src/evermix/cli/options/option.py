@@ -30,7 +30,9 @@ class Option:
     repeated: bool = False
     """Whether it can be given several times."""
     argument: bool = False
-    """Whether it is required, and has no flag."""
+    """Whether it has no flag, and is required unless it is optional."""
+    optional: bool = False
+    """Whether an argument may be left out."""
     saved: bool = True
     """Whether checkpoints hold it, and ``--resume`` compares it."""
     file: Literal["read", "written", "folder"] | None = None
@@ -53,7 +55,8 @@ class Option:
             kind = list.__class_getitem__(kind)
         info: Any
         if self.argument:
-            default = inspect.Parameter.empty
+            default = None if self.optional else inspect.Parameter.empty
+            kind = kind | None if self.optional else kind
             info = typer.Argument(metavar=self.metavar, help=self.help, show_default=False)
         else:
             kind = kind if default is not None else kind | None

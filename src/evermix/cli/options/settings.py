@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from evermix.cli.options.option import Option
+from evermix.io.brokers import is_address
 from evermix.io.locks import FileLocks
 
 Values = Mapping[str, Any]
@@ -172,7 +173,7 @@ def _named_after(sources: Sequence[str]) -> Path:
 
 
 def _absolute(path: Any) -> Any:
-    """Return a path, or each of a list, as an absolute one; "-" and None stay as they are."""
+    """Return a path, or each of a list, as an absolute one; "-", None and addresses stay."""
     if isinstance(path, list):
         return [_absolute(some) for some in path]
-    return path if path in (None, "-") else os.path.abspath(path)
+    return path if path in (None, "-") or is_address(path) else os.path.abspath(path)

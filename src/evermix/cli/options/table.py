@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from evermix.cli.options import brokers
 from evermix.cli.options.columns import COLUMNS
 from evermix.cli.options.option import Option
 from evermix.io.sources.base import MAX_FEATURES, MAX_LINE
@@ -136,7 +137,7 @@ MAX_CLUSTERS = Option(
 )
 
 STREAM = (
-    SOURCE,
+    replace(SOURCE, optional=True),
     OUT,
     replace(
         RUN[0], help="Checkpoint (default: name of --out + .evermix; none for standard output)."
@@ -189,6 +190,7 @@ STREAM = (
         metavar="N",
         saved=False,
     ),
+    *brokers.OPTIONS,
     *FIELDS,
     TIME_FIELD,
     replace(SKIP_BAD, saved=False),

@@ -5,20 +5,22 @@ from typing import Any
 
 from evermix.cli.output.lines import rounded
 from evermix.estimators import Mixture
+from evermix.io.sources import Chunk
 
 COLUMNS = "id", "cluster", "probability", "new", "from", "name"
 """What the answer for a row of a stream may hold, beside what models that forget or wait say."""
 
 
 def row_answers(
-    mix: Mixture, ids: Sequence[Any], clock: int, faded: Sequence[int], provisional: bool
+    mix: Mixture, chunk: Chunk, clock: int, faded: Sequence[int], provisional: bool
 ) -> Iterator[dict[str, Any]]:
     """Yield the line of each row of the last call of ``partial_fit``.
 
     Parameters
     ----------
     mix : Mixture
-    ids : sequence of length n
+    chunk : Chunk
+        The rows.
     clock : int
         Number of rows before these.
     faded : sequence of int
@@ -28,7 +30,8 @@ def row_answers(
     """
     labels, lineage = mix.labels_.tolist(), mix.lineage_
     names = lineage.hand.names
-    rows = zip(ids, labels, mix.probabilities_.tolist(), strict=True)
+    rows = zip(chunk.ids, labels, mix.probabilities_.tolist(), strict=True)
+    offsets = iter(chunk.offsets or ())
     gone: dict[int, list[int]] = {}
     for cluster in faded:  # before the row after its end, or perhaps behind the last one
         tick = min(lineage.ended[cluster] + 1, clock + len(labels))
@@ -47,4 +50,6 @@ def row_answers(
             line["faded"] = gone.get(tick, [])
         if provisional:
             line["provisional"] = True
+        if chunk.offsets is not None:
+            line["offset"] = next(offsets)
         yield line

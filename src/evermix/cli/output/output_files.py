@@ -13,6 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Self, TextIO
 
+from evermix.io.brokers import is_address
+
 Files = Mapping[str, str | None]  # by option or argument; None for no file, "-" for standard output
 
 
@@ -22,7 +24,8 @@ def check_files(sources: Sequence[str], inputs: Files, outputs: Files) -> None:
     Parameters
     ----------
     sources : sequence of str
-        What was given as SOURCE: files, folders or patterns, or ``"-"`` for standard input.
+        What was given as SOURCE: files, folders or patterns, ``"-"`` for standard input, or the
+        address of a broker.
     inputs : mapping of str to str or None
         Other files that the command reads.
     outputs : mapping of str to str or None
@@ -38,7 +41,7 @@ def check_files(sources: Sequence[str], inputs: Files, outputs: Files) -> None:
                 f"{other} and {option} must be different files, got {_shown(files[other])} and "
                 f"{_shown(name)}, which are the same file. Choose another place for one of them."
             )
-    for source in sources:
+    for source in (some for some in sources if not is_address(some)):
         parts = {_identity(part, sys.stdin) for part in _parts(source)} - {None}
         for option, name in files.items():
             new = option in outputs and _would_be_part(name, source)

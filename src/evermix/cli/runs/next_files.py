@@ -3,8 +3,10 @@
 import os
 from typing import Any, NamedTuple
 
+from evermix.cli.options.brokers import has_moved
 from evermix.cli.options.settings import Settings
 from evermix.cli.runs.run import Saved, resumed_settings
+from evermix.io.brokers import is_address
 from evermix.io.sources import Mark, Source
 from evermix.io.sources.several import Several, listed, names_several
 
@@ -56,6 +58,7 @@ def place_after(settings: Settings, notes: dict[str, Any]) -> Place:
             "appended to the last file, or come in a file of another name."
         )
     alone = settings.follow or "-" in now or notes["settings"].get("follow")
+    alone = alone or any(is_address(name) for name in (*before, *now))
     if alone or set(now) & set(before) or set(_files(now)) & set(_files(before)):
         return Place(past, files, follows=False)
     if not notes.get("ended", True):
@@ -72,11 +75,13 @@ def place_after(settings: Settings, notes: dict[str, Any]) -> Place:
 def settings_after(settings: Settings, saved: Saved, place: Place) -> Settings:
     """Return the settings of a stream that goes on.
 
-    Files may have been added after the last one, and the run may follow them from now on. What
-    comes from other files may be written to another place, if all that was before is complete.
+    Files may have been added after the last one, and the run may follow them from now on; a broker
+    may have another address. What comes from other files may be written to another place, if all
+    that was before is complete.
     """
     before, now = settings.changed(**saved.notes["settings"]), settings.source
     added = place.follows or settings.sources[: len(before.sources)] == before.sources
+    added = added or has_moved(settings.sources, before.sources)
     free = {"follow", *(["source"] if added else [])}
     if place.follows and settings.out not in ("-", before.out):
         free.add("out")

@@ -32,6 +32,7 @@ from evermix.cli.output.output_files import (
 )
 from evermix.cli.runs.interrupts import CheckpointTimer, Interrupts, Stopped
 from evermix.io import text as texts
+from evermix.io.brokers import is_address
 from evermix.io.checkpoint import CheckpointError
 from evermix.io.embedded_texts import EmbeddedTexts
 from evermix.io.replacing import remove_leftovers
@@ -249,19 +250,24 @@ class Run(ABC):
         stopped = f"Stopped after {self._progress()}."
         if self.settings.checkpoint is None:
             return f"{stopped} Nothing was kept; --checkpoint FILE makes it possible to go on."
-        sources = [path if path == "-" else os.path.relpath(path) for path in self.settings.sources]
+        sources = [_shown(path) for path in self.settings.sources]
         plugins = [word for name in self.settings.plugins for word in ("--plugin", name)]
         again = ["evermix", *plugins, self.command, *sources]
         again += ["--checkpoint", str(self.settings.checkpoint)]
         for option, path in self.settings.places.items():
             again += [option, os.path.relpath(path)]
-        for name in ("dask", "embed"):
+        for name in ("dask", "embed", "to", "broker_config"):
             if self.settings.values.get(name) is not None:
-                again += [f"--{name}", self.settings.values[name]]
+                again += [f"--{name.replace('_', '-')}", self.settings.values[name]]
         again += ["--resume"]
         if sources == ["-"] and "stdin" in self.settings.values:
             again += ["--stdin", "continues"]
         return f"{stopped} Go on with: {shlex.join(again)}"
+
+
+def _shown(source: str) -> str:
+    """Return a source as a command line names it."""
+    return source if source == "-" or is_address(source) else os.path.relpath(source)
 
 
 def _checkpoint_file(settings: Settings) -> dict[str, str | None]:

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from evermix.io.brokers import is_address
+
 # Importing a format makes it known.
 from evermix.io.sources import arrays, bag_of_words, csv, parquet, svmlight  # noqa: F401
 from evermix.io.sources.base import (
@@ -56,7 +58,8 @@ def open_source(
     The name decides the format: ``.jsonl`` or ``.ndjson`` (JSON lines), ``docword.*.txt`` (UCI
     bag of words), ``.svmlight`` or ``.libsvm``, ``.csv``, ``.npy``, ``.npz`` (SciPy sparse),
     ``.parquet``, or a format of your own; text formats also with ``.gz``. ``"-"`` is JSON lines on
-    standard input.
+    standard input, ``"kafka://host:port/topic"``, ``"redis://host:port/stream"`` and
+    ``"nats://host:port/stream/subject"`` are JSON objects that a broker holds.
 
     Several files are read one after another as one source. They must hold rows of the same kind
     with the same columns; files without rows are left out.
@@ -96,7 +99,7 @@ def open_source(
     names = [os.fspath(some) for some in paths]
     if follow:
         return _follow(names, reading)
-    if paths is not path and not names_several(names[0]):
+    if paths is not path and (is_address(names[0]) or not names_several(names[0])):
         return _open_file(names[0], reading)
     return _open_all(listed(names), reading)
 
@@ -139,4 +142,5 @@ def _open_all(paths: Sequence[str], options: Options) -> Several:
 
 
 def _open_file(path: str, options: Options) -> FileSource:
-    return JsonLines("-", options) if path == "-" else find_format(path)(path, options)
+    live = path == "-" or is_address(path)
+    return JsonLines(path, options) if live else find_format(path)(path, options)

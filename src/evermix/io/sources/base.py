@@ -60,6 +60,8 @@ class Chunk(NamedTuple):
         What ``source.marks`` wants to know of what was read up to here.
     texts : list of str or None
         Texts that come with the vectors X.
+    offsets : list of str or None
+        Where a broker has the rows.
     """
 
     ids: list[Any]
@@ -70,6 +72,16 @@ class Chunk(NamedTuple):
     times: NDArray[Any] | None = None
     read: Any = None
     texts: list[str] | None = None
+    offsets: list[str] | None = None
+
+
+class Rejected(NamedTuple):
+    """A bad row: its index, its line or where the broker has it, what is wrong, and its bytes."""
+
+    row: int
+    place: str
+    error: str
+    data: bytes | None
 
 
 class Mark(NamedTuple):
@@ -86,6 +98,9 @@ class Mark(NamedTuple):
         Of these bytes; older checkpoints have none.
     inode : int or None
         By which a file that is followed is known if it gets another name.
+    offset : str or None
+        Of a broker, the last message that was read; then ``path`` is its partition, ``size`` the
+        number of messages that were read and ``digest`` that of the last one.
     """
 
     path: str
@@ -93,6 +108,7 @@ class Mark(NamedTuple):
     rows: int | None
     digest: str | None = None
     inode: int | None = None
+    offset: str | None = None
 
 
 @dataclass(frozen=True)
@@ -137,13 +153,19 @@ class Options:
     followed : tuple of str
         Files, folders and patterns that are followed.
     marks : sequence of Mark
-        Of an earlier run that has followed the files.
+        Of an earlier run that has followed the files, or read messages of a broker.
     ignore : tuple of str
         Columns of CSV and Parquet files that are no features, where there are such.
     missing : tuple of str
         What stands for a missing value in such files, beside blank cells and NA.
     category : tuple of str
         Columns whose numbers are names, such as postcodes, in such files.
+    drain : bool
+        Whether messages of a broker end where there is none left, rather than being waited for.
+    broker_config : str, optional
+        A JSON file with more settings for the client of a broker.
+    dead_letters : bool
+        Whether bad rows are also kept in ``source.rejected``.
     """
 
     kind: Kind | None = None
@@ -166,6 +188,9 @@ class Options:
     ignore: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     category: tuple[str, ...] = ()
+    drain: bool = False
+    broker_config: str | None = None
+    dead_letters: bool = False
 
 
 def too_many(limit: int) -> str:
@@ -224,6 +249,7 @@ class FileSource(ABC):
         self.n_features = options.n_features
         self.bad = 0  # rows skipped so far
         self.complaints: list[str] = []  # what was wrong with the first few of them
+        self.rejected: list[Rejected] = []  # all of them, until somebody takes them, if wanted
         if options.time_field is not None and not self.has_fields:
             raise self.error(
                 f"expected times in {options.time_field!r}, but rows of this format have no named "
@@ -331,10 +357,12 @@ class FileSource(ABC):
             )
         return time
 
-    def reject(self, error: SourceError) -> None:
+    def reject(self, error: SourceError, *, bad: Rejected | None = None) -> None:
         """Raise the error of a bad row, or count the row if bad rows are skipped."""
         if not self.options.skip_bad:
             raise error
+        if bad is not None and self.options.dead_letters:
+            self.rejected.append(bad._replace(row=self.rows_before + bad.row))
         self.bad += 1
         if len(self.complaints) < _COMPLAINTS_KEPT:
             self.complaints.append(str(error))

@@ -11,7 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from evermix.io.sources.base import Chunk, FileSource, Kind, Mark, RowError, SourceError
+from evermix.io.brokers import is_address
+from evermix.io.sources.base import (
+    Chunk,
+    FileSource,
+    Kind,
+    Mark,
+    Rejected,
+    RowError,
+    SourceError,
+)
 from evermix.io.sources.follow import FollowedFiles
 from evermix.io.sources.lines import (
     PAUSE,
@@ -22,6 +31,7 @@ from evermix.io.sources.lines import (
     changed,
     digest_file,
 )
+from evermix.io.sources.messages import Messages
 from evermix.io.sources.values import Columns, Time, find_bad_rows, find_problem, stack_rows
 
 # ---- records -------------------------------------------------------------------------------
@@ -38,6 +48,7 @@ class Record(NamedTuple):
 class Row(NamedTuple):
     """A parsed record: its id, its value, and its time if a time field was named.
 
+    Its text may come beside a vector, and its offset from a broker.
     The value is a string for text, else numbers (D,) or, for sparse rows, a tuple of arrays
     ``(columns, values)``.
     """
@@ -46,6 +57,7 @@ class Row(NamedTuple):
     value: Any
     time: Time | None = None
     text: str | None = None
+    offset: str | None = None
 
 
 class RecordSource(FileSource):
@@ -71,6 +83,8 @@ class RecordSource(FileSource):
         if options.followed:
             limits = options.max_wait, self.is_whole, options.skip_bad, options.max_line
             return FollowedFiles(options.followed, options.marks, *limits)
+        if is_address(self.path):
+            return Messages(self.path, options)
         if self.path == "-":
             return StandardInput(options.max_wait, reading, options.continues)
         return FileLines(self.path, reading)
@@ -196,7 +210,8 @@ class RecordSource(FileSource):
         X = stack_rows([row.value for _, row in held], self.kind, self.n_features)
         times = None if self.dated is None else np.array([row.time for _, row in held])
         texts = [row.text or "" for _, row in held] if self.beside else None
-        return Chunk(ids, X, first, offset, rows, times, read, texts)
+        offsets = None if self.lines.offset is None else [str(row.offset) for _, row in held]
+        return Chunk(ids, X, first, offset, rows, times, read, texts, offsets)
 
     def _rows(self, start: int) -> Iterator[tuple[int, Row | bytes | None]]:
         """Yield the offset after each record, and its row; None for a blank or bad one.
@@ -219,7 +234,12 @@ class RecordSource(FileSource):
             try:
                 row = self._parse(record)
             except RowError as error:
-                self.reject(SourceError(f"{self.lines.place(record.line)}: {error}"))
+                place = self.lines.place(record.line)
+                data = record.data if isinstance(record.data, bytes) else None
+                bad = Rejected(record.row, place, str(error), data)
+                self.reject(SourceError(f"{place}: {error}"), bad=bad)
+            if row is not None and self.lines.offset is not None:
+                row = row._replace(offset=self.lines.offset)
             yield record.row + 1, row
 
     def _parse(self, record: Record) -> Row | None:
@@ -359,7 +379,9 @@ class BlockSource(FileSource):
         """Return the positions of the good rows of a block, and reject the others."""
         problems = {**find_bad_rows(X, self.kind), **block.problems}
         for row in sorted(problems):
-            self.reject(self.error(f"row {block.first + row}: {problems[row]}"))
+            place = self.place(block.first + row)
+            bad = Rejected(block.first + row, place, problems[row], None)
+            self.reject(SourceError(f"{place}: {problems[row]}"), bad=bad)
         good = np.ones(len(X) if isinstance(X, list) else X.shape[0], dtype=np.bool_)
         good[list(problems)] = False
         return np.flatnonzero(good)

@@ -131,6 +131,7 @@ class FileLines:
     """
 
     skips = True
+    offset: str | None = None
     expected: Digest | None = None
     unfinished = False
     _prefix: Prefix | None = None
@@ -200,6 +201,8 @@ class LiveLines(ABC):
     """Whether lines may come one by one."""
     resumed = False
     """Whether these lines follow others that an earlier run has read."""
+    offset: str | None = None
+    """Where a broker has the last line that was read."""
     unfinished = False
     expected: Digest | None = None
 

@@ -7,7 +7,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from evermix.io.sources.base import Chunk, FileSource, Kind, Mark, SourceError
+from evermix.io.brokers import is_address
+from evermix.io.sources.base import Chunk, FileSource, Kind, Mark, Rejected, SourceError
 from evermix.io.sources.lines import REMEDY, changed, digest_file
 from evermix.io.sources.values import stack_chunks
 
@@ -41,8 +42,10 @@ class Several:
         self.columns, self.header = first.columns, first.header
         self.dated, self.beside = first.dated, first.beside
         self.complaints: list[str] = []
+        self.rejected: list[Rejected] = []
         for source in sources:
             source.complaints = self.complaints  # the first few of all files
+            source.rejected = self.rejected
         # First row of each file that was read from, and those that were read to their end.
         self._starts: dict[int, int] = {}
         self._sizes: dict[int, int] = {}
@@ -178,6 +181,7 @@ def joined(chunks: Sequence[Chunk]) -> Chunk:
         np.concatenate(times) if times else None,
         chunks[-1].read,
         texts,
+        [where for chunk in chunks for where in chunk.offsets or []] or None,
     )
 
 
@@ -190,8 +194,9 @@ def listed(paths: Iterable[str]) -> list[str]:
     """Return the files that paths name; those of a folder or a pattern sorted by name."""
     files: list[str] = []
     for path in paths:
-        if path == "-":
-            raise SourceError("standard input (-) cannot be one of several sources.")
+        if path == "-" or is_address(path):
+            shown = "standard input (-)" if path == "-" else path
+            raise SourceError(f"{shown} cannot be one of several sources.")
         if os.path.isdir(path):
             files += _in_folder(path)
         elif names_several(path):

@@ -1,0 +1,43 @@
+"""What the checkpoint of a stream notes beside the model: how far it was, and where."""
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from evermix._schema import check_number
+from evermix.cli.output import broker_lines
+from evermix.io.sources import Mark
+
+
+@dataclass
+class Totals:
+    """Counts since the stream began, before it was resumed included."""
+
+    offset: int = 0
+    rows: int = 0
+    log_predictive: float = 0.0
+
+    @property
+    def skipped(self) -> int:
+        """Rows of the source that were blank or bad."""
+        return self.offset - self.rows
+
+
+def check_notes(notes: dict[str, Any]) -> None:
+    """Raise unless notes say how far the stream was, and which files it had read."""
+    totals = Totals(**notes["totals"])
+    check_number("rows", totals.rows, (0, check_number("offset", totals.offset)))
+    float(totals.log_predictive)
+    if not isinstance(notes.get("ended", True), bool):
+        raise TypeError(f"ended must be true or false, got {notes['ended']!r:.80}")
+    for mark in [*notes.get("files", []), *notes.get("past", [])]:
+        path, size, rows, digest, inode, offset = Mark(*mark)
+        os.fspath(path)
+        check_number("size", size)
+        check_number("rows", rows or 0)
+        check_number("inode", inode or 0)
+        for name, text in (("a digest", digest), ("an offset", offset)):
+            if not isinstance(text, str | None):
+                raise TypeError(f"{name} must be a string, got {text!r:.80}")
+    if "to" in notes:
+        broker_lines.check_notes(notes["to"])
