@@ -29,7 +29,7 @@ from evermix.topics.priors import (
     DependentPrior,
     PlainSettings,
 )
-from evermix.topics.words.seating import Seating, Unseated
+from evermix.topics.words.seating import Seating, Unseated, mode_of_u
 
 FLAT_REGIONS = 20  # of models without hierarchy, as in the paper
 
@@ -90,8 +90,7 @@ class TwoLevels(PlainSettings, Hierarchy):
     def seating(self, n: Ints) -> Seating | Unseated:
         """Return a law of tables to start from, for documents of n (D,) words."""
         one = self.below.measure(np.ones(1))
-        a = float(one.a[0])
-        u = (np.maximum(n, 1) / a) ** (1.0 / (1.0 + one.sigma))  # near the mode for few tables
+        u = mode_of_u(n, float(one.a[0]), one.sigma)
         return Seating(one.laws, one.sigma, float(one.mass[0]), u)
 
     def _checked(self, level: str, build: Callable[[], DependentPrior]) -> DependentPrior:

@@ -1,8 +1,10 @@
 """Times of rows: numbers, dates or labels."""
 
+import bisect
 import datetime
 import re
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -73,6 +75,61 @@ class Times:
             )
         return np.array([self._code[t] for t in given], dtype=np.int64)
 
+    def codes_so_far(self, times: Any, n: int) -> NDArray[np.int64]:
+        """Return the same, where an unknown time has the code of the last one before it.
+
+        Warns of such times; raises ValueError for those before all known ones.
+        """
+        unknown = self._unknown(_plain(times, n))
+        code = dict(zip(unknown, self._before(unknown), strict=True))
+        if not unknown or min(code.values()) < 0:
+            return self.codes(times, n)
+        known = [self.values[i] for i in dict.fromkeys(code.values())]
+        warnings.warn(
+            f"there were no rows at the time {_shown(unknown)} yet: what is known of the last one "
+            f"before it, {_shown(known)}, is used.",
+            UserWarning,
+            stacklevel=4,
+        )
+        code |= self._code
+        return np.array([code[t] for t in _plain(times, n)], dtype=np.int64)
+
+    def extended(self, times: Any, n: int) -> tuple["Times", NDArray[np.int64]]:
+        """Return these times and, after them, those that n more rows bring; and codes (n,).
+
+        Raises ValueError if an unknown time is not after all known ones.
+        """
+        unknown = self._unknown(_plain(times, n))
+        codes = zip(unknown, self._before(unknown), strict=True)
+        late = [time for time, code in codes if code != len(self) - 1]
+        if late:
+            raise ValueError(
+                f"new times must come after those that are known, the last of which is "
+                f"{self.values[-1]}, got {_shown(late)}, where nothing was learnt. Fit all rows "
+                "again, or join these with a time that is known."
+            )
+        later = Times.read(times, n)[0].values
+        both = Times([*self.values, *(t for t in later if t not in self._code)])
+        return both, both.codes(times, n)
+
+    def _unknown(self, given: list[Any]) -> list[Any]:
+        """Return the times that are unknown, each once, or raise TypeError for another kind."""
+        kinds = {_kind(value) for value in (*given, *self.values)}
+        if len(kinds) > 1:
+            raise TypeError(
+                f"times must be {_kind(self.values[0])}, like those of the fit "
+                f"({_shown(self.values)}), got {_shown(given)}."
+            )
+        return list(dict.fromkeys(t for t in given if t not in self._code))
+
+    def _before(self, unknown: list[Any]) -> list[int]:
+        """Return the code of the last known time before each; of the last one without an order."""
+        read = _reader([*self.values, *unknown])
+        order = None if read is None else [read(value) for value in self.values]
+        if read is None or order is None or order != sorted(order):
+            return [len(self) - 1] * len(unknown)
+        return [bisect.bisect_right(order, read(value)) - 1 for value in unknown]
+
     def to_spec(self) -> dict[str, Any]:
         """Return the times as a JSON-ready dict."""
         dates = [isinstance(value, datetime.date) for value in self.values]
@@ -141,14 +198,29 @@ def _refuse(missing: NDArray[np.bool]) -> None:
 
 def _in_order(labels: list[str]) -> list[str]:
     """Sort labels that read as numbers or dates; leave others in their order."""
-    if not all(re.match(r"[-+]?\.?\d", label) for label in labels):  # "now" would be a date
-        return labels
+    read = _reader(labels)
+    return labels if read is None else sorted(labels, key=read)
+
+
+def _reader(values: list[Any]) -> Callable[[Any], Any] | None:
+    """Return what reads times as values that have an order; None for labels without one."""
+    if not all(isinstance(value, str) for value in values):
+        return lambda value: value
+    if not all(re.match(r"[-+]?\.?\d", label) for label in values):  # "now" would be a date
+        return None
     for read in (float, _date):
         try:
-            return sorted(labels, key=read)
+            sorted(values, key=read)
         except ValueError:
             continue
-    return labels
+        return read
+    return None
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, str):
+        return "labels"
+    return "dates" if isinstance(value, datetime.date) else "numbers"
 
 
 def _date(label: str) -> int:

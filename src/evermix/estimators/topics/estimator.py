@@ -11,12 +11,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from evermix._random import generator
 from evermix._xp import Array, Floats, Ints, host, is_foreign
-from evermix.engines.settings import check_begun
 from evermix.estimators import files
 from evermix.estimators.chains import ChainEstimator, Observer
 from evermix.estimators.data.times import Times
 from evermix.estimators.topics.exchange import TopicExchange
 from evermix.estimators.topics.fitted import FittedTopics
+from evermix.estimators.topics.live import LiveTopics
 from evermix.estimators.topics.progress import ProgressLines
 from evermix.estimators.topics.reading import TopicReading, names_of
 from evermix.estimators.topics.settings import (
@@ -32,7 +32,7 @@ from evermix.estimators.topics.settings import (
 )
 from evermix.priors.hyper import HYPERPRIORS, Gamma
 from evermix.report.chains import to_inference_data
-from evermix.topics.hierarchies import TOPIC_PRIORS, Flat, Hierarchy
+from evermix.topics.hierarchies import TOPIC_PRIORS, Hierarchy
 from evermix.topics.priors import MNGG, TNGG
 from evermix.topics.rows import SAMPLERS, RowSampler
 from evermix.topics.words.corpus import Corpus
@@ -44,6 +44,7 @@ from evermix.topics.words.snapshots import Snapshot, WordRun
 
 @files.registered("topics", "topic model")
 class TopicModel(
+    LiveTopics,
     TopicReading,
     TopicExchange,
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
@@ -82,7 +83,7 @@ class TopicModel(
     ----------
     n_topics_ : int
         Number of topics in the kept draw of the largest joint density, which all that follows is
-        from. Topics are ordered by size.
+        from. Topics are ordered by size; after :meth:`partial_fit` they keep their places.
     components_ : array (K, V)
         Probability of each word in each topic.
     weights_ : array (K,)
@@ -208,17 +209,10 @@ class TopicModel(
         """
         check_is_fitted(self)
         watching = self._check_settings(observers)
-        fitted = self._fitted
+        fitted, run = self._fitted, self._resumed()
         prior, known = fitted.prior, fitted.times
-        check_begun("chains", len(fitted.run.chains), self.chains)
-        check_begun("alpha", fitted.alpha, checked_alpha(self.alpha))
-        check_begun("tol and patience", fitted.run.rest, wanted_rest(self.tol, self.patience))
-        if self.prior is not None:
-            wanted_prior(self.prior, times)
-            check_begun("prior", prior.prior if isinstance(prior, Flat) else prior, self.prior)
-        sampler = wanted_sampler(self.sampler, prior)
-        check_begun("sampler", self.sampler_, public_sampler(sampler, prior))
-        corpus = self._corpus(X, times)
+        self._check_begun(times)
+        corpus = self._corpus(X, times, seen=True)
         if prior.flat and times is not None and len(known):
             corpus = replace(corpus, time=known.codes(times, corpus.n_documents))
         corpus = corpus.one_time_each() if prior.flat else corpus
@@ -228,7 +222,7 @@ class TopicModel(
                 "the same X and times again, or call fit."
             )
         fitted.check_corpus(corpus)
-        fitted.run.corpus = corpus
+        run.corpus = corpus
         self._go_on(watching)
         return self
 
@@ -338,7 +332,8 @@ class TopicModel(
         """Return the share of each topic in each document, (D, K).
 
         Topics stay as they are. A document gets the same shares whatever others are beside it; if
-        no topic is on at all, in a model without hierarchy, those of all documents.
+        no topic is on at all, in a model without hierarchy, those of all documents. At a time that
+        was not seen yet, topics weigh what they do at the last one before it, with a warning.
         """
         point = self._point()
         old = self._fitted.shares(point, self._corpus(X, times), seed=0)[1][:, :-1]
@@ -372,11 +367,11 @@ class TopicModel(
         """Return the mean log probability of a word; see :meth:`perplexity`."""
         return -float(np.log(self.perplexity(X, times)))
 
-    def _corpus(self, X: Any, times: Any) -> Corpus:
-        """Return documents, validated."""
+    def _corpus(self, X: Any, times: Any, seen: bool = False) -> Corpus:
+        """Return documents, validated; their times must have been there if they were ``seen``."""
         check_is_fitted(self)
         X, known = self._validated(X, reset=False), self._fitted.times
         codes = np.zeros(X.shape[0], dtype=np.int64)
         if self._fitted.prior.timed:
-            codes = known.codes(times, X.shape[0])
+            codes = (known.codes if seen else known.codes_so_far)(times, X.shape[0])
         return Corpus.of(X, codes, max(len(known), 1))

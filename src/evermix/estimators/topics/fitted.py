@@ -12,24 +12,18 @@ from evermix._schema import (
     COUNT,
     FLOAT,
     ORDERED,
-    PLACE,
     SHORT,
     WHOLE,
     Field,
     check_arrays,
     check_number,
-    check_range,
 )
 from evermix._xp import Array, Floats
-from evermix.estimators.data.rows import check_csr
 from evermix.estimators.data.times import Times
 from evermix.estimators.packing import (
-    AMOUNT,
     POSITIVE,
-    SHARE,
     Registry,
     built,
-    check_regions,
     checked_names,
     measure_of,
     named,
@@ -37,6 +31,12 @@ from evermix.estimators.packing import (
     numbered,
     plain_json,
     taken,
+)
+from evermix.estimators.topics.draw_files import (
+    live_content,
+    live_run,
+    names_of_traces,
+    snapshot_of,
 )
 from evermix.estimators.topics.settings import checked_alpha, wanted_rest
 from evermix.kernels.topics.evaluation import FrozenTopics
@@ -47,6 +47,7 @@ from evermix.topics.words.corpus import Corpus
 from evermix.topics.words.dirichlet import start
 from evermix.topics.words.evaluation import fold_flat, fold_in, frozen
 from evermix.topics.words.franchise import Franchise
+from evermix.topics.words.live import LiveRun
 from evermix.topics.words.samplers import WORD_SAMPLERS
 from evermix.topics.words.snapshots import Snapshot, WordRun
 
@@ -61,14 +62,14 @@ class FittedTopics:
     prior: Hierarchy
     alpha: float | Gamma  # of the symmetric Dirichlet law of topics, or its own law
     times: Times
-    run: WordRun
-    digest: str  # of the documents and times of the fit
+    run: WordRun | LiveRun
+    digest: str  # of the documents and times of the fit; none after partial_fit
     size: int  # number V of words in the vocabulary
     words: list[str] | None = None  # the vocabulary, if it was given
     per_time: list[int] | None = None  # number of documents of each time; older files lack it
 
     def point(self) -> Snapshot:
-        """Return the kept draw of the largest joint density."""
+        """Return the draw that is shown."""
         return self.run.point()
 
     def shares(self, snapshot: Snapshot, corpus: Corpus, seed: int) -> tuple[FrozenTopics, Floats]:
@@ -88,7 +89,7 @@ class FittedTopics:
     def to_file(self) -> tuple[dict[str, Array], dict[str, Any]]:
         """Return everything as named arrays and a JSON-ready header."""
         run, prior = self.run, self.prior
-        header = {
+        header: dict[str, Any] = {
             "prior": named(prior.prior if isinstance(prior, Flat) else prior),  # type: ignore[arg-type]
             "sampler": named(run.sampler),
             "beta": named(self.alpha) if isinstance(self.alpha, Gamma) else self.alpha,
@@ -96,6 +97,11 @@ class FittedTopics:
             "seen": self.digest,
             "words": self.words,
             "per_time": self.per_time,
+        }
+        if isinstance(run, LiveRun):
+            arrays, live = live_content(run)
+            return arrays, header | live
+        header |= {
             "n_documents": len(run.chains[0].seating.u),
             "n_times": run.chains[0].measure.n_times,
             "rngs": [plain_json(rng.bit_generator.state) for rng in run.rngs],
@@ -108,7 +114,7 @@ class FittedTopics:
                 "rested": run.rested,
             },
         }
-        arrays: dict[str, Array] = {}
+        arrays = {}
         for i, chain in enumerate(run.chains):
             parts: dict[str, Array] = {name: getattr(chain, name) for name in _WORDS}
             parts["beta"] = np.array([chain.beta])
@@ -128,26 +134,34 @@ class FittedTopics:
 
     @classmethod
     def from_file(
-        cls, arrays: dict[str, Array], header: Mapping[str, Any], known: Registry
+        cls, arrays: dict[str, Array], header: Mapping[str, Any], classes: Registry
     ) -> "FittedTopics":
         """Return what :meth:`to_file` described, or raise ValueError.   Consumes: arrays."""
-        del known
+        del classes
         public = built(header["prior"], TOPIC_PRIORS)
         prior = public if isinstance(public, Hierarchy) else Flat(public)
         beta = header["beta"]
         alpha = checked_alpha(built(beta, HYPERPRIORS) if isinstance(beta, dict) else beta)
         rngs, size = [restore(state) for state in header["rngs"]], header["n_features_in"]
+        sampler = built(header["sampler"], WORD_SAMPLERS)
+        times, seen = Times.from_spec(header["times"]), str(header["seen"])
+        words, per_time = (
+            checked_names("words", header.get("words"), size),
+            _per_time(header, times),
+        )
+        shape = max(len(times), 1), size
+        if "live" in header:
+            known = live_run(arrays, header, prior, alpha, rngs, shape)
+            return cls(prior, alpha, times, LiveRun(sampler, *known), seen, size, words, per_time)
         chains = [
             _chain(prior, alpha, header, parts) for parts in numbered(taken(arrays, "chain."))
         ]
-        sampler = built(header["sampler"], WORD_SAMPLERS)
         run = WordRun(None, sampler, chains, rngs, **_settings(header["run"]))
-        times, seen = Times.from_spec(header["times"]), str(header["seen"])
-        words = checked_names("words", header.get("words"), size)
-        fitted = cls(prior, alpha, times, run, seen, size, words, _per_time(header, times))
+        fitted = cls(prior, alpha, times, run, seen, size, words, per_time)
         best = taken(arrays, "best.")
         every = [numbered(each) for each in numbered(taken(arrays, "draws."))]
-        kept = [[_snapshot(fitted, parts) for parts in each] for each in every]
+        measure = chains[0].measure
+        kept = [[snapshot_of(prior, alpha, measure, shape, x) for x in each] for each in every]
         traced = "traces" in arrays
         axes = len(chains), "M", len(run.names)
         traces = {"traces": Field(FLOAT, axes, ORDERED)} if traced else {}
@@ -156,7 +170,7 @@ class FittedTopics:
             raise ValueError("all chains must have generators and draws.")
         if traced:
             run.rows, run.snapshots = [list(rows) for rows in arrays["traces"]], kept
-            run.best = _snapshot(fitted, best) if best else None
+            run.best = snapshot_of(prior, alpha, measure, shape, best) if best else None
         else:
             (run.answers["now"],) = kept[0]
         return fitted
@@ -164,6 +178,7 @@ class FittedTopics:
     def check_corpus(self, corpus: Corpus) -> None:
         """Raise ValueError unless the words of all chains are those of a corpus."""
         lengths = np.repeat(corpus.lengths, corpus.lengths)
+        assert isinstance(self.run, WordRun)
         for chain in self.run.chains:
             whole = len(chain.dish) == len(corpus) and chain.measure.n_times == corpus.n_times
             whole &= self.prior.flat or len(chain.seating.u) == corpus.n_documents
@@ -176,9 +191,7 @@ class FittedTopics:
 
 def _settings(spec: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of a run, or raise ValueError unless they are valid."""
-    names = spec["names"]
-    if type(names) is not list or not all(type(name) is str for name in names):
-        raise ValueError(f"names of traces must be strings, got {names!r:.80}.")
+    names = names_of_traces(spec["names"])
     spacing = check_number("spacing", spec["spacing"], (1, COUNT[1]))
     sweeps = check_number("sweeps", spec["sweeps"])
     rest, course, rested = spec.get("rest"), spec.get("course", []), spec.get("rested")
@@ -233,48 +246,3 @@ def _chain(
     chain = Franchise(measure, seating, beta, *(arrays[name] for name in _WORDS))
     chain.beta, chain.law = float(arrays["beta"][0]), law
     return chain
-
-
-def _snapshot(fitted: FittedTopics, arrays: dict[str, Array]) -> Snapshot:
-    """Return a draw of a file, or raise ValueError unless it is one of this model."""
-    T, V, K = max(len(fitted.times), 1), fitted.size, len(arrays["region"])
-    measure, flat = fitted.run.chains[0].measure, fitted.prior.flat
-    if len(arrays["numbers"]) == 5:  # of an older file: alpha was fixed
-        arrays["numbers"] = np.append(arrays["numbers"], start(fitted.alpha)[0])
-    above, law = 1 if flat else measure.n_times, number_fields(measure)
-    if flat:
-        law = {"jump": Field(FLOAT, (K,), AMOUNT), "fresh": law["mass"]}
-    fields = {
-        "numbers": Field(FLOAT, (6,)),
-        "words": Field(WHOLE, (T, K), COUNT),
-        "tables": Field(WHOLE, (above, K), COUNT),
-        "region": Field(WHOLE, (K,), (0, measure.n_regions - 1)),
-        "on": Field(BOOL, (above, K)),
-        "counts.data": Field(SHORT, ("entries",), COUNT),
-        "counts.indices": Field(PLACE, ("entries",), (0, K - 1)),
-        "counts.indptr": Field(PLACE, (V + 1,)),
-        **{f"measure.{name}": field for name, field in law.items()},
-    }
-    if "documents.indptr" in arrays:
-        fields |= {
-            "documents.data": Field(SHORT, ("places",), COUNT),
-            "documents.indices": Field(PLACE, ("places",), (0, K - 1)),
-            "documents.indptr": Field(PLACE, ("D",)),
-        }
-    check_arrays("a draw", arrays, fields)
-    if "documents.indptr" in arrays:
-        data, indices, indptr = (arrays[f"documents.{x}"] for x in ("data", "indices", "indptr"))
-        check_csr(data, indices, indptr, (max(len(indptr) - 1, 0), K))
-    if not flat:
-        check_regions(arrays["measure.q"])
-    data, indices, indptr = (arrays[f"counts.{name}"] for name in ("data", "indices", "indptr"))
-    check_csr(data, indices, indptr, (V, K))
-    check_range("sigma of a draw", arrays["numbers"][:1], SHARE)
-    check_range("a of a draw", arrays["numbers"][1:2], AMOUNT)
-    check_range("alpha of a draw", arrays["numbers"][5:], POSITIVE)
-    words, tables = arrays["words"], arrays["tables"]
-    if not (words.any(axis=1).all() and words.any(axis=0).all() and tables.any(axis=0).all()):
-        raise ValueError(
-            "a draw must have words at every time, and words and tables of all topics."
-        )
-    return Snapshot.from_arrays(arrays, V)

@@ -158,13 +158,13 @@ def checked_counts(X: Array) -> Array:
     return X
 
 
-def check_words(corpus: Corpus, times: Times) -> None:
-    """Raise ValueError unless every time has words."""
+def check_words(corpus: Corpus, times: Times, new: int = 0) -> None:
+    """Raise ValueError unless every time has words, from the number ``new`` on."""
     if not len(corpus):
         raise ValueError("X holds no words: at least one document must have some.")
-    n = np.bincount(corpus.time, corpus.lengths, minlength=corpus.n_times)
+    n = np.bincount(corpus.time, corpus.lengths, minlength=corpus.n_times)[new:]
     if np.any(n == 0):
-        time = times.values[int(np.flatnonzero(n == 0)[0])]
+        time = times.values[new + int(np.flatnonzero(n == 0)[0])]
         raise ValueError(
             f"all documents of the time {time} are empty. Leave them out, or join times."
         )

@@ -15,6 +15,7 @@ from evermix.priors.hyper import Gamma
 from evermix.topics.measures import Measure, Occupancy
 from evermix.topics.words import dirichlet
 from evermix.topics.words.corpus import Corpus
+from evermix.topics.words.past import Past
 from evermix.topics.words.seating import LogSeats, Seating, Unseated
 
 FIRST_TABLES = 16  # tables of one dish in a document that there is room for at first
@@ -33,6 +34,7 @@ class Franchise:
     region: Ints  # (K,) that each dish lies in
     on: Bools  # (T, K) whether it is on at each time
     law: Gamma | None = None  # of beta, if it is learnt
+    past: Past | None = None  # of topics 0..; words that were learnt before are counted with ours
 
     @classmethod
     def start(
@@ -85,19 +87,26 @@ class Franchise:
 
     def tables(self, corpus: Corpus) -> tuple[Ints, Ints]:
         """Return the number of tables of each dish at each time (T, K), and of documents (D,)."""
-        if not self.started:
-            shape = corpus.n_times, 0
-            return np.zeros(shape, dtype=np.int64), np.zeros(corpus.n_documents, dtype=np.int64)
-        by_time = np.zeros((corpus.n_times, self.K), dtype=np.int64)
+        return self.count_tables(corpus, self.K)
+
+    def count_tables(self, corpus: Corpus, capacity: int) -> tuple[Ints, Ints]:
+        """Return the same for slots (T, C), while dishes move."""
+        by_time = np.zeros((corpus.n_times, capacity), dtype=np.int64)
         by_document = np.zeros(corpus.n_documents, dtype=np.int64)
-        count_tables(corpus.words(self.beta), self.dish, self.opens, by_time, by_document)
+        if self.past is not None:
+            by_time[:, : self.past.K] = self.past.tables
+        if self.started:
+            count_tables(corpus.words(self.beta), self.dish, self.opens, by_time, by_document)
         return by_time, by_document
 
     def counts(self, corpus: Corpus, capacity: int | None = None) -> NDArray[Any]:
         """Words of each dish, (V, K), or with some empty slots after them."""
         # Numbers up to 2^24 are exact in single precision, which takes half the memory.
-        dtype = np.float32 if len(corpus) <= 2**24 else np.float64
+        n_words = len(corpus) + (0 if self.past is None else self.past.n_words)
+        dtype = np.float32 if n_words <= 2**24 else np.float64
         counts: NDArray[Any] = np.zeros((corpus.size, capacity or self.K), dtype=dtype)
+        if self.past is not None:
+            counts[:, : self.past.K] = self.past.counts.toarray()
         if self.started:
             count_words(corpus.words(self.beta), self.dish, counts)
         return counts

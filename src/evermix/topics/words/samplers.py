@@ -52,10 +52,13 @@ class WordSampler(PlainSettings, ABC):
     def _begin(self, corpus: Corpus, chain: Franchise, rng: np.random.Generator) -> None:
         """Give all words topics and tables, and make the first sweep.
 
-        Topics of thinned measures are on wherever they can be: newborn ones have small jumps, and
-        are off nearly everywhere, so that as long as there are no others, words would open
-        thousands that never meet.
+        Where there is a past, words arrive at its topics. Otherwise topics of thinned measures are
+        on wherever they can be: newborn ones have small jumps, and are off nearly everywhere, so
+        that as long as there are no others, words would open thousands that never meet.
         """
+        if chain.past is not None:
+            self.move(corpus, chain, chain.occupancy(corpus), rng)
+            return
         begin(corpus, chain, rng)
         self._go_on(corpus, chain, rng)
 

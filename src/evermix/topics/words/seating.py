@@ -61,8 +61,12 @@ class Seating:
             self._move_sigma(T, log_sum, tilt, log_seats(), rng)
         law = self.laws.mass
         if law is not None:
-            rate = law.rate + self._scale(self.sigma) * _exponent(self.sigma, log_sum)
+            rate = law.rate + self.exponent(n)
             self.mass = max(float(rng.standard_gamma(law.shape + T)) / rate, 1e-300)
+
+    def exponent(self, n: Ints) -> float:
+        """Sum of the Laplace exponents of documents of n (D,) words, over the mass."""
+        return self._scale(self.sigma) * _exponent(self.sigma, np.log1p(self.u[n > 0]))
 
     def _scale(self, sigma: float) -> float:
         return sigma if self.laws.relative else 1.0
@@ -130,6 +134,12 @@ class Seating:
         """Set all that is learnt to what :meth:`arrays` returned."""
         self.sigma, self.mass = float(arrays["sigma"][0]), float(arrays["mass"][0])
         self.u = arrays["u"].copy()
+
+
+def mode_of_u(n: Ints, a: float, sigma: float) -> Floats:
+    """Return values near the modes of u of documents of n (D,) words and few tables."""
+    u: Floats = (np.maximum(n, 1) / a) ** (1.0 / (1.0 + sigma))
+    return u
 
 
 def _exponent(sigma: float, log_sum: Floats) -> float:

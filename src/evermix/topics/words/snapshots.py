@@ -51,12 +51,11 @@ class Snapshot:
     def of(
         cls, chain: Franchise, corpus: Corpus, number: int, draw: int, log_joint: float
     ) -> "Snapshot":
-        """Return where a chain stands, its topics by size."""
-        counts = chain.counts(corpus)
-        order = np.argsort(-counts.sum(axis=0, dtype=np.float64), kind="stable")
-        T = int(corpus.shown_time.max()) + 1
-        place = np.repeat(corpus.shown_time, corpus.lengths) * chain.K + chain.dish
-        words = np.bincount(place, minlength=T * chain.K).reshape(T, chain.K)
+        """Return where a chain stands, its topics by size; with a past, in the order of births."""
+        counts, words = chain.counts(corpus), _words_of_times(chain, corpus)
+        order = np.arange(chain.K)
+        if chain.past is None:
+            order = np.argsort(-counts.sum(axis=0, dtype=np.float64), kind="stable")
         seating, tables, on = chain.seating, chain.tables(corpus)[0], chain.on
         measure, numbers = chain.measure.arrays(), (0.0, 0.0)
         if isinstance(seating, Seating):
@@ -137,6 +136,18 @@ class Snapshot:
             shape = len(entries[2]) - 1, len(region)
             documents = sparse.csr_matrix(entries, shape=shape)
         return cls(counts, words, tables, region, on, measure, *numbers, documents)
+
+
+def _words_of_times(chain: Franchise, corpus: Corpus) -> Ints:
+    """Words of each topic at each time that is shown, (T, K)."""
+    T, K = corpus.n_times, chain.K
+    if corpus.given_time is not None:
+        T = int(corpus.given_time.max()) + 1
+    place = np.repeat(corpus.shown_time, corpus.lengths) * K + chain.dish
+    words = np.bincount(place, minlength=T * K).reshape(T, K)
+    if chain.past is not None:
+        words[:, : chain.past.K] += chain.past.words
+    return words
 
 
 class TopicSweep(NamedTuple):
@@ -266,7 +277,7 @@ class WordRun(ChainRun[Franchise, TopicDraw]):
         self.sampler.sweep(self._words, chain, rng)
 
     def _draw(self, number: int, chain: Franchise) -> TopicDraw:
-        draw, numbers, snapshot = self.n_draws, _numbers(chain, self._words), None
+        draw, numbers, snapshot = self.n_draws, traced(chain, self._words), None
         if draw % self.spacing == 0:
             snapshot = Snapshot.of(chain, self._words, number, draw, numbers["log_joint"])
             if self.best is None or snapshot.log_joint > self.best.log_joint:
@@ -289,13 +300,13 @@ class WordRun(ChainRun[Franchise, TopicDraw]):
             self.snapshots = [kept[::2] for kept in self.snapshots]
 
 
-def _numbers(chain: Franchise, corpus: Corpus) -> dict[str, float]:
+def traced(chain: Franchise, corpus: Corpus) -> dict[str, float]:
     """Return the numbers of a chain that are traced."""
     measure = chain.measure
     numbers = {
         "log_joint": chain.log_joint(corpus),
         "n_topics": chain.K,
-        "n_tables": int(chain.opens.sum()),
+        "n_tables": int(chain.tables(corpus)[0].sum()),
         "alpha": chain.beta,
         **chain.seating.numbers(),
         "sigma0": measure.sigma,

@@ -70,8 +70,10 @@ class WordSweep(ABC):
     def _lists(self, counts: NDArray[Any]) -> WordTopics:
         """Return the topics of each word."""
         n = np.bincount(self.corpus.word, minlength=self.corpus.size)
+        if self.chain.past is not None:
+            n += np.where(n > 0, self.chain.past.topics_of_words(), 0)
         start = np.append(0, np.cumsum(n))
-        topic, often = np.empty((2, len(self.corpus)), dtype=np.int32)
+        topic, often = np.empty((2, start[-1]), dtype=np.int32)
         lists = WordTopics(start, start[:-1].copy(), topic, often)
         list_topics(counts, lists, self.K)
         return lists

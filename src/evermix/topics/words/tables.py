@@ -3,7 +3,7 @@
 import numpy as np
 
 from evermix._xp import Ints
-from evermix.kernels.topics.dishes import DONE, count_tables
+from evermix.kernels.topics.dishes import DONE
 from evermix.kernels.topics.tables import (
     DishPool,
     MovingTables,
@@ -48,9 +48,7 @@ class SlicedSweep(SeatedSweep):
 
     def _atoms(self, slots: Ints) -> Occupancy:
         """Return the dishes in some slots as the measure sees them."""
-        chain, by_time = self.chain, np.zeros((self.corpus.n_times, self.K), dtype=np.int64)
-        by_document = np.zeros(self.corpus.n_documents, dtype=np.int64)
-        count_tables(self.words, chain.dish, chain.opens, by_time, by_document)
+        by_time = self.chain.count_tables(self.corpus, self.K)[0]
         return Occupancy.of(by_time[:, slots], self.dishes.kind[slots], self.on[:, slots])
 
     def _choose(
@@ -116,11 +114,11 @@ def switch_topics(
     place, blocks = _blocks(corpus, chain)
     phi = rng.standard_gamma(chain.beta + chain.counts(corpus).astype(np.float64))
     phi /= phi.sum(axis=0)
-    switch_pass(
-        blocks,
-        SwitchedTopics(phi, atoms.log_jump, measure.log_odds(atoms), atoms.counts, atoms.on),
-        rng,
-    )
+    log_odds = measure.log_odds(atoms)
+    if chain.past is not None:  # tables of the past keep their topics
+        log_odds[:, : chain.past.K][chain.past.tables > 0] = np.inf
+    topics = SwitchedTopics(phi, atoms.log_jump, log_odds, atoms.counts, atoms.on)
+    switch_pass(blocks, topics, rng)
     chain.dish[place] = np.repeat(blocks.dish, np.diff(blocks.begin))
     chain.on = atoms.on
 
