@@ -16,6 +16,7 @@ from evermix.cli.output.topic_report import TopicReport
 from evermix.cli.runs.interrupts import Interrupts
 from evermix.cli.runs.run import (
     Run,
+    Saved,
     check_resumed,
     open_again,
     read_checkpoint,
@@ -93,6 +94,8 @@ class Topics(Run):
         self.documents = documents
         self.parts = split(documents, settings.held_out, settings.seed)
         self.sweeps: int = 0 if notes is None else notes["sweeps"]
+        # Whether these documents are still to be learnt, from what is known of others.
+        self.waits: bool = notes is not None and notes.get("waits", False)
         self.report: TopicReport | None = None
 
     @classmethod
@@ -109,7 +112,12 @@ class Topics(Run):
     def resume(cls, settings: Settings, place: Any) -> Self:
         """Read the source again, for the model of the checkpoint."""
         saved = read_checkpoint(settings, cls, load_topics)
-        settings = resumed_settings(settings, saved, FREE)
+        free, now = list(FREE), settings.source
+        if _follows(settings, saved):
+            saved.notes["waits"] = True
+            free.append("source")
+        settings = resumed_settings(settings, saved, free)
+        settings = settings.changed(source=now) if "source" in free else settings
         _check_settings(settings)
         check_resumed(settings, saved)
         source = open_again(settings, saved, time_labels=True)
@@ -123,6 +131,15 @@ class Topics(Run):
         return {"X": self.documents.X[chosen], "times": None if times is None else times[chosen]}
 
     def _learn(self, interrupts: Interrupts) -> None:
+        if self.waits:
+            with interrupts.allowed():  # a signal leaves what is known as it was
+                self.model.partial_fit(**self.rows(self.parts.learnt))
+            self.learnt, self.waits, self.sweeps = True, False, self.model.n_sweeps_
+        elif not (self.resumed and self.model.gone_on_):  # else all is learnt
+            self._sweep(interrupts)
+
+    def _sweep(self, interrupts: Interrupts) -> None:
+        """Make the sweeps of a fit."""
         settings = self.settings
         total = settings.burn_in + settings.draws
         with progress_bar(f"{settings.prior} sweeps", total, settings.quiet) as progress:
@@ -154,11 +171,13 @@ class Topics(Run):
 
     @classmethod
     def check_notes(cls, notes: dict[str, Any]) -> None:
-        """Raise unless notes hold a number of sweeps."""
+        """Raise unless notes hold a number of sweeps, and whether documents wait."""
         check_number("sweeps", notes["sweeps"])
+        if type(notes.get("waits", False)) is not bool:
+            raise TypeError(f"waits must be true or false, got {notes['waits']!r:.80}")
 
     def _notes(self) -> dict[str, Any]:
-        return {"kind": self.documents.kind, "sweeps": self.sweeps}
+        return {"kind": self.documents.kind, "sweeps": self.sweeps, "waits": self.waits}
 
     def _progress(self) -> str:
         return f"{self.sweeps:,} of {self.settings.burn_in + self.settings.draws:,} sweeps"
@@ -187,6 +206,20 @@ class Topics(Run):
 
     def _complaints(self) -> Iterable[str]:
         return self.documents.complaints
+
+
+def _follows(settings: Settings, saved: Saved) -> bool:
+    """Whether another source is named, whose documents come after those of a whole fit."""
+    before, notes = settings.changed(**saved.notes["settings"]), saved.notes
+    if "source" not in settings.given or settings.sources == before.sources:
+        return False
+    whole = saved.model.gone_on_ or saved.model.n_draws_ >= before.draws
+    if notes.get("waits", False) or not whole:
+        raise ValueError(
+            f"the documents of {', '.join(before.sources)} are not learnt yet, so others cannot "
+            "follow. Go on with them first, by the same command with that source."
+        )
+    return True
 
 
 def _make_model(settings: Settings) -> TopicModel:

@@ -68,6 +68,9 @@ class TopicReport:
         self._model, self._settings, self._parts = model, settings, parts
         self._ids = [documents.ids[d] for d in parts.learnt.tolist()]
         X, times = documents.X[parts.learnt], documents.times
+        self._rows = {"X": X}
+        if times is not None and not timeless:
+            self._rows["times"] = times[parts.learnt]
         self._n = np.asarray(X.sum(axis=1)).ravel()
         over_time = OverTime([], np.empty((0, model.n_topics_)), None)
         self.predicted = None
@@ -93,7 +96,7 @@ class TopicReport:
         known, codes = Times.read(times, len(self._n))
         n = np.bincount(codes)
         of_time = sparse.csr_matrix((self._n, (codes, np.arange(len(codes)))))
-        total = (of_time @ self._model.documents_).toarray()
+        total = (of_time @ self._shares()).toarray()
         labels = [shown_label(time) for time in known.values]
         return OverTime(labels, total / total.sum(axis=1, keepdims=True), n.tolist())
 
@@ -141,9 +144,15 @@ class TopicReport:
         documents = tuple((self._ids[row], share) for row, share in card.documents)
         return repr(replace(card, documents=documents))
 
+    def _shares(self) -> Array:
+        """Return the shares of topics in the documents that were learnt, CSR matrix (D, K)."""
+        if self._model.gone_on_:  # it keeps no documents
+            return sparse.csr_matrix(self._model.transform(**self._rows))
+        return self._model.documents_
+
     def _write_documents(self, path: str) -> None:
         """Write a line on the topics of each document that was learnt."""
-        shares = self._model.documents_
+        shares = self._shares()
         with closing(Lines(path, None)) as lines:
             for d, id in enumerate(self._ids):
                 part = slice(*shares.indptr[[d, d + 1]])

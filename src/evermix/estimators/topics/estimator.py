@@ -104,6 +104,10 @@ class TopicModel(
         The sampler that draws.
     n_sweeps_ : int
         Number of sweeps so far, burn-in included.
+    n_draws_ : int
+        Number of draws of each chain that were kept.
+    gone_on_ : bool
+        Whether documents were learnt by :meth:`partial_fit` after a fit.
     n_features_in_ : int
         Number V of words in the vocabulary.
 

@@ -79,6 +79,18 @@ class LiveTopics:
         )
         return self
 
+    @property
+    def gone_on_(self: Any) -> bool:
+        """Whether documents were learnt by :meth:`partial_fit` after a fit."""
+        check_is_fitted(self)
+        return isinstance(self._fitted.run, LiveRun)
+
+    @property
+    def n_draws_(self: Any) -> int:
+        """Number of draws of each chain that were kept; of those that go on after a fit."""
+        check_is_fitted(self)
+        return int(self._fitted.run.n_draws)
+
     def _check_begun(self: Any, times: Any) -> None:
         """Raise ValueError if a setting is not that of the fit, which could not go on with it."""
         check_is_fitted(self)

@@ -87,6 +87,11 @@ class LiveRun:
         """Number of draws."""
         return len(self.known)
 
+    def burnt_in(self, burn_in: int) -> int:
+        """Return zero: draws of a fit go on, whose burn-in has ended."""
+        del burn_in
+        return 0
+
     def point(self) -> Snapshot:
         """Return the draw that is shown: always the same one, so that topics keep their numbers."""
         return self.known[0].snapshot
