@@ -43,6 +43,10 @@ def topics(prior, times=None, **settings):
     return lambda: em.TopicModel(prior, **SHORT | settings).fit(COUNTS, times=times)
 
 
+def live_topics():
+    return topics(em.HMNGG(), TIMES)().partial_fit(COUNTS, times=TIMES + 3)
+
+
 MODELS = {
     "default": fitted(X),
     "waiting": streamed(X, (10, 25)),
@@ -67,6 +71,7 @@ MODELS = {
     "topics": topics(em.HMNGG(), TIMES, chains=2),
     "burn-in": topics(em.HDP(), burn_in=3, draws=1),
     "flat": topics(em.TNGG(), TIMES),
+    "live-topics": live_topics,
 }
 
 
