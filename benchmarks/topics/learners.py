@@ -15,7 +15,7 @@ from benchmarks.topics.documents import Documents
 from evermix.topics.words.corpus import Corpus
 from evermix.topics.words.evaluation import halves
 
-__all__ = ["ALPHA", "Gensim", "Learner", "Ours", "learners", "threaded"]
+__all__ = ["ALPHA", "Gensim", "Learner", "Ours", "learners", "threaded", "tokens"]
 
 ALPHA = 0.3
 INFER = 40  # sweeps over a new document, as ours
@@ -54,7 +54,9 @@ class Ours:
         """Sweep, and keep the last draw."""
         model, d = self.model, self.documents
         model.set_params(burn_in=model.burn_in + n - (not self.started))
-        (model.resume if self.started else model.fit)(d.train, times=d.times)
+        (model.resume if self.started else model.fit)(
+            d.train, times=d.times if model.prior.timed else None
+        )
         self.started = True
 
     def look(self) -> None:
@@ -107,7 +109,7 @@ class Tomotopy(_Peer):
         several = {"workers": threads, "parallel": tomotopy.ParallelScheme.DEFAULT}
         self.how = several if threads > 1 else self.alone
         self.model = tomotopy.HDPModel(initial_k=topics, eta=ALPHA, seed=1)
-        for words in _tokens(documents.train):
+        for words in tokens(documents.train):
             self.model.add_doc(list(map(str, words)))
 
     def sweep(self, n: int) -> None:
@@ -136,7 +138,7 @@ class Gensim(_Peer):
         from gensim.models import HdpModel
 
         super().__init__(documents)
-        self.bags = [_bag(words) for words in _tokens(documents.train)]
+        self.bags = [_bag(words) for words in tokens(documents.train)]
         names = {w: str(w) for w in range(documents.train.shape[1])}
         self.start = lambda: HdpModel(self.bags, names, eta=ALPHA, random_state=0)
         self.model: Any = None
@@ -192,7 +194,7 @@ def _present(makers: dict[str, Callable[[], Learner]]) -> dict[str, Learner]:
     return found
 
 
-def _tokens(X: sparse.csr_array) -> list[np.ndarray]:
+def tokens(X: sparse.csr_array) -> list[np.ndarray]:
     """Return the words of each document, one number for each time that it is there."""
     return [np.repeat(X[[i]].indices, X[[i]].data.astype(int)) for i in range(X.shape[0])]
 

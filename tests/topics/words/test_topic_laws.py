@@ -159,10 +159,19 @@ def test_with_words_drawn_anew_learnt_numbers_keep_their_laws(name, sampler):
 # ---- new documents ---------------------------------------------------------------------------
 
 
+def probabilities(model, beta):
+    """Probabilities (V, K + 1) of the words of topics, and of a new one."""
+    lists = model.lists
+    counts = np.zeros((len(lists.end), model.n_topics))
+    for x, (begin, end) in enumerate(zip(lists.start[:-1], lists.end, strict=True)):
+        counts[x, lists.topic[begin:end]] = lists.n[begin:end]
+    return (beta + counts) * model.inverse
+
+
 def exact_shares(model, word, beta):
     """Probability of each topic for one more word of a document, over all seatings and dishes."""
     C, n = model.n_topics, len(word)
-    p = (beta + model.counts) * model.inverse
+    p = probabilities(model, beta)
     total, shares = 0.0, np.zeros(C)
     for seats in set_partitions(n):
         sizes = np.bincount(seats)
@@ -257,8 +266,7 @@ def test_perplexity_is_that_of_the_enumeration(monkeypatch):
         model, _ = topics._fitted.shares(snapshot, first, 0)
         for w, (x, d) in enumerate(zip(second.word, second.document, strict=True)):
             theta = exact_shares(model, first.word[first.document == d], snapshot.beta)
-            told = (snapshot.beta + model.counts[x]) * model.inverse
-            p[w] += theta @ told[: model.n_topics] / 3
+            p[w] += theta @ probabilities(model, snapshot.beta)[x] / 3
     assert topics.perplexity(new) == pytest.approx(math.exp(-np.log(p).mean()), rel=0.01)
 
 

@@ -96,19 +96,6 @@ class Dishes(NamedTuple):
 
 
 @lean
-def weigh_dish(
-    worth: DishWeights, seats: Seats, k: int, n: int, t: int, inverse: float, popular: float
-) -> None:
-    """Write the weights of dish k, which n words of the document have, at t tables.
-
-    ``inverse`` is 1 / (V beta + total), and ``popular`` its weight for one more table.
-    """
-    ratios = seats.ratios[n, t]
-    worth.old[k] = seats.join * inverse * ratios[0]
-    worth.top[k] = seats.open * inverse * ratios[1] * popular
-
-
-@lean
 def split(uniform: float, share: float, whole: float) -> tuple[bool, float]:
     """Return True with probability share / whole, and the uniform number that is left."""
     target = uniform * whole

@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 
 from evermix._xp import Floats, Ints
 from evermix.kernels.base import kernel, lean
-from evermix.kernels.topics.dishes import DishWeights, Seats, Words, choose, split, weigh_dish
+from evermix.kernels.topics.dishes import DishWeights, Seats, Words, WordTopics, split
 from evermix.kernels.topics.measures import RAREST, SUREST, draw_document_u
+from evermix.kernels.topics.sparse import choose_sparse, sum_weights, weigh
 from evermix.kernels.topics.tables import CANCELLED
 from evermix.kernels.weights import QUADRATURE, new_weight
 
@@ -28,10 +29,10 @@ from evermix.kernels.weights import QUADRATURE, new_weight
 class FrozenTopics(NamedTuple):
     """A topic model as it is; the last topic stands for a new one.   # IN."""
 
-    counts: NDArray[Any]  # (V, C) words of each topic
-    inverse: Floats  # (C,) 1 / (V beta + total)
-    top: Floats  # (T, C) weight of each topic at each time; they sum to one
-    n_topics: int  # K + 1; behind these there is room up to C, with weights of zero
+    lists: WordTopics  # topics of each word, and how often they have it
+    inverse: Floats  # (K + 1,) 1 / (V beta + total)
+    top: Floats  # (T, K + 1) weight of each topic at each time; they sum to one
+    n_topics: int  # K + 1
     a: float
     sigma: float
 
@@ -40,16 +41,17 @@ class DocumentScratch(NamedTuple):
     """Scratch for one document.   # scratch."""
 
     dish: Ints  # (L,) int64
-    n: Ints  # (C,) int64 words of each topic
-    t: Ints  # (C,) int64 tables of each topic
+    n: Ints  # (K + 1,) int64 words of each topic
+    t: Ints  # (K + 1,) int64 tables of each topic
     worth: DishWeights
 
 
 @lean
 def _refresh(frozen: FrozenTopics, scratch: DocumentScratch, seats: Seats, t: int, k: int) -> None:
     """Write the weights of topic k in this document."""
-    inverse, popular = frozen.inverse[k], frozen.top[t, k]
-    weigh_dish(scratch.worth, seats, k, scratch.n[k], scratch.t[k], inverse, popular)
+    inverse, ratios = frozen.inverse[k], seats.ratios[scratch.n[k], scratch.t[k]]
+    old, top = seats.join * ratios[0], seats.open * ratios[1] * frozen.top[t, k]
+    weigh(scratch.worth, k, old * inverse, top * inverse)
 
 
 @lean
@@ -66,6 +68,7 @@ def _sweep(
     start, t, K = words.start[d], words.time[d], frozen.n_topics
     for k in range(K):
         _refresh(frozen, scratch, seats, t, k)
+    sum_weights(scratch.worth, K)
     for w in range(start, words.start[d + 1]):
         k, uniform = -1, rng.random()
         if not first:
@@ -76,9 +79,10 @@ def _sweep(
             scratch.n[k] -= 1
             scratch.t[k] -= opened
             _refresh(frozen, scratch, seats, t, k)
-        counts = frozen.counts[words.word[w]]
-        k, target = choose(counts, words.beta, 1.0, scratch.worth, K, 0.0, k, uniform)
-        if target >= (words.beta + counts[k]) * scratch.worth.old[k] or scratch.n[k] == 0:
+        k, target = choose_sparse(
+            frozen.lists, words.word[w], words.beta, 1.0, scratch.worth, K, 0.0, -1, 0, uniform
+        )
+        if target >= scratch.worth.old[k] or scratch.n[k] == 0:
             scratch.t[k] += 1
         scratch.n[k] += 1
         scratch.dish[w - start] = k
@@ -138,11 +142,17 @@ def word_probabilities(
     out: Floats,  # INOUT (N,) to which probabilities are added
 ) -> None:
     """Add the probability of every word, given the topics of its document."""
+    lists = frozen.lists
     for d in range(words.time.size):
+        least = 0.0
+        for k in range(theta.shape[1]):
+            least += theta[d, k] * frozen.inverse[k]
+        least *= words.beta
         for w in range(words.start[d], words.start[d + 1]):
-            x, p = words.word[w], 0.0
-            for k in range(theta.shape[1]):
-                p += theta[d, k] * (words.beta + frozen.counts[x, k]) * frozen.inverse[k]
+            x, p = words.word[w], least
+            for j in range(lists.start[x], lists.end[x]):
+                k = lists.topic[j]
+                p += theta[d, k] * lists.n[j] * frozen.inverse[k]
             out[w] += p
 
 

@@ -1,14 +1,13 @@
 """Documents that a topic model has not seen: their topics, and the probability of their words."""
 
-from typing import Any
 from zlib import crc32
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy import sparse
 
-from evermix._xp import Bools, Floats
+from evermix._xp import Array, Bools, Floats
 from evermix.kernels.stirling import seat_ratios
-from evermix.kernels.topics.dishes import CHUNK, room_for_weights
+from evermix.kernels.topics.dishes import WordTopics, room_for_weights
 from evermix.kernels.topics.evaluation import (
     DocumentScratch,
     FrozenTopics,
@@ -31,22 +30,18 @@ SPLIT = 20130616  # seed of the halves, the same for all models
 def frozen(snapshot: Snapshot, measure: Measure) -> FrozenTopics:
     """Return the topics of a draw.   Consumes: measure."""
     top = np.exp(snapshot.log_weights(measure))
-    return freeze(snapshot.counts.toarray(), top, snapshot.beta, snapshot.a, snapshot.sigma)
+    return freeze(snapshot.counts, top, snapshot.beta, snapshot.a, snapshot.sigma)
 
 
-def freeze(counts: NDArray[Any], top: Floats, beta: float, a: float, sigma: float) -> FrozenTopics:
-    """Return topics of these words (V, K) and weights (T, K + 1), with room behind them."""
-    (V, K), T = counts.shape, len(top)
-    C = CHUNK * (K // CHUNK + 1)
-    # Numbers up to 2^24 are exact in single precision, which takes half the memory.
-    words: NDArray[Any] = np.zeros(
-        (V, C), dtype=np.float32 if counts.sum() <= 2**24 else np.float64
-    )
-    words[:, :K] = counts
-    weights = np.zeros((T, C))
-    weights[:, : K + 1] = top
-    inverse = 1.0 / (V * beta + words.sum(axis=0, dtype=np.float64))
-    return FrozenTopics(words, inverse, weights, K + 1, a, sigma)
+def freeze(counts: Array, top: Floats, beta: float, a: float, sigma: float) -> FrozenTopics:
+    """Return topics of these words (V, K), an array or CSR matrix, and weights (T, K + 1)."""
+    counts = sparse.csr_matrix(counts)
+    V, K = counts.shape
+    totals = np.append(np.asarray(counts.sum(axis=0, dtype=np.float64)).ravel(), 0.0)
+    start, topic = counts.indptr.astype(np.int64), counts.indices.astype(np.int32)
+    lists = WordTopics(start, start[1:].copy(), topic, counts.data.astype(np.int32))
+    inverse = 1.0 / (V * beta + totals)
+    return FrozenTopics(lists, inverse, np.ascontiguousarray(top), K + 1, a, sigma)
 
 
 def fold_in(
@@ -57,7 +52,7 @@ def fold_in(
     That of a document does not depend on others. It is averaged over ``sweeps`` sweeps, after
     ``skip`` others.
     """
-    C, n_max, words = model.top.shape[1], int(corpus.lengths.max(initial=1)), corpus.words(beta)
+    C, n_max, words = model.n_topics, int(corpus.lengths.max(initial=1)), corpus.words(beta)
     theta = np.empty((corpus.n_documents, model.n_topics))
     n, t = np.zeros((2, C), dtype=np.int64)
     worth = room_for_weights(C)
@@ -106,9 +101,7 @@ def fold_flat(
         else:
             fold_mixed(words, time, sweeps, skip, d, q, there, n, weight, dish, shares, rng)
     new = theta[:, K:].sum(axis=1)
-    model = FrozenTopics(
-        counts[:, : K + 1], inverse[: K + 1], np.empty((0, K + 1)), K + 1, 0.0, 0.0
-    )
+    model = freeze(snapshot.counts, np.empty((0, K + 1)), beta, 0.0, 0.0)
     return model, np.column_stack([theta[:, :K], new])
 
 
