@@ -53,9 +53,7 @@ def test_traces_have_one_number_per_draw(fitted):
 
 
 def test_a_number_fixes_alpha_and_a_law_has_it_learnt(fitted):
-    assert set(fitted.traces_["alpha"]) == {0.1}
-    learnt = em.TopicModel(em.HDP(), alpha=None, **SHORT).fit(X)
-    assert len(set(learnt.traces_["alpha"])) == len(learnt.traces_["alpha"]) > 1
+    assert len(set(fitted.traces_["alpha"])) == len(fitted.traces_["alpha"]) > 1
     fixed = em.TopicModel(em.HDP(), alpha=0.3, **SHORT).fit(X)
     assert set(fixed.traces_["alpha"]) == {0.3}
     snapshot = fixed._fitted.point()

@@ -81,6 +81,7 @@ def test_alpha_stays_where_its_products_can_be_computed():
         assert dirichlet.LOWEST <= beta <= dirichlet.HIGHEST
 
 
-def test_the_start_is_the_mean_of_the_law():
-    assert dirichlet.start(Gamma(3.0, 2.0)) == (1.5, Gamma(3.0, 2.0))
-    assert dirichlet.start(0.3) == (0.3, None)
+def test_what_is_learnt_begins_at_a_small_number():
+    for V, want in ((1, 1.5), (1000, dirichlet.START / 1000)):
+        assert dirichlet.start(Gamma(3.0, 2.0), V) == (want, Gamma(3.0, 2.0))
+        assert dirichlet.start(0.3, V) == (0.3, None)

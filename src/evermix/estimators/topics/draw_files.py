@@ -110,7 +110,7 @@ def snapshot_of(
     """
     (T, V), K, flat = shape, len(arrays["region"]), prior.flat
     if len(arrays["numbers"]) == 5:  # of an older file: alpha was fixed
-        arrays["numbers"] = np.append(arrays["numbers"], start(alpha)[0])
+        arrays["numbers"] = np.append(arrays["numbers"], start(alpha, V)[0])
     above, law = 1 if flat else measure.n_times, number_fields(measure)
     if flat:
         law = {"jump": Field(FLOAT, (K,), AMOUNT), "fresh": law["mass"]}

@@ -59,9 +59,10 @@ class TopicModel(
         How documents and times share topics. None is ``HMNGG()`` where times are given, and
         ``HDP()``, which knows no times, otherwise. With MNGG and TNGG there is no hierarchy: every
         document is a time of its own, and times only serve to show topics over time.
-    alpha : float, Gamma or None, default=0.1
+    alpha : float, Gamma or None
         Of the symmetric Dirichlet law of the words of a topic. With small values, topics use few
-        words. A number fixes it; a law has it learnt. None is ``Gamma(1, 3)``.
+        words, and there are more of them. A law has it learnt, a number fixes it. None is
+        ``Gamma(1, 3)``.
     sampler : H1, H2, M1, M3, T1 or None
         How draws are made. None is ``H1()``; for MNGG ``M1()``, for TNGG ``T1()``.
     burn_in : int
@@ -134,7 +135,7 @@ class TopicModel(
     def __init__(
         self,
         prior: Hierarchy | MNGG | TNGG | None = None,
-        alpha: float | Gamma | None = 0.1,
+        alpha: float | Gamma | None = None,
         sampler: WordSampler | RowSampler | None = None,
         burn_in: int = 300,
         draws: int = 100,

@@ -230,7 +230,7 @@ def _chain(
     check_arrays("seats", seats, number_fields(seating))
     seating.assign(seats)
     N, K = len(arrays["dish"]), len(arrays["region"])
-    beta, law = start(alpha)
+    beta, law = start(alpha, header["n_features_in"])
     arrays.setdefault("beta", np.array([beta]))  # older files have only fixed ones
     fields = {
         "beta": Field(FLOAT, (1,), POSITIVE),

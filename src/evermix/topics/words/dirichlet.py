@@ -20,7 +20,10 @@ from evermix.kernels.slice_sampling import WIDTH
 from evermix.priors.hyper import Gamma
 
 LEARNT = Gamma(1.0, 3.0)
-"""The law where none is given; its mean is about what the literature fixes."""
+"""The law where none is given."""
+START = 20.0
+"""Words that the law weighs as much as where it begins, at most. From more, topics of real texts
+stay blurred; from fewer, topics that are the same do not come together."""
 # Where the parameter moves. Below, products of the probabilities of some words would underflow.
 LOWEST, HIGHEST = 1e-8, 1e8
 
@@ -48,10 +51,10 @@ class TopicSizes(NamedTuple):
         return float(words - (gammaln(V + self.total) - math.lgamma(V)).sum())
 
 
-def start(alpha: float | Gamma) -> tuple[float, Gamma | None]:
-    """Return a value to start from, and the law if it is learnt."""
+def start(alpha: float | Gamma, V: int) -> tuple[float, Gamma | None]:
+    """Return a value to start from, for V words in the vocabulary, and the law if it is learnt."""
     if isinstance(alpha, Gamma):
-        return min(max(alpha.shape / alpha.rate, LOWEST), HIGHEST), alpha
+        return min(max(alpha.shape / alpha.rate, LOWEST), START / V), alpha
     return float(alpha), None
 
 

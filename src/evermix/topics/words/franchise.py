@@ -44,7 +44,7 @@ class Franchise:
 
         ``alpha`` is the number beta, or its law.
         """
-        N, (beta, law) = len(corpus), dirichlet.start(alpha)
+        N, (beta, law) = len(corpus), dirichlet.start(alpha, corpus.size)
         return cls(
             measure,
             seating,

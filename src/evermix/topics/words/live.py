@@ -132,7 +132,7 @@ def learn(
 
 def opened(known: Known, prior: Hierarchy, alpha: float | Gamma, corpus: Corpus) -> Franchise:
     """Return a chain over new documents before its first sweep."""
-    before, (_, law) = known.snapshot, dirichlet.start(alpha)
+    before, (_, law) = known.snapshot, dirichlet.start(alpha, corpus.size)
     past = _padded(before, corpus.n_times)
     T, start, n = before.tables.shape[0], _no_documents(prior), corpus.lengths
     seating = Seating(
