@@ -31,8 +31,12 @@ def chromium():
 class Browser:
     """One tab; use it in a ``with`` block.
 
-    ``errors`` collects what the page logs as errors or warnings, exceptions, and requests.
+    ``errors`` collects what the page logs as errors or warnings, exceptions, and requests to
+    other places than its own.
     """
+
+    def __init__(self, **environment):
+        self._environment, self._origin = {**os.environ, **environment}, "file:"
 
     def __enter__(self):
         self._folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
@@ -49,7 +53,7 @@ class Browser:
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         ends = to_read, to_write
         launch = [sys.executable, "-c", LAUNCH, *map(str, ends), *command]
-        self._process = subprocess.Popen(launch, pass_fds=ends, **quiet)
+        self._process = subprocess.Popen(launch, pass_fds=ends, env=self._environment, **quiet)
         os.close(to_read)
         os.close(to_write)
         self._number, self._rest, self._session, self.errors = 0, b"", None, []
@@ -88,14 +92,16 @@ class Browser:
         return answer["result"]
 
     def open(self, path, width=1200, height=900, scheme="light"):
-        """Open a file and wait until it is drawn."""
+        """Open a file, or a page by its URL, and wait until it is drawn."""
         mobile = width < 600
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": mobile}
         self.call("Emulation.setDeviceMetricsOverride", **size)
         feature = {"name": "prefers-color-scheme", "value": scheme}
         self.call("Emulation.setEmulatedMedia", features=[feature])
         self.errors.clear()
-        url = Path(path).resolve().as_uri()
+        served = str(path).startswith("http")
+        url = path if served else Path(path).resolve().as_uri()
+        self._origin = "/".join(url.split("/")[:3]) + "/" if served else "file:"
         self.call("Page.navigate", url=url)
         ready = f"document.readyState === 'complete' && location.href === {json.dumps(url)}"
         self.wait_for(ready)
@@ -156,5 +162,5 @@ class Browser:
             self.errors.append(about["entry"])
         elif method == "Network.requestWillBeSent":
             url = about["request"]["url"]
-            if not url.startswith(("file:", "about:")):
+            if not url.startswith((self._origin, "about:")):
                 self.errors.append(url)

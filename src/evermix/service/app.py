@@ -20,11 +20,13 @@ from evermix.service.core import EDITS, LEARN, Core
 from evermix.service.event_stream import event_stream, last_number
 from evermix.service.guard import Guard
 from evermix.service.metrics import FORM, metrics
-from evermix.service.models import Models
 from evermix.service.openapi import description
 from evermix.service.plans import Plan
+from evermix.service.progress import Progress
 from evermix.service.replies import RequestError, refusal, refused, reply
-from evermix.service.worker import READY, UnavailableError, Worker
+from evermix.service.served import Catalogue, Served
+from evermix.service.static import FOLDER, Page
+from evermix.service.worker import READY, UnavailableError
 
 FORMS = {
     "application/json": "json",
@@ -60,20 +62,23 @@ class Service:
 
     Parameters
     ----------
-    models : Models
+    models : Catalogue
     limits : RequestLimits
     """
 
-    def __init__(self, models: Models, limits: RequestLimits) -> None:
+    def __init__(self, models: Catalogue, limits: RequestLimits) -> None:
         self._models, self._limits = models, limits
         self._started, self._readers = time.monotonic(), 0
         self.stopping: Callable[[], bool] = lambda: False
 
-    def app(self, token: str | None) -> Any:
-        """Return the ASGI application."""
+    def app(self, token: str | None, unanswered: tuple[str, ...] = ()) -> Any:
+        """Return the ASGI application, without some of the paths."""
+        page = Page(token is not None)
         routes = [
             Route(path, self._answering(answer), methods=[method])
             for path, method, answer in (
+                ("/", "GET", page.answer),
+                (FOLDER + "{file}", "GET", page.answer),
                 ("/health", "GET", self._health),
                 ("/ready", "GET", self._ready),
                 ("/metrics", "GET", self._metrics),
@@ -83,7 +88,7 @@ class Service:
                 ("/models/{name}", "PUT", self._make),
                 ("/models/{name}/observations", "POST", self._learn),
                 ("/models/{name}/predict", "POST", self._predict),
-                ("/models/{name}/clusters", "GET", self._reading(reading.clusters)),
+                ("/models/{name}/clusters", "GET", self._clusters),
                 ("/models/{name}/clusters/{id}", "GET", self._card),
                 ("/models/{name}/history", "GET", self._reading(reading.history)),
                 ("/models/{name}/lineage", "GET", self._reading(reading.lineage)),
@@ -93,6 +98,7 @@ class Service:
                     for action in EDITS
                 ),
             )
+            if path not in unanswered
         ]
         handlers: dict[Any, Any] = {HTTPException: _plain}
         app = Starlette(routes=routes, exception_handlers=handlers, lifespan=self._life)
@@ -177,6 +183,10 @@ class Service:
 
         return read
 
+    async def _clusters(self, request: Request) -> Response:
+        words = request.query_params.get("words") == "true"
+        return await self._reading(lambda core: reading.clusters(core, words))(request)
+
     async def _card(self, request: Request) -> Response:
         id = request.path_params["id"]
         return await self._reading(lambda core: reading.card(core, id))(request)
@@ -184,13 +194,15 @@ class Service:
     async def _events(self, request: Request) -> Response:
         worker = self._model(request)
         after = last_number(request.headers.get("last-event-id"))
+        progress = request.query_params.get("progress") == "true"
+        news = Progress(worker).news if progress else None
         if self._readers >= self._limits.readers:
             raise UnavailableError(f"{self._readers} others read events already.")
 
         async def counted() -> AsyncIterator[str]:
             self._readers += 1
             try:
-                async for message in event_stream(worker.core.events, after, self.stopping):
+                async for message in event_stream(worker.core.events, after, self.stopping, news):
                     yield message
             finally:
                 self._readers -= 1
@@ -200,7 +212,7 @@ class Service:
 
     # ---- requests --------------------------------------------------------------------------
 
-    def _model(self, request: Request) -> Worker:
+    def _model(self, request: Request) -> Served:
         """Return the model that a request is about, if it can be asked."""
         worker = self._models[request.path_params["name"]]
         if worker.status != READY:
@@ -232,7 +244,7 @@ class Service:
         return form, b"".join(parts)
 
 
-def _asked(worker: Worker, question: Callable[[Core], Any]) -> Any:
+def _asked(worker: Served, question: Callable[[Core], Any]) -> Any:
     """Ask a snapshot of a model."""
     core = worker.snapshot()
     with worker.reading:

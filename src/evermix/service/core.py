@@ -7,12 +7,14 @@ a log right.
 from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evermix.estimators import Mixture
+from evermix.estimators.mixture.card import Card
 from evermix.hand import MERGE, PIN, RENAME, SPLIT, UNPIN
 from evermix.io.text import from_spec
 from evermix.io.text_counter import TextCounter
@@ -29,6 +31,7 @@ from evermix.service.events import Events, lives
 from evermix.service.log import Record
 from evermix.service.plans import Plan
 from evermix.service.remembered import Remembered
+from evermix.service.timeline import Point, Timeline, counted
 
 LEARN = "learn"
 EDITS = {  # by action: the entries of its body
@@ -59,6 +62,11 @@ class Core:
     remembered : Remembered
         Ids of what was learnt.
     events : Events
+    timeline : Timeline
+    columns : sequence of str or None
+        Names of the columns, where there is no ``text`` to know them.
+    naming : dict of int to list of str
+        Words that name clusters, by their ids, where columns do not.
     """
 
     plan: Plan
@@ -68,6 +76,9 @@ class Core:
     rows: int = 0
     remembered: Remembered = field(default_factory=Remembered)
     events: Events = field(default_factory=Events)
+    timeline: Timeline = field(default_factory=Timeline)
+    columns: Sequence[str] | None = None
+    naming: dict[int, list[str]] = field(default_factory=dict)
 
     @classmethod
     def new(cls, plan: Plan) -> "Core":
@@ -83,6 +94,7 @@ class Core:
             "rows": self.rows,
             "remembered": self.remembered.to_spec(),
             "events": self.events.to_spec(),
+            "timeline": self.timeline.to_spec(),
         }
         return {"text": None if self.text is None else self.text.to_spec(), "service": service}
 
@@ -99,6 +111,7 @@ class Core:
             int(saved["rows"]),
             Remembered.from_spec(saved["remembered"]),
             Events(**saved["events"]),
+            Timeline.from_spec(saved.get("timeline", [[]])),
         )
 
     def snapshot(self) -> "Core":
@@ -126,6 +139,18 @@ class Core:
     def ids(self) -> list[int]:
         """The ids of the clusters."""
         return self.mix.cluster_ids_.tolist() if self.begun else []
+
+    @property
+    def clock(self) -> int:
+        """How many rows the mixture has learnt; those that wait are not among them."""
+        return int(self.mix.state_.clock) if self.begun else 0
+
+    def cards(self, *, id: int | None = None, top: int | None = None) -> list[Card]:
+        """Return the cards of the largest clusters, or that of one."""
+        names = self.columns if self.text is None else self.text.words
+        if id is not None:
+            return [self.mix.card(id, names=names)]
+        return self.mix.cards(names=names, top=top) if self.begun else []
 
     def features(self, given: Observations) -> Any:
         """Return observations in the form that the mixture takes, or raise BodyError."""
@@ -202,13 +227,11 @@ class Core:
 
     def _learn_new(self, record: Record, given: Observations) -> list[tuple[Any, ...]]:
         """Learn rows; return id, cluster, probability and where the cluster is from, for each."""
-        before = self._lives()
-        clock = self.mix.state_.clock if self.begun else 0
+        before, clock = self.lives(), self.clock
         self.mix.partial_fit(self.features(given))
-        self.rows += len(given.rows)
         for id in given.ids:
             self.remembered.add(id)
-        self._tell(before, record.time)
+        self.learnt(before, clock, len(given.rows), record.time)
         labels, probabilities = self.mix.labels_.tolist(), self.mix.probabilities_.tolist()
         newcomers = self.mix.lineage_.newcomers(set(labels), clock)
         rows = []
@@ -225,7 +248,7 @@ class Core:
         given = self.checked_edit(record.action, record.body)
         if given["id"] in self.remembered:
             return {"duplicate": True}
-        before, mix, action = self._lives(), self.mix, record.action
+        before, mix, action = self.lives(), self.mix, record.action
         ids = given.get("clusters") or [given["cluster"]]
         done: dict[str, Any] = {"action": action}
         if action == RENAME:
@@ -262,17 +285,31 @@ class Core:
             raise BodyError(f"name must be a string or null, got {shown(given['name'])}.")
         return given
 
-    def _lives(self) -> tuple[int, list[int]]:
+    def lives(self) -> tuple[int, list[int]]:
         """Return how many ids there were, and those of the clusters that there are."""
         if not self.begun or self.provisional:
             return 0, []
         return self.mix.lineage_.next_id, self.ids
+
+    def learnt(self, before: tuple[int, list[int]], clock: int, n: int, time: float) -> None:
+        """Note that n rows were learnt; ``before`` and ``clock`` are how it was before them."""
+        first, self.rows = self.rows, self.rows + n
+        if self.provisional:
+            return
+        counts = counted(self.mix.labels_)
+        if before == (0, []):  # the rows that have waited are in their clusters now
+            sizes = zip(self.ids, self.mix.tally_.mass.round().astype(int).tolist(), strict=True)
+            first, counts = 0, {id: size for id, size in sizes if size}
+        new = takewhile(lambda step: step.clock > clock, reversed(self.mix.learner_.history))
+        self.timeline.add(Point(first, self.rows, time, len(self.ids), counts=counts), new)
+        self._tell(before, time)
 
     def _tell(self, before: tuple[int, list[int]], time: float) -> None:
         """Tell of births and ends since then."""
         if not self.provisional:
             for event in lives(self.mix.lineage_, *before, time, self.mix.state_.clock):
                 self.events.add(**event)
+                self.timeline.mark(event["type"], event["cluster"])
 
 
 def _answer(

@@ -24,9 +24,15 @@ def last_number(text: str | None) -> int | None:
 
 
 async def event_stream(
-    events: Events, after: int | None, stopping: Callable[[], bool]
+    events: Events,
+    after: int | None,
+    stopping: Callable[[], bool],
+    news: Callable[[], dict[str, Any] | None] | None = None,
 ) -> AsyncIterator[str]:
-    """Yield the events behind a number (None: from now on) until the service stops."""
+    """Yield the events behind a number (None: from now on) until the service stops.
+
+    ``news`` is asked a few times a second what else to tell, which has no number.
+    """
     loop, queue = asyncio.get_running_loop(), asyncio.Queue[Event]()
 
     def tell(event: Event) -> None:
@@ -43,8 +49,12 @@ async def event_stream(
         for event in before:
             number = event["number"]
             yield _message(event, number)
-        silent = 0.0
+        silent = told = 0.0
         while not stopping() and queue.qsize() <= BEHIND:
+            if news is not None and loop.time() - told >= TICK:
+                told = loop.time()
+                if (now := news()) is not None:
+                    yield f"event: progress\ndata: {json.dumps(now)}\n\n"
             try:
                 event = await asyncio.wait_for(queue.get(), TICK)
             except TimeoutError:

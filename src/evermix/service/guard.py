@@ -6,8 +6,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from evermix.service.replies import refusal
+from evermix.service.static import is_open
 
-OPEN = ("/health",)  # paths that need no token
+OPEN = ("/health",)  # paths that need no token, beside those of the page
 LOCAL = ("localhost", "127.0.0.1", "::1")
 
 
@@ -41,7 +42,7 @@ class Guard:
         """Return status and message of a request that is refused."""
         headers = {name.lower(): value for name, value in scope["headers"]}
         if self._token is not None:
-            if scope["path"] in OPEN:
+            if scope["path"] in OPEN or is_open(scope["path"]):
                 return None
             scheme, _, given = headers.get(b"authorization", b"").partition(b" ")
             known = hmac.compare_digest(given.strip(), self._token)

@@ -15,6 +15,8 @@ ID: dict[str, Any] = {
     "description": "By which something that is sent twice is done once.",
     "oneOf": [{"type": "string", "minLength": 1, "maxLength": LONGEST_ID}, WHOLE],
 }
+WORDS = "Also words that name the largest, and whether they grow."
+PROGRESS = "Also tell, without numbers, how far the model is, a few times a second."
 _ERRORS = {
     "401": "There is no token, or a wrong one.",
     "404": "There is no such model or cluster.",
@@ -40,7 +42,7 @@ def description(batch: int) -> dict[str, Any]:
                 "Learn observations, and answer.", "Learnt", batch
             ),
             "/models/{name}/predict": _rows("Answer without learning.", "Answer", batch),
-            "/models/{name}/clusters": _read("The clusters, the largest first."),
+            "/models/{name}/clusters": _read("The clusters, the largest first.", words=WORDS),
             "/models/{name}/clusters/{id}": _read("What there is to know of a cluster.", "id"),
             "/models/{name}/history": _read("What happened in the last steps."),
             "/models/{name}/lineage": _read("Birth, parent, end and heir of every cluster."),
@@ -126,9 +128,16 @@ def _rows(summary: str, schema: str, batch: int) -> dict[str, Any]:
     return {"parameters": _parameters("name"), "post": operation}
 
 
-def _read(summary: str, *more: str) -> dict[str, Any]:
+def _read(summary: str, *more: str, **flags: str) -> dict[str, Any]:
     operation = _operation(summary, errors=("404", "503"))
-    return {"parameters": _parameters("name", *more), "get": operation}
+    return {"parameters": [*_parameters("name", *more), *_flags(**flags)], "get": operation}
+
+
+def _flags(**flags: str) -> list[dict[str, Any]]:
+    return [
+        {"name": name, "in": "query", "required": False, "schema": FLAG, "description": text}
+        for name, text in flags.items()
+    ]
 
 
 def _events() -> dict[str, Any]:
@@ -141,7 +150,8 @@ def _events() -> dict[str, Any]:
     }
     summary = "Server-Sent Events: births, merges and deaths, and what people do."
     operation = _operation(summary, errors=("404", "503"), form="text/event-stream")
-    return {"parameters": [*_parameters("name"), after], "get": operation}
+    flags = _flags(progress=PROGRESS)
+    return {"parameters": [*_parameters("name"), after, *flags], "get": operation}
 
 
 def _edit(summary: str, schema: str) -> dict[str, Any]:

@@ -3,14 +3,16 @@
 import re
 from typing import Any
 
+from evermix.estimators.mixture.report import naming
 from evermix.service.core import Core
 from evermix.service.models import AbsentError
-from evermix.service.worker import Worker
+from evermix.service.served import Served
 
 MOST_STEPS = 1000  # of a history in one answer
+WORDED = 100  # clusters that are listed with their words
 
 
-def about(name: str, worker: Worker) -> dict[str, Any]:
+def about(name: str, worker: Served) -> dict[str, Any]:
     """Return the settings and the state of a model."""
     facts: dict[str, Any] = {
         "name": name,
@@ -25,8 +27,8 @@ def about(name: str, worker: Worker) -> dict[str, Any]:
     return facts if worker.problem is None else facts | {"problem": worker.problem}
 
 
-def clusters(core: Core) -> dict[str, Any]:
-    """Return the clusters, the largest first."""
+def clusters(core: Core, words: bool = False) -> dict[str, Any]:
+    """Return the clusters, the largest first, perhaps with words that name them."""
     found: list[dict[str, Any]] = []
     if core.begun:
         mix, hand = core.mix, core.mix.lineage_.hand
@@ -34,6 +36,13 @@ def clusters(core: Core) -> dict[str, Any]:
         for id, size, share in sorted(rows, key=lambda row: (-row[1], row[0])):
             life = {"name": hand.names.get(id), "pinned": id in hand.pinned}
             found.append({"id": id, **life, "size": size, "share": share})
+    if words:
+        worded = {card.id: card for card in core.cards(top=WORDED)}
+        for entry in found:
+            card = worded.get(entry["id"])
+            if card is not None:
+                some = naming(core.mix, card, core.naming)
+                entry |= {"words": some, "trend": card.trend, "born": card.born}
     return {**_as_of(core), "clusters": found}
 
 
@@ -41,8 +50,10 @@ def card(core: Core, id: str) -> dict[str, Any]:
     """Return what there is to know of a cluster."""
     if not re.fullmatch("[0-9]{1,18}", id) or int(id) not in core.ids:
         raise AbsentError(f"there is no cluster {id:.40}; GET clusters lists those that there are.")
-    words = None if core.text is None else core.text.words
-    return {**_as_of(core), "card": core.mix.card(int(id), names=words).to_dict()}
+    (found,) = core.cards(id=int(id))
+    words = naming(core.mix, found, core.naming)
+    parts = [trait.parts() for trait in found.traits]
+    return {**_as_of(core), "card": found.to_dict(), "words": words, "traits": parts}
 
 
 def history(core: Core) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import signal
 import socket
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import uvicorn
 
@@ -54,16 +55,7 @@ def serve(
     check_access(host, token)
     service = Service(Models(folder, limits), requests)
     with bound(host, port) as place:
-        config = uvicorn.Config(
-            service.app(token),
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,
-            lifespan="on",
-            ws="none",
-            timeout_graceful_shutdown=GRACE,
-        )
+        config = uvicorn.Config(service.app(token), **settings_of(GRACE))
         server = uvicorn.Server(config)
         service.stopping = lambda: server.should_exit
         for number in (signal.SIGTERM, signal.SIGINT):  # raised again when all is done
@@ -73,6 +65,19 @@ def serve(
         server.run(sockets=[place])
     if not server.started:
         raise OSError("the service could not be started.")
+
+
+def settings_of(grace: int) -> dict[str, Any]:
+    """Return how requests are served, and how many seconds they have to end in."""
+    return {
+        "log_level": "warning",
+        "access_log": False,
+        "server_header": False,
+        "proxy_headers": False,
+        "lifespan": "on",
+        "ws": "none",
+        "timeout_graceful_shutdown": grace,
+    }
 
 
 def bound(host: str, port: int) -> socket.socket:

@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from evermix.cli.console import note, progress_bar
+from evermix.cli.input.model_rows import all_words
 from evermix.cli.input.rows import features, open_rows
 from evermix.cli.input.texts import (
     count_words,
@@ -29,6 +30,7 @@ from evermix.cli.output.broker_lines import BrokerLines, open_stream_answers, pl
 from evermix.cli.output.dead_letters import DeadLetters
 from evermix.cli.output.lines import check_answers, naming
 from evermix.cli.runs.interrupts import Interrupts, Stopped
+from evermix.cli.runs.live import Live
 from evermix.cli.runs.next_files import Place, place_after, settings_after
 from evermix.cli.runs.run import (
     NOTHING,
@@ -99,6 +101,10 @@ class Stream(Run):
         columns = [*COLUMNS, *["faded"] * (model.forgetting is not None)]
         columns += ["provisional"] * source.live
         self._out = open_stream_answers(settings, self.positions.get("out"), notes, columns)
+        rows = self.totals.rows
+        self._live = Live(
+            settings, model, source.kind, rows, lambda: all_words(self.model, self.text)
+        )
 
     @classmethod
     def begin(cls, settings: Settings, place: Any) -> Self:
@@ -157,6 +163,8 @@ class Stream(Run):
                         self._ended = True
                         return
                     self._take(chunk if settings.to is None else placed(chunk))
+                    if self._live.turn():  # by hand, which is to be saved too
+                        self._saved_rows = min(self._saved_rows, totals.rows - 1)
                     progress.update(totals.offset, self.model.n_clusters_ if totals.rows else None)
                     due = self.source.live and (self.timer.due or self._files != self._saved_files)
                     if due or totals.rows - self._saved_rows >= settings.every:
@@ -225,9 +233,10 @@ class Stream(Run):
             if freed:
                 mix.forget_columns(freed)
             X = features(mix.family, self.text, chunk.X)
-            mix.partial_fit(X, times=times, observers=[self._observe])
-        if not self.source.live and not mix.learner_.model.learns:
-            mix.learner_.settle()  # the first batch is large enough, or all there is
+            with self._live.learning(len(chunk.ids)):
+                mix.partial_fit(X, times=times, observers=[self._observe])
+                if not self.source.live and not mix.learner_.model.learns:
+                    mix.learner_.settle()  # the first batch is large enough, or all there is
         dropped = [k for info in self._steps for k in info.dropped]
         faded = [k for k in dropped if mix.lineage_.into[k] == FADED]
         provisional = self.source.live and bool(mix.learner_.waiting)
@@ -305,7 +314,8 @@ class Stream(Run):
         }
 
     def close(self) -> None:
-        """Close the output files."""
+        """Close the output files, and the page."""
+        self._live.close()
         with naming(self.settings.out):
             self._out.close()
         self._dead.close()

@@ -97,3 +97,11 @@ def saved_words(model: TopicModel, extra: dict[str, Any]) -> list[str] | None:
     if model._fitted.words is not None:
         return None
     return (extra.get("text") or {}).get("words") or extra.get("topics", {}).get("words")
+
+
+def all_words(
+    mix: Mixture, text: TextCounter | None
+) -> tuple[list[str] | None, dict[int, list[str]]]:
+    """Return copies of the names of the columns, and of the words that name clusters."""
+    names = column_names(mix, text)
+    return None if names is None else list(names), words_of_texts(mix, text)

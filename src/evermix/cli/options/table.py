@@ -157,6 +157,17 @@ STREAM = (
     BATCH,
     MAX_WAIT,
     Option(
+        "live",
+        "Show the clusters as they are learnt, on a page at this port of this machine; 0 takes a "
+        "free one.",
+        FILES,
+        int,
+        min=0,
+        max=65535,
+        metavar="PORT",
+        saved=False,
+    ),
+    Option(
         "follow",
         "Wait for more JSON lines at the end of files, and for files that take their place or "
         "appear in a folder, as tail -F does, until a signal (Ctrl-C) ends it.",

@@ -147,12 +147,6 @@ def _facts(mix: Any) -> dict[str, str]:
 def _item(mix: Any, card: Card, words: Mapping[int, list[str]]) -> Item:
     """Return a card as the page wants it; what is not known is left out."""
     traits = [trait.parts() for trait in card.traits]
-    if card.id in words:
-        naming = words[card.id]
-    elif isinstance(mix.model_.family, Multinomial):
-        naming = [trait.column for trait in card.traits]
-    else:
-        naming = [trait.brief() for trait in card.traits[:NAMING]]
     item: Item = {
         "id": card.id,
         "name": card.name or called(card.id, None),
@@ -174,7 +168,16 @@ def _item(mix: Any, card: Card, words: Mapping[int, list[str]]) -> Item:
         "merged": list(card.merged),
     }
     known = {name: value for name, value in item.items() if value is not None and value != []}
-    return known | {"words": naming}
+    return known | {"words": naming(mix, card, words)}
+
+
+def naming(mix: Any, card: Card, words: Mapping[int, list[str]]) -> list[str]:
+    """Return words that name a cluster: those given for its id, or what sets it apart."""
+    if card.id in words:
+        return words[card.id]
+    if isinstance(mix.model_.family, Multinomial):
+        return [trait.column for trait in card.traits]
+    return [trait.brief() for trait in card.traits[:NAMING]]
 
 
 # ---- the course ------------------------------------------------------------------------------

@@ -1,4 +1,3 @@
-"use strict";
 // Charts as SVG: each function draws into a box of the page, as wide as that is.
 const COLOURS = ["#3f7fcf", "#d97a2f", "#2f9a73", "#c2507a", "#8467bd", "#a07d3c",
   "#3ba0bf", "#b99a1e", "#71933a", "#d0709f", "#5f6fc0", "#b2603a"];
@@ -237,3 +236,5 @@ function mapChart(box, places, items, pick) {
   });
   root.addEventListener("click", event => event.target.dataset?.id && pick(Number(event.target.dataset.id)));
 }
+
+export {COLOURS, OTHERS, make, whole, shown, percent, brief, tip, lineChart, flowChart, treeChart, mapChart};

@@ -1,0 +1,125 @@
+"""``evermix stream --live``: what a stream learns can be watched, and named, while it runs."""
+
+import http.client
+import json
+import os
+import re
+import signal
+import time
+
+import numpy as np
+import pytest
+
+import evermix as em
+
+pytest.importorskip("starlette")
+pytest.importorskip("uvicorn")
+if os.name != "posix":
+    pytest.skip("needs POSIX signals", allow_module_level=True)
+
+from helpers import children  # noqa: E402
+
+PATIENCE = 180.0  # seconds: a first run compiles, and machines may be busy
+
+
+def until(condition):
+    """Wait until a function returns something, and return it."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        try:
+            if found := condition():
+                return found
+        except OSError:
+            pass
+        time.sleep(0.05)
+    raise AssertionError("it never came to that")
+
+
+def ask(port, method, path, value=None):
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    try:
+        headers = {"Content-Type": "application/json"}
+        connection.request(method, path, None if value is None else json.dumps(value), headers)
+        response = connection.getresponse()
+        text = response.read().decode()
+        return response.status, json.loads(text) if text.startswith("{") else text
+    finally:
+        connection.close()
+
+
+def write(path, n, centre, seed):
+    rows = np.random.default_rng(seed).normal(size=(n, 2)) + centre
+    with path.open("a") as file:
+        file.writelines(json.dumps({"vector": row.tolist()}) + "\n" for row in rows)
+
+
+@pytest.fixture
+def stream(tmp_path):
+    write(tmp_path / "My rows.jsonl", 300, 0.0, 0)
+    options = "--follow", "--live", "0", "--max-wait", "0.1", "--checkpoint", "model.evermix"
+    process = children.start(tmp_path, "stream", "My rows.jsonl", *options)
+
+    def port():
+        said = tmp_path / "stderr"
+        found = said.exists() and re.search(r"watch it at http://127.0.0.1:(\d+)", said.read_text())
+        return int(found[1]) if found else None
+
+    yield tmp_path, process, until(port)
+    if process.is_alive():
+        process.kill()
+    process.join()
+
+
+def test_a_stream_is_watched_while_it_runs_and_clusters_are_named(stream):
+    folder, process, port = stream
+    name = "/models/my-rows"
+
+    def clusters():
+        return ask(port, "GET", f"{name}/clusters?words=true")[1]["clusters"]
+
+    until(lambda: ask(port, "GET", name)[1]["rows"] == 300)
+    assert "<title>evermix live</title>" in ask(port, "GET", "/")[1]
+    assert until(clusters)[0]["share"] == pytest.approx(1.0)
+    write(folder / "My rows.jsonl", 200, 20.0, 1)
+    until(lambda: len(clusters()) == 2 and ask(port, "GET", name)[1]["rows"] == 500)
+    assert all(cluster["words"] for cluster in clusters())
+    id = clusters()[1]["id"]
+    status, done = ask(port, "POST", f"{name}/rename", {"cluster": id, "name": "far away"})
+    assert status == 200 and done["name"] == "far away"
+    until(lambda: clusters()[1]["name"] == "far away")
+    card = ask(port, "GET", f"{name}/clusters/{id}")[1]["card"]
+    assert card["name"] == "far away" and card["size"] == pytest.approx(200, abs=2)
+    assert ask(port, "POST", f"{name}/rename", {"cluster": 99, "name": "none"})[0] == 422
+    os.kill(process.pid, signal.SIGINT)
+    assert children.finish(process) == 130
+    assert em.load(folder / "model.evermix").card(id).name == "far away"
+
+
+def test_a_stream_takes_rows_from_its_source_alone(stream):
+    _, _, port = stream
+    body = {"vector": [1.0, 2.0]}
+    for path in ("observations", "predict"):
+        assert ask(port, "POST", f"/models/my-rows/{path}", body)[0] == 404
+    assert ask(port, "PUT", "/models/others", {"kind": "texts"})[0] == 409
+    assert ask(port, "GET", "/models/others")[0] == 404
+
+
+def test_what_a_stream_learns_does_not_depend_on_the_page(tmp_path):
+    children.write_texts(tmp_path / "texts.jsonl", 800)
+    for name, options in (("plain", ()), ("live", ("--live", "0"))):
+        (tmp_path / name).mkdir()
+        out = ("--out", f"{name}/out.jsonl", "--checkpoint", f"{name}/model.evermix")
+        status = children.run(
+            tmp_path, "stream", "texts.jsonl", *out, "--trace", f"{name}/trace.jsonl", *options
+        )
+        assert status == 0, (tmp_path / "stderr").read_text()
+    children.assert_same_run(tmp_path / "plain", tmp_path / "live")
+
+
+def test_a_port_that_is_taken(tmp_path, stream):
+    folder, _, port = stream
+    write(folder / "more.jsonl", 10, 0.0, 0)
+    (folder / "sub").mkdir()
+    status = children.run(folder / "sub", "stream", "../more.jsonl", "--live", str(port))
+    assert status == 1
+    assert "cannot listen" in (folder / "sub" / "stderr").read_text()
