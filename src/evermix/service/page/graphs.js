@@ -28,7 +28,7 @@ function graph(box, series, range, more = {}) {
     width: Math.max(box.clientWidth, 120), height: HEIGHT,
     scales: {x: {time: false}, y: {range}},
     axes: [{...axis(28), space: 70}, {...axis(56), space: 40, ...more}],
-    padding: [8, 14, 0, 0],
+    padding: [8, 24, 0, 0],
     series: [{label: "rows", value}, ...series.map(each => ({width: 2.2, value, points: {show: false}, ...each}))],
     legend: {live: true, markers: {show: false}},
     cursor: {y: false, drag: {x: false, y: false}, points: {size: 8}},
@@ -42,7 +42,7 @@ export class Graphs {
   constructor(growth, likelihood) {
     this.#boxes = [growth, likelihood];
     this.#growth = graph(growth, [{label: "clusters", stroke: BLUE, paths: uPlot.paths.stepped({align: -1})}],
-      (_, __, high) => [0, Math.max(high ?? 1, 1) * 1.12], {incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000]});
+      (_, __, high) => [0, Math.max(high ?? 1, 1) * 1.12], {space: 26, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000]});
     this.#likelihood = graph(likelihood, [
       {label: "these rows", stroke: GREEN, paths: () => null, points: {show: true, size: 4.5, width: 0, fill: `${GREEN}88`}},
       {label: "mean so far", stroke: BLUE},

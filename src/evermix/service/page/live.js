@@ -136,6 +136,7 @@ function taken(found) {
 }
 
 function watch(name, id = null) {
+  if (view.paused) byId("pause").click();
   view.stop();
   Object.assign(view, {name, wanted: id, timeline: new Timeline(), progress: null, events: [], fresh: [], speed: 0, at: 0});
   clusters.clear();
