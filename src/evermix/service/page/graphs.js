@@ -44,7 +44,7 @@ export class Graphs {
     this.#growth = graph(growth, [{label: "clusters", stroke: BLUE, paths: uPlot.paths.stepped({align: -1})}],
       (_, __, high) => [0, Math.max(high ?? 1, 1) * 1.12], {space: 26, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000]});
     this.#likelihood = graph(likelihood, [
-      {label: "these rows", stroke: GREEN, paths: () => null, points: {show: true, size: 4.5, width: 0, fill: `${GREEN}88`}},
+      {label: "these rows", stroke: GREEN, paths: () => null, points: {show: true, size: 4.5, width: 0, fill: `${GREEN}cc`}},
       {label: "mean so far", stroke: BLUE},
     ], plot => {
       const [least, most] = low(plot.data[1], 0.05), end = plot.data[2].findLast(value => value !== null) ?? least;
