@@ -1,6 +1,7 @@
 """A vocabulary that grows: what it counts depends on the texts alone, and it stays bounded."""
 
 import json
+from copy import deepcopy
 
 import numpy as np
 import pytest
@@ -125,3 +126,23 @@ def test_odd_specs_are_refused(edit):
     spec = GrowingVocabulary(["cat", "dog"]).to_spec()
     with pytest.raises((ValueError, TypeError)):
         from_spec(spec | edit)
+
+
+def test_texts_to_ask_about_have_columns_for_new_words():
+    """They are behind all others, from the same on in every text, and nothing is learnt."""
+    vocabulary = GrowingVocabulary(["cat", "dog"], min_count=1)
+    before = vocabulary.to_spec()
+    X = vocabulary.asked(["cat bird bird", "fish dog cow", ""])
+    np.testing.assert_array_equal(X.toarray(), [[1, 0, 2, 0], [0, 1, 1, 1], [0, 0, 0, 0]])
+    assert vocabulary.to_spec() == before
+    often = GrowingVocabulary(["cat"], min_count=2)
+    np.testing.assert_array_equal(often.asked(["bird fish fish"]).toarray(), [[0, 2]])
+
+
+def test_a_copy_learns_alone():
+    vocabulary = GrowingVocabulary(["cat"], min_count=1)
+    copied = deepcopy(vocabulary)
+    list(copied.stream(["bird"]))
+    assert vocabulary == GrowingVocabulary(["cat"], min_count=1) != copied
+    list(vocabulary.stream(["bird"]))
+    assert vocabulary == copied

@@ -1,5 +1,6 @@
 """A vocabulary that grows with a stream of texts."""
 
+import copy
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -18,6 +19,8 @@ from evermix.io.text_counter import (
 )
 
 WAITING = 2**16  # words that are remembered before they get a column
+HALF_LIVES = 10  # after which a word is forgotten, as the horizon of streams that forget
+UNKNOWN = 1024  # words of a text to ask about that have no column
 PERIOD = 1024  # texts between two looks for words that were not seen for long
 
 
@@ -106,6 +109,25 @@ class GrowingVocabulary(TextCounter):
     def counts(self, texts: Iterable[str]) -> Any:
         """Return how often each text holds each known word; nothing is learnt from it."""
         return self._counted(map(self._words_of, texts), self._columns.get)
+
+    def asked(self, texts: Iterable[str]) -> Any:
+        """Return counts (N, D) of texts to ask about, with words that have no column yet.
+
+        Of a text, 1,024 such words at most are counted. They are in columns behind all others,
+        the first of each text in the first: nothing was learnt of any, so they are all alike.
+        """
+        rows, n = list[dict[int, int]](), len(self.words)
+        for text in texts:
+            found = Counter(self._words_of(text))
+            row = {self._columns[word]: m for word, m in found.items() if word in self._columns}
+            unknown = [
+                m
+                for word, m in found.items()
+                if word not in self._columns and self.waiting.get(word, 0) + m >= self.min_count
+            ]
+            row |= enumerate(unknown[:UNKNOWN], n)
+            rows.append(row)
+        return as_csr(rows, max((max(row, default=0) + 1 for row in rows), default=0))
 
     def stream(self, texts: Sequence[str], times: Any = None) -> Iterator[CountedTexts]:
         """Yield the next texts of a stream as counts, cut where columns are used anew.
@@ -199,6 +221,13 @@ class GrowingVocabulary(TextCounter):
             self.words[column] = ""
         self._free = sorted({*self._free, *columns}, reverse=True)
         return columns
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "GrowingVocabulary":
+        """Return a copy, without looking at every word."""
+        new = copy.copy(self)
+        for name in ("words", "seen", "waiting", "totals", "_columns", "_free"):
+            setattr(new, name, copy.copy(getattr(self, name)))
+        return new
 
     def to_spec(self) -> dict[str, Any]:
         """Return a JSON-ready dict for :func:`from_spec`."""

@@ -69,6 +69,13 @@ class TextCounter(ABC):
         del times
         yield CountedTexts(slice(0, len(texts)), self.counts(texts), [])
 
+    def asked(self, texts: Iterable[str]) -> Any:
+        """Return counts (N, D) of texts to ask about, with words that have no column yet.
+
+        These have columns behind all others, if a stream would give them one.
+        """
+        return self.counts(texts)
+
     @abstractmethod
     def to_spec(self) -> dict[str, Any]:
         """Return a JSON-ready dict for :func:`from_spec`."""

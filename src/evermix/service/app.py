@@ -18,7 +18,7 @@ from evermix.service import reading
 from evermix.service.bodies import observations, parsed_object
 from evermix.service.core import EDITS, LEARN, Core
 from evermix.service.event_stream import event_stream, last_number
-from evermix.service.guard import Guard
+from evermix.service.guard import Guard, Rates
 from evermix.service.metrics import FORM, metrics
 from evermix.service.openapi import description
 from evermix.service.plans import Plan
@@ -49,12 +49,15 @@ class RequestLimits:
         In which it must have come.
     readers : int
         Of events at a time.
+    rate : float or None
+        Requests per second from one address; None does not count them.
     """
 
     body: int = 2**23
     batch: int = 10_000
     seconds: float = 30.0
     readers: int = 100
+    rate: float | None = None
 
 
 class Service:
@@ -102,7 +105,8 @@ class Service:
         ]
         handlers: dict[Any, Any] = {HTTPException: _plain}
         app = Starlette(routes=routes, exception_handlers=handlers, lifespan=self._life)
-        return Guard(app, token)
+        rates = None if self._limits.rate is None else Rates(self._limits.rate)
+        return Guard(app, token, rates)
 
     @asynccontextmanager
     async def _life(self, app: Any) -> AsyncIterator[None]:
@@ -132,7 +136,9 @@ class Service:
         return reply({"ready": ready, "models": states}, 200 if ready else 503)
 
     async def _metrics(self, request: Request) -> Response:
-        return PlainTextResponse(metrics(self._models.items(), self._started), media_type=FORM)
+        models = self._models
+        text = metrics(models.items(), self._started, models.webhook)
+        return PlainTextResponse(text, media_type=FORM)
 
     async def _openapi(self, request: Request) -> Response:
         return reply(description(self._limits.batch))
@@ -158,14 +164,25 @@ class Service:
         form, body = await self._body(request, ("json", "jsonl"))
         given = await run_in_threadpool(observations, body, form, self._limits.batch)
         answers = await asyncio.wrap_future(worker.submit(LEARN, form, body, given))
-        return reply(answers[0] if given.single else {"answers": answers})
+        return await self._answered(request, worker, answers, given.single)
 
     async def _predict(self, request: Request) -> Response:
         worker = self._model(request)
         form, body = await self._body(request, ("json", "jsonl"))
         given = await run_in_threadpool(observations, body, form, self._limits.batch)
         answers = await run_in_threadpool(_asked, worker, lambda core: core.predicted(given))
-        return reply(answers[0] if given.single else {"answers": answers})
+        return await self._answered(request, worker, answers, given.single)
+
+    async def _answered(
+        self, request: Request, worker: Served, answers: list[dict[str, Any]], single: bool
+    ) -> Response:
+        """Return answers, with the cards of their clusters if ``?cards=true`` asks for them."""
+        whole = answers[0] if single else {"answers": answers}
+        if request.query_params.get("cards") == "true":
+            ids = [answer["cluster"] for answer in answers]
+            found = await run_in_threadpool(_asked, worker, lambda core: reading.cards(core, ids))
+            whole = whole | {"cards": found}
+        return reply(whole)
 
     def _editing(self, action: str) -> Any:
         async def edit(request: Request) -> Response:

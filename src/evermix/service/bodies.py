@@ -1,9 +1,9 @@
 """The bodies of requests: strict JSON, and observations in it."""
 
 import json
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -27,8 +27,8 @@ class Observations:
     ----------
     kind : str
         One of ``KINDS``.
-    rows : list
-        Lists of numbers, dicts of values, or texts.
+    rows : array (n, D) or list
+        Vectors, dicts of values, or texts.
     ids : list of str or None
         By which rows that come twice are known.
     single : bool
@@ -36,20 +36,21 @@ class Observations:
     """
 
     kind: str
-    rows: list[Any]
+    rows: Any
     ids: list[str | None]
     single: bool = False
 
     def part(self, places: Sequence[int]) -> "Observations":
         """Return some of the rows."""
-        rows, ids = [self.rows[i] for i in places], [self.ids[i] for i in places]
-        return Observations(self.kind, rows, ids, self.single)
+        vectors = self.kind == "vectors"
+        rows = self.rows[list(places)] if vectors else [self.rows[i] for i in places]
+        return Observations(self.kind, rows, [self.ids[i] for i in places], self.single)
 
 
 def parsed(body: bytes) -> Any:
-    """Return what JSON says, or raise BodyError."""
+    """Return what JSON says, or raise BodyError; numbers may be too large, and so infinite."""
     try:
-        value = json.loads(body.decode(), parse_constant=_no_constant, parse_float=_finite)
+        value = json.loads(body.decode(), parse_constant=_no_constant)
         if b"\\u" in body:
             json.dumps(value, ensure_ascii=False).encode()  # raises for half a letter
     except RecursionError:
@@ -126,35 +127,58 @@ def _of_rows(values: list[Any], single: bool = False) -> Observations:
     kinds, rows, ids = set[str](), list[Any](), list[str | None]()
     for i, value in enumerate(values):
         try:
-            kind, row, id = _row(value)
+            kind = _kind(value)
+            ids.append(checked_id(value.get("id")))
         except BodyError as error:
             raise error if single else BodyError(f"observation {i}: {error}") from error
         kinds.add(kind)
-        rows.append(row)
-        ids.append(id)
+        rows.append(value[kind])
     if len(kinds) > 1:
-        raise BodyError(f"observations must be of one kind, got {' and '.join(sorted(kinds))}.")
+        names = " and ".join(sorted(FIELDS[kind] for kind in kinds))
+        raise BodyError(f"observations must be of one kind, got {names}.")
     (kind,) = kinds
-    if kind == "vectors" and len(lengths := {len(row) for row in rows}) > 1:
-        raise BodyError(f"vectors must have one length, got {sorted(lengths)[:5]}.")
-    return Observations(kind, rows, ids, single)
+    if kind == "vector" and (X := _plain_vectors(rows)) is not None:
+        return Observations("vectors", X, ids, single)
+    for i, row in enumerate(rows):
+        try:
+            _CHECKS[kind](row)
+        except BodyError as error:
+            raise error if single else BodyError(f"observation {i}: {error}") from error
+    if kind == "vector":
+        lengths = sorted({len(row) for row in rows})
+        raise BodyError(f"vectors must have one length, got {lengths[:5]}.")
+    return Observations(FIELDS[kind], rows, ids, single)
 
 
-def _row(value: Any) -> tuple[str, Any, str | None]:
-    """Return the kind of an observation, its row and its id."""
+def _kind(value: Any) -> str:
+    """Return which of ``FIELDS`` an observation has."""
     if not isinstance(value, dict):
         raise BodyError(
             'an observation is an object such as {"vector": [0.5, 1.0], "id": "a1"}, got '
             f"{shown(value)}."
         )
-    found = [name for name in value if name in FIELDS]
-    if len(found) != 1 or not value.keys() <= {*found, "id"}:
+    found = value.keys() & FIELDS.keys()
+    if len(found) != 1 or len(value) != 1 + ("id" in value):
         raise BodyError(
             "an observation has one of vector, record and text, and perhaps an id, got "
             f"{', '.join(sorted(value))!r:.120}."
         )
-    kind = FIELDS[found[0]]
-    return kind, _CHECKS[kind](value[found[0]]), checked_id(value.get("id"))
+    return found.pop()
+
+
+def _plain_vectors(rows: list[Any]) -> Any:
+    """Return vectors as an array (n, D), None if there is something wrong with any."""
+    if set(map(type, rows)) != {list} or len(set(map(len, rows))) != 1:
+        return None
+    if not 0 < len(rows[0]) <= MOST_COLUMNS:
+        return None
+    if not {int, float}.issuperset(map(type, chain.from_iterable(rows))):
+        return None
+    try:
+        X = np.array(rows, dtype=np.float64)
+    except OverflowError:  # a whole number of hundreds of digits
+        return None
+    return X if np.abs(X).max() <= LARGEST else None
 
 
 def checked_id(id: Any) -> str | None:
@@ -171,16 +195,18 @@ def checked_id(id: Any) -> str | None:
     return id
 
 
-def _vector(row: Any) -> list[float]:
+def _vector(row: Any) -> None:
     if not isinstance(row, list) or not 0 < len(row) <= MOST_COLUMNS:
         raise BodyError(f"a vector is a list of 1 to {MOST_COLUMNS} numbers, got {shown(row)}.")
-    for value in row:
-        if type(value) not in (int, float) or not -LARGEST <= value <= LARGEST:
-            raise BodyError(f"a vector must hold numbers, got {shown(value)}.")
-    return row
+    if not {int, float}.issuperset(map(type, row)):
+        other = next(value for value in row if type(value) not in (int, float))
+        raise BodyError(f"a vector must hold numbers, got {shown(other)}.")
+    largest = max(max(row), -min(row))
+    if largest > LARGEST:
+        raise BodyError(f"numbers of a vector may be up to {LARGEST:g}, got {shown(largest)}.")
 
 
-def _record(row: Any) -> dict[str, Any]:
+def _record(row: Any) -> None:
     if not isinstance(row, dict) or not 0 < len(row) <= MOST_COLUMNS:
         raise BodyError(
             f"a record is an object of 1 to {MOST_COLUMNS} named values, got {shown(row)}."
@@ -194,16 +220,14 @@ def _record(row: Any) -> dict[str, Any]:
                 f"values of a record are numbers, strings, true, false or null, got "
                 f"{shown(value)} for {name!r:.80}."
             )
-    return row
 
 
-def _text(row: Any) -> str:
+def _text(row: Any) -> None:
     if not isinstance(row, str):
         raise BodyError(f"a text must be a string, got {shown(row)}.")
-    return row
 
 
-_CHECKS: dict[str, Any] = {"vectors": _vector, "records": _record, "texts": _text}
+_CHECKS: dict[str, Any] = {"vector": _vector, "record": _record, "text": _text}
 
 
 def _check_number(n: int, most: int) -> None:
@@ -213,10 +237,3 @@ def _check_number(n: int, most: int) -> None:
 
 def _no_constant(name: str) -> Any:
     raise BodyError(f"the body holds {name}, which is not JSON. Leave the value out, or send null.")
-
-
-def _finite(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
-        raise BodyError(f"the number {text:.40} is too large.")
-    return value

@@ -4,20 +4,22 @@ The same requests in the same order give the same model, bit for bit: this is wh
 a log right.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evermix.estimators import Mixture
+from evermix.estimators.answers import row_answers
 from evermix.estimators.mixture.card import Card
+from evermix.estimators.mixture.validation import rows_to_score
 from evermix.hand import MERGE, PIN, RENAME, SPLIT, UNPIN
 from evermix.io.text import from_spec
-from evermix.io.text_counter import TextCounter
+from evermix.io.text_counter import CountedTexts, TextCounter
 from evermix.service.bodies import (
     BodyError,
     Observations,
@@ -153,22 +155,29 @@ class Core:
         return self.mix.cards(names=names, top=top) if self.begun else []
 
     def features(self, given: Observations) -> Any:
-        """Return observations in the form that the mixture takes, or raise BodyError."""
-        if given.kind != self.plan.kind:
-            raise BodyError(f"this model learns {self.plan.kind}, got {given.kind}.")
+        """Return observations to ask about in the form that the mixture takes.
+
+        BodyError: they are of another kind.
+        """
+        self.check_kind(given)
         if given.kind == "vectors":
-            return np.array(given.rows, dtype=np.float64)
+            return given.rows
         if given.kind == "records":
             family: Any = self.mix.learner_.model.family if self.begun else None
             return columns(given.rows, [] if family is None else list(map(str, family.names)))
         assert self.text is not None
-        return self.text.counts(given.rows)
+        return self.text.asked(given.rows)
 
-    def novelty(self, X: Any, n: int) -> NDArray[np.float64]:
-        """Return the probability of a new cluster for each of n rows, or raise ValueError."""
-        if not self.begun:
-            return np.ones(n)
-        return np.asarray(self.mix.predict_proba(X, new_cluster=True)[:, -1])
+    def check_kind(self, given: Observations) -> None:
+        """Raise BodyError if the model learns something else."""
+        if given.kind != self.plan.kind:
+            raise BodyError(f"this model learns {self.plan.kind}, got {given.kind}.")
+
+    def check(self, given: Observations) -> None:
+        """Raise ValueError if observations cannot be learnt."""
+        self.check_kind(given)
+        if self.begun and self.text is None:
+            rows_to_score(self.mix, self.mix.learner_.model.family, self.features(given))
 
     def predicted(self, given: Observations) -> list[dict[str, Any]]:
         """Return an answer for every row, which is not learnt."""
@@ -177,9 +186,16 @@ class Core:
         proba = self.mix.predict_proba(self.features(given), new_cluster=True)
         best = proba[:, :-1].argmax(axis=1)
         labels = self.mix.cluster_ids_[best].tolist()
-        each = zip(given.ids, labels, proba[np.arange(len(best)), best], proba[:, -1], strict=True)
-        names = self.mix.lineage_.hand.names
-        return [_answer(names, *row) for row in each]
+        highest = proba[np.arange(len(best)), best].tolist()
+        names, answers = self.mix.lineage_.hand.names, list[dict[str, Any]]()
+        rows = zip(given.ids, labels, highest, proba[:, -1].tolist(), strict=True)
+        for id, cluster, probability, novelty in rows:
+            answer: dict[str, Any] = {} if id is None else {"id": id}
+            answer |= {"cluster": cluster, "probability": probability, "novelty": novelty}
+            if cluster in names:
+                answer["name"] = names[cluster]
+            answers.append(answer)
+        return answers
 
     # ---- requests --------------------------------------------------------------------------
 
@@ -187,7 +203,8 @@ class Core:
         """Do what a record of the log says; what was refused then is refused again."""
         try:
             if record.action == LEARN:
-                self.learn(record, observations(record.body, record.form, UNBOUNDED))
+                given = observations(record.body, record.form, UNBOUNDED)
+                self.learn(record, given, answered=False)
             else:
                 self.edit(record)
         except FATAL:
@@ -196,51 +213,70 @@ class Core:
             pass
         self.sequence = record.number
 
-    def learn(
-        self, record: Record, given: Observations, novelty: Sequence[float] | None = None
-    ) -> list[dict[str, Any]]:
-        """Learn observations and return an answer for each; those known by id are not learnt.
+    def learn(self, record: Record, given: Observations, answered: bool = True) -> Any:
+        """Learn observations; those known by id are not learnt.
 
-        ``novelty`` (n,) of all rows is only part of the answers.
+        Return an answer for each, unless they are not ``answered``.
         """
         self.sequence = record.number
-        places = self.remembered.new(given.ids)
+        places, n = self.remembered.new(given.ids), len(given.rows)
+        new = given if len(places) == n else given.part(places)
+        learnt = self._learn_new(record, new, answered)
+        if len(places) == n or not answered:
+            return learnt
         answers: list[dict[str, Any]] = [{} for _ in given.rows]
-        if places:
-            new = given if len(places) == len(answers) else given.part(places)
-            learnt = self._learn_new(record, new)
-            names = self.mix.lineage_.hand.names
-            for place, (id, cluster, probability, origin) in zip(places, learnt, strict=True):
-                each = 1.0 if novelty is None else novelty[place]
-                answers[place] = _answer(names, id, cluster, probability, each) | origin
-        again = [i for i, answer in enumerate(answers) if not answer]
-        if again:
-            for place, answer in zip(again, self.known(given.part(again)), strict=True):
-                answers[place] = answer
-        if self.provisional:
-            answers = [answer | {"provisional": True} for answer in answers]
+        again = sorted(set(range(n)) - set(places))
+        for place, answer in zip(places, learnt, strict=True):
+            answers[place] = answer
+        for place, answer in zip(again, self.known(given.part(again)), strict=True):
+            answers[place] = answer
         return answers
 
     def known(self, given: Observations) -> list[dict[str, Any]]:
         """Return answers for rows that were learnt before, as the model sees them now."""
-        return [answer | {"new": False, "duplicate": True} for answer in self.predicted(given)]
+        more = {"new": False, "duplicate": True}
+        if self.provisional:
+            more["provisional"] = True
+        return [answer | more for answer in self.predicted(given)]
 
-    def _learn_new(self, record: Record, given: Observations) -> list[tuple[Any, ...]]:
-        """Learn rows; return id, cluster, probability and where the cluster is from, for each."""
-        before, clock = self.lives(), self.clock
-        self.mix.partial_fit(self.features(given))
-        for id in given.ids:
-            self.remembered.add(id)
-        self.learnt(before, clock, len(given.rows), record.time)
-        labels, probabilities = self.mix.labels_.tolist(), self.mix.probabilities_.tolist()
-        newcomers = self.mix.lineage_.newcomers(set(labels), clock)
-        rows = []
-        for id, cluster, probability in zip(given.ids, labels, probabilities, strict=True):
-            first = cluster in newcomers
-            parent = newcomers.pop(cluster, None)
-            origin = {"new": first} if parent is None else {"new": False, "from": parent}
-            rows.append((id, cluster, probability, origin))
-        return rows
+    def _learn_new(
+        self, record: Record, given: Observations, answered: bool
+    ) -> list[dict[str, Any]]:
+        """Learn rows, and return an answer for each if they are ``answered``."""
+        answers = list[dict[str, Any]]()
+        for some, X, freed in self._parts(given):
+            before, clock = self.lives(), self.clock
+            if freed:
+                self.mix.forget_columns(freed)
+            ids = given.ids[some]
+            novelty = self._novelty(X, len(ids)) if answered else []
+            self.mix.partial_fit(X)
+            for id in ids:
+                self.remembered.add(id)
+            self.learnt(before, clock, len(ids), record.time)
+            if answered:
+                answers += row_answers(
+                    self.mix, ids, clock, provisional=self.provisional, novelty=novelty
+                )
+        return answers
+
+    def _parts(self, given: Observations) -> Iterator[CountedTexts]:
+        """Yield observations as rows to learn, cut where columns stand for other words."""
+        if self.text is not None:
+            yield from self.text.stream(given.rows)
+        elif given.ids:
+            yield CountedTexts(slice(0, len(given.ids)), self.features(given), [])
+
+    def _novelty(self, X: Any, n: int) -> list[float]:
+        """Return the probability of a new cluster for each of n rows; nothing depends on it."""
+        if not self.begun:
+            return [1.0] * n
+        try:
+            return self.mix.predict_proba(X, new_cluster=True)[:, -1].tolist()
+        except FATAL:
+            raise
+        except Exception:  # whether they can be learnt is for the mixture to say
+            return [math.nan] * n
 
     def edit(self, record: Record) -> dict[str, Any]:
         """Do what a person wants with clusters, once for each id."""
@@ -310,13 +346,3 @@ class Core:
             for event in lives(self.mix.lineage_, *before, time, self.mix.state_.clock):
                 self.events.add(**event)
                 self.timeline.mark(event["type"], event["cluster"])
-
-
-def _answer(
-    names: dict[int, str], id: str | None, cluster: int, probability: float, novelty: float
-) -> dict[str, Any]:
-    """Return the answer for a row."""
-    answer: dict[str, Any] = {} if id is None else {"id": id}
-    answer |= {"cluster": cluster, "probability": float(probability), "novelty": float(novelty)}
-    name = names.get(cluster)
-    return answer if name is None else answer | {"name": name}

@@ -1,6 +1,7 @@
 """Who may ask, and how much: a layer before all answers."""
 
 import hmac
+import time
 from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit
@@ -9,7 +10,29 @@ from evermix.service.replies import refusal
 from evermix.service.static import is_open
 
 OPEN = ("/health",)  # paths that need no token, beside those of the page
+ADDRESSES = 10_000  # whose requests are counted
 LOCAL = ("localhost", "127.0.0.1", "::1")
+
+
+class Rates:
+    """How many requests each address has sent lately.
+
+    An address may send ``rate`` per second on average, and twice as many (ten at least) at once.
+    """
+
+    def __init__(self, rate: float) -> None:
+        self.rate, self.most = rate, max(2.0 * rate, 10.0)
+        self._left: dict[str, tuple[float, float]] = {}  # by address: requests left, and when
+
+    def takes(self, address: str) -> bool:
+        """Whether an address may send another request now, which is then counted."""
+        now = time.monotonic()
+        left, then = self._left.pop(address, (self.most, now))
+        left = min(left + (now - then) * self.rate, self.most)
+        self._left[address] = (left - (left >= 1.0), now)
+        if len(self._left) > ADDRESSES:  # the one that was silent for longest
+            del self._left[next(iter(self._left))]
+        return left >= 1.0
 
 
 class Guard:
@@ -20,13 +43,21 @@ class Guard:
     app : ASGI application
     token : str or None
         What a request must bring as ``Authorization: Bearer``; None: nothing.
+    rates : Rates, optional
+        How many requests an address may send; without it, any number.
     hosts : sequence of str
         Names by which the service may be called where there is no token. A page that has its own
         name point to this machine would otherwise get at it by the browser of its reader.
     """
 
-    def __init__(self, app: Any, token: str | None, hosts: Sequence[str] = LOCAL) -> None:
-        self._app, self._hosts = app, hosts
+    def __init__(
+        self,
+        app: Any,
+        token: str | None,
+        rates: Rates | None = None,
+        hosts: Sequence[str] = LOCAL,
+    ) -> None:
+        self._app, self._rates, self._hosts = app, rates, hosts
         self._token = None if token is None else token.encode()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -40,6 +71,10 @@ class Guard:
 
     def _problem(self, scope: Any) -> tuple[int, str] | None:
         """Return status and message of a request that is refused."""
+        if self._rates is not None and scope["path"] not in OPEN:
+            address = (scope.get("client") or ("", 0))[0]
+            if not self._rates.takes(address):
+                return 429, f"{address} sends more than {self._rates.rate:g} requests per second."
         headers = {name.lower(): value for name, value in scope["headers"]}
         if self._token is not None:
             if scope["path"] in OPEN or is_open(scope["path"]):

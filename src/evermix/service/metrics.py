@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterable, Iterator
 
+from evermix.service.webhooks import Webhook
 from evermix.service.worker import READY, Worker
 
 FORM = "text/plain; version=0.0.4; charset=utf-8"
@@ -26,9 +27,23 @@ _GAUGES = {
 }
 
 
-def metrics(models: Iterable[tuple[str, Worker]], started: float) -> str:
+_WEBHOOK = {
+    "sent": "New clusters that were told.",
+    "failed": "New clusters that could not be told.",
+    "dropped": "New clusters that were not told since too many waited.",
+}
+
+
+def metrics(
+    models: Iterable[tuple[str, Worker]], started: float, webhook: Webhook | None = None
+) -> str:
     """Return all metrics as text."""
-    return "\n".join(_lines(list(models), started)) + "\n"
+    lines = list(_lines(list(models), started))
+    if webhook is not None:
+        for name, help in _WEBHOOK.items():
+            lines += _head(f"evermix_webhook_{name}_total", help, "counter")
+            lines.append(f"evermix_webhook_{name}_total {getattr(webhook, name)}")
+    return "\n".join(lines) + "\n"
 
 
 def _lines(models: list[tuple[str, Worker]], started: float) -> Iterator[str]:

@@ -2,12 +2,14 @@
 
 import json
 import re
+from functools import partial
 from pathlib import Path
 from threading import Lock
 
 from evermix.io.replacing import replacing, sync_directory
 from evermix.service.bodies import BodyError
 from evermix.service.plans import Plan
+from evermix.service.webhooks import Webhook
 from evermix.service.worker import READY, Limits, Worker
 
 PLAN = "model.json"
@@ -32,19 +34,27 @@ class Models:
         It is made if it is not there.
     limits : Limits
         Of each model.
+    webhook : Webhook, optional
+        Whom new clusters are told.
     """
 
-    def __init__(self, folder: Path, limits: Limits) -> None:
-        self._folder, self._limits = folder, limits
+    def __init__(self, folder: Path, limits: Limits, webhook: Webhook | None = None) -> None:
+        self._folder, self._limits, self.webhook = folder, limits, webhook
         self._workers: dict[str, Worker] = {}
         self._making = Lock()
         folder.mkdir(parents=True, exist_ok=True)
         for path in sorted(folder.iterdir()):
             if _NAME.fullmatch(path.name) and (path / PLAN).is_file():
-                self._workers[path.name] = Worker(path, _read_plan(path / PLAN), limits)
+                self._workers[path.name] = self._worker(path, _read_plan(path / PLAN))
+
+    def _worker(self, path: Path, plan: Plan) -> Worker:
+        tell = None if self.webhook is None else partial(self.webhook.tell, path.name)
+        return Worker(path, plan, self._limits, tell)
 
     def start(self) -> None:
         """Load all models, each in its own thread."""
+        if self.webhook is not None:
+            self.webhook.start()
         for worker in self._workers.values():
             worker.start()
 
@@ -55,6 +65,8 @@ class Models:
             worker.stop(0.0)
         for worker in workers:
             worker.stop()
+        if self.webhook is not None:
+            self.webhook.stop()
 
     @property
     def ready(self) -> bool:
@@ -90,7 +102,7 @@ class Models:
             with replacing(path / PLAN) as file:
                 file.write(json.dumps(plan.to_spec(), indent=2).encode() + b"\n")
             sync_directory(self._folder)
-            worker = Worker(path, plan, self._limits)
+            worker = self._worker(path, plan)
             worker.start()
             self._workers[name] = worker
             return True

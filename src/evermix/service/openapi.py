@@ -5,7 +5,7 @@ from typing import Any
 
 from evermix.service.bodies import KINDS, LONGEST_ID, MOST_COLUMNS
 from evermix.service.core import MOST_MERGED
-from evermix.service.plans import MOST_CLUSTERS, MOST_HASHES
+from evermix.service.plans import MOST_CLUSTERS, MOST_WORDS
 
 NUMBER: dict[str, Any] = {"type": "number"}
 WHOLE: dict[str, Any] = {"type": "integer"}
@@ -125,7 +125,14 @@ def _rows(summary: str, schema: str, batch: int) -> dict[str, Any]:
         "application/json": {"schema": {"anyOf": [answers, answer]}}
     }
     operation["requestBody"] = _body({"oneOf": [one, several, whole]}, lines=True)
-    return {"parameters": _parameters("name"), "post": operation}
+    cards = {
+        "name": "cards",
+        "in": "query",
+        "required": False,
+        "schema": {"enum": ["true", "false"]},
+        "description": "Also send the cards of the clusters, 20 at most.",
+    }
+    return {"parameters": [*_parameters("name"), cards], "post": operation}
 
 
 def _read(summary: str, *more: str, **flags: str) -> dict[str, Any]:
@@ -184,7 +191,9 @@ def _schemas() -> dict[str, Any]:
             max_clusters={"type": "integer", "minimum": 1, "maximum": MOST_CLUSTERS},
             half_life={"type": ["number", "null"], "minimum": 1},
             seed={"type": "integer", "minimum": 0, "maximum": 2**32 - 1},
-            hash={"type": "integer", "minimum": 1, "maximum": MOST_HASHES},
+            vocabulary={"type": "integer", "minimum": 1, "maximum": MOST_WORDS},
+            min_count={"type": "integer", "minimum": 1, "maximum": 1000},
+            hash={"type": ["integer", "null"], "minimum": 1, "maximum": MOST_WORDS},
         ),
         "Observation": {
             "oneOf": [

@@ -7,11 +7,13 @@ from typing import Any, Self
 from evermix.estimators import Mixture
 from evermix.families import Multinomial
 from evermix.forgetting import Exponential
+from evermix.io.growing_vocabulary import HALF_LIVES, GrowingVocabulary
 from evermix.io.text import Hashing
+from evermix.io.text_counter import TextCounter
 from evermix.service.bodies import KINDS, BodyError, shown
 
 MOST_CLUSTERS = 10_000
-MOST_HASHES = 2**20
+MOST_WORDS = 2**20  # columns of texts
 
 
 @dataclass(frozen=True)
@@ -28,15 +30,21 @@ class Plan:
         A row counts for half after so many rows; None forgets nothing.
     seed : int
         Of everything random.
-    hash : int
-        Of texts: columns into which words are hashed.
+    vocabulary : int
+        Of texts: words that have a column at a time. It grows with the texts.
+    min_count : int
+        Of texts: a word is counted from this occurrence on.
+    hash : int or None
+        Of texts: columns into which words are hashed, instead of a vocabulary.
     """
 
     kind: str
     max_clusters: int = 200
     half_life: float | None = None
     seed: int = 0
-    hash: int = 2**14
+    vocabulary: int = 20_000
+    min_count: int = 1
+    hash: int | None = None
 
     @classmethod
     def parsed(cls, spec: Mapping[str, Any]) -> Self:
@@ -53,10 +61,14 @@ class Plan:
         bounds = {
             "max_clusters": (1, MOST_CLUSTERS),
             "seed": (0, 2**32 - 1),
-            "hash": (1, MOST_HASHES),
+            "vocabulary": (1, MOST_WORDS),
+            "min_count": (1, 1000),
+            "hash": (1, MOST_WORDS),
         }
         for name, (least, most) in bounds.items():
             value = getattr(plan, name)
+            if name == "hash" and value is None:
+                continue
             if type(value) is not int or not least <= value <= most:
                 raise BodyError(f"{name} must be {least} to {most}, got {shown(value)}.")
         half = plan.half_life
@@ -71,12 +83,19 @@ class Plan:
     def mixture(self) -> Mixture:
         """Return a mixture that has learnt nothing."""
         return Mixture(
-            family=Multinomial() if self.kind == "texts" else "auto",
+            family=Multinomial(growing=self.hash is None) if self.kind == "texts" else "auto",
             forgetting=None if self.half_life is None else Exponential(float(self.half_life)),
             max_clusters=self.max_clusters,
             random_state=self.seed,
         )
 
-    def counter(self) -> Hashing | None:
+    def counter(self) -> TextCounter | None:
         """Return how texts are counted."""
-        return Hashing(self.hash) if self.kind == "texts" else None
+        if self.kind != "texts":
+            return None
+        if self.hash is not None:
+            return Hashing(self.hash)
+        horizon = None if self.half_life is None else HALF_LIVES * float(self.half_life)
+        return GrowingVocabulary(
+            max_words=self.vocabulary, min_count=self.min_count, horizon=horizon
+        )

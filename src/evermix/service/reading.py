@@ -1,6 +1,7 @@
 """What can be read of a model, as JSON-ready values, from a snapshot of it."""
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from evermix.estimators.mixture.report import naming
@@ -10,6 +11,7 @@ from evermix.service.served import Served
 
 MOST_STEPS = 1000  # of a history in one answer
 WORDED = 100  # clusters that are listed with their words
+MOST_CARDS = 20
 
 
 def about(name: str, worker: Served) -> dict[str, Any]:
@@ -54,6 +56,13 @@ def card(core: Core, id: str) -> dict[str, Any]:
     words = naming(core.mix, found, core.naming)
     parts = [trait.parts() for trait in found.traits]
     return {**_as_of(core), "card": found.to_dict(), "words": words, "traits": parts}
+
+
+def cards(core: Core, ids: Iterable[int]) -> dict[str, Any]:
+    """Return the cards of those of some clusters that there are, by id, 20 at most."""
+    there = set(core.ids)
+    some = [id for id in dict.fromkeys(ids) if id in there][:MOST_CARDS]
+    return {str(id): card(core, str(id))["card"] for id in some}
 
 
 def history(core: Core) -> dict[str, Any]:

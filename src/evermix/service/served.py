@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from evermix.service.bodies import Observations
 from evermix.service.core import Core
+from evermix.service.webhooks import Webhook
 
 
 class Served(Protocol):
@@ -49,6 +50,8 @@ class Served(Protocol):
 
 class Catalogue(Protocol):
     """Models by name."""
+
+    webhook: Webhook | None
 
     @property
     def ready(self) -> bool:

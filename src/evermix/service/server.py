@@ -12,6 +12,7 @@ import uvicorn
 
 from evermix.service.app import RequestLimits, Service
 from evermix.service.models import Models
+from evermix.service.webhooks import Webhook
 from evermix.service.worker import Limits
 
 SHORTEST_TOKEN = 16
@@ -47,13 +48,15 @@ def serve(
     limits: Limits,
     requests: RequestLimits,
     listening: Callable[[str], None],
+    webhook: str | None = None,
 ) -> None:
     """Serve the models of a folder until a signal ends it.
 
     ``listening`` is called with the address when requests can come.
     """
     check_access(host, token)
-    service = Service(Models(folder, limits), requests)
+    hook = None if webhook is None else Webhook(webhook)
+    service = Service(Models(folder, limits, hook), requests)
     with bound(host, port) as place:
         config = uvicorn.Config(service.app(token), **settings_of(GRACE))
         server = uvicorn.Server(config)

@@ -141,7 +141,7 @@ class WatchedModels:
 
     def __init__(self, name: str, model: Watched) -> None:
         self._name, self._model = name, model
-        self.ready = True
+        self.ready, self.webhook = True, None
 
     def start(self) -> None:
         """Do nothing: another loop lets it learn."""

@@ -3,6 +3,7 @@
 import time
 import warnings
 from collections import deque
+from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from evermix.estimators import files
 from evermix.io.checkpoint import CheckpointError
 from evermix.service.bodies import Observations
 from evermix.service.core import FATAL, Core
+from evermix.service.events import Event
 from evermix.service.log import Log, LogError, Record
 from evermix.service.plans import Plan
 
@@ -77,7 +79,6 @@ class Job:
     body: bytes
     given: Observations | None
     future: Future[Any] = field(default_factory=Future)
-    novelty: Any = None
 
 
 class Worker:
@@ -93,8 +94,10 @@ class Worker:
         Why it has failed.
     """
 
-    def __init__(self, folder: Path, plan: Plan, limits: Limits) -> None:
-        self.folder, self.plan, self.limits = folder, plan, limits
+    def __init__(
+        self, folder: Path, plan: Plan, limits: Limits, tell: Callable[[Event], None] | None = None
+    ) -> None:
+        self.folder, self.plan, self.limits, self._told = folder, plan, limits, tell
         self.totals, self.log = Totals(), Log(folder)
         self.status, self.clusters = LOADING, 0
         self.problem: str | None = None
@@ -161,6 +164,8 @@ class Worker:
     def _run(self) -> None:
         try:
             self._load()
+            if self._told is not None:  # from now on: what is replayed was told before
+                self.core.events.listen(self._told)
             self.clusters = len(self.core.ids)
             self._show()
             with self._changed:
@@ -244,7 +249,6 @@ class Worker:
             self._answer(job, record)
             if self._wanted:
                 self._show()
-        self.clusters = len(self.core.ids)
         self.totals.learn_seconds += time.perf_counter() - synced
 
     def _admitted(self, job: Job) -> bool:
@@ -259,8 +263,7 @@ class Worker:
                 self.totals.duplicates += len(answers)
                 job.future.set_result(answers)
                 return False
-            X = core.features(job.given)
-            job.novelty = core.novelty(X, len(job.given.rows))
+            core.check(job.given)
         except Exception as error:
             self._refuse(job, error)
             return False
@@ -270,7 +273,7 @@ class Worker:
         """Do what a request wants, which is on the disk."""
         if job.given is None:
             return self.core.edit(record)
-        answers = self.core.learn(record, job.given, job.novelty)
+        answers = self.core.learn(record, job.given)
         duplicates = sum("duplicate" in answer for answer in answers)
         self.totals.rows += len(answers) - duplicates
         self.totals.duplicates += duplicates
@@ -280,6 +283,7 @@ class Worker:
         self.totals.requests += 1
         try:
             result = self._do(job, record)
+            self.clusters = len(self.core.ids)  # before those who know the answer can ask
         except FATAL:
             job.future.set_exception(UnavailableError("the model has failed: see its status."))
             raise

@@ -36,7 +36,8 @@ def run(settings: Settings) -> None:
         settings.port,
         token,
         Limits(queue=settings.queue, checkpoint_seconds=settings.every),
-        RequestLimits(settings.max_body, settings.max_batch, settings.max_wait),
+        RequestLimits(settings.max_body, settings.max_batch, settings.max_wait, rate=settings.rate),
         lambda address: note(f"serving {folder} at {address}"),
+        settings.webhook,
     )
     note("stopped.")

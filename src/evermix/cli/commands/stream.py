@@ -25,7 +25,7 @@ from evermix.cli.options.brokers import with_broker
 from evermix.cli.options.mixture import make_mixture, mixture_options, with_default_prior
 from evermix.cli.options.option import Option
 from evermix.cli.options.settings import Settings, with_run_files
-from evermix.cli.output.answers import COLUMNS, row_answers
+from evermix.cli.output.answers import row_lines
 from evermix.cli.output.broker_lines import BrokerLines, open_stream_answers, placed
 from evermix.cli.output.dead_letters import DeadLetters
 from evermix.cli.output.lines import check_answers, naming
@@ -43,6 +43,7 @@ from evermix.cli.runs.stream_notes import Totals, check_notes
 from evermix.cli.runs.warm_up import WarmUp
 from evermix.engines.batch import Info
 from evermix.estimators import Mixture
+from evermix.estimators.answers import COLUMNS
 from evermix.estimators.files import load_with_extra, save
 from evermix.io.brokers import is_address
 from evermix.io.sources import Chunk, Source, SourceError
@@ -195,7 +196,7 @@ class Stream(Run):
                 with self.first_step():
                     pass  # from here on there is something to replace an old run with
             clock, mix = waiting.rows, waiting.answer(chunk)
-            self._write(row_answers(mix, chunk, clock, [], provisional=True))
+            self._write(row_lines(mix, chunk, clock, [], provisional=True))
 
     def _end_warm_up(self, *chunks: Chunk) -> None:
         """Learn the texts that have waited, and write lines for those of the last chunks."""
@@ -240,7 +241,7 @@ class Stream(Run):
         dropped = [k for info in self._steps for k in info.dropped]
         faded = [k for k in dropped if mix.lineage_.into[k] == FADED]
         provisional = self.source.live and bool(mix.learner_.waiting)
-        answers = row_answers(mix, chunk, before, faded, provisional)
+        answers = row_lines(mix, chunk, before, faded, provisional)
         self._write(islice(answers, answered, None))
         self.totals.rows, self.learnt = before + len(chunk.ids), True
         self._pass(chunk)

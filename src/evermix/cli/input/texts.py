@@ -15,12 +15,10 @@ from evermix.estimators import Mixture
 from evermix.families import Multinomial
 from evermix.families.growing import room
 from evermix.io.embedded_texts import EmbeddedTexts, imported_function
-from evermix.io.growing_vocabulary import GrowingVocabulary
+from evermix.io.growing_vocabulary import HALF_LIVES, GrowingVocabulary
 from evermix.io.sources import Chunk, Source
 from evermix.io.text import Vocabulary
 from evermix.io.text_counter import TextCounter
-
-HALF_LIVES = 10  # after which a word is forgotten, in streams that forget
 
 
 def stream_counter(

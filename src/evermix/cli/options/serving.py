@@ -40,6 +40,13 @@ SERVE = (
         ACCESS,
         saved=False,
     ),
+    Option(
+        "webhook",
+        "Address to which the birth of every cluster is posted.",
+        ACCESS,
+        metavar="URL",
+        saved=False,
+    ),
     Option("max_body", "Bytes of a request.", LIMITS, int, 2**23, min=1, saved=False),
     Option("max_batch", "Observations in a request.", LIMITS, int, 10_000, min=1, saved=False),
     replace(
@@ -55,6 +62,14 @@ SERVE = (
         int,
         256,
         min=1,
+        saved=False,
+    ),
+    Option(
+        "rate",
+        "Requests per second from one address; more are told to try again later.",
+        LIMITS,
+        float,
+        min=0.01,
         saved=False,
     ),
     replace(

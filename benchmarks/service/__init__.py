@@ -1,0 +1,1 @@
+"""Load on ``evermix serve`` from another process."""
