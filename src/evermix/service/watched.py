@@ -19,6 +19,7 @@ from evermix.service.log import Record
 from evermix.service.models import AbsentError, ConflictError
 from evermix.service.plans import Plan
 from evermix.service.server import bound, settings_of
+from evermix.service.webhooks import Webhook
 from evermix.service.worker import PATIENCE, READY, BusyError, UnavailableError
 
 HOST = "127.0.0.1"
@@ -141,7 +142,8 @@ class WatchedModels:
 
     def __init__(self, name: str, model: Watched) -> None:
         self._name, self._model = name, model
-        self.ready, self.webhook = True, None
+        self.ready = True
+        self.webhook: Webhook | None = None
 
     def start(self) -> None:
         """Do nothing: another loop lets it learn."""

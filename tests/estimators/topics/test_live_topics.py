@@ -8,7 +8,7 @@ import pytest
 
 import evermix as em
 from evermix.io import checkpoint
-from evermix.topics.words import live
+from evermix.topics import live
 from helpers.topic_cases import SHORT, YEARS, X, documents
 
 GOING_ON = [

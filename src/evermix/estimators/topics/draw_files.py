@@ -33,9 +33,9 @@ from evermix.estimators.packing import (
 )
 from evermix.priors.hyper import Gamma
 from evermix.topics.hierarchies import Hierarchy
+from evermix.topics.live import Known, LiveRun, law_of_mass
 from evermix.topics.measures import Measure
 from evermix.topics.words.dirichlet import start
-from evermix.topics.words.live import Known, LiveRun, law_of_mass
 from evermix.topics.words.snapshots import Snapshot
 
 

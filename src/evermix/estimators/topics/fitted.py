@@ -42,12 +42,12 @@ from evermix.estimators.topics.settings import checked_alpha, wanted_rest
 from evermix.kernels.topics.evaluation import FrozenTopics
 from evermix.priors.hyper import HYPERPRIORS, Gamma
 from evermix.topics.hierarchies import TOPIC_PRIORS, Flat, Hierarchy
+from evermix.topics.live import LiveRun
 from evermix.topics.measures import Measure
 from evermix.topics.words.corpus import Corpus
 from evermix.topics.words.dirichlet import start
 from evermix.topics.words.evaluation import fold_flat, fold_in, frozen
 from evermix.topics.words.franchise import Franchise
-from evermix.topics.words.live import LiveRun
 from evermix.topics.words.samplers import WORD_SAMPLERS
 from evermix.topics.words.snapshots import Snapshot, WordRun
 

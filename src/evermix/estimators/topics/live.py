@@ -19,8 +19,8 @@ from evermix.estimators.topics.settings import (
     wanted_sampler,
 )
 from evermix.topics.hierarchies import Flat, Hierarchy
+from evermix.topics.live import LiveRun, check_times
 from evermix.topics.words.corpus import Corpus
-from evermix.topics.words.live import LiveRun, check_times
 from evermix.topics.words.snapshots import WordRun
 
 
