@@ -207,7 +207,7 @@ def topics(
     share : float
         A topic with less is absent: for births and deaths.
     n : int
-        Number of topics to show; of the others only the sum is told.
+        Number of topics to show; the others are summed up in a line of text.
     by : "change" or "size"
         Which are shown: those whose share changes most, or the largest.
     title : str

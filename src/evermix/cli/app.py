@@ -80,7 +80,7 @@ COMMANDS = {  # by name: the help, whose first line is listed
     "serve": """
         Learn what programs send by HTTP, and answer; what was answered survives crashes.
 
-        FOLDER holds the models. curl http://127.0.0.1:8765/openapi.json says what can be asked.
+        FOLDER holds the models. curl http://127.0.0.1:8765/openapi.json describes the requests.
 
         Stop it with Ctrl-C or SIGTERM: it answers what waits and writes a checkpoint.""",
     "info": "Show what a model is made of, and its largest clusters or topics.",

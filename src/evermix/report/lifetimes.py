@@ -67,19 +67,19 @@ def lifetimes(
     """
     evolution, least_share = np.asarray(evolution), max(share, np.nextafter(0.0, 1.0))
     T, K = evolution.shape
-    told = telling(T, documents, least)
+    reliable = reliable_times(T, documents, least)
     births: list[list[int]] = [[] for _ in range(T)]
     deaths: list[list[int]] = [[] for _ in range(T)]
     for k in range(K):
-        shares = evolution[told, k]
+        shares = evolution[reliable, k]
         there = np.flatnonzero(shares >= least_share)
         if not len(there):
             continue
         first, last = int(there[0]), int(there[-1])
         if first > 0 and shares[:first].mean() < HALF * least_share:
-            births[told[first]].append(k)
-        if last < len(told) - 1 and shares[last + 1 :].mean() < HALF * least_share:
-            deaths[told[last + 1]].append(k)
+            births[reliable[first]].append(k)
+        if last < len(reliable) - 1 and shares[last + 1 :].mean() < HALF * least_share:
+            deaths[reliable[last + 1]].append(k)
     spans = [_runs(evolution[:, k] >= least_share) for k in range(K)]
     return Lifetimes(spans, births, deaths)
 
@@ -98,14 +98,14 @@ def changes(
     array([-0.9,  0.9])
     """
     evolution = np.asarray(evolution, dtype=np.float64)
-    shares = evolution[telling(len(evolution), documents, least)]
+    shares = evolution[reliable_times(len(evolution), documents, least)]
     if len(shares) < 2:
         return np.zeros(evolution.shape[1])
     falls = shares.argmax(axis=0) < shares.argmin(axis=0)
     return np.asarray(np.ptp(shares, axis=0) * np.where(falls, -1.0, 1.0))
 
 
-def telling(T: int, documents: Any, least: int) -> NDArray[Any]:
+def reliable_times(T: int, documents: Any, least: int) -> NDArray[Any]:
     """Return the numbers of the times that have at least so many documents."""
     if documents is None:
         return np.arange(T)

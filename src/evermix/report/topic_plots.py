@@ -21,7 +21,7 @@ from evermix.report.canvas import (
     shortened,
     style_axes,
 )
-from evermix.report.lifetimes import MIN_DOCUMENTS, Lifetimes, changes, lifetimes, telling
+from evermix.report.lifetimes import MIN_DOCUMENTS, Lifetimes, changes, lifetimes, reliable_times
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,7 +68,7 @@ def topic_overview(
     share : float
         A topic with less is absent: for births and deaths.
     n : int
-        Number of topics to show; of the others only the sum is told.
+        Number of topics to show; the others are summed up in a line of text.
     by : "change" or "size"
         Which are shown: those whose share changes most, or the largest.
     title : str
@@ -183,8 +183,8 @@ class _ShownTopics:
                 f"evolution must be (T, K), here ({len(times)}, {len(words)}), and have shares "
                 f"above 0, got shape {evolution.shape}."
             )
-        told = np.intersect1d(kept, telling(len(times), documents, least))
-        kept = told if len(told) > 1 else kept
+        reliable = np.intersect1d(kept, reliable_times(len(times), documents, least))
+        kept = reliable if len(reliable) > 1 else kept
         x, regular = _positions(times)
         step = float(np.diff(x[kept]).min(initial=np.inf))
         gaps = (np.diff(kept) > 1) | (regular & (np.diff(x[kept]) > 1.5 * step))
@@ -217,11 +217,11 @@ class _ShownTopics:
 
 
 def _draw_stack(axes: "Axes", shown: _ShownTopics) -> None:
-    """Draw the shares of the topics above each other; others are told, and not drawn."""
+    """Draw the shares of the topics above each other; a line of text sums up the others."""
     shares = shown.evolution[:, shown.chosen]
     total, others = shares.sum(axis=1), shown.evolution.shape[1] - len(shown.chosen)
-    told = f"not shown: {others:,} others, together {1 - total.mean():.0%} of the words"
-    style_axes(axes, "Share of the words of each time", told if others > 0 else "")
+    rest = f"not shown: {others:,} others, together {1 - total.mean():.0%} of the words"
+    style_axes(axes, "Share of the words of each time", rest if others > 0 else "")
     colours = [_colour(i) for i in range(len(shown.chosen))]
     for run in shown.runs:
         x, some = shown.x[run], shares[run]

@@ -230,7 +230,7 @@ class Service:
     # ---- requests --------------------------------------------------------------------------
 
     def _model(self, request: Request) -> Served:
-        """Return the model that a request is about, if it can be asked."""
+        """Return the model that a request is about, if it can answer."""
         worker = self._models[request.path_params["name"]]
         if worker.status != READY:
             raise UnavailableError(worker.problem or f"the model is {worker.status}.")

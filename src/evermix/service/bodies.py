@@ -16,7 +16,7 @@ MOST_COLUMNS = 10_000
 
 
 class BodyError(ValueError):
-    """A body is not what was asked for."""
+    """A body that cannot be taken."""
 
 
 @dataclass(frozen=True)

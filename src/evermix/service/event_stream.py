@@ -31,7 +31,7 @@ async def event_stream(
 ) -> AsyncIterator[str]:
     """Yield the events behind a number (None: from now on) until the service stops.
 
-    ``news`` is asked a few times a second what else to tell, which has no number.
+    ``news`` is called a few times a second for messages without a number.
     """
     loop, queue = asyncio.get_running_loop(), asyncio.Queue[Event]()
 
@@ -49,10 +49,10 @@ async def event_stream(
         for event in before:
             number = event["number"]
             yield _message(event, number)
-        silent = told = 0.0
+        silent = sent = 0.0
         while not stopping() and queue.qsize() <= BEHIND:
-            if news is not None and loop.time() - told >= TICK:
-                told = loop.time()
+            if news is not None and loop.time() - sent >= TICK:
+                sent = loop.time()
                 if (now := news()) is not None:
                     yield f"event: progress\ndata: {json.dumps(now)}\n\n"
             try:

@@ -41,7 +41,7 @@ class Events:
         return some, len(some) < self.number - number
 
     def listen(self, tell: Callable[[Event], None]) -> None:
-        """Have events told to a function, in the thread that learns."""
+        """Have events passed to a function, in the thread that learns."""
         self._listeners.append(tell)
 
     def leave(self, tell: Callable[[Event], None]) -> None:

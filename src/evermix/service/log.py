@@ -1,4 +1,4 @@
-"""The log of a model: what was asked of it since its last checkpoint, safe on the disk.
+"""The log of a model: requests since its last checkpoint, safe on the disk.
 
 A log is one or more files ``log-NUMBER``, NUMBER being that of the first record in it. A file
 begins with ``MAGIC``. Then come groups of records, each of which was synced to the disk as a whole:
@@ -32,7 +32,7 @@ class LogError(OSError):
 
 @dataclass(frozen=True)
 class Record:
-    """Something that was asked of a model.
+    """A request to a model.
 
     Attributes
     ----------
@@ -223,7 +223,7 @@ def _read(path: Path, last: bool) -> Iterator[Record]:
             "of the model's folder."
         )
     warnings.warn(
-        f"{path}: the last records were not written whole, so nobody was told that they were "
+        f"{path}: the last records were not written whole, so they were never acknowledged as "
         f"learnt. They are cut off at byte {at:,}.",
         RuntimeWarning,
         stacklevel=2,

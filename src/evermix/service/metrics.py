@@ -19,7 +19,7 @@ _COUNTERS = {
     "sync_seconds": "Time spent until requests were safe on the disk.",
 }
 _GAUGES = {
-    "ready": "Whether the model can be asked.",
+    "ready": "Whether the model can answer.",
     "waiting": "Requests that wait.",
     "clusters": "Clusters that there are.",
     "sequence": "Number of the last request that was taken.",
@@ -28,9 +28,9 @@ _GAUGES = {
 
 
 _WEBHOOK = {
-    "sent": "New clusters that were told.",
-    "failed": "New clusters that could not be told.",
-    "dropped": "New clusters that were not told since too many waited.",
+    "sent": "New clusters posted to the webhook.",
+    "failed": "New clusters that could not be posted.",
+    "dropped": "New clusters not posted since too many waited.",
 }
 
 

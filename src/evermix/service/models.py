@@ -35,7 +35,7 @@ class Models:
     limits : Limits
         Of each model.
     webhook : Webhook, optional
-        Whom new clusters are told.
+        Where new clusters are posted.
     """
 
     def __init__(self, folder: Path, limits: Limits, webhook: Webhook | None = None) -> None:
@@ -70,7 +70,7 @@ class Models:
 
     @property
     def ready(self) -> bool:
-        """Whether all models can be asked."""
+        """Whether all models can answer."""
         return all(worker.status == READY for worker in list(self._workers.values()))
 
     def items(self) -> list[tuple[str, Worker]]:

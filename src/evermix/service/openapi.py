@@ -1,4 +1,4 @@
-"""What can be asked of the service, as an OpenAPI description."""
+"""The requests of the service, as an OpenAPI description."""
 
 from importlib.metadata import version
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a model of the service is made of, as a person has asked for it."""
+"""What a model of the service is made of, as a request describes it."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass

@@ -1,4 +1,4 @@
-"""How far a model is, told to a reader of its events a few times a second."""
+"""How far a model is, sent to readers of its events a few times a second."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ FEWEST = 256  # points after which all are sent again, since older ones get coar
 
 
 class Progress:
-    """What one reader was told, and what is new.
+    """What one reader has got, and what is new.
 
     Parameters
     ----------

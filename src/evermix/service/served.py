@@ -55,7 +55,7 @@ class Catalogue(Protocol):
 
     @property
     def ready(self) -> bool:
-        """Whether all models can be asked."""
+        """Whether all models can answer."""
 
     def start(self) -> None:
         """Begin to learn."""

@@ -16,7 +16,7 @@ from evermix.service.webhooks import Webhook
 from evermix.service.worker import Limits
 
 SHORTEST_TOKEN = 16
-GRACE = 30  # seconds for requests that are being answered when the service is told to stop
+GRACE = 30  # seconds for requests that are being answered when the service is stopped
 
 
 def check_access(host: str, token: str | None) -> None:

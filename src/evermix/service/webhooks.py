@@ -1,4 +1,4 @@
-"""New clusters, told to another service as they are born."""
+"""New clusters, posted to another service as they are born."""
 
 import http.client
 import json

@@ -103,7 +103,7 @@ class Worker:
         self.problem: str | None = None
         self.core = Core.new(plan)
         self._shown = self.core.snapshot()
-        self.reading = Lock()  # held by those who ask a snapshot, which remembers what was asked
+        self.reading = Lock()  # held by readers of a snapshot, which keeps what it has computed
         self._changed = Condition()
         self._jobs: deque[Job] = deque()
         self._waiting_bytes = 0
@@ -164,7 +164,7 @@ class Worker:
     def _run(self) -> None:
         try:
             self._load()
-            if self._told is not None:  # from now on: what is replayed was told before
+            if self._told is not None:  # from now on: what is replayed was sent before
                 self.core.events.listen(self._told)
             self.clusters = len(self.core.ids)
             self._show()

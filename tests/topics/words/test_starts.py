@@ -50,7 +50,7 @@ def test_chains_begin_where_the_measure_allows_it(prior):
 
 @pytest.mark.parametrize("sampler", [H1(), H2()], ids=repr)
 def test_no_chain_stays_at_a_single_topic(sampler):
-    """Six topics are found from every seed, and foretell new documents equally well."""
+    """Six topics are found from every seed, and predict new documents equally well."""
     X, new = drawn(0), drawn(1)
     found = []
     for seed in range(5):

@@ -57,7 +57,7 @@ SERVE = (
     ),
     Option(
         "queue",
-        "Requests that may wait for a model; more are told to try again later.",
+        "Requests that may wait for a model; more are refused with status 429.",
         LIMITS,
         int,
         256,
@@ -66,7 +66,7 @@ SERVE = (
     ),
     Option(
         "rate",
-        "Requests per second from one address; more are told to try again later.",
+        "Requests per second from one address; more are refused with status 429.",
         LIMITS,
         float,
         min=0.01,

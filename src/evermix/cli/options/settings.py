@@ -84,7 +84,7 @@ class Settings:
 
     @property
     def places(self) -> dict[str, str]:
-        """The files and folders that the command is told to write to, by option."""
+        """The files and folders that the command writes to, by option."""
         written = [o for o in self.options if o.file in ("written", "folder")]
         named = {o.flag: self.values[o.name] for o in written}
         return {flag: place for flag, place in named.items() if place not in (None, "-")}

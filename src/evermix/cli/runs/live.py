@@ -70,7 +70,7 @@ class Live:
 def _name(source: str) -> str:
     """Return a name for the model of a source, such as models of the service have.
 
-    Addresses of brokers may hold a password, so that only the kind of broker is told.
+    Addresses of brokers may hold a password, so that only the kind of broker is shown.
     """
     scheme, address, _ = source.partition("://")
     stem = scheme if address else Path(source).name.partition(".")[0].lower()

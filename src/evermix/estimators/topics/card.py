@@ -8,7 +8,7 @@ import numpy as np
 
 from evermix._xp import Array, Floats
 from evermix.estimators.data.times import shown_label
-from evermix.report.lifetimes import MIN_DOCUMENTS, Lifetimes, changes, lifetimes, telling
+from evermix.report.lifetimes import MIN_DOCUMENTS, Lifetimes, changes, lifetimes, reliable_times
 
 SHARE = 0.01  # a topic with less is absent
 TINY = 0.001  # a topic with less is no neighbour of others
@@ -146,9 +146,9 @@ class TopicCards:
         self.share = max(share, np.nextafter(0.0, 1.0))
         self.alive: Lifetimes = lifetimes(self.evolution, share, documents, least)
         self.changes = changes(self.evolution, documents, least)
-        self._told = telling(len(self.times), documents, least).tolist()
-        if len(self._told) < 2:
-            self._told = list(range(len(self.times)))
+        self._reliable = reliable_times(len(self.times), documents, least).tolist()
+        if len(self._reliable) < 2:
+            self._reliable = list(range(len(self.times)))
 
     @cached_property
     def distances(self) -> Floats:
@@ -169,8 +169,8 @@ class TopicCards:
 
     def card(self, k: int) -> TopicCard:
         """Return the card of a topic."""
-        times, shares = self.times, self.evolution[self._told, k]
-        there = [self._told[t] for t in np.flatnonzero(shares >= self.share)]
+        times, shares = self.times, self.evolution[self._reliable, k]
+        there = [self._reliable[t] for t in np.flatnonzero(shares >= self.share)]
         born, died = (None if t is None else times[t] for t in self.alive.moves(k))
         return TopicCard(
             id=k,
@@ -178,7 +178,7 @@ class TopicCards:
             share=float(self.weights[k]),
             words=tuple(self.words[k]),
             apart=tuple(self.apart[k]),
-            times=tuple(times[t] for t in self._told),
+            times=tuple(times[t] for t in self._reliable),
             shares=tuple(shares.tolist()),
             first=times[there[0]] if there else None,
             last=times[there[-1]] if there else None,

@@ -52,7 +52,7 @@ export class Clusters {
     this.#known = true;
   }
 
-  // Draw the cards; unless asked to, their order stays while one of them has the focus.
+  // Draw the cards; unless wanted, their order stays while one of them has the focus.
   draw(sort = false) {
     const terms = byId("search").value.toLowerCase().split(/\s+/).filter(Boolean), list = byId("list");
     let found = this.all.filter(item => terms.every(term => item.text.includes(term)));

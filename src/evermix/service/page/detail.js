@@ -84,9 +84,9 @@ export class Detail {
       content.push(part("What sets it apart", make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows))));
     }
     if (card.examples.length) {
-      const told = value => typeof value === "number" ? shown(value) : String(value);
+      const text = value => typeof value === "number" ? shown(value) : String(value);
       content.push(part("Typical rows", make("ul", {}, ...card.examples.map(({row, values}) =>
-        make("li", {}, `row ${whole(row)}: ${Object.entries(values).map(([name, value]) => `${name} = ${told(value)}`).join(", ")}`)))));
+        make("li", {}, `row ${whole(row)}: ${Object.entries(values).map(([name, value]) => `${name} = ${text(value)}`).join(", ")}`)))));
     }
     if (card.nearest.length) {
       content.push(part("Nearest", make("ul", {}, ...card.nearest.map(({id: other, nats}) => make("li", {}, this.#link(other), ` ${shown(Number(nats.toPrecision(3)))} nats a row away`)))));
@@ -142,10 +142,10 @@ export class Detail {
   #sure(text, action) {  // a button that must be pressed twice
     const button = make("button", {type: "button"}, text);
     button.onclick = () => {
-      if (button.dataset.asked) return action();
-      button.dataset.asked = "yes";
+      if (button.dataset.sure) return action();
+      button.dataset.sure = "yes";
       button.textContent = `${text}: press again`;
-      setTimeout(() => { delete button.dataset.asked; button.textContent = text; }, SURE);
+      setTimeout(() => { delete button.dataset.sure; button.textContent = text; }, SURE);
     };
     return button;
   }

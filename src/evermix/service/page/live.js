@@ -5,7 +5,7 @@ import {Clusters} from "./clusters.js";
 import {Timeline} from "./timeline.js";
 import {Detail} from "./detail.js";
 import {Graphs} from "./graphs.js";
-import {called, summed, told} from "./words.js";
+import {called, summed, described} from "./words.js";
 
 const byId = id => document.getElementById(id);
 const FEED = 100, DRAW = 400, LIST = 1500, NEWS = 4000, MODELS = 15000;  // events kept; milliseconds between two of the same
@@ -99,7 +99,7 @@ byId("table").addEventListener("toggle", () => draw("table"));
 const clock = new Intl.DateTimeFormat(undefined, {hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23"});
 function drawFeed() {
   const lines = view.events.slice(-FEED).reverse().map(event => {
-    const {kind, text, id} = told(event, each => clusters.name(each)), link = make("button", {type: "button", class: "link"}, text);
+    const {kind, text, id} = described(event, each => clusters.name(each)), link = make("button", {type: "button", class: "link"}, text);
     link.onclick = () => detail.open(id);
     const when = event.time ? `${clock.format(1000 * event.time)}, ` : "";
     return make("li", {"data-kind": kind}, clusters.get(id) ? link : text, make("span", {class: "when"}, event.clock === undefined ? "" : ` ${when}row ${whole(event.clock)}`));
@@ -191,7 +191,7 @@ function remember(id) {
   const hash = view.name === null ? "" : `#${view.name}${id === null ? "" : `/${id}`}`;
   if (location.hash !== hash) history.replaceState(null, "", hash || location.pathname);
 }
-const asked = () => {
+const fromAddress = () => {
   const [name, id] = decodeURIComponent(location.hash.slice(1)).split("/");
   return {name: name || null, id: /^\d+$/.test(id ?? "") ? Number(id) : null};
 };
@@ -205,7 +205,7 @@ async function choose() {
     state("wait", "not connected, trying again");
     return setTimeout(choose, 2000);
   }
-  const names = found.map(model => model.name), {name, id} = asked();
+  const names = found.map(model => model.name), {name, id} = fromAddress();
   byId("models").replaceChildren(...names.map(each => make("option", {value: each}, each)));
   byId("models-box").hidden = names.length < 2;
   byId("empty").hidden = names.length > 0;
@@ -222,7 +222,7 @@ async function choose() {
 }
 byId("models").addEventListener("change", () => watch(byId("models").value));
 addEventListener("hashchange", () => {
-  const {name, id} = asked();
+  const {name, id} = fromAddress();
   if (name && name !== view.name) watch(name, id);
   else if (id !== null && id !== detail.id) detail.open(id);
 });

@@ -5,7 +5,7 @@ export const called = (id, name) => name ? `${name} (${id})` : `cluster ${id}`;
 const listed = ids => ids.length > 4 ? `${ids.slice(0, 4).join(", ")} and ${ids.length - 4} others` : ids.join(", ");
 
 // What an event is about: its kind, a sentence, and the cluster to look at.
-export function told(event, name) {
+export function described(event, name) {
   const who = called(event.cluster, name(event.cluster));
   const by = {
     rename: () => ["hand", event.name ? `cluster ${event.cluster} was named ${event.name}` : `cluster ${event.cluster} lost its name`],
@@ -23,10 +23,10 @@ export function told(event, name) {
 
 // Several events in one sentence, for those who listen.
 export function summed(events, name) {
-  if (events.length <= 2) return events.map(event => told(event, name).text).join(". ");
+  if (events.length <= 2) return events.map(event => described(event, name).text).join(". ");
   const kinds = new Map();
   for (const event of events) {
-    const {kind} = told(event, name);
+    const {kind} = described(event, name);
     kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
   }
   const names = {born: "clusters born", merged: "merged", ended: "ended", hand: "changed by hand"};

@@ -3,7 +3,7 @@
 Topics are easily joined and easily left, but to open one, a word must be alone in it. A chain that
 begins without topics opens few, and some never leave a single one. So chains begin with more than
 there may be: for N words the square root of N, at most 1,000, at which words arrive one after
-another. With more, held-out words are foretold a little better still, but by ever smaller topics.
+another. With more, held-out words are predicted a little better still, but by ever smaller topics.
 """
 
 import math
