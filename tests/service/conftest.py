@@ -5,6 +5,7 @@ import os
 import pytest
 
 pytest.importorskip("starlette")
+pytest.importorskip("orjson")
 pytest.importorskip("uvicorn")
 
 

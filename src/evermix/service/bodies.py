@@ -1,12 +1,12 @@
 """The bodies of requests: strict JSON, and observations in it."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
 import numpy as np
+import orjson
 
 KINDS = "vectors", "records", "texts"
 FIELDS = {"vector": "vectors", "record": "records", "text": "texts"}
@@ -48,22 +48,11 @@ class Observations:
 
 
 def parsed(body: bytes) -> Any:
-    """Return what JSON says, or raise BodyError; numbers may be too large, and so infinite."""
+    """Return what JSON says, or raise BodyError."""
     try:
-        value = json.loads(body.decode(), parse_constant=_no_constant)
-        if b"\\u" in body:
-            json.dumps(value, ensure_ascii=False).encode()  # raises for half a letter
-    except RecursionError:
-        raise BodyError("the JSON is nested too deep.") from None
-    except UnicodeDecodeError as error:
-        raise BodyError(f"the body must be JSON in UTF-8: {error.reason}.") from error
-    except UnicodeEncodeError as error:
-        raise BodyError("a string holds half of a surrogate pair, which is no letter.") from error
-    except BodyError:
-        raise
-    except ValueError as error:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError as error:
         raise BodyError(f"the body must be JSON: {error}.") from error
-    return value
 
 
 def parsed_object(body: bytes, allowed: Sequence[str]) -> dict[str, Any]:
@@ -233,7 +222,3 @@ _CHECKS: dict[str, Any] = {"vector": _vector, "record": _record, "text": _text}
 def _check_number(n: int, most: int) -> None:
     if n > most:
         raise BodyError(f"a batch may hold {most:,} observations, got {n:,}. Send several.")
-
-
-def _no_constant(name: str) -> Any:
-    raise BodyError(f"the body holds {name}, which is not JSON. Leave the value out, or send null.")

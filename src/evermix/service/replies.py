@@ -1,9 +1,8 @@
 """Answers to requests: JSON, and errors with a reason."""
 
-import json
-import math
 from typing import Any
 
+import orjson
 from starlette.responses import Response
 
 from evermix.service.bodies import BodyError
@@ -23,11 +22,7 @@ class RequestError(Exception):
 
 def reply(value: Any, status: int = 200) -> Response:
     """Return values as JSON; numbers that are not finite are null."""
-    try:
-        text = json.dumps(value, allow_nan=False)
-    except ValueError:
-        text = json.dumps(_finite(value), allow_nan=False)
-    return Response(text, status, media_type="application/json")
+    return Response(orjson.dumps(value), status, media_type="application/json")
 
 
 def refusal(status: int, message: str) -> Response:
@@ -59,11 +54,3 @@ def refused(error: Exception) -> Response:
     if isinstance(error, OSError):
         return refusal(503, f"the disk cannot be written: {error.strerror or error}.")
     raise error
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _finite(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(each) for each in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -8,7 +8,7 @@ from evermix.cli.options.option import Option
 from evermix.cli.options.serving import SERVE
 from evermix.cli.options.settings import Settings
 
-EXTRA = "the service needs starlette and uvicorn: pip install 'evermix[serve]'"
+EXTRA = "the service needs starlette, uvicorn and orjson: pip install 'evermix[serve]'"
 
 
 def options(custom: tuple[type, ...]) -> list[Option]:

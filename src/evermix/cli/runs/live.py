@@ -10,7 +10,7 @@ from evermix.cli.console import note
 from evermix.cli.options.settings import Settings
 from evermix.estimators import Mixture
 
-EXTRA = "--live needs starlette and uvicorn: pip install 'evermix[serve]'"
+EXTRA = "--live needs starlette, uvicorn and orjson: pip install 'evermix[serve]'"
 
 
 class Live:
