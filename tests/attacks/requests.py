@@ -165,10 +165,10 @@ class Hostile:
     def noise(self) -> bytes:
         n = self.chance.randint(1, 400)
         return self.chance.choice(
-            [self.chance.randbytes(n), b"GET\r\n\r\n", b"\r\n" * n, b"GET / HTTP/9.9\r\n\r\n",
+            [self.chance.randbytes(n), b"GET\r\n\r\n", b"\r\n" * n, b"GET /models HTTP/9.9\r\n\r\n",
              b"GET " + b"a" * 70_000 + b" HTTP/1.1\r\n\r\n",
              b"\x16\x03\x01" + self.chance.randbytes(n),
-             b"GET / HTTP/1.1\r\n" + b"a: b\r\n" * 2000 + b"\r\n"]
+             b"GET /models HTTP/1.1\r\n" + b"a: b\r\n" * 2000 + b"\r\n"]
         )  # fmt: skip
 
 

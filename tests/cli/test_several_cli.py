@@ -133,7 +133,7 @@ def test_a_fit_knows_its_rows_again(folder):
 
 def test_files_that_are_written_are_not_read(folder):
     """Nothing that a run writes may be one of its sources when it goes on."""
-    assert "--out must be different" in fails("stream", "parts", "--out", "parts/out.parquet")
+    assert "--out must be different" in fails("fit", "parts", "--out", "parts/out.parquet")
     options = ["--checkpoint", "m.evermix", "--trace", "./a.jsonl"]
     assert "--trace must be different" in fails("stream", "*.jsonl", *options)
     assert "--checkpoint must be different" in fails("fit", ".")

@@ -59,7 +59,7 @@ def lifetimes(
 
     Examples
     --------
-    >>> found = lifetimes([[0.9, 0.1], [0.5, 0.5], [0.0, 1.0]], 0.2)
+    >>> found = lifetimes([[0.95, 0.05], [0.5, 0.5], [0.0, 1.0]], 0.2)
     >>> found.spans
     [[(0, 1)], [(1, 2)]]
     >>> found.births, found.deaths

@@ -119,7 +119,7 @@ def frex_words(
             rankdata(score, method="max") / max(len(w), 1) for score in (used / corpus[w], used)
         )
         score = 1.0 / (weight / exclusive + (1.0 - weight) / frequent)
-        found.append(_leading(score, used, w, words, n))
+        found.append(_leading(score, exclusive, w, words, n))
     return found
 
 
@@ -152,7 +152,7 @@ def _rows(counts: Any, rows: NDArray[Any] | None) -> Iterator[tuple[NDArray[Any]
 
 
 def _leading(
-    score: NDArray[Any], used: NDArray[Any], w: NDArray[Any], words: Sequence[str], n: int
+    score: NDArray[Any], second: NDArray[Any], w: NDArray[Any], words: Sequence[str], n: int
 ) -> list[str]:
-    """Return the words of highest score, ties by count and then in vocabulary order."""
-    return [words[i] for i in w[np.lexsort((-used, -score))[:n]]]
+    """Return the words of highest score, ties by a second one and then in vocabulary order."""
+    return [words[i] for i in w[np.lexsort((-second, -score))[:n]]]
