@@ -56,7 +56,7 @@ def dependent(prior: Any, sampler: Any, family: Any = "auto") -> Results:
         yield "score_samples", mix.score_samples(X[:20], times[:20])
         yield "draws", mix.posterior_.labels
 
-    yield from answers(mix.fit(X, times))
+    yield from answers(mix.fit(X, times=times))
     more = reloaded(mix).set_params(draws=6).resume(X, times)
     yield from prefixed("resumed", answers(more))
 

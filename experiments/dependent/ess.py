@@ -147,7 +147,7 @@ def _mixture(prior: Any, data: Corpus, sampler: Any, burn_in: int, draws: int) -
     def learn(seed: int) -> dict[str, Any]:
         family = em.Multinomial(alpha=ALPHA)
         mix = em.DependentMixture(family, prior, sampler, burn_in, 1, random_state=seed)
-        _, burnt = timed(lambda: mix.fit(data.X, data.years))
+        _, burnt = timed(lambda: mix.fit(data.X, times=data.years))
         mix.set_params(draws=draws)
         _, seconds = timed(lambda: mix.resume(data.X, data.years))
         return _sizes(mix.traces_, seconds, burnt)

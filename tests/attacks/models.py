@@ -36,7 +36,7 @@ def forgetting():
 
 
 def over_time(prior, rows, **settings):
-    return lambda: em.DependentMixture(prior=prior, **SHORT, **settings).fit(rows, TIMES)
+    return lambda: em.DependentMixture(prior=prior, **SHORT, **settings).fit(rows, times=TIMES)
 
 
 def topics(prior, times=None, **settings):

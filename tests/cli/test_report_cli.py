@@ -52,7 +52,7 @@ def test_topics_are_reported_with_their_words_and_times(folder):
 def test_mixtures_over_time_are_reported(folder):
     rng = np.random.default_rng(0)
     mix = em.DependentMixture(burn_in=10, draws=10, random_state=0)
-    mix.fit(rng.normal(size=(60, 2)), np.repeat([1, 2, 3], 20)).save("d.evermix")
+    mix.fit(rng.normal(size=(60, 2)), times=np.repeat([1, 2, 3], 20)).save("d.evermix")
     page = evermix("report", "d.evermix", "--out", "-").stdout
     assert page.startswith("<!doctype html>") and page.endswith("</html>\n")
 

@@ -254,7 +254,7 @@ def test_info_tells_of_mixtures_over_time(folder):
     rng = np.random.default_rng(0)
     X, seasons = rng.normal(size=(12, 2)), ["spring", "summer", "autumn"] * 4
     mix = em.DependentMixture(prior=em.TNGG(), burn_in=2, draws=3, random_state=0)
-    mix.fit(X, seasons).save("mix.evermix")
+    mix.fit(X, times=seasons).save("mix.evermix")
     told = json.loads(CliRunner().invoke(app, ["info", "mix.evermix", "--json"]).stdout)
     assert told["kind"] == "dependent mixture" and told["sampler"] == "T1()"
     assert told["prior"] == repr(em.TNGG()) and told["family"].startswith("Gaussian(")

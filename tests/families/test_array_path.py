@@ -81,7 +81,7 @@ def test_dependent_mixtures(prior):
     fast, plain, X = twins("Bernoulli")
     times = np.arange(X.shape[0]) % 3
     fits = [
-        em.DependentMixture(family, prior, burn_in=2, draws=3, random_state=0).fit(X, times)
+        em.DependentMixture(family, prior, burn_in=2, draws=3, random_state=0).fit(X, times=times)
         for family in (fast, plain)
     ]
     np.testing.assert_array_equal(fits[0].labels_, fits[1].labels_)

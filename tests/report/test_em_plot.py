@@ -61,7 +61,7 @@ def test_models_over_time_show_topics_and_clusters(X):
     assert {word for text in shown for word in text.get_text().split("\n")[0].split(", ")} <= {
         *("sea", "sky", "sun", "ice")
     }
-    mix = em.DependentMixture(em.DiagonalGaussian(), **sampled).fit(X, years)
+    mix = em.DependentMixture(em.DiagonalGaussian(), **sampled).fit(X, times=years)
     panels = em.plot.topic_curves(mix)
     assert {axes.get_title("left") for axes in panels} == {
         f"cluster {k}" for k in range(mix.n_clusters_)

@@ -40,7 +40,7 @@ def pages(tmp_path_factory):
     topics = em.TopicModel(burn_in=30, draws=20, random_state=0).fit(words, times=years)
     topics.report(folder / "topics.html", ["ink", "paper", "toner", "login", "password", "help"])
     rows = rng.normal(size=(120, 2)) + 9 * rng.integers(0, 2, (120, 1))
-    timed = em.DependentMixture(burn_in=20, draws=20, random_state=0).fit(rows, years)
+    timed = em.DependentMixture(burn_in=20, draws=20, random_state=0).fit(rows, times=years)
     timed.report(folder / "timed.html")
     return folder
 

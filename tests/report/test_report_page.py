@@ -142,7 +142,7 @@ def test_mixtures_over_time_report_what_sets_clusters_apart(tmp_path):
     rng = np.random.default_rng(0)
     times = np.repeat(["spring", "summer", "autumn"], 40)
     X = rng.normal(size=(120, 2)) + [9.0, 0.0] * (rng.random((120, 1)) < 0.5)
-    mix = em.DependentMixture(burn_in=20, draws=20, random_state=0).fit(X, times)
+    mix = em.DependentMixture(burn_in=20, draws=20, random_state=0).fit(X, times=times)
     mix.report(tmp_path / "r.html", ["width", "height"])
     data = content(tmp_path / "r.html")
     assert data["flow"]["x"] == ["spring", "summer", "autumn"]

@@ -38,7 +38,7 @@ def quick(prior=None, sampler=None, family="auto", burn_in=3, draws=4, random_st
 @pytest.mark.parametrize("prior", PRIORS, ids=repr)
 def test_a_fit_tells_of_clusters_over_time(prior):
     X, times, _ = two_groups()
-    mix = quick(prior).fit(X, times)
+    mix = quick(prior).fit(X, times=times)
     K = mix.n_clusters_
     assert mix.labels_.shape == (90,) and set(mix.labels_) == set(range(K))
     np.testing.assert_array_equal(mix.times_, [2001, 2002, 2003])
@@ -51,7 +51,7 @@ def test_a_fit_tells_of_clusters_over_time(prior):
     assert set(mix.predict(X, times)) <= set(range(K))
     np.testing.assert_allclose(mix.predict_proba(X, times).sum(axis=1), 1.0)
     assert mix.score_samples(X, times).shape == (90,)
-    assert mix.score(X, times) == pytest.approx(mix.score_samples(X, times).mean())
+    assert mix.score(X, times=times) == pytest.approx(mix.score_samples(X, times).mean())
     names = {"log_joint", "K", "sigma", "u[2]"} | {"a[0]" if not prior.relative else "M[0]"}
     assert names <= set(mix.traces_)
     assert all(values.shape == (4,) for values in mix.traces_.values())
@@ -63,7 +63,7 @@ def test_every_sampler_tells_groups_that_are_far_apart_from_each_other(sampler):
     """No cluster has rows of both groups, and one in time prefers its own."""
     X, times, group = two_groups()
     prior = em.MNGG() if sampler in SAMPLERS[:3] else em.TNGG()
-    mix = quick(prior, sampler, burn_in=20, draws=5).fit(X, times)
+    mix = quick(prior, sampler, burn_in=20, draws=5).fit(X, times=times)
     for k in range(mix.n_clusters_):
         assert len(set(group[mix.labels_ == k])) == 1
     found = mix.predict(np.array([[0.0, 0.0], [20.0, 20.0]]), [2002, 2002])
@@ -77,15 +77,15 @@ def test_every_family_can_be_learnt(name):
     if name == "VonMisesFisher":
         X = (X + 1.0) / np.linalg.norm(X + 1.0, axis=1, keepdims=True)
     X = X + 1.0 if name == "LogNormal" else X[:, :1] if name == "Categorical" else X
-    mix = quick(family=FAMILIES[name]()).fit(X, times)
+    mix = quick(family=FAMILIES[name]()).fit(X, times=times)
     assert mix.labels_.shape == (45,)
     assert np.all(np.isfinite(mix.score_samples(X, times)))
 
 
 def test_counts_may_be_sparse():
     X, times = counts()
-    dense = quick(family=em.Multinomial()).fit(X, times)
-    loose = quick().fit(sparse.csr_matrix(X), times)
+    dense = quick(family=em.Multinomial()).fit(X, times=times)
+    loose = quick().fit(sparse.csr_matrix(X), times=times)
     np.testing.assert_array_equal(dense.labels_, loose.labels_)
 
 
@@ -94,7 +94,7 @@ def test_predictions_know_the_time():
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(-3, 1, size=(60, 1)), rng.normal(3, 1, size=(60, 1))])
     times = ["then"] * 58 + ["now"] * 2 + ["then"] * 2 + ["now"] * 58
-    mix = quick(burn_in=30, draws=20, family=em.FixedGaussian(1.0, 10.0)).fit(X, times)
+    mix = quick(burn_in=30, draws=20, family=em.FixedGaussian(1.0, 10.0)).fit(X, times=times)
     early, late = mix.predict_proba([[0.0], [0.0]], ["then", "now"])
     left = [k for k in range(mix.n_clusters_) if X[mix.labels_ == k].mean() < 0]
     assert early[left].sum() > 0.5 > late[left].sum()
@@ -102,7 +102,8 @@ def test_predictions_know_the_time():
 
 def test_a_seed_gives_the_same_chain_and_another_another():
     X, times, _ = two_groups()
-    one, two, other = (quick(random_state=s).fit(X, times).traces_["log_joint"] for s in (3, 3, 4))
+    fits = (quick(random_state=seed).fit(X, times=times) for seed in (3, 3, 4))
+    one, two, other = (mix.traces_["log_joint"] for mix in fits)
     np.testing.assert_array_equal(one, two)
     assert not np.array_equal(one, other)
 
@@ -110,7 +111,7 @@ def test_a_seed_gives_the_same_chain_and_another_another():
 def test_chains_that_share_a_generator_differ():
     X, times, _ = two_groups()
     rng = np.random.default_rng(0)
-    one, two = (quick(random_state=rng).fit(X, times).traces_["log_joint"] for _ in range(2))
+    one, two = (quick(random_state=rng).fit(X, times=times).traces_["log_joint"] for _ in range(2))
     assert not np.array_equal(one, two)
 
 
@@ -119,14 +120,14 @@ def test_chains_that_share_a_generator_differ():
 )
 def test_a_chain_does_not_go_on_with_other_settings(name, other):
     X, times, _ = two_groups()
-    mix = quick().fit(X, times).set_params(**{name: other})
+    mix = quick().fit(X, times=times).set_params(**{name: other})
     with pytest.raises(ValueError, match=f"the fit was begun with {name}="):
         mix.resume(X, times)
 
 
 def test_several_chains_differ_and_the_first_is_that_of_a_single_one():
     X, times, _ = two_groups()
-    one, three = quick().fit(X, times), quick().set_params(chains=3).fit(X, times)
+    one, three = quick().fit(X, times=times), quick().set_params(chains=3).fit(X, times=times)
     posterior = three.posterior_
     assert posterior.n_chains == 3 and posterior.n_draws == 12
     np.testing.assert_array_equal(posterior.chain, np.repeat([0, 1, 2], 4))
@@ -147,8 +148,8 @@ def test_observers_see_every_sweep_and_change_nothing(tmp_path):
         if sweep.number == 5:
             mix.save(tmp_path / "m.evermix")
 
-    mix = quick(em.TNGG()).set_params(chains=2).fit(X, times, observers=[watch])
-    alone = clone(mix).fit(X, times)
+    mix = quick(em.TNGG()).set_params(chains=2).fit(X, times=times, observers=[watch])
+    alone = clone(mix).fit(X, times=times)
     assert [(sweep.number, sweep.kept) for sweep in seen] == [(i, i > 3) for i in range(1, 8)]
     for name, trace in (("log_joint", "log_joint"), ("n_clusters", "K")):
         found = np.array([getattr(sweep, name) for sweep in seen[3:]]).T.ravel()
@@ -158,7 +159,7 @@ def test_observers_see_every_sweep_and_change_nothing(tmp_path):
     assert [sweep.number for sweep in seen[7:]] == [6, 7]
     np.testing.assert_array_equal(again.posterior_.labels, alone.posterior_.labels)
     with pytest.raises(TypeError, match="observers must be"):
-        clone(mix).fit(X, times, observers=[3])
+        clone(mix).fit(X, times=times, observers=[3])
 
 
 @pytest.mark.filterwarnings("ignore:T[34] would need")
@@ -168,7 +169,7 @@ def test_a_sweep_that_fails_leaves_everything_as_it_was(sampler, monkeypatch):
     X, times, _ = two_groups(8)
     prior = em.MNGG(2) if sampler in SAMPLERS[:3] else em.TNGG(2)
     settings = {"burn_in": 2, "draws": 4, "chains": 2, "random_state": 0}
-    whole = DependentMixture(prior=prior, sampler=sampler, **settings).fit(X, times)
+    whole = DependentMixture(prior=prior, sampler=sampler, **settings).fit(X, times=times)
     move = RowRun._move
 
     def fails(self, chain, rng):
@@ -179,7 +180,7 @@ def test_a_sweep_that_fails_leaves_everything_as_it_was(sampler, monkeypatch):
     mix = clone(whole)
     with monkeypatch.context() as patch, pytest.raises(MemoryError):
         patch.setattr(RowRun, "_move", fails)
-        mix.fit(X, times)
+        mix.fit(X, times=times)
     assert mix.n_sweeps_ == 3 and len(mix.posterior_.labels) == 2
     mix.resume(X, times)
     np.testing.assert_array_equal(mix.posterior_.labels, whole.posterior_.labels)
@@ -189,8 +190,8 @@ def test_a_sweep_that_fails_leaves_everything_as_it_was(sampler, monkeypatch):
 
 def test_more_draws_go_on_where_the_chain_was():
     X, times, _ = two_groups()
-    long = quick(em.TNGG(), draws=9).fit(X, times)
-    mix = quick(em.TNGG(), draws=4).fit(X, times)
+    long = quick(em.TNGG(), draws=9).fit(X, times=times)
+    mix = quick(em.TNGG(), draws=4).fit(X, times=times)
     mix.set_params(draws=9).resume(X, times)
     np.testing.assert_array_equal(mix.posterior_.labels, long.posterior_.labels)
     with pytest.raises(ValueError, match="not the rows, or not the times"):
@@ -201,7 +202,7 @@ def test_more_draws_go_on_where_the_chain_was():
 
 def test_labels_are_those_of_the_draw_nearest_to_all_others():
     X, times, _ = two_groups()
-    mix = quick(draws=10).fit(X, times)
+    mix = quick(draws=10).fit(X, times=times)
     best = mix.posterior_.point()
     np.testing.assert_array_equal(mix.labels_, mix.posterior_.labels[best])
 
@@ -209,7 +210,7 @@ def test_labels_are_those_of_the_draw_nearest_to_all_others():
 def test_draws_go_to_arviz():
     pytest.importorskip("arviz")
     X, times, _ = two_groups()
-    found = quick().fit(X, times).to_arviz()
+    found = quick().fit(X, times=times).to_arviz()
     assert "sigma" in found["posterior"]
 
 
@@ -241,7 +242,7 @@ X, TIMES, _ = two_groups(4)
 )
 def test_settings_that_cannot_be_are_told_by_fit(settings, error, message):
     with pytest.raises(error, match=message):
-        DependentMixture(**settings).fit(X, TIMES)
+        DependentMixture(**settings).fit(X, times=TIMES)
 
 
 @pytest.mark.parametrize(
@@ -256,7 +257,7 @@ def test_settings_that_cannot_be_are_told_by_fit(settings, error, message):
 )
 def test_bad_rows_and_times_are_told(rows, times, error, message):
     with pytest.raises(error, match=message):
-        quick().fit(rows, times)
+        quick().fit(rows, times=times)
 
 
 def test_bad_questions_are_told():
@@ -264,7 +265,7 @@ def test_bad_questions_are_told():
         quick().predict(X, TIMES)
     with pytest.raises(NotFittedError):
         _ = quick().labels_
-    mix = quick(draws=1).fit(X, TIMES)
+    mix = quick(draws=1).fit(X, times=TIMES)
     with pytest.raises(ValueError, match="no rows at the time 1999"):
         mix.predict(X[:1], [1999])
     with pytest.raises(ValueError, match="times are missing"):
@@ -273,16 +274,27 @@ def test_bad_questions_are_told():
         mix.predict(X[:, :1], TIMES)
 
 
+def test_y_of_a_pipeline_is_not_taken_for_times():
+    """It is ignored, and said to be where times are missing."""
+    for learn in (quick().fit, quick().fit_predict):
+        with pytest.raises(ValueError, match=r"y, the second argument, is ignored.*times=years"):
+            learn(X, TIMES)
+    mix = quick(draws=1).fit(X, np.zeros(len(X)), times=TIMES)
+    np.testing.assert_array_equal(mix.times_, [2001, 2002, 2003])
+    with pytest.raises(ValueError, match="y, the second argument, is ignored"):
+        mix.score(X, TIMES)
+
+
 def test_a_fit_that_is_refused_leaves_the_old_model():
-    mix = quick(draws=1).fit(X, TIMES)
+    mix = quick(draws=1).fit(X, times=TIMES)
     before = mix.predict(X, TIMES)
     with pytest.raises(ValueError, match="one entry per row"):
-        mix.fit(X[:, :1], TIMES[:-1])
+        mix.fit(X[:, :1], times=TIMES[:-1])
     np.testing.assert_array_equal(mix.predict(X, TIMES), before)
 
 
 def test_a_fitted_model_can_be_pickled_and_goes_on():
-    mix = quick(em.TNGG()).fit(X, TIMES)
+    mix = quick(em.TNGG()).fit(X, times=TIMES)
     again = pickle.loads(pickle.dumps(mix))
     for one in (mix, again):
         one.set_params(draws=6).resume(X, TIMES)
@@ -292,7 +304,7 @@ def test_a_fitted_model_can_be_pickled_and_goes_on():
 def test_the_marginal_sampler_of_thinned_measures_is_for_few_times():
     mix = quick(em.TNGG(regions=1), em.T5())
     with pytest.raises(ValueError, match=r"at most 8 times, got 9. Use em.T1\(\)"):
-        mix.fit(np.zeros((9, 1)), np.arange(9))
+        mix.fit(np.zeros((9, 1)), times=np.arange(9))
 
 
 @pytest.mark.parametrize(
@@ -340,7 +352,7 @@ def test_specs_are_plain_data(prior):
 )
 def test_what_a_file_holds_goes_on_bit_for_bit(prior, sampler, tmp_path):
     X, times, _ = two_groups(10)
-    mix = quick(prior, sampler).fit(X, times)
+    mix = quick(prior, sampler).fit(X, times=times)
     mix.save(tmp_path / "m.evermix")
     again = em.load(tmp_path / "m.evermix")
     assert again.get_params() == mix.get_params()
@@ -359,7 +371,7 @@ def test_files_keep_sparse_rows_names_and_dates(tmp_path):
     X, codes = counts()
     days = np.array(["2020-01-01", "2020-02-01", "2020-03-01"], dtype="datetime64[D]")[codes]
     frame = pd.DataFrame(X.astype(int), columns=["yes", "no"])
-    mix = quick().fit(frame, days)
+    mix = quick().fit(frame, times=days)
     mix.save(tmp_path / "m.evermix")
     again = em.load(tmp_path / "m.evermix")
     np.testing.assert_array_equal(again.predict(frame, days), mix.predict(frame, days))
@@ -370,7 +382,7 @@ def test_files_keep_sparse_rows_names_and_dates(tmp_path):
 def test_an_interrupted_fit_goes_on(monkeypatch):
     """Between two sweeps; the burn-in has no draws yet."""
     X, times, _ = two_groups(10)
-    whole, sweeps = quick(em.TNGG()).fit(X, times), iter(range(2))
+    whole, sweeps = quick(em.TNGG()).fit(X, times=times), iter(range(2))
     right = em.T1.sweep
 
     def stopped(self, *args):
@@ -381,7 +393,7 @@ def test_an_interrupted_fit_goes_on(monkeypatch):
     mix = quick(em.TNGG())
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(em.T1, "sweep", stopped)
-        mix.fit(X, times)
+        mix.fit(X, times=times)
     with pytest.raises(AttributeError, match="no draw was kept yet"):
         _ = mix.labels_
     mix.resume(X, times)
@@ -394,7 +406,7 @@ def test_files_that_are_not_whole_are_refused(tmp_path):
     X, times, _ = two_groups(5)
     with pytest.raises(ValueError, match="nothing to save"):
         quick().save(tmp_path / "m.evermix")
-    quick().fit(X, times).save(tmp_path / "m.evermix")
+    quick().fit(X, times=times).save(tmp_path / "m.evermix")
     arrays, header = checkpoint.read(tmp_path / "m.evermix")
     for name, wrong in {
         "chain.0.labels": arrays["chain.0.labels"] + 1,

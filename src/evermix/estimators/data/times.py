@@ -145,6 +145,18 @@ class Times:
         return cls(spec["values"])
 
 
+def check_times_given(times: Any, y: Any) -> None:
+    """Raise ValueError if there is a y but no times, which may have been meant by it.
+
+    ``y`` is what pipelines hand on to every step, labels of a classifier most often.
+    """
+    if times is None and y is not None:
+        raise ValueError(
+            "times are missing: y, the second argument, is ignored. Give times by name: "
+            "fit(X, times=years)."
+        )
+
+
 def _plain(times: Any, n: int) -> list[Any]:
     """Return n times as numbers, dates or strings, or raise ValueError or TypeError."""
     if times is None:

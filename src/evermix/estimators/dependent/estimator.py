@@ -15,7 +15,7 @@ from evermix.estimators.chain_reports import dependent_report
 from evermix.estimators.chains import ChainEstimator, Observer
 from evermix.estimators.data.fingerprint import RowHash
 from evermix.estimators.data.rows import LOG, prepare_rows
-from evermix.estimators.data.times import Times
+from evermix.estimators.data.times import Times, check_times_given
 from evermix.estimators.dependent.fitted import FittedClusters, start_measure
 from evermix.estimators.mixture.settings import check_family, with_family
 from evermix.estimators.resolve import WARMUP, resolve
@@ -92,7 +92,7 @@ class DependentMixture(ChainEstimator):
     >>> times = np.repeat([2001, 2002, 2003], 60)
     >>> second = rng.random(180) < np.repeat([0.1, 0.5, 0.9], 60)
     >>> X = rng.normal(size=(180, 2)) + 8 * second[:, None]
-    >>> mix = em.DependentMixture(burn_in=30, draws=30, random_state=0).fit(X, times)
+    >>> mix = em.DependentMixture(burn_in=30, draws=30, random_state=0).fit(X, times=times)
     >>> mix.n_clusters_, mix.evolution_.shape
     (2, (3, 2))
     """
@@ -124,7 +124,7 @@ class DependentMixture(ChainEstimator):
     # ---- learning --------------------------------------------------------------------------
 
     def fit(
-        self, X: Any, times: Any = None, y: Any = None, *, observers: Iterable[Observer] = ()
+        self, X: Any, y: Any = None, *, times: Any = None, observers: Iterable[Observer] = ()
     ) -> Self:
         """Forget everything, and draw from the posterior of these rows.
 
@@ -134,15 +134,16 @@ class DependentMixture(ChainEstimator):
         Parameters
         ----------
         X : array or CSR matrix (N, D)
+        y : ignored
         times : numbers, dates or labels (N,)
             The time of each row. Numbers and dates are sorted, and so are labels that read as
             either; other labels keep the order in which they appear, pandas categories theirs.
-        y : ignored
         observers : iterable of callables
             Each is called as ``observer(mix, sweep)`` after every sweep, where ``sweep`` has its
             number, the numbers of clusters and the log joint densities; it may save the model.
         """
         watching = self._check_settings(observers)
+        check_times_given(times, y)
         prior = self._wanted_prior()
         with self._or_as_before():
             rows = self._validated(X, None)
@@ -158,9 +159,7 @@ class DependentMixture(ChainEstimator):
             self._go_on(watching)
         return self
 
-    def resume(
-        self, X: Any, times: Any = None, y: Any = None, *, observers: Iterable[Observer] = ()
-    ) -> Self:
+    def resume(self, X: Any, times: Any = None, *, observers: Iterable[Observer] = ()) -> Self:
         """Go on with a fit that was interrupted, or given more draws, as if it had not been.
 
         Parameters are those of :meth:`fit`, with the same rows and times.
@@ -179,9 +178,9 @@ class DependentMixture(ChainEstimator):
         self._go_on(watching)
         return self
 
-    def fit_predict(self, X: Any, times: Any = None, y: Any = None) -> Ints:
+    def fit_predict(self, X: Any, y: Any = None, *, times: Any = None) -> Ints:
         """Fit and return ``labels_`` (N,)."""
-        return self.fit(X, times).labels_
+        return self.fit(X, y, times=times).labels_
 
     def _begun(self, prior: DependentPrior, data: RowData) -> RowRun:
         """Return chains before their first sweep."""
@@ -319,8 +318,9 @@ class DependentMixture(ChainEstimator):
         mean = logsumexp(np.array(each), axis=0) - np.log(len(each))
         return mean + fitted.family.log_base(rows)
 
-    def score(self, X: Any, times: Any = None) -> float:
-        """Return the mean log predictive density of the rows."""
+    def score(self, X: Any, y: Any = None, *, times: Any = None) -> float:
+        """Return the mean log predictive density of the rows; y is ignored."""
+        check_times_given(times, y)
         return float(self.score_samples(X, times).mean())
 
     def _log_clusters(self, X: Any, times: Any) -> Floats:
