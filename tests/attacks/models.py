@@ -39,6 +39,10 @@ def over_time(prior, rows, **settings):
     return lambda: em.DependentMixture(prior=prior, **SHORT, **settings).fit(rows, times=TIMES)
 
 
+def live_clusters():
+    return over_time(em.MNGG(), X)().partial_fit(X, times=TIMES + 2)
+
+
 def topics(prior, times=None, **settings):
     return lambda: em.TopicModel(prior, **SHORT | settings).fit(COUNTS, times=times)
 
@@ -72,6 +76,7 @@ MODELS = {
     "burn-in": topics(em.HDP(), burn_in=3, draws=1),
     "flat": topics(em.TNGG(), TIMES),
     "live-topics": live_topics,
+    "live-clusters": live_clusters,
 }
 
 

@@ -11,7 +11,11 @@ from pathlib import Path
 import pytest
 
 SOME = ("waiting", "stream", "words", "diagonal", "ep", "gibbs", "full", "memoized", "thinned")
-KINDS = {"mixtures": SOME[:-1], "dependent mixtures": SOME[-1:], "topics": ("topics", "flat")}
+KINDS = {
+    "mixtures": SOME[:-1],
+    "dependent mixtures": ("thinned", "live-clusters"),
+    "topics": ("topics", "flat"),
+}
 ROOT = Path(__file__).parents[2]
 
 

@@ -23,9 +23,8 @@ NAMING = 3  # traits that name a cluster
 
 def dependent_report(mix: Any, names: Sequence[str] | None, title: str, top: int | None) -> Report:
     """Return the report on a mixture over time: the largest ``top`` clusters; None: all."""
-    labels, regions = mix.labels_, mix.regions_
-    state = mix._fitted.data.state(labels, mix.n_clusters_)
-    sizes = np.bincount(labels, minlength=mix.n_clusters_)
+    point, regions = mix._fitted.point(), mix.regions_
+    state, sizes = point.state(mix.family_), point.counts.sum(axis=0)
     columns = Names.of(mix, mix.family_, names)
     order = np.argsort(-sizes, kind="stable")
     items: list[Item] = []
@@ -35,15 +34,15 @@ def dependent_report(mix: Any, names: Sequence[str] | None, title: str, top: int
         item = item_of("cluster", k, float(sizes[k]), float(sizes[k] / sizes.sum()), naming)
         item |= {"traits": [trait.parts() for trait in found]} if found else {}
         items.append(item | {"region": int(regions[k])})
-    facts = {"clusters": f"{mix.n_clusters_:,}", "rows": f"{len(labels):,}"}
+    facts = {"clusters": f"{mix.n_clusters_:,}", "rows": f"{sizes.sum():,}"}
     facts |= {"columns": f"{mix.n_features_in_:,}", "family": type(mix.family_).__name__}
     facts |= settings_of(mix)
-    title = title or f"{mix.n_clusters_:,} clusters in {len(labels):,} rows"
+    title = title or f"{mix.n_clusters_:,} clusters in {sizes.sum():,} rows"
     report = Report(title, "cluster", "rows", facts, items)
     if top is None:
-        posterior = mix.posterior_
         titles = {"K": "Clusters in each draw", "log_joint": "Log joint density"}
-        report.charts = traces(posterior.traces(), posterior.chain, titles)
+        if not mix.gone_on_:
+            report.charts = traces(mix.posterior_.traces(), mix.posterior_.chain, titles)
         add_times(report, mix.times_.tolist(), mix.evolution_[:, order], None, order)
     return report
 

@@ -24,9 +24,10 @@ from scipy import sparse
 
 from evermix._random import generator
 from evermix._xp import Array, Floats, Ints
-from evermix.priors.hyper import Beta, Gamma
+from evermix.priors.hyper import Gamma
 from evermix.topics.hierarchies import Hierarchy
 from evermix.topics.measures import Measure
+from evermix.topics.measures.opening import KEPT, SWEEPS, open_times
 from evermix.topics.words import dirichlet
 from evermix.topics.words.corpus import Corpus
 from evermix.topics.words.franchise import Franchise
@@ -34,10 +35,6 @@ from evermix.topics.words.past import Past
 from evermix.topics.words.samplers import WordSampler
 from evermix.topics.words.seating import Seating, mode_of_u
 from evermix.topics.words.snapshots import Snapshot, WordRun, traced
-
-KEPT = 4  # draws of a fit that go on
-SWEEPS = 20  # over the words of new documents
-NEW_REGION = 1e-3  # how much of its mean the weight of a new region is before it is drawn
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,38 +140,18 @@ def opened(known: Known, prior: Hierarchy, alpha: float | Gamma, corpus: Corpus)
     )
     on = np.ones((corpus.n_times, before.K), dtype=bool)  # at new times, until it is drawn
     on[:T] = before.on
-    chain = Franchise.start(open_times(before, prior, corpus), seating, before.beta, corpus)
+    chain = Franchise.start(_all_times(before, prior, corpus), seating, before.beta, corpus)
     return replace(chain, region=before.region, on=on, law=law, past=past)
 
 
-def open_times(before: Snapshot, prior: Hierarchy, corpus: Corpus) -> Measure:
+def _all_times(before: Snapshot, prior: Hierarchy, corpus: Corpus) -> Measure:
     """Return the measures of all times, of which new ones begin near the last one."""
-    old, (T, n_times) = before.measure, (before.tables.shape[0], corpus.n_times)
-    R = len(old["mass"])
-    measure = prior.measure(np.ones(n_times))
-    mass, q, u = measure.mass.copy(), measure.q.copy(), measure.u.copy()
-    mass[:R], u[:T] = old["mass"], old["u"]
-    if measure.laws.q is not None:
-        q[:R, :T], q[:R, T:] = old["q"], _ahead(old["q"], measure.laws.q)
-        q[R:] *= NEW_REGION  # topics that are known come first
-    # As many tables for each word, about, as the last time has.
+    T, n_times = before.tables.shape[0], corpus.n_times
     words = np.bincount(corpus.time, corpus.lengths, minlength=n_times)
-    u[T:] = old["u"][-1] * np.maximum(words[T:], 1.0) / before.words[-1].sum()
-    measure.assign({"sigma": old["sigma"], "mass": mass, "q": q, "u": u})
+    measure = prior.measure(np.ones(n_times))
+    new: Floats = np.maximum(words[T:], 1.0)
+    open_times(measure, before.measure, new, float(before.words[-1].sum()))
     return measure
-
-
-def _ahead(q: Floats, law: Gamma | Beta) -> Floats:
-    """Return numbers (R, 1) of regions for a time to begin with, from those of others (R, T).
-
-    Half are those of the last time, and half the mean of all, so that topics can come back. Of
-    weights only the directions of columns mean something, and the new one has the length of the
-    last.
-    """
-    length = q.sum(axis=0) if isinstance(law, Gamma) else np.ones(q.shape[1])
-    parts = q / length
-    ahead: Floats = length[-1] * (parts[:, -1:] + parts.mean(axis=1, keepdims=True)) / 2
-    return ahead
 
 
 def _padded(before: Snapshot, n_times: int) -> Past:

@@ -91,7 +91,7 @@ def _vocabulary(extra: Extra) -> Described:
 
 def _dependent_mixture(mix: DependentMixture, extra: Extra, top: int) -> Described:
     times = [shown_label(time) for time in mix.times_.tolist()]
-    drawn = hasattr(mix, "posterior_")  # a chain in its burn-in has no clusters to show
+    drawn = mix._fitted.run.n_draws > 0  # a chain in its burn-in has no clusters to show
     return {
         "kind": "dependent mixture",
         "source": None,
@@ -103,7 +103,7 @@ def _dependent_mixture(mix: DependentMixture, extra: Extra, top: int) -> Describ
         "draws": mix.draws,
         "features": mix.n_features_in_,
         "times": f"{len(times):,}, {times[0]} to {times[-1]}",
-        "observations": len(mix.labels_) if drawn else None,
+        "observations": int(mix._fitted.point().counts.sum()) if drawn else None,
         "K": mix.n_clusters_ if drawn else None,
         "clusters": _clusters_over_time(mix, times)[:top] if drawn else [],
     }
@@ -111,7 +111,7 @@ def _dependent_mixture(mix: DependentMixture, extra: Extra, top: int) -> Describ
 
 def _clusters_over_time(mix: DependentMixture, times: list[Any]) -> list[Described]:
     """Return the clusters, largest first, with the first and the last time of their rows."""
-    size, evolution = np.bincount(mix.labels_, minlength=mix.n_clusters_), mix.evolution_
+    size, evolution = mix._fitted.point().counts.sum(axis=0), mix.evolution_
     clusters = []
     for k in np.argsort(-size, kind="stable").tolist():
         there = np.flatnonzero(evolution[:, k])

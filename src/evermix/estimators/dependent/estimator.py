@@ -9,7 +9,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from evermix._random import generator
 from evermix._xp import Array, Floats, Ints, host, is_foreign, logsumexp
-from evermix.engines.settings import check_begun
 from evermix.estimators import files
 from evermix.estimators.chain_reports import dependent_report
 from evermix.estimators.chains import ChainEstimator, Observer
@@ -17,6 +16,7 @@ from evermix.estimators.data.fingerprint import RowHash
 from evermix.estimators.data.rows import LOG, prepare_rows
 from evermix.estimators.data.times import Times, check_times_given
 from evermix.estimators.dependent.fitted import FittedClusters, start_measure
+from evermix.estimators.dependent.live import LiveClusters
 from evermix.estimators.mixture.settings import check_family, with_family
 from evermix.estimators.resolve import WARMUP, resolve
 from evermix.families.base import Family
@@ -32,7 +32,7 @@ from evermix.topics.rows.draws import RowRun
 
 
 @files.registered("dependent mixture", "dependent mixture")
-class DependentMixture(ChainEstimator):
+class DependentMixture(LiveClusters, ChainEstimator):
     """Clusters rows that have a time, and follows the share of each cluster over time.
 
     All times share the clusters, each in shares of its own; how much times resemble each other is
@@ -64,7 +64,7 @@ class DependentMixture(ChainEstimator):
     n_clusters_ : int
         Number of clusters in the draw nearest to all others, which all that follows is from.
     labels_ : int64 array (N,)
-        The cluster of each row.
+        The cluster of each row; after :meth:`partial_fit` of the rows of the last call.
     times_ : array (T,)
         The times, in order.
     evolution_ : array (T, K)
@@ -76,7 +76,9 @@ class DependentMixture(ChainEstimator):
     traces_ : dict of arrays (chains * draws,)
         Numbers of all draws, by name: log_joint, K, sigma, M[r] or a[r], u[t], q[r,t].
     posterior_ : Posterior
-        All draws of partitions, and what follows from them.
+        All draws of partitions, and what follows from them; none after :meth:`partial_fit`.
+    gone_on_ : bool
+        Whether rows were learnt by :meth:`partial_fit` after a fit.
     family_ : Family
         What one cluster looks like, with every hyperparameter set.
     sampler_ : Sampler
@@ -166,10 +168,8 @@ class DependentMixture(ChainEstimator):
         """
         check_is_fitted(self)
         watching = self._check_settings(observers)
-        fitted, run = self._fitted, self._fitted.run
-        check_begun("prior", fitted.prior, self._wanted_prior())
-        check_begun("sampler", run.sampler, self._wanted_sampler(run.chains[0].measure))
-        check_begun("chains", len(run.chains), self.chains)
+        run = self._resumed()
+        self._check_begun()
         if _digest(*self._prepared(X, times)) != _digest(run.data.X, run.data.times):
             raise ValueError(
                 "these are not the rows, or not the times, that the fit was begun with. Give the "
@@ -242,8 +242,7 @@ class DependentMixture(ChainEstimator):
     @property
     def traces_(self) -> dict[str, Floats]:
         """Numbers (chains * draws,) of all draws, by name."""
-        posterior = self.posterior_
-        return {**posterior.scalars, "K": posterior.n_clusters}
+        return self._drawn().traces()
 
     def to_arviz(self) -> Any:
         """Return the traces for ArviZ's plots and diagnostics."""
@@ -251,13 +250,13 @@ class DependentMixture(ChainEstimator):
 
     @property
     def labels_(self) -> Ints:
-        """The cluster of each row in the draw nearest to all others, (N,)."""
-        return self._drawn().point().labels.astype(np.int64)
+        """The cluster of each row of the last call, in the draw that is shown, (N,)."""
+        return self._drawn().labels()
 
     @property
     def n_clusters_(self) -> int:
         """Number of clusters in that draw."""
-        return len(self._drawn().point().region)
+        return self._drawn().point().K
 
     @property
     def regions_(self) -> Ints:
@@ -267,14 +266,14 @@ class DependentMixture(ChainEstimator):
     @property
     def evolution_(self) -> Floats:
         """Share of each cluster among the rows of each time, (T, K)."""
-        counts = self._drawn().data.counts(self.labels_, self.n_clusters_)
+        counts = self._drawn().point().counts
         return counts / counts.sum(axis=1, keepdims=True)
 
     @property
     def predicted_evolution_(self) -> Floats:
         """Predicted share of each cluster at each time, new ones left out, (T, K)."""
         fitted = self._drawn()
-        return _normalised(fitted.clusters(fitted.point())[1][:, :-1])
+        return _normalised(fitted.log_weights(fitted.point())[:, :-1])
 
     def report(self, path: str | Path, names: Sequence[str] | None = None, title: str = "") -> None:
         """Write a report: one HTML file that every browser shows, without network.

@@ -1,6 +1,6 @@
 """What a fit of a dependent mixture has drawn, and what follows from the draws."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,9 +18,10 @@ from evermix._schema import (
     check_arrays,
     check_number,
 )
-from evermix._xp import Array, Floats, Ints, logsumexp
+from evermix._xp import Array, Floats, Ints
 from evermix.engines.batch import Batch
 from evermix.estimators.data.times import Times
+from evermix.estimators.dependent.live_files import live_content, live_run
 from evermix.estimators.packing import (
     Registry,
     built,
@@ -38,12 +39,12 @@ from evermix.estimators.packing import (
 from evermix.families.base import Family
 from evermix.kernels.scoring import score_rows
 from evermix.report.posterior import Posterior
-from evermix.state import State
 from evermix.topics.measures import Measure
 from evermix.topics.priors import DEPENDENT_PRIORS, DependentPrior
 from evermix.topics.rows import SAMPLERS
 from evermix.topics.rows.chain import RowChain, RowData
-from evermix.topics.rows.draws import RowDraw, RowRun, from_arrays, to_arrays, traces
+from evermix.topics.rows.draws import Clusters, RowDraw, RowRun, from_arrays, to_arrays, traces
+from evermix.topics.rows.live import LiveRows
 from evermix.topics.rows.published import LEVEL, WARNED
 
 ROOM = 2**20  # numbers that a family may compute on loading, beside those of the rows
@@ -56,80 +57,106 @@ class FittedClusters:
 
     prior: DependentPrior
     times: Times
-    run: RowRun
-
-    @property
-    def data(self) -> RowData:
-        """The rows of the fit."""
-        return self.run.data
+    run: RowRun | LiveRows
 
     @property
     def family(self) -> Family:
         """What one cluster looks like, with every hyperparameter set."""
-        return self.data.family
+        return self.run.family if isinstance(self.run, LiveRows) else self.run.data.family
 
     # ---- answers ---------------------------------------------------------------------------
 
-    def draws(self) -> list[RowDraw]:
-        """Return the draws of all chains, one chain after another."""
-        return [draw for draws in self.run.draws for draw in draws]
+    def chains(self) -> RowRun:
+        """Return the chains of a fit, or raise AttributeError if it has gone on without them."""
+        if isinstance(self.run, LiveRows):
+            raise AttributeError(
+                "this model has gone on with partial_fit, and keeps no draws of partitions of "
+                "rows. Clusters of rows are told by predict, numbers of the draws by traces_."
+            )
+        return self.run
+
+    def draws(self) -> Iterator[Clusters]:
+        """Yield the clusters of all draws, one chain after another."""
+        if isinstance(self.run, LiveRows):
+            yield from (known.clusters for known in self.run.known)
+        else:
+            yield from (Clusters.of(draw, self.run.data) for draw in self._rows())
+
+    def _rows(self) -> list[RowDraw]:
+        """Return the draws of all chains of a fit, one chain after another."""
+        return [draw for draws in self.chains().draws for draw in draws]
 
     def posterior(self) -> Posterior:
         """Return all draws of partitions, and what follows from them."""
-        if "posterior" not in self.run.answers:
-            draws = self.draws()
-            mass = "M" if self.run.chains[0].measure.laws.relative else "a"
-            chain = np.repeat(np.arange(len(self.run.draws)), self.run.n_draws)
+        run = self.chains()
+        if "posterior" not in run.answers:
+            draws = self._rows()
+            chain = np.repeat(np.arange(len(run.draws)), run.n_draws)
             labels = np.array([draw.labels for draw in draws])
-            self.run.answers["posterior"] = Posterior(labels, chain, traces(draws, mass))
-        return self.run.answers["posterior"]
+            run.answers["posterior"] = Posterior(labels, chain, traces(draws, self._mass()))
+        return run.answers["posterior"]
 
-    def point(self) -> RowDraw:
-        """Return the draw nearest to all others."""
+    def traces(self) -> dict[str, Floats]:
+        """Return numbers of all draws, by name."""
+        if not isinstance(self.run, LiveRows):
+            posterior = self.posterior()
+            return {**posterior.scalars, "K": posterior.n_clusters}
+        draws = list(self.draws())
+        return {**traces(draws, self._mass()), "K": np.array([draw.K for draw in draws])}
+
+    def _mass(self) -> str:
+        return "M" if self.prior.relative else "a"
+
+    def nearest(self) -> RowDraw:
+        """Return the draw of a fit that is nearest to all others."""
+        run = self.chains()
+        if "nearest" not in run.answers:
+            run.answers["nearest"] = self._rows()[self.posterior().point()]
+        return run.answers["nearest"]
+
+    def labels(self) -> Ints:
+        """Return the labels (N,) of the rows of the last call, in the draw that is shown."""
+        if isinstance(self.run, LiveRows):
+            return self.run.labels.copy()
+        return self.nearest().labels.astype(np.int64)
+
+    def point(self) -> Clusters:
+        """Return the draw that is shown: the nearest one, and what it has become since."""
+        if isinstance(self.run, LiveRows):
+            return self.run.known[0].clusters
         if "point" not in self.run.answers:
-            self.run.answers["point"] = self.draws()[self.posterior().point()]
+            self.run.answers["point"] = Clusters.of(self.nearest(), self.run.data)
         return self.run.answers["point"]
 
-    def clusters(self, draw: RowDraw) -> tuple[State, Floats]:
-        """Return the clusters of a draw as a state, and log weights (T, K + 1)."""
-        atoms, labels = draw.clusters(measure := self.measure(), self.data)
-        log_weights = measure.predictive(atoms)
-        state = self.data.state(labels, log_weights.shape[1] - 1)
-        return state, log_weights - logsumexp(log_weights, axis=1)[:, None]
+    def log_weights(self, draw: Clusters) -> Floats:
+        """Return log weights (T, K + 1) of clusters and of a new one."""
+        return draw.log_weights(self.measure())
 
-    def log_joint(self, draw: RowDraw, rows: Array, codes: Ints) -> Floats:
+    def log_joint(self, draw: Clusters, rows: Array, codes: Ints) -> Floats:
         """Log weight plus log predictive of rows in a draw, (N, K + 1), base measure left out."""
-        state, log_weights = self.clusters(draw)
-        joint, family = np.empty((rows.shape[0], log_weights.shape[1])), self.family
+        family, state, log_weights = self.family, draw.state(self.family), self.log_weights(draw)
+        joint = np.empty((rows.shape[0], log_weights.shape[1]))
         work = family.workspace(state.tally, state.columns)
         score_rows(work, family.rows(rows), joint.shape[1], joint)
         return joint + log_weights[codes]
 
     def measure(self) -> Measure:
         """Return a measure to start from."""
-        return start_measure(self.prior, self.data)
+        return self.prior.measure(np.ones(len(self.times)))
 
     # ---- files -----------------------------------------------------------------------------
 
     def to_file(self) -> tuple[dict[str, Array], dict[str, Any]]:
         """Return everything as named arrays and a JSON-ready header."""
-        run, data = self.run, self.data
         header = {
-            "family": named(data.family),
+            "family": named(self.family),
             "prior": named(self.prior),
-            "sampler": named(run.sampler),
+            "sampler": named(self.run.sampler),
             "times": self.times.to_spec(),
-            "sweeps": run.sweeps,
-            "rngs": [plain_json(rng.bit_generator.state) for rng in run.rngs],
         }
-        arrays = packed(Batch(data.X, np.ones(len(data)))) | {"times": data.times}
-        for i, (chain, draws) in enumerate(zip(run.chains, run.draws, strict=True)):
-            parts: dict[str, Array] = {name: getattr(chain, name) for name in _CHAIN}
-            parts |= {f"measure.{name}": x for name, x in chain.measure.arrays().items()}
-            parts |= {f"memo.{name}": x for name, x in chain.memo.items()}
-            arrays |= {f"chain.{i}.{name}": x for name, x in parts.items()}
-            arrays |= {f"draws.{i}.{name}": x for name, x in to_arrays(draws).items()}
-        return arrays, header
+        run = self.run
+        arrays, more = live_content(run) if isinstance(run, LiveRows) else _content(run)
+        return arrays, header | more
 
     @classmethod
     def from_file(
@@ -138,10 +165,14 @@ class FittedClusters:
         """Return what :meth:`to_file` described, or raise ValueError.   Consumes: arrays."""
         prior, times = built(header["prior"], DEPENDENT_PRIORS), Times.from_spec(header["times"])
         family = built(header["family"], known.families)
+        sampler = built(header["sampler"], SAMPLERS)
         rngs = [restore(state) for state in header["rngs"]]
+        if "live" in header:
+            shape = len(times), header["n_features_in"]
+            live = live_run(arrays, header["live"], prior, family, sampler, rngs, shape)
+            return cls(prior, times, live)
         data = _data(family, times, header["n_features_in"], arrays)
         chains = [_chain(prior, data, parts) for parts in numbered(taken(arrays, "chain."))]
-        sampler = built(header["sampler"], SAMPLERS)
         sampler.check(chains[0].measure)
         kept = numbered(taken(arrays, "draws.")) or [{} for _ in chains]
         draws = [_draws(each, data, chains[0].measure) for each in kept]
@@ -150,6 +181,19 @@ class FittedClusters:
             raise ValueError("all chains must have generators, and the same number of draws.")
         sweeps = check_number("sweeps", header["sweeps"])
         return cls(prior, times, RowRun(data, sampler, chains, rngs, sweeps, draws))
+
+
+def _content(run: RowRun) -> tuple[dict[str, Array], dict[str, Any]]:
+    """Return chains and their draws as named arrays, and the part of a header."""
+    rngs = [plain_json(rng.bit_generator.state) for rng in run.rngs]
+    arrays = packed(Batch(run.data.X, np.ones(len(run.data)))) | {"times": run.data.times}
+    for i, (chain, draws) in enumerate(zip(run.chains, run.draws, strict=True)):
+        parts: dict[str, Array] = {name: getattr(chain, name) for name in _CHAIN}
+        parts |= {f"measure.{name}": x for name, x in chain.measure.arrays().items()}
+        parts |= {f"memo.{name}": x for name, x in chain.memo.items()}
+        arrays |= {f"chain.{i}.{name}": x for name, x in parts.items()}
+        arrays |= {f"draws.{i}.{name}": x for name, x in to_arrays(draws).items()}
+    return arrays, {"sweeps": run.sweeps, "rngs": rngs}
 
 
 def start_measure(prior: DependentPrior, data: RowData) -> Measure:

@@ -16,13 +16,27 @@ from evermix.topics.measures import Measure, Occupancy
 
 
 @dataclass(frozen=True, eq=False)
+class Past:
+    """What rows chose that were learnt before. It is counted, and never moves."""
+
+    counts: Ints  # (T, K) rows of each cluster at each time; every cluster has some
+    stats: Floats  # (K, S) their statistics
+
+    @property
+    def K(self) -> int:
+        """Number of clusters: those that are born later have numbers from here on."""
+        return self.counts.shape[1]
+
+
+@dataclass(frozen=True, eq=False)
 class RowData:
     """Rows in times."""
 
     family: Family  # with every hyperparameter set
     X: Array  # or CSR matrix (N, D)
-    times: Ints  # (N,) numbers 0..T-1, all in use
+    times: Ints  # (N,) numbers 0..T-1, all in use here or in the past
     n_times: int
+    past: Past | None = None
 
     def __len__(self) -> int:
         return len(self.times)
@@ -34,18 +48,24 @@ class RowData:
 
     def state(self, labels: Ints, K: int) -> State:
         """Return mass and statistics of K clusters of these labels (N,), -1 for none."""
-        family = self.family
+        family, past = self.family, self.past
         tally = Tally.empty(family.n_stats, (), family.layout)
         tally.append(np.arange(K))
+        if past is not None:
+            tally.mass[: past.K], tally.stats[: past.K] = past.counts.sum(axis=0), past.stats
         if K:
             work = family.workspace(tally, family.columns(tally))
             add_rows(work, self.rows, labels, tally.mass_buffer)
         return State(tally, family.columns(tally), {})
 
     def counts(self, labels: Ints, K: int) -> Ints:
-        """Rows of each time in each of K clusters, (T, K)."""
-        flat = np.bincount(self.times * K + labels, minlength=self.n_times * K)
-        return flat.reshape(self.n_times, K)
+        """Rows of each time in each of K clusters, (T, K); labels (N,) are -1 for none."""
+        there = labels >= 0
+        flat = np.bincount(self.times[there] * K + labels[there], minlength=self.n_times * K)
+        counts = flat.reshape(self.n_times, K)
+        if self.past is not None:
+            counts[:, : self.past.K] += self.past.counts
+        return counts
 
 
 @dataclass
@@ -57,6 +77,7 @@ class RowChain:
     region: Ints  # (K,) that each cluster lies in
     on: Bools  # (T, K) whether it is on at each time
     memo: dict[str, Floats] = field(default_factory=dict)  # what a sampler remembers
+    kept: int = 0  # clusters of the past, which keep their numbers
 
     @classmethod
     def start(cls, measure: Measure, data: RowData) -> Self:
@@ -82,8 +103,6 @@ class RowChain:
 
     def occupancy(self, data: RowData) -> Occupancy:
         """Return the clusters as the measure sees them."""
-        if not self.started:
-            return Occupancy.of(np.zeros((data.n_times, 0), dtype=np.int64), self.region, self.on)
         return Occupancy.of(data.counts(self.labels, self.K), self.region, self.on)
 
     def log_joint(self, data: RowData) -> float:
@@ -96,11 +115,17 @@ class RowChain:
         return joint + float(data.family.log_marginals(tally).sum())
 
     def relabel(self, labels: Ints, region: Ints, on: Bools) -> None:
-        """Take labels (N,), numbers of any clusters of region (C,) and on (T, C), and renumber."""
-        used, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+        """Take labels (N,), numbers of any clusters of region (C,) and on (T, C), and renumber.
+
+        The first ones are those of the past, and stay.
+        """
+        born = labels >= self.kept
+        used, first, inverse = np.unique(labels[born], return_index=True, return_inverse=True)
         order = np.argsort(first)
         rank = np.empty(len(order), dtype=np.int64)
-        rank[order] = np.arange(len(order))
-        self.labels = rank[inverse]
-        self.region = region[used[order]].astype(np.int64)
-        self.on = np.ascontiguousarray(on[:, used[order]])
+        rank[order] = np.arange(self.kept, self.kept + len(order))
+        self.labels = labels.astype(np.int64)
+        self.labels[born] = rank[inverse]
+        clusters = np.append(np.arange(self.kept), used[order])
+        self.region = region[clusters].astype(np.int64)
+        self.on = np.ascontiguousarray(on[:, clusters])

@@ -6,7 +6,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from evermix._xp import Array, Bools, Floats, Ints
+from evermix._xp import Array, Bools, Floats, Ints, logsumexp
+from evermix.families.base import Family
+from evermix.state import State
+from evermix.tally import Tally
 from evermix.topics.chains import ChainRun
 from evermix.topics.measures import Measure, Occupancy
 from evermix.topics.rows.chain import RowChain, RowData
@@ -33,12 +36,43 @@ class RowDraw(NamedTuple):
             chain.log_joint(data),
         )
 
-    def clusters(self, measure: Measure, data: RowData) -> tuple[Occupancy, Ints]:
-        """Return the clusters and their labels (N,), and set the measure.   Consumes: measure."""
+
+class Clusters(NamedTuple):
+    """The clusters of a draw, without rows."""
+
+    counts: Ints  # (T, K) rows of each cluster at each time
+    stats: Floats  # (K, S)
+    region: Ints  # (K,)
+    on: Bools  # (T, K)
+    measure: dict[str, Floats]  # see Measure.arrays
+    log_joint: float  # log joint density of everything, up to a constant
+
+    @classmethod
+    def of(cls, draw: RowDraw, data: RowData) -> "Clusters":
+        """Return those of a draw of these rows."""
+        labels, K = draw.labels.astype(np.int64), len(draw.region)
+        stats = data.state(labels, K).tally.stats.copy()
+        return cls(data.counts(labels, K), stats, *draw[1:])
+
+    @property
+    def K(self) -> int:
+        """Number of clusters."""
+        return len(self.region)
+
+    def state(self, family: Family) -> State:
+        """Return mass and statistics."""
+        mass = self.counts.sum(axis=0)
+        tally = Tally.of(np.arange(self.K), mass, self.stats, {}, family.layout)
+        return State(tally, family.columns(tally), {})
+
+    def log_weights(self, measure: Measure) -> Floats:
+        """Log weights (T, K + 1) of clusters and of a new one for the next row of each time.
+
+        Consumes: measure.
+        """
         measure.assign(self.measure)
-        labels = self.labels.astype(np.int64)
-        counts = data.counts(labels, len(self.region))
-        return Occupancy.of(counts, self.region, self.on), labels
+        weights = measure.predictive(Occupancy.of(self.counts, self.region, self.on))
+        return weights - logsumexp(weights, axis=1)[:, None]
 
 
 class RowSweep(NamedTuple):
@@ -90,7 +124,7 @@ class RowRun(ChainRun[RowChain, RowDraw]):
             draws.append(draw)
 
 
-def traces(draws: Sequence[RowDraw], mass: str) -> dict[str, Floats]:
+def traces(draws: Sequence[RowDraw | Clusters], mass: str) -> dict[str, Floats]:
     """Return all numbers of draws by name, (M,) each; masses are named ``mass``."""
     out = {"log_joint": np.array([draw.log_joint for draw in draws])}
     for name in ("sigma", "mass", "u", "q"):
