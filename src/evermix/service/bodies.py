@@ -113,6 +113,8 @@ def _line(i: int, line: bytes) -> Any:
 def _of_rows(values: list[Any], single: bool = False) -> Observations:
     if not values:
         raise BodyError("there are no observations in the body.")
+    if (found := _plain_observations(values)) is not None:
+        return Observations("vectors", *found, single)
     kinds, rows, ids = set[str](), list[Any](), list[str | None]()
     for i, value in enumerate(values):
         try:
@@ -137,6 +139,30 @@ def _of_rows(values: list[Any], single: bool = False) -> Observations:
         lengths = sorted({len(row) for row in rows})
         raise BodyError(f"vectors must have one length, got {lengths[:5]}.")
     return Observations(FIELDS[kind], rows, ids, single)
+
+
+def _plain_observations(values: list[Any]) -> tuple[Any, list[Any]] | None:
+    """Return vectors and ids of observations that are alike and right; None of any others.
+
+    A check of all at once takes a fraction of the time of one after another, which tells what is
+    wrong.
+    """
+    if set(map(type, values)) != {dict} or len(keys := set(map(frozenset, values))) != 1:
+        return None
+    (names,) = keys
+    if names == {"vector"}:
+        ids: list[Any] = [None] * len(values)
+    elif names == {"vector", "id"}:
+        ids = [value["id"] for value in values]
+        if set(map(type, ids)) != {str}:
+            return None
+        lengths = list(map(len, ids))
+        if not 0 < min(lengths) <= max(lengths) <= LONGEST_ID:
+            return None
+    else:
+        return None
+    X = _plain_vectors([value["vector"] for value in values])
+    return None if X is None else (X, ids)
 
 
 def _kind(value: Any) -> str:
