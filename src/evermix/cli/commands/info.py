@@ -137,7 +137,7 @@ def _topic_model(model: TopicModel, extra: Extra, top: int) -> Described:
     times = [shown_label(time) for time in model.times_.tolist()]
     default = "HMNGG()" if times else "HDP()"
     writer = TopicCards(model, names, n=WORDS, share=saved.get("share", SHARE))
-    topics = describe_topics(writer)
+    topics = sorted(describe_topics(writer), key=lambda topic: -topic["weight"])
     return {
         "kind": "topic model",
         "source": saved.get("source"),

@@ -105,9 +105,10 @@ class TopicReading:
         facts = self._report(vocabulary, "", top).facts
         lines = ["; ".join(f"{name}: {text}" for name, text in facts.items())]
         words, apart = self.top_words(5, vocabulary), self.top_words(5, vocabulary, by="frex")
-        for k, share in enumerate(self._point().words.sum(axis=0)[:top] / self._words_in_all()):
+        shares = self._point().words.sum(axis=0) / self._words_in_all()
+        for k in np.argsort(-shares, kind="stable")[:top]:
             named = f"{', '.join(map(str, words[k]))} (apart: {', '.join(map(str, apart[k]))})"
-            lines.append(f"topic {k}: {100 * share:.3g} %  {named}")
+            lines.append(f"topic {k}: {100 * shares[k]:.3g} %  {named}")
         return "\n".join(lines)
 
     def _words_in_all(self) -> int:

@@ -15,7 +15,8 @@ def topic_report(
 ) -> Report:
     """Return the report on a topic model: the largest ``top`` topics; None: all."""
     writer = TopicCards(model, vocabulary)
-    items = [_item(writer, k) for k in range(len(writer.weights))[:top]]
+    some = range(len(writer.weights)) if top is None else writer.order("size")[:top]
+    items = [_item(writer, k) for k in some]
     size = int(writer.point.words.sum())
     facts = {
         "topics": f"{model.n_topics_:,}",
@@ -38,7 +39,7 @@ def course_of(model: Any) -> str:
     """Return whether chains have come to rest, in words."""
     rises = model.climbing_
     if np.isnan(rises).any():
-        return "too few draws to tell whether it rises"
+        return "cannot be judged yet: there are too few draws"
     if not rises.any():
         return "no longer rises"
     return f"still rises, by {rises.max():.2g} nats a word over the draws; more sweeps will help"
