@@ -59,7 +59,7 @@ def test_a_source_goes_on_after_the_messages_that_its_marks_name(server, opened)
     rest = opened(server, marks=marks, kind="vectors").chunks(first[-1].offset, 7)
     assert sorted(ids(first) + ids(rest)) == list(range(30))
     offsets = [where for chunk in first for where in chunk.offsets]
-    assert len(set(offsets)) == 14
+    assert 0 < len(set(offsets)) == len(ids(first))
 
 
 def test_a_message_that_was_read_and_is_another_one_now_is_noticed(server, opened):
@@ -105,7 +105,7 @@ def test_there_must_be_such_a_stream(server, opened):
 
 
 @pytest.mark.parametrize("scheme", BROKERS)
-def test_a_broker_that_is_not_there_is_told(scheme, monkeypatch):
+def test_a_broker_that_is_not_there_is_named(scheme, monkeypatch):
     if BROKERS[scheme].missing():
         pytest.skip(BROKERS[scheme].missing())
     for module in (kafka, redis, nats):

@@ -1,6 +1,6 @@
 """What every broker has: a reader of the messages of a stream, and a writer.
 
-A reader starts where it is told, and commits nothing to the broker: where a stream was is known by
+A reader starts at the offsets that it is given, and commits nothing to the broker: where a stream was is known by
 the checkpoint of the model that has learnt it, and by nothing else.
 """
 
