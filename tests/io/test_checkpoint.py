@@ -100,7 +100,7 @@ def test_truncated_file_is_refused(tmp_path, kept):
 def test_foreign_file_is_refused(tmp_path, content):
     """Other programs' files are named as such, and no pickle is opened."""
     (tmp_path / "foreign").write_bytes(content)
-    with pytest.raises(CheckpointError, match="written by another program"):
+    with pytest.raises(CheckpointError, match="is not an evermix model"):
         read(tmp_path / "foreign")
 
 

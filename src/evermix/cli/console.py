@@ -20,6 +20,8 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
+from evermix.cli.advice import in_options
+
 Item = TypeVar("Item")
 
 WIDTH = 110  # of tables that do not go to a terminal
@@ -56,7 +58,7 @@ def plain_errors() -> Iterator[None]:
     """Turn errors that users can correct into one line and exit status 1, warnings into lines."""
 
     def show(message: Warning | str, *_: Any) -> None:
-        note(f"warning: {message}")
+        note(f"warning: {in_options(str(message))}")
 
     with warnings.catch_warnings():
         warnings.showwarning = show  # type: ignore[assignment]
@@ -68,7 +70,7 @@ def plain_errors() -> Iterator[None]:
             note(f"error: {_described(error)}")
             raise typer.Exit(1) from error
         except (ValueError, TypeError, ImportError) as error:
-            note(f"error: {error}")
+            note(f"error: {in_options(str(error))}")
             raise typer.Exit(1) from error
 
 
@@ -77,7 +79,7 @@ class _Notes(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write a line."""
-        note(record.getMessage())
+        note(in_options(record.getMessage()))
 
 
 @contextmanager

@@ -202,7 +202,12 @@ def _content(
     """Return arrays and header, in memory of a small multiple of the file."""
     size, first = os.fstat(file.fileno()).st_size, file.read(8)
     length = int.from_bytes(first, "little")
-    if len(first) < 8 or length > min(size - 8, _LONGEST):
+    if length > _LONGEST:  # no part of a checkpoint begins so
+        raise CheckpointError(
+            f"{path} is not an evermix model. Give a file that `evermix stream`, `fit` or `topics` "
+            f"wrote as its checkpoint, or that save wrote in Python{_beside(path)}."
+        )
+    if len(first) < 8 or length > size - 8:
         raise _Damaged("its table of contents is not whole")
     text = bytearray(length)
     _read_into(file, memoryview(text))
@@ -224,6 +229,13 @@ def _content(
     if not signed and (header["format"] > 1 or _DIGEST in metadata):
         raise _Damaged("its content is not that of the digest in it")
     return dict(sorted(arrays.items())), header
+
+
+def _beside(path: str | os.PathLike[str]) -> str:
+    """Return the name of a checkpoint that may have been made of a file, for a message."""
+    names = f"{os.fspath(path)}.evermix", Path(path).with_suffix(".evermix")
+    found = [str(name) for name in names if os.path.isfile(name)]
+    return f", such as {found[0]}" if found else ""
 
 
 def _parsed(text: bytes | bytearray | str) -> Any:

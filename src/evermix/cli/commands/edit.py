@@ -23,8 +23,7 @@ def run(settings: Settings) -> None:
     path = settings.model
     settings.locks.add(path, replaced=True)
     mix, extra = files.load_with_extra(path, settings.custom)
-    if settings.source is not None:
-        check_files([settings.source], {}, {"MODEL": str(path)})
+    check_files(settings.sources, {}, {"MODEL": str(path)})
     settings = read_as_learnt(settings, extra)
     done = _ACTIONS[settings.action](mix, settings, text_of(extra))
     files.save(mix, path, extra)
@@ -46,7 +45,7 @@ def _merge(mix: Mixture, settings: Settings, text: TextCounter | None) -> str:
 
 def _split(mix: Mixture, settings: Settings, text: TextCounter | None) -> str:
     id = _only_id(mix, settings)
-    X = None if settings.source is None else all_rows(settings, mix, text)
+    X = all_rows(settings, mix, text) if settings.sources else None
     new = mix.split_cluster(id, X, pin=not settings.loose)
     sizes = f"{mix.card(id).size:,.1f} and {mix.card(new).size:,.1f} rows"
     return f"cluster {id} has become {id} and {new}, of {sizes}{_pinned(settings)}."

@@ -38,12 +38,11 @@ def options(custom: tuple[type, ...]) -> list[Option]:
 def run(settings: Settings) -> None:
     """Write the report on a model."""
     settings = settings.changed(out=settings.out or str(Path(settings.model).with_suffix(".html")))
-    sources = [] if settings.source is None else [settings.source]
-    check_files(sources, {"MODEL": settings.model, **settings.inputs}, settings.outputs)
+    check_files(settings.sources, {"MODEL": settings.model, **settings.inputs}, settings.outputs)
     if not settings.overwrite:
         check_new(settings.outputs, "Choose another place, or replace it with --overwrite.")
     model, extra = load_any(settings.model, settings.custom)
-    if not isinstance(model, Mixture) and (settings.source or settings.trace):
+    if not isinstance(model, Mixture) and (settings.sources or settings.trace):
         raise ValueError(
             "--rows and --trace are for mixtures; models over time keep all that a report shows. "
             "Leave them out."
@@ -61,7 +60,7 @@ def _mixture(mix: Mixture, extra: dict[str, Any], settings: Settings) -> Report:
     text = text_of(extra)
     names, words = column_names(mix, text), words_of_texts(mix, text)
     X = None
-    if settings.source is not None:
+    if settings.sources:
         X = all_rows(read_as_learnt(settings, extra), mix, text)
     events = None if settings.trace is None else list(read_trace(settings.trace))
     if events and not all(isinstance(event, dict) and event.keys() >= _TRACED for event in events):

@@ -72,7 +72,7 @@ def all_rows(settings: Settings, mix: Mixture, text: TextCounter | None) -> Any:
     text = usable(text, settings)
     chunks = list(open_rows_of(settings, mix, text).chunks(0, settings.batch))
     if not chunks:
-        raise ValueError(f"{settings.source} has no rows.")
+        raise ValueError(f"{', '.join(settings.sources)} has no rows.")
     return features(mix.model_.family, text, joined(chunks).X)
 
 

@@ -25,9 +25,11 @@ EDIT = (
     ),
     Option(
         "source",
-        "Split on the rows of this file (default: the rows that the model keeps).",
+        "Split on the rows of this file (default: the rows that the model keeps); repeat it for "
+        "several files.",
         flags="--rows",
         metavar="SOURCE",
+        repeated=True,
         saved=False,
     ),
     Option(

@@ -68,9 +68,9 @@ class Settings:
 
     @property
     def sources(self) -> list[str]:
-        """The paths that were given as SOURCE."""
+        """The paths that were given as SOURCE; none if there need not be any."""
         source = self.values["source"]
-        return [source] if isinstance(source, str) else source
+        return [source] if isinstance(source, str) else source or []
 
     @property
     def inputs(self) -> dict[str, str | None]:

@@ -358,9 +358,11 @@ PAGE = (
     Option("title", "Headline."),
     Option(
         "source",
-        "Rows in their order, for shares and examples (default: the rows that the model keeps).",
+        "Rows in their order, for shares and examples (default: the rows that the model keeps); "
+        "repeat it for several files.",
         flags="--rows",
         metavar="SOURCE",
+        repeated=True,
     ),
     Option("trace", "What --trace wrote, for the log-likelihood.", metavar="FILE", file="read"),
     *FIELDS,

@@ -1,7 +1,7 @@
 """What every broker has: a reader of the messages of a stream, and a writer.
 
-A reader starts at the offsets that it is given, and commits nothing to the broker: where a stream was is known by
-the checkpoint of the model that has learnt it, and by nothing else.
+A reader starts at the offsets that it is given, and commits nothing to the broker: where a stream
+was is known by the checkpoint of the model that has learnt it, and by nothing else.
 """
 
 from abc import ABC, abstractmethod

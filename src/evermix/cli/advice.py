@@ -1,0 +1,53 @@
+"""What the library advises, in words of the command line: options in place of Python."""
+
+import re
+from functools import cache
+
+_PHRASES = {  # of the library's messages; the longer ones first
+    "Make numbers of it, or give it a block in em.Mixed, if it tells of clusters.": (
+        "If it names the rows, say so with --id-field COLUMN; --ignore COLUMN leaves it out "
+        "without this warning."
+    ),
+    "Leave them out, or give them a block in em.Mixed and fit.": (
+        "Leave them out with --ignore COLUMN, or fit a model with them."
+    ),
+    "a dict of columns needs the family em.Mixed or 'auto'": (
+        "a table needs --family mixed or --family auto"
+    ),
+    "(em.Mixed with em.Categorical)": "(--category COLUMN)",
+    "(em.Categorical)": "(--category COLUMN)",
+    "the ids are in cluster_ids_": "`evermix info MODEL` lists the ids",
+    "em.Mixture() without an engine": "no --engine",
+    "em.Mixture()": "no --engine",
+    "forgetting=em.Exponential(half_life=...)": "--half-life",
+    "em.Exponential(half_life=timedelta(days=7))": "--half-life 7d",
+    "forgetting=None": "no --half-life",
+    "fit(X, times=years)": "--time-field year",
+}
+_CLASS = re.compile(r"(?:\b(?:family|prior|engine|sampler)=)?\bem\.(\w+)(?:\([^()]*\))?")
+
+
+def in_options(message: str) -> str:
+    """Return a message of the library as users of the command line should read it."""
+    for phrase, option in _PHRASES.items():
+        message = message.replace(phrase, option)
+    if "em." not in message:
+        return message
+    return _CLASS.sub(lambda found: _options().get(found[1], found[0]), message)
+
+
+@cache
+def _options() -> dict[str, str]:
+    """Return the options that choose engines, families, priors and samplers, by their classes."""
+    from evermix.cli.options.components import command_name
+    from evermix.engines import ENGINES
+    from evermix.families import FAMILIES
+    from evermix.priors import PRIORS
+    from evermix.topics.hierarchies import TOPIC_PRIORS
+    from evermix.topics.words.samplers import WORD_SAMPLERS
+
+    found = {name: f"--engine {name.lower()}" for name in ENGINES}
+    found |= {name: f"--prior {name.lower()}" for name in TOPIC_PRIORS}
+    found |= {name: f"--sampler {name.lower()}" for name in WORD_SAMPLERS}
+    found |= {name: f"--family {command_name(cls)}" for name, cls in FAMILIES.items()}
+    return found | {name: f"--prior {command_name(cls)}" for name, cls in PRIORS.items()}
