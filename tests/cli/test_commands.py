@@ -217,7 +217,7 @@ def test_rows_may_go_to_a_device(folder):
 
 def test_resume_without_a_checkpoint_starts_from_the_beginning(folder):
     result = evermix("stream", "texts.jsonl", *TEXTS, "--resume")
-    assert "no checkpoint texts.evermix yet" in result.stderr
+    assert "no checkpoint texts.evermix, so there is nothing to go on from" in result.stderr
     assert len(rows(result.stdout)) == 300
 
 
@@ -243,7 +243,7 @@ def test_resume_refuses_a_source_of_another_kind_and_foreign_models(folder):
     assert "held text" in evermix(*arguments, "--resume", status=1).stderr
     em.Mixture().fit(np.load("points.npy")).save("points.evermix")
     result = evermix("stream", "points.npy", *POINTS, "--resume", status=1)
-    assert "`evermix stream` did not write" in result.stderr
+    assert "points.evermix was saved in Python" in result.stderr
 
 
 def test_predict_says_what_the_model_says(folder):

@@ -1,6 +1,7 @@
 """`evermix fit` as a user types it."""
 
 import json
+import shutil
 import signal
 
 import numpy as np
@@ -424,14 +425,14 @@ def test_rows_of_a_resumed_fit_do_not_go_where_its_trace_is(folder):
 
 def test_resume_without_a_checkpoint_starts_from_the_beginning(folder):
     result = evermix("fit", "points.npy", "--resume")
-    assert "no checkpoint points.evermix yet" in result.stderr
+    assert "no checkpoint points.evermix, so there is nothing to go on from" in result.stderr
     assert len(rows(result.stdout)) == 150
 
 
 @pytest.mark.parametrize(
     ("changed", "complaint"),
     [
-        (["texts.jsonl"], "SOURCE cannot change"),
+        (["texts.jsonl", "--out", "out.jsonl"], "when the checkpoint m.evermix was made"),
         (["points.npy", "--engine", "gibbs"], "--engine cannot change on the way"),
         (["points.npy", "--shuffle"], "the checkpoint was made without it, got True"),
         (["points.npy", "--seed", 2], "--seed cannot change"),
@@ -460,8 +461,21 @@ def test_resume_refuses_rows_that_have_changed_and_checkpoints_of_streams(folder
     np.save("points.npy", np.load("points.npy") + 1.0)
     said = fails("fit", "points.npy", "--out", "out.jsonl", "--resume")
     assert "not the rows" in said and "--overwrite" in said
-    assert "`evermix stream` did not write" in fails(
+    assert "is a checkpoint of `evermix fit`, from which `evermix stream` cannot go on" in fails(
         "stream", "points.npy", "--checkpoint", "points.evermix", "--resume"
     )
     evermix("stream", "texts.jsonl", "--out", "o", "--checkpoint", "texts.evermix")
-    assert "`evermix fit` did not write" in fails("fit", "texts.jsonl", "--resume")
+    assert "Go on with `evermix stream ... --resume`" in fails("fit", "texts.jsonl", "--resume")
+
+
+def test_a_fit_goes_on_wherever_its_files_are(folder):
+    """Rows are known by what they are: a folder may be copied or moved."""
+    evermix("fit", "points.npy", "--engine", "ep", "--laps", 1, "--out", "out.jsonl")
+    shutil.copytree(folder, folder / "moved")
+    evermix("fit", "points.npy", "--resume", "--laps", 3, "--out", "out.jsonl")
+    again = ["--checkpoint", "moved/points.evermix", "--resume", "--out", "new.jsonl"]
+    evermix("fit", "moved/points.npy", *again, "--laps", 3)
+    assert (folder / "new.jsonl").read_text() == (folder / "out.jsonl").read_text()
+    np.save("points.npy", np.load("moved/points.npy") + 1.0)
+    said = fails("fit", "points.npy", *again)
+    assert "not the rows" in said and "sample_weight" not in said

@@ -137,7 +137,7 @@ def test_a_run_that_is_killed_before_it_has_learnt_anything_is_not_resumed_from_
     killed = children.run(folder, *arguments, "--overwrite", unlearnt=True)
     assert killed == -signal.SIGKILL
     said = evermix(*arguments, "--resume").stderr
-    assert "no checkpoint model.evermix yet" in said
+    assert "no checkpoint model.evermix, so there is nothing to go on from" in said
     assert em.load("model.evermix").random_state == 1
     assert not [name for name in contents(folder) if name.startswith(".")]
 

@@ -353,4 +353,4 @@ def test_going_on_with_something_else_is_refused(folder):
     assert said.exit_code == 1 and "holds a mixture, not a topic model" in said.stderr
     em.load("texts.evermix").save("bare.evermix")
     said = evermix("texts.jsonl", "--checkpoint", "bare.evermix", "--resume")
-    assert said.exit_code == 1 and "`evermix topics` did not write" in said.stderr
+    assert said.exit_code == 1 and "bare.evermix was saved in Python" in said.stderr

@@ -24,6 +24,8 @@ class Vocabulary(TextCounter):
     ----------
     words : list of str
         The word of each column.
+    stop_words : "english", list of str or None
+        Words that have no column on purpose, so that they are no unknown words.
 
     Examples
     --------
@@ -35,6 +37,7 @@ class Vocabulary(TextCounter):
     """
 
     words: list[str]
+    stop_words: StopWords = None
     totals: WordTotals = field(default_factory=WordTotals, compare=False, repr=False)
 
     @classmethod
@@ -81,7 +84,7 @@ class Vocabulary(TextCounter):
                 f"more texts, lower {lower} or use Hashing."
             )
         ranked = sorted(frequent, key=lambda word: (-total[word], word))
-        return cls(sorted(ranked[:max_words]))
+        return cls(sorted(ranked[:max_words]), stop_words)
 
     @property
     def n_features(self) -> int:  # type: ignore[override]
@@ -94,7 +97,7 @@ class Vocabulary(TextCounter):
 
     @cached_property
     def _words_of(self) -> Callable[[str], list[str]]:
-        return analyzer(None)
+        return analyzer(self.stop_words)
 
     def counts(self, texts: Iterable[str]) -> Any:
         """Return how often each text holds each word: a CSR matrix (N, n_features), float64."""
@@ -102,7 +105,7 @@ class Vocabulary(TextCounter):
 
     def to_spec(self) -> dict[str, Any]:
         """Return a JSON-ready dict for :func:`from_spec`."""
-        return {"type": "vocabulary", "words": self.words}
+        return {"type": "vocabulary", "words": self.words, "stop_words": self.stop_words}
 
 
 @dataclass(frozen=True)

@@ -153,7 +153,8 @@ class Fit(Run):
         fields = parts(settings.custom, streaming=False).engine.options
         changing = mix.engine.may_change if mix.engine is not None else ()
         free = {field: fields[field].name for field in changing if field in fields}
-        settings = resumed_settings(settings, saved, {"out", *free.values()})
+        # Rows are known by their digest, wherever their files are now.
+        settings = resumed_settings(settings, saved, {"out", "source", *free.values()})
         check_resumed(settings, saved)
         source = open_again(settings, saved)
         folders = {f: settings.values[o.name] for f, o in fields.items() if o.file == "folder"}

@@ -49,7 +49,7 @@ from evermix.io.brokers import is_address
 from evermix.io.sources import Chunk, Source, SourceError
 from evermix.io.sources.several import Several, joined
 from evermix.io.text_counter import TextCounter
-from evermix.state import FADED
+from evermix.state import DROPPED, FADED
 
 FIRST_ROWS = 1000  # in a first batch of numbers, from which a mixture takes their scale
 
@@ -333,9 +333,9 @@ class Stream(Run):
         skipped = f", {totals.skipped:,} blank or bad rows skipped" if totals.skipped else ""
         yield f"{totals.rows:,} rows{skipped}"
         into = np.array(mix.lineage_.into)
-        faded = f", {np.sum(into == FADED):,} faded" if mix.forgetting is not None else ""
-        moves = f"{len(into):,} born, {np.sum(into >= 0):,} merged{faded}"
-        yield f"{mix.n_clusters_:,} clusters ({moves})"
+        ends = {"merged": into >= 0, "dropped": into == DROPPED, "faded": into == FADED}
+        moves = [f"{np.sum(those):,} {how}" for how, those in ends.items() if those.any()]
+        yield f"{mix.n_clusters_:,} clusters ({', '.join([f'{len(into):,} born', *moves])})"
         if self.text is not None:
             yield shown_words(self.text)
         new = totals.rows - self._first_row

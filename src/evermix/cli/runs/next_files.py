@@ -3,11 +3,13 @@
 import os
 from typing import Any, NamedTuple
 
+from evermix.cli.console import note
 from evermix.cli.options.brokers import has_moved
 from evermix.cli.options.settings import Settings
 from evermix.cli.runs.run import Saved, resumed_settings
 from evermix.io.brokers import is_address
 from evermix.io.sources import Mark, Source
+from evermix.io.sources.lines import digest_file
 from evermix.io.sources.several import Several, listed, names_several
 
 
@@ -67,9 +69,22 @@ def place_after(settings: Settings, notes: dict[str, Any]) -> Place:
             f"follow yet. Go on with the same files first, or name all: "
             f"{' '.join(map(os.path.relpath, [*before, *now]))}"
         )
+    _warn_of_copies(_files(now), [*past, *files])
     known = sum(mark.rows or 0 for mark in [*past, *files[:-1]])
     last = [mark._replace(rows=notes["totals"]["offset"] - known) for mark in files[-1:]]
     return Place([*past, *files[:-1], *last], [], follows=True)
+
+
+def _warn_of_copies(paths: list[str], marks: list[Mark]) -> None:
+    """Warn of files that hold what others held, whose rows were read before."""
+    for path in filter(os.path.isfile, paths):
+        alike = [mark for mark in marks if mark.digest and mark.size == os.path.getsize(path)]
+        for mark in alike:
+            if digest_file(path) == mark.digest:
+                note(
+                    f"warning: {path} holds the same bytes as {mark.path}, which was read before: "
+                    "its rows are learnt once more."
+                )
 
 
 def settings_after(settings: Settings, saved: Saved, place: Place) -> Settings:

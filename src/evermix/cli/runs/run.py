@@ -12,6 +12,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
 
 import typer
@@ -41,6 +42,8 @@ from evermix.io.text_counter import TextCounter
 
 LOG = logging.getLogger("evermix")
 NOTHING = "Nothing was learnt yet."
+MOST_NAMES = 5  # of checkpoints in a message
+LEARN = "stream", "fit", "topics"  # commands that write checkpoints
 
 
 class Saved(NamedTuple):
@@ -169,7 +172,10 @@ class Run(ABC):
                 f"There is no checkpoint {path} to resume from: correct its name, or start again "
                 "with --overwrite in place of --resume.",
             )
-            note(f"there is no checkpoint {path} yet; starting from the beginning.")
+            note(
+                f"warning: there is no checkpoint {path}, so there is nothing to go on from: this "
+                f"run starts from the beginning.{_others(path)}"
+            )
         elif not settings.overwrite:
             check_new(
                 _checkpoint_file(settings),
@@ -265,6 +271,15 @@ class Run(ABC):
         return f"{stopped} Go on with: {shlex.join(again)}"
 
 
+def _others(checkpoint: Path) -> str:
+    """Return the names of checkpoints beside one that is not there, for a message."""
+    names = sorted(str(path) for path in checkpoint.parent.glob("*.evermix"))
+    if not names:
+        return ""
+    more = ", ..." if len(names) > MOST_NAMES else ""
+    return f" If another one was meant, it may be {', '.join(names[:MOST_NAMES])}{more}."
+
+
 def _shown(source: str) -> str:
     """Return a source as a command line names it."""
     return source if source == "-" or is_address(source) else os.path.relpath(source)
@@ -297,10 +312,7 @@ def read_checkpoint(
     path, command = settings.checkpoint, run.command
     model, extra = load(path)
     if command not in extra:
-        raise CheckpointError(
-            f"{path} is a model that `evermix {command}` did not write, so it does not say where "
-            "to go on. Start again with another --checkpoint."
-        )
+        raise CheckpointError(_of_another(path, command, extra))
     notes = extra[command]
     try:
         settings.check_saved(notes["settings"])
@@ -317,6 +329,21 @@ def read_checkpoint(
             "again with --overwrite."
         ) from error
     return Saved(model, text, notes)
+
+
+def _of_another(path: Path, command: str, extra: Mapping[str, Any]) -> str:
+    """Return what is wrong with a checkpoint that another command or program wrote."""
+    wrote = next((name for name in LEARN if name in extra), None)
+    if wrote is None:
+        return (
+            f"{path} was saved in Python, so it does not say where in its rows `evermix {command}` "
+            "should go on. Go on in Python, or start again with another --checkpoint; `evermix "
+            "predict` and `evermix report` read it as it is."
+        )
+    return (
+        f"{path} is a checkpoint of `evermix {wrote}`, from which `evermix {command}` cannot go "
+        f"on. Go on with `evermix {wrote} ... --resume`, or start again with another --checkpoint."
+    )
 
 
 def resumed_settings(settings: Settings, saved: Saved, free: Iterable[str] = ()) -> Settings:

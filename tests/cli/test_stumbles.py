@@ -1,0 +1,57 @@
+"""What newcomers stumble over is said plainly: what was counted, dropped, missed or read twice."""
+
+import re
+import shutil
+
+import pytest
+
+import evermix as em
+from helpers.commands import evermix, write_tickets
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A working directory with texts."""
+    monkeypatch.chdir(tmp_path)
+    write_tickets("texts.jsonl")
+    return tmp_path
+
+
+@pytest.mark.parametrize("command", ["stream", "fit"])
+def test_stop_words_are_no_unknown_words(folder, command):
+    evermix(command, "texts.jsonl", "--out", "out", "--checkpoint", "m.evermix", "--quiet")
+    line = '{"text": "the invoice is with you and the zeppelin"}\n'
+    (folder / "new.jsonl").write_text(line)
+    said = evermix("predict", "m.evermix", "new.jsonl", "--out", "new.out").stderr
+    assert "50.0% of their words are unknown" in said
+
+
+def test_every_cluster_that_was_born_is_accounted_for(folder):
+    (folder / "more.jsonl").write_text(  # rows of their own words, which no other row ever has
+        "".join(f'{{"text": "{w} {w} {w}"}}\n' for w in ("zebra", "yacht", "xenon", "walrus"))
+    )
+    run = ["--warmup", 4, "--out", "out", "--checkpoint", "m.evermix"]
+    said = evermix("stream", "more.jsonl", "texts.jsonl", *run).stderr
+    left, moves = re.search(r"(\d+) clusters \((.*?)\)", said).groups()
+    counts = {how: int(n) for n, how in map(str.split, moves.split(", "))}
+    assert int(left) == counts.pop("born") - sum(counts.values())
+    assert int(left) == em.load("m.evermix").n_clusters_
+
+
+@pytest.mark.parametrize("command", ["stream", "fit"])
+def test_a_run_that_has_nothing_to_go_on_from_warns(folder, command):
+    run = [command, "texts.jsonl", "--out"]
+    evermix(*run, "a.jsonl", "--checkpoint", "week.evermix")
+    said = evermix(*run, "b.jsonl", "--checkpoint", "wek.evermix", "--resume").stderr
+    assert "warning: there is no checkpoint wek.evermix" in said
+    assert "starts from the beginning" in said and "may be week.evermix." in said
+
+
+def test_files_that_were_read_under_another_name_are_noticed(folder):
+    run = ["--checkpoint", "m.evermix", "--out"]
+    evermix("stream", "texts.jsonl", *run, "a.jsonl")
+    shutil.copy("texts.jsonl", "copy.jsonl")
+    said = evermix("stream", "copy.jsonl", *run, "b.jsonl", "--resume").stderr
+    assert "copy.jsonl holds the same bytes as" in said and "learnt once more" in said
+    write_tickets("new.jsonl", 30)
+    assert "warning" not in evermix("stream", "new.jsonl", *run, "c.jsonl", "--resume").stderr
