@@ -1,6 +1,8 @@
 """`evermix topics` that goes on with the documents of another file."""
 
 import json
+import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -70,3 +72,82 @@ def test_documents_of_the_past_are_refused(folder):
     assert said.exit_code != 0 and "new times must come after" in said.stderr
     assert em.load("all.evermix").times_.tolist() == [2000, 2001, 2003]
     assert follow("2003.jsonl", "d.json").exit_code == 0  # the checkpoint is as it was
+
+
+def test_documents_are_not_learnt_twice(folder):
+    assert begin().exit_code == 0
+    assert follow("2002.jsonl", "b.json").exit_code == 0
+    model = em.load("all.evermix")
+    said = follow("2002.jsonl", "c.json")
+    assert said.exit_code == 0 and "nothing new: all of them were learnt before" in said.stderr
+    shutil.copy("2002.jsonl", "copy.jsonl")
+    said = follow("copy.jsonl", "d.json")
+    assert said.exit_code == 0 and "nothing new" in said.stderr
+    shutil.copy("2001.jsonl", "first.jsonl")
+    for source in ("2001.jsonl", "first.jsonl"):
+        said = follow(source, "e.json")
+        assert said.exit_code == 1
+        assert "the documents of 2001.jsonl were learnt before" in said.stderr
+    np.testing.assert_array_equal(em.load("all.evermix").components_, model.components_)
+
+
+def test_files_that_were_learnt_may_not_grow(folder):
+    assert begin().exit_code == 0
+    assert follow("2002.jsonl", "b.json").exit_code == 0
+    with open("2002.jsonl", "a") as file:
+        file.write(json.dumps({"text": WORDS["sea"], "year": 2002}) + "\n")
+    said = follow("2002.jsonl", "c.json")
+    assert said.exit_code == 1 and "2002.jsonl has changed" in said.stderr
+    assert "there were 30, now there are 31" in said.stderr
+    with open("2001.jsonl", "a") as file:
+        file.write(json.dumps({"text": WORDS["sea"], "year": 2002}) + "\n")
+    said = follow("2001.jsonl", "c.json")
+    assert said.exit_code == 1 and "the documents of 2001.jsonl were learnt before" in said.stderr
+
+
+def test_more_documents_of_a_known_time_are_said_to_be_so(folder):
+    """And times are shown as they stand in the file."""
+    assert begin().exit_code == 0
+    with open("more.jsonl", "w") as file:
+        for year in (2001, 2002):
+            file.write(json.dumps({"text": WORDS["sea"], "year": year}) + "\n")
+    said = follow("more.jsonl", "b.json")
+    assert said.exit_code == 0
+    (line,) = [line for line in said.stderr.splitlines() if "of the same time" in line]
+    assert "2001 (" in line and "2002" not in line
+    with open("late.jsonl", "w") as file:
+        file.write(json.dumps({"text": WORDS["sea"], "year": 1999}) + "\n")
+    said = follow("late.jsonl", "c.json")
+    assert "the last of which is 2002, got 1999" in said.stderr
+
+
+def test_a_run_goes_on_in_another_place(folder, tmp_path):
+    """Documents are known by what they are, also before the fit is whole."""
+    assert begin().exit_code == 0
+    shutil.copytree(tmp_path, tmp_path / "moved")
+    run = ["--resume", "--draws", 6, "--out"]
+    assert evermix("2001.jsonl", "--checkpoint", "all.evermix", *run, "a.json").exit_code == 0
+    said = evermix("moved/2001.jsonl", "--checkpoint", "moved/all.evermix", *run, "b.json")
+    assert said.exit_code == 0, said.stderr
+    one, two = em.load("all.evermix"), em.load("moved/all.evermix")
+    assert two.n_draws_ == 6 and not two.gone_on_
+    np.testing.assert_array_equal(one.components_, two.components_)
+
+
+def test_the_picture_is_of_all_files_and_replaces_none_in_silence(folder, monkeypatch):
+    pytest.importorskip("matplotlib")
+    titles, place = [], "evermix.cli.output.topic_report"
+    monkeypatch.setattr(f"{place}.topic_overview", lambda **given: titles.append(given["title"]))
+    monkeypatch.setattr(
+        f"{place}.save_picture", lambda path, axes: Path(path).write_text("a picture")
+    )
+    assert "picture all.png" in begin().stderr
+    said = follow("2002.jsonl", "b.json")
+    assert "all.png is an old one" in said.stderr and len(titles) == 1
+    assert "written anew" not in said.stderr
+    again = ["2003.jsonl", "--checkpoint", "all.evermix", "--resume", "--out", "b.json", "--figure"]
+    said = evermix(*again, "all.png")
+    assert said.exit_code == 1 and "all.png exists already" in said.stderr
+    said = evermix(*again, "new.png")
+    assert "written anew, with what these documents bring: b.json." in said.stderr
+    assert titles[1].endswith("2001.jsonl and 2 more")

@@ -1,11 +1,12 @@
 """``evermix topics``: topics of a source over time, then JSON and pictures of them."""
 
+import os
 from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any, Self
 
 from evermix._schema import check_number
-from evermix.cli.console import progress_bar
+from evermix.cli.console import note, progress_bar
 from evermix.cli.input.documents import Documents, read_documents, split
 from evermix.cli.input.rows import open_rows
 from evermix.cli.options.components import Component
@@ -14,6 +15,14 @@ from evermix.cli.options.settings import Settings, with_run_files
 from evermix.cli.options.table import MODEL, SAMPLING, TOPICS
 from evermix.cli.output.topic_report import TopicReport
 from evermix.cli.runs.interrupts import Interrupts
+from evermix.cli.runs.learnt_documents import (
+    PIPE,
+    Learnt,
+    check_learnt,
+    note_known_times,
+    read_learnt,
+    with_these,
+)
 from evermix.cli.runs.run import (
     Run,
     Saved,
@@ -23,6 +32,7 @@ from evermix.cli.runs.run import (
     resumed_settings,
 )
 from evermix.estimators import TopicModel
+from evermix.estimators.data.times import shown_label
 from evermix.estimators.files import load_topics, save
 from evermix.estimators.topics.report import course_of
 from evermix.report.canvas import check_picture
@@ -96,7 +106,11 @@ class Topics(Run):
         self.sweeps: int = 0 if notes is None else notes["sweeps"]
         # Whether these documents are still to be learnt, from what is known of others.
         self.waits: bool = notes is not None and notes.get("waits", False)
+        self.nothing_new = False
         self.report: TopicReport | None = None
+        before = [] if notes is None else read_learnt(notes)
+        now = Learnt.of(settings.sources, documents)
+        self.history = with_these(before, now, notes is not None and model.gone_on_)
 
     @classmethod
     def begin(cls, settings: Settings, place: Any) -> Self:
@@ -112,18 +126,21 @@ class Topics(Run):
     def resume(cls, settings: Settings, place: Any) -> Self:
         """Read the source again, for the model of the checkpoint."""
         saved = read_checkpoint(settings, cls, load_topics)
-        free, now = list(FREE), settings.source
-        if _follows(settings, saved):
-            saved.notes["waits"] = True
-            free.append("source")
-        settings = resumed_settings(settings, saved, free)
-        settings = settings.changed(source=now) if "source" in free else settings
+        before = settings.changed(**saved.notes["settings"])
+        settings = resumed_settings(settings, saved, (*FREE, "source"))
         _check_settings(settings)
         check_resumed(settings, saved)
         source = open_again(settings, saved, time_labels=True)
         documents = read_documents(source, settings, saved.text, settings.quiet)
+        same = settings.sources == before.sources != PIPE
+        if not (same or _are_last(settings, documents, saved)):
+            _check_whole(before, saved)
+            saved.notes["waits"] = True  # these follow
         saved.model.set_params(draws=settings.draws)
-        return cls(settings, documents, saved.model, saved.notes)
+        run = cls(settings, documents, saved.model, saved.notes)
+        if run.waits:
+            _note_replaced(settings, before)
+        return run
 
     def rows(self, chosen: Any) -> dict[str, Any]:
         """Return counts and times of some documents, as the model takes them."""
@@ -132,10 +149,15 @@ class Topics(Run):
 
     def _learn(self, interrupts: Interrupts) -> None:
         if self.waits:
+            rows = self.rows(self.parts.learnt)
+            if rows["times"] is not None and not self.settings.quiet:
+                note_known_times(self.model, rows["times"])
             with interrupts.allowed():  # a signal leaves what is known as it was
-                self.model.partial_fit(**self.rows(self.parts.learnt))
+                self.model.partial_fit(**rows)
             self.learnt, self.waits, self.sweeps = True, False, self.model.n_sweeps_
-        elif not (self.resumed and self.model.gone_on_):  # else all is learnt
+        elif self.resumed and self.model.gone_on_:
+            self.nothing_new = True
+        else:
             self._sweep(interrupts)
 
     def _sweep(self, interrupts: Interrupts) -> None:
@@ -164,6 +186,7 @@ class Topics(Run):
             self.settings,
             self.documents,
             self.parts,
+            sources=[source for run in self.history for source in run.sources],
             held=self.rows(self.parts.held) if len(self.parts.held) else None,
             timeless=self.settings.prior in TIMELESS,
         )
@@ -171,13 +194,19 @@ class Topics(Run):
 
     @classmethod
     def check_notes(cls, notes: dict[str, Any]) -> None:
-        """Raise unless notes hold a number of sweeps, and whether documents wait."""
+        """Raise unless notes hold a number of sweeps, which documents, and whether they wait."""
         check_number("sweeps", notes["sweeps"])
+        check_learnt(notes)
         if type(notes.get("waits", False)) is not bool:
             raise TypeError(f"waits must be true or false, got {notes['waits']!r:.80}")
 
     def _notes(self) -> dict[str, Any]:
-        return {"kind": self.documents.kind, "sweeps": self.sweeps, "waits": self.waits}
+        return {
+            "kind": self.documents.kind,
+            "sweeps": self.sweeps,
+            "waits": self.waits,
+            "learnt": [list(run) for run in self.history],
+        }
 
     def _progress(self) -> str:
         return f"{self.sweeps:,} of {self.settings.burn_in + self.settings.draws:,} sweeps"
@@ -188,6 +217,8 @@ class Topics(Run):
         n_topics, chains = self.model.traces_["n_topics"], self.settings.chains
         of_times = f" of {len(report.times):,} times" if report.times else ""
         yield f"{len(documents):,} documents{of_times}"
+        if self.nothing_new:
+            yield "nothing new: all of them were learnt before"
         if documents.empty or documents.skipped:
             yield (
                 f"{documents.empty:,} without words and {documents.skipped:,} blank or bad rows "
@@ -202,24 +233,37 @@ class Topics(Run):
             yield f"perplexity {report.perplexity:,.1f} of {held:,} documents held out"
         yield f"{seconds:.1f} s"
         if report.picture is not None:
-            yield f"picture {report.picture}"
+            yield f"picture {os.path.relpath(report.picture)}"
+        elif report.old_picture is not None:
+            yield f"picture {report.old_picture} is an old one (--figure FILE makes a new one)"
 
     def _complaints(self) -> Iterable[str]:
         return self.documents.complaints
 
 
-def _follows(settings: Settings, saved: Saved) -> bool:
-    """Whether another source is named, whose documents come after those of a whole fit."""
-    before, notes = settings.changed(**saved.notes["settings"]), saved.notes
-    if "source" not in settings.given or settings.sources == before.sources:
-        return False
+def _are_last(settings: Settings, documents: Documents, saved: Saved) -> bool:
+    """Whether these are the documents of the last run, whose files have other names now."""
+    last = read_learnt(saved.notes)[-1:]
+    return [run.digest for run in last] == [Learnt.of(settings.sources, documents).digest]
+
+
+def _check_whole(before: Settings, saved: Saved) -> None:
+    """Raise ValueError if other documents cannot follow yet."""
     whole = saved.model.gone_on_ or saved.model.n_draws_ >= before.draws
-    if notes.get("waits", False) or not whole:
+    if saved.notes.get("waits", False) or not whole:
         raise ValueError(
             f"the documents of {', '.join(before.sources)} are not learnt yet, so others cannot "
             "follow. Go on with them first, by the same command with that source."
         )
-    return True
+
+
+def _note_replaced(settings: Settings, before: Settings) -> None:
+    """Say which files of earlier documents will be written anew."""
+    own = {option: path for option, path in settings.places.items() if option != "--trace"}
+    old = [path for option, path in own.items() if before.places.get(option) == path]
+    old = [os.path.relpath(path) for path in old if os.path.isfile(path)]
+    if old:
+        note(f"written anew, with what these documents bring: {', '.join(old)}.")
 
 
 def _make_model(settings: Settings) -> TopicModel:
@@ -265,7 +309,7 @@ def _check_times(documents: Documents, settings: Settings) -> None:
         return
     finer = ", or a finer --period such as month" if documents.dated else ""
     raise ValueError(
-        f"all documents are of the same time, {times[0]}, and topics over time want at least "
-        f"two. Give documents of other times{finer}, or find topics without times with --prior "
-        "hdp."
+        f"all documents are of the same time, {shown_label(times[0])}, and topics over time want "
+        f"at least two. Give documents of other times{finer}, or find topics without times with "
+        "--prior hdp."
     )

@@ -36,6 +36,8 @@ class TopicReport:
     documents : Documents
     parts : Parts
         Documents that were learnt, and those that were held out.
+    sources : list of str
+        The files of all documents that the model has learnt, in order.
     held : dict or None
         Counts and times of those that were held out, as the model takes them.
     timeless : bool
@@ -51,6 +53,8 @@ class TopicReport:
         Weight of each topic at each time, where the prior knows times.
     picture : str, Path or None
         Where the picture of all topics goes.
+    old_picture : Path or None
+        A picture that was there, and is not replaced since nobody named it.
     perplexity : float or None
         Of documents that were held out.
     """
@@ -62,9 +66,11 @@ class TopicReport:
         documents: Documents,
         parts: Parts,
         *,
+        sources: list[str],
         held: dict[str, Any] | None,
         timeless: bool,
     ) -> None:
+        self._sources = sources
         self._model, self._settings, self._parts = model, settings, parts
         self._ids = [documents.ids[d] for d in parts.learnt.tolist()]
         X, times = documents.X[parts.learnt], documents.times
@@ -88,7 +94,9 @@ class TopicReport:
             least=settings.min_documents,
             over_time=over_time,
         )
-        self.picture = _picture(settings) if self.times else settings.figure
+        self.picture, self.old_picture = settings.figure, None
+        if self.times and settings.figure is None:
+            self.picture, self.old_picture = _pictures(settings)
         self.perplexity = None if held is None else model.perplexity(**held)
 
     def _over_time(self, times: Array) -> OverTime:
@@ -121,7 +129,7 @@ class TopicReport:
             "documents": self._documents,
             "least": settings.min_documents,
         }
-        title = f"{len(self.cards.words)} topics in {_name(settings.sources)}"
+        title = f"{len(self.cards.words)} topics in {_name(self._sources)}"
         if self.picture is not None:
             axes = topic_overview(**about, share=settings.share, title=title)
             save_picture(self.picture, axes)
@@ -211,13 +219,15 @@ def _at_terminal() -> bool:
     return sys.stdout.isatty()
 
 
-def _picture(settings: Settings) -> Any:
-    """Return where the picture goes: if nobody said it, beside the checkpoint, as a new file."""
-    if settings.figure is not None or settings.quiet or settings.checkpoint is None:
-        return settings.figure
+def _pictures(settings: Settings) -> tuple[Path | None, Path | None]:
+    """Return where a picture goes that nobody has named, and the old one that is there.
+
+    It goes beside the checkpoint, as a new file.
+    """
+    if settings.quiet or settings.checkpoint is None or find_spec("matplotlib") is None:
+        return None, None
     path = Path(settings.checkpoint).with_suffix(".png")
-    free = settings.overwrite or not path.exists()
-    return path if free and find_spec("matplotlib") is not None else None
+    return (path, None) if settings.overwrite or not path.exists() else (None, path)
 
 
 def shares_line(id: Any, topics: Array, shares: Array) -> dict[str, Any]:

@@ -105,8 +105,8 @@ class Times:
         if late:
             raise ValueError(
                 f"new times must come after those that are known, the last of which is "
-                f"{self.values[-1]}, got {_shown(late)}, where nothing was learnt. Fit all rows "
-                "again, or join these with a time that is known."
+                f"{_shown(self.values[-1:])}, got {_shown(late)}, where nothing was learnt. Fit "
+                "all rows again, or join these with a time that is known."
             )
         later = Times.read(times, n)[0].values
         both = Times([*self.values, *(t for t in later if t not in self._code)])
@@ -241,7 +241,7 @@ def _date(label: str) -> int:
 
 
 def _shown(values: list[Any]) -> str:
-    shown = ", ".join(str(value) for value in values[:SHOWN])
+    shown = ", ".join(str(shown_label(value)) for value in values[:SHOWN])
     return f"{shown}, ... ({len(values)} of them)" if len(values) > SHOWN else shown
 
 

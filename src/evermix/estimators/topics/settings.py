@@ -8,7 +8,7 @@ import numpy as np
 from evermix._xp import Array
 from evermix.engines.settings import check_whole
 from evermix.estimators.data.rows import check_csr
-from evermix.estimators.data.times import Times
+from evermix.estimators.data.times import Times, shown_label
 from evermix.priors.base import finite_number
 from evermix.priors.hyper import Gamma, HyperPrior
 from evermix.topics.hierarchies import HDP, HMNGG, Flat, Hierarchy
@@ -164,7 +164,7 @@ def check_words(corpus: Corpus, times: Times, new: int = 0) -> None:
         raise ValueError("X holds no words: at least one document must have some.")
     n = np.bincount(corpus.time, corpus.lengths, minlength=corpus.n_times)[new:]
     if np.any(n == 0):
-        time = times.values[new + int(np.flatnonzero(n == 0)[0])]
+        time = shown_label(times.values[new + int(np.flatnonzero(n == 0)[0])])
         raise ValueError(
             f"all documents of the time {time} are empty. Leave them out, or join times."
         )
