@@ -35,8 +35,8 @@ COMMANDS = {  # by name: the help, whose first line is listed
         that grow or appear. Lines that are "provisional" may number clusters otherwise than later
         ones.
 
-        With --half-life old rows count for less, and lines also name the clusters that have
-        faded.""",
+        With --half-life old rows count for less, and a line names the clusters that have faded
+        before it.""",
     "fit": """
         Cluster a source in many passes; stop whenever you like and go on with --resume.
 

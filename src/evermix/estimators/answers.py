@@ -14,7 +14,7 @@ def row_answers(
     ids: Sequence[Any],
     clock: int,
     *,
-    faded: Sequence[int] | None = None,
+    faded: Sequence[int] = (),
     provisional: bool = False,
     novelty: Sequence[float] | None = None,
     offsets: Sequence[str] | None = None,
@@ -28,8 +28,8 @@ def row_answers(
         None: the row has no id.
     clock : int
         Number of rows before these.
-    faded : sequence of int, optional
-        Clusters that have faded meanwhile; without it, nothing is said of them.
+    faded : sequence of int
+        Clusters that have faded meanwhile, which the row after the end of each says.
     provisional : bool
         Whether clusters may get other numbers, since the model waits for more rows to begin with.
     novelty : sequence of length n, optional
@@ -41,7 +41,7 @@ def row_answers(
     names = lineage.hand.names
     rows = zip(ids, labels, mix.probabilities_.tolist(), strict=True)
     gone: dict[int, list[int]] = {}
-    for cluster in faded or ():  # before the row after its end, or perhaps behind the last one
+    for cluster in faded:  # before the row after its end, or perhaps behind the last one
         tick = min(lineage.ended[cluster] + 1, clock + len(labels))
         gone.setdefault(tick, []).append(cluster)
     newcomers = lineage.newcomers(set(labels), clock)
@@ -57,8 +57,8 @@ def row_answers(
             line["from"] = parent
         if cluster in names:
             line["name"] = names[cluster]
-        if faded is not None:
-            line["faded"] = gone.get(clock + 1 + i, [])
+        if clock + 1 + i in gone:
+            line["faded"] = gone[clock + 1 + i]
         if provisional:
             line["provisional"] = True
         if offsets is not None:

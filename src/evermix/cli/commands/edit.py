@@ -10,6 +10,7 @@ from evermix.cli.options.option import Option
 from evermix.cli.options.settings import Settings
 from evermix.cli.output.output_files import check_files
 from evermix.estimators import Mixture, files
+from evermix.estimators.mixture.naming import written_size
 from evermix.io.text_counter import TextCounter
 
 
@@ -47,8 +48,8 @@ def _split(mix: Mixture, settings: Settings, text: TextCounter | None) -> str:
     id = _only_id(mix, settings)
     X = all_rows(settings, mix, text) if settings.sources else None
     new = mix.split_cluster(id, X, pin=not settings.loose)
-    sizes = f"{mix.card(id).size:,.1f} and {mix.card(new).size:,.1f} rows"
-    return f"cluster {id} has become {id} and {new}, of {sizes}{_pinned(settings)}."
+    sizes = " and ".join(written_size(mix.card(each).size) for each in (id, new))
+    return f"cluster {id} has become {id} and {new}, of {sizes} rows{_pinned(settings)}."
 
 
 def _pin(mix: Mixture, settings: Settings, text: TextCounter | None) -> str:

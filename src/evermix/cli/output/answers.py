@@ -13,8 +13,7 @@ def row_lines(
     mix: Mixture, chunk: Chunk, clock: int, faded: Sequence[int], provisional: bool
 ) -> Iterator[dict[str, Any]]:
     """Yield the lines of a chunk that was just learnt; see :func:`row_answers`."""
-    said = None if mix.forgetting is None else faded
     for line in row_answers(
-        mix, chunk.ids, clock, faded=said, provisional=provisional, offsets=chunk.offsets
+        mix, chunk.ids, clock, faded=faded, provisional=provisional, offsets=chunk.offsets
     ):
         yield line | {"probability": rounded(line["probability"])}

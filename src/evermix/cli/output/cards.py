@@ -10,6 +10,7 @@ from rich.table import Table
 from evermix.cli.console import shown_time
 from evermix.cli.input.model_rows import column_names, words_of_texts
 from evermix.estimators import Mixture
+from evermix.estimators.mixture.naming import written_size
 from evermix.families import Multinomial
 from evermix.io.text_counter import TextCounter
 
@@ -43,6 +44,10 @@ def _text(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
+
+
 def _rounded(text: str) -> str:
     """Return a text with its long decimal numbers cut to four digits."""
     return re.sub(r"\d+\.\d{5,}(e[+-]\d+)?", lambda number: f"{float(number[0]):.4g}", text)
@@ -57,10 +62,10 @@ _FORMATS: dict[str, Callable[[Any], str]] = {
     "family": _rounded,
     "prior": _rounded,
     "engine": _rounded,
-    "size": "{:,.1f}".format,
-    "weight": "{:.4f}".format,
-    "share": "{:.4f}".format,
-    "recent_share": "{:.4f}".format,
+    "size": written_size,
+    "weight": _percent,
+    "share": _percent,
+    "recent_share": _percent,
     "born": "{:,}".format,
     "apart": "\n".join,
     "nearest": lambda near: ", ".join(str(one["id"]) for one in near),
@@ -76,12 +81,13 @@ _COLUMNS = {
 _TOPIC_FORMATS: dict[str, Callable[[Any], str]] = {
     "born": str,
     "size": "{:,}".format,
-    "change": lambda change: f"{100 * change:+.1f} %",
+    "change": lambda change: f"{100 * change:+.1f} points",
     "words": lambda words: ", ".join(map(str, words[:BRIEF])),
     "apart": lambda words: ", ".join(map(str, words[:BRIEF])),
 }
 _TOPIC_COLUMNS = {
-    **{name: name for name in ("topic", "weight", "first", "last", "born", "died", "change")},
+    **{name: name for name in ("topic", "weight", "first", "last", "born", "died")},
+    "change": "change of share",
     "words": "top words",
     "apart": "what sets it apart",
 }

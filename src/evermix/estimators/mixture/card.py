@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from evermix.estimators.mixture.explanation import called
-from evermix.estimators.mixture.naming import Names, Value, shown
+from evermix.estimators.mixture.naming import Names, Value, shown, written, written_size
 from evermix.families.marks import FACTOR, SHARE, Mark
 from evermix.hand import Change
 
@@ -25,7 +25,8 @@ class Trait:
         Of columns of categories and of yes/no: the value that the shares are of.
     kind : str
         "value": means in units of the column. "factor": typical values of positive numbers, whose
-        spread is a factor. "share": of the rows, or of the words.
+        spread is a factor; they are shown as the range from ``here / spread`` to ``here * spread``,
+        which holds about two thirds of the rows. "share": of the rows, or of the words.
     here, elsewhere : float
         In the cluster, and in all others together.
     spread, spread_elsewhere : float or None
@@ -57,7 +58,8 @@ class Trait:
         """Return what it is here, in a few letters: ``city = Rome 80 %`` or ``height 30.1``."""
         column, here, _ = self.parts()
         named = f"column {column}" if column.isdigit() else column
-        return f"{named} {here.split(' ±')[0].split(' ×')[0]}"
+        middle = written(self.here, 3) if self.kind == FACTOR else here.split(" ±")[0]
+        return f"{named} {middle}"
 
     def __str__(self) -> str:
         column, here, elsewhere = self.parts()
@@ -67,12 +69,18 @@ class Trait:
         if self.kind == SHARE:
             return f"{100 * value:.3g} %" if value >= LEAST_SHARE else "0 %"
         if spread is None:
-            return f"{value:.4g}"
+            return written(value)
         if self.kind == FACTOR:
-            return f"{value:.3g} ×÷ {spread:.2g}"
-        digits = 1 - math.floor(math.log10(spread)) if spread > 0 else MOST_DIGITS
-        number = f"{value:,.{max(digits, 0)}f}" if digits < MOST_DIGITS else f"{value:.4g}"
-        return f"{number} ± {spread:.2g}"
+            digits = max(_needed(spread - 1.0) + 1, 2)
+            return f"{written(value / spread, digits)} to {written(value * spread, digits)}"
+        digits = _needed(spread)
+        number = f"{round(value, digits):,.{max(digits, 0)}f}"
+        return f"{number if digits < MOST_DIGITS else written(value)} ± {written(spread, 2)}"
+
+
+def _needed(spread: float) -> int:
+    """Return how many digits behind the point show two digits of a spread."""
+    return 1 - math.floor(math.log10(spread)) if spread > 0 else MOST_DIGITS
 
 
 @dataclass(frozen=True)
@@ -170,7 +178,7 @@ class Card:
         if self.recent_share is not None:
             share += f", lately {100 * self.recent_share:.3g} %"
         pinned = ", pinned" if self.pinned else ""
-        lines = [f"{called(self.id, self.name)}{pinned}: {self.size:,.1f} rows, {share}"]
+        lines = [f"{called(self.id, self.name)}{pinned}: {written_size(self.size)} rows, {share}"]
         if self.age is not None:
             how = "opened" if self.parent is None else f"split from {self.parent}"
             lines.append(f"  {how} after {self.born:,} rows, {self.age:,} rows ago")

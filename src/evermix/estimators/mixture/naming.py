@@ -1,5 +1,6 @@
 """Names of columns, levels and values of rows, as people read them."""
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -10,6 +11,7 @@ from evermix.families import Mixed
 from evermix.families.base import Family
 
 SHOWN = 12  # values of a row that are shown
+FINEST, COARSEST = -5, 14  # powers of ten between which numbers are written in full
 
 Value = str | int | float | bool | None
 
@@ -60,4 +62,25 @@ class Names(NamedTuple):
 
 def shown(value: Value) -> str:
     """Return a value as a person reads it."""
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return written(value) if isinstance(value, float) else str(value)
+
+
+def written(value: float, digits: int = 4) -> str:
+    """Return a number, rounded to so many digits, as people write it.
+
+    Examples
+    --------
+    >>> written(27_631.5), written(27_631.5, 2), written(-0.00123456), written(1e21)
+    ('27,630', '28,000', '-0.001235', '1e+21')
+    """
+    size = math.floor(math.log10(abs(value))) if value and math.isfinite(value) else 0
+    if not FINEST <= size <= COARSEST:
+        return f"{value:.{digits}g}"
+    decimals = digits - 1 - size
+    text = f"{round(value, decimals):,.{max(decimals, 0)}f}"
+    return text.rstrip("0").rstrip(".") if decimals > 0 else text
+
+
+def written_size(size: float) -> str:
+    """Return the mass of a cluster as a number of rows."""
+    return f"{size:,.0f}" if size >= 1 else f"{size:.2g}"

@@ -151,7 +151,7 @@ def _item(mix: Any, card: Card, words: Mapping[int, list[str]]) -> Item:
         "id": card.id,
         "name": card.name or called(card.id, None),
         "pinned": card.pinned or None,
-        "size": round(card.size, 1),
+        "size": round(card.size) if card.size >= 1 else round(card.size, 2),
         "share": card.share,
         "recent": card.recent_share,
         "trend": card.trend,

@@ -118,7 +118,7 @@ function card(item, entry) {
   if (item.age !== undefined) fact("age", rows(item.age));
   if (item.seen !== undefined) fact("last seen after", rows(item.seen));
   if (item.span) fact("there from, to", item.span.map(t => data.flow.x[t]).join(" to "));
-  if (item.change) fact(item.change > 0 ? "gains" : "loses", percent(Math.abs(item.change)));
+  if (item.change) fact(item.change > 0 ? "share rises by" : "share falls by", `${written(100 * Math.abs(item.change), 3)} percentage points`);
   if (item.region !== undefined) fact("region", item.region);
   if (item.merged) fact("has taken in", item.merged.slice(0, 12).join(", ") + (item.merged.length > 12 ? ", …" : ""));
   if (item.traits) {

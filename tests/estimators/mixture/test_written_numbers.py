@@ -1,0 +1,59 @@
+"""Numbers on cards are written as people write them."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+
+import evermix as em
+from evermix.estimators.mixture.card import Trait
+from evermix.estimators.mixture.naming import shown, written, written_size
+from evermix.families.marks import FACTOR, SHARE
+
+
+@pytest.mark.parametrize("digits", [1, 2, 3, 4, 6])
+def test_a_number_keeps_its_digits_and_has_no_exponent(digits):
+    """Whatever the number, what is written reads as the number rounded to so many digits."""
+    rng = np.random.default_rng(0)
+    values = rng.choice([-1, 1], 500) * 10.0 ** rng.uniform(-5, 14, 500)
+    for value in [*values.tolist(), 0.0, 1.0, 9.9999, 999.96, 1000.0]:
+        text = written(value, digits)
+        assert re.fullmatch(r"-?\d{1,3}(,\d{3})*(\.\d*[1-9])?", text), text
+        step = 10.0 ** (math.floor(math.log10(abs(value))) + 1 - digits) if value else 1.0
+        assert abs(float(text.replace(",", "")) - value) <= 0.5000001 * step
+
+
+def test_numbers_without_a_plain_form_stay_short():
+    assert [written(value) for value in (1e20, 1e-9, math.inf, math.nan)] == [
+        "1e+20", "1e-09", "inf", "nan",
+    ]  # fmt: skip
+    assert shown(2019) == "2019" and shown(27_600.0) == "27,600" and shown("a") == "a"
+    assert [written_size(size) for size in (0.31, 1.0, 394.7, 12_345.6)] == [
+        "0.31", "1", "395", "12,346",
+    ]  # fmt: skip
+
+
+def trait(kind, here, spread):
+    return Trait("income", None, kind, here, 2 * here, spread, spread)
+
+
+def test_amounts_are_shown_as_ranges():
+    amount = trait(FACTOR, 27_600.0, 1.25)
+    assert str(amount) == "income: 22,100 to 34,500 (elsewhere 44,200 to 69,000)"
+    assert amount.brief() == "income 27,600"
+    assert trait(FACTOR, 100.0, 1.002).parts()[1] == "99.8 to 100.2"
+    assert trait(FACTOR, 100.0, 30.0).parts()[1] == "3.3 to 3,000"
+    assert trait("value", 52_613.0, 13_040.0).parts()[1] == "53,000 ± 13,000"
+    assert trait("value", 9.1234, 1.06).brief() == "income 9.1"
+    assert trait(SHARE, 0.687, None).parts()[1] == "68.7 %"
+
+
+def test_cards_count_whole_rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2)) + 4.0 * rng.integers(0, 2, size=(300, 1))
+    mix = em.Mixture().partial_fit(X)
+    for card in mix.cards():
+        rows = re.search(r": ([\d,.]+) rows", repr(card))[1]
+        assert float(rows) == pytest.approx(card.size, abs=0.5)
+        assert "." not in rows or card.size < 1
