@@ -132,6 +132,51 @@ def test_a_layer_and_its_legend_open_the_card(browser, pages):
     assert browser.run(FOCUS) == "item-" + browser.run(f"{layer}.dataset.id")
 
 
+def test_clusters_with_a_name_are_called_by_it_everywhere(browser, tmp_path):
+    rng = np.random.default_rng(0)
+    kind = rng.integers(3, size=900)
+    X = rng.normal(size=(900, 2)) + np.array([[0.0, 0.0], [30.0, 0.0], [0.0, 30.0]])[kind]
+    mix = em.Mixture().partial_fit(X)
+    id = int(mix.predict([[0.0, 0.0]])[0])
+    mix.rename(id, "calm days")
+    mix.report(tmp_path / "named.html")
+    browser.open(tmp_path / "named.html")
+    texts = "[...document.querySelectorAll('{}')].map(node => node.textContent)"
+    for place in ("#flow svg text", "#flow .legend button", "#tree svg text", "#list .name"):
+        found = [text for text in browser.run(texts.format(place)) if "calm days" in text]
+        assert len(found) == 1, place
+    assert f"{id}: calm days" in browser.run(texts.format("#flow .legend button"))
+
+
+def test_labels_of_a_map_do_not_overlap(browser, tmp_path):
+    """Of many topics in one place, which are moved apart, only some have room for their words."""
+    rng = np.random.default_rng(0)
+    shares = np.sort(rng.dirichlet(np.ones(40)))[::-1]
+    items = [
+        {"id": k, "name": f"topic {k}", "size": 1, "share": share, "words": [f"word{k}", "another"]}
+        for k, share in enumerate(shares.tolist())
+    ]
+    places = (0.05 * rng.normal(size=(40, 2))).tolist()
+    Report("Topics", "topic", "words", {"topics": "40"}, items, map=places).write(
+        tmp_path / "map.html"
+    )
+    for width in (1200, 360):
+        browser.open(tmp_path / "map.html", width)
+        boxes = np.array(
+            browser.run("""[...document.querySelectorAll('#map text')].map(node => {
+                const box = node.getBBox();
+                return [box.x, box.y, box.x + box.width, box.y + box.height];
+            })""")
+        )
+        assert len(boxes) > 3 and boxes[:, 0].min() >= 0
+        low, high = boxes[:, None, :2], boxes[None, :, 2:]
+        across = np.all((low < high) & (boxes[None, :, :2] < boxes[:, None, 2:]), axis=2)
+        assert across.sum() == len(boxes)  # each with itself
+        circles = browser.run("""[...document.querySelectorAll('#map circle')].map(
+            node => ['cx', 'cy', 'r'].map(name => Number(node.getAttribute(name))))""")
+        assert np.isfinite(circles).all() and len(circles) == 40
+
+
 def test_pages_of_the_list_turn(browser, pages):
     browser.open(pages / "stream.html")
     first = browser.run(NAMES)

@@ -8,6 +8,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 import evermix as em
+from evermix.estimators.topics.report import plane
 from evermix.report.flow import flow_of_rows
 from evermix.report.page import Report, curves
 
@@ -119,6 +120,9 @@ def test_fits_report_laps_or_draws(tmp_path, engine, titles):
     data = content(tmp_path / "r.html")
     assert [chart["title"] for chart in data["charts"]][:2] == titles
     assert data["events"] == [] and "age" not in data["items"][0]
+    assert data["flow"] is None  # rows of a fit have no order
+    mix.report(tmp_path / "rows.html", np.repeat(X, 3, axis=0))
+    assert content(tmp_path / "rows.html")["flow"] is not None
 
 
 def test_topic_models_report_words_times_and_a_map(tmp_path):
@@ -136,6 +140,38 @@ def test_topic_models_report_words_times_and_a_map(tmp_path):
     assert [len(chart["lines"]) for chart in data["charts"]] == [2, 2]  # of two chains
     assert len(data["map"]) in (0, model.n_topics_)
     assert "topic 0" in model._repr_html_()
+
+
+def test_the_largest_topics_come_first_also_after_documents_were_added(tmp_path):
+    """Ids are then no longer in the order of sizes."""
+    rng = np.random.default_rng(0)
+    rates = np.array([[9, 9, 0, 0, 0, 0], [0, 0, 6, 6, 0, 0], [0, 0, 0, 0, 3, 3]])
+    years = np.repeat([2019, 2020], 45)
+    model = em.TopicModel(em.HMNGG(), alpha=0.1, burn_in=40, draws=20, random_state=0)
+    model.fit(rng.poisson(rates[np.arange(90) % 3]), times=years)
+    model.partial_fit(rng.poisson(np.repeat(rates[2:] * 3, 90, axis=0)), times=np.full(90, 2021))
+    model.report(tmp_path / "r.html", WORDS)
+    data = content(tmp_path / "r.html")
+    shares, ids = ([item[name] for item in data["items"]] for name in ("share", "id"))
+    assert shares == sorted(shares, reverse=True) and ids != sorted(ids)
+    evolution = model.evolution_
+    for item in data["items"]:
+        assert item["course"] == pytest.approx(evolution[:, item["id"]].tolist(), abs=1e-4)
+        there = np.flatnonzero(evolution[:, item["id"]] >= 0.01).tolist()
+        assert item.get("span") == ([there[0], there[-1]] if there else None)
+    for id, layer in zip(data["flow"]["ids"], data["flow"]["layers"], strict=False):
+        assert layer == pytest.approx(evolution[:, id].tolist(), abs=1e-4)
+
+
+def test_a_map_keeps_distances_that_fit_into_a_plane():
+    """Whatever the weights, up to turns and mirrors; a topic without weight has a place too."""
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(8, 2))
+    apart = np.linalg.norm(points[:, None] - points, axis=2)
+    weights = np.append(rng.dirichlet(np.ones(7)), 0.0)
+    found = plane(apart, weights)
+    np.testing.assert_allclose(np.linalg.norm(found[:, None] - found, axis=2), apart, atol=1e-9)
+    assert np.isfinite(plane(np.zeros((3, 3)), np.ones(3))).all()
 
 
 def test_mixtures_over_time_report_what_sets_clusters_apart(tmp_path):

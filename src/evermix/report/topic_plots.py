@@ -257,11 +257,11 @@ def _draw_births_and_deaths(axes: "Axes", shown: _ShownTopics, alive: Lifetimes)
 def _draw_courses(axes: "Axes", shown: _ShownTopics, alive: Lifetimes, by: str) -> None:
     """Draw the share of each topic in a row of its own, with marks where it is born and dies."""
     what = "Topics that changed most" if by == "change" else "The largest topics"
-    style_axes(axes, f"{what}, each from 0 to its peak", "")
-    names = []
+    style_axes(axes, f"{what}, all on the same scale", "")
+    names, peak = [], max(float(shown.evolution[:, shown.chosen].max()), 1e-12)
     for y, k in enumerate(shown.chosen):
         course, colour = shown.evolution[:, k], _colour(y)
-        height = 0.8 / max(float(course.max()), 1e-12) * course
+        height = 0.8 / peak * course
         for run in shown.runs:
             at, high = shown.x[run], y - height[run]
             if len(at) > 1:

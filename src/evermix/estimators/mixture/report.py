@@ -253,11 +253,16 @@ def _events(lineage: Lineage) -> Events:
 
 
 def _flow(mix: Any, X: Any, clusters: list[int], lineage: Events) -> Flow | None:
-    """Return shares over the rows that are given or kept, or over those of the fit."""
+    """Return shares over the rows that are given or kept; None after a fit without given rows.
+
+    Rows of a fit have no order that means anything.
+    """
     learner, (_, state, _) = mix.learner_.shown, mix.learner_.shown.fitted.point
     moves = [event for event in lineage if not event[1].endswith("by hand")]
-    if X is not None or not _streamed(mix):
-        labels = np.asarray(mix.labels_ if X is None else learner.fitted.predict(mix._prepared(X)))
+    if X is None and not _streamed(mix):
+        return None
+    if X is not None:
+        labels = np.asarray(learner.fitted.predict(mix._prepared(X)))
         n = len(labels)
         moves = moves if n == state.clock else []
         return flow_of_rows(labels, np.arange(1, n + 1), np.ones(n), clusters, moves)

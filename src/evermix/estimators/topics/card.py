@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from evermix._xp import Array, Floats
+from evermix._xp import Array, Floats, Ints
 from evermix.estimators.data.times import shown_label
 from evermix.report.lifetimes import MIN_DOCUMENTS, Lifetimes, changes, lifetimes, reliable_times
 
@@ -144,11 +144,16 @@ class TopicCards:
         self.corpus: Floats = self.weights @ self.components
         self.times, self.evolution, documents = over_time or OverTime.of(model)
         self.share = max(share, np.nextafter(0.0, 1.0))
-        self.alive: Lifetimes = lifetimes(self.evolution, share, documents, least)
+        self._few = share, documents, least
+        self.alive = self.lifetimes(np.arange(len(self.weights)))
         self.changes = changes(self.evolution, documents, least)
         self._reliable = reliable_times(len(self.times), documents, least).tolist()
         if len(self._reliable) < 2:
             self._reliable = list(range(len(self.times)))
+
+    def lifetimes(self, topics: Ints) -> Lifetimes:
+        """Return when topics are there; numbers in it are places among these topics."""
+        return lifetimes(self.evolution[:, topics], *self._few)
 
     @cached_property
     def distances(self) -> Floats:

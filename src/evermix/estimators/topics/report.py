@@ -15,8 +15,8 @@ def topic_report(
 ) -> Report:
     """Return the report on a topic model: the largest ``top`` topics; None: all."""
     writer = TopicCards(model, vocabulary)
-    some = range(len(writer.weights)) if top is None else writer.order("size")[:top]
-    items = [_item(writer, k) for k in some]
+    order = np.array(writer.order("size")[:top])
+    items = [_item(writer, k) for k in order.tolist()]
     size = int(writer.point.words.sum())
     facts = {
         "topics": f"{model.n_topics_:,}",
@@ -30,8 +30,11 @@ def topic_report(
         values, chain = model._fitted.run.traces()
         titles = {"n_topics": "Topics in each draw", "log_joint": "Log joint density"}
         report.charts = traces(values, chain, titles)
-        report.map = plane(writer.distances).round(4).tolist() if len(items) > 2 else []
-        add_times(report, model.times_.tolist(), model.evolution_, writer.alive)
+        if len(items) > 2:
+            apart, weights = writer.distances[np.ix_(order, order)], writer.weights[order]
+            report.map = plane(apart, weights).round(4).tolist()
+        times, evolution = model.times_.tolist(), model.evolution_[:, order]
+        add_times(report, times, evolution, writer.lifetimes(order), order)
     return report
 
 
@@ -62,12 +65,21 @@ def _item(writer: TopicCards, k: int) -> Item:
     return item
 
 
-def plane(apart: Floats) -> Floats:
-    """Return places (K, 2) whose distances are near to those of a matrix (K, K)."""
-    squares = apart**2
-    centred = squares - squares.mean(axis=0) - squares.mean(axis=1)[:, None] + squares.mean()
-    values, vectors = np.linalg.eigh(-centred / 2)
-    return np.asarray(vectors[:, :-3:-1] * np.sqrt(np.maximum(values[:-3:-1], 0.0)))
+def plane(apart: Floats, weights: Floats) -> Floats:
+    """Return places (K, 2) whose distances are near to those of a matrix (K, K).
+
+    Classical scaling with weights (K,), by their roots, so that many tiny topics do not take the
+    room of large ones.
+    """
+    w, squares = np.sqrt(weights / weights.sum()), apart**2
+    w /= w.sum()
+    mean = squares @ w
+    inner = -(squares - mean - mean[:, None] + w @ mean) / 2
+    root = np.sqrt(w)
+    values, vectors = np.linalg.eigh(root[:, None] * inner * root)
+    values, vectors = values[:-3:-1], vectors[:, :-3:-1]
+    scale = np.where(values > 0, np.sqrt(np.maximum(values, np.finfo(float).tiny)), np.inf)
+    return np.asarray((inner * root) @ vectors / scale)
 
 
 def _percent(share: float) -> str:

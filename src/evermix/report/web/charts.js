@@ -184,7 +184,7 @@ function flowChart(box, flow, layers, pick) {
   root.addEventListener("click", event => event.target.dataset?.id && pick(Number(event.target.dataset.id)));
 }
 
-function treeChart(box, tree, items, pick) {
+function treeChart(box, tree, items, leafText, pick) {
   const K = items.length, row = 22, height = K * row + 34;
   const [root, width] = canvas(box, height, `A tree that joins ${K} clusters; it suggests ${tree.groups} groups.`);
   const left = Math.min(330, Math.round(width * 0.5)), top = Math.max(...tree.heights, 1e-9);
@@ -199,7 +199,7 @@ function treeChart(box, tree, items, pick) {
   const y = new Array(2 * K - 1), at = new Array(2 * K - 1).fill(x(0));
   order.forEach((leaf, i) => {
     y[leaf] = 12 + i * row;
-    const item = items[leaf], text = brief(`${item.id}: ${item.words.join(", ")}`, Math.floor(left / 6.2));
+    const item = items[leaf], text = brief(leafText(item), Math.floor(left / 6.2));
     root.append(make("text", {x: 0, y: y[leaf] + 4, "data-id": item.id}, text),
       make("circle", {cx: x(0), cy: y[leaf], r: Math.min(2 + 14 * Math.sqrt(item.share), 9), fill: item.colour}));
   });
@@ -214,25 +214,42 @@ function treeChart(box, tree, items, pick) {
   root.addEventListener("click", event => event.target.dataset?.id && pick(Number(event.target.dataset.id)));
 }
 
-function mapChart(box, places, items, pick) {
+function spread(spots, width, height) {  // push circles apart that hide each other, the largest ones
+  const some = spots.slice(0, 200), inside = (value, r, end) => Math.min(Math.max(value, r + 4), end - r - 4);
+  for (let round = 0; round < 120; round++) {
+    some.forEach((a, i) => some.slice(0, i).forEach(b => {
+      const [dx, dy] = [a.x - b.x || 1e-3 * (i + 1), a.y - b.y || 1e-3], far = Math.hypot(dx, dy), lack = 0.9 * (a.r + b.r) - far;
+      if (lack <= 0) return;
+      const part = 0.5 * lack * b.r ** 2 / (a.r ** 2 + b.r ** 2) / far, rest = 0.5 * lack / far - part;
+      [a.x, a.y] = [inside(a.x + part * dx, a.r, width), inside(a.y + part * dy, a.r, height)];
+      [b.x, b.y] = [inside(b.x - rest * dx, b.r, width), inside(b.y - rest * dy, b.r, height)];
+    }));
+  }
+}
+
+function mapChart(box, places, items, label, pick) {
   const height = innerWidth < 640 ? 320 : 460;
   const [root, width] = canvas(box, height, `A map of ${items.length} topics; those with the same words are close.`);
   const [xs, ys] = [0, 1].map(axis => places.map(place => place[axis]));
   const big = Math.min(width, height) * 0.13, edge = big + 8, most = Math.max(...items.map(item => item.share));
   const x = scale([Math.min(...xs), Math.max(...xs)], [edge, width - edge]), y = scale([Math.min(...ys), Math.max(...ys)], [edge, height - edge]);
-  const taken = [];
+  const taken = [], spots = items.map((item, k) => ({x: x(xs[k]), y: y(ys[k]), r: Math.max(big * Math.sqrt(item.share / most), 4)}));
+  spread(spots, width, height);
   items.forEach((item, k) => {
-    const circle = make("circle", {cx: x(xs[k]), cy: y(ys[k]), r: Math.max(big * Math.sqrt(item.share / most), 4), fill: item.colour, opacity: 0.72, "data-id": item.id});
+    const circle = make("circle", {cx: spots[k].x, cy: spots[k].y, r: spots[k].r, fill: item.colour, opacity: 0.72, "data-id": item.id});
     circle.addEventListener("pointermove", event => tip(event, `${item.name}, ${percent(item.share)}\n${item.words.join(", ")}`));
     circle.addEventListener("pointerleave", event => tip(event, ""));
     root.append(circle);
   });
-  items.forEach((item, k) => {
-    const text = brief(item.words.slice(0, 2).join(", "), 26), half = text.length * 3.4;
-    const centre = Math.min(Math.max(x(xs[k]), half + 2), width - half - 2), at = y(ys[k]) + 4;
-    if (taken.some(([a, b, h]) => Math.abs(a - centre) < h + half + 4 && Math.abs(b - at) < 14)) return;
-    taken.push([centre, at, half]);
-    root.append(make("text", {class: "strong", x: centre, y: at, "text-anchor": "middle", "pointer-events": "none"}, text));
+  items.forEach((item, k) => {  // the largest first; where there is room for no word, the tip has them
+    if (spots[k].r < 6) return;
+    for (const text of [brief(label(item), 26), brief(label(item).split(",")[0], 16)]) {
+      const half = text.length * 3.9, centre = Math.min(Math.max(spots[k].x, half + 2), width - half - 2), at = spots[k].y + 4;
+      if (taken.some(([a, b, h]) => Math.abs(a - centre) < h + half + 6 && Math.abs(b - at) < 18)) continue;
+      taken.push([centre, at, half]);
+      root.append(make("text", {class: "strong", x: centre, y: at, "text-anchor": "middle", "pointer-events": "none"}, text));
+      return;
+    }
   });
   root.addEventListener("click", event => event.target.dataset?.id && pick(Number(event.target.dataset.id)));
 }

@@ -10,7 +10,9 @@ items.forEach(item => {
   item.colour = k < 0 || k >= COLOURS.length ? OTHERS : COLOURS[k];
   item.text = [item.id, item.name, ...item.words, ...(item.traits ?? []).map(trait => trait[0])].join(" ").toLowerCase();
 });
-const title = item => item.name === `${noun} ${item.id}` ? item.name : `${item.name} (${item.id})`;
+const named = item => item.name !== `${noun} ${item.id}`;  // by a person
+const title = item => named(item) ? `${item.name} (${item.id})` : item.name;
+const label = item => named(item) ? item.name : item.words.slice(0, 2).join(", ") || item.name;
 
 // ---- the theme: that of the system until the reader chooses
 
@@ -157,9 +159,9 @@ function chart(id, paint) {
 }
 if (data.flow) {
   const layers = data.flow.layers.map((values, k) => {
-    const item = items[places.get(data.flow.ids[k])], named = values.filter(value => value !== null);
-    const mean = named.reduce((sum, value) => sum + value, 0) / Math.max(named.length, 1);
-    return item ? {id: item.id, name: title(item), label: item.words.slice(0, 2).join(", ") || title(item), words: item.words.join(", "), colour: item.colour, mean}
+    const item = items[places.get(data.flow.ids[k])], known = values.filter(value => value !== null);
+    const mean = known.reduce((sum, value) => sum + value, 0) / Math.max(known.length, 1);
+    return item ? {id: item.id, name: title(item), label: label(item), words: item.words.join(", "), colour: item.colour, mean}
       : {id: null, name: "all others", label: "", words: "", colour: OTHERS, mean};
   }).filter(layer => layer.id !== null || layer.mean > 0);
   byId("flow-title").textContent = timed ? "Shares over time" : `Shares of ${noun}s, row by row`;
@@ -169,7 +171,7 @@ if (data.flow) {
   byId("flow").querySelector(".legend").append(...layers.map(layer => {
     const swatch = make("span", {class: "swatch"});
     swatch.style.background = layer.colour;
-    const entry = make(layer.id === null ? "span" : "button", layer.id === null ? {} : {type: "button"}, swatch, layer.id === null ? layer.name : `${layer.name.replace(`${noun} `, "")}: ${layer.label}`);
+    const entry = make(layer.id === null ? "span" : "button", layer.id === null ? {} : {type: "button"}, swatch, layer.id === null ? layer.name : `${layer.id}: ${layer.label}`);
     if (layer.id !== null) entry.onclick = () => pick(layer.id);
     return entry;
   }));
@@ -181,11 +183,12 @@ for (const about of data.charts) {
   byId("charts").append(make("div", {class: "panel"}, make("h2", {}, about.title), make("p", {class: "hint"}, hint), box));
   drawings.push(() => lineChart(box, about));
 }
-if (data.map.length) chart("map", box => mapChart(box, data.map, items, pick));
+if (data.map.length) chart("map", box => mapChart(box, data.map, items, label, pick));
 if (data.tree) {
   byId("tree").querySelector(".hint").textContent = "Joined by how deep the density dips between them, in nats: further left, more alike." +
     (data.tree.groups < items.length ? ` It suggests ${data.tree.groups} groups; lines within them are coloured.` : "");
-  chart("tree", box => treeChart(box, data.tree, items, pick));
+  const leaf = item => `${item.id}: ${[...(named(item) ? [item.name] : []), ...item.words].join(", ")}`;
+  chart("tree", box => treeChart(box, data.tree, items, leaf, pick));
 }
 let width = 0;
 new ResizeObserver(() => { if (innerWidth !== width) { width = innerWidth; for (const paint of drawings) paint(); } }).observe(document.body);
