@@ -91,4 +91,4 @@ def test_a_person_sees_clusters_and_a_program_rows(folder, monkeypatch):
     assert "evermix report people.evermix" in shown
     again = next(line for line in shown.splitlines() if "labels.csv" in line).split(": evermix ")[1]
     evermix(*again.split())
-    assert [row["id"] for row in answers("labels.csv")] == [f"p, {i}" for i in range(len(X))]
+    assert [row["who"] for row in answers("labels.csv")] == [f"p, {i}" for i in range(len(X))]

@@ -4,8 +4,8 @@ import re
 from functools import cache
 
 _PHRASES = {  # of the library's messages; the longer ones first
-    "Make numbers of it, or give it a block in em.Mixed, if it tells of clusters.": (
-        "If it names the rows, say so with --id-field COLUMN; --ignore COLUMN leaves it out "
+    ("Make numbers of such columns, or give them a block in em.Mixed, if they tell of clusters."): (
+        "--id-field COLUMN says that a column names the rows, and --ignore COLUMN leaves one out "
         "without this warning."
     ),
     "Leave them out, or give them a block in em.Mixed and fit.": (

@@ -14,7 +14,8 @@ from evermix._xp import Array
 from evermix.distributed.client import current_client, result_of, workers_of
 from evermix.distributed.collections import Partition, joined
 from evermix.engines.shards import blocks
-from evermix.io.sources.base import Chunk, FileSource, SourceError
+from evermix.io.sources.base import FileSource, SourceError
+from evermix.io.sources.chunk import Chunk
 from evermix.io.sources.formats import BlockSource
 from evermix.io.sources.several import Several, Source
 

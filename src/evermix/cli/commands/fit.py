@@ -21,6 +21,7 @@ from evermix.cli.options.mixture import (
 )
 from evermix.cli.options.option import Option
 from evermix.cli.options.settings import Settings, with_run_files
+from evermix.cli.output.answers import Beside
 from evermix.cli.output.cards import cards_table, describe_clusters
 from evermix.cli.output.lines import check_answers, naming, open_answers, rounded
 from evermix.cli.runs.interrupts import Interrupts
@@ -136,7 +137,8 @@ class Fit(Run):
     @classmethod
     def begin(cls, settings: Settings, place: Cluster | None) -> Self:
         """Read the source; a checkpoint that is there will be replaced."""
-        source = open_rows(settings, None)
+        source = open_rows(settings, None, **Beside.reading(settings))
+        Beside(settings, COLUMNS).check(source)
         mix = make_mixture(settings, source.kind, streaming=False)
         rows = _read(source, settings, _engine_of(mix), place)
         text: TextCounter | None = embedded_texts(settings, source)
@@ -154,9 +156,11 @@ class Fit(Run):
         changing = mix.engine.may_change if mix.engine is not None else ()
         free = {field: fields[field].name for field in changing if field in fields}
         # Rows are known by their digest, wherever their files are now.
-        settings = resumed_settings(settings, saved, {"out", "source", *free.values()})
+        may_differ = {"out", "source", "keep_fields", *free.values()}
+        settings = resumed_settings(settings, saved, may_differ)
         check_resumed(settings, saved)
-        source = open_again(settings, saved)
+        source = open_again(settings, saved, **Beside.reading(settings))
+        Beside(settings, COLUMNS).check(source)
         folders = {f: settings.values[o.name] for f, o in fields.items() if o.file == "folder"}
         mix.learner_.engine = _writing_to(mix.learner_.engine, folders)
         if mix.engine is not None:
@@ -205,12 +209,19 @@ class Fit(Run):
         if self.settings.out == "-" and at_terminal():
             self._show()
             return
+        out, beside = self.settings.out, Beside(self.settings, COLUMNS)
+        fields = self.rows.fields() if beside.kept else None
+        with naming(out), open_answers(out, 0, beside.columns, beside.kept) as lines:
+            for line in beside.lines(self._answers(), fields):
+                lines.write(line)
+
+    def _answers(self) -> Iterator[dict[str, Any]]:
+        """Yield the answer for each row."""
         names = self.model.lineage_.hand.names
         found = map(int, self.model.labels_), map(float, self.model.probabilities_)
-        with naming(self.settings.out), open_answers(self.settings.out, 0, COLUMNS) as lines:
-            for name, cluster, probability in zip(self.rows.ids(), *found, strict=True):
-                line = {"id": name, "cluster": cluster, "probability": rounded(probability)}
-                lines.write(line | ({"name": names[cluster]} if cluster in names else {}))
+        for name, id, probability in zip(self.rows.ids(), *found, strict=True):
+            line = {"id": name, "cluster": id, "probability": rounded(probability)}
+            yield line | ({"name": names[id]} if id in names else {})
 
     def _show(self) -> None:
         """Show the largest clusters, and what can be done next."""
@@ -220,10 +231,18 @@ class Fit(Run):
         model, rows = str(settings.checkpoint), map(os.path.relpath, settings.sources)
         again = ["evermix", "fit", *rows, "--checkpoint", model, "--resume", "--out", "labels.csv"]
         next_steps = {"a page for your browser": ["evermix", "report", model]}
+        fields = self.source.has_fields
         if settings.sources != ["-"]:
-            next_steps["the cluster of each row"] = again
+            what = "the cluster of each row" + ", after its own columns" * fields
+            next_steps[what] = [*again, *["--keep-fields"] * fields]
         for what, words in next_steps.items():
             console.print(f"{what}: {shlex.join(words)}", soft_wrap=True)
+        if self.source.header is not None and settings.id_field not in self.source.header:
+            console.print(
+                "rows have no id but their number: --id-field COLUMN names a column that holds "
+                "ids, which is then no feature",
+                soft_wrap=True,
+            )
 
     def _notes(self) -> dict[str, Any]:
         return {"kind": self.source.kind, "log": self.log.to_spec()}

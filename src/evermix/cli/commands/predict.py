@@ -15,6 +15,7 @@ from evermix.cli.input.rows import features, open_rows
 from evermix.cli.options.option import Option
 from evermix.cli.options.settings import Settings
 from evermix.cli.options.table import PREDICT
+from evermix.cli.output.answers import Beside
 from evermix.cli.output.lines import Lines, check_answers, open_answers, rounded
 from evermix.cli.output.output_files import check_files, check_new
 from evermix.cli.output.topic_report import shares_line
@@ -61,14 +62,16 @@ def run(settings: Settings) -> None:
     if text is not None:
         text.totals.total = text.totals.unknown = 0  # of these rows
     answers = _ANSWERS[type(model)](settings, model, extra, text)
-    opened = partial(open_answers, columns=answers.columns)
+    beside = Beside(settings, answers.columns)
+    beside.check(answers.rows)
+    opened = partial(open_answers, columns=beside.columns, fields=beside.kept)
     done = 0
     with (
         closing(Lines(settings.out, None, opened)) as lines,
         progress_bar("predicting", answers.rows.n_rows, settings.quiet) as progress,
     ):
         for chunk in answers.rows.chunks(0, settings.batch):
-            for line in answers.lines(chunk):
+            for line in beside.lines(answers.lines(chunk), chunk.fields):
                 lines.write(line)
             lines.flush()
             done += len(chunk.ids)
@@ -99,7 +102,8 @@ def _mixture(settings: Settings, mix: Mixture, extra: Any, text: TextCounter | N
                 line["name"] = names[line["cluster"]]
             yield line
 
-    return _Answers(open_rows_of(settings, mix, text), lines, len(ids), text, COLUMNS)
+    rows = open_rows_of(settings, mix, text, **Beside.reading(settings))
+    return _Answers(rows, lines, len(ids), text, COLUMNS)
 
 
 def _topics(
@@ -115,7 +119,9 @@ def _topics(
             "or column that holds them, such as --time-field year."
         )
     columns = None if text else model.n_features_in_
-    rows = open_rows(settings.changed(time_field=field if timed else None), columns, timed)
+    reading = Beside.reading(settings)
+    settings = settings.changed(time_field=field if timed else None)
+    rows = open_rows(settings, columns, timed, **reading)
 
     def lines(chunk: Chunk) -> Iterator[dict[str, Any]]:
         times = None

@@ -25,7 +25,7 @@ from evermix.cli.options.brokers import with_broker
 from evermix.cli.options.mixture import make_mixture, mixture_options, with_default_prior
 from evermix.cli.options.option import Option
 from evermix.cli.options.settings import Settings, with_run_files
-from evermix.cli.output.answers import row_lines
+from evermix.cli.output.answers import Beside
 from evermix.cli.output.broker_lines import BrokerLines, open_stream_answers, placed
 from evermix.cli.output.dead_letters import DeadLetters
 from evermix.cli.output.lines import check_answers, naming
@@ -101,7 +101,9 @@ class Stream(Run):
         self._dead = DeadLetters(settings.dead_letter, self.positions)
         columns = [*COLUMNS, *["faded"] * (model.forgetting is not None)]
         columns += ["provisional"] * source.live
-        self._out = open_stream_answers(settings, self.positions.get("out"), notes, columns)
+        self._beside = Beside(settings, columns)
+        self._beside.check(source)
+        self._out = open_stream_answers(settings, self.positions.get("out"), notes, self._beside)
         rows = self.totals.rows
         self._live = Live(
             settings, model, source.kind, rows, lambda: all_words(self.model, self.text)
@@ -196,7 +198,7 @@ class Stream(Run):
                 with self.first_step():
                     pass  # from here on there is something to replace an old run with
             clock, mix = waiting.rows, waiting.answer(chunk)
-            self._write(row_lines(mix, chunk, clock, [], provisional=True))
+            self._write(self._beside.row_lines(mix, chunk, clock, [], provisional=True))
 
     def _end_warm_up(self, *chunks: Chunk) -> None:
         """Learn the texts that have waited, and write lines for those of the last chunks."""
@@ -241,7 +243,7 @@ class Stream(Run):
         dropped = [k for info in self._steps for k in info.dropped]
         faded = [k for k in dropped if mix.lineage_.into[k] == FADED]
         provisional = self.source.live and bool(mix.learner_.waiting)
-        answers = row_lines(mix, chunk, before, faded, provisional)
+        answers = self._beside.row_lines(mix, chunk, before, faded, provisional)
         self._write(islice(answers, answered, None))
         self.totals.rows, self.learnt = before + len(chunk.ids), True
         self._pass(chunk)
@@ -357,6 +359,7 @@ def _reading(settings: Settings) -> dict[str, Any]:
         "drain": settings.drain,
         "broker_config": settings.broker_config,
         "dead_letters": settings.dead_letter is not None,
+        **Beside.reading(settings),
     }
 
 

@@ -56,10 +56,12 @@ def text_of(extra: dict[str, Any]) -> TextCounter | None:
     return from_spec(extra["text"]) if extra.get("text") else None
 
 
-def open_rows_of(settings: Settings, mix: Mixture, text: TextCounter | None) -> Source:
-    """Open the source of these settings for a mixture."""
+def open_rows_of(
+    settings: Settings, mix: Mixture, text: TextCounter | None, **reading: Any
+) -> Source:
+    """Open the source of these settings for a mixture; ``reading`` is that of ``open_rows``."""
     kind = "table" if hasattr(mix, "levels_") else settings.kind
-    return open_rows(settings, None if text else n_columns(mix), kind=kind)
+    return open_rows(settings, None if text else n_columns(mix), kind=kind, **reading)
 
 
 def n_columns(mix: Any) -> int | None:

@@ -21,6 +21,7 @@ from evermix.io.text_counter import StopWords, TextCounter
 
 COLUMNS = "ignore", "missing", "category"  # options on columns of tables
 ROWS = 4096  # read at a time where all are wanted
+FIELD = 64  # bytes that a value of a table takes, about
 
 
 def open_rows(
@@ -152,6 +153,11 @@ class Rows(ABC):
         for chunk in self.chunks():
             yield from chunk.ids
 
+    def fields(self) -> Iterator[dict[str, Any]]:
+        """Yield all fields of the rows, of a source that keeps them."""
+        for chunk in self.chunks():
+            yield from chunk.fields or []
+
     @abstractmethod
     def features(self, family: str | Family, text: TextCounter | None) -> Any:
         """Return all rows as numbers, in a form that a mixture can be fitted to."""
@@ -235,7 +241,7 @@ def read_rows(
     with progress_bar("reading", source.n_rows, quiet) as progress:
         try:
             for chunk in source.chunks(0, ROWS):
-                n, offset, size = n + len(chunk.ids), chunk.offset, size + _size(chunk.X)
+                n, offset, size = n + len(chunk.ids), chunk.offset, size + _size(chunk)
                 if mapped is not None or size > most:
                     chunks.clear()
                 else:
@@ -263,12 +269,14 @@ def _mapped(source: Source) -> Array | None:
     return X if source.kind == "counts" or X.dtype.kind == "f" else None
 
 
-def _size(X: Any) -> int:
-    """Return about how many bytes the X of a chunk takes."""
+def _size(chunk: Chunk) -> int:
+    """Return about how many bytes a chunk takes."""
+    X = chunk.X
+    kept = sum(FIELD * len(row) for row in chunk.fields or [])
     if isinstance(X, list):
-        return sum(map(len, X))
+        return sum(map(len, X)) + kept
     if isinstance(X, np.ndarray):
-        return X.nbytes
+        return X.nbytes + kept
     if isinstance(X, Columns):
-        return 64 * X.shape[0] * X.shape[1]
-    return X.data.nbytes + X.indices.nbytes
+        return FIELD * X.shape[0] * X.shape[1] + kept
+    return X.data.nbytes + X.indices.nbytes + kept

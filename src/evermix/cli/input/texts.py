@@ -111,6 +111,7 @@ def counted_parts(
                 rows=chunk.rows[some],
                 times=None if chunk.times is None else chunk.times[some],
                 offsets=None if chunk.offsets is None else chunk.offsets[some],
+                fields=None if chunk.fields is None else chunk.fields[some],
             ),
         )
     if isinstance(counter, GrowingVocabulary) and counter.crowded and not crowded:

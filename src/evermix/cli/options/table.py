@@ -44,6 +44,14 @@ OUT = Option(
     default="-",
     file="written",
 )
+KEEP_FIELDS = Option(
+    "keep_fields",
+    "Write the fields or columns of each row, as they are in SOURCE, before its answer.",
+    FILES,
+    bool,
+    False,
+)
+ANSWERS = OUT, KEEP_FIELDS
 TRACE = Option("trace", "JSON lines on every batch.", FILES, file="written")
 RUN = (  # of the commands that learn
     Option(
@@ -138,7 +146,7 @@ MAX_CLUSTERS = Option(
 
 STREAM = (
     replace(SOURCE, optional=True),
-    OUT,
+    *ANSWERS,
     replace(
         RUN[0], help="Checkpoint (default: name of --out + .evermix; none for standard output)."
     ),
@@ -220,7 +228,7 @@ STREAM = (
 )
 FIT = (
     SOURCE,
-    OUT,
+    *ANSWERS,
     *RUN,
     EVERY,
     replace(TRACE, help="JSON lines on every lap."),
@@ -324,7 +332,8 @@ TOPICS = (
     HASH,
     QUIET,
 )
-PREDICT = (MODEL_FILE, SOURCE, OUT, OVERWRITE, BATCH, *FIELDS, TIME_FIELD, SKIP_BAD, EMBED, QUIET)
+_ROWS_OF = *FIELDS, TIME_FIELD, SKIP_BAD, EMBED
+PREDICT = (MODEL_FILE, SOURCE, *ANSWERS, OVERWRITE, BATCH, *_ROWS_OF, QUIET)
 AS_JSON = Option(
     "as_json", "Print JSON instead of tables.", type=bool, default=False, flags="--json"
 )
@@ -339,10 +348,7 @@ EXPLAIN = (
         metavar="ID",
     ),
     Option("limit", "Explain the first N rows.", ROWS, int, 10, min=1, metavar="N"),
-    *FIELDS,
-    TIME_FIELD,
-    SKIP_BAD,
-    EMBED,
+    *_ROWS_OF,
 )
 INFO = (
     MODEL_FILE,
@@ -365,10 +371,7 @@ PAGE = (
         repeated=True,
     ),
     Option("trace", "What --trace wrote, for the log-likelihood.", metavar="FILE", file="read"),
-    *FIELDS,
-    TIME_FIELD,
-    SKIP_BAD,
-    EMBED,
+    *_ROWS_OF,
     replace(BATCH, default=4096),
 )
 DEMO = (

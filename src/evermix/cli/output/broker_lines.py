@@ -3,12 +3,13 @@
 import json
 import time
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
 from evermix.cli.console import note
 from evermix.cli.options.settings import Settings
+from evermix.cli.output.answers import Beside
 from evermix.cli.output.lines import Lines, open_answers
 from evermix.io.brokers import (
     Changed,
@@ -120,12 +121,12 @@ class BrokerLines:
 
 
 def open_stream_answers(
-    settings: Settings, at: int | None, notes: dict[str, Any] | None, columns: Sequence[str]
+    settings: Settings, at: int | None, notes: dict[str, Any] | None, beside: Beside
 ) -> "Lines | BrokerLines":
     """Open what the answers of a run go to: a file, standard output or a broker.
 
     ``at`` is how long the file was when the checkpoint was made, which holds these notes;
-    ``columns`` what an answer may hold.
+    ``beside`` knows what an answer may hold.
     """
     before = (notes or {}).get("to")
     if settings.to is not None:
@@ -134,7 +135,8 @@ def open_stream_answers(
         raise ValueError(
             "the answers of this run went to a broker so far: name its address again with --to."
         )
-    return Lines(settings.out, at, partial(open_answers, columns=columns))
+    opened = partial(open_answers, columns=beside.columns, fields=beside.kept)
+    return Lines(settings.out, at, opened)
 
 
 def placed(chunk: Chunk) -> Chunk:

@@ -49,16 +49,17 @@ def open_lines(path: str, at: int = 0) -> LineFile:
     return LineFile(path, at=at)
 
 
-def open_answers(path: str, at: int, columns: Sequence[str]) -> LineFile:
+def open_answers(path: str, at: int, columns: Sequence[str], fields: bool = False) -> LineFile:
     """Open a file of answers for rows: by its suffix CSV or Parquet, otherwise JSON lines.
 
-    ``columns`` are what an answer may hold. See :func:`open_lines`.
+    ``columns`` are what an answer may hold, beside the fields of its row if it has those. See
+    :func:`open_lines`.
     """
     new = path != "-" and (os.path.isfile(path) or not os.path.exists(path))
     if new and path.lower().endswith(".csv"):
-        return CsvFile(path, columns, at)
+        return CsvFile(path, columns, at, more=fields)
     if new and path.lower().endswith(".parquet"):
-        return ParquetFile(path, columns)
+        return ParquetFile(path, columns, more=fields)
     return open_lines(path, at)
 
 

@@ -39,8 +39,8 @@ def automatic_table(X: Any) -> Mixed | None:
     ids = [name for name, column in columns.items() if _are_names(column)]
     dates = [name for name, column in columns.items() if _are_dates(column)]
     if len({*ids, *dates}) < len(columns):
-        _warn(ids, "holds another value in every row, as names and numbers of rows do")
-        _warn([name for name in dates if name not in ids], "holds dates")
+        _warn(ids, "another value in every row, as names and numbers of rows do")
+        _warn([name for name in dates if name not in ids], "dates")
         columns = {name: one for name, one in columns.items() if name not in (*ids, *dates)}
     if _is_array(columns) and not isinstance(X, Mapping) and len(columns) == len(table.names):
         return None
@@ -104,9 +104,11 @@ def _are_dates(column: Column) -> bool:
 
 def _warn(names: Sequence[str], what: str) -> None:
     if names:
+        it = "it is" if len(names) == 1 else "they are"
+        hold = "column {} holds" if len(names) == 1 else "columns {} hold"
         warnings.warn(
-            f"column {listed(names)} {what}: it is ignored. Make numbers of it, or give it a block "
-            "in em.Mixed, if it tells of clusters.",
+            f"{hold.format(listed(names))} {what}: {it} ignored. Make "
+            "numbers of such columns, or give them a block in em.Mixed, if they tell of clusters.",
             UserWarning,
             stacklevel=2,
         )

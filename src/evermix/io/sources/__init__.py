@@ -15,16 +15,15 @@ from evermix.io.brokers import is_address
 # Importing a format makes it known.
 from evermix.io.sources import arrays, bag_of_words, csv, parquet, svmlight  # noqa: F401
 from evermix.io.sources.base import (
-    Chunk,
     FileSource,
     Kind,
-    Mark,
     NoRows,
     Options,
     RowError,
     SourceError,
     find_format,
 )
+from evermix.io.sources.chunk import Chunk, Mark
 from evermix.io.sources.follow import SUFFIXES
 from evermix.io.sources.formats import Block, BlockSource, Record, RecordSource, Row
 from evermix.io.sources.jsonl import JsonLines

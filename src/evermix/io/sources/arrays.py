@@ -9,7 +9,8 @@ import numpy as np
 from scipy import sparse
 
 from evermix.families.choosing import are_counts, is_binary
-from evermix.io.sources.base import Kind, Mark
+from evermix.io.sources.base import Kind
+from evermix.io.sources.chunk import Mark
 from evermix.io.sources.formats import Block, BlockSource
 from evermix.io.sources.lines import changed
 

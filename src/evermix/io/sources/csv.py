@@ -9,7 +9,7 @@ import numpy as np
 
 from evermix.io.sources.base import Kind, RowError
 from evermix.io.sources.formats import Record, RecordSource, Row
-from evermix.io.sources.values import Numbers, is_missing, read_cell
+from evermix.io.sources.values import Numbers, is_missing, read_cell, read_field
 
 LOOK, FEWEST = 1000, 20  # rows that are looked at, and least rows that tell what columns hold
 STRAY = 0.05  # share of words in a column of numbers
@@ -133,7 +133,16 @@ class CommaSeparated(RecordSource):
             raise RowError(f"expected {self._width} columns, got {len(cells)}.")
         value = self._value(cells)
         name = self.rows_before + record.row if self._id is None else cells[self._id]
-        return Row(name, value, None if self._time is None else self.parse_time(cells[self._time]))
+        time = None if self._time is None else self.parse_time(cells[self._time])
+        return Row(name, value, time, fields=self._fields(cells))
+
+    def _fields(self, cells: list[str]) -> dict[str, Any] | None:
+        """Return all cells by the names of their columns, if they are kept."""
+        if self.options.fields is None:
+            return None
+        names = self._names or [f"column {j + 1}" for j in range(self._width)]
+        read = read_field if self.options.fields == "values" else _text
+        return {name: read(_text(cell)) for name, cell in zip(names, cells, strict=True)}
 
     def _value(self, cells: list[str]) -> Any:
         if self.kind == "text":

@@ -12,15 +12,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from evermix.io.brokers import is_address
-from evermix.io.sources.base import (
-    Chunk,
-    FileSource,
-    Kind,
-    Mark,
-    Rejected,
-    RowError,
-    SourceError,
-)
+from evermix.io.sources.base import FileSource, Kind, RowError, SourceError
+from evermix.io.sources.chunk import Chunk, Mark, Rejected
 from evermix.io.sources.follow import FollowedFiles
 from evermix.io.sources.lines import (
     PAUSE,
@@ -32,7 +25,13 @@ from evermix.io.sources.lines import (
     digest_file,
 )
 from evermix.io.sources.messages import Messages
-from evermix.io.sources.values import Columns, Time, find_bad_rows, find_problem, stack_rows
+from evermix.io.sources.values import (
+    Time,
+    find_bad_rows,
+    find_problem,
+    some_rows,
+    stack_rows,
+)
 
 # ---- records -------------------------------------------------------------------------------
 
@@ -48,7 +47,7 @@ class Record(NamedTuple):
 class Row(NamedTuple):
     """A parsed record: its id, its value, and its time if a time field was named.
 
-    Its text may come beside a vector, and its offset from a broker.
+    Its text may come beside a vector, its offset from a broker, and all its fields may be kept.
     The value is a string for text, else numbers (D,) or, for sparse rows, a tuple of arrays
     ``(columns, values)``.
     """
@@ -58,6 +57,7 @@ class Row(NamedTuple):
     time: Time | None = None
     text: str | None = None
     offset: str | None = None
+    fields: dict[str, Any] | None = None
 
 
 class RecordSource(FileSource):
@@ -211,7 +211,8 @@ class RecordSource(FileSource):
         times = None if self.dated is None else np.array([row.time for _, row in held])
         texts = [row.text or "" for _, row in held] if self.beside else None
         offsets = None if self.lines.offset is None else [str(row.offset) for _, row in held]
-        return Chunk(ids, X, first, offset, rows, times, read, texts, offsets)
+        fields = [row.fields or {} for _, row in held] if self.options.fields else None
+        return Chunk(ids, X, first, offset, rows, times, read, texts, offsets, fields)
 
     def _rows(self, start: int) -> Iterator[tuple[int, Row | bytes | None]]:
         """Yield the offset after each record, and its row; None for a blank or bad one.
@@ -295,6 +296,8 @@ class Block(NamedTuple):
         Position in the block, and what is wrong, of rows that could not be put into X.
     times : list of length n, optional
         As in a chunk; anything where there is a problem.
+    fields : list of length n, optional
+        As in a chunk.
     """
 
     first: int
@@ -302,6 +305,7 @@ class Block(NamedTuple):
     ids: list[Any] | None = None
     problems: Mapping[int, str] = {}
     times: list[Time] | None = None
+    fields: list[dict[str, Any]] | None = None
 
 
 class BlockSource(FileSource):
@@ -355,9 +359,11 @@ class BlockSource(FileSource):
             if len(good):
                 offset = block.first + n
                 if len(good) < n:
-                    ids, X = [ids[i] for i in good], _some(X, good)
+                    ids, X = [ids[i] for i in good], some_rows(X, good)
                 times = None if block.times is None else np.array([block.times[i] for i in good])
-                yield Chunk(ids, X, first, offset, block.first + good, times)
+                fields = None if block.fields is None else [block.fields[i] for i in good]
+                rows = block.first + good
+                yield Chunk(ids, X, first, offset, rows, times, fields=fields)
                 first = offset
 
     def place(self, row: int) -> str:
@@ -385,9 +391,3 @@ class BlockSource(FileSource):
         good = np.ones(len(X) if isinstance(X, list) else X.shape[0], dtype=np.bool_)
         good[list(problems)] = False
         return np.flatnonzero(good)
-
-
-def _some(X: Any, rows: NDArray[np.int64]) -> Any:
-    if isinstance(X, Columns):
-        return X.take(rows)
-    return [X[i] for i in rows] if isinstance(X, list) else X[rows]

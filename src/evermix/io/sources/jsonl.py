@@ -84,6 +84,7 @@ class JsonLines(RecordSource):
             value,
             None if time is None else self.parse_time(fields.get(time)),
             _text(fields.get(options.text_field, ""), options.text_field) if self.beside else None,
+            fields=fields if options.fields else None,
         )
 
     def is_whole(self, line: bytes) -> bool:

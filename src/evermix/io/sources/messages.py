@@ -14,7 +14,8 @@ from evermix.io.brokers import (
     parse_address,
     read_config,
 )
-from evermix.io.sources.base import Mark, Options, SourceError
+from evermix.io.sources.base import Options, SourceError
+from evermix.io.sources.chunk import Mark
 from evermix.io.sources.lines import PAUSE, LiveLines
 
 LOG = logging.getLogger("evermix")

@@ -128,6 +128,7 @@ class Parquet(BlockSource):
             return
         first = int(ends[kept[0]]) - groups[kept[0]].num_rows
         expected = list(dict.fromkeys([*self._used, *self._id, *self._time]))
+        expected = (self.header or []) if self.options.fields else expected
         batches = file.iter_batches(batch_size=size, row_groups=kept.tolist(), columns=expected)
         for rows in self._aligned(batches, start - first, size):
             yield self._block(start, rows)
@@ -152,10 +153,11 @@ class Parquet(BlockSource):
     def _block(self, first: int, batch: Any) -> Block:
         ids = batch.column(self._id[0]).to_pylist() if self._id else None
         X, problems = self._features(batch)
+        fields = batch.to_pylist() if self.options.fields else None
         if not self._time:
-            return Block(first, X, ids, problems)
+            return Block(first, X, ids, problems, fields=fields)
         times, wrong = self._times(batch.column(self._time[0]))
-        return Block(first, X, ids, wrong | problems, times)
+        return Block(first, X, ids, wrong | problems, times, fields)
 
     def _features(self, batch: Any) -> tuple[Any, dict[int, str]]:
         """Return the X of rows, and what is wrong with those that could not be put into it."""

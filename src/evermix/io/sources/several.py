@@ -8,7 +8,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from evermix.io.brokers import is_address
-from evermix.io.sources.base import Chunk, FileSource, Kind, Mark, Rejected, SourceError
+from evermix.io.sources.base import FileSource, Kind, SourceError
+from evermix.io.sources.chunk import Chunk, Mark, Rejected
 from evermix.io.sources.lines import REMEDY, changed, digest_file
 from evermix.io.sources.values import stack_chunks
 
@@ -63,6 +64,11 @@ class Several:
         return sum(source.bad for source in self.sources)
 
     live = False
+
+    @property
+    def has_fields(self) -> bool:
+        """Whether rows have named fields."""
+        return all(source.has_fields for source in self.sources)
 
     @property
     def unfinished(self) -> bool:
@@ -182,6 +188,7 @@ def joined(chunks: Sequence[Chunk]) -> Chunk:
         chunks[-1].read,
         texts,
         [where for chunk in chunks for where in chunk.offsets or []] or None,
+        [each for chunk in chunks for each in chunk.fields or []] or None,
     )
 
 

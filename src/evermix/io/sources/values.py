@@ -16,6 +16,7 @@ Time: TypeAlias = float | np.datetime64 | str
 _MONTH = re.compile(r"\d{4}-\d{2}")
 # What begins with a digit is a number, a date or a mistake; and long texts are not times.
 _LABEL = re.compile(r"[^\W\d_].{0,39}")
+_CODE = re.compile(r"[+-]?0\d+")  # digits that are a name
 _MISSING = {"na", "n/a", "#n/a", "nan", "nat", "none", "null"}  # as programs write a missing value
 
 
@@ -122,6 +123,18 @@ def read_cell(cell: str, missing: Collection[str] = ()) -> float | bool | str | 
         return cell
 
 
+def read_field(cell: str) -> int | float | bool | str | None:
+    """Return what a cell holds, for readers: as :func:`read_cell`, but words stay as they are.
+
+    So do digits that begin with a zero, as postcodes do, and whole numbers are whole.
+    """
+    text, value = cell.strip(), read_cell(cell)
+    if isinstance(value, str) or _CODE.fullmatch(text):
+        return cell
+    whole = isinstance(value, float) and text.lstrip("+-").isdecimal()
+    return int(text) if whole else value
+
+
 # ---- stacking ------------------------------------------------------------------------------
 
 
@@ -153,6 +166,13 @@ def stack_chunks(parts: Sequence[Any]) -> Any:
     if isinstance(parts[0], Columns):
         return Columns({k: np.concatenate([part[k] for part in parts]) for k in parts[0]})
     return np.vstack(parts) if isinstance(parts[0], np.ndarray) else sparse.vstack(parts, "csr")
+
+
+def some_rows(X: Any, rows: NDArray[np.int64]) -> Any:
+    """Return some rows of the X of a chunk."""
+    if isinstance(X, Columns):
+        return X.take(rows)
+    return [X[i] for i in rows] if isinstance(X, list) else X[rows]
 
 
 # ---- times ---------------------------------------------------------------------------------
