@@ -47,15 +47,8 @@ def distinctive_words(
     the corpus. For the latter every word counts ``smoothing`` times more than it occurs, so that
     a word that occurs once is not the most distinctive of its cluster.
 
-    Parameters
-    ----------
-    counts : array or sparse matrix (K, V)
-        How often each cluster uses each word; counts may be fractional.
-    words : sequence of str (V,)
-    n : int
-        Number of words per cluster; words that it does not use are left out.
-    rows : int array, optional
-        The clusters to describe, by row; all if None.
+    Parameters are those of :func:`frequent_words`, and
+
     smoothing : float
         Occurrences that are added to every word of the corpus.
 
@@ -85,17 +78,8 @@ def frex_words(
     by count, and by exclusivity, the share of its occurrences that are in the cluster. Both are
     from 0 to 1, where 1 is the highest.
 
-    Parameters
-    ----------
-    counts : array or sparse matrix (K, V)
-        How often each cluster uses each word; counts may be fractional.
-    words : sequence of str (V,)
-    n : int
-        Number of words per cluster; words that it does not use are left out.
-    rows : int array, optional
-        The clusters to describe, by row; all if None.
-    smoothing : float
-        Occurrences that are added to every word of the corpus, as in :func:`distinctive_words`.
+    Parameters are those of :func:`distinctive_words`, and
+
     weight : float
         Of exclusivity, from 0 to 1.
 
