@@ -59,7 +59,7 @@ def test_mixtures_over_time_are_reported(folder):
 
 def test_files_are_not_replaced_or_mistaken(folder):
     em.Mixture().fit(np.random.default_rng(0).normal(size=(60, 2))).save("m.evermix")
-    evermix("report", "m.evermix")
+    assert "With --rows FILE it shows typical rows too" in evermix("report", "m.evermix").stderr
     assert "m.html exists already" in evermix("report", "m.evermix", status=1).stderr
     evermix("report", "m.evermix", "--overwrite")
     same = evermix("report", "m.evermix", "--out", "m.evermix", status=1).stderr

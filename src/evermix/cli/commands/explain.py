@@ -43,4 +43,4 @@ def _show(
     if settings.as_json:
         typer.echo(json.dumps({"id": name, **why.to_dict()}))
     else:
-        typer.echo(f"{name}: {why!r}\n")
+        typer.echo(f"{f'row {name}' if isinstance(name, int) else name}: {why!r}\n")

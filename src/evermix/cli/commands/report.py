@@ -53,7 +53,10 @@ def run(settings: Settings) -> None:
         return
     settings.locks.add(settings.out, replaced=True)
     report.write(settings.out)
-    note(f"{settings.out} shows {report.facts[f'{report.noun}s']} {report.noun}s.")
+    more = ""
+    if isinstance(model, Mixture) and not any("examples" in item for item in report.items):
+        more = " With --rows FILE it shows typical rows too."
+    note(f"{settings.out} shows {report.facts[f'{report.noun}s']} {report.noun}s.{more}")
 
 
 def _mixture(mix: Mixture, extra: dict[str, Any], settings: Settings) -> Report:

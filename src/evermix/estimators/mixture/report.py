@@ -253,9 +253,9 @@ def _events(lineage: Lineage) -> Events:
 
 
 def _flow(mix: Any, X: Any, clusters: list[int], lineage: Events) -> Flow | None:
-    """Return shares over the rows that are given or kept; None after a fit without given rows.
+    """Return shares over the rows that are given or kept; None for the rows of a fit.
 
-    Rows of a fit have no order that means anything.
+    These have no order that means anything.
     """
     learner, (_, state, _) = mix.learner_.shown, mix.learner_.shown.fitted.point
     moves = [event for event in lineage if not event[1].endswith("by hand")]
@@ -263,6 +263,8 @@ def _flow(mix: Any, X: Any, clusters: list[int], lineage: Events) -> Flow | None
         return None
     if X is not None:
         labels = np.asarray(learner.fitted.predict(mix._prepared(X)))
+        if not _streamed(mix) and np.array_equal(labels, mix.labels_):
+            return None
         n = len(labels)
         moves = moves if n == state.clock else []
         return flow_of_rows(labels, np.arange(1, n + 1), np.ones(n), clusters, moves)
