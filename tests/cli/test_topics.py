@@ -27,7 +27,7 @@ def folder(tmp_path, monkeypatch):
 def test_topics_that_take_over_from_each_other_are_told(folder):
     said = evermix("texts.jsonl", "--time-field", "year", "--burn-in", 60, "--draws", 40)
     assert said.exit_code == 0, said.stderr
-    assert "60 documents of 3 times" in said.stderr and "E[K] = " in said.stderr
+    assert "60 documents of 3 times" in said.stderr and "on average over" in said.stderr
     found = json.loads(said.stdout)
     assert found["times"] == [2001, 2002, 2003]
     assert found["documents"] == 60 and found["words"] == 600 and found["vocabulary"] == 10

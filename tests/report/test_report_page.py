@@ -157,6 +157,7 @@ def test_the_largest_topics_come_first_also_after_documents_were_added(tmp_path)
     model.partial_fit(rng.poisson(np.repeat(rates[2:] * 3, 90, axis=0)), times=np.full(90, 2021))
     model.report(tmp_path / "r.html", WORDS)
     data = content(tmp_path / "r.html")
+    assert data["charts"] == [] and "log joint density" not in data["facts"]
     shares, ids = ([item[name] for item in data["items"]] for name in ("share", "id"))
     assert shares == sorted(shares, reverse=True) and ids != sorted(ids)
     evolution = model.evolution_

@@ -293,7 +293,7 @@ def _facts_of_draws(mix: Mixture) -> Iterator[str]:
     """Yield the mean number of clusters, and with ArviZ how far the draws can be trusted."""
     draws = mix.posterior_
     chains = f" of {draws.n_chains} chains" if draws.n_chains > 1 else ""
-    yield f"E[K] = {draws.n_clusters.mean():.2f} over {draws.n_draws:,} draws{chains}"
+    yield f"{draws.n_clusters.mean():.2f} clusters on average over {draws.n_draws:,} draws{chains}"
     try:
         found = draws.summary()
     except ImportError:

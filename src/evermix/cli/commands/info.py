@@ -147,7 +147,7 @@ def _topic_model(model: TopicModel, extra: Extra, top: int) -> Described:
         "burn_in": model.burn_in,
         "draws": model.draws,
         "chains": model.chains,
-        "log_joint": course_of(model) if model._fitted.run.n_draws else None,
+        "log_joint": course_of(model) if model._fitted.run.n_draws and not model.gone_on_ else None,
         "features": model.n_features_in_,
         "times": f"{len(times):,}, {times[0]} to {times[-1]}" if times else None,
         "K": model.n_topics_,

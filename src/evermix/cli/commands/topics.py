@@ -215,8 +215,9 @@ class Topics(Run):
         assert self.report is not None
         documents, report = self.documents, self.report
         n_topics, chains = self.model.traces_["n_topics"], self.settings.chains
-        of_times = f" of {len(report.times):,} times" if report.times else ""
-        yield f"{len(documents):,} documents{of_times}"
+        gone_on, times = self.model.gone_on_, f"{len(report.times):,} times"
+        of_times = f", {times} in all" if gone_on else f" of {times}"
+        yield f"{len(documents):,} documents{of_times if report.times else ''}"
         if self.nothing_new:
             yield "nothing new: all of them were learnt before"
         if documents.empty or documents.skipped:
@@ -224,10 +225,11 @@ class Topics(Run):
                 f"{documents.empty:,} without words and {documents.skipped:,} blank or bad rows "
                 "left out"
             )
-        yield f"{self.model.n_topics_:,} topics"
         of = f" of {chains} chains" if chains > 1 else ""
-        yield f"E[K] = {n_topics.mean():.2f} over {len(n_topics):,} draws{of}"
-        yield f"log joint density {course_of(self.model)}"
+        mean = f"{n_topics.mean():.2f} on average over {len(n_topics):,} draws{of}"
+        yield f"{self.model.n_topics_:,} topics, {mean}"
+        if not gone_on:
+            yield f"log joint density {course_of(self.model)}"
         if report.perplexity is not None:
             held = len(self.parts.held)
             yield f"perplexity {report.perplexity:,.1f} of {held:,} documents held out"

@@ -23,13 +23,16 @@ def topic_report(
         "words": f"{size:,}",
         "vocabulary": f"{model.n_features_in_:,}",
     }
-    facts |= settings_of(model) | {"log joint density": course_of(model)}
+    facts |= settings_of(model)
+    if not model.gone_on_:  # else the few draws that go on are no course
+        facts["log joint density"] = course_of(model)
     title = title or f"{model.n_topics_:,} topics in {size:,} words"
     report = Report(title, "topic", "words", facts, items)
     if top is None:
-        values, chain = model._fitted.run.traces()
-        titles = {"n_topics": "Topics in each draw", "log_joint": "Log joint density"}
-        report.charts = traces(values, chain, titles)
+        if not model.gone_on_:
+            values, chain = model._fitted.run.traces()
+            titles = {"n_topics": "Topics in each draw", "log_joint": "Log joint density"}
+            report.charts = traces(values, chain, titles)
         if len(items) > 2:
             apart, weights = writer.distances[np.ix_(order, order)], writer.weights[order]
             report.map = plane(apart, weights).round(4).tolist()
