@@ -63,7 +63,7 @@ def test_a_new_subject_has_a_cluster_within_50_rows(tmp_path, monkeypatch, name,
         *COUNTED[name],
     ).stderr
     assert_found([json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()])
-    assert "% of all met unknown" in said
+    assert "% of those met unknown" in said
     assert ("the vocabulary is full" in said) == (name == "bounded")
     described = json.loads(evermix("info", "texts.evermix", "--json").stdout)
     largest = {words[0] for words in (c["words"] for c in described["clusters"][:6])}

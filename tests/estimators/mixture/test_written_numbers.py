@@ -39,8 +39,8 @@ def trait(kind, here, spread):
 
 
 def test_amounts_are_shown_as_ranges():
-    amount = trait(FACTOR, 27_600.0, 1.25)
-    assert str(amount) == "income: 22,100 to 34,500 (elsewhere 44,200 to 69,000)"
+    amount = trait(FACTOR, 27_600.0, 1.3)
+    assert str(amount) == "income: 21,000 to 36,000 (elsewhere 42,000 to 72,000)"
     assert amount.brief() == "income 27,600"
     assert trait(FACTOR, 100.0, 1.002).parts()[1] == "99.8 to 100.2"
     assert trait(FACTOR, 100.0, 30.0).parts()[1] == "3.3 to 3,000"

@@ -127,7 +127,7 @@ def shown_words(counter: TextCounter) -> str:
     if isinstance(counter, EmbeddedTexts):
         return f"vectors of {counter.n_features:,} numbers" if counter.name else "words of texts"
     columns = sum(map(bool, counter.words)) if counter.words else counter.n_features
-    return f"{columns:,} words, {100 * counter.totals.share:.1f} % of all met unknown"
+    return f"{columns:,} words known, {100 * counter.totals.share:.1f} % of those met unknown"
 
 
 def in_seconds(times: Any) -> Any:

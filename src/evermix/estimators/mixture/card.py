@@ -71,7 +71,7 @@ class Trait:
         if spread is None:
             return written(value)
         if self.kind == FACTOR:
-            digits = max(_needed(spread - 1.0) + 1, 2)
+            digits = max(_needed(spread - 1.0), 2)
             return f"{written(value / spread, digits)} to {written(value * spread, digits)}"
         digits = _needed(spread)
         number = f"{round(value, digits):,.{max(digits, 0)}f}"
