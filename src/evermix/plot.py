@@ -74,9 +74,11 @@ def clusters(
     style_axes(axes, "", names[0])
     axes.set_ylabel(names[1], fontsize=10, color=INK)
     ids, sizes = np.unique(labels, return_counts=True)
+    called = mix.lineage_.hand.names
     for place in np.argsort(-sizes, kind="stable"):
         x, y = rows[labels == ids[place]].T
-        name = f"cluster {ids[place]}: {sizes[place]:,} rows"
+        id = int(ids[place])
+        name = f"{called.get(id, f'cluster {id}')}: {sizes[place]:,} rows"
         colour = PALETTE[ids[place] % len(PALETTE)]
         axes.scatter(x, y, s=12, color=colour, alpha=0.7, linewidth=0, label=name)
     handles = axes.get_legend_handles_labels()[0][:NAMED]

@@ -29,6 +29,13 @@ def test_clusters_have_one_colour_each(X):
     assert sorted(names) == [f"cluster {k}: 45 rows" for k in sorted(mix.cluster_ids_)]
 
 
+def test_clusters_with_a_name_are_called_by_it(X):
+    mix = em.Mixture().fit(X)
+    mix.rename(int(mix.labels_[0]), "billing")
+    names = [text.get_text() for text in em.plot.clusters(mix, X).get_legend().get_texts()]
+    assert [name.split(":")[0] for name in names].count("billing") == 1
+
+
 def test_pictures_can_be_drawn_into_a_given_figure(X):
     from matplotlib.figure import Figure
 
