@@ -19,6 +19,7 @@ from scipy import sparse
 from evermix._xp import Array, Bools, Floats, Ints
 from evermix.engines.base import Engine
 from evermix.engines.batch import Batch, Info
+from evermix.engines.refine.coarse import coarsened, counted
 from evermix.engines.refine.find import find
 from evermix.engines.refine.problem import Clusters, Problem
 from evermix.engines.refine.search import search
@@ -284,10 +285,10 @@ def _improved(model: Model, tally: Tally, rows: KeptRows) -> Clusters:
     Every row counts as itself: as many copies as it stands for would pass for evidence.
     """
     sample = Sample(model.family, rows.X, rows.weights)
-    problem = Problem(sample, model, np.random.default_rng(0))
+    problem = Problem(coarsened(model, sample), model, np.random.default_rng(0))
     found = search(problem, problem.from_sums(tally.mass, tally.stats))
     assert found is not None  # without a floor
-    return found
+    return counted(found, sample)
 
 
 def named(

@@ -3,6 +3,7 @@
 import numpy as np
 
 from evermix._xp import Array, Floats, host
+from evermix.engines.refine.coarse import coarsened, counted
 from evermix.engines.refine.problem import Clusters
 from evermix.engines.refine.search import refine
 from evermix.engines.seeding import Sample
@@ -26,8 +27,8 @@ def find(model: Model, X: Array, weights: Floats | None = None) -> Clusters:
     prior = model.prior if isinstance(model.prior, HasSticks) and "prior" not in names else None
     guesses = [family.guess(X) if family.learns else family for family in families]
     sample = Sample(guesses[0], X, weights)
-    rng = np.random.default_rng(0)
-    return refine(guesses, prior, sample, model.max_clusters, names, rng)
+    coarse, rng = coarsened(model, sample), np.random.default_rng(0)
+    return counted(refine(guesses, prior, coarse, model.max_clusters, names, rng), sample)
 
 
 def _kinds(n_features: int) -> list[Family]:
