@@ -233,8 +233,8 @@ def _content(
 
 def _beside(path: str | os.PathLike[str]) -> str:
     """Return the name of a checkpoint that may have been made of a file, for a message."""
-    names = f"{os.fspath(path)}.evermix", Path(path).with_suffix(".evermix")
-    found = [str(name) for name in names if os.path.isfile(name)]
+    names = Path(f"{os.fspath(path)}.evermix"), Path(path).with_suffix(".evermix")
+    found = [name for name in names if name.is_file() and name != Path(path)]
     return f", such as {found[0]}" if found else ""
 
 
