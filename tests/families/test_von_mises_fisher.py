@@ -60,13 +60,13 @@ def test_the_derivative_of_the_integral_is_the_mean_length():
 @pytest.mark.parametrize("concentration", [0.1, 10.0, 900.0])
 def test_it_obeys_the_laws(concentration, D):
     rows = unit(np.random.default_rng(D).normal(size=(25, D)))
-    check_family(em.VonMisesFisher(concentration, n_features=D), rows)
+    check_family(em.VonMisesFisher(concentration, metric=1.0, n_features=D), rows)
 
 
 def test_its_density_is_that_of_scipy():
     """The predictive of many equal rows is the density about their direction."""
     mean, x = np.array([0.6, 0.0, 0.8]), unit(np.random.default_rng(0).normal(size=(9, 3)))
-    family = em.VonMisesFisher(5.0, n_features=3)
+    family = em.VonMisesFisher(5.0, metric=1.0, n_features=3)
     eta = family.posterior(1e9 * mean[None], np.array([1e9]))
     density = family.log_predictive(x, eta)[:, 0]
     np.testing.assert_allclose(density, vonmises_fisher(mean, 5.0).logpdf(x), atol=1e-6)
@@ -75,7 +75,7 @@ def test_its_density_is_that_of_scipy():
 def test_the_concentration_that_is_learnt_is_that_of_the_rows():
     law = vonmises_fisher(np.eye(20)[0], 60.0)
     X = law.rvs(4000, random_state=np.random.default_rng(1))
-    family = em.VonMisesFisher().candidates(X)[0]
+    family = em.VonMisesFisher(metric=1.0).candidates(X)[0]
     learnt = family.learnt(family, ["concentration"], X.sum(axis=0)[None], np.array([4000.0]))
     assert learnt.concentration == pytest.approx(60.0, rel=0.03)
     again = learnt.learnt(family, ["concentration"], X.sum(axis=0)[None], np.array([4000.0]))
@@ -84,7 +84,7 @@ def test_the_concentration_that_is_learnt_is_that_of_the_rows():
 
 def test_a_coarse_family_counts_rows_as_fewer():
     """The odds of two clusters, taken to a power, are those of a smaller concentration."""
-    family = em.VonMisesFisher(90.0, n_features=7)
+    family = em.VonMisesFisher(90.0, metric=1.0, n_features=7)
     coarse = family.coarse(int(ENOUGH))
     assert coarse.concentration == 45.0
     X = unit(np.random.default_rng(0).normal(size=(5, 7)))

@@ -61,7 +61,7 @@ _CASES = {
     "fixed-columns": (FixedGaussian(np.arange(1.0, D + 1), 3.0, mean=None), REALS),
     "bernoulli": (Bernoulli(), BITS),
     "bernoulli-columns": (Bernoulli(a=np.linspace(0.1, 2, 6), b=0.5), BITS),
-    "directions": (VonMisesFisher(4.0), DIRECTIONS),
+    "directions": (VonMisesFisher(4.0, metric=1.0), DIRECTIONS),
     "directions-prior": (VonMisesFisher(30.0, np.array([1.0, 0, -2.0, 0.1])), DIRECTIONS),
     "poisson": (Poisson(), COUNTS),
     "log-normal": (LogNormal(), np.exp(REALS / 3)),

@@ -55,10 +55,10 @@ class Family(ABC):
     missing: ClassVar[bool] = False  # whether rows may hold NaN, for values that are not known
     support: ClassVar[tuple[str, str]] = "Rows must lie in the support of the family", ""
     """What rows must be, and advice where they are not: both are part of an error message."""
-    log_base_of_column: ClassVar[float] = 0.0
-    """The log base measure of a row, divided by the number of columns, where it is a constant."""
-    learns: ClassVar[tuple[str, ...]] = ()
-    """Names of hyperparameters that are learnt from clusters where they are left open."""
+    log_base_of_column: ClassVar[float] = 0.0  # log base measure of a row / D, if constant
+    learns: ClassVar[tuple[str, ...]] = ()  # names of hyperparameters that are learnt if left open
+    frame: ClassVar[tuple[str, ...]] = ()
+    """Those that statistics depend on, so that they are learnt from rows, not from clusters."""
     tunable: ClassVar[tuple[str, ...]] = ()
     """Names of positive hyperparameters that can be learnt from data, where they are numbers.
 

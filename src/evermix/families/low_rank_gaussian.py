@@ -75,6 +75,7 @@ class LowRankGaussian(DenseFamily):
     """
 
     learns: ClassVar[tuple[str, ...]] = (*ABOUT, "noise", "shape", *PLANE)
+    frame: ClassVar[tuple[str, ...]] = PLANE
 
     rank: int | None = None
     mean: float | Floats | None = None

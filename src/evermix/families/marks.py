@@ -112,7 +112,7 @@ def _(family: FixedGaussian, stats: Floats, mass: Floats, most: int) -> list[Mar
 
 @marks.register
 def _(family: VonMisesFisher, stats: Floats, mass: Floats, most: int) -> list[Mark]:
-    mean = stats / np.maximum(mass, 1e-300)[:, None]
+    mean = family.means(stats, np.maximum(mass, 1e-300))
     gain = (mean[0] - mean[1]) ** 2
     return [_mark(d, VALUE, mean[:, d], gain[d]) for d in _best(gain, most)]
 

@@ -178,10 +178,17 @@ def _log1p_slope(x: Floats) -> Floats:
 
 @terms.register
 def _(family: VonMisesFisher, X: Array, eta: Floats) -> Terms:
-    """The log density grows with the squared length of the sum of rows, a sum over columns."""
+    """The log density grows with the squared length of the sum of rows, a sum over columns.
+
+    Of the row under a metric, a column has the part that its number is multiplied by.
+    """
     c, x, D = float(family.concentration or 0.0), np.asarray(X)[0], X.shape[1]
     sums = eta[:, :D]
-    parts = x * (x + 2 * sums)
+    z = family.statistic(x[None])[0]
+    parts = z * (z + 2 * sums)
+    if isinstance(family.metric, np.ndarray):
+        length = np.linalg.norm(x @ family.metric)
+        parts = x * ((z + 2 * sums) @ family.metric) / length
     before = np.sum(sums * sums, axis=1)
     growth = parts.sum(axis=1)
     value, ratio = log_sphere(c * np.sqrt(before), D)

@@ -24,7 +24,8 @@ from evermix.engines.refine.find import find
 from evermix.engines.refine.problem import Clusters, Problem
 from evermix.engines.refine.search import search
 from evermix.engines.seeding import Sample
-from evermix.families import LowRankGaussian
+from evermix.families import LowRankGaussian, Mixed
+from evermix.families.base import Family
 from evermix.kernels.weights import new_weight
 from evermix.lookback import ROWS, KeptRows, Lookback
 from evermix.model import Model
@@ -120,7 +121,7 @@ def review(engine: Engine, model: Model, state: State) -> tuple[Model, State, In
     anew = _begins_anew(model) or (complete and _is_fresh(state.clock)) or bool(pinned.all())
     anew |= outgrown
     if anew:
-        found = find(start, rows.X, rows.weights)
+        found = find(start if complete or outgrown else _in_place(start), rows.X, rows.weights)
     else:
         found = _improved(start, tally.take(~pinned) if pinned.any() else tally, rows)
     new = found.r.argmax(axis=1)
@@ -253,6 +254,12 @@ def _is_outgrown(model: Model, X: Array) -> bool:
     return isinstance(family, LowRankGaussian) and "basis" in model.learns and family.outgrown(X)
 
 
+def _in_place(model: Model) -> Model:
+    """Return a model that does not learn what the statistics at hand depend on."""
+    fixed = model.family.frame
+    return replace(model, learns=tuple(name for name in model.learns if name not in fixed))
+
+
 def _numbers(model: Model) -> dict[str, float]:
     """Return what was learnt, by name, as far as it is single numbers."""
     names = model.family.learns
@@ -362,13 +369,23 @@ def _beside(model: Model, pinned: Bools, prior: Prior) -> Model:
 def _untouched(model: Model, learnt: Model, tally: Tally, kept: KeptRows, anew: bool) -> Tally:
     """Return clusters that a review does not touch, for the family that it has learnt.
 
-    If it began ``anew``, the family may have another origin; or be of another kind, which happens
-    only while all rows are kept. Then statistics are summed again.
+    If it began ``anew``, the family may have another origin; or be of another kind, or see rows
+    in another frame, which happens only while all rows are kept. Then statistics are summed again.
     """
     before, now, stats, mass = model.family, learnt.family, tally.stats, tally.mass
-    if type(before) is type(now) and before.n_stats == now.n_stats:
+    if _same_frame(before, now):
         stats = before.moved(stats, mass, now) if anew else stats
     else:
         own = (kept.ids[:, None] == tally.ids) * kept.weights[:, None]
         stats, mass = now.accumulate(kept.X, own), own.sum(axis=0)
     return Tally.of(tally.ids, mass, stats, {}, now.layout)
+
+
+def _same_frame(before: Family, now: Family) -> bool:
+    """Whether two families have the same statistics, but for their origin."""
+    if isinstance(before, Mixed) and isinstance(now, Mixed):
+        pairs = zip(before.blocks, now.blocks, strict=True)
+        return all(_same_frame(a.family, b.family) for a, b in pairs)
+    return type(before) is type(now) and all(
+        np.array_equal(getattr(before, name), getattr(now, name)) for name in now.frame
+    )

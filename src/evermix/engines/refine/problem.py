@@ -69,7 +69,8 @@ class Problem:
 
     def __init__(self, sample: Sample, model: Model, rng: Generator) -> None:
         self.sample, self.model, self.rng = sample, model, rng
-        self.names = [name for name in model.family.learns if name in model.learns]
+        learns, frame = model.family.learns, model.family.frame
+        self.names = [name for name in learns if name in model.learns and name not in frame]
         self.cap = len(sample) if model.max_clusters is None else model.max_clusters
         self.base = float(sample.weights @ model.family.log_base(sample.X))
 

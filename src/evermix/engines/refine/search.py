@@ -28,6 +28,7 @@ ROUNDS = 30
 PATIENCE = 2  # rounds without a gain of GAIN nats, after which a search ends
 GAIN = 0.1
 SPARSE_LAPS, DENSE_LAPS = (10, 20), (2, 5)  # of wide rows, before the first merges and after any
+SETTLING = 2  # laps of clusters of wide rows before they are judged
 DELETE_FROM = 3  # rounds before clusters that are still splitting may be deleted
 LAGGING = 10.0  # rounds like the last that a search may need to catch up before it is given up
 
@@ -64,15 +65,28 @@ def _ends(problem: Problem, floor: float) -> "list[Clusters]":
     if problem.sample.family.sparse:
         return [merged_only(problem, sampled(problem))]
     if problem.sample.family.wide:
-        alone = problem.learnt(problem.start(np.zeros(n, dtype=np.int64)))  # may be all there is
-        best = max(scattered(problem), alone, key=problem.objective)
-        return [merged_only(problem, coarse(problem, best))]
+        return [_merged_from_many(problem)]
     one = search(problem, problem.start(np.zeros(n, dtype=np.int64)), floor)
     K = min(SEEDS, n // ROWS_PER_SEED, problem.cap)
     if one is None or K < 2:
         return [] if one is None else [one]
     many = search(problem, problem.start(seed(problem.sample, K, problem.rng)), floor)
     return [one] if many is None else [one, many]
+
+
+def _merged_from_many(problem: Problem) -> Clusters:
+    """Return clusters of wide rows that were many at first, or one if that explains them better.
+
+    They are judged by all evidence, although they were merged with less of it.
+    """
+    apart = Problem(problem.sample, problem.model, problem.rng)
+    found = merged_only(apart, coarse(apart, scattered(problem)))
+    alone = problem.learnt(problem.start(np.zeros(len(problem.sample), dtype=np.int64)))
+    if found.K > 1:
+        settled = problem.laps(problem.learnt(found), SETTLING)
+        if problem.objective(settled) > problem.objective(alone):
+            return found
+    return coarse(problem, alone)
 
 
 def coarse(problem: Problem, clusters: Clusters) -> Clusters:

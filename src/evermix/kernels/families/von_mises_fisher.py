@@ -20,6 +20,7 @@ from evermix.kernels.base import exact, implement, kernel
 from evermix.kernels.rows import DenseRows
 
 LEAST_ORDER = 40.0  # at which four terms of Debye's expansion have an error of 1e-11
+BLOCK = 16  # rows that take turns with each row of a metric, so that both stay in fast memory
 
 
 class VonMisesFisherWork(NamedTuple):
@@ -31,6 +32,30 @@ class VonMisesFisherWork(NamedTuple):
     constants: Floats  # OUT (capacity,)
     prior: Floats  # IN (D,)
     concentration: Floats  # IN (1,)
+
+
+@kernel
+def turn(X: Floats, metric: Floats, Z: Floats) -> None:
+    """Write the directions of rows X (N, D) times a metric (D, D).
+
+    A row is rounded in the same way whichever others come with it, unlike in products of matrices.
+    """
+    N, D = X.shape
+    for start in range(0, N, BLOCK):
+        end = min(start + BLOCK, N)
+        Z[start:end] = 0.0
+        for d in range(D):
+            for i in range(start, end):
+                x = X[i, d]
+                for j in range(D):
+                    Z[i, j] += x * metric[d, j]
+        for i in range(start, end):
+            square = 0.0
+            for j in range(D):
+                square += Z[i, j] * Z[i, j]
+            inverse = 1.0 / math.sqrt(square)
+            for j in range(D):
+                Z[i, j] *= inverse
 
 
 @exact
