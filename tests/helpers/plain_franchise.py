@@ -24,7 +24,7 @@ class PlainMenu:
         self.words, self.beta, self.factor = words, chain.beta, factor
         self.u, self.sigma0 = chain.measure.u, offers.discount
         self.new, self.newborn = np.exp(offers.new), np.exp(offers.newborn)
-        atoms, counts = chain.occupancy(words), chain.counts(words)
+        atoms, counts = chain.occupancy(words), chain.counts(words).toarray()
         self.share = [np.exp(offers.atoms[:, k]) for k in range(chain.K)]
         self.kind, self.m = list(offers.kind), list(atoms.sizes)
         self.c, self.holes = [counts[:, k].copy() for k in range(chain.K)], []

@@ -6,6 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from evermix.priors import Gamma
 from evermix.topics.words import dirichlet
@@ -64,9 +65,9 @@ def test_the_probability_of_words_is_that_of_the_oracle():
     rng = np.random.default_rng(0)
     words = corpus(rng.poisson(1.0, size=(5, 7)), (0,) * 5)
     dish = rng.integers(0, 3, len(words))
-    counts = np.zeros((words.size, 3), dtype=np.float32)
+    counts = np.zeros((words.size, 3), dtype=np.int32)
     np.add.at(counts, (words.word, dish), 1)
-    sizes = dirichlet.TopicSizes.of(counts)
+    sizes = dirichlet.TopicSizes.of(sparse.csr_matrix(counts))
     for beta in (1e-6, 0.3, 20.0):
         want = oracle.log_words(words, dish.tolist(), beta)
         assert sizes.log_probability(beta) == pytest.approx(want, rel=1e-9)
@@ -74,7 +75,7 @@ def test_the_probability_of_words_is_that_of_the_oracle():
 
 def test_alpha_stays_where_its_products_can_be_computed():
     """A law of almost only tiny numbers, and words that say nothing against them."""
-    sizes = dirichlet.TopicSizes.of(np.array([[3.0]]))
+    sizes = dirichlet.TopicSizes.of(sparse.csr_matrix(np.array([[3]])))
     beta, rng = 1.0, np.random.default_rng(0)
     for _ in range(200):
         beta = dirichlet.move(Gamma(1e-3, 1.0), beta, sizes, rng)

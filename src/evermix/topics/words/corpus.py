@@ -59,6 +59,12 @@ class Corpus:
         """Document of each word, (N,)."""
         return np.repeat(np.arange(self.n_documents), self.lengths)
 
+    @cached_property
+    def kinds(self) -> tuple[Ints, NDArray[np.int32]]:
+        """Words of the vocabulary that are there, (U,), and which of them each word is, (N,)."""
+        kinds, which = np.unique(self.word, return_inverse=True)
+        return kinds.astype(np.int64), which.astype(np.int32)
+
     @property
     def digest(self) -> str:
         """Digest of documents and their times."""

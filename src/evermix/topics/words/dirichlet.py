@@ -9,12 +9,11 @@ are x, has the probability
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from evermix._xp import Floats, Ints, gammaln
+from evermix._xp import Array, Floats, Ints, gammaln
 from evermix.engines.samplers.hyper import slice_sample
 from evermix.kernels.slice_sampling import WIDTH
 from evermix.priors.hyper import Gamma
@@ -37,12 +36,13 @@ class TopicSizes(NamedTuple):
     V: int  # words in the vocabulary
 
     @classmethod
-    def of(cls, counts: NDArray[Any]) -> "TopicSizes":
-        """Return those of counts (V, K)."""
-        often = np.bincount(counts[counts > 0].astype(np.int64))
+    def of(cls, counts: Array) -> "TopicSizes":
+        """Return those of a CSR matrix (V, K) of counts, without zeros that are stored."""
+        often = np.bincount(counts.data)
         size = np.flatnonzero(often)
-        total = counts.sum(axis=0, dtype=np.float64)
-        return cls(size.astype(np.float64), often[size], total, len(counts))
+        words = counts.data.astype(np.float64)
+        total: Floats = np.bincount(counts.indices, words, counts.shape[1]).astype(np.float64)
+        return cls(size.astype(np.float64), often[size], total, counts.shape[0])
 
     def log_probability(self, beta: float) -> float:
         """Log probability of all words, given their topics."""

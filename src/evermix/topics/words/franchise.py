@@ -2,14 +2,15 @@
 
 import copy
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from evermix._xp import Bools, Ints, gammaln
+from evermix._xp import Array, Bools, Ints, gammaln
 from evermix.kernels.stirling import log_stirling_sum
-from evermix.kernels.topics.dishes import count_tables, count_words
+from evermix.kernels.topics.dishes import count_tables
 from evermix.kernels.topics.indicators import count_portions
 from evermix.priors.hyper import Gamma
 from evermix.topics.measures import Measure, Occupancy
@@ -99,16 +100,21 @@ class Franchise:
             count_tables(corpus.words(self.beta), self.dish, self.opens, by_time, by_document)
         return by_time, by_document
 
-    def counts(self, corpus: Corpus, capacity: int | None = None) -> NDArray[Any]:
-        """Words of each dish, (V, K), or with some empty slots after them."""
-        # Numbers up to 2^24 are exact in single precision, which takes half the memory.
-        n_words = len(corpus) + (0 if self.past is None else self.past.n_words)
-        dtype = np.float32 if n_words <= 2**24 else np.float64
-        counts: NDArray[Any] = np.zeros((corpus.size, capacity or self.K), dtype=dtype)
-        if self.past is not None:
-            counts[:, : self.past.K] = self.past.counts.toarray()
+    def counts(self, corpus: Corpus) -> Array:
+        """Words of each dish, a CSR matrix (V, K) of int32 with sorted columns.
+
+        Most dishes have few words: an array (V, K) would be nearly all zeros.
+        """
+        shape = corpus.size, self.K
+        none = np.empty(0, dtype=np.int32)
+        counts: Array = sparse.coo_matrix((none, (none, none)), shape=shape).tocsr()
         if self.started:
-            count_words(corpus.words(self.beta), self.dish, counts)
+            ones = np.ones(len(corpus), dtype=np.int32)
+            counts = sparse.coo_matrix((ones, (corpus.word, self.dish)), shape=shape).tocsr()
+            counts.sort_indices()
+        if self.past is not None:
+            old = self.past.counts
+            counts = counts + sparse.csr_matrix((old.data, old.indices, old.indptr), shape=shape)
         return counts
 
     def log_seats(self, corpus: Corpus) -> LogSeats:

@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from evermix._xp import Array, Ints
 
 
@@ -19,12 +17,3 @@ class Past:
     def K(self) -> int:
         """Number of topics: those that are born later have numbers from here on."""
         return self.words.shape[1]
-
-    @property
-    def n_words(self) -> int:
-        """Number of words."""
-        return int(self.words.sum())
-
-    def topics_of_words(self) -> Ints:
-        """Return how many topics have each word, (V,)."""
-        return np.diff(self.counts.indptr).astype(np.int64)

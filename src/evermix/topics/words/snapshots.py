@@ -55,7 +55,7 @@ class Snapshot:
         counts, words = chain.counts(corpus), _words_of_times(chain, corpus)
         order = np.arange(chain.K)
         if chain.past is None:
-            order = np.argsort(-counts.sum(axis=0, dtype=np.float64), kind="stable")
+            order = np.argsort(-words.sum(axis=0), kind="stable")
         seating, tables, on = chain.seating, chain.tables(corpus)[0], chain.on
         measure, numbers = chain.measure.arrays(), (0.0, 0.0)
         if isinstance(seating, Seating):
@@ -65,7 +65,7 @@ class Snapshot:
             measure = {"jump": jump[order], "fresh": fresh}
             tables, on = tables.sum(axis=0, keepdims=True), np.ones((1, chain.K), dtype=bool)
         return cls(
-            sparse.csr_matrix(counts[:, order].astype(np.int32)),
+            _in_order(counts, order),
             words[:, order],
             tables[:, order],
             chain.region[order],
@@ -136,6 +136,16 @@ class Snapshot:
             shape = len(entries[2]) - 1, len(region)
             documents = sparse.csr_matrix(entries, shape=shape)
         return cls(counts, words, tables, region, on, measure, *numbers, documents)
+
+
+def _in_order(counts: Array, order: Ints) -> Array:
+    """Return a CSR matrix with its columns in this order, sorted."""
+    place = np.empty(len(order), dtype=counts.indices.dtype)
+    place[order] = np.arange(len(order))
+    columns = place[counts.indices]
+    moved = sparse.csr_matrix((counts.data, columns, counts.indptr), shape=counts.shape)
+    moved.sort_indices()
+    return moved
 
 
 def _words_of_times(chain: Franchise, corpus: Corpus) -> Ints:

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from evermix._xp import Floats
+from evermix._xp import Array, Floats
 from evermix.kernels.stirling import seat_ratios
 from evermix.kernels.topics.dishes import (
     BORN,
@@ -46,18 +47,22 @@ class WordSweep(ABC):
 
     def __init__(self, corpus: Corpus, chain: Franchise, atoms: Occupancy, offers: Offers) -> None:
         self.corpus, self.chain = corpus, chain
-        self.words = corpus.words(chain.beta)
+        # Words that are not there cost nothing: a row for each word that is.
+        kinds, which = corpus.kinds
+        self.words = corpus.words(chain.beta)._replace(word=which)
         # One more table at time t: u_t, over the number of tables there, which the loops know.
         self.log_u = np.log(chain.measure.u)[:, None]
         new = np.exp(offers.new + self.log_u)
         self.new_dishes = NewDishes(new, new.sum(axis=1), np.exp(offers.newborn + self.log_u))
         self.K, self.n_holes = chain.K, 0
         self.on = atoms.on
-        counts = chain.counts(corpus, _capacity(chain.K))
+        counts = chain.counts(corpus)
+        sizes = np.bincount(counts.indices, counts.data, minlength=_capacity(chain.K))
+        slots = _slots(counts[kinds], len(sizes), sizes.sum())
         self.dishes = Dishes(
-            counts,
-            self._lists(counts),
-            counts.sum(axis=0).astype(np.int64),
+            slots,
+            self._lists(slots),
+            sizes.astype(np.int64),
             atoms.sizes.astype(np.int64),
             np.exp(offers.atoms + self.log_u),
             offers.kind.astype(np.int64),
@@ -69,9 +74,9 @@ class WordSweep(ABC):
 
     def _lists(self, counts: NDArray[Any]) -> WordTopics:
         """Return the topics of each word."""
-        n = np.bincount(self.corpus.word, minlength=self.corpus.size)
+        n = np.bincount(self.words.word, minlength=len(counts))
         if self.chain.past is not None:
-            n += np.where(n > 0, self.chain.past.topics_of_words(), 0)
+            n += np.diff(self.chain.past.counts.indptr)[self.corpus.kinds[0]]
         start = np.append(0, np.cumsum(n))
         topic, often = np.empty((2, start[-1]), dtype=np.int32)
         lists = WordTopics(start, start[:-1].copy(), topic, often)
@@ -92,9 +97,9 @@ class WordSweep(ABC):
     def _grow(self) -> None:
         """Make room for more dishes."""
         C, old = _capacity(self.K), self.dishes
-        T, V = self.corpus.n_times, self.corpus.size
+        T, U = self.corpus.n_times, len(old.counts)
         self.dishes = Dishes(
-            _grown(old.counts, (V, C)),
+            _grown(old.counts, (U, C)),
             old.lists,
             _grown(old.totals, (C,)),
             _grown(old.tables, (C,)),
@@ -224,6 +229,15 @@ class DirectSweep(WordSweep):
 
     def _scratch(self) -> DirectChoices:
         return DirectChoices(self.chain.dish, room_for_weights(self.dishes.totals.size))
+
+
+def _slots(counts: Array, capacity: int, n_words: float) -> NDArray[Any]:
+    """Return counts (U, K) as an array, with some empty slots after them."""
+    # Numbers up to 2^24 are exact in single precision, which takes half the memory.
+    dtype = np.float32 if n_words <= 2**24 else np.float64
+    entries = counts.data.astype(dtype), counts.indices, counts.indptr
+    slots: NDArray[Any] = sparse.csr_matrix(entries, shape=(counts.shape[0], capacity)).toarray()
+    return slots
 
 
 def _capacity(K: int) -> int:

@@ -112,7 +112,7 @@ def switch_topics(
     assert isinstance(measure, Thinned)
     measure.draw_jumps(atoms, rng)
     place, blocks = _blocks(corpus, chain)
-    phi = rng.standard_gamma(chain.beta + chain.counts(corpus).astype(np.float64))
+    phi = rng.standard_gamma(chain.beta + chain.counts(corpus).toarray().astype(np.float64))
     phi /= phi.sum(axis=0)
     log_odds = measure.log_odds(atoms)
     if chain.past is not None:  # tables of the past keep their topics
