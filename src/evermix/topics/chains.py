@@ -1,7 +1,7 @@
 """Markov chains that are swept together: the runner of dependent mixtures and topic models."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Generic, Protocol, Self, TypeVar
 
@@ -19,6 +19,7 @@ class ChainState(Protocol):
 
 State = TypeVar("State", bound=ChainState)
 Draw = TypeVar("Draw")
+Known = TypeVar("Known")
 
 
 class ChainRun(ABC, Generic[State, Draw]):
@@ -104,3 +105,27 @@ class ChainRun(ABC, Generic[State, Draw]):
     @abstractmethod
     def _keep(self, drawn: list[Draw]) -> None:
         """Keep one draw of each chain; this must not fail half way."""
+
+
+class DrawsThatGoOn(Generic[Known]):
+    """A few draws of a fit that go on with new data, in the place of its chains."""
+
+    def __init__(self, known: list[Known], sweeps: int) -> None:
+        self.known = known  # the draw that is shown first
+        self.sweeps = sweeps  # so far, over data of the past too
+
+    @property
+    def n_draws(self) -> int:
+        """Number of draws."""
+        return len(self.known)
+
+    def burnt_in(self, burn_in: int) -> int:
+        """Return zero: draws of a fit go on, whose burn-in has ended."""
+        del burn_in
+        return 0
+
+
+def chosen(shown: Draw, others: Sequence[Draw], n: int) -> list[Draw]:
+    """Return the draw that a fit shows, and others, evenly spaced: n in all, if there are."""
+    n = min(n - 1, len(others))
+    return [shown, *(others[(i * len(others)) // n] for i in range(n))]

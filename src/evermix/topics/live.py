@@ -25,9 +25,10 @@ from scipy import sparse
 from evermix._random import generator
 from evermix._xp import Array, Floats, Ints
 from evermix.priors.hyper import Gamma
+from evermix.topics.chains import DrawsThatGoOn, chosen
 from evermix.topics.hierarchies import Hierarchy
 from evermix.topics.measures import Measure
-from evermix.topics.measures.opening import KEPT, SWEEPS, open_times
+from evermix.topics.measures.opening import open_times
 from evermix.topics.words import dirichlet
 from evermix.topics.words.corpus import Corpus
 from evermix.topics.words.franchise import Franchise
@@ -35,6 +36,12 @@ from evermix.topics.words.past import Past
 from evermix.topics.words.samplers import WordSampler
 from evermix.topics.words.seating import Seating, mode_of_u
 from evermix.topics.words.snapshots import Snapshot, WordRun, traced
+
+# Words are predicted by the mean over draws, whose topics differ: three times as many draws serve
+# more than three times as many sweeps of each.
+KEPT = 12  # draws of a fit that go on
+LEAST, MOST = 4, 20  # sweeps of each over new documents
+VISITS = 100_000  # of words, for which there are more than the least
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,12 +66,12 @@ class Known:
         return cls(snapshot, law, {}, rng)
 
 
-class LiveRun:
+class LiveRun(DrawsThatGoOn[Known]):
     """Draws that go on, in the place of the chains of a fit."""
 
     def __init__(self, sampler: WordSampler, known: list[Known], sweeps: int) -> None:
-        self.sampler, self.known = sampler, known
-        self.sweeps = sweeps  # so far, over documents of the past too
+        super().__init__(known, sweeps)
+        self.sampler = sampler
 
     @classmethod
     def of(cls, run: WordRun, prior: Hierarchy) -> "LiveRun":
@@ -72,22 +79,8 @@ class LiveRun:
         point, snapshots = run.point(), run.all_snapshots()
         place = point.chain, point.draw
         others = [snapshot for snapshot in snapshots if (snapshot.chain, snapshot.draw) != place]
-        n = min(KEPT - 1, len(others))
-        chosen = [replace(point, documents=None)] + [
-            others[(i * len(others)) // n] for i in range(n)
-        ]
-        rng = deepcopy(run.rngs[0])
-        return cls(run.sampler, [Known.of(s, prior, generator(rng)) for s in chosen], run.sweeps)
-
-    @property
-    def n_draws(self) -> int:
-        """Number of draws."""
-        return len(self.known)
-
-    def burnt_in(self, burn_in: int) -> int:
-        """Return zero: draws of a fit go on, whose burn-in has ended."""
-        del burn_in
-        return 0
+        draws, rng = chosen(replace(point, documents=None), others, KEPT), deepcopy(run.rngs[0])
+        return cls(run.sampler, [Known.of(s, prior, generator(rng)) for s in draws], run.sweeps)
 
     def point(self) -> Snapshot:
         """Return the draw that is shown: always the same one, so that topics keep their numbers."""
@@ -106,7 +99,16 @@ class LiveRun:
     def learnt(self, prior: Hierarchy, alpha: float | Gamma, corpus: Corpus) -> "LiveRun":
         """Return what is known after new documents, whose times may be new."""
         known = [learn(each, self.sampler, prior, alpha, corpus) for each in self.known]
-        return LiveRun(self.sampler, known, self.sweeps + SWEEPS)
+        return LiveRun(self.sampler, known, self.sweeps + n_sweeps(len(corpus)))
+
+
+def n_sweeps(n_words: int) -> int:
+    """Return how often so many new words are visited.
+
+    Topics that are born twice need some sweeps to come together, and where there are few words,
+    sweeps cost little.
+    """
+    return min(MOST, max(LEAST, VISITS // max(n_words, 1)))
 
 
 def learn(
@@ -115,7 +117,7 @@ def learn(
     """Return what a draw is after new documents."""
     rng, before = deepcopy(known.rng), known.snapshot
     chain = opened(known, prior, alpha, corpus)
-    for _ in range(SWEEPS):
+    for _ in range(n_sweeps(len(corpus))):
         sampler.sweep(corpus, chain, rng)
     numbers = traced(chain, corpus)
     snapshot = Snapshot.of(chain, corpus, before.chain, before.draw, numbers["log_joint"])

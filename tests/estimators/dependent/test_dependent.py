@@ -260,6 +260,19 @@ def test_bad_rows_and_times_are_told(rows, times, error, message):
         quick().fit(rows, times=times)
 
 
+def test_at_a_time_that_was_not_seen_yet_the_last_one_counts():
+    mix = quick(draws=2).fit(X, times=TIMES)
+    last = max(TIMES)
+    for answer in (mix.predict, mix.predict_proba, mix.score_samples):
+        with pytest.warns(UserWarning, match="no rows at the time .* yet") as seen:
+            ahead = answer(X[:5], [last + 7] * 5)
+        assert seen[0].filename == __file__
+        np.testing.assert_array_equal(ahead, answer(X[:5], [last] * 5))
+    others = np.where(np.asarray(TIMES) == last, last + 7, TIMES)
+    with pytest.raises(ValueError, match="no rows at the time"):  # that is not the same fit
+        mix.set_params(draws=3).resume(X, others)
+
+
 def test_bad_questions_are_told():
     with pytest.raises(NotFittedError):
         quick().predict(X, TIMES)

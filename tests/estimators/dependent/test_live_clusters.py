@@ -9,7 +9,7 @@ from scipy import sparse
 
 import evermix as em
 from evermix.io import checkpoint
-from evermix.topics.measures.opening import SWEEPS
+from evermix.topics.rows.live import SWEEPS
 from helpers.commands import evermix
 
 YEARS = np.repeat([2001, 2002, 2003], 20)

@@ -59,7 +59,7 @@ def test_saved_models_go_on_bit_for_bit(prior, sampler, tmp_path):
         np.testing.assert_array_equal(cut.traces_[name], values)
     times = YEARS if prior.timed else None
     assert cut.perplexity(X, times) == whole.perplexity(X, times)
-    assert cut.n_sweeps_ == whole.n_sweeps_ == 12 + 2 * live.SWEEPS
+    assert cut.n_sweeps_ == whole.n_sweeps_ == 12 + 2 * live.MOST
 
 
 @pytest.mark.parametrize(("prior", "sampler"), GOING_ON, ids=IDS)

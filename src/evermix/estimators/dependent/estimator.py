@@ -170,7 +170,7 @@ class DependentMixture(LiveClusters, ChainEstimator):
         watching = self._check_settings(observers)
         run = self._resumed()
         self._check_begun()
-        if _digest(*self._prepared(X, times)) != _digest(run.data.X, run.data.times):
+        if _digest(*self._prepared(X, times, seen=True)) != _digest(run.data.X, run.data.times):
             raise ValueError(
                 "these are not the rows, or not the times, that the fit was begun with. Give the "
                 "same X and times again, or call fit."
@@ -299,12 +299,16 @@ class DependentMixture(LiveClusters, ChainEstimator):
     # ---- new rows --------------------------------------------------------------------------
 
     def predict(self, X: Any, times: Any = None) -> Ints:
-        """Return the most probable cluster of each row at its time, (N,)."""
-        return self._log_clusters(X, times).argmax(axis=1)
+        """Return the most probable cluster of each row at its time, (N,).
+
+        At a time that was not seen yet, clusters weigh what they do at the last one before it, with
+        a warning.
+        """
+        return self._log_clusters(*self._prepared(X, times)).argmax(axis=1)
 
     def predict_proba(self, X: Any, times: Any = None) -> Floats:
         """Return the probability of each cluster (N, K), if a row is not of a new one."""
-        return _normalised(self._log_clusters(X, times))
+        return _normalised(self._log_clusters(*self._prepared(X, times)))
 
     def score_samples(self, X: Any, times: Any = None) -> Floats:
         """Return the log predictive density of each row (N,), averaged over draws inside the log.
@@ -322,17 +326,18 @@ class DependentMixture(LiveClusters, ChainEstimator):
         check_times_given(times, y)
         return float(self.score_samples(X, times).mean())
 
-    def _log_clusters(self, X: Any, times: Any) -> Floats:
+    def _log_clusters(self, rows: Array, codes: Ints) -> Floats:
         """Log joint density (N, K) of rows and clusters, up to constants of rows."""
         fitted = self._drawn()
-        return fitted.log_joint(fitted.point(), *self._prepared(X, times))[:, :-1]
+        return fitted.log_joint(fitted.point(), rows, codes)[:, :-1]
 
-    def _prepared(self, X: Any, times: Any) -> tuple[Array, Ints]:
-        """Return rows and the codes of their times, validated."""
+    def _prepared(self, X: Any, times: Any, seen: bool = False) -> tuple[Array, Ints]:
+        """Return rows and the codes of their times, which must be known if they were ``seen``."""
         check_is_fitted(self)
         family = self._fitted.family
         rows = prepare_rows(family, self._validated(X, family))
-        return rows, self._fitted.times.codes(times, rows.shape[0])
+        known = self._fitted.times
+        return rows, (known.codes if seen else known.codes_so_far)(times, rows.shape[0])
 
 
 def _normalised(log_weights: Floats) -> Floats:

@@ -8,8 +8,6 @@ from evermix._xp import Floats
 from evermix.priors.hyper import Beta, Gamma
 from evermix.topics.measures.base import Measure
 
-KEPT = 4  # draws of a fit that go on
-SWEEPS = 20  # over what is new
 NEW_REGION = 1e-3  # how much of its mean the weight of a new region is before it is drawn
 
 

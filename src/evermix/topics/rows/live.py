@@ -15,11 +15,15 @@ import numpy as np
 from evermix._random import generator
 from evermix._xp import Array, Bools, Floats, Ints
 from evermix.families.base import Family
-from evermix.topics.measures.opening import KEPT, SWEEPS, open_times
+from evermix.topics.chains import DrawsThatGoOn, chosen
+from evermix.topics.measures.opening import open_times
 from evermix.topics.priors import DependentPrior
 from evermix.topics.rows.chain import Past, RowChain, RowData
 from evermix.topics.rows.draws import Clusters, RowDraw, RowRun
 from evermix.topics.rows.samplers import RowSampler
+
+KEPT = 4  # draws of a fit that go on
+SWEEPS = 20  # over new rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,36 +34,24 @@ class Known:
     rng: np.random.Generator
 
 
-class LiveRows:
+class LiveRows(DrawsThatGoOn[Known]):
     """Draws that go on, in the place of the chains of a fit."""
 
     def __init__(
         self, family: Family, sampler: RowSampler, known: list[Known], labels: Ints, sweeps: int
     ) -> None:
-        self.family, self.sampler, self.known = family, sampler, known
+        super().__init__(known, sweeps)
+        self.family, self.sampler = family, sampler
         self.labels = labels  # (N,) of the rows of the last call, in the draw that is shown
-        self.sweeps = sweeps  # so far, over rows of the past too
 
     @classmethod
     def of(cls, run: RowRun, point: RowDraw) -> "LiveRows":
         """Return the draw that a fit shows, and some others, evenly spaced."""
         others = [draw for draws in run.draws for draw in draws if draw is not point]
-        n = min(KEPT - 1, len(others))
-        chosen = [point] + [others[(i * len(others)) // n] for i in range(n)]
-        rng = deepcopy(run.rngs[0])
-        known = [Known(Clusters.of(draw, run.data), generator(rng)) for draw in chosen]
+        draws, rng = chosen(point, others, KEPT), deepcopy(run.rngs[0])
+        known = [Known(Clusters.of(draw, run.data), generator(rng)) for draw in draws]
         labels = point.labels.astype(np.int64)
         return cls(run.data.family, run.sampler, known, labels, run.sweeps)
-
-    @property
-    def n_draws(self) -> int:
-        """Number of draws."""
-        return len(self.known)
-
-    def burnt_in(self, burn_in: int) -> int:
-        """Return zero: draws of a fit go on, whose burn-in has ended."""
-        del burn_in
-        return 0
 
     def learnt(self, prior: DependentPrior, X: Array, times: Ints, n_times: int) -> "LiveRows":
         """Return what is known after new rows X (N, D) of times (N,), some of which may be new."""
