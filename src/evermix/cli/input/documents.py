@@ -1,7 +1,8 @@
 """The documents of a source, and their times."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from evermix._xp import Array
 from evermix.cli.console import note
 from evermix.cli.input.rows import features, make_text_counter, read_rows
 from evermix.cli.options.settings import Settings
-from evermix.io.sources import Source
+from evermix.io.sources import Chunk, Mark, Source
 from evermix.io.text_counter import TextCounter
 
 _UNITS = {"year": "Y", "month": "M", "day": "D"}
@@ -43,6 +44,10 @@ class Documents:
         Documents without known words, and blank or bad rows.
     complaints : list of str
         What was wrong with the first few bad rows.
+    offset : int
+        Rows that were read, bad ones included.
+    marks : list of Mark
+        What was read of each file, where that is wanted.
     """
 
     X: Array
@@ -55,6 +60,8 @@ class Documents:
     empty: int
     skipped: int
     complaints: list[str]
+    offset: int = 0
+    marks: Sequence[Mark] = ()
 
     def __len__(self) -> int:
         return int(self.X.shape[0])
@@ -69,24 +76,41 @@ class Parts:
 
 
 def read_documents(
-    source: Source, settings: Settings, text: TextCounter | None, quiet: bool
+    source: Source,
+    settings: Settings,
+    text: TextCounter | None,
+    quiet: bool,
+    until: int | None = None,
 ) -> Documents:
-    """Read a source; ``text`` counts words, or None to learn a vocabulary."""
+    """Read a source; ``text`` counts words, or None to learn a vocabulary.
+
+    With ``until``, only that many rows, bad ones included.
+    """
     rows = read_rows(source, quiet, map_arrays=False, most=math.inf)
     (chunk,) = rows.chunks()
+    chunk = chunk if until is None else _first(chunk, until)
     if source.kind == "text" and text is None:
         text = make_text_counter(settings, rows.texts(), "--hash")
+    found = documents_of(chunk, source, settings, text)
+    if not len(found):
+        raise ValueError("no document has any words that are counted, so there are no topics.")
+    if found.times is not None and not quiet:
+        _warn_of_many(found.times)
+    marks = source.marks(chunk.offset, chunk.read) if until is None and settings.follow else ()
+    return replace(found, skipped=rows.skipped, complaints=rows.complaints, marks=marks)
+
+
+def documents_of(
+    chunk: Chunk, source: Source, settings: Settings, text: TextCounter | None
+) -> Documents:
+    """Return the documents of a chunk; perhaps none has a known word."""
     X = sparse.csr_matrix(features("multinomial", text, chunk.X))
     full = np.flatnonzero(np.asarray(X.sum(axis=1)).ravel() != 0)
-    if not len(full):
-        raise ValueError("no document has any words that are counted, so there are no topics.")
     times = (
         None
         if chunk.times is None
         else in_periods(chunk.times[full], settings.period, settings.time_field)
     )
-    if times is not None and not quiet:
-        _warn_of_many(times)
     return Documents(
         X[full],
         source.kind,
@@ -95,23 +119,40 @@ def read_documents(
         source.columns if text is None else text.words,
         text,
         [chunk.ids[d] for d in full.tolist()],
-        empty=rows.n - len(full),
-        skipped=rows.skipped,
-        complaints=rows.complaints,
+        empty=len(chunk.ids) - len(full),
+        skipped=0,
+        complaints=[],
+        offset=chunk.offset,
     )
 
 
-def split(documents: Documents, share: float, seed: int) -> Parts:
-    """Choose a share of the documents of each time at random; every time keeps some to learn."""
+def no_documents(text: TextCounter | None, kind: str, n_words: int) -> Documents:
+    """Return no documents, where those that were learnt are not at hand."""
+    X = sparse.csr_matrix(np.empty((0, n_words)))
+    return Documents(X, kind, None, False, None, text, [], empty=0, skipped=0, complaints=[])
+
+
+def _first(chunk: Chunk, until: int) -> Chunk:
+    """Return the rows of a chunk before one."""
+    n = int(np.searchsorted(chunk.rows, until))
+    times = None if chunk.times is None else chunk.times[:n]
+    return Chunk(chunk.ids[:n], chunk.X[:n], chunk.first, until, chunk.rows[:n], times)
+
+
+def split(documents: Documents, share: float, seed: int, some: bool = True) -> Parts:
+    """Choose a share of the documents of each time at random; every time keeps some to learn.
+
+    ValueError: there are too few to hold out ``some``.
+    """
     D = len(documents)
     times = np.zeros(D) if documents.times is None else documents.times
     codes = np.unique(times, return_inverse=True)[1]
     order = np.random.default_rng((_HELD_OUT, seed)).permutation(D)
     held = np.zeros(D, dtype=bool)
-    for code in range(int(codes.max()) + 1):
+    for code in range(int(codes.max(initial=-1)) + 1):
         of_time = order[codes[order] == code]
         held[of_time[: int(share * len(of_time))]] = True
-    if share and not held.any():
+    if share and D and some and not held.any():
         raise ValueError(
             f"--held-out {share:g} leaves no document to hold out: no time has {1 / share:.3g} or "
             "more. Hold out more, or join times with --period."

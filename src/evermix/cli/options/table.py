@@ -126,6 +126,14 @@ MAX_WAIT = Option(
     metavar="SECONDS",
     saved=False,
 )
+FOLLOW = Option(
+    "follow",
+    "Wait for more JSON lines at the end of files, and for files that take their place or "
+    "appear in a folder, as tail -F does, until a signal (Ctrl-C) ends it.",
+    ROWS,
+    bool,
+    False,
+)
 BATCH = Option("batch", "Rows in a batch.", ROWS, int, 1000, min=1)
 VOCABULARY = Option("vocabulary", "Count at most so many words.", TEXT, int, 20_000, min=1)
 HASH = Option("hash", "Hash words into so many columns instead.", TEXT, int, min=1)
@@ -175,14 +183,7 @@ STREAM = (
         metavar="PORT",
         saved=False,
     ),
-    Option(
-        "follow",
-        "Wait for more JSON lines at the end of files, and for files that take their place or "
-        "appear in a folder, as tail -F does, until a signal (Ctrl-C) ends it.",
-        ROWS,
-        bool,
-        False,
-    ),
+    FOLLOW,
     Option(
         "complete",
         "The source is complete: a last line without a newline is a row. Otherwise it may still "
@@ -274,6 +275,12 @@ TOPICS = (
         file="written",
     ),
     *RUN,
+    replace(
+        FOLLOW,
+        help="Learn documents that are added to files later, or come in files that appear in a "
+        "folder, time by time: those of a time once one of another time comes, until a signal "
+        "(Ctrl-C) ends it.",
+    ),
     replace(EVERY, help="Sweeps between two checkpoints (default: every few seconds)."),
     replace(TRACE, help="JSON lines on every sweep."),
     Option("alpha", "Of the words of a topic: less, fewer words in each.", MODEL, float, 0.1),

@@ -30,7 +30,14 @@ def check_notes(notes: dict[str, Any]) -> None:
     float(totals.log_predictive)
     if not isinstance(notes.get("ended", True), bool):
         raise TypeError(f"ended must be true or false, got {notes['ended']!r:.80}")
-    for mark in [*notes.get("files", []), *notes.get("past", [])]:
+    check_marks([*notes.get("files", []), *notes.get("past", [])])
+    if "to" in notes:
+        broker_lines.check_notes(notes["to"])
+
+
+def check_marks(marks: list[Any]) -> None:
+    """Raise unless these are marks of files that were read."""
+    for mark in marks:
         path, size, rows, digest, inode, offset = Mark(*mark)
         os.fspath(path)
         check_number("size", size)
@@ -39,5 +46,3 @@ def check_notes(notes: dict[str, Any]) -> None:
         for name, text in (("a digest", digest), ("an offset", offset)):
             if not isinstance(text, str | None):
                 raise TypeError(f"{name} must be a string, got {text!r:.80}")
-    if "to" in notes:
-        broker_lines.check_notes(notes["to"])
