@@ -23,6 +23,7 @@ import numpy as np
 from scipy import sparse
 
 from evermix._random import generator
+from evermix._threads import side_by_side
 from evermix._xp import Array, Floats, Ints
 from evermix.priors.hyper import Gamma
 from evermix.topics.chains import DrawsThatGoOn, chosen
@@ -98,7 +99,11 @@ class LiveRun(DrawsThatGoOn[Known]):
 
     def learnt(self, prior: Hierarchy, alpha: float | Gamma, corpus: Corpus) -> "LiveRun":
         """Return what is known after new documents, whose times may be new."""
-        known = [learn(each, self.sampler, prior, alpha, corpus) for each in self.known]
+
+        def go_on(known: Known) -> Known:
+            return learn(known, self.sampler, prior, alpha, corpus)
+
+        known = side_by_side(go_on, self.known)
         return LiveRun(self.sampler, known, self.sweeps + n_sweeps(len(corpus)))
 
 

@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 import evermix as em
 from evermix.io import checkpoint
@@ -253,3 +254,14 @@ def test_words_and_numbers_of_documents_go_on(tmp_path):
     assert len(topics.cards()) == topics.n_topics_
     with pytest.raises(AttributeError, match="ask transform"):
         topics.documents_  # noqa: B018
+
+
+def test_draws_go_on_side_by_side_and_are_those_of_one_thread():
+    found = []
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            topics = model().fit(X, times=YEARS).partial_fit(X, times=YEARS)
+        found.append(topics._fitted.run.all_snapshots())
+    for one, two in zip(*found, strict=True):
+        np.testing.assert_array_equal(one.counts.toarray(), two.counts.toarray())
+        assert one.log_joint == two.log_joint
