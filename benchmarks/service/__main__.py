@@ -1,10 +1,12 @@
 """How much a service takes: ``python -m benchmarks.service --seconds 60`` prints JSON.
 
-For texts and for vectors a service is started in a process of its own. For --seconds it gets one
-document after another from each of --clients connections, and for as long batches of --batch
-documents from two. Then this process learns the same batches with the library alone, without HTTP,
-log and novelty: ``ratio`` is the throughput of the service by that of the library. ``megabytes`` is
-the memory of the service after each tenth of the time, the clusters being bounded.
+For texts and for vectors a service is started in a process of its own. For --seconds it gets
+batches of --batch documents from two connections, in --rounds parts; after each part this process
+learns the same batches with the library alone, without HTTP, log and novelty, so that both meet the
+machine in the same mood. ``ratio`` is the throughput of the service by that of the library, of all
+rounds together, ``ratios`` of each. Then it gets, for as long, one document after another from each
+of --clients connections. ``megabytes`` is the memory of the service after each tenth of the time,
+the clusters being bounded.
 """
 
 import argparse
@@ -15,15 +17,18 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from itertools import count
 from pathlib import Path
 from threading import Lock, Thread
+from typing import Any
 
 import numpy as np
 
 from evermix.service.plans import Plan
 
 HEADERS = {"Content-Type": "application/json"}
+Found = dict[str, Any]
 TOPICS, WORDS, LENGTH, COLUMNS = 20, 4000, 30, 8
 
 
@@ -76,7 +81,7 @@ class Served:
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
-    def load(self, bodies: list[bytes], clients: int, seconds: float) -> dict[str, object]:
+    def load(self, bodies: list[bytes], clients: int, seconds: float) -> Found:
         """Send bodies in turn until the time is over."""
         lock, numbers, times, statuses = Lock(), count(), list[float](), dict[int, int]()
         memory, end = list[float](), time.perf_counter() + seconds
@@ -105,13 +110,11 @@ class Served:
             memory.append(round(self.megabytes(), 1))
         for thread in threads:
             thread.join()
-        p50, p99 = np.percentile(times, [50, 99]) * 1e3
         return {
             "requests": len(times),
             "seconds": round(time.perf_counter() - start, 2),
             "cpu_seconds": round(self.cpu() - cpu, 2),
-            "p50_ms": round(float(p50), 2),
-            "p99_ms": round(float(p99), 2),
+            "times": times,
             "statuses": statuses,
             "megabytes": memory,
         }
@@ -122,50 +125,81 @@ class Served:
         assert self.process.wait(60) == 0
 
 
-def direct(kind: str, batches: list[list[dict[str, object]]], repeats: int) -> dict[str, float]:
-    """Learn batches with the library alone, the first of them untimed."""
-    plan = Plan(kind)
-    mix, counter = plan.mixture(), plan.counter()
-    start = cpu = 0.0
-    for i in range(repeats + 1):
-        if i == 1:
-            start, cpu = time.perf_counter(), time.process_time()
-        rows = [next(iter(row.values())) for row in batches[i % len(batches)]]
-        if counter is None:
-            mix.partial_fit(np.array(rows))
-            continue
-        for part in counter.stream([str(row) for row in rows]):
-            if part.freed:
-                mix.forget_columns(part.freed)
-            mix.partial_fit(part.X)
+class Alone:
+    """The library alone, which learns batches one after another."""
+
+    def __init__(self, kind: str, batches: list[list[dict[str, object]]]) -> None:
+        plan = Plan(kind)
+        self.mix, self._counter, self._next = plan.mixture(), plan.counter(), 0
+        self._batches = [[next(iter(row.values())) for row in batch] for batch in batches]
+
+    def learn(self, n: int) -> tuple[float, float]:
+        """Learn n batches, and return the seconds and the processor time."""
+        start, cpu = time.perf_counter(), time.process_time()
+        for _ in range(n):
+            rows = self._batches[self._next % len(self._batches)]
+            self._next += 1
+            if self._counter is None:
+                self.mix.partial_fit(np.array(rows))
+                continue
+            for part in self._counter.stream([str(row) for row in rows]):
+                if part.freed:
+                    self.mix.forget_columns(part.freed)
+                self.mix.partial_fit(part.X)
+        return time.perf_counter() - start, time.process_time() - cpu
+
+
+def in_turn(service: Served, alone: Alone, bodies: list[bytes], args: argparse.Namespace) -> Found:
+    """Let both learn batches, first one and then the other, so many rounds."""
+    service.load(bodies[:1], 1, 0.01)
+    alone.learn(1)
+    served, library = list[Found](), list[tuple[float, float]]()
+    for _ in range(args.rounds):
+        served.append(service.load(bodies, 2, args.seconds / args.rounds))
+        library.append(alone.learn(served[-1]["requests"]))
+    n = args.batch * np.array([found["requests"] for found in served])
+    ours = {what: np.array([f[what] for f in served]) for what in ("seconds", "cpu_seconds")}
+    theirs = dict(zip(ours, np.transpose(library), strict=True))
+    times = [took for found in served for took in found["times"]]
     return {
-        "seconds": round(time.perf_counter() - start, 2),
-        "cpu_seconds": round(time.process_time() - cpu, 2),
-        "clusters": int(mix.n_clusters_),
+        "batches": {
+            **summary(times),
+            "rows_per_second": round(n.sum() / ours["seconds"].sum()),
+            "statuses": dict(sum((Counter(found["statuses"]) for found in served), Counter())),
+            "megabytes": [found["megabytes"][-1] for found in served],
+        },
+        "library": {"rows_per_second": round(n.sum() / theirs["seconds"].sum())},
+        "clusters": int(alone.mix.n_clusters_),
+        "ratio": round(theirs["seconds"].sum() / ours["seconds"].sum(), 2),
+        "ratios": (theirs["seconds"] / ours["seconds"]).round(2).tolist(),
+        "ratio_of_cpu": round(theirs["cpu_seconds"].sum() / ours["cpu_seconds"].sum(), 2),
     }
 
 
-def measure(kind: str, args: argparse.Namespace) -> dict[str, object]:
+def measure(kind: str, args: argparse.Namespace) -> Found:
     """Return what a service and the library alone take of a kind of rows."""
     rng = np.random.default_rng(args.seed)
     rows = (texts if kind == "texts" else vectors)(args.batch * 20, rng)
     batches = [rows[at : at + args.batch] for at in range(0, len(rows), args.batch)]
     with tempfile.TemporaryDirectory() as place:
         service = Served(Path(place), kind)
-        warm = [json.dumps(batch).encode() for batch in batches]
-        service.load(warm[:1], 1, 0.01)
-        many = service.load(warm, 2, args.seconds)
+        bodies = [json.dumps(batch).encode() for batch in batches]
+        many = in_turn(service, Alone(kind, batches), bodies, args)
         one = service.load([json.dumps(row).encode() for row in rows], args.clients, args.seconds)
         service.stop()
-    alone = direct(kind, batches, int(many["requests"]))
-    n = int(many["requests"]) * args.batch
-    by_service, by_library = n / float(many["seconds"]), n / alone["seconds"]
+    rate = {"rows_per_second": round(one["requests"] / one["seconds"])}
+    kept = {what: one[what] for what in ("seconds", "cpu_seconds", "statuses", "megabytes")}
+    return {"one_document": {**summary(one["times"]), **rate, **kept}, **many}
+
+
+def summary(times: list[float]) -> Found:
+    """Return how long requests took."""
+    p50, p99 = np.percentile(times, [50, 99]) * 1e3
     return {
-        "one_document": one | {"rows_per_second": round(int(one["requests"]) / one["seconds"])},
-        "batches": many | {"rows_per_second": round(by_service)},
-        "library": alone | {"rows_per_second": round(by_library)},
-        "ratio": round(by_service / by_library, 2),
-        "ratio_of_cpu": round(alone["cpu_seconds"] / float(many["cpu_seconds"]), 2),
+        "requests": len(times),
+        "p50_ms": round(float(p50), 2),
+        "p99_ms": round(float(p99), 2),
+        "longest_ms": round(max(times) * 1e3, 2),
     }
 
 
@@ -173,6 +207,7 @@ def main() -> None:
     """Print what was measured."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--clients", type=int, default=8)
     parser.add_argument("--batch", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)

@@ -1,6 +1,6 @@
 """What is answered for each row of a stream, wherever it comes from."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from evermix.estimators.mixture.estimator import Mixture
@@ -18,8 +18,8 @@ def row_answers(
     provisional: bool = False,
     novelty: Sequence[float] | None = None,
     offsets: Sequence[str] | None = None,
-) -> Iterator[dict[str, Any]]:
-    """Yield the answer for each row of the last call of ``partial_fit``.
+) -> list[dict[str, Any]]:
+    """Return the answer for each row of the last call of ``partial_fit``.
 
     Parameters
     ----------
@@ -38,29 +38,47 @@ def row_answers(
         Where the rows were in their source.
     """
     labels, lineage = mix.labels_.tolist(), mix.lineage_
-    names = lineage.hand.names
-    rows = zip(ids, labels, mix.probabilities_.tolist(), strict=True)
-    gone: dict[int, list[int]] = {}
-    for cluster in faded:  # before the row after its end, or perhaps behind the last one
-        tick = min(lineage.ended[cluster] + 1, clock + len(labels))
-        gone.setdefault(tick, []).append(cluster)
-    newcomers = lineage.newcomers(set(labels), clock)
-    for i, (id, cluster, probability) in enumerate(rows):
-        line = {} if id is None else {"id": id}
-        line |= {"cluster": cluster, "probability": probability}
-        if novelty is not None:
-            line["novelty"] = novelty[i]
-        first = cluster in newcomers
-        parent = newcomers.pop(cluster, None)
-        line["new"] = first and parent is None
+    answers = _plain(ids, labels, mix.probabilities_.tolist(), novelty)
+    for cluster, parent in lineage.newcomers(set(labels), clock).items():
+        first = answers[labels.index(cluster)]
+        first["new"] = parent is None
         if parent is not None:
-            line["from"] = parent
-        if cluster in names:
-            line["name"] = names[cluster]
-        if clock + 1 + i in gone:
-            line["faded"] = gone[clock + 1 + i]
-        if provisional:
-            line["provisional"] = True
-        if offsets is not None:
-            line["offset"] = offsets[i]
-        yield line
+            first["from"] = parent
+    names = lineage.hand.names
+    if not names.keys().isdisjoint(labels):
+        for cluster, answer in zip(labels, answers, strict=True):
+            if cluster in names:
+                answer["name"] = names[cluster]
+    for cluster in faded:  # before the row after its end, or perhaps behind the last one
+        i = min(lineage.ended[cluster] - clock, len(answers) - 1)
+        if i >= 0:
+            answers[i].setdefault("faded", []).append(cluster)
+    if provisional:
+        for answer in answers:
+            answer["provisional"] = True
+    if offsets is not None:
+        for answer, offset in zip(answers, offsets, strict=True):
+            answer["offset"] = offset
+    return answers
+
+
+def _plain(
+    ids: Sequence[Any],
+    labels: Sequence[int],
+    probabilities: Sequence[float],
+    novelty: Sequence[float] | None,
+) -> list[dict[str, Any]]:
+    """Return answers with what all have; of thousands of rows, one literal for each is fastest."""
+    if novelty is None:
+        return [
+            {"cluster": cluster, "probability": share, "new": False}
+            if id is None
+            else {"id": id, "cluster": cluster, "probability": share, "new": False}
+            for id, cluster, share in zip(ids, labels, probabilities, strict=True)
+        ]
+    return [
+        {"cluster": cluster, "probability": share, "novelty": new, "new": False}
+        if id is None
+        else {"id": id, "cluster": cluster, "probability": share, "novelty": new, "new": False}
+        for id, cluster, share, new in zip(ids, labels, probabilities, novelty, strict=True)
+    ]

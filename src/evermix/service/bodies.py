@@ -11,6 +11,7 @@ import orjson
 KINDS = "vectors", "records", "texts"
 FIELDS = {"vector": "vectors", "record": "records", "text": "texts"}
 LONGEST_ID = 200
+_LENGTHS = frozenset(range(1, LONGEST_ID + 1))
 LARGEST = 1e300  # numbers, so that sums stay finite
 MOST_COLUMNS = 10_000
 
@@ -71,7 +72,7 @@ def observations(body: bytes, form: str, most: int) -> Observations:
     if form == "jsonl":
         lines = [line for line in body.split(b"\n") if line.strip()]
         _check_number(len(lines), most)
-        return _of_rows([_line(i, line) for i, line in enumerate(lines)])
+        return _of_rows([_line(i, line) for i, line in enumerate(lines)], _numeric(body))
     value = parsed(body)
     if isinstance(value, dict) and "observations" in value:
         if len(value) > 1:
@@ -81,7 +82,7 @@ def observations(body: bytes, form: str, most: int) -> Observations:
             raise BodyError(f"observations must be a list, got {shown(value)}.")
     if isinstance(value, list):
         _check_number(len(value), most)
-        return _of_rows(value)
+        return _of_rows(value, _numeric(body))
     return _of_rows([value], single=True)
 
 
@@ -110,10 +111,16 @@ def _line(i: int, line: bytes) -> Any:
         raise BodyError(f"line {i + 1}: {error}") from error
 
 
-def _of_rows(values: list[Any], single: bool = False) -> Observations:
+def _numeric(body: bytes) -> bool:
+    """Whether there is no true or false in a body, which arrays would take for 1 and 0."""
+    return b"true" not in body and b"false" not in body
+
+
+def _of_rows(values: list[Any], numeric: bool = False, single: bool = False) -> Observations:
+    """Return the observations that JSON values are; ``numeric``: none of them is a boolean."""
     if not values:
         raise BodyError("there are no observations in the body.")
-    if (found := _plain_observations(values)) is not None:
+    if numeric and (found := _plain_observations(values)) is not None:
         return Observations("vectors", *found, single)
     kinds, rows, ids = set[str](), list[Any](), list[str | None]()
     for i, value in enumerate(values):
@@ -128,41 +135,59 @@ def _of_rows(values: list[Any], single: bool = False) -> Observations:
         names = " and ".join(sorted(FIELDS[kind] for kind in kinds))
         raise BodyError(f"observations must be of one kind, got {names}.")
     (kind,) = kinds
-    if kind == "vector" and (X := _plain_vectors(rows)) is not None:
-        return Observations("vectors", X, ids, single)
     for i, row in enumerate(rows):
         try:
             _CHECKS[kind](row)
         except BodyError as error:
             raise error if single else BodyError(f"observation {i}: {error}") from error
     if kind == "vector":
-        lengths = sorted({len(row) for row in rows})
-        raise BodyError(f"vectors must have one length, got {lengths[:5]}.")
+        lengths = sorted(set(map(len, rows)))
+        if len(lengths) > 1:
+            raise BodyError(f"vectors must have one length, got {lengths[:5]}.")
+        return Observations("vectors", np.array(rows, dtype=np.float64), ids, single)
     return Observations(FIELDS[kind], rows, ids, single)
 
 
 def _plain_observations(values: list[Any]) -> tuple[Any, list[Any]] | None:
     """Return vectors and ids of observations that are alike and right; None of any others.
 
-    A check of all at once takes a fraction of the time of one after another, which tells what is
-    wrong.
+    There is no boolean among them. A check of all at once takes a fraction of the time of one
+    after another, which tells what is wrong.
     """
-    if set(map(type, values)) != {dict} or len(keys := set(map(frozenset, values))) != 1:
+    if set(map(type, values)) != {dict} or len(sizes := set(map(len, values))) != 1:
         return None
-    (names,) = keys
-    if names == {"vector"}:
+    try:
+        vectors = [value["vector"] for value in values]
         ids: list[Any] = [None] * len(values)
-    elif names == {"vector", "id"}:
-        ids = [value["id"] for value in values]
-        if set(map(type, ids)) != {str}:
-            return None
-        lengths = list(map(len, ids))
-        if not 0 < min(lengths) <= max(lengths) <= LONGEST_ID:
-            return None
-    else:
+        if sizes != {1}:
+            ids = [value["id"] for value in values]
+    except KeyError:
         return None
-    X = _plain_vectors([value["vector"] for value in values])
+    if not sizes <= {1, 2} or (sizes == {2} and not _plain_ids(ids)):
+        return None
+    X = _plain_vectors(vectors)
     return None if X is None else (X, ids)
+
+
+def _plain_ids(ids: list[Any]) -> bool:
+    """Whether all are strings, none of them empty or too long."""
+    return set(map(type, ids)) == {str} and set(map(len, ids)) <= _LENGTHS
+
+
+def _plain_vectors(rows: list[Any]) -> Any:
+    """Return vectors as an array (n, D), None if there is something wrong with any."""
+    if set(map(type, rows)) != {list} or len(set(map(len, rows))) != 1:
+        return None
+    if not 0 < len(rows[0]) <= MOST_COLUMNS:
+        return None
+    try:
+        X = np.array(list(chain.from_iterable(rows)))
+    except (ValueError, OverflowError):  # lists of several lengths
+        return None
+    if X.ndim != 1 or X.dtype.kind not in "fiu":
+        return None
+    X = X.astype(np.float64, copy=False).reshape(len(rows), -1)
+    return X if np.abs(X).max() <= LARGEST else None
 
 
 def _kind(value: Any) -> str:
@@ -179,21 +204,6 @@ def _kind(value: Any) -> str:
             f"{', '.join(sorted(value))!r:.120}."
         )
     return found.pop()
-
-
-def _plain_vectors(rows: list[Any]) -> Any:
-    """Return vectors as an array (n, D), None if there is something wrong with any."""
-    if set(map(type, rows)) != {list} or len(set(map(len, rows))) != 1:
-        return None
-    if not 0 < len(rows[0]) <= MOST_COLUMNS:
-        return None
-    if not {int, float}.issuperset(map(type, chain.from_iterable(rows))):
-        return None
-    try:
-        X = np.array(rows, dtype=np.float64)
-    except OverflowError:  # a whole number of hundreds of digits
-        return None
-    return X if np.abs(X).max() <= LARGEST else None
 
 
 def checked_id(id: Any) -> str | None:

@@ -251,8 +251,7 @@ class Core:
             ids = given.ids[some]
             novelty = self._novelty(X, len(ids)) if answered else []
             self.mix.partial_fit(X)
-            for id in ids:
-                self.remembered.add(id)
+            self.remembered.add(ids)
             self.learnt(before, clock, len(ids), record.time)
             if answered:
                 answers += row_answers(
@@ -272,7 +271,7 @@ class Core:
         if not self.begun:
             return [1.0] * n
         try:
-            return self.mix.predict_proba(X, new_cluster=True)[:, -1].tolist()
+            return self.mix.novelty(X).tolist()
         except FATAL:
             raise
         except Exception:  # whether they can be learnt is for the mixture to say
@@ -297,7 +296,7 @@ class Core:
         else:
             (mix.pin if action == PIN else mix.unpin)(ids[0])
             done |= {"cluster": ids[0], "pinned": action == PIN}
-        self.remembered.add(given["id"])
+        self.remembered.add([given["id"]])
         self.events.add(**done | {"type": action, "time": record.time, "clock": mix.state_.clock})
         self._tell(before, record.time)
         return done

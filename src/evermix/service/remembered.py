@@ -1,7 +1,7 @@
 """The ids of what was learnt, so that what is sent twice is learnt once."""
 
 from base64 import b64decode, b64encode
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -27,15 +27,18 @@ class Remembered:
     def __len__(self) -> int:
         return len(self._digests)
 
-    def add(self, id: str | None) -> None:
-        """Remember an id, if there is one, and forget the oldest if there are too many."""
-        if id is not None:
-            self._digests[_digest(id)] = None
-            if len(self._digests) > KEPT:
-                del self._digests[next(iter(self._digests))]
+    def add(self, ids: Sequence[str | None]) -> None:
+        """Remember ids, but for None, and forget the oldest if there are too many."""
+        if ids.count(None) == len(ids):
+            return
+        self._digests |= dict.fromkeys(_digest(id) for id in ids if id is not None)
+        for _ in range(len(self._digests) - KEPT):
+            del self._digests[next(iter(self._digests))]
 
-    def new(self, ids: Iterable[str | None]) -> list[int]:
+    def new(self, ids: Sequence[str | None]) -> Sequence[int]:
         """Return the places of ids that are not remembered, each id once, and of None."""
+        if ids.count(None) == len(ids):
+            return range(len(ids))
         met, places = set[str](), list[int]()
         for i, id in enumerate(ids):
             if id is not None and (id in self or id in met):

@@ -1,0 +1,114 @@
+"""Batches that are checked at once: they are taken and refused as one observation after another."""
+
+import json
+
+import numpy as np
+import pytest
+
+import evermix as em
+from evermix.estimators.answers import row_answers
+
+pytest.importorskip("orjson")
+
+from evermix.service.bodies import BodyError, observations  # noqa: E402
+from evermix.service.remembered import KEPT, Remembered  # noqa: E402
+
+GOOD = [0.5, -3], [7, 10**18], [2**64 + 2.0, 1e300], [1e-320, 0]
+BAD = (
+    [True, 0.5],
+    [0.5, False],
+    ["1.5", "2"],
+    [None, 1.0],
+    [[1.0], [2.0]],
+    [[1.0, 2.0], 3.0],
+    [{}, 1.0],
+    [1e301, 0.0],
+    [10**301, 1],
+    [],
+    "12",
+    12,
+    {"0": 1.0},
+)
+
+
+def taken(rows, form="json"):
+    body = json.dumps(rows) if form == "json" else "\n".join(map(json.dumps, rows))
+    return observations(body.encode(), form, 100)
+
+
+@pytest.mark.parametrize("form", ["json", "jsonl"])
+@pytest.mark.parametrize("ids", [True, False])
+def test_vectors_of_a_batch_are_those_that_were_sent(form, ids):
+    rows = [{"vector": x, **({"id": f"row {i}"} if ids else {})} for i, x in enumerate(GOOD)]
+    given = taken(rows, form)
+    assert given.kind == "vectors" and given.rows.dtype == np.float64
+    np.testing.assert_array_equal(given.rows, np.array(GOOD, dtype=float))
+    assert given.ids == [row.get("id") for row in rows]
+    one = [observations(json.dumps(row).encode(), "json", 1) for row in rows]
+    np.testing.assert_array_equal(given.rows, np.concatenate([each.rows for each in one]))
+
+
+@pytest.mark.parametrize("bad", BAD, ids=str)
+def test_a_batch_with_one_bad_vector_is_refused_and_says_which(bad):
+    rows = [{"vector": x} for x in (*GOOD, bad)]
+    with pytest.raises(BodyError, match=f"observation {len(GOOD)}: "):
+        taken(rows)
+    with pytest.raises(BodyError, match="observation"):
+        taken([{"vector": bad}, {"vector": bad}])
+
+
+def test_lengths_that_differ_are_refused():
+    with pytest.raises(BodyError, match=r"one length, got \[1, 2\]"):
+        taken([{"vector": [1.0, 2.0]}, {"vector": [1.0]}])
+
+
+@pytest.mark.parametrize("id", ["", "x" * 201, True, 1.5, [], {}])
+def test_a_bad_id_in_a_batch_is_refused(id):
+    with pytest.raises(BodyError, match="observation 1: an id must be"):
+        taken([{"vector": [1.0], "id": "a"}, {"vector": [1.0], "id": id}])
+
+
+def test_ids_may_hold_the_words_true_and_false_and_be_numbers():
+    given = taken([{"vector": [1.0], "id": "true"}, {"vector": [2.0], "id": 3}])
+    assert given.ids == ["true", "3"] and given.rows.tolist() == [[1.0], [2.0]]
+
+
+def test_the_oldest_ids_are_forgotten(monkeypatch):
+    monkeypatch.setattr("evermix.service.remembered.KEPT", 3)
+    known = Remembered()
+    known.add(["a", None, "b"])
+    known.add([None, None])
+    known.add(["c", "a", "d"])  # "a" stays where it was
+    assert [id for id in "abcd" if id in known] == ["b", "c", "d"] and KEPT > 3
+    assert list(known.new(["b", "x", None, "x", "a"])) == [1, 2, 4]
+    assert list(known.new([None, None])) == [0, 1]
+
+
+def test_novelty_is_the_last_probability_of_predict_proba():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2)) + 8 * rng.integers(0, 3, size=(400, 1))
+    mix = em.Mixture(random_state=0).fit(X)
+    far = np.vstack([X, 1e3 * X, 1e6 + X])
+    last = mix.predict_proba(far, new_cluster=True)[:, -1]
+    np.testing.assert_allclose(mix.novelty(far), last, rtol=1e-9, atol=1e-300)
+
+
+def test_the_first_row_of_a_cluster_is_new_and_others_are_not():
+    rng = np.random.default_rng(1)
+    X = np.vstack([rng.normal(size=(300, 2)), rng.normal(size=(50, 2)) + 30.0])
+    mix = em.Mixture(random_state=0)
+    mix.partial_fit(X[:300])
+    clock = mix.state_.clock
+    mix.partial_fit(X[300:])
+    mix.rename(int(mix.labels_[0]), "far")
+    answers = row_answers(mix, [None, *range(1, 50)], clock, novelty=[0.5] * 50)
+    first = {id: i for i, id in reversed(list(enumerate(mix.labels_.tolist())))}
+    for i, answer in enumerate(answers):
+        id = answer["cluster"]
+        assert id == mix.labels_[i] and answer["probability"] == mix.probabilities_[i]
+        fresh = first[id] == i and mix.lineage_.born[id] > clock
+        assert answer["new"] == (fresh and id not in mix.lineage_.parents)
+        assert ("from" in answer) == (fresh and id in mix.lineage_.parents)
+        assert ("id" in answer) == (i > 0) and ("name" in answer) == (id == mix.labels_[0])
+    assert list(answers[1])[:5] == ["id", "cluster", "probability", "novelty", "new"]
+    assert "novelty" not in row_answers(mix, [None] * 50, clock, provisional=True)[0]
