@@ -15,7 +15,7 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from evermix.service import reading
-from evermix.service.bodies import observations, parsed_object
+from evermix.service.bodies import Observations, observations, parsed_object
 from evermix.service.core import EDITS, LEARN, Core
 from evermix.service.event_stream import event_stream, last_number
 from evermix.service.guard import Guard, Rates
@@ -33,6 +33,7 @@ FORMS = {
     "application/jsonl": "jsonl",
     "application/x-ndjson": "jsonl",
 }
+SMALL = 2**12  # bytes of a body that is read sooner than handed to another thread
 
 
 @dataclass(frozen=True)
@@ -162,16 +163,22 @@ class Service:
     async def _learn(self, request: Request) -> Response:
         worker = self._model(request)
         form, body = await self._body(request, ("json", "jsonl"))
-        given = await run_in_threadpool(observations, body, form, self._limits.batch)
+        given = await self._observations(form, body)
         answers = await asyncio.wrap_future(worker.submit(LEARN, form, body, given))
         return await self._answered(request, worker, answers, given.single)
 
     async def _predict(self, request: Request) -> Response:
         worker = self._model(request)
         form, body = await self._body(request, ("json", "jsonl"))
-        given = await run_in_threadpool(observations, body, form, self._limits.batch)
+        given = await self._observations(form, body)
         answers = await run_in_threadpool(_asked, worker, lambda core: core.predicted(given))
         return await self._answered(request, worker, answers, given.single)
+
+    async def _observations(self, form: str, body: bytes) -> Observations:
+        """Return the observations of a body, or raise BodyError."""
+        if len(body) <= SMALL:
+            return observations(body, form, self._limits.batch)
+        return await run_in_threadpool(observations, body, form, self._limits.batch)
 
     async def _answered(
         self, request: Request, worker: Served, answers: list[dict[str, Any]], single: bool
