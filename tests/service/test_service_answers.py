@@ -179,3 +179,36 @@ def test_answers_are_not_held_back():
         assert place.proto == socket.IPPROTO_TCP
         with pytest.raises(OSError, match="cannot listen at"):
             bound("127.0.0.1", place.getsockname()[1])
+
+
+def test_other_methods_are_answered_with_those_that_are_allowed(model):
+    for path, methods in (
+        ("/health", {"GET", "HEAD"}),
+        ("/models/a", {"GET", "HEAD", "PUT"}),
+        ("/models/a/predict", {"POST"}),
+    ):
+        for method in ("DELETE", "PATCH", "OPTIONS"):
+            assert model.ask(method, path)[0] == 405
+            assert set(model.headers["allow"].split(", ")) == methods
+
+
+@pytest.mark.parametrize("path", ["clusters?words=yes", "events?progress=1"])
+def test_flags_are_true_or_false(model, path):
+    status, answer = model.get(f"/models/a/{path}")
+    assert status == 422 and "must be true or false" in answer["error"]
+
+
+def test_rename_needs_a_name(model):
+    id = model.get("/models/a/clusters")[1]["clusters"][0]["id"]
+    status, answer = model.post("/models/a/rename", {"cluster": id})
+    assert status == 422 and "name" in answer["error"]
+
+
+def test_whole_numbers_may_be_written_with_a_point(model):
+    settings = {"kind": "vectors", "max_clusters": 20.0, "seed": 1.0}
+    status, answer = model.ask("PUT", "/models/whole", json.dumps(settings))
+    assert status == 201 and answer["settings"]["max_clusters"] == 20
+    id = model.get("/models/a/clusters")[1]["clusters"][0]["id"]
+    status, answer = model.post("/models/a/pin", {"cluster": float(id)})
+    assert status == 200 and answer["cluster"] == id
+    assert model.post("/models/a/pin", {"cluster": id + 0.5})[0] == 422

@@ -21,7 +21,7 @@ from evermix.service.event_stream import event_stream, last_number
 from evermix.service.guard import Guard, Rates
 from evermix.service.metrics import FORM, metrics
 from evermix.service.openapi import description
-from evermix.service.plans import Plan
+from evermix.service.plans import SETTINGS, Plan
 from evermix.service.progress import Progress
 from evermix.service.replies import RequestError, refusal, refused, reply
 from evermix.service.served import Catalogue, Served
@@ -78,31 +78,30 @@ class Service:
     def app(self, token: str | None, unanswered: tuple[str, ...] = ()) -> Any:
         """Return the ASGI application, without some of the paths."""
         page = Page(token is not None)
+        answers: dict[str, dict[str, Any]] = {}
+        for path, method, answer in (
+            ("/", "GET", page.answer),
+            (FOLDER + "{file}", "GET", page.answer),
+            ("/health", "GET", self._health),
+            ("/ready", "GET", self._ready),
+            ("/metrics", "GET", self._metrics),
+            ("/openapi.json", "GET", self._openapi),
+            ("/models", "GET", self._list),
+            ("/models/{name}", "GET", self._about),
+            ("/models/{name}", "PUT", self._make),
+            ("/models/{name}/observations", "POST", self._learn),
+            ("/models/{name}/predict", "POST", self._predict),
+            ("/models/{name}/clusters", "GET", self._clusters),
+            ("/models/{name}/clusters/{id}", "GET", self._card),
+            ("/models/{name}/history", "GET", self._reading(reading.history)),
+            ("/models/{name}/lineage", "GET", self._reading(reading.lineage)),
+            ("/models/{name}/events", "GET", self._events),
+            *((f"/models/{{name}}/{action}", "POST", self._editing(action)) for action in EDITS),
+        ):
+            if path not in unanswered:
+                answers.setdefault(path, {})[method] = answer
         routes = [
-            Route(path, self._answering(answer), methods=[method])
-            for path, method, answer in (
-                ("/", "GET", page.answer),
-                (FOLDER + "{file}", "GET", page.answer),
-                ("/health", "GET", self._health),
-                ("/ready", "GET", self._ready),
-                ("/metrics", "GET", self._metrics),
-                ("/openapi.json", "GET", self._openapi),
-                ("/models", "GET", self._list),
-                ("/models/{name}", "GET", self._about),
-                ("/models/{name}", "PUT", self._make),
-                ("/models/{name}/observations", "POST", self._learn),
-                ("/models/{name}/predict", "POST", self._predict),
-                ("/models/{name}/clusters", "GET", self._clusters),
-                ("/models/{name}/clusters/{id}", "GET", self._card),
-                ("/models/{name}/history", "GET", self._reading(reading.history)),
-                ("/models/{name}/lineage", "GET", self._reading(reading.lineage)),
-                ("/models/{name}/events", "GET", self._events),
-                *(
-                    (f"/models/{{name}}/{action}", "POST", self._editing(action))
-                    for action in EDITS
-                ),
-            )
-            if path not in unanswered
+            Route(path, self._answering(some), methods=list(some)) for path, some in answers.items()
         ]
         handlers: dict[Any, Any] = {HTTPException: _plain}
         app = Starlette(routes=routes, exception_handlers=handlers, lifespan=self._life)
@@ -115,12 +114,12 @@ class Service:
         yield
         await run_in_threadpool(self._models.stop)
 
-    def _answering(self, answer: Any) -> Any:
-        """Return an endpoint that turns errors into answers."""
+    def _answering(self, answers: dict[str, Any]) -> Any:
+        """Return an endpoint that answers by method, and turns errors into answers."""
 
         async def endpoint(request: Request) -> Response:
             try:
-                return await answer(request)
+                return await answers["GET" if request.method == "HEAD" else request.method](request)
             except Exception as error:
                 return refused(error)
 
@@ -156,23 +155,23 @@ class Service:
 
     async def _make(self, request: Request) -> Response:
         name, (_, body) = request.path_params["name"], await self._body(request, ("json",))
-        plan = Plan.parsed(parsed_object(body, tuple(Plan.__dataclass_fields__)))
+        plan = Plan.parsed(parsed_object(body, SETTINGS))
         made = await run_in_threadpool(self._models.make, name, plan)
         return reply({"name": name, "settings": plan.to_spec()}, 201 if made else 200)
 
     async def _learn(self, request: Request) -> Response:
-        worker = self._model(request)
+        worker, cards = self._model(request), switched(request, "cards")
         form, body = await self._body(request, ("json", "jsonl"))
         given = await self._observations(form, body)
         answers = await asyncio.wrap_future(worker.submit(LEARN, form, body, given))
-        return await self._answered(request, worker, answers, given.single)
+        return await self._answered(worker, answers, given.single, cards)
 
     async def _predict(self, request: Request) -> Response:
-        worker = self._model(request)
+        worker, cards = self._model(request), switched(request, "cards")
         form, body = await self._body(request, ("json", "jsonl"))
         given = await self._observations(form, body)
         answers = await run_in_threadpool(_asked, worker, lambda core: core.predicted(given))
-        return await self._answered(request, worker, answers, given.single)
+        return await self._answered(worker, answers, given.single, cards)
 
     async def _observations(self, form: str, body: bytes) -> Observations:
         """Return the observations of a body, or raise BodyError."""
@@ -181,11 +180,11 @@ class Service:
         return await run_in_threadpool(observations, body, form, self._limits.batch)
 
     async def _answered(
-        self, request: Request, worker: Served, answers: list[dict[str, Any]], single: bool
+        self, worker: Served, answers: list[dict[str, Any]], single: bool, cards: bool
     ) -> Response:
-        """Return answers, with the cards of their clusters if ``?cards=true`` asks for them."""
+        """Return answers, perhaps with the cards of their clusters."""
         whole = answers[0] if single else {"answers": answers}
-        if request.query_params.get("cards") == "true":
+        if cards:
             ids = [answer["cluster"] for answer in answers]
             found = await run_in_threadpool(_asked, worker, lambda core: reading.cards(core, ids))
             whole = whole | {"cards": found}
@@ -208,7 +207,7 @@ class Service:
         return read
 
     async def _clusters(self, request: Request) -> Response:
-        words = request.query_params.get("words") == "true"
+        words = switched(request, "words")
         return await self._reading(lambda core: reading.clusters(core, words))(request)
 
     async def _card(self, request: Request) -> Response:
@@ -218,8 +217,7 @@ class Service:
     async def _events(self, request: Request) -> Response:
         worker = self._model(request)
         after = last_number(request.headers.get("last-event-id"))
-        progress = request.query_params.get("progress") == "true"
-        news = Progress(worker).news if progress else None
+        news = Progress(worker).news if switched(request, "progress") else None
         if self._readers >= self._limits.readers:
             raise UnavailableError(f"{self._readers} others read events already.")
 
@@ -268,6 +266,14 @@ class Service:
         return form, b"".join(parts)
 
 
+def switched(request: Request, name: str) -> bool:
+    """Return whether ``?name=true`` is in the address, or raise RequestError."""
+    given = request.query_params.get(name, "false")
+    if given not in ("true", "false"):
+        raise RequestError(422, f"{name} must be true or false, got {given!r:.40}.")
+    return given == "true"
+
+
 def _asked(worker: Served, question: Callable[[Core], Any]) -> Any:
     """Ask a snapshot of a model."""
     core = worker.snapshot()
@@ -278,4 +284,7 @@ def _asked(worker: Served, question: Callable[[Core], Any]) -> Any:
 async def _plain(request: Request, error: Exception) -> Response:
     """Answer requests that no route takes."""
     assert isinstance(error, HTTPException)
-    return refusal(error.status_code, f"{request.method} {request.url.path:.80}: {error.detail}.")
+    message = f"{request.method} {request.url.path:.80}: {error.detail}."
+    response = refusal(error.status_code, message)
+    response.headers.update(error.headers or {})
+    return response

@@ -92,6 +92,11 @@ def shown(value: Any) -> str:
     return names.get(type(value)) or f"{value!r:.40}"
 
 
+def whole(value: Any) -> Any:
+    """Return a whole number as an int, also if it is written as 3.0, and others as they are."""
+    return int(value) if type(value) is float and value.is_integer() else value
+
+
 def columns(rows: Sequence[dict[str, Any]], known: Sequence[str] = ()) -> dict[str, Any]:
     """Return records as a table; a field that a record does not have is missing there."""
     names = dict.fromkeys(known)
@@ -210,8 +215,8 @@ def checked_id(id: Any) -> str | None:
     """Return an id as a string, None if there is none, or raise BodyError."""
     if id is None:
         return None
-    if type(id) is int:
-        id = str(id)
+    if type(number := whole(id)) is int:
+        id = str(number)
     if not isinstance(id, str) or not 0 < len(id) <= LONGEST_ID:
         raise BodyError(
             f"an id must be a string of 1 to {LONGEST_ID} letters, or a whole number, got "

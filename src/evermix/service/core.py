@@ -28,6 +28,7 @@ from evermix.service.bodies import (
     observations,
     parsed_object,
     shown,
+    whole,
 )
 from evermix.service.events import Events, lives
 from evermix.service.log import Record
@@ -303,12 +304,16 @@ class Core:
 
     def checked_edit(self, action: str, body: bytes) -> dict[str, Any]:
         """Return the entries of the body of an edit, or raise BodyError."""
-        given = {"pin": True, "name": None} | parsed_object(body, EDITS[action])
+        given = {"pin": True} | parsed_object(body, EDITS[action])
         given["id"] = checked_id(given.get("id"))
+        if action == RENAME and "name" not in given:
+            raise BodyError("a name is missing; null takes the name of a cluster away.")
         ids = given.get("clusters") if action == MERGE else [given.get("cluster")]
         if not isinstance(ids, list) or not 0 < len(ids) <= MOST_MERGED:
             raise BodyError("clusters must be a list of two or more ids.")
         known, done = set(self.ids), given["id"] in self.remembered
+        ids = list(map(whole, ids))
+        given |= {"clusters": ids} if action == MERGE else {"cluster": ids[0]}
         for cluster in ids:
             if type(cluster) is not int:
                 raise BodyError(f"the id of a cluster is a whole number, got {shown(cluster)}.")
@@ -316,7 +321,7 @@ class Core:
                 raise BodyError(f"there is no cluster {cluster}; GET clusters lists the others.")
         if type(given["pin"]) is not bool:
             raise BodyError(f"pin must be true or false, got {shown(given['pin'])}.")
-        if not isinstance(given["name"], str | None):
+        if not isinstance(given.get("name"), str | None):
             raise BodyError(f"name must be a string or null, got {shown(given['name'])}.")
         return given
 

@@ -85,11 +85,7 @@ class Models:
 
     def make(self, name: str, plan: Plan) -> bool:
         """Make a model, and return False if there is one with the same settings already."""
-        if not _NAME.fullmatch(name):
-            raise BodyError(
-                "the name of a model is 1 to 64 lower-case letters a to z, digits, - and _, and "
-                f"begins with a letter or digit, got {name!r:.80}."
-            )
+        check_name(name)
         with self._making:
             if name in self._workers:
                 if self._workers[name].plan != plan:
@@ -99,13 +95,27 @@ class Models:
                 raise ConflictError(f"a service has {MOST} models at most.")
             path = self._folder / name
             path.mkdir(exist_ok=True)
-            with replacing(path / PLAN) as file:
-                file.write(json.dumps(plan.to_spec(), indent=2).encode() + b"\n")
-            sync_directory(self._folder)
+            write_plan(path, plan)
             worker = self._worker(path, plan)
             worker.start()
             self._workers[name] = worker
             return True
+
+
+def check_name(name: str) -> None:
+    """Raise BodyError if a model cannot be called so."""
+    if not _NAME.fullmatch(name):
+        raise BodyError(
+            "the name of a model is 1 to 64 lower-case letters a to z, digits, - and _, and "
+            f"begins with a letter or digit, got {name!r:.80}."
+        )
+
+
+def write_plan(path: Path, plan: Plan) -> None:
+    """Write what the model of a folder is made of; from then on it is there, also after a crash."""
+    with replacing(path / PLAN) as file:
+        file.write(json.dumps(plan.to_spec(), indent=2).encode() + b"\n")
+    sync_directory(path.parent)
 
 
 def _read_plan(path: Path) -> Plan:

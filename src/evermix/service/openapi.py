@@ -3,49 +3,72 @@
 from importlib.metadata import version
 from typing import Any
 
+from evermix.service.answers_schema import (
+    FLAG,
+    NUMBER,
+    PERHAPS_TEXT,
+    TEXT,
+    VALUE,
+    WHOLE,
+    answer_schemas,
+    closed,
+    reference,
+)
 from evermix.service.bodies import KINDS, LONGEST_ID, MOST_COLUMNS
 from evermix.service.core import MOST_MERGED
 from evermix.service.plans import MOST_CLUSTERS, MOST_WORDS
 
-NUMBER: dict[str, Any] = {"type": "number"}
-WHOLE: dict[str, Any] = {"type": "integer"}
-TEXT: dict[str, Any] = {"type": "string"}
-FLAG: dict[str, Any] = {"type": "boolean"}
+JSON = "application/json"
+SWITCH: dict[str, Any] = {"enum": ["true", "false"]}
 ID: dict[str, Any] = {
     "description": "By which something that is sent twice is done once.",
-    "oneOf": [{"type": "string", "minLength": 1, "maxLength": LONGEST_ID}, WHOLE],
+    "oneOf": [{"type": "string", "minLength": 1, "maxLength": LONGEST_ID}, WHOLE, {"type": "null"}],
 }
 WORDS = "Also words that name the largest, and whether they grow."
+CARDS = "Also send the cards of the clusters, 20 at most."
 PROGRESS = "Also tell, without numbers, how far the model is, a few times a second."
 _ERRORS = {
+    "400": "Headers cannot be read, or the client has gone before its body had come.",
     "401": "There is no token, or a wrong one.",
+    "403": "Without a token, a page of another site has sent the request.",
     "404": "There is no such model or cluster.",
-    "422": "The body is not what was asked for; the message says why.",
+    "408": "The body has not come in time.",
+    "409": "There is a model with other settings, or too many.",
+    "413": "The body is too large.",
+    "415": "The Content-Type is not one that is taken.",
+    "422": "The request is not what was wanted; the message says why.",
     "429": "Too many requests wait; Retry-After says when to try again.",
     "503": "The model is loading, stopping or has failed.",
 }
+_ALWAYS = "401", "403", "429"
+_WITH_BODY = "400", "408", "413", "415", "422"
 
 
 def description(batch: int) -> dict[str, Any]:
     """Return the description; ``batch`` observations may come at once."""
+    learn, predict = "Learn observations, and answer.", "Answer without learning."
     return {
         "openapi": "3.1.0",
         "info": {"title": "evermix", "version": version("evermix")},
         "paths": {
-            "/health": {"get": _operation("Whether the process answers.")},
-            "/ready": {"get": _operation("Whether all models can be asked.", errors=("503",))},
+            "/health": {"get": _operation("Whether the process answers.", "Health")},
+            "/ready": {"get": _ready()},
             "/metrics": {"get": _operation("Numbers for Prometheus.", form="text/plain")},
             "/openapi.json": {"get": _operation("This description.")},
-            "/models": {"get": _operation("All models.")},
+            "/models": {"get": _operation("All models.", "Models")},
             "/models/{name}": _model(),
-            "/models/{name}/observations": _rows(
-                "Learn observations, and answer.", "Learnt", batch
+            "/models/{name}/observations": _rows(learn, "Learnt", batch),
+            "/models/{name}/predict": _rows(predict, "Answer", batch),
+            "/models/{name}/clusters": _read(
+                "The clusters, the largest first.", "Clusters", words=WORDS
             ),
-            "/models/{name}/predict": _rows("Answer without learning.", "Answer", batch),
-            "/models/{name}/clusters": _read("The clusters, the largest first.", words=WORDS),
-            "/models/{name}/clusters/{id}": _read("What there is to know of a cluster.", "id"),
-            "/models/{name}/history": _read("What happened in the last steps."),
-            "/models/{name}/lineage": _read("Birth, parent, end and heir of every cluster."),
+            "/models/{name}/clusters/{id}": _read(
+                "What there is to know of a cluster.", "ClusterCard", "id"
+            ),
+            "/models/{name}/history": _read("What happened in the last steps.", "History"),
+            "/models/{name}/lineage": _read(
+                "Birth, parent, end and heir of every cluster.", "Lineage"
+            ),
             "/models/{name}/events": _events(),
             "/models/{name}/rename": _edit(
                 "Call a cluster by a name; null takes it away.", "Rename"
@@ -56,28 +79,40 @@ def description(batch: int) -> dict[str, Any]:
             "/models/{name}/unpin": _edit("Undo a pin.", "Pin"),
         },
         "components": {
-            "schemas": _schemas(),
+            "schemas": answer_schemas() | _request_schemas(),
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
         "security": [{}, {"token": []}],
     }
 
 
+def _content(schema: Any, form: str = JSON) -> dict[str, Any]:
+    return {form: {"schema": schema}}
+
+
 def _operation(
     summary: str,
     schema: str | None = None,
     errors: tuple[str, ...] = (),
-    form: str = "application/json",
+    form: str = JSON,
     **more: Any,
 ) -> dict[str, Any]:
-    answer = {"type": "object"} if form == "application/json" else TEXT
+    """Return a request that is answered by one of the schemas, or by an error."""
+    answer: dict[str, Any] = {"type": "object"} if form == JSON else TEXT
     if schema is not None:
-        answer = {"$ref": f"#/components/schemas/{schema}"}
-    responses = {"200": {"description": "Done.", "content": {form: {"schema": answer}}}}
-    failed = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
-    for status in ("401", *errors):
+        answer = reference(schema)
+    responses = {"200": {"description": "Done.", "content": _content(answer, form)}}
+    for status in sorted({*_ALWAYS, *errors}):
+        failed = _content(reference("Error"))
         responses[status] = {"description": _ERRORS[status], "content": failed}
     return {"summary": summary, "responses": responses, **more}
+
+
+def _ready() -> dict[str, Any]:
+    operation = _operation("Whether all models can be asked.", "Ready")
+    content = _content(reference("Ready"))
+    operation["responses"]["503"] = {"description": "They cannot.", "content": content}
+    return operation
 
 
 def _parameters(*names: str) -> list[dict[str, Any]]:
@@ -90,61 +125,52 @@ def _parameters(*names: str) -> list[dict[str, Any]]:
     ]
 
 
+def _flags(**flags: str) -> list[dict[str, Any]]:
+    return [
+        {"name": name, "in": "query", "required": False, "schema": SWITCH, "description": text}
+        for name, text in flags.items()
+    ]
+
+
 def _body(schema: dict[str, Any], lines: bool = False) -> dict[str, Any]:
-    content = {"application/json": {"schema": schema}}
+    content = _content(schema)
     if lines:
-        content["application/x-ndjson"] = {"schema": TEXT}
+        content |= _content(TEXT, "application/x-ndjson")
     return {"required": True, "content": content}
 
 
 def _model() -> dict[str, Any]:
-    made = _operation("Make a model.", errors=("422",))
-    made["responses"]["201"] = {"description": "It was made."}
-    made["responses"]["409"] = {"description": "There is one with other settings."}
-    made["requestBody"] = _body({"$ref": "#/components/schemas/Settings"})
+    made = _operation("Make a model.", "Made", errors=("409", "503", *_WITH_BODY))
+    made["responses"]["200"]["description"] = "There is one with these settings already."
+    made["responses"]["201"] = {
+        "description": "It was made.",
+        "content": _content(reference("Made")),
+    }
+    made["requestBody"] = _body(reference("Settings"))
     return {
         "parameters": _parameters("name"),
-        "get": _operation("Settings and state of a model.", errors=("404",)),
+        "get": _operation("Settings and state of a model.", "Model", errors=("404",)),
         "put": made,
     }
 
 
 def _rows(summary: str, schema: str, batch: int) -> dict[str, Any]:
-    one = {"$ref": "#/components/schemas/Observation"}
+    one, cards = reference("Observation"), {"type": "object"}
     several = {"type": "array", "items": one, "minItems": 1, "maxItems": batch}
-    whole = {
-        "type": "object",
-        "properties": {"observations": several},
-        "required": ["observations"],
-        "additionalProperties": False,
-    }
-    answer = {"$ref": f"#/components/schemas/{schema}"}
-    answers = {"type": "object", "properties": {"answers": {"type": "array", "items": answer}}}
-    operation = _operation(summary, errors=("404", "422", "429", "503"))
-    operation["responses"]["200"]["content"] = {
-        "application/json": {"schema": {"anyOf": [answers, answer]}}
-    }
+    whole = closed(("observations",), observations=several)
+    each = {"type": "array", "items": reference(schema)}
+    answers = closed(("answers",), answers=each, cards=cards)
+    single = answer_schemas()[schema]
+    single = single | {"properties": single["properties"] | {"cards": cards}}
+    operation = _operation(summary, errors=("404", "503", *_WITH_BODY))
+    operation["responses"]["200"]["content"] = _content({"oneOf": [answers, single]})
     operation["requestBody"] = _body({"oneOf": [one, several, whole]}, lines=True)
-    cards = {
-        "name": "cards",
-        "in": "query",
-        "required": False,
-        "schema": {"enum": ["true", "false"]},
-        "description": "Also send the cards of the clusters, 20 at most.",
-    }
-    return {"parameters": [*_parameters("name"), cards], "post": operation}
+    return {"parameters": [*_parameters("name"), *_flags(cards=CARDS)], "post": operation}
 
 
-def _read(summary: str, *more: str, **flags: str) -> dict[str, Any]:
-    operation = _operation(summary, errors=("404", "503"))
+def _read(summary: str, schema: str, *more: str, **flags: str) -> dict[str, Any]:
+    operation = _operation(summary, schema, errors=("404", "422", "503"))
     return {"parameters": [*_parameters("name", *more), *_flags(**flags)], "get": operation}
-
-
-def _flags(**flags: str) -> list[dict[str, Any]]:
-    return [
-        {"name": name, "in": "query", "required": False, "schema": FLAG, "description": text}
-        for name, text in flags.items()
-    ]
 
 
 def _events() -> dict[str, Any]:
@@ -156,40 +182,28 @@ def _events() -> dict[str, Any]:
         "description": "Send the events behind this one first.",
     }
     summary = "Server-Sent Events: births, merges and deaths, and what people do."
-    operation = _operation(summary, errors=("404", "503"), form="text/event-stream")
+    errors = "400", "404", "422", "503"
+    operation = _operation(summary, errors=errors, form="text/event-stream")
     flags = _flags(progress=PROGRESS)
     return {"parameters": [*_parameters("name"), after, *flags], "get": operation}
 
 
 def _edit(summary: str, schema: str) -> dict[str, Any]:
-    body = _body({"$ref": f"#/components/schemas/{schema}"})
-    operation = _operation(summary, errors=("404", "422", "429", "503"), requestBody=body)
+    errors = "404", "503", *_WITH_BODY
+    operation = _operation(summary, "Done", errors, requestBody=_body(reference(schema)))
     return {"parameters": _parameters("name"), "post": operation}
 
 
-def _object(required: tuple[str, ...], **properties: Any) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(required),
-        "additionalProperties": False,
-    }
-
-
-def _schemas() -> dict[str, Any]:
+def _request_schemas() -> dict[str, Any]:
     vector = {"type": "array", "items": NUMBER, "minItems": 1, "maxItems": MOST_COLUMNS}
-    value = {"type": ["number", "string", "boolean", "null"]}
-    record = {"type": "object", "additionalProperties": value, "minProperties": 1}
-    answer = {"id": ID, "cluster": WHOLE, "probability": NUMBER, "novelty": NUMBER, "name": TEXT}
-    rename = {"cluster": WHOLE, "name": {"type": ["string", "null"]}, "id": ID}
+    record = {"type": "object", "additionalProperties": VALUE, "minProperties": 1}
     several = {"type": "array", "items": WHOLE, "minItems": 2, "maxItems": MOST_MERGED}
     return {
-        "Error": _object(("error",), error=TEXT),
-        "Settings": _object(
+        "Settings": closed(
             ("kind",),
             kind={"enum": list(KINDS)},
             max_clusters={"type": "integer", "minimum": 1, "maximum": MOST_CLUSTERS},
-            half_life={"type": ["number", "null"], "minimum": 1},
+            half_life={"type": ["number", "null"], "minimum": 1, "maximum": 1e12},
             seed={"type": "integer", "minimum": 0, "maximum": 2**32 - 1},
             vocabulary={"type": "integer", "minimum": 1, "maximum": MOST_WORDS},
             min_count={"type": "integer", "minimum": 1, "maximum": 1000},
@@ -197,23 +211,12 @@ def _schemas() -> dict[str, Any]:
         ),
         "Observation": {
             "oneOf": [
-                _object((name,), **{name: schema, "id": ID})
+                closed((name,), **{name: schema, "id": ID})
                 for name, schema in (("vector", vector), ("record", record), ("text", TEXT))
             ]
         },
-        "Answer": {"type": "object", "properties": answer},
-        "Learnt": {
-            "type": "object",
-            "properties": {
-                **answer,
-                "new": FLAG,
-                "from": WHOLE,
-                "duplicate": FLAG,
-                "provisional": FLAG,
-            },
-        },
-        "Rename": _object(("cluster", "name"), **rename),
-        "Merge": _object(("clusters",), clusters=several, pin=FLAG, id=ID),
-        "Split": _object(("cluster",), cluster=WHOLE, pin=FLAG, id=ID),
-        "Pin": _object(("cluster",), cluster=WHOLE, id=ID),
+        "Rename": closed(("cluster", "name"), cluster=WHOLE, name=PERHAPS_TEXT, id=ID),
+        "Merge": closed(("clusters",), clusters=several, pin=FLAG, id=ID),
+        "Split": closed(("cluster",), cluster=WHOLE, pin=FLAG, id=ID),
+        "Pin": closed(("cluster",), cluster=WHOLE, id=ID),
     }

@@ -1,7 +1,7 @@
 """What a model of the service is made of, as a request describes it."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Self
 
 from evermix.estimators import Mixture
@@ -10,7 +10,7 @@ from evermix.forgetting import Exponential
 from evermix.io.growing_vocabulary import HALF_LIVES, GrowingVocabulary
 from evermix.io.text import Hashing
 from evermix.io.text_counter import TextCounter
-from evermix.service.bodies import KINDS, BodyError, shown
+from evermix.service.bodies import KINDS, BodyError, shown, whole
 
 MOST_CLUSTERS = 10_000
 MOST_WORDS = 2**20  # columns of texts
@@ -36,6 +36,8 @@ class Plan:
         Of texts: a word is counted from this occurrence on.
     hash : int or None
         Of texts: columns into which words are hashed, instead of a vocabulary.
+    imported : str or None
+        The file with which it began, which decides all but ``kind``.
     """
 
     kind: str
@@ -45,6 +47,7 @@ class Plan:
     vocabulary: int = 20_000
     min_count: int = 1
     hash: int | None = None
+    imported: str | None = None
 
     @classmethod
     def parsed(cls, spec: Mapping[str, Any]) -> Self:
@@ -57,7 +60,8 @@ class Plan:
             raise BodyError(
                 f"kind must be one of {', '.join(KINDS)}, got {shown(spec.get('kind'))}."
             )
-        plan = cls(**spec)
+        wholes = {name: whole(value) for name, value in spec.items() if name != "half_life"}
+        plan = cls(**{**spec, **wholes})
         bounds = {
             "max_clusters": (1, MOST_CLUSTERS),
             "seed": (0, 2**32 - 1),
@@ -71,6 +75,8 @@ class Plan:
                 continue
             if type(value) is not int or not least <= value <= most:
                 raise BodyError(f"{name} must be {least} to {most}, got {shown(value)}.")
+        if not isinstance(plan.imported, str | None):
+            raise BodyError(f"imported must be a string, got {shown(plan.imported)}.")
         half = plan.half_life
         if half is not None and (type(half) not in (int, float) or not 1 <= half <= 1e12):
             raise BodyError(f"half_life must be a number of rows from 1 on, got {shown(half)}.")
@@ -78,7 +84,9 @@ class Plan:
 
     def to_spec(self) -> dict[str, Any]:
         """Return the plan as JSON-ready values."""
-        return asdict(self)
+        if self.imported is not None:
+            return {"kind": self.kind, "imported": self.imported}
+        return {name: getattr(self, name) for name in SETTINGS}
 
     def mixture(self) -> Mixture:
         """Return a mixture that has learnt nothing."""
@@ -99,3 +107,7 @@ class Plan:
         return GrowingVocabulary(
             max_words=self.vocabulary, min_count=self.min_count, horizon=horizon
         )
+
+
+SETTINGS = tuple(name for name in Plan.__dataclass_fields__ if name != "imported")
+"""What a request may say of a model."""

@@ -4,6 +4,7 @@ import ipaddress
 import os
 import signal
 import socket
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,8 @@ def serve(
     ``listening`` is called with the address when requests can come.
     """
     check_access(host, token)
+    names = "X does not have valid feature names"  # vectors come in the order of the columns
+    warnings.filterwarnings("ignore", names, UserWarning)
     hook = None if webhook is None else Webhook(webhook)
     service = Service(Models(folder, limits, hook), requests)
     with bound(host, port) as place:

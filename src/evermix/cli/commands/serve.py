@@ -23,6 +23,7 @@ def run(settings: Settings) -> None:
         from evermix.service.server import check_access, serve
     except ImportError as error:
         raise ImportError(f"{EXTRA} ({error}).") from error
+    from evermix.service.adopting import adopt
     from evermix.service.worker import Limits
 
     token = settings.token or os.environ.get("EVERMIX_TOKEN") or None
@@ -30,6 +31,12 @@ def run(settings: Settings) -> None:
     folder = Path(settings.folder)
     folder.mkdir(parents=True, exist_ok=True)
     settings.locks.add(folder / "service", replaced=True)
+    for each in adopt(folder, _files(settings.model or [])):
+        if each.core is None:
+            note(f"the model {each.name} goes on; {each.path} was not read.")
+        else:
+            known = f"{len(each.core.ids):,} clusters of {each.core.rows:,} rows"
+            note(f"the model {each.name} begins with {each.path}: {known}.")
     serve(
         folder,
         settings.host,
@@ -41,3 +48,18 @@ def run(settings: Settings) -> None:
         settings.webhook,
     )
     note("stopped.")
+
+
+def _files(given: list[str]) -> dict[str, Path]:
+    """Return the files with which models begin, by the names of the models."""
+    found: dict[str, Path] = {}
+    for entry in given:
+        name, _, path = entry.partition("=")
+        if not name or not path:
+            raise ValueError(
+                f"--model must be NAME=FILE, such as news=news.evermix, got {entry!r}."
+            )
+        if name in found:
+            raise ValueError(f"--model {name} was given twice.")
+        found[name] = Path(path)
+    return found

@@ -17,6 +17,14 @@ SERVE = (
         file="folder",
     ),
     Option(
+        "model",
+        "Let the model NAME begin with a file of `evermix fit`, `evermix stream` or Mixture.save, "
+        "unless there is a model of that name, which goes on. Can be given several times.",
+        repeated=True,
+        metavar="NAME=FILE",
+        saved=False,
+    ),
+    Option(
         "host",
         "Address to listen at. Others than this machine's own need a token.",
         ACCESS,

@@ -1,0 +1,157 @@
+"""What the service answers, as JSON Schema."""
+
+from typing import Any
+
+Schema = dict[str, Any]
+
+NUMBER: Schema = {"type": "number"}
+WHOLE: Schema = {"type": "integer"}
+TEXT: Schema = {"type": "string"}
+FLAG: Schema = {"type": "boolean"}
+STATUS: Schema = {"enum": ["loading", "ready", "failed", "stopped"]}
+VALUE: Schema = {"type": ["number", "string", "boolean", "null"]}
+PERHAPS_NUMBER: Schema = {"type": ["number", "null"]}
+PERHAPS_WHOLE: Schema = {"type": ["integer", "null"]}
+PERHAPS_TEXT: Schema = {"type": ["string", "null"]}
+
+
+def reference(name: str) -> Schema:
+    """Return a reference to one of the schemas."""
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def closed(required: tuple[str, ...], **properties: Any) -> Schema:
+    """Return the schema of an object with these entries and no others."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+def full(**properties: Any) -> Schema:
+    """Return the schema of an object with all of these entries and no others."""
+    return closed(tuple(properties), **properties)
+
+
+def several(items: Schema) -> Schema:
+    """Return the schema of a list."""
+    return {"type": "array", "items": items}
+
+
+def by_name(values: Schema) -> Schema:
+    """Return the schema of an object with any names."""
+    return {"type": "object", "additionalProperties": values}
+
+
+def answer_schemas() -> dict[str, Schema]:
+    """Return the schemas of all answers, by name."""
+    row = {
+        "id": {"type": "string"},
+        "cluster": WHOLE,
+        "probability": NUMBER,
+        "novelty": PERHAPS_NUMBER,
+        "name": TEXT,
+    }
+    settings = {"oneOf": [reference("Settings"), full(kind=TEXT, imported=TEXT)]}
+    marks = {"new": FLAG, "from": WHOLE, "duplicate": FLAG, "provisional": FLAG}
+    said = ("cluster", "probability", "novelty")
+    known = {"sequence": WHOLE, "rows": WHOLE, "provisional": FLAG}
+    state = {"name": TEXT, "status": STATUS, "settings": settings}
+    counts = {name: WHOLE for name in ("rows", "clusters", "sequence", "last_event", "waiting")}
+    return {
+        "Error": full(error=TEXT),
+        "Health": full(status={"const": "ok"}),
+        "Ready": full(ready=FLAG, models=by_name(STATUS)),
+        "Model": closed((*state, *counts), **state, **counts, problem=TEXT),
+        "Models": full(models=several(reference("Model"))),
+        "Made": full(name=TEXT, settings=settings),
+        "Answer": closed(said, **row),
+        "Learnt": closed((*said, "new"), **row, **marks),
+        "Clusters": closed(("sequence", "rows", "clusters"), **known, clusters=several(_cluster())),
+        "ClusterCard": closed(
+            ("sequence", "rows", "card", "words", "traits"),
+            **known,
+            card=reference("Card"),
+            words=several(TEXT),
+            traits=several(several(TEXT)),
+        ),
+        "Card": _card(),
+        "History": closed(("sequence", "rows", "steps"), **known, steps=several(_step())),
+        "Lineage": closed(("sequence", "rows", "lineage"), **known, lineage=several(_life())),
+        "Done": {"oneOf": [full(duplicate={"const": True}), _done()]},
+    }
+
+
+def _cluster() -> Schema:
+    always = {
+        "id": WHOLE,
+        "name": PERHAPS_TEXT,
+        "pinned": FLAG,
+        "size": NUMBER,
+        "share": NUMBER,
+    }
+    worded = {"words": several(TEXT), "trend": PERHAPS_NUMBER, "born": PERHAPS_WHOLE}
+    return closed(tuple(always), **always, **worded)
+
+
+def _card() -> Schema:
+    trait = full(
+        column=TEXT,
+        level=VALUE,
+        kind=TEXT,
+        here=PERHAPS_NUMBER,
+        elsewhere=PERHAPS_NUMBER,
+        spread=PERHAPS_NUMBER,
+        spread_elsewhere=PERHAPS_NUMBER,
+    )
+    return full(
+        id=WHOLE,
+        name=PERHAPS_TEXT,
+        pinned=FLAG,
+        size=NUMBER,
+        share=NUMBER,
+        recent_share=PERHAPS_NUMBER,
+        trend=PERHAPS_NUMBER,
+        born=PERHAPS_WHOLE,
+        parent=PERHAPS_WHOLE,
+        age=PERHAPS_WHOLE,
+        last_seen=PERHAPS_WHOLE,
+        traits=several(trait),
+        examples=several(full(row=WHOLE, values=by_name(VALUE))),
+        nearest=several(full(id=WHOLE, nats=PERHAPS_NUMBER)),
+        merged=several(WHOLE),
+        changes=several(full(what=TEXT, clock=WHOLE, ids=several(WHOLE))),
+    )
+
+
+def _step() -> Schema:
+    return full(
+        rows=WHOLE,
+        clock=WHOLE,
+        K=WHOLE,
+        births=several(WHOLE),
+        dropped=several(WHOLE),
+        merges=several(several(WHOLE)),
+        log_predictive=PERHAPS_NUMBER,
+        seconds=NUMBER,
+        lap=WHOLE,
+        batches=WHOLE,
+        scalars=by_name(PERHAPS_NUMBER),
+    )
+
+
+def _life() -> Schema:
+    return full(
+        **{"id": WHOLE, "born": WHOLE, "from": PERHAPS_WHOLE},
+        ended=PERHAPS_WHOLE,
+        into=PERHAPS_WHOLE,
+    )
+
+
+def _done() -> Schema:
+    what = {"action": TEXT, "cluster": WHOLE}
+    return closed(
+        tuple(what), **what, name=PERHAPS_TEXT, merged=several(WHOLE), new=WHOLE, pinned=FLAG
+    )
