@@ -65,6 +65,13 @@ def test_a_stream_is_watched_and_a_cluster_is_named(browser, start):
     browser.wait_for("document.querySelector('#list .fresh') !== null")
     browser.wait_for("document.querySelectorAll('#feed li[data-kind=born]').length >= 3")
     browser.wait_for("/born|split off/.test(document.getElementById('news').textContent)")
+    said = "[...document.querySelectorAll('#feed li[data-kind=born]')].map(each => each.innerText)"
+    browser.wait_for(f"{said}.some(text => /: column [01] /.test(text))")  # what sets it apart
+    pointed = (
+        "document.querySelector('#flow circle').dispatchEvent(new PointerEvent('pointermove'))"
+    )
+    words = "/born: .*column [01] /s.test(document.getElementById('tip').innerText)"
+    browser.wait_for(f"{pointed}, {words}")
 
     id = browser.run("document.querySelector('#list .fresh').dataset.id")
     press(browser, f"#item-{id}")

@@ -166,7 +166,7 @@ function flowChart(box, flow, layers, pick) {
     const at = bottom + 42 + 24 * k;
     root.append(make("line", {class: "grid", x1: left, x2: width - 12, y1: at, y2: at}), make("text", {x: 0, y: at + 4}, name));
     for (const mark of flow.marks.filter(mark => lane(mark) === name)) {
-      const about = `${mark.n} ${mark.what}: ${mark.ids.join(", ")}${mark.n > mark.ids.length ? ", …" : ""}`;
+      const about = `${mark.n} ${mark.what}: ${mark.ids.join(mark.ids.some(id => String(id).includes(",")) ? "; " : ", ")}${mark.n > mark.ids.length ? ", …" : ""}`;
       const circle = make("circle", {cx: places[mark.at], cy: at, r: Math.min(2.5 + Math.sqrt(mark.n) * 1.4, 10), fill: MARKS[name], opacity: 0.85});
       circle.addEventListener("pointermove", event => tip(event, `${texts[mark.at][1]} ${flow.xlabel}\n${about}`));
       root.append(circle);

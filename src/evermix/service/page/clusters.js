@@ -41,6 +41,11 @@ export class Clusters {
   get all() { return [...this.#items.values()]; }
   get(id) { return this.#items.get(id); }
   name(id) { return this.#items.get(id)?.name ?? null; }
+  // Its name, or its id and the words that name it best.
+  label(id) {
+    const item = this.#items.get(id), words = (item?.words ?? []).slice(0, 2).join(", ");
+    return item?.name ?? (words ? `${id}: ${words}` : `${id}`);
+  }
 
   take(found) {
     const before = this.#items;

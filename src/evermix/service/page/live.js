@@ -68,7 +68,8 @@ function drawFlow() {
     const words = item?.words ?? [], name = called(id, item?.name) + (item || !clusters.all.length ? "" : ", ended");
     return {id, name, label: item?.name ?? (words.slice(0, 2).join(", ") || `${id}`), words: words.join(", "), colour: view.timeline.colour(id), mean};
   }).filter(layer => layer.id !== null || layer.mean > 1e-6);
-  flowChart(box, flow, layers, id => detail.open(id));
+  const marks = flow.marks.map(mark => ({...mark, ids: mark.ids.map(id => clusters.label(id))}));
+  flowChart(box, {...flow, marks}, layers, id => detail.open(id));
   const named = document.activeElement?.dataset?.layer;
   legend.replaceChildren(...layers.map(layer => {
     const swatch = make("span", {class: "swatch"});
@@ -99,10 +100,12 @@ byId("table").addEventListener("toggle", () => draw("table"));
 const clock = new Intl.DateTimeFormat(undefined, {hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23"});
 function drawFeed() {
   const lines = view.events.slice(-FEED).reverse().map(event => {
-    const {kind, text, id} = described(event, each => clusters.name(each)), link = make("button", {type: "button", class: "link"}, text);
+    const {kind, text, id} = described(event, each => clusters.name(each)), item = clusters.get(id);
+    const words = item && !item.name ? (item.words ?? []).slice(0, 3).join(", ") : "";
+    const link = make("button", {type: "button", class: "link"}, words ? `${text}: ${words}` : text);
     link.onclick = () => detail.open(id);
     const when = event.time ? `${clock.format(1000 * event.time)}, ` : "";
-    return make("li", {"data-kind": kind}, clusters.get(id) ? link : text, make("span", {class: "when"}, event.clock === undefined ? "" : ` ${when}row ${whole(event.clock)}`));
+    return make("li", {"data-kind": kind}, item ? link : text, make("span", {class: "when"}, event.clock === undefined ? "" : ` ${when}row ${whole(event.clock)}`));
   });
   byId("feed").replaceChildren(...(lines.length ? lines : [make("li", {}, "Nothing yet.")]));
 }
