@@ -1,16 +1,18 @@
 """How much a service takes: ``python -m benchmarks.service --seconds 60`` prints JSON.
 
-For texts and for vectors a service is started in a process of its own. For --seconds it gets
-batches of --batch documents from two connections, in --rounds parts; after each part this process
-learns the same batches with the library alone, without HTTP, log and novelty, so that both meet the
-machine in the same mood. ``ratio`` is the throughput of the service by that of the library, of all
-rounds together, ``ratios`` of each. Then it gets, for as long, one document after another from each
-of --clients connections. ``megabytes`` is the memory of the service after each tenth of the time,
-the clusters being bounded.
+For texts, for vectors and for the same vectors as arrays (``application/x-npy``) a service is
+started in a process of its own. For --seconds it gets batches of --batch documents from two
+connections, in --rounds parts; after each part this process learns the same batches with the
+library alone, without HTTP, log and novelty, so that both meet the machine in the same mood.
+``ratio`` is the throughput of the service by that of the library, of all rounds together,
+``ratios`` of each. Then it gets, for as long, one document after another from each of --clients
+connections. ``megabytes`` is the memory of the service after each tenth of the time, the clusters
+being bounded.
 """
 
 import argparse
 import http.client
+import io
 import json
 import os
 import subprocess
@@ -27,8 +29,9 @@ import numpy as np
 
 from evermix.service.plans import Plan
 
-HEADERS = {"Content-Type": "application/json"}
+HEADERS, ARRAY = {"Content-Type": "application/json"}, {"Content-Type": "application/x-npy"}
 Found = dict[str, Any]
+KINDS = {"texts": "texts", "vectors": "vectors", "arrays": "vectors"}
 TOPICS, WORDS, LENGTH, COLUMNS = 20, 4000, 30, 8
 
 
@@ -52,6 +55,15 @@ def vectors(n: int, rng: np.random.Generator) -> list[dict[str, object]]:
     return [{"vector": x} for x in X.round(4).tolist()]
 
 
+def encoded(kind: str, rows: list[dict[str, Any]]) -> bytes:
+    """Return the body of a request with these rows."""
+    if kind != "arrays":
+        return json.dumps(rows if len(rows) > 1 else rows[0]).encode()
+    file = io.BytesIO()
+    np.save(file, np.array([row["vector"] for row in rows]))
+    return file.getvalue()
+
+
 class Served:
     """A service that is asked by this process."""
 
@@ -62,7 +74,9 @@ class Served:
         line = self.process.stderr.readline()
         self.port = int(line.rsplit(":", 1)[1])
         connection = self.connection()
-        connection.request("PUT", "/models/load", json.dumps({"kind": kind}), HEADERS)
+        self._headers = ARRAY if kind == "arrays" else HEADERS
+        settings = json.dumps(Plan(KINDS[kind]).to_spec())
+        connection.request("PUT", "/models/load", settings, HEADERS)
         assert connection.getresponse().status == 201
         connection.close()
         time.sleep(0.5)
@@ -92,7 +106,7 @@ class Served:
                 with lock:
                     body = bodies[next(numbers) % len(bodies)]
                 start = time.perf_counter()
-                connection.request("POST", "/models/load/observations", body, HEADERS)
+                connection.request("POST", "/models/load/observations", body, self._headers)
                 response = connection.getresponse()
                 response.read()
                 took = time.perf_counter() - start
@@ -129,7 +143,7 @@ class Alone:
     """The library alone, which learns batches one after another."""
 
     def __init__(self, kind: str, batches: list[list[dict[str, object]]]) -> None:
-        plan = Plan(kind)
+        plan = Plan(KINDS[kind])
         self.mix, self._counter, self._next = plan.mixture(), plan.counter(), 0
         self._batches = [[next(iter(row.values())) for row in batch] for batch in batches]
 
@@ -183,9 +197,10 @@ def measure(kind: str, args: argparse.Namespace) -> Found:
     batches = [rows[at : at + args.batch] for at in range(0, len(rows), args.batch)]
     with tempfile.TemporaryDirectory() as place:
         service = Served(Path(place), kind)
-        bodies = [json.dumps(batch).encode() for batch in batches]
+        bodies = [encoded(kind, batch) for batch in batches]
         many = in_turn(service, Alone(kind, batches), bodies, args)
-        one = service.load([json.dumps(row).encode() for row in rows], args.clients, args.seconds)
+        single = [encoded(kind, [row]) for row in rows]
+        one = service.load(single, args.clients, args.seconds)
         service.stop()
     rate = {"rows_per_second": round(one["requests"] / one["seconds"])}
     kept = {what: one[what] for what in ("seconds", "cpu_seconds", "statuses", "megabytes")}
@@ -211,7 +226,7 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=8)
     parser.add_argument("--batch", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--kinds", nargs="*", default=["texts", "vectors"])
+    parser.add_argument("--kinds", nargs="*", default=list(KINDS))
     args = parser.parse_args()
     found = {kind: measure(kind, args) for kind in args.kinds}
     print(json.dumps({"load": os.getloadavg()[0], **found}, indent=2))

@@ -15,11 +15,13 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from evermix.service import reading
-from evermix.service.bodies import Observations, observations, parsed_object
+from evermix.service.bodies import Observations, parsed_object
 from evermix.service.core import EDITS, LEARN, Core
 from evermix.service.event_stream import event_stream, last_number
+from evermix.service.forms import ARRAY, FORMS, taken
 from evermix.service.guard import Guard, Rates
 from evermix.service.metrics import FORM, metrics
+from evermix.service.npy import tagged
 from evermix.service.openapi import description
 from evermix.service.plans import SETTINGS, Plan
 from evermix.service.progress import Progress
@@ -28,11 +30,6 @@ from evermix.service.served import Catalogue, Served
 from evermix.service.static import FOLDER, Page
 from evermix.service.worker import READY, UnavailableError
 
-FORMS = {
-    "application/json": "json",
-    "application/jsonl": "jsonl",
-    "application/x-ndjson": "jsonl",
-}
 SMALL = 2**12  # bytes of a body that is read sooner than handed to another thread
 
 
@@ -161,23 +158,31 @@ class Service:
 
     async def _learn(self, request: Request) -> Response:
         worker, cards = self._model(request), switched(request, "cards")
-        form, body = await self._body(request, ("json", "jsonl"))
+        form, body = await self._rows(request)
         given = await self._observations(form, body)
         answers = await asyncio.wrap_future(worker.submit(LEARN, form, body, given))
         return await self._answered(worker, answers, given.single, cards)
 
     async def _predict(self, request: Request) -> Response:
         worker, cards = self._model(request), switched(request, "cards")
-        form, body = await self._body(request, ("json", "jsonl"))
+        form, body = await self._rows(request)
         given = await self._observations(form, body)
         answers = await run_in_threadpool(_asked, worker, lambda core: core.predicted(given))
         return await self._answered(worker, answers, given.single, cards)
 
+    async def _rows(self, request: Request) -> tuple[str, bytes]:
+        """Return the form and the body of observations; an array has its id in the address."""
+        form, body = await self._body(request, ("json", "jsonl", ARRAY))
+        id = request.query_params.get("id")
+        if form != ARRAY and id is not None:
+            raise RequestError(422, "an id in the address is for arrays; others have ids in rows.")
+        return form, tagged(id, body) if form == ARRAY else body
+
     async def _observations(self, form: str, body: bytes) -> Observations:
         """Return the observations of a body, or raise BodyError."""
         if len(body) <= SMALL:
-            return observations(body, form, self._limits.batch)
-        return await run_in_threadpool(observations, body, form, self._limits.batch)
+            return taken(body, form, self._limits.batch)
+        return await run_in_threadpool(taken, body, form, self._limits.batch)
 
     async def _answered(
         self, worker: Served, answers: list[dict[str, Any]], single: bool, cards: bool

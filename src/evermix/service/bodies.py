@@ -71,7 +71,7 @@ def observations(body: bytes, form: str, most: int) -> Observations:
     """Return the observations of a body, ``most`` at most, or raise BodyError."""
     if form == "jsonl":
         lines = [line for line in body.split(b"\n") if line.strip()]
-        _check_number(len(lines), most)
+        check_number(len(lines), most)
         return _of_rows([_line(i, line) for i, line in enumerate(lines)], _numeric(body))
     value = parsed(body)
     if isinstance(value, dict) and "observations" in value:
@@ -81,7 +81,7 @@ def observations(body: bytes, form: str, most: int) -> Observations:
         if not isinstance(value, list):
             raise BodyError(f"observations must be a list, got {shown(value)}.")
     if isinstance(value, list):
-        _check_number(len(value), most)
+        check_number(len(value), most)
         return _of_rows(value, _numeric(body))
     return _of_rows([value], single=True)
 
@@ -118,6 +118,8 @@ def _line(i: int, line: bytes) -> Any:
 
 def _numeric(body: bytes) -> bool:
     """Whether there is no true or false in a body, which arrays would take for 1 and 0."""
+    if b"u" not in body and b"l" not in body:  # of which there is one in each, and in null
+        return True
     return b"true" not in body and b"false" not in body
 
 
@@ -260,6 +262,7 @@ def _text(row: Any) -> None:
 _CHECKS: dict[str, Any] = {"vector": _vector, "record": _record, "text": _text}
 
 
-def _check_number(n: int, most: int) -> None:
+def check_number(n: int, most: int) -> None:
+    """Raise BodyError if there are too many observations."""
     if n > most:
         raise BodyError(f"a batch may hold {most:,} observations, got {n:,}. Send several.")

@@ -25,12 +25,12 @@ from evermix.service.bodies import (
     Observations,
     checked_id,
     columns,
-    observations,
     parsed_object,
     shown,
     whole,
 )
 from evermix.service.events import Events, lives
+from evermix.service.forms import taken
 from evermix.service.log import Record
 from evermix.service.plans import Plan
 from evermix.service.remembered import Remembered
@@ -204,7 +204,7 @@ class Core:
         """Do what a record of the log says; what was refused then is refused again."""
         try:
             if record.action == LEARN:
-                given = observations(record.body, record.form, UNBOUNDED)
+                given = taken(record.body, record.form, UNBOUNDED)
                 self.learn(record, given, answered=False)
             else:
                 self.edit(record)

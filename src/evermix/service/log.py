@@ -43,7 +43,7 @@ class Record:
     action : str
         "learn", or something that people do to clusters, such as "merge".
     form : str
-        How the body is written, "json" or "jsonl".
+        How the body is written, "json", "jsonl" or "npy".
     body : bytes
     """
 

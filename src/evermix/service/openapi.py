@@ -135,7 +135,8 @@ def _flags(**flags: str) -> list[dict[str, Any]]:
 def _body(schema: dict[str, Any], lines: bool = False) -> dict[str, Any]:
     content = _content(schema)
     if lines:
-        content |= _content(TEXT, "application/x-ndjson")
+        binary = {"description": "What numpy.save writes of vectors (n, D)."}
+        content |= _content(TEXT, "application/x-ndjson") | _content(binary, "application/x-npy")
     return {"required": True, "content": content}
 
 
@@ -165,7 +166,15 @@ def _rows(summary: str, schema: str, batch: int) -> dict[str, Any]:
     operation = _operation(summary, errors=("404", "503", *_WITH_BODY))
     operation["responses"]["200"]["content"] = _content({"oneOf": [answers, single]})
     operation["requestBody"] = _body({"oneOf": [one, several, whole]}, lines=True)
-    return {"parameters": [*_parameters("name"), *_flags(cards=CARDS)], "post": operation}
+    batch_id = {
+        "name": "id",
+        "in": "query",
+        "required": False,
+        "schema": {"type": "string", "minLength": 1, "maxLength": LONGEST_ID},
+        "description": "Of an array: by which its rows, if sent twice, are learnt once.",
+    }
+    parameters = [*_parameters("name"), *_flags(cards=CARDS), batch_id]
+    return {"parameters": parameters, "post": operation}
 
 
 def _read(summary: str, schema: str, *more: str, **flags: str) -> dict[str, Any]:

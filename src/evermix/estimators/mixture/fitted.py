@@ -230,8 +230,10 @@ class Fitted:
 def _new(joint: Array) -> Array:
     """Probability (N,) of the last column of log joint densities (N, K + 1)."""
     if type(joint) is np.ndarray:  # as below, in half the time
-        shares = np.exp(joint - joint.max(axis=1, keepdims=True))
-        return shares[:, -1] / shares.sum(axis=1)
+        with np.errstate(over="ignore", invalid="ignore"):
+            times = np.exp(joint - joint[:, -1:])  # as probable as a new cluster, each
+            new = 1.0 / (times @ np.ones(times.shape[1]))
+        return np.where(np.isnan(new), 0.0, new)
     return namespace(joint).exp(joint[:, -1] - logsumexp(joint, axis=1))
 
 
