@@ -7,6 +7,7 @@ at all. The files of the service must be the same at the end, byte for byte. It 
 """
 
 import argparse
+import io
 import json
 import random
 import socket
@@ -16,6 +17,8 @@ from collections import Counter
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import numpy as np
 
 from helpers.services import JSON, Running, vectors
 
@@ -36,6 +39,7 @@ class Hostile:
         self.kinds = [
             self.token, self.path, self.name, self.torn, self.number, self.nested, self.row,
             self.edit, self.settings, self.large, self.form, self.method, self.length, self.noise,
+            self.array,
         ]  # fmt: skip
 
     def next(self) -> tuple[str, bytes]:
@@ -105,6 +109,26 @@ class Hostile:
              "+1", "1e301", "- 1", ".5", "1." + "9" * 5000 + "e400", "9" * 6000]
         )  # fmt: skip
         return self.post(f'{{"vector": [1.0, {value}]}}')
+
+    def array(self) -> bytes:
+        """An array that NumPy has not written, or of other values or columns."""
+        X, file = np.ones((3, self.chance.choice([2, 5]))), io.BytesIO()
+        if X.shape[1] == 2:
+            X[1, 1] = self.chance.choice([np.nan, np.inf, -1e301])
+        np.save(file, X.astype(self.chance.choice(["<f8", "<f8", ">f8", "<c16", "<U9"])))
+        whole = file.getvalue()
+        wrong = [
+            whole,
+            whole[: self.chance.randint(0, len(whole) - 1)],
+            whole.replace(b"(3, ", b"(%d, " % self.chance.randint(4, 10**9)),
+            whole.replace(b"'descr': '", b"'descr': '|O"),
+            whole.replace(b"{'", b"__import__('os').getcwd()#"),
+            b"PK\x03\x04" + whole,
+            self.chance.randbytes(200),
+        ]
+        path = self.chance.choice(PATHS) + self.chance.choice(["", "?id=a", "?id="])
+        body = self.chance.choice(wrong)
+        return self.request("POST", path, body, Content_Type="application/x-npy")
 
     def nested(self) -> bytes:
         n = self.chance.randint(900, 9000)
