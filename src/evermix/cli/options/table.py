@@ -14,9 +14,9 @@ SHARE = 0.01  # of the words of a time, from which on a topic is present
 
 SOURCE = Option(
     "source",
-    "A .jsonl, .csv, .parquet, .npy, .npz, .svmlight or docword.*.txt file (text formats also "
-    ".gz), or - for JSON lines on standard input. A folder, a 'pattern*', or several files are "
-    "read one after another.",
+    "A .jsonl, .csv, .tsv, .parquet, .npy, .npz, .svmlight or docword.*.txt file (text formats "
+    "also .gz), or - for JSON lines on standard input. A folder, a 'pattern*', or several files "
+    "are read one after another.",
     metavar="SOURCE",
     repeated=True,
     argument=True,

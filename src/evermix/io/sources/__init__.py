@@ -55,9 +55,9 @@ def open_source(
     """Open a file, several files, or standard input, as rows to cluster.
 
     The name decides the format: ``.jsonl`` or ``.ndjson`` (JSON lines), ``docword.*.txt`` (UCI
-    bag of words), ``.svmlight`` or ``.libsvm``, ``.csv``, ``.npy``, ``.npz`` (SciPy sparse),
-    ``.parquet``, or a format of your own; text formats also with ``.gz``. ``"-"`` is JSON lines on
-    standard input, ``"kafka://host:port/topic"``, ``"redis://host:port/stream"`` and
+    bag of words), ``.svmlight`` or ``.libsvm``, ``.csv`` or ``.tsv``, ``.npy``, ``.npz`` (SciPy
+    sparse), ``.parquet``, or a format of your own; text formats also with ``.gz``. ``"-"`` is JSON
+    lines on standard input, ``"kafka://host:port/topic"``, ``"redis://host:port/stream"`` and
     ``"nats://host:port/stream/subject"`` are JSON objects that a broker holds.
 
     Several files are read one after another as one source. They must hold rows of the same kind

@@ -1,4 +1,4 @@
-"""Comma-separated values: numeric columns, a text column, or a table of several kinds."""
+"""Separated values: numeric columns, a text column, or a table of several kinds."""
 
 import csv
 from collections.abc import Iterator
@@ -8,6 +8,13 @@ from typing import Any
 import numpy as np
 
 from evermix.io.sources.base import Kind, RowError
+from evermix.io.sources.dialect import (
+    find_decimal,
+    find_delimiter,
+    is_number,
+    is_written_number,
+    plain,
+)
 from evermix.io.sources.formats import Record, RecordSource, Row
 from evermix.io.sources.values import Numbers, is_missing, read_cell, read_field
 
@@ -17,7 +24,10 @@ _TOO_LONG = "\udc00"  # in place of a line that is too long: no text holds it
 
 
 class CommaSeparated(RecordSource):
-    """A ``.csv`` file in UTF-8, with a header or without.
+    """A ``.csv`` or ``.tsv`` file in UTF-8, with a header or without.
+
+    Cells are separated by commas, semicolons, tabs or ``|``, as the first lines show. A column
+    whose numbers have decimal commas, ``71,69`` or ``1.234,50``, is one of numbers.
 
     The first line is a header unless all its cells are numbers. If the header names the text
     field, that column is the text; otherwise every column but the id and the time field, and those
@@ -27,14 +37,16 @@ class CommaSeparated(RecordSource):
     Without an id field a row's id is its index from 0.
     """
 
-    suffixes = (".csv",)
+    suffixes = (".csv", ".tsv")
     packable = True
     has_fields = True
 
     def survey(self) -> None:
         """Find out what the file holds."""
+        self._delimiter = find_delimiter(map(self._decoded, self.lines.read()))
+        self._decimals: dict[int, str] = {}  # of columns whose numbers people have written
         options, cells = self.options, self._first_cells()
-        self._header = not all(map(_is_number, cells))
+        self._header = not all(map(is_written_number, cells))
         self._names = [name.strip() for name in cells] if self._header else []
         self.header = self._names or None
         self._id, self._time = (self._position(n) for n in (options.id_field, options.time_field))
@@ -74,10 +86,14 @@ class CommaSeparated(RecordSource):
         for j in self._used:
             cells = [row[j] for row in rows]
             known = [cell for cell in cells if not is_missing(cell, missing)]
-            words = sum(not _is_number(cell) for cell in known)
+            decimal = None if j in self._category else find_decimal(known, STRAY)
+            if decimal is not None:
+                self._decimals[j] = decimal
+                known, cells = ([plain(c, decimal) for c in some] for some in (known, cells))
+            words = sum(not is_number(cell) for cell in known)
             if known and words <= STRAY * len(known) and not few and j not in self._category:
                 self._numeric.add(j)
-            self._words |= not all(map(_is_number, cells[:1]))
+            self._words |= not all(map(is_number, cells[:1]))
             self._words |= not few and (len(known) < len(cells) or words > STRAY * len(known))
 
     def _has_words(self) -> bool:
@@ -98,7 +114,7 @@ class CommaSeparated(RecordSource):
         """Yield the last line and the cells of each row of the file, or why it cannot be read."""
         # Bytes that are not UTF-8 become surrogates, which spoil their own row, not the file.
         text = map(self._decoded, self.lines.read())
-        reader = csv.reader(text)
+        reader = csv.reader(text, delimiter=self._delimiter)
         while True:
             try:
                 cells = next(reader)
@@ -147,6 +163,9 @@ class CommaSeparated(RecordSource):
     def _value(self, cells: list[str]) -> Any:
         if self.kind == "text":
             return _text(cells[self._used[0]])
+        if self._decimals:
+            decimals = self._decimals
+            cells = [plain(c, decimals[j]) if j in decimals else c for j, c in enumerate(cells)]
         if self.kind == "table":
             names = self._names or [str(j) for j in range(self._width)]
             return {names[j]: self._cell(j, _text(cells[j])) for j in self._used}
@@ -165,7 +184,7 @@ class CommaSeparated(RecordSource):
         try:
             return np.array([float(cells[j]) for j in self._used])
         except ValueError as error:
-            wrong = next(j for j, used in enumerate(self._used) if not _is_number(cells[used]))
+            wrong = next(j for j, used in enumerate(self._used) if not is_number(cells[used]))
             raise self._stray(wrong, cells[self._used[wrong]]) from error
 
     def _stray(self, column: int, cell: str) -> RowError:
@@ -182,14 +201,6 @@ class CommaSeparated(RecordSource):
         """Return how messages call the feature of this index."""
         used = self._used[column]
         return repr(self._names[used]) if self._header else str(used + 1)
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
 
 
 def _text(cell: str) -> str:

@@ -1,0 +1,79 @@
+"""How a file of separated values is written: what stands between its cells, and its numbers."""
+
+import csv
+import re
+from collections.abc import Iterable, Sequence
+from itertools import islice
+
+DELIMITERS = ",;\t|"
+LINES = 20  # that are looked at for the delimiter
+
+_WRITTEN: dict[str, re.Pattern[str]] = {
+    ",": re.compile(r"[+-]?(\d{1,3}(\.\d{3})+|\d+)?(,\d+)?"),
+}
+
+
+def find_delimiter(lines: Iterable[str]) -> str:
+    """Return what separates the cells of a file that begins with these lines.
+
+    That is the one of ``DELIMITERS`` that makes most columns of the first line, if at least half of
+    the lines after it have as many; a comma where none does. One that makes all cells of the first
+    line numbers comes before others.
+    """
+    first = list(islice(lines, LINES))
+    return max(DELIMITERS, key=lambda delimiter: _fitness(first, delimiter))  # of equals the first
+
+
+def _fitness(lines: list[str], delimiter: str) -> tuple[bool, int]:
+    """Return whether a delimiter makes numbers of the first line, and the number of columns."""
+    try:
+        rows = [row for row in csv.reader(lines, delimiter=delimiter) if row]
+    except csv.Error:
+        return False, 1
+    if not rows:
+        return False, 1
+    width = len(rows[0])
+    agree = sum(len(row) == width for row in rows[1:])
+    if 2 * agree < len(rows) - 1:
+        return False, 1
+    return all(map(is_written_number, rows[0])), width
+
+
+def is_number(cell: str) -> bool:
+    """Whether a cell is a number as programs write it."""
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def is_written_number(cell: str) -> bool:
+    """Whether a cell is a number as programs or as people write it."""
+    return is_number(cell) or any(is_number(plain(cell, decimal)) for decimal in _WRITTEN)
+
+
+def plain(cell: str, decimal: str) -> str:
+    """Return a number that people have written, such as ``1.234,50``, as programs write it.
+
+    Other cells are returned as they are.
+    """
+    text = cell.strip()
+    if not text or not _WRITTEN[decimal].fullmatch(text):
+        return cell
+    return text.replace(".", "").replace(",", ".") if decimal == "," else text
+
+
+def find_decimal(cells: Sequence[str], stray: float) -> str | None:
+    """Return how people have written the numbers of a column; None if they did not.
+
+    ``cells`` are those that are not missing, ``stray`` is the share of them that may be words.
+    """
+    words = [cell for cell in cells if not is_number(cell)]
+    for decimal in _WRITTEN:
+        left = sum(not is_number(plain(cell, decimal)) for cell in words)
+        # Numbers of programs must not be read in another way for the sake of a few others.
+        changed = sum(plain(cell, decimal) != cell.strip() for cell in cells if cell not in words)
+        if left <= stray * len(cells) and changed < len(words) - left:
+            return decimal
+    return None
