@@ -407,3 +407,23 @@ def test_merged_models_keep_names_and_pins():
     both = em.merge([first, second])
     a, b, _ = ids_of(both)
     assert (both.card(a).name, both.card(b).name, both.card(b).pinned) == ("one", "two", True)
+
+
+def test_laps_of_a_fit_count_its_rows_once(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2)) + 9.0 * rng.integers(3, size=(300, 1))
+    mix = em.Mixture(random_state=0).fit(X)
+    assert mix.state_.clock > 300  # several laps
+    first, second, *_ = mix.cluster_ids_.tolist()
+    mix.rename(first, "near")
+    mix.merge_clusters([first, second])
+    assert mix.state_.clock == 300
+    assert {change.clock for change in mix.lineage_.hand.changes} == {300}
+    card = mix.card(first)
+    assert (card.born, card.age, card.last_seen) == (None, None, 300)
+    mix.report(tmp_path / "page.html", X)
+    page = (tmp_path / "page.html").read_text()
+    assert f"{mix.n_clusters_} clusters in 300 rows" in page
+    mix.partial_fit(X[:10] + 100.0)
+    assert mix.state_.clock == 310
+    assert 300 < mix.card(mix.cluster_ids_[-1]).born <= 310

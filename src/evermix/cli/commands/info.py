@@ -20,7 +20,7 @@ from evermix.cli.output.topic_report import describe_topics
 from evermix.estimators import DependentMixture, Mixture, TopicModel
 from evermix.estimators.data.times import shown_label
 from evermix.estimators.files import load_any
-from evermix.estimators.mixture.report import met_once, rows_learnt
+from evermix.estimators.mixture.fit_results import met_once, rows_learnt
 from evermix.estimators.topics.card import TopicCards
 from evermix.estimators.topics.report import course_of
 from evermix.io.growing_vocabulary import GrowingVocabulary
@@ -68,13 +68,13 @@ def _mixture(mix: Mixture, extra: Extra, top: int) -> Described:
         described["forgetting"] = repr(plan)
         described["faded"] = mix.lineage_.into.count(FADED)
         described["now"] = shown_time(state.now, plan.dated)
-    if not met_once(mix):
+    if not met_once(engine, state):
         described |= engine.progress(state)
     return described | {
         "features": mix.n_features_in_,
         "embedding": (extra.get("text") or {}).get("name"),
         **_vocabulary(extra),
-        "observations": rows_learnt(mix),
+        "observations": rows_learnt(mix.learner_.shown),
         "K": mix.n_clusters_,
         "clusters": describe_clusters(mix, text_of(extra), top),
     }

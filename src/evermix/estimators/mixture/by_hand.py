@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from evermix._xp import host, is_foreign
 from evermix.engines.filters.by_hand import merged, rows_of, split
 from evermix.estimators.mixture.cards import CardQuestions
+from evermix.estimators.mixture.fit_results import rows_learnt
 from evermix.estimators.mixture.learner import Learner
 from evermix.estimators.mixture.settings import Settings, parameters_of
 from evermix.hand import PIN, RENAME, UNPIN, Change, checked_name
@@ -52,7 +53,7 @@ class ByHand(CardQuestions):
                     f"cluster {owner} is called {name!r} already: choose another name."
                 )
             hand.names[int(id)] = name
-        hand.changes.append(Change(RENAME, learner.state.clock, (int(id),)))
+        hand.changes.append(Change(RENAME, rows_learnt(learner), (int(id),)))
         learner.state.lineage.hand = hand
         return self
 

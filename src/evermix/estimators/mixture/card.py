@@ -119,8 +119,8 @@ class Card:
     recent_share : float or None
         Its share of the latest rows, the last quarter of a stream. None if nothing tells it.
     born : int or None
-        How many rows had been learnt when it was opened, in a stream. None after fits, which find
-        all clusters together.
+        How many rows had been learnt when it was opened, in a stream. None of clusters of
+        a fit, which finds all together.
     parent : int or None
         The id of the cluster that it was split from, by a review of the stream or by hand; None if
         a row opened it, and after fits.

@@ -1,5 +1,7 @@
 """Results of the rows of a fit."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,6 +25,17 @@ def check_memo(engine: Engine, model: Model, state: State, n: int, lost: bool) -
             f"what the fit remembers of its rows is not whole{why} ({str(error).rstrip('.')}). "
             "Load the last checkpoint, or call fit."
         ) from error
+
+
+def met_once(engine: Engine, state: State) -> bool:
+    """Whether rows were met only once: the clock counts them then, and visits otherwise."""
+    return bool(engine.streams and state.lap + (state.at > 0) <= 1)
+
+
+def rows_learnt(learner: Any) -> int:
+    """Return how many rows a learner has learnt, each counted once."""
+    once = met_once(learner.engine, learner.state)
+    return int(learner.state.clock if once else len(learner.results.labels))
 
 
 class FitResults:

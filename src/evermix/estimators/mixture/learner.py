@@ -23,7 +23,7 @@ from evermix.estimators.data.rows import Cuts, LazyRows, Rows, prepare_rows, tog
 from evermix.estimators.data.times import prepare_times
 from evermix.estimators.mixture.beginning import first_model
 from evermix.estimators.mixture.course import Course
-from evermix.estimators.mixture.fit_results import FitResults, check_memo
+from evermix.estimators.mixture.fit_results import FitResults, check_memo, rows_learnt
 from evermix.estimators.mixture.fitted import Fitted
 from evermix.estimators.mixture.labels import compact, follow_merges
 from evermix.estimators.mixture.start import StartClusters
@@ -236,7 +236,8 @@ class Learner:
         model, state, _ = self.fitted.point
         engine.check(model)
         learner = Learner(engine, model, self.random_state)
-        before = replace(self.state, lineage=deepcopy(self.state.lineage))
+        clock, lineage = rows_learnt(self), deepcopy(self.state.lineage)  # laps do not count
+        before = replace(self.state, lineage=lineage, clock=clock)
         learner.state = engine.continued(model, self.engine.believed(state), before)
         learner.rng, learner.started, learner.history = self.rng, True, self.history.copy()
         learner.results = self.results

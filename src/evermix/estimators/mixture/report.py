@@ -12,6 +12,7 @@ from evermix.estimators.mixture.by_hand import ByHand
 from evermix.estimators.mixture.card import Card
 from evermix.estimators.mixture.course import Course
 from evermix.estimators.mixture.explanation import called
+from evermix.estimators.mixture.fit_results import rows_learnt
 from evermix.estimators.mixture.groups import GroupQuestions
 from evermix.estimators.mixture.naming import shown
 from evermix.estimators.shown import Shown
@@ -113,16 +114,6 @@ def mixture_report(
     )
 
 
-def met_once(mix: Any) -> bool:
-    """Whether rows were met only once: the clock counts them then, and visits otherwise."""
-    return bool(mix.learner_.engine.streams and mix.state_.lap + (mix.state_.at > 0) <= 1)
-
-
-def rows_learnt(mix: Any) -> int:
-    """Return how many rows a mixture has learnt."""
-    return int(mix.state_.clock if met_once(mix) else len(mix.labels_))
-
-
 def _streamed(mix: Any) -> bool:
     """Whether the lineage tells what happened: that of a fit was cleared at its end."""
     learner = mix.learner_.shown
@@ -130,13 +121,13 @@ def _streamed(mix: Any) -> bool:
 
 
 def _title(mix: Any) -> str:
-    return f"{mix.n_clusters_:,} clusters in {rows_learnt(mix):,} rows"
+    return f"{mix.n_clusters_:,} clusters in {rows_learnt(mix.learner_.shown):,} rows"
 
 
 def _facts(mix: Any) -> dict[str, str]:
     family, prior, engine = mix.model_.family, mix.model_.prior, mix.learner_.engine
     kinds = {"family": family, "prior": prior, "engine": engine}
-    facts = {"clusters": f"{mix.n_clusters_:,}", "rows": f"{rows_learnt(mix):,}"}
+    facts = {"clusters": f"{mix.n_clusters_:,}", "rows": f"{rows_learnt(mix.learner_.shown):,}"}
     facts["columns"] = f"{mix.n_features_in_:,}"
     facts |= {name: type(part).__name__ for name, part in kinds.items()}
     if mix.model_.forgetting is not None:
@@ -239,7 +230,7 @@ def _lasting(lineage: Lineage) -> list[int]:
 def _events(lineage: Lineage) -> Events:
     """Return what happened to clusters, in order of the clock."""
     events, lasting = Events(), _lasting(lineage)
-    for id in lasting:
+    for id in (some for some in lasting if lineage.born[some]):  # a fit has found the others
         clock, parent = lineage.born[id], lineage.parents.get(id)
         events.append((clock, "born", [id]) if parent is None else (clock, "split", [id, parent]))
     for id in lasting:
@@ -263,7 +254,7 @@ def _flow(mix: Any, X: Any, clusters: list[int], lineage: Events) -> Flow | None
         return None
     if X is not None:
         labels = np.asarray(learner.fitted.predict(mix._prepared(X)))
-        if not _streamed(mix) and np.array_equal(labels, mix.labels_):
+        if not learner.course.bins and len(labels) == rows_learnt(learner):
             return None
         n = len(labels)
         moves = moves if n == state.clock else []
