@@ -97,8 +97,26 @@ def test_columns_must_be_there(folder):
     write("people.csv")
     said = answers("fit", "people.csv", "--ignore", "nobody", status=1)
     assert "there is no column 'nobody'. The columns are 'who', 'note', 'age', 'code'" in said
+    for option in ("--id-field", "--text-field"):
+        said = answers("fit", "people.csv", option, "nobody", status=1)
+        assert "there is no column 'nobody'. The columns are 'who', 'note', 'age', 'code'" in said
+    answers("fit", "people.csv", *OPTIONS)
+    said = answers("predict", "people.evermix", "people.csv", "--id-field", "hwo", status=1)
+    assert "there is no column 'hwo'" in said
     np.save("points.npy", np.eye(3))
     assert "is for tables" in answers("fit", "points.npy", "--missing", "?", status=1)
+
+
+def test_fields_of_json_lines_must_be_there(folder):
+    lines = [{"text": "so it is", "number": 7}, {"text": "so it was", "name": "b"}]
+    (folder / "t.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    said = answers("fit", "t.jsonl", "--id-field", "nobody", status=1)
+    assert "there is no field 'nobody'. The fields are 'name', 'number', 'text'." in said
+    said = answers("stream", "t.jsonl", "--time-field", "yaer", status=1)
+    assert "line 1: there is no field 'yaer' with a time" in said
+    # One of the first records has it.
+    lines = answers("stream", "t.jsonl", "--id-field", "name", "--hash", "64", "--quiet")
+    assert [line["id"] for line in lines] == [1, "b"]
 
 
 def test_parquet_has_the_same_options(folder):

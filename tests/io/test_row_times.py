@@ -148,7 +148,7 @@ def test_bad_times_are_bad_rows(tmp_path, name):
 def test_missing_times_are_bad_rows(tmp_path):
     lines = '{"text": "a", "when": 1}\n{"text": "b"}\n'
     (tmp_path / "a.jsonl").write_text(lines)
-    with pytest.raises(SourceError, match="line 2: .* got none in 'when'"):
+    with pytest.raises(SourceError, match="line 2: there is no field 'when' .* are 'text'"):
         list(open_source(tmp_path / "a.jsonl", time_field="when").chunks(0, 4))
     (tmp_path / "a.csv").write_text("text,when\na,1\nb,\n")
     with pytest.raises(SourceError, match="line 3: .* got none in 'when'"):

@@ -33,6 +33,7 @@ def open_rows(
     """
     sources = settings.sources
     columns: dict[str, Any] = {name: tuple(settings.values.get(name) or ()) for name in COLUMNS}
+    named = [name for name in ("id_field", "text_field") if name in settings.given]
     source = open_source(
         sources[0] if len(sources) == 1 else sources,
         kind=reading.pop("kind", settings.kind),
@@ -45,6 +46,7 @@ def open_rows(
         time_labels=time_labels,
         max_features=settings.max_features,
         max_line=settings.max_line,
+        required=tuple(settings.values[name] for name in named),
         beside=reading.pop("beside", "vector_field" in settings.given),
         **columns,
         **reading,

@@ -9,7 +9,7 @@ two bases for it.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias
@@ -97,6 +97,8 @@ class Options:
     fields : {"text", "values"}, optional
         Whether ``chunk.fields`` keeps all fields of rows: cells of CSV files as they stand there,
         or read as numbers where they are; None: they are not kept.
+    required : tuple of str
+        Columns or fields that a source whose columns have names must have.
     """
 
     kind: Kind | None = None
@@ -123,6 +125,7 @@ class Options:
     broker_config: str | None = None
     dead_letters: bool = False
     fields: Literal["text", "values"] | None = None
+    required: tuple[str, ...] = ()
 
 
 def too_many(limit: int) -> str:
@@ -260,6 +263,14 @@ class FileSource(ABC):
             names = " or ".join(f'"{name}"' for name in allowed)
             raise self.error(f'this format can be read as {names}, not as "{kind}".')
         return kind
+
+    def check_required(self, names: Collection[str], what: str = "column") -> None:
+        """Raise SourceError unless all columns that the user has named are among these."""
+        for name in self.options.required:
+            if name not in names:
+                raise self.error(
+                    f"there is no {what} {name!r}. The {what}s are {', '.join(map(repr, names))}."
+                )
 
     def set_features(self, found: int) -> None:
         """Take the number of columns from the file; it must agree with one that the user gave."""

@@ -49,6 +49,8 @@ class CommaSeparated(RecordSource):
         self._header = not all(map(is_written_number, cells))
         self._names = [name.strip() for name in cells] if self._header else []
         self.header = self._names or None
+        if self._header:
+            self.check_required(self._names)
         self._id, self._time = (self._position(n) for n in (options.id_field, options.time_field))
         if options.time_field is not None and self._time is None:
             raise self.error(

@@ -12,7 +12,7 @@ from evermix.io.sources.formats import Record, RecordSource, Row, numbered
 from evermix.io.sources.lines import LiveLines
 from evermix.io.sources.values import Numbers
 
-LOOK = 10  # records among which a text is looked for
+LOOK = 10  # records among which a text and other fields are looked for
 
 
 class JsonLines(RecordSource):
@@ -36,6 +36,16 @@ class JsonLines(RecordSource):
         self.kind = self.options.kind or self._guess()
         self.beside = self.options.beside and self.kind == "vectors" and self._has_texts()
         self.check_first(numbered(self.lines.peek(), 0))
+        if self.options.required and not isinstance(self.lines, LiveLines):
+            self.check_required(self._first_fields(), "field")
+
+    def _first_fields(self) -> list[str]:
+        """Return the fields that the first records have."""
+        found = set[str]()
+        for line in islice(self.lines.peek(), LOOK):
+            with suppress(RowError):
+                found |= _decoded(line).keys()
+        return sorted(found)
 
     def _guess(self) -> Kind:
         """Return the kind of the first record that has one of the two fields."""
@@ -79,10 +89,15 @@ class JsonLines(RecordSource):
         number = self.lines.offset or self.rows_before + record.line
         name = fields.get(options.id_field, number)
         time = options.time_field
+        if time is not None and time not in fields:
+            raise RowError(
+                f"there is no field {time!r} with a time (on the command line: --time-field). The "
+                f"fields are {', '.join(map(repr, sorted(fields)))}."
+            )
         return Row(
             name,
             value,
-            None if time is None else self.parse_time(fields.get(time)),
+            None if time is None else self.parse_time(fields[time]),
             _text(fields.get(options.text_field, ""), options.text_field) if self.beside else None,
             fields=fields if options.fields else None,
         )

@@ -30,6 +30,7 @@ class Parquet(BlockSource):
         """Find out what the file holds."""
         options, file = self.options, self._open()
         self.header = names = file.schema_arrow.names
+        self.check_required(names)
         self.n_rows = file.metadata.num_rows
         if self.n_rows == 0:
             raise self.no_rows("expected at least one row, the file has none.")
