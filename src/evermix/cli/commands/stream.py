@@ -40,7 +40,7 @@ from evermix.cli.runs.run import (
     read_checkpoint,
 )
 from evermix.cli.runs.stream_notes import Totals, check_notes
-from evermix.cli.runs.warm_up import WarmUp
+from evermix.cli.runs.warm_up import WarmUp, with_warm_up
 from evermix.engines.batch import Info
 from evermix.estimators import Mixture
 from evermix.estimators.answers import COLUMNS
@@ -62,7 +62,7 @@ def options(custom: tuple[type, ...]) -> list[Option]:
 def run(settings: Settings) -> None:
     """Learn the rows of a source once."""
     check_answers(settings.out, grows=True)
-    settings = with_default_prior(with_broker(settings), streaming=True)
+    settings = with_warm_up(with_default_prior(with_broker(settings), streaming=True))
     Stream.main(with_run_files(settings, live=True))
 
 

@@ -221,7 +221,12 @@ STREAM = (
         default=2**16,
     ),
     Option(
-        "warmup", "Texts to learn the first vocabulary on; it grows later.", TEXT, int, 2000, min=1
+        "warmup",
+        "Texts to learn the first vocabulary on; it grows later. With --follow or brokers: 100.",
+        TEXT,
+        int,
+        2000,
+        min=1,
     ),
     HASH,
     EMBED,

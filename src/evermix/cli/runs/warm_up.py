@@ -1,12 +1,22 @@
 """Answers for texts of a live source that wait for a vocabulary."""
 
+from evermix.cli.console import note
 from evermix.cli.input.rows import features
 from evermix.cli.options.mixture import make_mixture
 from evermix.cli.options.settings import Settings
 from evermix.estimators import Mixture
+from evermix.io.brokers import is_address
 from evermix.io.sources import Chunk
 from evermix.io.sources.several import joined
 from evermix.io.text import Hashing
+
+FEW = 100  # texts to learn a vocabulary on where they come slowly
+
+
+def with_warm_up(settings: Settings) -> Settings:
+    """Return settings that begin to learn early where texts are followed or come from a broker."""
+    slow = settings.follow or any(map(is_address, settings.sources))
+    return settings.changed(warmup=FEW) if slow and "warmup" not in settings.given else settings
 
 
 class WarmUp:
@@ -22,7 +32,8 @@ class WarmUp:
     """
 
     def __init__(self, settings: Settings) -> None:
-        self.rows = 0
+        self.rows, self._settings = 0, settings
+        self._quiet = settings.quiet
         self._chunks: list[Chunk] = []
         self._counter = Hashing()
         self._mix = make_mixture(settings, "text", streaming=True)
@@ -33,6 +44,13 @@ class WarmUp:
         self._mix.partial_fit(features(self._mix.family, self._counter, chunk.X), times=times)
         self._chunks.append(chunk)
         self.rows += len(chunk.ids)
+        if not self._quiet and len(chunk.ids) < self._settings.batch:  # more are waited for
+            self._quiet = True
+            note(
+                f"{self.rows:,} of {self._settings.warmup:,} texts for the vocabulary: until then "
+                "answers are provisional and nothing is learnt. A smaller --warmup begins earlier, "
+                "and --hash at once."
+            )
         return self._mix
 
     def joined(self, *chunks: Chunk) -> Chunk:
