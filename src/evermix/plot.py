@@ -90,6 +90,10 @@ def _two_columns(mix: Any, X: Any, columns: Any) -> tuple[list[str], NDArray[Any
     """Return the names of two columns, and their values (N, 2)."""
     if not hasattr(mix, "levels_"):
         chosen = list((0, 1) if columns is None else columns)
+        names = list(getattr(mix, "feature_names_in_", []))
+        if names and hasattr(X, "columns"):
+            named = [name if isinstance(name, str) else names[name] for name in chosen]
+            return named, np.column_stack([np.asarray(X[n], dtype=np.float64) for n in named])
         return [f"column {j}" for j in chosen], np.asarray(X)[:, chosen]
     numbers = [str(name) for name in mix.feature_names_in_ if name not in mix.levels_]
     names = numbers[:2] if columns is None else list(columns)

@@ -151,7 +151,6 @@ def test_a_level_that_was_never_met_is_scored_as_new(holed):
     ("change", "problem"),
     [
         (lambda t: t.drop(columns="age"), "no column 'age'"),
-        (lambda t: t.assign(shoe=1.0), "does not know: 'shoe'"),
         (lambda t: t.assign(age="old"), "'age' must hold numbers, got 'old' in row 0"),
         (lambda t: t.assign(age=np.inf), "infinity"),
         (lambda t: t.assign(country=[[1]] * len(t)), "levels must be words"),
@@ -280,8 +279,6 @@ def test_names_of_rows_are_ignored(names, tmp_path):
     holes = table.assign(id=names)
     holes.loc[0, "age"] = NAN
     assert list(again.impute(holes)["id"]) == names
-    with pytest.raises(ValueError, match="does not know: 'more'"):
-        again.predict(table.assign(more=1.0))
 
 
 @pytest.mark.parametrize("as_words", [False, True])
@@ -440,3 +437,41 @@ def test_tables_with_many_holes_are_clustered_better_than_after_imputation(seed)
     mix = em.Mixture().fit(table)
     assert adjusted_mutual_info_score(z, mix.labels_) > adjusted_mutual_info_score(z, other) + 0.1
     assert abs(mix.n_clusters_ - K) <= 1
+
+
+def test_columns_beside_those_that_are_known_are_ignored_with_a_warning(holed, tmp_path):
+    table, mix = holed
+    more = table.assign(shoe=1.0)
+    with pytest.warns(UserWarning, match="does not know the columns 'shoe' of the table"):
+        np.testing.assert_array_equal(mix.predict(more), mix.predict(table))
+    with pytest.warns(UserWarning, match="'shoe'"):
+        assert list(mix.impute(more)["shoe"]) == [1.0] * len(table)
+    with pytest.warns(UserWarning, match="'shoe'"):
+        mix.report(tmp_path / "page.html", more)
+    with pytest.raises(ValueError, match="does not know: 'shoe'"):
+        mix.partial_fit(more)
+    with pytest.raises(ValueError, match="no column 'age'"):
+        mix.predict(more.drop(columns="age"))
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pa.table])
+def test_columns_of_numbers_are_taken_by_their_names_too(library):
+    rng = np.random.default_rng(0)
+    plain = {"a": rng.normal(size=200), "b": rng.normal(size=200) + 9.0 * rng.integers(2, size=200)}
+    table, more = library(plain), library({"shoe": np.ones(200), **plain})
+    mix = em.Mixture(em.DiagonalGaussian()).fit(table)
+    assert not hasattr(mix, "levels_")
+    if not hasattr(mix, "feature_names_in_"):
+        return  # scikit-learn takes no names of this library
+    with pytest.warns(UserWarning, match="does not know the columns 'shoe'"):
+        np.testing.assert_array_equal(mix.predict(more), mix.labels_)
+    with pytest.raises(ValueError, match="eature names"):
+        mix.predict(library({"shoe": np.ones(200), "b": plain["b"]}))
+
+
+def test_a_row_of_a_data_frame_is_explained(holed):
+    table, mix = holed
+    assert mix.explain(table.iloc[0]) == mix.explain(table.iloc[[0]])
+    numbers = pd.DataFrame(np.random.default_rng(0).normal(size=(90, 2)), columns=["a", "b"])
+    mix = em.Mixture(em.DiagonalGaussian()).fit(numbers)
+    assert mix.explain(numbers.iloc[3]) == mix.explain(numbers.iloc[[3]])

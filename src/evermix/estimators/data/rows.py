@@ -15,7 +15,7 @@ from evermix._xp import Array, alike, host, is_foreign, namespace, real
 from evermix.engines.batch import ROWS, Batch, Batches
 from evermix.estimators.data.fingerprint import RowHash
 from evermix.estimators.data.table_family import automatic_table
-from evermix.estimators.data.tables import encoded, is_table
+from evermix.estimators.data.tables import encoded, is_table, known_columns
 from evermix.families import Mixed
 from evermix.families.base import Family
 from evermix.families.choosing import FEW_WORDS, choose, has_gaps
@@ -163,6 +163,8 @@ class Validator:
             family = self._family_of_table(X)
             if family is not None:
                 return self._table(family, X, reset)
+            if not self.learning:
+                X = known_columns(X, vars(self.estimator).get("feature_names_in_"))
         check_plain("X", X)
         self._forget(reset)
         if not reset and self._is_valid(X):

@@ -145,7 +145,7 @@ def encoded(family: Mixed, X: Any, levels: Levels, learning: bool) -> tuple[Floa
     """
     table = Table(X)
     names = [str(name) for name in family.names]
-    check_names([name for name in table.names if name not in family.ignored], names)
+    check_names([name for name in table.names if name not in family.ignored], names, learning)
     parts, found = [], dict(levels)
     for name in names:
         column = table.column(name)
@@ -164,17 +164,39 @@ def encoded(family: Mixed, X: Any, levels: Levels, learning: bool) -> tuple[Floa
     return np.column_stack(parts), {name: found[name] for name in categories(family)}
 
 
-def check_names(given: Sequence[str], wanted: Sequence[str]) -> None:
-    """Raise ValueError unless a table has the columns that are wanted, and no others."""
+def check_names(given: Sequence[str], wanted: Sequence[str], learning: bool) -> None:
+    """Raise ValueError unless a table has the columns that are wanted.
+
+    Others are refused where rows are learnt, and otherwise there is a warning.
+    """
     missing = [name for name in wanted if name not in given]
     if missing:
         raise ValueError(f"the table has no column {listed(missing)}. It has {listed(given)}.")
     unknown = [name for name in given if name not in wanted]
-    if unknown:
+    if unknown and learning:
         raise ValueError(
             f"the table has columns that the model does not know: {listed(unknown)}. Leave them "
             "out, or give them a block in em.Mixed and fit."
         )
+    if unknown:
+        warnings.warn(
+            f"the model does not know the columns {listed(unknown)} of the table, which are "
+            "ignored.",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
+def known_columns(X: Any, names: Sequence[str] | None) -> Any:
+    """Return a table with the columns that a model has names of, if it has more than these.
+
+    Where some are missing it is returned as it is, for scikit-learn to complain.
+    """
+    given = [str(key) for key in getattr(X, "column_names", X.columns)]
+    if names is None or not set(names) < set(given):
+        return X
+    check_names(given, list(names), learning=False)
+    return X.select(list(names)) if hasattr(X, "column_names") else X[list(names)]
 
 
 def listed(names: Sequence[str]) -> str:
@@ -239,7 +261,7 @@ def refilled(family: Mixed, X: Any, rows: Floats, levels: Levels) -> Any:
     table, names, columns = Table(X), [str(name) for name in family.names], dict[str, Any]()
     for name in table.names:
         kind, values = table.column(name)
-        if name in family.ignored:
+        if name not in names:
             columns[name] = values
             continue
         found = rows[:, names.index(name)]

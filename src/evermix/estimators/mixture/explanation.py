@@ -106,7 +106,8 @@ class ExplanationQuestions:
 
         Parameters
         ----------
-        row : array (D,), or one row of whatever :meth:`predict` takes; or a dict by column
+        row : array (D,), or one row of whatever :meth:`predict` takes; or a dict by column, or a
+            row of a pandas data frame such as ``df.iloc[0]``
         against : int, optional
             The id of the cluster to compare with; -1 for a new one. None: the second most
             probable, or a new one if there is no second.
@@ -140,6 +141,8 @@ def one_row(row: Any) -> Any:
     if isinstance(row, Mapping):
         plain = all(isinstance(value, str) or np.ndim(value) == 0 for value in row.values())
         return {name: [value] for name, value in row.items()} if plain else row
+    if hasattr(row, "to_frame") and hasattr(row, "index") and np.ndim(row) == 1:  # of a data frame
+        return row.to_frame().T.infer_objects()
     flat = isinstance(row, list | tuple | np.ndarray) and np.ndim(row) == 1
     return np.asarray(row)[None, :] if flat else row
 
