@@ -1,4 +1,4 @@
-"""Separated values as people write them: other delimiters, decimal commas."""
+"""Separated values as people write them: other delimiters, decimal commas, amounts."""
 
 import gzip
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from evermix.io.sources import SourceError, open_source
-from evermix.io.sources.dialect import find_decimal, find_delimiter
+from evermix.io.sources.dialect import find_decimal, find_delimiter, plain
 
 
 def read(path, **options):
@@ -66,9 +66,54 @@ def test_decimal_commas_without_a_header(tmp_path):
 
 def test_a_stray_word_does_not_change_how_numbers_are_read(tmp_path):
     points = [f"{i}.125" for i in range(1, 100)]
-    assert find_decimal([*points, "word"], 0.05) is None
-    assert find_decimal([*points, "1,5"], 0.05) is None
+    assert find_decimal([*points, "word"], 0.05, ",") is None
+    assert find_decimal([*points, "1,5"], 0.05, ",") is None
     rows = [f"{i},5" for i in range(40)]
     (tmp_path / "t.csv").write_text("\n".join(["a;b", *(f"{row};1" for row in rows), "word;1", ""]))
     with pytest.raises(SourceError, match="line 42: expected a number in column 'a', got 'word'"):
         read(tmp_path / "t.csv")
+
+
+@pytest.mark.parametrize(
+    ("cell", "decimal", "number"),
+    [
+        ("$1,234.50", ".", "1234.50"),
+        ("-$5", ".", "-5"),
+        ("$-5.5", ".", "-5.5"),
+        ("1,234", ".", "1234"),
+        ("17.7%", ".", "17.7"),
+        (" .5 % ", ".", ".5"),
+        ("1.234.567,5 €", ",", "1234567.5"),
+        ("1,234", ",", "1.234"),
+        ("%", ".", ""),
+        ("12,34", ".", "12,34"),
+        ("1,2345.0", ".", "1,2345.0"),
+        ("v1.5", ".", "v1.5"),
+        ("2024-05-31", ".", "2024-05-31"),
+        ("1e5", ".", "1e5"),
+    ],
+)
+def test_numbers_of_people(cell, decimal, number):
+    assert plain(cell, decimal) == number
+
+
+def test_amounts_and_percentages_are_numbers(tmp_path):
+    rows = [f'r{i},"${1000 + i:,}.50",{i / 4}%,{"a" if i % 2 else "$"}{i}' for i in range(30)]
+    rows[7] = "r7,$,%,$7"  # nothing but signs
+    (tmp_path / "t.csv").write_text("\n".join(["id,amount,rate,code", *rows, ""]))
+    source, chunk = read(tmp_path / "t.csv")
+    assert source.kind == "table"
+    assert chunk.X["amount"].tolist()[6:9] == [1006.5, None, 1008.5]
+    assert chunk.X["rate"].tolist()[6:9] == [1.5, None, 2.0]
+    assert chunk.X["code"].tolist()[6:8] == ["$6", "$7"]  # most have a letter
+    _, chunk = read(tmp_path / "t.csv", category=("amount",), fields="text")
+    assert chunk.X["amount"].tolist()[6] == chunk.fields[6]["amount"] == "$1,006.50"
+
+
+def test_thousands_or_decimals_by_the_delimiter(tmp_path):
+    (tmp_path / "a.csv").write_text('x,y\n"1,234",1\n"2,500",2\n')
+    (tmp_path / "b.csv").write_text("x;y\n1,234;1\n2,500;2\n")
+    for name, factor in (("a.csv", 1000.0), ("b.csv", 1.0)):
+        source, chunk = read(tmp_path / name)
+        assert source.kind == "vectors"
+        np.testing.assert_allclose(chunk.X[:, 0], np.array([1.234, 2.5]) * factor)

@@ -26,8 +26,8 @@ _TOO_LONG = "\udc00"  # in place of a line that is too long: no text holds it
 class CommaSeparated(RecordSource):
     """A ``.csv`` or ``.tsv`` file in UTF-8, with a header or without.
 
-    Cells are separated by commas, semicolons, tabs or ``|``, as the first lines show. A column
-    whose numbers have decimal commas, ``71,69`` or ``1.234,50``, is one of numbers.
+    Cells are separated by commas, semicolons, tabs or ``|``, as the first lines show. Numbers
+    may be as people write them: ``1,234.50``, ``$99``, ``17.7%``, and with decimal commas.
 
     The first line is a header unless all its cells are numbers. If the header names the text
     field, that column is the text; otherwise every column but the id and the time field, and those
@@ -88,10 +88,13 @@ class CommaSeparated(RecordSource):
         for j in self._used:
             cells = [row[j] for row in rows]
             known = [cell for cell in cells if not is_missing(cell, missing)]
-            decimal = None if j in self._category else find_decimal(known, STRAY)
+            decimal = None
+            if j not in self._category:
+                decimal = find_decimal(known, STRAY, self._delimiter)
             if decimal is not None:
                 self._decimals[j] = decimal
-                known, cells = ([plain(c, decimal) for c in some] for some in (known, cells))
+                cells = [plain(cell, decimal) for cell in cells]
+                known = [cell for cell in cells if not is_missing(cell, missing)]
             words = sum(not is_number(cell) for cell in known)
             if known and words <= STRAY * len(known) and not few and j not in self._category:
                 self._numeric.add(j)

@@ -8,8 +8,14 @@ from itertools import islice
 DELIMITERS = ",;\t|"
 LINES = 20  # that are looked at for the delimiter
 
-_WRITTEN: dict[str, re.Pattern[str]] = {
-    ",": re.compile(r"[+-]?(\d{1,3}(\.\d{3})+|\d+)?(,\d+)?"),
+_SIGN = "[$€£¥₹%]?"
+_NUMBERS = {
+    ".": r"((?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?)",
+    ",": r"((?:\d{1,3}(?:\.\d{3})+|\d+)?(?:,\d+)?)",
+}
+_WRITTEN = {  # by what stands before decimals
+    decimal: re.compile(rf"([+-]?) ?{_SIGN} ?([+-]?){number} ?{_SIGN}")
+    for decimal, number in _NUMBERS.items()
 }
 
 
@@ -54,26 +60,33 @@ def is_written_number(cell: str) -> bool:
 
 
 def plain(cell: str, decimal: str) -> str:
-    """Return a number that people have written, such as ``1.234,50``, as programs write it.
+    """Return a number that people have written as programs write it: ``-$1,234.50``, ``17.7%``.
 
-    Other cells are returned as they are.
+    Signs of currencies and of per cent are left out; where nothing else is there, nothing is left.
+    Other cells are returned as they are. ``decimal`` is what stands before decimals.
     """
-    text = cell.strip()
-    if not text or not _WRITTEN[decimal].fullmatch(text):
+    found = _WRITTEN[decimal].fullmatch(cell.strip())
+    if found is None:
         return cell
-    return text.replace(".", "").replace(",", ".") if decimal == "," else text
+    number = found[3].replace("," if decimal == "." else ".", "").replace(decimal, ".")
+    return f"{found[1]}{found[2]}{number}"
 
 
-def find_decimal(cells: Sequence[str], stray: float) -> str | None:
-    """Return how people have written the numbers of a column; None if they did not.
+def find_decimal(cells: Sequence[str], stray: float, delimiter: str) -> str | None:
+    """Return what stands before decimals in a column of numbers that people have written.
 
-    ``cells`` are those that are not missing, ``stray`` is the share of them that may be words.
+    None if they did not write them. ``cells`` are those that are not missing, ``stray`` is the
+    share of them that may be words. Both ways are possible of numbers such as ``1,234``: it is a
+    decimal comma where semicolons separate the cells.
     """
     words = [cell for cell in cells if not is_number(cell)]
-    for decimal in _WRITTEN:
-        left = sum(not is_number(plain(cell, decimal)) for cell in words)
+    for decimal in ",." if delimiter == ";" else ".,":
+        read = [plain(cell, decimal) for cell in words]
+        left = sum(bool(text) and not is_number(text) for text in read)
+        numbers = sum(map(is_number, read))
         # Numbers of programs must not be read in another way for the sake of a few others.
-        changed = sum(plain(cell, decimal) != cell.strip() for cell in cells if cell not in words)
-        if left <= stray * len(cells) and changed < len(words) - left:
+        others = (cell.strip() for cell in cells if is_number(cell))
+        changed = sum(plain(cell, decimal) != cell for cell in others)
+        if left <= stray * len(cells) and changed < numbers:
             return decimal
     return None
