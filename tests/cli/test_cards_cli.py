@@ -46,6 +46,15 @@ def test_info_shows_cards_of_tables(folder):
     assert "city = Oslo: 100 % (elsewhere 0 %)" in evermix("info", "p.evermix").stdout
 
 
+def test_neighbours_are_called_by_their_names(folder):
+    evermix("fit", "people.csv", "--out", "out", "--checkpoint", "p.evermix", "--quiet")
+    evermix("edit", "p.evermix", "rename", 0, "the young")
+    found = json.loads(evermix("info", "p.evermix", "--json").stdout)["clusters"]
+    near = next(each["nearest"][0] for each in found if each["id"] == 1)
+    assert near["name"] == "the young" and near["id"] == 0
+    assert evermix("info", "p.evermix").stdout.count("young") == 2
+
+
 def test_explain_says_why_in_words(folder):
     evermix("stream", "texts.jsonl", "--out", "out", "--checkpoint", "t.evermix", "--quiet")
     shown = evermix("explain", "t.evermix", "texts.jsonl", "--limit", 2).stdout

@@ -38,6 +38,28 @@ def test_a_stream_is_reported_with_its_words_rows_and_trace(folder):
         assert page["flow"]["x"] and "Prequential log-likelihood" in titles
 
 
+def test_typical_rows_have_their_ids_and_texts(folder):
+    run = ["--out", "out", "--checkpoint", "t.evermix", "--quiet"]
+    evermix("stream", "texts.jsonl", *run)
+    evermix("report", "t.evermix", "--rows", "texts.jsonl")
+    lines = map(json.loads, (folder / "texts.jsonl").read_text().splitlines())
+    texts = {str(line["id"]): line["text"] for line in lines}
+    for item in content(folder / "t.html")["items"]:
+        for name, (text,) in item["examples"]:
+            assert texts[name.removeprefix("row ")] == text
+    evermix("report", "t.evermix", "--out", "kept.html")  # rows that the model keeps
+    words = content(folder / "kept.html")["items"][0]["examples"][0][1]
+    assert {word.split(" × ")[0] for word in words} <= set(" ".join(TICKETS).split())
+    rows = [f"p{i},{i % 2 * 9 + i / 100},{'ab'[i % 2]}" for i in range(100)]
+    (folder / "people.csv").write_text("\n".join(["who,x,kind", *rows, ""]))
+    evermix("fit", "people.csv", "--id-field", "who", "--quiet", "--out", "labels")
+    evermix("report", "people.evermix", "--rows", "people.csv")
+    item, other = content(folder / "people.html")["items"]
+    assert all(re.fullmatch(r"p\d+", name) for name, _ in item["examples"])
+    scores = [{column: score for column, _, score in each["scores"]} for each in (item, other)]
+    assert scores[0]["x"] * scores[1]["x"] < 0 and scores[0]["kind"] == 1.0
+
+
 def test_topics_are_reported_with_their_words_and_times(folder):
     sampling = ["--burn-in", 20, "--draws", 10, "--time-field", "year", "--quiet"]
     evermix("topics", "texts.jsonl", *sampling, "--out", "t.json", "--checkpoint", "t.evermix")

@@ -146,6 +146,14 @@ def test_clusters_with_a_name_are_called_by_it_everywhere(browser, tmp_path):
         found = [text for text in browser.run(texts.format(place)) if "calm days" in text]
         assert len(found) == 1, place
     assert f"{id}: calm days" in browser.run(texts.format("#flow .legend button"))
+    # Cards of a few clusters are open, and lie side by side in a table.
+    assert browser.run("document.querySelectorAll('#list details[open] .card').length") == 3
+    assert browser.run("document.querySelectorAll('#grid tbody td').length") == 6
+    assert browser.run(texts.format("#grid thead th .link")).count("calm days") == 1
+    assert browser.run(texts.format("#list .card .link")).count("calm days") == 2
+    colours = """[...document.querySelectorAll('#grid tbody td')]
+        .map(cell => getComputedStyle(cell).backgroundColor)"""
+    assert len(set(browser.run(colours))) > 1
 
 
 def test_labels_of_a_map_do_not_overlap(browser, tmp_path):

@@ -46,7 +46,7 @@ def _merge(mix: Mixture, settings: Settings, text: TextCounter | None) -> str:
 
 def _split(mix: Mixture, settings: Settings, text: TextCounter | None) -> str:
     id = _only_id(mix, settings)
-    X = all_rows(settings, mix, text) if settings.sources else None
+    X = all_rows(settings, mix, text).X if settings.sources else None
     new = mix.split_cluster(id, X, pin=not settings.loose)
     sizes = " and ".join(written_size(mix.card(each).size) for each in (id, new))
     return f"cluster {id} has become {id} and {new}, of {sizes} rows{_pinned(settings)}."

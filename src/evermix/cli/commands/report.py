@@ -8,6 +8,7 @@ import typer
 
 from evermix.cli.console import note
 from evermix.cli.input.model_rows import (
+    AllRows,
     all_rows,
     column_names,
     read_as_learnt,
@@ -62,16 +63,17 @@ def run(settings: Settings) -> None:
 def _mixture(mix: Mixture, extra: dict[str, Any], settings: Settings) -> Report:
     text = text_of(extra)
     names, words = column_names(mix, text), words_of_texts(mix, text)
-    X = None
+    rows = AllRows(None, None, None)
     if settings.sources:
-        X = all_rows(read_as_learnt(settings, extra), mix, text)
+        rows = all_rows(read_as_learnt(settings, extra), mix, text)
     events = None if settings.trace is None else list(read_trace(settings.trace))
     if events and not all(isinstance(event, dict) and event.keys() >= _TRACED for event in events):
         raise ValueError(
             f"{settings.trace} is not a trace of a mixture. Give the file that evermix stream or "
             "fit wrote with --trace."
         )
-    return mixture_report(mix, X, names, settings.title or "", words=words, events=events)
+    title, beside = settings.title or "", {"ids": rows.ids, "texts": rows.texts}
+    return mixture_report(mix, rows.X, names, title, words=words, events=events, **beside)
 
 
 def _topics(model: TopicModel, extra: dict[str, Any], settings: Settings) -> Report:

@@ -1,7 +1,7 @@
 """A saved mixture, and rows to ask it about."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from evermix.cli.input.rows import COLUMNS, features, open_rows
 from evermix.cli.input.texts import with_function
@@ -69,13 +69,23 @@ def n_columns(mix: Any) -> int | None:
     return None if hasattr(mix, "levels_") else mix.n_features_in_
 
 
-def all_rows(settings: Settings, mix: Mixture, text: TextCounter | None) -> Any:
-    """Return all rows of the source, as a mixture takes them.   Consumes: text."""
+class AllRows(NamedTuple):
+    """All rows of a source, as a mixture takes them, with their ids, and their texts if known."""
+
+    X: Any
+    ids: list[Any] | None
+    texts: list[str] | None
+
+
+def all_rows(settings: Settings, mix: Mixture, text: TextCounter | None) -> AllRows:
+    """Return all rows of the source.   Consumes: text."""
     text = usable(text, settings)
     chunks = list(open_rows_of(settings, mix, text).chunks(0, settings.batch))
     if not chunks:
         raise ValueError(f"{', '.join(settings.sources)} has no rows.")
-    return features(mix.model_.family, text, joined(chunks).X)
+    whole = joined(chunks)
+    texts = whole.X if isinstance(whole.X, list) else whole.texts
+    return AllRows(features(mix.model_.family, text, whole.X), whole.ids, texts)
 
 
 def column_names(mix: Mixture, text: TextCounter | None) -> Sequence[str] | None:

@@ -22,10 +22,12 @@ Described = dict[str, Any]
 
 def describe_clusters(mix: Mixture, text: TextCounter | None, top: int) -> list[Described]:
     """Return the cards of the largest clusters; what is not known is left out."""
-    plan, clusters = mix.model_.forgetting, []
+    plan, clusters, names = mix.model_.forgetting, [], mix.lineage_.hand.names
     words = words_of_texts(mix, text)
     for card in mix.cards(names=column_names(mix, text), top=top):
         cluster = {name: value for name, value in card.to_dict().items() if value is not None}
+        for near in cluster["nearest"]:
+            near |= {"name": names[near["id"]]} if near["id"] in names else {}
         if plan is not None:
             cluster["seen"] = shown_time(mix.lineage_.last[card.id], plan.dated)
         if words:
@@ -68,7 +70,7 @@ _FORMATS: dict[str, Callable[[Any], str]] = {
     "recent_share": _percent,
     "born": "{:,}".format,
     "apart": "\n".join,
-    "nearest": lambda near: ", ".join(str(one["id"]) for one in near),
+    "nearest": lambda near: ", ".join(str(one.get("name", one["id"])) for one in near),
 }
 # Columns of tables by name, with their titles; JSON has more.
 _COLUMNS = {

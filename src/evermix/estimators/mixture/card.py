@@ -61,6 +61,19 @@ class Trait:
         middle = written(self.here, 3) if self.kind == FACTOR else here.split(" ±")[0]
         return f"{named} {middle}"
 
+    def score(self) -> float:
+        """Return how far the cluster is above the others, from -1 to 1.
+
+        Values are compared in units of two standard deviations of the others, shares as they are.
+        """
+        if self.kind == SHARE:
+            return self.here - self.elsewhere
+        apart, spread = self.here - self.elsewhere, self.spread_elsewhere or self.spread or 0.0
+        if self.kind == FACTOR and min(self.here, self.elsewhere) > 0 and spread > 1:
+            apart, spread = math.log(self.here / self.elsewhere), math.log(spread)
+        far = apart / (2 * spread) if spread > 0 else math.copysign(1.0, apart)
+        return max(-1.0, min(1.0, far))
+
     def __str__(self) -> str:
         column, here, elsewhere = self.parts()
         return f"{column}: {here} (elsewhere {elsewhere})"

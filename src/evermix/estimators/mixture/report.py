@@ -9,7 +9,7 @@ import numpy as np
 from evermix.engines.filters.review import FIRST as FIRST_REVIEW
 from evermix.estimators.mixture.attributes import FittedAttributes
 from evermix.estimators.mixture.by_hand import ByHand
-from evermix.estimators.mixture.card import Card
+from evermix.estimators.mixture.card import Card, Example, Trait
 from evermix.estimators.mixture.course import Course
 from evermix.estimators.mixture.explanation import called
 from evermix.estimators.mixture.fit_results import rows_learnt
@@ -79,6 +79,8 @@ def mixture_report(
     *,
     words: Mapping[int, list[str]] | None = None,
     events: Iterable[Mapping[str, Any]] | None = None,
+    ids: Sequence[Any] | None = None,
+    texts: Sequence[str] | None = None,
 ) -> Report:
     """Return the report on a mixture.
 
@@ -91,6 +93,8 @@ def mixture_report(
         Words that name clusters, by their ids.
     events : iterable of mappings, optional
         A trace of the run, in place of ``history_``.
+    ids, texts : sequence (N,), optional
+        Names of the rows of X, and the texts that they were made of.
     """
     if not mix.n_clusters_:
         raise ValueError("no row was learnt yet, so there is nothing to report. Go on with fit.")
@@ -98,7 +102,7 @@ def mixture_report(
     cards = mix.cards(X, names)
     lineage = _events(mix.lineage_) if _streamed(mix) else []
     flow = _flow(mix, X, [card.id for card in cards], lineage)
-    items = [_item(mix, card, words or {}) for card in cards]
+    items = [_item(mix, card, words or {}, ids, texts) for card in cards]
     if flow is not None and len(items) <= COURSES:
         for k, item in enumerate(items):
             item["course"] = flow.course(k)
@@ -135,7 +139,13 @@ def _facts(mix: Any) -> dict[str, str]:
     return facts
 
 
-def _item(mix: Any, card: Card, words: Mapping[int, list[str]]) -> Item:
+def _item(
+    mix: Any,
+    card: Card,
+    words: Mapping[int, list[str]],
+    ids: Sequence[Any] | None = None,
+    texts: Sequence[str] | None = None,
+) -> Item:
     """Return a card as the page wants it; what is not known is left out."""
     traits = [trait.parts() for trait in card.traits]
     item: Item = {
@@ -151,10 +161,8 @@ def _item(mix: Any, card: Card, words: Mapping[int, list[str]]) -> Item:
         "age": card.age if _streamed(mix) else None,
         "seen": card.last_seen,
         "traits": traits,
-        "examples": [
-            [example.row, [f"{name} = {shown(value)}" for name, value in example.values.items()]]
-            for example in card.examples
-        ],
+        "scores": [] if _counts(mix) else [_score(trait) for trait in card.traits],
+        "examples": [_example(mix, example, ids, texts) for example in card.examples],
         "nearest": [[id, round(nats, 2)] for id, nats in card.nearest],
         "merged": list(card.merged),
     }
@@ -162,11 +170,36 @@ def _item(mix: Any, card: Card, words: Mapping[int, list[str]]) -> Item:
     return known | {"words": naming(mix, card, words)}
 
 
+def _counts(mix: Any) -> bool:
+    """Whether rows are counts of words."""
+    return isinstance(mix.model_.family, Multinomial)
+
+
+def _score(trait: Trait) -> list[Any]:
+    """Return a column, what is typical there, and how far that is above other clusters."""
+    level = "" if trait.level is None else f"{shown(trait.level)} "
+    return [trait.column, f"{level}{trait.parts()[1]}", round(trait.score(), 3)]
+
+
+def _example(
+    mix: Any, example: Example, ids: Sequence[Any] | None, texts: Sequence[str] | None
+) -> list[Any]:
+    """Return how a typical row is called, and what it holds."""
+    row = example.row if ids is None else ids[example.row]
+    values = [f"{name} = {shown(value)}" for name, value in example.values.items()]
+    if texts is not None:
+        values = [texts[example.row]]
+    elif _counts(mix):
+        words = example.values.items()
+        values = [name if n == 1 else f"{name} × {shown(n)}" for name, n in words]
+    return [f"row {row:,}" if isinstance(row, int) else str(row), values]
+
+
 def naming(mix: Any, card: Card, words: Mapping[int, list[str]]) -> list[str]:
     """Return words that name a cluster: those given for its id, or what sets it apart."""
     if card.id in words:
         return words[card.id]
-    if isinstance(mix.model_.family, Multinomial):
+    if _counts(mix):
         return [trait.column for trait in card.traits]
     return [trait.brief() for trait in card.traits[:NAMING]]
 

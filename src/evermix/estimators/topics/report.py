@@ -62,7 +62,7 @@ def _item(writer: TopicCards, k: int) -> Item:
     item["nearest"] = [list(each) for each in card.nearest]
     item["region"] = card.region
     if card.documents:
-        item["examples"] = [[row, [_percent(share)]] for row, share in card.documents]
+        item["examples"] = [[f"row {row:,}", [_percent(share)]] for row, share in card.documents]
     if len(card.times) > 1:
         item["change"] = card.change
     return item

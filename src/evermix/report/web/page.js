@@ -1,5 +1,5 @@
 const data = JSON.parse(document.getElementById("data").textContent);
-const byId = id => document.getElementById(id), PAGE = 25;
+const byId = id => document.getElementById(id), PAGE = 25, FEW = 6;  // cards that are open from the start
 const items = data.items, places = new Map(items.map((item, k) => [item.id, k]));
 const noun = data.noun, timed = data.flow && data.flow.xlabel !== "rows";
 
@@ -81,6 +81,10 @@ function draw() {
       make("span", {class: "words"}, item.words.join(", ")), make("span", {class: "number"}, percent(item.share)),
       make("span", {class: "bar", "aria-hidden": "true"}, fill), trend);
     const entry = make("details", {id: `item-${item.id}`}, head);
+    if (items.length <= FEW) {
+      entry.open = true;
+      entry.append(card(item, entry));
+    }
     entry.addEventListener("toggle", () => { if (entry.open && !entry.querySelector(".card")) entry.append(card(item, entry)); });
     return entry;
   }));
@@ -101,7 +105,8 @@ function pick(id) {
 }
 function link(id) {
   if (!places.has(id)) return document.createTextNode(String(id));
-  const found = make("button", {type: "button", class: "link", "aria-label": `${noun} ${id}`}, String(id));
+  const item = items[places.get(id)];
+  const found = make("button", {type: "button", class: "link", "aria-label": title(item)}, named(item) ? item.name : String(id));
   found.onclick = () => pick(id);
   return found;
 }
@@ -127,7 +132,7 @@ function card(item, entry) {
     part("what sets it apart", make("table", {}, make("thead", {}, make("tr", {}, ...["", "here", "elsewhere"].map(name => make("th", {scope: "col"}, name)))),
       make("tbody", {}, ...item.traits.map(trait => make("tr", {}, ...trait.map((text, i) => make(i ? "td" : "th", i ? {} : {scope: "row", style: "color:var(--ink)"}, text)))))));
   }
-  if (item.examples) part(noun === "topic" ? "documents with most of it" : "typical rows", make("ul", {}, ...item.examples.map(([row, values]) => make("li", {}, `row ${whole(row)}: ${values.join(", ")}`))));
+  if (item.examples) part(noun === "topic" ? "documents with most of it" : "typical rows", make("ul", {}, ...item.examples.map(([row, values]) => make("li", {}, `${row}: ${brief(values.join(", "), 400)}`))));
   if (item.nearest) part("nearest", make("ul", {}, ...item.nearest.map(([id, gap]) => make("li", {}, link(id), ` ${items[places.get(id)]?.words.slice(0, 4).join(", ") ?? ""} (${gap}${noun === "cluster" ? " nats a row away" : ""})`))));
   if (item.course) {
     const chart = make("div");
@@ -182,6 +187,26 @@ for (const about of data.charts) {
   const hint = dots ? `nats per row; dots: ${dots.name}, line: ${about.lines.at(-1).name}` : n > 1 ? `${n} chains` : "";
   byId("charts").append(make("div", {class: "panel"}, make("h2", {}, about.title), make("p", {class: "hint"}, hint), box));
   drawings.push(() => lineChart(box, about));
+}
+const GRID = {items: 12, columns: 16};
+if (items.length > 1 && items.some(item => item.scores)) {  // clusters side by side, tinted by what sets them apart
+  const some = items.slice(0, GRID.items), weights = new Map();
+  for (const item of some) {
+    for (const [column, , score] of item.scores ?? []) weights.set(column, (weights.get(column) ?? 0) + item.share * Math.abs(score));
+  }
+  const columns = [...weights].sort((a, b) => b[1] - a[1]).slice(0, GRID.columns).map(([column]) => column);
+  const cell = (item, column) => {
+    const [, text, score] = item.scores?.find(([name]) => name === column) ?? ["", "", 0], found = make("td", {}, text);
+    const colour = score > 0 ? "var(--accent)" : "var(--red)", part = Math.round(45 * Math.min(Math.abs(score), 1));
+    found.style.background = `color-mix(in srgb, ${colour} ${part}%, transparent)`;
+    return found;
+  };
+  byId("grid").hidden = false;
+  byId("grid").querySelector(".hint").textContent = `What is typical of ${some.length < items.length ? `the largest ${some.length}` : "all"} ${noun}s: ` +
+    "blue where values are higher or more frequent than elsewhere, red where they are lower or rarer.";
+  byId("grid").querySelector("div").append(make("table", {},
+    make("thead", {}, make("tr", {}, make("td"), ...some.map(item => make("th", {scope: "col"}, link(item.id), ` ${percent(item.share)}`)))),
+    make("tbody", {}, ...columns.map(column => make("tr", {}, make("th", {scope: "row"}, column), ...some.map(item => cell(item, column)))))));
 }
 if (data.map.length) chart("map", box => mapChart(box, data.map, items, label, pick));
 if (data.tree) {
