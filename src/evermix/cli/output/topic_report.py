@@ -5,6 +5,7 @@ import os
 import sys
 from contextlib import closing
 from dataclasses import replace
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -18,12 +19,13 @@ from evermix.cli.options.settings import Settings
 from evermix.cli.output.lines import Lines, naming
 from evermix.estimators import TopicModel
 from evermix.estimators.data.times import Times, shown_label
-from evermix.estimators.topics.card import OverTime, TopicCards
+from evermix.estimators.topics.card import DOCUMENTS, FEW, OverTime, TopicCards
 from evermix.report import topic_curves, topic_overview
 from evermix.report.canvas import save_picture
 
 DIGITS = 6  # behind the point, of shares
 CARDS = 8  # that a terminal shows
+PRESENT = 0.05  # share of a topic from which on a document is named
 
 
 class TopicReport:
@@ -104,7 +106,7 @@ class TopicReport:
         known, codes = Times.read(times, len(self._n))
         n = np.bincount(codes)
         of_time = sparse.csr_matrix((self._n, (codes, np.arange(len(codes)))))
-        total = (of_time @ self._shares()).toarray()
+        total = (of_time @ self._shares).toarray()
         labels = [shown_label(time) for time in known.values]
         return OverTime(labels, total / total.sum(axis=1, keepdims=True), n.tolist())
 
@@ -148,10 +150,21 @@ class TopicReport:
 
     def _card(self, k: int) -> str:
         """Return a card that calls documents by their ids."""
-        card = self.cards.card(k)
-        documents = tuple((self._ids[row], share) for row, share in card.documents)
-        return repr(replace(card, documents=documents))
+        return repr(replace(self.cards.card(k), documents=tuple(self._documents_of(k))))
 
+    def _documents_of(self, k: int) -> list[tuple[Any, float]]:
+        """Return the ids of the documents with most of a topic, and its shares.
+
+        A model that has gone on keeps no documents: then they are those that were learnt last.
+        """
+        found = self.cards.card(k).documents
+        if self._model.gone_on_:
+            shares = self._shares[:, [k]].toarray().ravel()
+            order = np.argsort(-shares * self._n / (self._n + FEW), kind="stable")[:DOCUMENTS]
+            found = tuple((int(row), float(shares[row])) for row in order if shares[row] >= PRESENT)
+        return [(self._ids[row], share) for row, share in found]
+
+    @cached_property
     def _shares(self) -> Array:
         """Return the shares of topics in the documents that were learnt, CSR matrix (D, K)."""
         if self._model.gone_on_:  # it keeps no documents
@@ -160,7 +173,7 @@ class TopicReport:
 
     def _write_documents(self, path: str) -> None:
         """Write a line on the topics of each document that was learnt."""
-        shares = self._shares()
+        shares = self._shares
         with closing(Lines(path, None)) as lines:
             for d, id in enumerate(self._ids):
                 part = slice(*shares.indptr[[d, d + 1]])
@@ -188,27 +201,29 @@ class TopicReport:
             "perplexity": self.perplexity,
             "share": settings.share,
             "times": self.times,
-            "topics": describe_topics(self.cards, self._ids),
+            "topics": self._topics(),
             "evolution": _rounded(self.evolution.T),
             "predicted_evolution": None if self.predicted is None else _rounded(self.predicted.T),
             "births": alive.births,
             "deaths": alive.deaths,
         }
 
+    def _topics(self) -> list[dict[str, Any]]:
+        """Return the cards of the topics, with the ids of documents."""
+        topics = describe_topics(self.cards)
+        for k, topic in enumerate(topics):
+            found = self._documents_of(k)
+            topic["documents"] = [{"id": id, "share": share} for id, share in found]
+        return topics
 
-def describe_topics(writer: TopicCards, ids: list[Any] | None = None) -> list[dict[str, Any]]:
-    """Return the cards of the topics, largest first, as JSON-ready dicts.
 
-    ``ids`` (D,) name the documents; None: they are called by their rows.
-    """
+def describe_topics(writer: TopicCards) -> list[dict[str, Any]]:
+    """Return the cards of the topics, largest first, as JSON-ready dicts."""
     topics = []
     for k, spans in enumerate(writer.alive.spans):
         card = writer.card(k).to_dict()
         topic = {"topic": card.pop("id"), "weight": round(card.pop("share"), DIGITS), **card}
         del topic["times"], topic["shares"]  # there is a table of all
-        if ids is not None:
-            rows = [(document["row"], document["share"]) for document in topic["documents"]]
-            topic["documents"] = [{"id": ids[row], "share": share} for row, share in rows]
         times = writer.times
         topic["spans"] = [[times[first], times[last]] for first, last in spans]
         topics.append(topic)
