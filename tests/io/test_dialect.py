@@ -36,6 +36,7 @@ def test_the_delimiter_is_found(tmp_path, delimiter):
         (["a|b", "x", "y", "z"], ","),  # a name with a bar
         (["a;b", "1;2", "3", "4;5"], ";"),  # one row is bad
         (['"a;b",c', '"d;e",f'], ","),
+        (["1,2", "1,2,3"], ","),
         ([], ","),
     ],
 )

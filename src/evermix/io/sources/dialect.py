@@ -40,7 +40,7 @@ def _fitness(lines: list[str], delimiter: str) -> tuple[bool, int]:
         return False, 1
     width = len(rows[0])
     agree = sum(len(row) == width for row in rows[1:])
-    if 2 * agree < len(rows) - 1:
+    if width < 2 or 2 * agree < len(rows) - 1:
         return False, 1
     return all(map(is_written_number, rows[0])), width
 
