@@ -6,7 +6,8 @@ from pathlib import Path
 GUIDE = Path(__file__).parents[1] / "docs" / "clusters.md"
 
 
-def test_every_example_of_the_guide_runs():
+def test_every_example_of_the_guide_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # where the guide writes its report
     names = {}
     examples = re.findall(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"), flags=re.S)
     for example in examples:
