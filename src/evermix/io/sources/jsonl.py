@@ -19,8 +19,8 @@ class JsonLines(RecordSource):
     """Records such as ``{"id": 7, "text": "..."}`` or ``{"vector": [0.5, 2.0]}``, one per line.
 
     The first good record decides which of the two the source holds. A record without an id gets
-    its line number, from 1, or its offset if it comes from a broker. The path ``"-"`` is standard
-    input.
+    its index, from 0 as in all formats, or its offset if it comes from a broker. The path ``"-"``
+    is standard input.
     """
 
     suffixes = (".jsonl", ".ndjson")
@@ -86,7 +86,7 @@ class JsonLines(RecordSource):
                 "--text-field, --vector-field)."
             )
         value = (_text if self.kind == "text" else _numbers)(fields[field], field)
-        number = self.lines.offset or self.rows_before + record.line
+        number = self.lines.offset or self.rows_before + record.row
         name = fields.get(options.id_field, number)
         time = options.time_field
         if time is not None and time not in fields:

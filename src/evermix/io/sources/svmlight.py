@@ -10,7 +10,7 @@ from evermix.io.sources.formats import Record, RecordSource, Row
 
 
 class SvmLight(RecordSource):
-    """Lines such as ``1 3:2 17:1 # comment``; labels are not used, a row's id is its line number.
+    """Lines such as ``1 3:2 17:1 # comment``; labels are not used, ids are indices from 0.
 
     The file is read once ahead, to learn the numbers of rows and of features and whether indices
     start at 0 or at 1 (at 0 if one of them is 0, as in scikit-learn).
@@ -74,7 +74,7 @@ class SvmLight(RecordSource):
                 f"expected indices up to {self.n_features - 1 + self.base}, "
                 f"got {columns[outside][0] + self.base}."
             )
-        return Row(self.rows_before + record.line, (columns, np.array(values)))
+        return Row(self.rows_before + record.row, (columns, np.array(values)))
 
     def column_name(self, column: int) -> str:
         """Return the index that the file has for a column."""
