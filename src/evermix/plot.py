@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from evermix.families import LogNormal
 from evermix.report import (
     bound_plot,
     co_clustering_map,
@@ -73,6 +74,11 @@ def clusters(
     axes = new_figure(title, 7.0, 5.4, figure).subplots()
     style_axes(axes, "", names[0])
     axes.set_ylabel(names[1], fontsize=10, color=INK)
+    for name, values, rescale in zip(
+        names, rows.T, (axes.set_xscale, axes.set_yscale), strict=True
+    ):
+        if name in _on_log_scale(mix):
+            rescale("log" if np.nanmin(values) > 0 else "symlog")
     ids, sizes = np.unique(labels, return_counts=True)
     called = mix.lineage_.hand.names
     for place in np.argsort(-sizes, kind="stable"):
@@ -84,6 +90,12 @@ def clusters(
     handles = axes.get_legend_handles_labels()[0][:NAMED]
     axes.legend(handles=handles, frameon=False, fontsize=9, labelcolor=INK, markerscale=2)
     return axes
+
+
+def _on_log_scale(mix: Any) -> set[str]:
+    """Return the names of the columns of a table that the model takes on a log scale."""
+    blocks = getattr(mix.model_.family, "blocks", None) or ()
+    return {str(b.names[0]) for b in blocks if isinstance(b.family, LogNormal)}
 
 
 def _two_columns(mix: Any, X: Any, columns: Any) -> tuple[list[str], NDArray[Any]]:

@@ -103,3 +103,15 @@ def test_a_loaded_mixture_has_no_history(X, tmp_path_factory):
     em.Mixture().partial_fit(X).save(path)
     with pytest.raises(ValueError, match="this one has no history"):
         em.plot.stream(em.load(path))
+
+
+def test_amounts_are_drawn_on_a_log_scale():
+    rng = np.random.default_rng(0)
+    kind = rng.integers(2, size=200)
+    table = {
+        "income": np.exp(rng.normal(8 + 2 * kind, 0.8)),
+        "age": rng.normal(40 + 9 * kind, 2.0),
+        "kind": np.array(["a", "b"])[kind],
+    }
+    axes = em.plot.clusters(em.Mixture().fit(table), table, columns=("income", "age"))
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "linear")

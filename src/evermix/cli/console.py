@@ -32,6 +32,11 @@ def note(message: str) -> None:
     typer.echo(f"evermix: {message}", err=True)
 
 
+def counted(n: int, noun: str) -> str:
+    """Return a number of things in words: 1 cluster, 1,200 clusters."""
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
 def shown_time(time: float, dated: bool) -> float | str:
     """Return a time as a number, or as a date in UTC if it is seconds since 1970."""
     from numpy import datetime64

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
 
-from evermix.cli.console import at_terminal, output_console, progress_bar
+from evermix.cli.console import at_terminal, counted, output_console, progress_bar
 from evermix.cli.input.dask import Cluster, cluster
 from evermix.cli.input.rows import Rows, make_text_counter, open_rows, read_rows
 from evermix.cli.input.texts import embedded_texts
@@ -227,7 +227,7 @@ class Fit(Run):
         """Show the largest clusters, and what can be done next."""
         console, settings = output_console(), self.settings
         cards = describe_clusters(self.model, self.text, SHOWN)
-        console.print(cards_table(cards, "clusters"))
+        console.print(cards_table(cards, "clusters", self.model.n_clusters_))
         model, rows = str(settings.checkpoint), map(os.path.relpath, settings.sources)
         again = ["evermix", "fit", *rows, "--checkpoint", model, "--resume", "--out", "labels.csv"]
         next_steps = {"a page for your browser": ["evermix", "report", model]}
@@ -259,14 +259,14 @@ class Fit(Run):
 
     def _facts(self, seconds: float) -> Iterator[str]:
         mix, rows, last = self.model, self.rows, self.log.last
-        skipped = f", {rows.skipped:,} blank or bad rows skipped" if rows.skipped else ""
-        yield f"{rows.n:,} rows{skipped}"
-        yield f"{mix.n_clusters_:,} clusters"
+        skipped = f", {counted(rows.skipped, 'blank or bad row')} skipped" if rows.skipped else ""
+        yield f"{counted(rows.n, 'row')}{skipped}"
+        yield counted(mix.n_clusters_, "cluster")
         yield self._progress()
         bound, held_out = self.engine.lower_bound(mix.state_), self.held_out
-        if bound is not None:
+        if bound is not None and self.settings.engine != "auto":
             yield f"ELBO {bound:,.2f}, {bound / rows.n:.3f} per row"
-        elif last is not None:
+        elif bound is None and last is not None:
             yield f"log predictive {last.log_predictive / (last.rows - held_out):.3f} per row"
             if held_out:
                 yield f"{last.scalars['held_out'] / held_out:.3f} per row held out"

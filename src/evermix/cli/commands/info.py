@@ -163,7 +163,7 @@ _DESCRIBE: dict[type, Callable[[Any, Extra, int], Described]] = {
 
 
 def _show(described: Described) -> None:
-    """Print the facts on a model, and a table of its clusters or topics."""
+    """Print a table of the clusters or topics of a model, and the facts on it."""
     console = output_console()
     kind = "topics" if "topics" in described else "clusters"
     clusters = described.pop(kind)
@@ -171,7 +171,6 @@ def _show(described: Described) -> None:
     for name, value in described.items():
         if value is not None:
             facts.add_row(f"[bold]{name}[/bold]", escape(shown_value(name, value)))
+    if clusters:
+        console.print(cards_table(clusters, kind, described["K"]))
     console.print(facts)
-    if not clusters:
-        return
-    console.print(cards_table(clusters, kind))

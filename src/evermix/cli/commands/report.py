@@ -6,7 +6,7 @@ from typing import Any
 
 import typer
 
-from evermix.cli.console import note
+from evermix.cli.console import counted, note
 from evermix.cli.input.model_rows import (
     AllRows,
     all_rows,
@@ -57,7 +57,7 @@ def run(settings: Settings) -> None:
     more = ""
     if isinstance(model, Mixture) and not any("examples" in item for item in report.items):
         more = " With --rows FILE it shows typical rows too."
-    note(f"{settings.out} shows {report.facts[f'{report.noun}s']} {report.noun}s.{more}")
+    note(f"{settings.out} shows {counted(len(report.items), report.noun)}.{more}")
 
 
 def _mixture(mix: Mixture, extra: dict[str, Any], settings: Settings) -> Report:

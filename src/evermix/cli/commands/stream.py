@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from evermix.cli.console import note, progress_bar
+from evermix.cli.console import counted, note, progress_bar
 from evermix.cli.input.model_rows import all_words
 from evermix.cli.input.rows import features, open_rows
 from evermix.cli.input.texts import (
@@ -332,12 +332,13 @@ class Stream(Run):
         if not totals.rows:
             yield "the source has no rows that can be learnt"
             return
-        skipped = f", {totals.skipped:,} blank or bad rows skipped" if totals.skipped else ""
-        yield f"{totals.rows:,} rows{skipped}"
+        bad = f", {counted(totals.skipped, 'blank or bad row')} skipped" if totals.skipped else ""
+        yield f"{counted(totals.rows, 'row')}{bad}"
         into = np.array(mix.lineage_.into)
         ends = {"merged": into >= 0, "dropped": into == DROPPED, "faded": into == FADED}
         moves = [f"{np.sum(those):,} {how}" for how, those in ends.items() if those.any()]
-        yield f"{mix.n_clusters_:,} clusters ({', '.join([f'{len(into):,} born', *moves])})"
+        lives = ", ".join([f"{len(into):,} born", *moves])
+        yield f"{counted(mix.n_clusters_, 'cluster')} ({lives})"
         if self.text is not None:
             yield shown_words(self.text)
         new = totals.rows - self._first_row

@@ -7,7 +7,7 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
-from evermix.cli.console import shown_time
+from evermix.cli.console import counted, shown_time
 from evermix.cli.input.model_rows import column_names, words_of_texts
 from evermix.estimators import Mixture
 from evermix.estimators.mixture.naming import written_size
@@ -24,7 +24,9 @@ def describe_clusters(mix: Mixture, text: TextCounter | None, top: int) -> list[
     """Return the cards of the largest clusters; what is not known is left out."""
     plan, clusters, names = mix.model_.forgetting, [], mix.lineage_.hand.names
     words = words_of_texts(mix, text)
-    for card in mix.cards(names=column_names(mix, text), top=top):
+    cards = mix.cards(names=column_names(mix, text), top=top)
+    known = [card for card in cards if card.size >= 1 or card.name or card.pinned]
+    for card in known or cards:  # less than a row is hardly a cluster
         cluster = {name: value for name, value in card.to_dict().items() if value is not None}
         for near in cluster["nearest"]:
             near |= {"name": names[near["id"]]} if near["id"] in names else {}
@@ -102,15 +104,18 @@ def shown_value(
     return "" if value is None else formats.get(name, _text)(value)
 
 
-def cards_table(clusters: list[Described], kind: str) -> Table:
+def cards_table(clusters: list[Described], kind: str, total: int | None = None) -> Table:
     """Return the table of the largest clusters or topics, whichever ``kind`` they are.
 
-    Consumes: clusters.
+    ``total`` is the number of all.   Consumes: clusters.
     """
     columns, formats = _COLUMNS, _FORMATS
     if kind == "topics":
         columns, formats = _TOPIC_COLUMNS, _FORMATS | _TOPIC_FORMATS
-    table = Table(title=f"The largest {len(clusters)} {kind}", title_justify="left")
+    title = f"The largest {len(clusters)} {kind}"
+    if total == len(clusters):
+        title = counted(total, kind.removesuffix("s"))
+    table = Table(title=title, title_justify="left")
     some = [name for name in columns if any(each.get(name) is not None for each in clusters)]
     for name in some:
         text = name in ("words", "apart")

@@ -308,6 +308,8 @@ def check_plain(name: str, X: Any) -> None:
             "a masked array. Fill them in, or leave out these rows."
         )
     first = X[0] if isinstance(X, list | tuple) and len(X) else X
+    if hasattr(X, "iloc") and X.ndim == 1 and len(X):  # of a data frame
+        first = X.iloc[0]
     if isinstance(first, str):
         raise TypeError(
             f"{name} must hold numbers, got {'a word' if first is X else 'texts'}. Count the words "

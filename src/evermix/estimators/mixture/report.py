@@ -125,7 +125,8 @@ def _streamed(mix: Any) -> bool:
 
 
 def _title(mix: Any) -> str:
-    return f"{mix.n_clusters_:,} clusters in {rows_learnt(mix.learner_.shown):,} rows"
+    clusters = "1 cluster" if mix.n_clusters_ == 1 else f"{mix.n_clusters_:,} clusters"
+    return f"{clusters} in {rows_learnt(mix.learner_.shown):,} rows"
 
 
 def _facts(mix: Any) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from typing import Any, NamedTuple
 
+from evermix import families
 from evermix.engines.base import Engine
 from evermix.engines.filters.adf import ADF
 from evermix.engines.variational.memoized import MemoizedVB
@@ -25,7 +26,11 @@ FIT_ENGINE = MemoizedVB(laps=20, batch_size=4096, births=False)
 def check_family(family: object) -> None:
     """Raise ValueError or TypeError unless this is "auto" or a family."""
     if isinstance(family, str) and family != "auto":
-        raise ValueError(f"family must be 'auto' or a Family, got {family!r}.")
+        names = [name for name in families.__all__ if name not in ("FAMILIES", "Family")]
+        raise ValueError(
+            f"family must be 'auto' or a Family, got {family!r}. Families are "
+            f"{', '.join(f'em.{name}()' for name in names)}; what is not given is learnt."
+        )
     if not isinstance(family, str | Family):
         raise TypeError(f"family must be 'auto' or a Family, got {family!r}.")
 

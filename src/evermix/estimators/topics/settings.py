@@ -87,7 +87,7 @@ def check_no_texts(X: Any) -> None:
     first = X
     if not isinstance(X, str) and getattr(X, "ndim", 1) == 1:
         values = getattr(X, "values", X)  # of a pandas series
-        if isinstance(values, list | tuple | np.ndarray) and len(values):
+        if (isinstance(values, list | tuple) or hasattr(values, "dtype")) and len(values):
             first = values[0]
     if isinstance(first, str | bytes):
         raise TypeError(

@@ -212,5 +212,8 @@ def _text(cell: str) -> str:
     try:
         cell.encode()
     except UnicodeEncodeError as error:
-        raise RowError("expected text in UTF-8, got other bytes.") from error
+        raise RowError(
+            "expected text in UTF-8, got other bytes. If the file has another encoding, such as "
+            "Latin-1, convert it: iconv -f latin1 -t utf-8 FILE > NEW."
+        ) from error
     return cell

@@ -70,8 +70,9 @@ function draw() {
   byId("list").replaceChildren(...some.map(item => {
     const trend = make("span", {class: "number trend"}), fill = make("i");
     if (item.trend !== undefined) {
-      trend.textContent = `${item.trend >= 1 ? "▲" : "▼"} × ${shown(Number(item.trend.toPrecision(2)))}`;
-      trend.classList.add(item.trend >= 1 ? "up" : "down");
+      const steady = Math.abs(Math.log(item.trend)) < Math.log(1.1);  // within ten per cent
+      trend.textContent = `${steady ? "" : item.trend >= 1 ? "▲ " : "▼ "}× ${shown(Number(item.trend.toPrecision(2)))}`;
+      trend.classList.add(steady ? "steady" : item.trend >= 1 ? "up" : "down");
       trend.title = "its share of the latest rows, over its share of all";
     }
     const swatch = make("span", {class: "swatch", "aria-hidden": "true"});

@@ -1,0 +1,46 @@
+"""Small things that people stumble over: plurals, headings, encodings, what comes first."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import evermix as em
+from evermix.io.sources import SourceError, open_source
+from helpers.commands import evermix
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    x = np.random.default_rng(0).normal(size=(60, 2))
+    lines = [f"{a},{b}" for a, b in x.tolist()]
+    (tmp_path / "one.csv").write_text("\n".join(["a,b", *lines, "", ""]))
+    return tmp_path
+
+
+def test_one_is_no_plural_and_all_are_not_the_largest(folder):
+    said = evermix("fit", "one.csv", "--out", "labels.csv").stderr
+    assert "60 rows, 1 blank or bad row skipped; 1 cluster; " in said
+    assert "ELBO" not in said and "log predictive" not in said
+    shown = evermix("info", "one.evermix").stdout
+    assert shown.startswith("1 cluster ") and "The largest" not in shown
+    assert shown.index("what sets it apart" if "apart" in shown else "share") < shown.index(
+        "family"
+    )
+    assert "one.html shows 1 cluster." in evermix("report", "one.evermix").stderr
+    assert "<title>1 cluster in 60 rows</title>" in (folder / "one.html").read_text()
+
+
+def test_a_file_of_another_encoding_is_said_to_be_one(tmp_path):
+    (tmp_path / "t.csv").write_bytes("city,x\nKöln,1\nBonn,2\n".encode("latin1"))
+    with pytest.raises(SourceError, match="line 2: expected text in UTF-8.* Latin-1, convert it"):
+        list(open_source(tmp_path / "t.csv", kind="table").chunks(0, 9))
+
+
+def test_a_family_is_no_word_and_texts_are_to_be_counted():
+    with pytest.raises(ValueError, match=r"got 'gausian'. Families are .*em.Gaussian\(\)"):
+        em.Mixture("gausian").fit(np.eye(3))
+    texts = pd.DataFrame({"text": ["a b", "b c"]}).text
+    for model in (em.TopicModel(), em.Mixture()):
+        with pytest.raises(TypeError, match="CountVectorizer"):
+            model.fit(texts)
