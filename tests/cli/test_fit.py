@@ -260,7 +260,7 @@ def test_bad_rows_are_named_and_can_be_left_out(folder):
     said = fails("fit", "bad.csv")
     assert "bad.csv: line 12" in said and "--skip-bad" in said
     result = evermix("fit", "bad.csv", "--skip-bad", "--engine", "ep", "--laps", 1)
-    assert "29 rows, 1 blank or bad rows skipped" in result.stderr and "line 12" in result.stderr
+    assert "29 rows, 1 blank or bad row skipped" in result.stderr and "line 12" in result.stderr
     evermix("fit", "bad.csv", "--resume", "--laps", 2)  # bad rows are left out again
 
 
