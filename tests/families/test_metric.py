@@ -77,6 +77,13 @@ def test_rows_that_are_drawn_and_means_are_in_the_space_of_the_rows():
     np.testing.assert_allclose(drawn, x[0], atol=0.02)
 
 
+def test_second_moments_are_those_of_differences():
+    rng = np.random.default_rng(0)
+    X, near = rng.normal(size=(12, 4)), rng.integers(0, 12, (12, 3))
+    away = (X[:, None, :] - X[near]).reshape(-1, 4)
+    np.testing.assert_allclose(neighbours._second_moments(X, near), away.T @ away / 36, atol=1e-12)
+
+
 def test_it_finds_directions_in_which_near_rows_differ():
     X, _ = smeared(1500)
     variances = np.linalg.eigvalsh(neighbours.metric(X))

@@ -1,8 +1,9 @@
 """What near rows of unit length say of clusters: how close they are, and in which directions."""
 
 import numpy as np
+from scipy import sparse
 
-from evermix._xp import Floats
+from evermix._xp import Floats, Ints
 
 ROWS = 1000  # among which the nearest ones are looked for
 METRIC_ROWS = 3000  # the same, for a metric
@@ -37,8 +38,7 @@ def metric(X: Floats) -> float | Floats:
     np.fill_diagonal(cosines, -np.inf)
     count = min(max(N // ROWS_PER_PARTNER, 1), PARTNERS)
     near = np.argpartition(-cosines, count - 1, axis=1)[:, :count]
-    moments = sum(_second_moments(X - X[partner]) for partner in near.T) / near.size
-    variances, directions = np.linalg.eigh(moments)
+    variances, directions = np.linalg.eigh(_second_moments(X, near))
     typical = float(variances.mean())
     if not typical > 1e-12:  # all rows are equal
         return 1.0
@@ -47,5 +47,13 @@ def metric(X: Floats) -> float | Floats:
     return np.asarray((directions / spread) @ directions.T)
 
 
-def _second_moments(X: Floats) -> Floats:
-    return np.asarray(X.T @ X)
+def _second_moments(X: Floats, near: Ints) -> Floats:
+    """Return the mean (D, D) of d d^T over differences d of rows X (N, D) and those ``near`` them.
+
+    Of P near rows (N, P) for each. The sum over all pairs is X^T L X with the Laplacian L of the
+    graph that joins them.
+    """
+    N, P = near.shape
+    graph = sparse.csr_array((np.ones(near.size), near.ravel(), P * np.arange(N + 1)), (N, N))
+    times = P + np.bincount(near.ravel(), minlength=N)  # that a row is one of a pair
+    return np.asarray(X.T @ (times[:, None] * X - graph @ X - graph.T @ X)) / near.size
