@@ -2,9 +2,11 @@
 
 import json
 import time
+from datetime import datetime
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
 
+import numpy as np
 import pytest
 
 
@@ -41,19 +43,46 @@ def _until(true):
     assert true()
 
 
-def test_births_are_told(start, listener):
-    service = start("--webhook", f"http://127.0.0.1:{listener.server_port}/births?x=1")
+SUBJECTS = "apples pears plums cherries", "rivers lakes brooks springs", "violin cello flute horn"
+
+
+def _texts(n):
+    """Texts of three subjects in turn, with ids."""
+    rng = np.random.default_rng(0)
+    words = [subject.split() for subject in SUBJECTS]
+    return [
+        {"text": " ".join(rng.choice(words[i % 3], size=6)), "id": f"text {i}"} for i in range(n)
+    ]
+
+
+def test_clusters_are_told_once_they_are_confirmed(start, listener):
+    service = start("--webhook", f"http://127.0.0.1:{listener.server_port}/clusters?x=1")
     service.make("a", "texts")
-    service.post("/models/a/observations", {"text": "apples pears plums cherries"})
-    _until(lambda: listener.told)
-    assert listener.told[0][0] == "/births?x=1"
-    assert listener.told[0][1]["model"] == "a"
-    assert listener.told[0][1]["event"]["type"] == "birth"
-    _until(lambda: "evermix_webhook_sent_total 1" in service.get("/metrics")[1])
+    texts = _texts(99)
+    assert service.post("/models/a/observations", texts[:63])[0] == 200
+    assert not listener.told  # the first review is still to come
+    assert service.post("/models/a/observations", texts[63:])[0] == 200
+    _until(lambda: len(listener.told) >= 3)
+    path, first = listener.told[0]
+    event = first["event"]
+    assert path == "/clusters?x=1" and first["model"] == "a" and event["type"] == "confirmed"
+    assert any(set(event["words"]) <= set(subject.split()) for subject in SUBJECTS)
+    assert event["size"] >= 5 and len(event["traits"]) == len(event["words"])
+    assert event["example"] in texts and set(event["example"]["text"].split()) & {*event["words"]}
+    assert datetime.fromisoformat(event["iso_time"]).timestamp() == int(event["time"])
+    told = [message["event"]["cluster"] for _, message in listener.told]
+    assert sorted(told) == sorted(
+        each["id"] for each in service.get("/models/a/clusters")[1]["clusters"]
+    )
+    _until(lambda: f"evermix_webhook_sent_total {len(told)}" in service.get("/metrics")[1])
     service.kill()
-    service = start("--webhook", f"http://127.0.0.1:{listener.server_port}/births")
-    assert service.get("/models/a")[1]["rows"] == 1
-    assert len(listener.told) == 1  # what is replayed is not told again
+    service = start("--webhook", f"http://127.0.0.1:{listener.server_port}/clusters")
+    assert service.get("/models/a")[1]["rows"] == 99
+    assert service.post("/models/a/observations", {"text": SUBJECTS[0]})[0] == 200
+    assert len(listener.told) == len(told)  # what is replayed is not told again
+    last = service.get("/models/a")[1]["last_event"]
+    kinds = [event["type"] for event in service.events("a", last, after=0)]
+    assert kinds.count("confirmed") == len(told) < kinds.count("birth")
 
 
 def test_what_fails_is_tried_again_and_redirects_are_not_followed(listener):
@@ -62,12 +91,13 @@ def test_what_fails_is_tried_again_and_redirects_are_not_followed(listener):
     hook = Webhook(f"http://127.0.0.1:{listener.server_port}", waits=(0.01, 0.01))
     hook.start()
     listener.statuses += [500, 302]
-    hook.tell("a", {"type": "birth", "cluster": 1})
+    hook.tell("a", {"type": "confirmed", "cluster": 1})
     hook.tell("a", {"type": "merge", "cluster": 1})
+    hook.tell("a", {"type": "birth", "cluster": 3})
     _until(lambda: hook.sent)
     assert [path for path, _ in listener.told] == ["/"] * 3
     listener.statuses += [302] * 3
-    hook.tell("a", {"type": "birth", "cluster": 2})
+    hook.tell("a", {"type": "confirmed", "cluster": 2})
     _until(lambda: hook.failed)
     hook.stop()
     assert len(listener.told) == 6 and not any("elsewhere" in path for path, _ in listener.told)
@@ -79,7 +109,7 @@ def test_nobody_waits_for_a_webhook(monkeypatch):
     monkeypatch.setattr(webhooks, "KEPT", 3)
     hook = webhooks.Webhook("http://127.0.0.1:9")  # not started: nobody takes what waits
     for cluster in range(5):
-        hook.tell("a", {"type": "birth", "cluster": cluster})
+        hook.tell("a", {"type": "confirmed", "cluster": cluster})
     assert hook.dropped == 2
 
 

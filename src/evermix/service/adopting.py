@@ -81,4 +81,6 @@ def read(path: Path) -> Core:
     rows = int(mix.state_.clock) + sum(len(batch.weights) for batch in learner.waiting)
     if learner.rows_digest is not None:  # a fit, whose clock counts the rows of each lap
         rows = len(mix.labels_)
-    return Core(plan, mix, text, rows=rows)
+    core = Core(plan, mix, text, rows=rows)
+    core.confirming.next_id = core.lives()[0]  # what is there needs no announcement
+    return core

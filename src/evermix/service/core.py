@@ -29,6 +29,7 @@ from evermix.service.bodies import (
     shown,
     whole,
 )
+from evermix.service.confirming import Confirming
 from evermix.service.events import Events, lives
 from evermix.service.forms import taken
 from evermix.service.log import Record
@@ -66,6 +67,8 @@ class Core:
         Ids of what was learnt.
     events : Events
     timeline : Timeline
+    confirming : Confirming
+        Clusters that are too new to be announced.
     columns : sequence of str or None
         Names of the columns, where there is no ``text`` to know them.
     naming : dict of int to list of str
@@ -80,6 +83,7 @@ class Core:
     remembered: Remembered = field(default_factory=Remembered)
     events: Events = field(default_factory=Events)
     timeline: Timeline = field(default_factory=Timeline)
+    confirming: Confirming = field(default_factory=Confirming)
     columns: Sequence[str] | None = None
     naming: dict[int, list[str]] = field(default_factory=dict)
 
@@ -98,6 +102,7 @@ class Core:
             "remembered": self.remembered.to_spec(),
             "events": self.events.to_spec(),
             "timeline": self.timeline.to_spec(),
+            "confirming": self.confirming.to_spec(),
         }
         return {"text": None if self.text is None else self.text.to_spec(), "service": service}
 
@@ -106,7 +111,7 @@ class Core:
         """Return the model of a checkpoint."""
         text = from_spec(extra["text"]) if extra.get("text") else None
         saved = extra["service"]
-        return cls(
+        core = cls(
             plan,
             mix,
             text,
@@ -116,6 +121,11 @@ class Core:
             Events(**saved["events"]),
             Timeline.from_spec(saved.get("timeline", [[]])),
         )
+        if "confirming" in saved:
+            core.confirming = Confirming.from_spec(saved["confirming"])
+        else:  # an older file: what is there needs no announcement
+            core.confirming.next_id = core.lives()[0]
+        return core
 
     def snapshot(self) -> "Core":
         """Return a copy to read from while this one learns; it has no ids and no listeners."""
@@ -254,11 +264,26 @@ class Core:
             self.mix.partial_fit(X)
             self.remembered.add(ids)
             self.learnt(before, clock, len(ids), record.time)
+            self._confirm(given, some, record.time)
             if answered:
                 answers += row_answers(
                     self.mix, ids, clock, provisional=self.provisional, novelty=novelty
                 )
         return answers
+
+    def _confirm(self, given: Observations, some: slice, time: float) -> None:
+        """Tell of new clusters that have lasted, now that some of the rows were learnt."""
+        if self.provisional:
+            return
+        whole = len(given.ids[some]) == len(given.ids)
+        rows = given if whole else given.part(range(*some.indices(len(given.ids))))
+        due = self.confirming.due(self.mix, rows)
+        if due:
+            few = len(due) <= 2
+            cards = [self.cards(id=id)[0] for id in due] if few else self.cards()
+            cards = sorted((card for card in cards if card.id in due), key=lambda card: card.id)
+            for event in self.confirming.confirmed(self.mix, cards, self.naming, time):
+                self.events.add(**event)
 
     def _parts(self, given: Observations) -> Iterator[CountedTexts]:
         """Yield observations as rows to learn, cut where columns stand for other words."""

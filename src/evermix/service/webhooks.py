@@ -1,4 +1,4 @@
-"""New clusters, posted to another service as they are born."""
+"""New clusters, posted to another service once they are confirmed."""
 
 import http.client
 import json
@@ -15,7 +15,7 @@ PATIENCE = 10.0  # seconds for an answer
 
 
 class Webhook:
-    """Posts the birth of every cluster to an address, in a thread of its own.
+    """Posts every new cluster that is confirmed to an address, in a thread of its own.
 
     Learning never waits for it. An answer other than 2xx is a failure, and so are redirects, which
     are not followed. After six attempts an event is given up; the stream of events still has it.
@@ -37,7 +37,7 @@ class Webhook:
         parts = urlsplit(address)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.username:
             raise ValueError(
-                "--webhook must be an address such as http://127.0.0.1:9000/births, without a "
+                "--webhook must be an address such as http://127.0.0.1:9000/clusters, without a "
                 f"password in it, got {address!r:.80}."
             )
         self._parts, self._waits = parts, waits
@@ -53,8 +53,8 @@ class Webhook:
         self._thread.start()
 
     def tell(self, model: str, event: Event) -> None:
-        """Have the birth of a cluster sent; other events are ignored. It returns at once."""
-        if event["type"] != "birth":
+        """Have an event sent that confirms a cluster; others are ignored. It returns at once."""
+        if event["type"] != "confirmed":
             return
         body = json.dumps({"model": model, "event": event}).encode()
         with self._changed:

@@ -50,7 +50,7 @@ SERVE = (
     ),
     Option(
         "webhook",
-        "Address to which the birth of every cluster is posted.",
+        "Address to which every new cluster is posted, once it is confirmed.",
         ACCESS,
         metavar="URL",
         saved=False,

@@ -14,6 +14,7 @@ export function described(event, name) {
     pin: () => ["hand", `${who} was pinned`],
     unpin: () => ["hand", `${who} was unpinned`],
     birth: () => ["born", event.from === undefined ? `${who} was born` : `${who} was split off ${called(event.from, name(event.from))}`],
+    confirmed: () => ["confirmed", `${who} is confirmed, with ${whole(event.size)} rows`],
     death: () => ["ended", event.why === "faded" ? `${who} has faded` : `${who} was dropped`],
     lost: () => ["ended", `events ${event.from} to ${event.to} were missed`],
   }[event.type];
@@ -29,6 +30,6 @@ export function summed(events, name) {
     const {kind} = described(event, name);
     kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
   }
-  const names = {born: "clusters born", merged: "merged", ended: "ended", hand: "changed by hand"};
+  const names = {born: "clusters born", confirmed: "confirmed", merged: "merged", ended: "ended", hand: "changed by hand"};
   return [...kinds].map(([kind, n]) => `${whole(n)} ${names[kind]}`).join(", ");
 }

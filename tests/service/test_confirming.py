@@ -1,0 +1,89 @@
+"""Which new clusters are announced, and what is said of them."""
+
+import json
+
+import numpy as np
+import pytest
+
+pytest.importorskip("starlette")
+pytest.importorskip("orjson")
+
+from evermix.service.adopting import read
+from evermix.service.bodies import observations
+from evermix.service.confirming import FEWEST
+from evermix.service.core import LEARN, Core
+from evermix.service.log import Record
+from evermix.service.plans import Plan
+
+PLACES = np.array([[0.0, 0.0], [30.0, 0.0], [0.0, 30.0]])
+
+
+def _rows(n, seed=0, places=PLACES):
+    rng = np.random.default_rng(seed)
+    X = places[rng.integers(0, len(places), size=n)] + rng.normal(size=(n, 2))
+    return [{"vector": x.tolist(), "id": f"{seed} {i}"} for i, x in enumerate(X)]
+
+
+def _send(core, rows):
+    body = json.dumps(rows).encode()
+    record = Record(core.sequence + 1, 1e9 + core.sequence, LEARN, "json", body)
+    core.learn(record, observations(body, "json", 10**6))
+
+
+def _confirmed(core):
+    return [event for event in core.events.kept if event["type"] == "confirmed"]
+
+
+@pytest.mark.parametrize("step", [1, 7, 300])
+def test_every_cluster_that_lasts_is_confirmed_once(step):
+    core, rows = Core.new(Plan("vectors")), _rows(300)
+    for i in range(0, 300, step):
+        _send(core, rows[i : i + step])
+    _send(core, _rows(6, seed=1))
+    found = [event["cluster"] for event in _confirmed(core)]
+    sizes = dict(zip(core.ids, core.mix.tally_.mass.tolist(), strict=True))
+    assert len(found) == len(set(found))
+    assert {id for id, size in sizes.items() if size >= FEWEST} <= set(found)
+    assert all(event["size"] >= FEWEST for event in _confirmed(core))
+    json.dumps(_confirmed(core), allow_nan=False)
+
+
+def test_a_new_subject_is_confirmed_with_the_next_rows():
+    core = Core.new(Plan("vectors"))
+    _send(core, _rows(200))
+    _send(core, _rows(5, seed=1))
+    before = len(_confirmed(core))
+    assert before == 3
+    far = _rows(8, seed=2, places=np.array([[90.0, 90.0]]))
+    for i, row in enumerate(far):
+        _send(core, [row])
+        assert len(_confirmed(core)) == before + (i + 1 >= FEWEST)
+    event = _confirmed(core)[-1]
+    assert event["example"] == {"id": "2 4"} and event["size"] == FEWEST
+    assert event["iso_time"].startswith("2001-09-09T") and event["iso_time"].endswith("+00:00")
+    assert len(event["words"]) == 2 and "9" in event["words"][0]
+
+
+def test_clusters_that_wait_are_saved():
+    core = Core.new(Plan("vectors"))
+    _send(core, _rows(200))
+    _send(core, _rows(5, seed=1))
+    far = _rows(6, seed=2, places=np.array([[90.0, 90.0]]))
+    _send(core, far[:3])
+    extra = json.loads(json.dumps(core.to_extra()))
+    again = Core.from_file(core.plan, core.mix, extra)
+    assert again.confirming == core.confirming and core.confirming.waiting
+    extra["service"].pop("confirming")  # a file of an earlier version
+    older = Core.from_file(core.plan, core.mix, extra)
+    assert older.confirming.next_id == core.mix.lineage_.next_id
+    _send(again, far[3:])
+    assert [event["example"] for event in _confirmed(again)[3:]] == [{"id": "2 5"}]
+
+
+def test_clusters_of_a_file_are_not_announced(tmp_path):
+    core = Core.new(Plan("vectors"))
+    _send(core, _rows(200))
+    core.mix.save(tmp_path / "a.evermix")
+    adopted = read(tmp_path / "a.evermix")
+    _send(adopted, _rows(20, seed=1))
+    assert not _confirmed(adopted)
