@@ -73,6 +73,19 @@ def test_ids_may_hold_the_words_true_and_false_and_be_numbers():
     assert given.ids == ["true", "3"] and given.rows.tolist() == [[1.0], [2.0]]
 
 
+def test_other_fields_are_ignored():
+    given = taken([{"id": 7, "created": "2026-03-01", "text": "a b"}, {"text": "c", "seen": True}])
+    assert given.kind == "texts" and given.rows == ["a b", "c"] and given.ids == ["7", None]
+    rows = [{"vector": [1.0, 2.0], "id": f"{i}", "more": [i]} for i in range(3)]
+    given = taken(rows)
+    assert given.kind == "vectors" and given.rows.shape == (3, 2) and given.ids == ["0", "1", "2"]
+    plain = taken([{"vector": [1.0, 2.0], "created": i} for i in range(3)])
+    assert plain.rows.shape == (3, 2) and plain.ids == [None] * 3
+    for wrong in ({"text": "a", "vector": [1.0]}, {"created": 1}, {}):
+        with pytest.raises(BodyError, match="must have one of vector, record and text, got"):
+            taken([wrong])
+
+
 def test_the_oldest_ids_are_forgotten(monkeypatch):
     monkeypatch.setattr("evermix.service.remembered.KEPT", 3)
     known = Remembered()

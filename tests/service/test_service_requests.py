@@ -25,7 +25,7 @@ BODIES = {  # by what is wrong
     "no observations": "[]",
     "observations that are none": '{"observations": 5}',
     "more beside observations": '{"observations": [{"vector": [1, 2]}], "x": 1}',
-    "another field": '{"vector": [1.0, 2.0], "x": 1}',
+    "no such field": '{"vectors": [1.0, 2.0], "x": 1}',
     "two kinds": '{"vector": [1.0, 2.0], "text": "a"}',
     "mixed kinds": '[{"vector": [1.0, 2.0]}, {"text": "a"}]',
     "another kind": '{"text": "words"}',
@@ -144,8 +144,14 @@ def test_bad_settings(model, settings):
     assert model.get("/models/other")[0] == 404
 
 
+def test_kinds_that_are_not_known_are_quoted(model):
+    _, answer = model.ask("PUT", "/models/other", '{"kind": "words"}')
+    assert "vectors, records, texts, got 'words'" in answer["error"]
+
+
 def test_settings_of_a_model_stay(model):
     assert model.ask("PUT", "/models/a", '{"kind": "vectors"}')[0] == 200
+    assert model.ask("PUT", "/models/a", '{"kind": "vector"}')[0] == 200  # the same
     assert model.ask("PUT", "/models/a", '{"kind": "texts"}')[0] == 409
 
 

@@ -198,17 +198,17 @@ def _plain_vectors(rows: list[Any]) -> Any:
 
 
 def _kind(value: Any) -> str:
-    """Return which of ``FIELDS`` an observation has."""
+    """Return which of ``FIELDS`` an observation has; others than these do not matter."""
     if not isinstance(value, dict):
         raise BodyError(
             'an observation is an object such as {"vector": [0.5, 1.0], "id": "a1"}, got '
             f"{shown(value)}."
         )
     found = value.keys() & FIELDS.keys()
-    if len(found) != 1 or len(value) != 1 + ("id" in value):
+    if len(found) != 1:
         raise BodyError(
-            "an observation has one of vector, record and text, and perhaps an id, got "
-            f"{', '.join(sorted(value))!r:.120}."
+            "an observation must have one of vector, record and text, got "
+            f"{', '.join(sorted(value)) or 'an empty object'!r:.120}."
         )
     return found.pop()
 

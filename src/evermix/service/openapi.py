@@ -14,7 +14,7 @@ from evermix.service.answers_schema import (
     closed,
     reference,
 )
-from evermix.service.bodies import KINDS, LONGEST_ID, MOST_COLUMNS
+from evermix.service.bodies import FIELDS, KINDS, LONGEST_ID, MOST_COLUMNS
 from evermix.service.core import MOST_MERGED
 from evermix.service.plans import MOST_CLUSTERS, MOST_WORDS
 
@@ -210,7 +210,7 @@ def _request_schemas() -> dict[str, Any]:
     return {
         "Settings": closed(
             ("kind",),
-            kind={"enum": list(KINDS)},
+            kind={"enum": [*KINDS, *FIELDS]},
             max_clusters={"type": "integer", "minimum": 1, "maximum": MOST_CLUSTERS},
             half_life={"type": ["number", "null"], "minimum": 1, "maximum": 1e12},
             seed={"type": "integer", "minimum": 0, "maximum": 2**32 - 1},
@@ -220,7 +220,7 @@ def _request_schemas() -> dict[str, Any]:
         ),
         "Observation": {
             "oneOf": [
-                closed((name,), **{name: schema, "id": ID})
+                {**closed((name,), **{name: schema, "id": ID}), "additionalProperties": True}
                 for name, schema in (("vector", vector), ("record", record), ("text", TEXT))
             ]
         },

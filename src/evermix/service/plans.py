@@ -10,7 +10,7 @@ from evermix.forgetting import Exponential
 from evermix.io.growing_vocabulary import HALF_LIVES, GrowingVocabulary
 from evermix.io.text import Hashing
 from evermix.io.text_counter import TextCounter
-from evermix.service.bodies import KINDS, BodyError, shown, whole
+from evermix.service.bodies import FIELDS, KINDS, BodyError, shown, whole
 
 MOST_CLUSTERS = 10_000
 MOST_WORDS = 2**20  # columns of texts
@@ -56,10 +56,12 @@ class Plan:
         if unknown:
             names = ", ".join(cls.__dataclass_fields__)
             raise BodyError(f"a model has the settings {names}, got {unknown[0]!r:.80}.")
-        if spec.get("kind") not in KINDS:
-            raise BodyError(
-                f"kind must be one of {', '.join(KINDS)}, got {shown(spec.get('kind'))}."
-            )
+        kind = spec.get("kind")
+        got = f"{kind!r:.80}" if isinstance(kind, str) else shown(kind)
+        if isinstance(kind, str) and kind in FIELDS:  # "text" for "texts"
+            spec = {**spec, "kind": FIELDS[kind]}
+        elif kind not in KINDS:
+            raise BodyError(f"kind must be one of {', '.join(KINDS)}, got {got}.")
         wholes = {name: whole(value) for name, value in spec.items() if name != "half_life"}
         plan = cls(**{**spec, **wholes})
         bounds = {
