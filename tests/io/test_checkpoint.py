@@ -317,3 +317,14 @@ def test_the_first_write_of_a_process_removes_leftovers(tmp_path):
     leftover.write_bytes(b"half")
     write(tmp_path / "a", {}, HEADER)
     assert not leftover.exists()
+
+
+def test_the_file_in_a_folder_is_named(tmp_path):
+    folder = tmp_path / "tickets"
+    folder.mkdir()
+    with pytest.raises(CheckpointError, match=r"a folder, and there is no file \*.evermix in it"):
+        read(folder)
+    (folder / "log-1").touch()
+    write(folder / "model.evermix", {}, {})
+    with pytest.raises(CheckpointError, match=r"Give the file in it, .*tickets.model\.evermix\."):
+        read(folder)

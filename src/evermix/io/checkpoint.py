@@ -121,7 +121,7 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, NDArray[Any]], dict[st
     """
     try:
         if not os.path.isfile(path) and os.path.exists(path):
-            raise CheckpointError(f"could not read the checkpoint {path}: it is not a file.")
+            raise CheckpointError(f"could not read the checkpoint {path}: {_not_a_file(path)}")
         with open(path, "rb", buffering=0) as file:
             return _content(path, file)
     except CheckpointError:
@@ -135,6 +135,16 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, NDArray[Any]], dict[st
         ) from error
     except OSError as error:
         raise CheckpointError(f"could not read the checkpoint {path}: {error}.") from error
+
+
+def _not_a_file(path: str | os.PathLike[str]) -> str:
+    """Return what is there instead, and which file may be meant."""
+    if not os.path.isdir(path):
+        return "it is not a file."
+    inside = sorted(name for name in os.listdir(path) if name.endswith(".evermix"))
+    if not inside:
+        return "it is a folder, and there is no file *.evermix in it."
+    return f"it is a folder. Give the file in it, {os.path.join(path, inside[0])}."
 
 
 # ---- writing -------------------------------------------------------------------------------
