@@ -11,6 +11,7 @@ from evermix.service.replies import RequestError
 
 BEHIND = 10_000  # events that a slow reader may be behind; it is then cut off, and may come back
 ALIVE = 15.0  # seconds after which something is sent, so that the connection stays open
+CHUNK = 100  # events that are written together
 TICK = 0.2  # seconds after which it is looked whether the service stops
 
 
@@ -46,9 +47,11 @@ async def event_stream(
         if lost:
             first = before[0]["number"] if before else events.number + 1
             yield _message({"type": "lost", "from": number + 1, "to": first - 1}, first - 1)
-        for event in before:
-            number = event["number"]
-            yield _message(event, number)
+        for start in range(0, len(before), CHUNK):
+            some = before[start : start + CHUNK]
+            number = some[-1]["number"]
+            yield _messages(some)
+            await asyncio.sleep(0)  # so that it is known whether the reader has gone
         silent = sent = 0.0
         while not stopping() and queue.qsize() <= BEHIND:
             if news is not None and loop.time() - sent >= TICK:
@@ -63,11 +66,19 @@ async def event_stream(
                     silent = 0.0
                     yield ": still here\n\n"
                 continue
-            if event["number"] > number:
-                number, silent = event["number"], 0.0
-                yield _message(event, number)
+            some = [event]
+            while len(some) < CHUNK and not queue.empty():
+                some.append(queue.get_nowait())
+            if some := [event for event in some if event["number"] > number]:
+                number, silent = some[-1]["number"], 0.0
+                yield _messages(some)
+                await asyncio.sleep(0)
     finally:
         events.leave(tell)
+
+
+def _messages(events: list[Event]) -> str:
+    return "".join(_message(event, event["number"]) for event in events)
 
 
 def _message(event: dict[str, Any], number: int) -> str:
