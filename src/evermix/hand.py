@@ -42,11 +42,14 @@ class Hand:
         Ids of clusters that are never dropped, merged or split but by hand.
     changes : list of Change
         All that was done, in order.
+    former : dict of int to str
+        Names of clusters that have become part of others, by their ids.
     """
 
     names: dict[int, str] = field(default_factory=dict)
     pinned: set[int] = field(default_factory=set)
     changes: list[Change] = field(default_factory=list)
+    former: dict[int, str] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return bool(self.names or self.pinned or self.changes)
@@ -61,8 +64,19 @@ class Hand:
         """Give the name of a cluster to the one that it has become part of, if that has none."""
         self.pinned.discard(gone)
         if gone in self.names:
-            name = self.names.pop(gone)
+            name = self.former[gone] = self.names.pop(gone)
             self.names.setdefault(into, name)
+
+    def give_back(self, gone: int, new: int, left: int) -> None:
+        """Give the name of a cluster that is gone to a new one, which was split from ``left``.
+
+        It stays where it is if another cluster is called so now.
+        """
+        name = self.former.pop(gone, None)
+        if name is not None and self.names.get(left) == name:
+            del self.names[left]
+        if name is not None and name not in self.names.values():
+            self.names[new] = name
 
     def rename(self, new_ids: Mapping[int, int]) -> "Hand":
         """Return names and pins under new ids; what happened under the old ones is left out."""
@@ -71,11 +85,12 @@ class Hand:
 
     def to_spec(self) -> dict[str, Any]:
         """Return everything as JSON-ready values."""
+        former = [[id, name] for id, name in sorted(self.former.items())]
         return {
             "names": [[id, name] for id, name in sorted(self.names.items())],
             "pinned": sorted(self.pinned),
             "changes": [[what, clock, list(ids)] for what, clock, ids in self.changes],
-        }
+        } | ({"former": former} if former else {})
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any], next_id: int, alive: NDArray[Any]) -> "Hand":
@@ -89,7 +104,7 @@ class Hand:
         alive : int array (K,)
             Ids of those that there are.
         """
-        if spec.keys() != {"names", "pinned", "changes"}:
+        if spec.keys() - {"former"} != {"names", "pinned", "changes"}:
             raise ValueError(f"what was done by hand must be whole, got {sorted(spec)}.")
         names = {_known(id, next_id): checked_name(name) for id, name in spec["names"]}
         pinned = {_known(id, next_id) for id in spec["pinned"]}
@@ -100,7 +115,8 @@ class Hand:
             if what not in CHANGES or type(clock) is not int or clock < 0 or not ids:
                 raise ValueError(f"nobody can have done {what!r} at {clock!r:.80}.")
             changes.append(Change(what, clock, tuple(_known(id, next_id) for id in ids)))
-        return cls(names, pinned, changes)
+        former = {_known(id, next_id): checked_name(name) for id, name in spec.get("former", ())}
+        return cls(names, pinned, changes, former)
 
 
 def checked_name(name: Any) -> str:

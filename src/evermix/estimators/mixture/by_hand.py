@@ -86,8 +86,11 @@ class ByHand(CardQuestions):
         """Make two clusters of one, and return the id of the new one, which is the smaller part.
 
         The rows of a cluster are divided as well as two clusters can, and each part gets its share
-        of mass and statistics. Where rows are a sample, statistics are theirs. Labels of rows that
-        were learnt before name the larger part. For engines see :meth:`merge_clusters`.
+        of mass and statistics. Where rows are a sample, statistics are theirs. After
+        :meth:`merge_clusters` the id stays with the part whose rows had it before, and the other
+        part gets back its name, until the rows that a stream keeps are next reviewed. Labels of
+        rows that were learnt before name the part that keeps the id. For engines see
+        :meth:`merge_clusters`.
 
         Parameters
         ----------
