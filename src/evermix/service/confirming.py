@@ -70,13 +70,13 @@ class Confirming:
 
     def _see(self, labels: NDArray[np.int64], given: Observations) -> None:
         """Remember the last row of each cluster that waits."""
-        for place, id in enumerate(labels.tolist()):
-            if id in self.waiting:
-                known = given.ids[place]
-                row: dict[str, Any] = {} if known is None else {"id": known}
-                if given.kind == "texts":
-                    row["text"] = given.rows[place][:LONGEST_TEXT]
-                self.waiting[id] = row
+        last = dict(zip(labels.tolist(), range(len(labels)), strict=True))
+        for id in self.waiting.keys() & last.keys():
+            known = given.ids[last[id]]
+            row: dict[str, Any] = {} if known is None else {"id": known}
+            if given.kind == "texts":
+                row["text"] = given.rows[last[id]][:LONGEST_TEXT]
+            self.waiting[id] = row
 
     def confirmed(
         self, mix: Mixture, cards: Iterable[Card], words: Mapping[int, Sequence[str]], time: float
