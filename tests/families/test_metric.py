@@ -6,7 +6,6 @@ from sklearn.metrics import adjusted_rand_score
 
 import evermix as em
 from evermix.families import _neighbours as neighbours
-from evermix.kernels.families.von_mises_fisher import turn
 from evermix.testing import check_family
 
 
@@ -64,7 +63,6 @@ def test_compiled_directions_are_those_of_arrays_however_rows_are_cut():
     for cut in (1, 7, 16, 44):
         parts = [family.rows(X[s : s + cut]).values for s in range(0, 45, cut)]
         np.testing.assert_array_equal(np.concatenate(parts), whole)
-    assert turn.py_func is not None  # it is compiled
 
 
 def test_rows_that_are_drawn_and_means_are_in_the_space_of_the_rows():
@@ -107,8 +105,7 @@ def test_clusters_that_are_smeared_alike_are_found():
     assert adjusted_rand_score(z, plain.labels_) < adjusted_rand_score(z, learnt.labels_)
 
 
-def test_a_metric_stays_once_not_all_rows_are_kept(monkeypatch):
-    monkeypatch.setattr("evermix.lookback.ROWS", 64)
+def test_a_metric_stays_once_not_all_rows_are_kept():
     X, _ = smeared(6000, D=8, loud=2)
     mix = em.Mixture(em.VonMisesFisher(), random_state=0).partial_fit(X[:5000])
     before = mix.model_.family.metric
