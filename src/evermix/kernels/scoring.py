@@ -1,12 +1,13 @@
 """Scores and sums of rows: the loops behind predictions and draws."""
 
-from math import inf
+from math import exp, inf
 from typing import Any
 
 from evermix._xp import Floats, Ints
 from evermix.kernels.base import add, kernel, score
 
 CLEAR = 1e-9  # relative difference of log probabilities that no rounding makes
+FAINT, BRIGHT = -60.0, 700.0  # log ratios whose exponential is nothing beside 1, or nearly infinite
 
 
 @kernel
@@ -14,6 +15,26 @@ def score_rows(work: Any, rows: Any, slots: int, out: Floats) -> None:
     """Write log p(x_i | slot) - log h(x_i) of every row into ``out`` (N, slots)."""
     for i in range(out.shape[0]):
         score(work, rows, i, slots, out[i])
+
+
+@kernel
+def new_shares(scores: Floats, log_weights: Floats, out: Floats) -> None:
+    """Write the probability of the last slot of every row of ``scores`` (N, K + 1) into ``out``.
+
+    It is 0 where the last slot has no weight.
+    """
+    K = scores.shape[1] - 1
+    for i in range(scores.shape[0]):
+        new = scores[i, K] + log_weights[K]
+        total = 0.0  # how often as probable as the last slot all are together
+        for k in range(K + 1):
+            ratio = scores[i, k] + log_weights[k] - new
+            if ratio > BRIGHT:
+                total = inf
+                break
+            if ratio > FAINT:
+                total += exp(ratio)
+        out[i] = 1.0 / total if total > 0.0 else 0.0
 
 
 @kernel

@@ -14,7 +14,7 @@ from evermix.engines.batch import Batch
 from evermix.estimators.mixture.hierarchy import Hierarchy, grow
 from evermix.estimators.mixture.valleys import find_valleys
 from evermix.families.growing import wide_for, widened, widths
-from evermix.kernels.scoring import score_rows
+from evermix.kernels.scoring import new_shares, score_rows
 from evermix.model import Model
 from evermix.report.posterior import Posterior
 from evermix.state import State
@@ -103,6 +103,15 @@ def in_chunks(
 
 def log_joint(engine: Engine, model: Model, state: State, X: Array) -> Array:
     """Log weight plus log predictive of prepared rows, (N, K + 1), base measure left out."""
+    log_predictive, log_weights = log_scores(engine, model, state, X)
+    return log_predictive + log_weights
+
+
+def log_scores(engine: Engine, model: Model, state: State, X: Array) -> tuple[Array, Array]:
+    """Log predictives (N, K + 1) of prepared rows, base measure left out, and log weights (K + 1,).
+
+    The last ones are those of a new cluster.
+    """
     family, tally = model.family, engine.believed(state)
     log_weights = engine.log_weights(model, state)
     if (wide := wide_for(family, X)) != widths(family):  # words or levels that are not known yet
@@ -110,11 +119,11 @@ def log_joint(engine: Engine, model: Model, state: State, X: Array) -> Array:
     if is_foreign(X):
         stats = np.vstack([tally.stats, np.zeros(tally.size)])
         eta = family.posterior(stats, np.append(tally.mass, 0.0))
-        joint = family.log_predictive(X, alike(eta, doubled(X[:0, :])))
-        return joint + alike(log_weights, joint)
-    joint = np.empty((X.shape[0], tally.K + 1))
-    score_rows(family.workspace(tally, state.columns), family.rows(X), tally.K + 1, joint)
-    return joint + log_weights
+        scores = family.log_predictive(X, alike(eta, doubled(X[:0, :])))
+        return scores, alike(log_weights, scores)
+    scores = np.empty((X.shape[0], tally.K + 1))
+    score_rows(family.workspace(tally, state.columns), family.rows(X), tally.K + 1, scores)
+    return scores, log_weights
 
 
 class Fitted:
@@ -162,17 +171,20 @@ class Fitted:
         Names (K,) are the ids if None. Rows are -1 whose probability of a new cluster is above
         ``novelty``.
         """
-        names = self.point.state.tally.ids if names is None else names
+        model, state, _ = self.point
+        names = state.tally.ids if names is None else names
 
         def answer(X: Array) -> Array:
-            joint = self.log_joint(X)
+            scores, log_weights = log_scores(self.engine, model, state, X)
+            joint, xp = (scores + log_weights)[:, :-1], namespace(scores)
             if novelty is None and type(joint) is np.ndarray:  # as below, in half the time
-                return names[joint[:, :-1].argmax(axis=1)]
-            xp = namespace(joint)
-            found = xp.take(alike(names, joint), xp.argmax(joint[:, :-1], axis=1))
-            return found if novelty is None else xp.where(_new(joint) > novelty, -1, found)
+                return names[joint.argmax(axis=1)]
+            found = xp.take(alike(names, joint), xp.argmax(joint, axis=1))
+            if novelty is None:
+                return found
+            return xp.where(_new(scores, log_weights) > novelty, -1, found)
 
-        return in_chunks(self.point.model, len(names), X, answer)
+        return in_chunks(model, len(names), X, answer)
 
     def predict_proba(self, X: Array, new_cluster: bool = False) -> Array:
         """Probability (N, K) of each cluster for prepared rows, where they are.
@@ -190,7 +202,11 @@ class Fitted:
     def novelty(self, X: Array) -> Array:
         """Probability (N,) that prepared rows are of a new cluster, where they are."""
         model, state, _ = self.point
-        return in_chunks(model, state.tally.K, X, lambda X: _new(self.log_joint(X)))
+
+        def answer(X: Array) -> Array:
+            return _new(*log_scores(self.engine, model, state, X))
+
+        return in_chunks(model, state.tally.K, X, answer)
 
     def log_densities(self, X: Array) -> Array:
         """Log predictive density (M, N) of prepared rows under each draw, base measure included."""
@@ -227,13 +243,12 @@ class Fitted:
         return X, ids
 
 
-def _new(joint: Array) -> Array:
-    """Probability (N,) of the last column of log joint densities (N, K + 1)."""
-    if type(joint) is np.ndarray:  # as below, in half the time
-        with np.errstate(over="ignore", invalid="ignore"):
-            times = np.exp(joint - joint[:, -1:])  # as probable as a new cluster, each
-            new = 1.0 / (times @ np.ones(times.shape[1]))
-        return np.where(np.isnan(new), 0.0, new)
+def _new(scores: Array, log_weights: Array) -> Array:
+    """Probability (N,) of a new cluster, given what :func:`log_scores` returns."""
+    if type(scores) is np.ndarray:
+        new_shares(scores, log_weights, new := np.empty(len(scores)))
+        return new
+    joint = scores + log_weights
     return namespace(joint).exp(joint[:, -1] - logsumexp(joint, axis=1))
 
 
