@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 ROWS, FEATURES = 1024, 2**13  # rows that are all kept, or more if they have few columns
+PER_COLUMN, MOST_ROWS = 32, 4096  # or if they have many
 EVEN_ROWS = 4096  # rows of wide families, of which a sample is kept without regard to clusters
 COUNT_ROWS, COUNTS, FEW = 4096, 2**15, 256  # rows of counts, their entries, and least rows
 NUMBERS = 2**22  # most numbers in the rows that are kept: 32 MB
@@ -37,7 +38,8 @@ class KeptRows(NamedTuple):
         """How many such rows are all kept."""
         if isinstance(self.X, np.ndarray):
             D = max(self.X.shape[1], 1)
-            return min(max(ROWS, FEATURES // D), NUMBERS // D)
+            rows = max(ROWS, FEATURES // D, min(PER_COLUMN * D, MOST_ROWS))
+            return min(rows, NUMBERS // D)
         width = max(self.X.nnz // max(self.X.shape[0], 1), 1)
         return int(min(COUNT_ROWS, max(FEW, COUNTS // width), NUMBERS // width))
 

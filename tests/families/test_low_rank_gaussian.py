@@ -130,7 +130,7 @@ def test_a_plane_that_rows_have_outgrown_is_chosen_again():
     """Eight clusters of 300 rows, one after another: each brings a direction; all mass stays."""
     rng = np.random.default_rng(0)
     y = np.repeat(np.arange(8), 300)
-    X = rng.normal(size=(8, 100))[y] + rng.normal(size=(2400, 100))
+    X = rng.normal(size=(8, 40))[y] + rng.normal(size=(2400, 40))
     mix = em.Mixture()
     for start in range(0, 2400, 300):
         mix.partial_fit(X[start : start + 300])

@@ -9,7 +9,8 @@ from evermix._xp import Floats
 ROWS = 1024  # that directions are found from
 MOST = 20  # directions of an open rank: clusters have as many variances squared
 EXPLAINED = 0.8  # share of the variance after which further directions are noise
-OUTGROWN = 0.02  # share of the variance that another plane must explain in addition
+OUTGROWN = 0.005  # share of the variance that another plane must explain in addition
+CERTAIN = 4.0  # standard errors by which it must do so
 COMMENSURABLE = 30.0  # ratio of the ranges of columns up to which they have the same units
 
 
@@ -40,8 +41,9 @@ def outgrown(X: Floats, now: Frame) -> bool:
     """
     other = frame(X[::2], None, now.units)
     x = (X[1::2] - other.centre) / now.units
-    gain = np.sum((x @ other.basis.T) ** 2) - np.sum((x @ now.basis.T) ** 2)
-    return bool(gain > OUTGROWN * np.sum(x**2))
+    gains = np.sum((x @ other.basis.T) ** 2, axis=1) - np.sum((x @ now.basis.T) ** 2, axis=1)
+    sure = CERTAIN * gains.std() * np.sqrt(len(x))
+    return bool(gains.sum() > max(OUTGROWN * np.sum(x**2), sure))
 
 
 def column_units(X: Floats) -> Floats:

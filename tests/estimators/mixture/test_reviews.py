@@ -6,7 +6,7 @@ from sklearn.metrics import adjusted_rand_score
 
 import evermix as em
 from evermix.engines.filters.review import is_review, next_review, thin
-from evermix.lookback import FEATURES, hashed
+from evermix.lookback import FEATURES, KeptRows, hashed
 from evermix.model import Model
 from helpers.mixture_cases import assert_same_model, blobs
 
@@ -85,6 +85,23 @@ def test_the_sample_is_bounded_and_every_cluster_has_its_part():
     assert not kept.complete and len(kept.rows.weights) <= max(room, per_cluster * mix.n_clusters_)
     owners = mix.predict(kept.rows.X)
     assert min(np.count_nonzero(owners == k) for k in mix.cluster_ids_) >= per_cluster
+
+
+def test_of_long_rows_more_are_kept():
+    rooms = {D: KeptRows(np.zeros((1, D)), *[np.zeros(1)] * 3).room for D in (8, 32, 64, 128, 2048)}
+    assert rooms == {8: 1024, 32: 1024, 64: 2048, 128: 4096, 2048: 2048}
+
+
+@pytest.mark.parametrize("late", [300, 1500])  # while all rows are kept, and later
+def test_a_second_cluster_in_a_direction_that_the_plane_does_not_have(late):
+    D, rng = 64, np.random.default_rng(0)
+    X = rng.normal(size=(late + 2500, D))
+    X[:, 0] *= 3.0
+    X[late:, 1:3] += 4.0
+    mix = stream(X)
+    assert mix.n_clusters_ == 2
+    y = np.arange(len(X)) >= late
+    assert adjusted_rand_score(y, mix.predict(X)) > 0.9
 
 
 @pytest.mark.parametrize(

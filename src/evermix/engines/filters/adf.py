@@ -50,9 +50,9 @@ class ADF(Filter):
         reviews merge them, by an objective that counts the entropy of assignments.
     lookback : int
         Rows of each cluster that are kept for reviews, if there are many: 1,024 rows are kept
-        anyway, more if they have fewer than eight columns. 0 for no reviews. There are none in
-        models that forget, with ``rule="paper"`` and with ``merge=None``. Of counts the first rows
-        are kept if hyperparameters are to be learnt.
+        anyway, more if they have fewer than eight columns or more than 32. 0 for no reviews. There
+        are none in models that forget, with ``rule="paper"`` and with ``merge=None``. Of counts the
+        first rows are kept if hyperparameters are to be learnt.
     """
 
     birth: float = 0.05

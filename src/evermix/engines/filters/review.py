@@ -117,7 +117,7 @@ def review(engine: Engine, model: Model, state: State) -> tuple[Model, State, In
     old = _owners(tally, rows.ids)
     weights = _standing_for(tally, rows, old)
     start = _beside(model, pinned, with_sticks(model, tally.mass))
-    outgrown = not (complete or pinned.any()) and _is_outgrown(model, rows.X)
+    outgrown = not pinned.any() and _is_outgrown(model, rows.X)
     anew = _begins_anew(model) or (complete and _is_fresh(state.clock)) or bool(pinned.all())
     anew |= outgrown
     if anew:
