@@ -80,19 +80,23 @@ class RowResults(NamedTuple):
         Log predictive density of the row before it was learnt, base measure included.
     born : bool array (N,)
         Whether the row opened a new cluster.
+    novelty : array (N,)
+        Probability that the row was of a new cluster, before it was learnt; NaN if the engine does
+        not compute it. It is not saved.
     """
 
     labels: Array
     probabilities: Array
     log_predictive: Array
     born: Array
+    novelty: Array
 
     @classmethod
     def empty(cls, n: int) -> "RowResults":
         """Return results for n rows, to be filled."""
         labels = np.empty(n, dtype=np.int64)
         labels.fill(-1)
-        return cls(labels, np.zeros(n), np.zeros(n), np.zeros(n, bool))
+        return cls(labels, np.zeros(n), np.zeros(n), np.zeros(n, bool), np.full(n, np.nan))
 
     @classmethod
     def joined(cls, parts: Sequence["RowResults"]) -> "RowResults":

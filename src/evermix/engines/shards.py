@@ -208,8 +208,9 @@ class CollectResults(Task[dict[int, RowResults]]):
             return {}
         ids, best, probability, log_norm = shard.pending.pop(key)
         labels, density = ids[host(best)], host(log_norm + shard.bases[key])
-        born = np.zeros(len(labels), dtype=bool)
-        return {key: RowResults(labels, host(probability), density, born)}
+        results = RowResults.empty(len(labels))
+        found = {"probabilities": host(probability), "log_predictive": density}
+        return {key: results._replace(labels=labels, **found)}
 
     def joined(self, answers: Iterable[dict[int, RowResults]]) -> dict[int, RowResults]:
         """Return all in one dict."""

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from evermix.engines.filters.filter import Filter
 from evermix.estimators import Mixture
 from evermix.estimators.answers import row_answers
 from evermix.estimators.mixture.card import Card
@@ -260,8 +261,10 @@ class Core:
             if freed:
                 self.mix.forget_columns(freed)
             ids = given.ids[some]
-            novelty = self._novelty(X, len(ids)) if answered else []
+            novelty = self._novelty(X, len(ids)) if answered else None
             self.mix.partial_fit(X)
+            if novelty is None and answered:
+                novelty = self.mix.learner_.results.novelty.tolist()
             self.remembered.add(ids)
             self.learnt(before, clock, len(ids), record.time)
             self._confirm(given, some, record.time)
@@ -292,10 +295,15 @@ class Core:
         elif given.ids:
             yield CountedTexts(slice(0, len(given.ids)), self.features(given), [])
 
-    def _novelty(self, X: Any, n: int) -> list[float]:
-        """Return the probability of a new cluster for each of n rows; nothing depends on it."""
+    def _novelty(self, X: Any, n: int) -> list[float] | None:
+        """Return the probability of a new cluster for each of n rows; nothing depends on it.
+
+        None: the engine will say it when it learns them.
+        """
         if not self.begun:
             return [1.0] * n
+        if isinstance(self.mix.learner_.engine, Filter) and not self.provisional:
+            return None
         try:
             return self.mix.novelty(X).tolist()
         except FATAL:

@@ -142,6 +142,7 @@ def learn_row(
     eta = family.posterior(stats, np.append(tally.mass, 0.0))
     rho = log_weights + family.log_predictive(x, eta)[0]
     results.log_predictive[i] = logsumexp(rho)
+    results.novelty[i] = np.exp(rho[-1] - results.log_predictive[i])
     room = w > 0 and tally.K < cap_of(model)
     if not room and not tally.K:  # a row of weight zero before any cluster
         return rho[:0]

@@ -165,7 +165,7 @@ def _compiled(
         scalars = scalars._replace(kind=QUADRATURE)
     major = state.tally.layout is Layout.STATISTIC_MAJOR
     settings = gibbs.SweepSettings(scalars, fixed, cap_of(model), major)
-    sweep = gibbs.SweepRows(rows, order, uniforms, gibbs.SweepOutputs(*results[1:]))
+    sweep = gibbs.SweepRows(rows, order, uniforms, gibbs.SweepOutputs(*results[1:4]))
     labels = state.memo[CHAIN]["labels"].copy()
     position = gibbs.SweepPosition(state.tally.K, 0, int(np.count_nonzero(labels >= 0)), 0)
     holes, why = np.empty(0, dtype=np.int64), adf.ROOM

@@ -67,7 +67,7 @@ def to_file(mix: Any) -> Content:
     header["rng"] = learner.rng.bit_generator.state
     header["rows_digest"] = learner.rows_digest
     arrays = {f"state.{name}": values for name, values in state_arrays.items()}
-    arrays |= {f"results.{name}": np.asarray(values) for name, values in results._asdict().items()}
+    arrays |= {f"results.{name}": np.asarray(getattr(results, name)) for name in result_fields(0)}
     arrays |= {f"label_maps.{i}": names for i, names in enumerate(learner.label_maps)}
     arrays |= {f"course.{name}": values for name, values in learner.course.to_arrays().items()}
     if learner.batch is not None:
@@ -107,7 +107,7 @@ def _restore_state(learner: Learner, arrays: dict[str, Array], header: Mapping[s
     learner.state = checked_state(engine, model, taken(arrays, "state."), header["state"])
     results = taken(arrays, "results.")
     check_arrays("the results", results, result_fields(learner.state.lineage.next_id))
-    learner.results = RowResults(**results)
+    learner.results = RowResults.empty(len(results["labels"]))._replace(**results)
     engine.check_memo(model, learner.state, len(learner.results.labels))
     learner.rows_digest = header["rows_digest"]
     next_id = learner.state.lineage.next_id

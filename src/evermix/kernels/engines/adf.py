@@ -62,12 +62,13 @@ class FilterData(NamedTuple):
 
 
 class RowOutputs(NamedTuple):
-    """Results (N,): slot of the best cluster, its probability, log predictive, birth.   # OUT."""
+    """Results (N,) of rows.   # OUT."""
 
-    slot: Ints
-    probability: Floats
+    slot: Ints  # of the most probable cluster
+    probability: Floats  # of that
     log_predictive: Floats
     born: Bools
+    novelty: Floats  # probability of a new cluster
 
 
 @exact
@@ -192,7 +193,8 @@ def learn_row(
     evidence = log_sum(K + 1, rho)
     out.log_predictive[i] = evidence - log(total)
 
-    wanted = alive == 0 or exp(rho[K] - evidence) > settings.birth
+    out.novelty[i] = exp(rho[K] - evidence)
+    wanted = alive == 0 or out.novelty[i] > settings.birth
     refused = wanted and w > 0.0 and alive >= settings.cap
     born = wanted and w > 0.0 and alive < settings.cap
     if alive == 0 and not born:  # a row of weight zero before any cluster

@@ -87,6 +87,7 @@ def hard_pass(
         rho[K] += log(omega)
         evidence = log_sum(K + 1, rho)
         out.log_predictive[i] = evidence - log(total)
+        out.novelty[i] = exp(rho[K] - evidence)
 
         slots = K + 1 if w > 0.0 and K < settings.cap else K
         if slots == 0:  # a row of weight zero before any cluster
