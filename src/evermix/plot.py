@@ -5,6 +5,7 @@ Every function returns the axes that it has drawn, and saves nothing:
 that it is given, such as ``figure=plt.figure(figsize=(10, 4))`` in a notebook.
 """
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -123,7 +124,7 @@ def stream(mix: Any, *, title: str = "", figure: "Figure | None" = None) -> NDAr
     Parameters
     ----------
     mix : Mixture
-        One that has learnt by ``partial_fit``.
+        One that has learnt by ``partial_fit``; if its rows came with times, the axes show these.
     title : str
         Headline of the picture.
     figure : Figure, optional
@@ -135,7 +136,13 @@ def stream(mix: Any, *, title: str = "", figure: "Figure | None" = None) -> NDAr
             "do not hold it. mix.report shows what they hold."
         )
     series = read_events(info.to_event() for info in mix.history_)
-    return overview(**series._asdict(), sizes=mix.tally_.mass, title=title, figure=figure)
+    clocks, times = mix.learner_.shown.calendar.course
+
+    def when(clock: float) -> str:
+        return str(times[max(bisect_right(clocks, clock) - 1, 0)])
+
+    about = {"sizes": mix.tally_.mass, "when": when if clocks else None}
+    return overview(**series._asdict(), **about, title=title, figure=figure)
 
 
 def bound(

@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 
 import evermix as em
 from evermix.cli import app
-from evermix.cli.console import shown_time
 from evermix.cli.options.mixture import parse_half_life, parts
 from evermix.engines import ENGINES
+from evermix.estimators.mixture.calendar import shown_time
 from evermix.io import checkpoint
 from evermix.state import FADED
 
@@ -301,3 +301,23 @@ def test_a_stream_goes_on_as_it_began(folder, changed, complaint):
     evermix("stream", "points.jsonl", *files, "--resume")
     mix = em.Mixture(forgetting=em.Exponential(timedelta(days=2)), random_state=0)
     assert masses("model.evermix") == mix.partial_fit(X, times=DATES).state_.tally.mass.tolist()
+
+
+@pytest.mark.parametrize("half_life", [[], ["--half-life", "30d"]])
+def test_streams_with_times_have_dates(tmp_path, monkeypatch, half_life):
+    monkeypatch.chdir(tmp_path)
+    rows = (f"{d},{a},{b}\n" for d, (a, b) in zip(DATES, X, strict=True))
+    (tmp_path / "rows.csv").write_text("when,a,b\n" + "".join(rows))
+    run = ["stream", "rows.csv", "--time-field", "when", "--out", "out.jsonl", *half_life]
+    assert not CliRunner().invoke(app, [*run, "--batch", "500", "--trace", "t.jsonl"]).exit_code
+    answers = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    opened = {a["cluster"]: a["since"] for a in answers if "since" in a}
+    assert opened and all(a["new"] or "from" in a for a in answers if "since" in a)
+    steps = [json.loads(line) for line in (tmp_path / "t.jsonl").read_text().splitlines()]
+    assert [np.datetime64(s["time"]) for s in steps] == [DATES[s["clock"] - 1] for s in steps]
+    found = CliRunner().invoke(app, ["info", "out.jsonl.evermix", "--json"])
+    found = json.loads(found.stdout)
+    assert found["times"] == f"2024-01-01T{str(DATES[0])[11:]} to {DATES[-1]}"
+    for cluster in found["clusters"]:
+        assert np.datetime64(cluster["since"]) == DATES[cluster["born"] - 1]
+        assert cluster["since"] == opened.get(cluster["id"], cluster["since"])

@@ -156,6 +156,19 @@ def test_clusters_with_a_name_are_called_by_it_everywhere(browser, tmp_path):
     assert len(set(browser.run(colours))) > 1
 
 
+def test_streams_with_times_show_dates(browser, tmp_path):
+    rng = np.random.default_rng(0)
+    dates = np.datetime64("2024-01-01") + np.arange(600).astype("timedelta64[D]")
+    X = rng.normal(size=(600, 2)) + 20.0 * (np.arange(600)[:, None] >= 400)
+    mix = em.Mixture(random_state=0).partial_fit(X, times=dates)
+    mix.report(tmp_path / "dates.html")
+    browser.open(tmp_path / "dates.html")
+    for part in ("#flow svg", "#charts svg", "#events", "#list .card dl"):
+        assert "2025-0" in browser.run(f"document.querySelector('{part}').textContent"), part
+    assert browser.run("document.querySelector('#events').textContent").count("2025-02-04") == 1
+    assert browser.errors == []
+
+
 def test_labels_of_a_map_do_not_overlap(browser, tmp_path):
     """Of many topics in one place, which are moved apart, only some have room for their words."""
     rng = np.random.default_rng(0)

@@ -37,16 +37,6 @@ def counted(n: int, noun: str) -> str:
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
-def shown_time(time: float, dated: bool) -> float | str:
-    """Return a time as a number, or as a date in UTC if it is seconds since 1970."""
-    from numpy import datetime64
-
-    if not dated:
-        return float(time)
-    shown = str(datetime64(round(time * 1e6), "us"))
-    return shown.removesuffix(".000000").removesuffix("T00:00:00")
-
-
 def output_console() -> Console:
     """Return the console for tables on standard output."""
     console = Console(highlight=False)

@@ -6,7 +6,7 @@ from typing import Any
 from evermix.estimators.mixture.estimator import Mixture
 
 COLUMNS = "id", "cluster", "probability", "new", "from", "name"
-"""What the answer for a row of a stream may hold, beside what models that forget or wait say."""
+"""What the answer for a row may hold, beside what streams with times, forgetting or waiting say."""
 
 
 def row_answers(
@@ -44,6 +44,9 @@ def row_answers(
         first["new"] = parent is None
         if parent is not None:
             first["from"] = parent
+        since = mix.learner_.shown.calendar.at(lineage.born[cluster])
+        if since is not None:
+            first["since"] = since
     names = lineage.hand.names
     if not names.keys().isdisjoint(labels):
         for cluster, answer in zip(labels, answers, strict=True):

@@ -36,6 +36,8 @@ class Flow:
     marks : list of Mark
     weights : array (K,), optional
         Shares in all, by which the largest are chosen; None: the mean over times.
+    clocked : bool
+        Whether rows are counted as the model has learnt them, so that their times may be known.
     """
 
     xlabel: str
@@ -44,6 +46,7 @@ class Flow:
     shares: NDArray[Any]
     marks: list[Mark] = field(default_factory=list)
     weights: NDArray[Any] | None = None
+    clocked: bool = True
 
     def to_dict(self) -> dict[str, Any]:
         """Return the largest clusters one by one, and the others as one, as JSON-ready values."""
@@ -53,6 +56,7 @@ class Flow:
         layers = np.column_stack([self.shares[:, top], np.delete(self.shares, top, axis=1).sum(1)])
         return {
             "xlabel": self.xlabel,
+            "clocked": self.clocked,
             "x": self.x,
             "ids": [self.ids[k] for k in top],
             "layers": layers.T.round(DIGITS).tolist(),

@@ -43,6 +43,8 @@ class Report:
         Where each item lies; empty for no map.
     events : list of (int, str, list of int)
         What happened to ids, and after how many rows.
+    times : (list of int, list), optional
+        Numbers of rows, in order, and when they came; empty if nothing is known of that.
     """
 
     title: str
@@ -55,6 +57,7 @@ class Report:
     tree: dict[str, Any] | None = None
     map: list[list[float]] = field(default_factory=list)
     events: list[tuple[int, str, list[int]]] = field(default_factory=list)
+    times: tuple[list[int], list[Any]] = field(default_factory=lambda: ([], []))
 
     def to_page(self) -> str:
         """Return the page."""

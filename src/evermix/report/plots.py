@@ -4,7 +4,7 @@ All need matplotlib and raise ImportError without it. They draw into a new figur
 given, and return its axes; nothing is saved.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -80,6 +80,7 @@ def overview(
     log_predictive: NDArray[Any],
     rows: NDArray[Any],
     sizes: NDArray[Any],
+    when: Callable[[float], str] | None = None,
     title: str = "",
     figure: "Figure | None" = None,
 ) -> NDArray[Any]:
@@ -92,6 +93,8 @@ def overview(
         number of rows. See :func:`read_events`.
     sizes : array (K,)
         Mass of each cluster at the end.
+    when : callable, optional
+        Returns the time at which so many observations had been seen, for the axes.
     title : str
         Headline of the picture.
     figure : Figure, optional
@@ -108,6 +111,11 @@ def overview(
     _draw_growth(growth, series.clock, series.K)
     _draw_sizes(rank, np.asarray(sizes, dtype=np.float64))
     _draw_likelihood(likelihood, series)
+    if when is not None:
+        for axes in (growth, likelihood):
+            axes.set_xlabel("time", fontsize=10, color=INK)
+            axes.xaxis.set_major_formatter(lambda clock, _: when(clock))
+            axes.tick_params(axis="x", rotation=30)
     return panels
 
 

@@ -55,7 +55,7 @@ def answer_schemas() -> dict[str, Schema]:
         "name": TEXT,
     }
     settings = {"oneOf": [reference("Settings"), full(kind=TEXT, imported=TEXT)]}
-    marks = {"new": FLAG, "from": WHOLE, "duplicate": FLAG, "provisional": FLAG}
+    marks = {"new": FLAG, "from": WHOLE, "since": VALUE, "duplicate": FLAG, "provisional": FLAG}
     said = ("cluster", "probability", "novelty")
     known = {"sequence": WHOLE, "rows": WHOLE, "provisional": FLAG}
     state = {"name": TEXT, "status": STATUS, "settings": settings}
@@ -115,6 +115,7 @@ def _card() -> Schema:
         recent_share=PERHAPS_NUMBER,
         trend=PERHAPS_NUMBER,
         born=PERHAPS_WHOLE,
+        since=VALUE,
         parent=PERHAPS_WHOLE,
         age=PERHAPS_WHOLE,
         last_seen=PERHAPS_WHOLE,

@@ -265,7 +265,7 @@ def test_times_must_fit_the_rows_and_the_stream():
     with pytest.raises(ValueError, match="all rows of a stream must come with times, or none"):
         mix.partial_fit(X)
     with pytest.raises(ValueError, match="the model forgets nothing"):
-        mixture(em.ADF()).partial_fit(X, times=np.arange(20))
+        mixture(em.ADF()).fit(X, times=np.arange(20))
     with pytest.raises(TypeError, match="forgetting must be em.Exponential"):
         em.Mixture(forgetting=10.0).fit(X)
 

@@ -10,7 +10,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from evermix.cli.console import output_console, shown_time
+from evermix.cli.console import output_console
 from evermix.cli.input.model_rows import saved_words, text_of
 from evermix.cli.options.option import Option
 from evermix.cli.options.settings import Settings
@@ -20,6 +20,7 @@ from evermix.cli.output.topic_report import describe_topics
 from evermix.estimators import DependentMixture, Mixture, TopicModel
 from evermix.estimators.data.times import shown_label
 from evermix.estimators.files import load_any
+from evermix.estimators.mixture.calendar import shown_time
 from evermix.estimators.mixture.fit_results import met_once, rows_learnt
 from evermix.estimators.topics.card import TopicCards
 from evermix.estimators.topics.report import course_of
@@ -68,6 +69,9 @@ def _mixture(mix: Mixture, extra: Extra, top: int) -> Described:
         described["forgetting"] = repr(plan)
         described["faded"] = mix.lineage_.into.count(FADED)
         described["now"] = shown_time(state.now, plan.dated)
+    times = mix.learner_.shown.calendar.ends
+    if times is not None:
+        described["times"] = f"{times[0]} to {times[1]}"
     if not met_once(engine, state):
         described |= engine.progress(state)
     return described | {

@@ -99,8 +99,8 @@ class Stream(Run):
         self._first_row = self._saved_rows = self.totals.rows
         self._first_offset = self.totals.offset
         self._dead = DeadLetters(settings.dead_letter, self.positions)
-        columns = [*COLUMNS, *["faded"] * (model.forgetting is not None)]
-        columns += ["provisional"] * source.live
+        columns = [*COLUMNS, *["since"] * (settings.time_field is not None)]
+        columns += [*["faded"] * (model.forgetting is not None), *["provisional"] * source.live]
         self._beside = Beside(settings, columns)
         self._beside.check(source)
         self._out = open_stream_answers(settings, self.positions.get("out"), notes, self._beside)
@@ -231,13 +231,12 @@ class Stream(Run):
     def _learn_part(self, chunk: Chunk, freed: list[int], answered: int) -> None:
         """Learn rows, for which some columns are used anew, and write their lines."""
         before, mix = self.totals.rows, self.model
-        times = None if mix.forgetting is None else chunk.times
         with self.first_step() if not (before or answered) else nullcontext():
             if freed:
                 mix.forget_columns(freed)
             X = features(mix.family, self.text, chunk.X)
             with self._live.learning(len(chunk.ids)):
-                mix.partial_fit(X, times=times, observers=[self._observe])
+                mix.partial_fit(X, times=chunk.times, observers=[self._observe])
                 if not self.source.live and not mix.learner_.model.learns:
                     mix.learner_.settle()  # the first batch is large enough, or all there is
         dropped = [k for info in self._steps for k in info.dropped]
@@ -261,7 +260,8 @@ class Stream(Run):
         """Count and trace what was learnt since the last time."""
         for info in self._steps:
             self.totals.log_predictive += info.log_predictive
-            self.trace.write(info.to_event())
+            time = self.model.learner_.calendar.at(info.clock)
+            self.trace.write(info.to_event() | ({} if time is None else {"time": time}))
         self._steps = []
 
     def _write(self, answers: Iterable[dict[str, Any]]) -> None:

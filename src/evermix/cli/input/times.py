@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from evermix.cli.console import shown_time
 from evermix.cli.input.texts import in_seconds
+from evermix.estimators.mixture.calendar import shown_time
 from evermix.forgetting import Exponential
 from evermix.io.sources import Chunk, Source
 

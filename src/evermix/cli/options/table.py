@@ -76,7 +76,8 @@ EVERY = Option(
 )
 TIME_FIELD = Option(
     "time_field",
-    "Field or column with a row's time, which is no feature: a number, or a date in ISO 8601.",
+    "Field or column with a row's time, which is no feature: a number, or a date in ISO 8601. "
+    "Clusters then have dates.",
     ROWS,
 )
 SKIP_BAD = Option("skip_bad", "Count bad rows and go on, instead of stopping.", ROWS, bool, False)

@@ -7,9 +7,10 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
-from evermix.cli.console import counted, shown_time
+from evermix.cli.console import counted
 from evermix.cli.input.model_rows import column_names, words_of_texts
 from evermix.estimators import Mixture
+from evermix.estimators.mixture.calendar import shown_time
 from evermix.estimators.mixture.naming import written_size
 from evermix.families import Multinomial
 from evermix.io.text_counter import TextCounter
@@ -78,6 +79,7 @@ _FORMATS: dict[str, Callable[[Any], str]] = {
 _COLUMNS = {
     **{name: name for name in ("id", "topic", "name", "size", "weight", "share")},
     "recent_share": "lately",
+    "since": "born",  # in place of the number of rows, where rows have times
     **{name: name for name in ("born", "seen", "first", "last", "nearest")},
     "words": "words that set it apart",
     "apart": "what sets it apart",
@@ -117,6 +119,7 @@ def cards_table(clusters: list[Described], kind: str, total: int | None = None) 
         title = counted(total, kind.removesuffix("s"))
     table = Table(title=title, title_justify="left")
     some = [name for name in columns if any(each.get(name) is not None for each in clusters)]
+    some = [name for name in some if name != "born" or "since" not in some]
     for name in some:
         text = name in ("words", "apart")
         table.add_column(columns[name], justify="left" if text else "right")

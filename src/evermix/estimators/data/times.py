@@ -265,13 +265,8 @@ def prepare_times(
             raise ValueError("half_life is a timedelta, so every row needs a date: give times.")
         return None
     assert forgetting is not None
-    stamps = np.asarray(times)
-    if stamps.shape != (n,):
-        raise ValueError(f"times must have one entry per row, ({n},), got shape {stamps.shape}.")
-    stamps = _as_numbers(stamps, forgetting.dated)
-    if not np.all(np.isfinite(stamps)):
-        row = int(np.argmin(np.isfinite(stamps)))
-        raise ValueError(f"times must be finite, got {np.asarray(times)[row]} in row {row}.")
+    why = f"half_life is {'a timedelta' if forgetting.dated else 'a number'}"
+    stamps = _stamps(times, n, forgetting.dated, why)
     back = np.flatnonzero(np.diff(stamps, prepend=stamps[0] if since is None else since) < 0)
     if len(back):
         row = int(back[0])
@@ -283,7 +278,35 @@ def prepare_times(
     return np.ascontiguousarray(stamps)
 
 
-def _as_numbers(stamps: NDArray[Any], dated: bool) -> NDArray[np.float64]:
+def noted_times(times: Any, n: int, dated: bool | None) -> NDArray[np.float64] | None:
+    """Return one time per row (n,) for a stream that only notes them, dates as seconds.
+
+    ``dated``: whether those before were dates; None if there were none.
+    """
+    if times is None:
+        return None
+    return _stamps(times, n, are_dates(times) if dated is None else dated, "those before were so")
+
+
+def are_dates(times: Any) -> bool:
+    """Whether times are dates rather than numbers, by the first of them."""
+    array = np.asarray(times)
+    return array.dtype.kind == "M" or isinstance(next(array.flat, None), datetime.date)
+
+
+def _stamps(times: Any, n: int, dated: bool, why: str) -> NDArray[np.float64]:
+    """Return one time per row (n,) as float64; ``why`` they must be dates, or numbers."""
+    stamps = np.asarray(times)
+    if stamps.shape != (n,):
+        raise ValueError(f"times must have one entry per row, ({n},), got shape {stamps.shape}.")
+    numbers = _as_numbers(stamps, dated, why)
+    if not np.all(np.isfinite(numbers)):
+        row = int(np.argmin(np.isfinite(numbers)))
+        raise ValueError(f"times must be finite, got {stamps[row]} in row {row}.")
+    return numbers
+
+
+def _as_numbers(stamps: NDArray[Any], dated: bool, why: str) -> NDArray[np.float64]:
     """Return times (n,) as float64, in seconds where they are dates, or raise TypeError."""
     if stamps.dtype.kind == "O":  # dates of the standard library, or of a data frame
         try:
@@ -293,9 +316,8 @@ def _as_numbers(stamps: NDArray[Any], dated: bool) -> NDArray[np.float64]:
             raise TypeError(f"times must be {wanted}, got {stamps[0]!r}: {error}.") from error
     if dated != (stamps.dtype.kind == "M"):
         raise TypeError(
-            f"half_life is {'a timedelta' if dated else 'a number'}, so times must be "
-            f"{'dates' if dated else 'numbers'}, got {stamps.dtype}. For dates use "
-            "em.Exponential(half_life=timedelta(days=7))."
+            f"{why}, so times must be {'dates' if dated else 'numbers'}, got {stamps.dtype}. To "
+            "forget by dates use em.Exponential(half_life=timedelta(days=7))."
         )
     if not dated:
         if stamps.dtype.kind not in "iuf":

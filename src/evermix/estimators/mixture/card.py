@@ -134,6 +134,8 @@ class Card:
     born : int or None
         How many rows had been learnt when it was opened, in a stream. None of clusters of
         a fit, which finds all together.
+    since : str, float or None
+        When that was, if rows came with times: a date, or a number.
     parent : int or None
         The id of the cluster that it was split from, by a review of the stream or by hand; None if
         a row opened it, and after fits.
@@ -161,6 +163,7 @@ class Card:
     share: float
     recent_share: float | None
     born: int | None
+    since: str | float | None
     parent: int | None
     age: int | None
     last_seen: int | None
@@ -194,7 +197,8 @@ class Card:
         lines = [f"{called(self.id, self.name)}{pinned}: {written_size(self.size)} rows, {share}"]
         if self.age is not None:
             how = "opened" if self.parent is None else f"split from {self.parent}"
-            lines.append(f"  {how} after {self.born:,} rows, {self.age:,} rows ago")
+            when = "" if self.since is None else f" ({shown(self.since)})"
+            lines.append(f"  {how} after {self.born:,} rows{when}, {self.age:,} rows ago")
         lines += [f"  {trait}" for trait in self.traits]
         for example in self.examples:
             some = ", ".join(f"{name} = {shown(value)}" for name, value in example.values.items())

@@ -113,6 +113,7 @@ class CardWriter:
             share=float(self.weights[k]),
             recent_share=None if recent is None else float(recent[k]),
             born=born,
+            since=self.learner.calendar.at(born),
             parent=None if fitted else state.lineage.parents.get(id),
             age=None if born is None else clock - born,
             last_seen=None if seen is None else int(seen[k]),

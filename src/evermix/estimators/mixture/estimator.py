@@ -24,6 +24,7 @@ from evermix.estimators.mixture.learner import Learner, OnStep
 from evermix.estimators.mixture.questions import Questions
 from evermix.estimators.mixture.report import ReportQuestions
 from evermix.estimators.mixture.restoring import restored_unless_learnt
+from evermix.estimators.mixture.row_times import times_after
 from evermix.estimators.mixture.settings import (
     FIT_ENGINE,
     Settings,
@@ -262,8 +263,9 @@ class Mixture(
         """Learn these rows and go on from where the model is.
 
         Other settings of the same engine hold for these rows and those that follow. Parameters are
-        those of :meth:`fit`. The first rows may wait for others; the observers of the call with
-        which they are learnt are called.
+        those of :meth:`fit`; ``times`` are also noted by models that forget nothing, in any order,
+        so that cards and reports say when clusters began. The first rows may wait for others; the
+        observers of the call with which they are learnt are called.
         """
         plain = sample_weight is None and times is None and observers == ()
         if plain and self._learn_row(X):
@@ -283,7 +285,7 @@ class Mixture(
             learner = learner.live(engine)
         learner.checked_engine(engine)
         engine.check_weights(learner.model, weights)
-        stamps = learner.times_after(times, len(weights))
+        stamps = times_after(learner, times, len(weights))
         learner.engine, learner.parameters = engine, parameters_of(self)
         self.learner_ = learner
         self._add(Batch(X, weights, times=stamps), on_step)
@@ -299,7 +301,7 @@ class Mixture(
             learner = Learner(settings.engine, settings.model(family), settings.random_state)
             settings.engine.check(learner.model)
             settings.engine.check_weights(learner.model, weights)
-            stamps = prepare_times(times, len(weights), settings.forgetting)
+            stamps = times_after(learner, times, len(weights))
             if family.open:
                 family.candidates(X[:1])  # which raises if other hyperparameters are invalid
             learner.parameters, self.learner_ = parameters_of(self), learner

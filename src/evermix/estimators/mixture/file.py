@@ -12,6 +12,7 @@ from evermix._xp import Array
 from evermix.engines.batch import Batch, RowResults
 from evermix.estimators.data.tables import check_levels
 from evermix.estimators.files import Content
+from evermix.estimators.mixture.calendar import Calendar
 from evermix.estimators.mixture.course import Course
 from evermix.estimators.mixture.learner import Learner
 from evermix.estimators.mixture.schema import (
@@ -52,6 +53,8 @@ def to_file(mix: Any) -> Content:
         "model": _model_spec(learner.model),
         "timed": learner.timed,
     }
+    if learner.calendar.dated is not None:
+        header["dated"] = learner.calendar.dated
     if "feature_names_in_" in vars(mix):
         header["feature_names_in"] = [str(name) for name in mix.feature_names_in_]
     if "family_reason_" in vars(mix):
@@ -69,7 +72,9 @@ def to_file(mix: Any) -> Content:
     arrays = {f"state.{name}": values for name, values in state_arrays.items()}
     arrays |= {f"results.{name}": np.asarray(getattr(results, name)) for name in result_fields(0)}
     arrays |= {f"label_maps.{i}": names for i, names in enumerate(learner.label_maps)}
-    arrays |= {f"course.{name}": values for name, values in learner.course.to_arrays().items()}
+    beside = {"course": learner.course.to_arrays(), "calendar": learner.calendar.to_arrays()}
+    for what, kept in beside.items():
+        arrays |= {f"{what}.{name}": values for name, values in kept.items()}
     if learner.batch is not None:
         arrays |= packed(learner.batch)
     return arrays, header
@@ -93,6 +98,7 @@ def from_file(cls: type[Estimator], content: Content, known: Registry) -> Estima
     if "state" in header:
         _restore_state(learner, dict(arrays), header)
     else:
+        learner.calendar = Calendar.from_arrays({}, header.get("dated"), 0)
         _restore_waiting(learner, dict(arrays), mix.n_features_in_)
     mix.learner_ = learner
     return mix
@@ -112,8 +118,9 @@ def _restore_state(learner: Learner, arrays: dict[str, Array], header: Mapping[s
     learner.rows_digest = header["rows_digest"]
     next_id = learner.state.lineage.next_id
     learner.label_maps = checked_maps(taken(arrays, "label_maps."), next_id)
-    course = taken(arrays, "course.")
+    course, calendar = (taken(arrays, prefix) for prefix in ("course.", "calendar."))
     learner.course = Course.from_arrays(course, next_id, learner.state.clock)
+    learner.calendar = Calendar.from_arrays(calendar, header.get("dated"), learner.state.clock)
     if engine.whole:
         learner.batch = unpacked(taken(arrays, "rows."), model.family, n_features)
         if learner.batch.weights.shape != learner.results.labels.shape:
@@ -130,7 +137,9 @@ def _restore_waiting(learner: Learner, arrays: dict[str, Array], n_features: int
     fields = waiting_fields(learner.model, n_features, waiting)
     check_arrays("rows that wait", waiting, fields)
     ends = [0, *waiting.pop("cuts").tolist(), len(waiting["weights"])]
-    if np.any(np.diff(ends) < 1) or np.any(np.diff(waiting.get("times", [])) < 0):
+    ordered = learner.model.forgetting is not None
+    back = ordered and np.any(np.diff(waiting.get("times", [])) < 0)
+    if np.any(np.diff(ends) < 1) or back:
         raise ValueError("rows that wait must come in batches, and their times must not go back.")
     X, weights, times = waiting["X"], waiting["weights"], waiting.get("times")
     for some in (slice(*both) for both in pairwise(ends)):

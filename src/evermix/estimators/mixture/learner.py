@@ -20,8 +20,8 @@ from evermix.engines.run import interrupts_wait, learn, run, run_laps
 from evermix.engines.shards import Shard, Shards
 from evermix.estimators.data.dask import ClusterRows
 from evermix.estimators.data.rows import Cuts, LazyRows, Rows, prepare_rows, together
-from evermix.estimators.data.times import prepare_times
 from evermix.estimators.mixture.beginning import first_model
+from evermix.estimators.mixture.calendar import Calendar
 from evermix.estimators.mixture.course import Course
 from evermix.estimators.mixture.fit_results import FitResults, check_memo, rows_learnt
 from evermix.estimators.mixture.fitted import Fitted
@@ -65,6 +65,8 @@ class Learner:
         The last steps.
     course : Course
         How the rows of a stream were shared and explained over time; it is saved.
+    calendar : Calendar
+        When the rows of a stream came, if they have times; it is saved.
     rows_digest : str or None
         The digest of the rows of a fit; None for streams and merged models.
     timed : bool or None
@@ -85,7 +87,7 @@ class Learner:
         self.random_state, self.started = random_state, False
         self.waiting: list[Batch] = []
         self.history: deque[Info] = deque(maxlen=HISTORY)
-        self.course = Course()
+        self.course, self.calendar = Course(), Calendar()
         self.rows_digest: str | None = None
         self.timed: bool | None = None
         self.parameters: tuple[Any, ...] = ()
@@ -141,6 +143,7 @@ class Learner:
         rows = together(self.waiting)
         n = int(np.searchsorted(np.cumsum(rows.weights > 0), counted)) + 1
         other = Learner(self.engine, self.model, deepcopy(self.random_state))
+        other.calendar.dated = self.calendar.dated
         other.wait(rows.part(slice(n)))
         other.settle()
         kept = other.state.lookback
@@ -191,19 +194,6 @@ class Learner:
         check_memo(self.engine, self.model, self.state, len(self.results.labels), self._lost)
 
     # ---- settings --------------------------------------------------------------------------
-
-    def times_after(self, times: Any, n: int) -> NDArray[np.float64] | None:
-        """Return the times of n rows that follow those learnt, or raise TypeError or ValueError."""
-        forgetting = self.model.forgetting
-        if forgetting is not None and self.timed not in (None, times is not None):
-            raise ValueError(
-                "all rows of a stream must come with times, or none: it was begun "
-                f"{'with' if self.timed else 'without'} them."
-            )
-        since = self.state.now if self.started else None
-        if self.waiting and self.waiting[-1].times is not None:
-            since = float(self.waiting[-1].times[-1])
-        return prepare_times(times, n, forgetting, since)
 
     def checked_engine(self, engine: Engine, resume: bool = False) -> Engine:
         """Return an engine that may replace the present one, or raise TypeError or ValueError.
@@ -268,6 +258,7 @@ class Learner:
         for batch in self.waiting:
             learner.wait(batch._replace(X=prepare_rows(model.family, batch.X)))
         learner.timed, learner.parameters = self.timed, self.parameters
+        learner.calendar = self.calendar
         return learner
 
     def settle(self) -> None:
@@ -284,6 +275,9 @@ class Learner:
         """Learn rows of a stream from a resolved model."""
         parts: list[RowResults] = []
         reviewed, moved = False, self.engine.hides
+        first_id, times = self.state.lineage.next_id, batch.times
+        if self.model.forgetting is None:
+            batch = batch._replace(times=None)  # which are only noted
 
         def remember(state: State, info: Info) -> None:
             nonlocal reviewed, moved
@@ -304,7 +298,12 @@ class Learner:
             if parts:
                 self.results = RowResults.joined(parts)
                 done = len(self._results.labels)
-                self.course.add(self._results, batch.weights[:done], self.state.clock)
+                weights, lineage = batch.weights[:done], self.state.lineage
+                self.course.add(self._results, weights, self.state.clock)
+                if times is not None:
+                    ends = lineage.ended if moved or reviewed else ()
+                    events = [*lineage.born[first_id:], *ends]
+                    self.calendar.add(times[:done][weights > 0], self.state.clock, events)
                 X = batch.X if done == len(batch.weights) else batch.X[:done]
                 X = fitting(self.model.family, X)
                 if reviewed:
@@ -329,6 +328,7 @@ class Learner:
     def edit(self, state: State, **events: Any) -> None:
         """Go on from a state that people have changed; ``events`` are what :class:`Info` tells."""
         self.state, self._fitted, self.rows_digest = state, None, None
+        self.calendar.mark(state.clock)
         self.history.append(Info(rows=0, clock=state.clock, K=state.tally.K, **events))
 
     def forget_columns(self, columns: Any) -> None:

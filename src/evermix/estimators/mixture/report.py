@@ -1,6 +1,7 @@
 """The report on a mixture: its course, shares over time, tree, cards and lineage."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -112,10 +113,9 @@ def mixture_report(
         lines = {"": (np.arange(1, len(sizes) + 1), np.sort(sizes)[::-1])}
         charts.append(curves("Sizes, largest first", "rank", lines, dots=[""], log=True))
     tree = _tree(mix, [card.id for card in cards])
-    facts = _facts(mix)
-    return Report(
-        title or _title(mix), "cluster", "rows", facts, items, charts, flow, tree, [], lineage
-    )
+    about = title or _title(mix), "cluster", "rows", _facts(mix)
+    times = mix.learner_.shown.calendar.course
+    return Report(*about, items, charts, flow, tree, events=lineage, times=times)
 
 
 def _streamed(mix: Any) -> bool:
@@ -292,7 +292,8 @@ def _flow(mix: Any, X: Any, clusters: list[int], lineage: Events) -> Flow | None
             return None
         n = len(labels)
         moves = moves if n == state.clock else []
-        return flow_of_rows(labels, np.arange(1, n + 1), np.ones(n), clusters, moves)
+        flow = flow_of_rows(labels, np.arange(1, n + 1), np.ones(n), clusters, moves)
+        return None if flow is None else replace(flow, clocked=n == state.clock)
     rows = None if state.lookback is None else state.lookback.rows
     if rows is None:
         return _flow_of_course(learner.course, state.lineage, clusters, moves)

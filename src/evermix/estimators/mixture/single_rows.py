@@ -26,7 +26,7 @@ class SingleRows:
     def _learn_row(self, X: Any) -> bool:
         """Learn one row of a stream that has begun, and return True; else do nothing."""
         learner: Learner | None = vars(self).get("learner_")
-        if learner is None or not learner.started:
+        if learner is None or not learner.started or learner.timed:
             return False
         same = all(map(is_, learner.parameters, parameters_of(self)))  # they were checked
         if not learner.parameters or not same or not self._is_row(learner.model.family, X):

@@ -23,6 +23,10 @@ function written(value, digits, notation = "standard") {
 const whole = value => written(value, 15);
 const shown = value => Math.abs(value) >= 1e5 ? written(value, 3, "compact") : written(value, Math.abs(value) >= 1000 ? 6 : 4);
 const percent = share => share > 0 && share < 1e-4 ? "< 0.01 %" : `${written(100 * share, share < 0.1 ? 2 : 3)} %`;
+function clock([rows, times]) {  // what tells when so many rows had been learnt; null without times
+  const at = n => Math.max(rows.findLastIndex(row => row <= n), 0);
+  return rows.length ? n => typeof times[0] === "number" ? shown(times[at(n)]) : times[at(n)] : null;
+}
 const brief = (text, most) => text.length > most ? `${text.slice(0, most - 1)}…` : text;
 
 function tip(event, text) {
@@ -72,7 +76,8 @@ function lineChart(box, chart) {
   const height = 210, left = 56, top = 16, bottom = height - 36, right = 12;
   const xs = chart.lines.flatMap(line => line.x), ys = chart.lines.flatMap(line => line.y).filter(y => y !== null).sort((a, b) => a - b);
   const last = chart.lines.at(-1), end = last.y.at(-1), places = chart.labels ?? [];
-  const named = value => places[value] === undefined ? shown(value) : String(places[value]);
+  const named = value => chart.when ? chart.when(value) : places[value] === undefined ? shown(value) : String(places[value]);
+  const told = value => chart.when ? `${chart.when(value)}, after ${shown(value)} rows` : `${named(value)} ${chart.xlabel}`;
   const [root, width] = canvas(box, height, `${chart.title}: from ${shown(last.y[0] ?? 0)} to ${shown(end ?? 0)}, by ${chart.xlabel}.`);
   // A few extreme dots do not decide the scale.
   const least = ys[Math.floor(ys.length * (chart.lines[0].dots && !chart.log ? 0.03 : 0))];
@@ -87,7 +92,7 @@ function lineChart(box, chart) {
       make("text", {x: left - 8, y: y(value) + 4, "text-anchor": "end"}, digits ? value.toFixed(digits) : shown(value)));
   }
   axis(root, x, ticks(...along, 5, chart.log).filter(v => !chart.labels || Number.isInteger(v)).map(v => [v, named(v)]), bottom + 16);
-  root.append(make("text", {x: width - right, y: height - 4, "text-anchor": "end"}, chart.xlabel));
+  root.append(make("text", {x: width - right, y: height - 4, "text-anchor": "end"}, chart.when ? "time" : chart.xlabel));
   const clip = `clip-${lineChart.count = (lineChart.count ?? 0) + 1}`, plot = make("g", {"clip-path": `url(#${clip})`});
   root.append(make("clipPath", {id: clip}, make("rect", {x: left - 6, y: 0, width: width - left + 6, height: bottom + 6})), plot);
   chart.lines.forEach((line, i) => {
@@ -111,7 +116,7 @@ function lineChart(box, chart) {
     let best = 0;
     last.x.forEach((value, j) => { if (Math.abs(x(value) - place) < Math.abs(x(last.x[best]) - place)) best = j; });
     const lines = chart.lines.filter(line => line.x.length === last.x.length && line.y[best] !== null);
-    tip(event, [`${named(last.x[best])} ${chart.xlabel}`, ...lines.map(line => `${line.name || chart.title}: ${shown(line.y[best])}`)].join("\n"));
+    tip(event, [told(last.x[best]), ...lines.map(line => `${line.name || chart.title}: ${shown(line.y[best])}`)].join("\n"));
     dot.setAttribute("cx", x(last.x[best]));
     dot.setAttribute("cy", y(last.y[best] ?? low));
     dot.setAttribute("visibility", "visible");
@@ -160,15 +165,16 @@ function flowChart(box, flow, layers, pick) {
     if (bottoms[best] - tops[best] > 16 && text && free) labels.push({x: places[best], y: centre, half, text});
   });
   root.append(...labels.map(({x, y, text}) => make("text", {class: "inside", x, y, "text-anchor": "middle"}, text)));
-  const texts = flow.x.map((value, i) => [i, rows ? shown(value) : String(value)]);
-  axis(root, along, rows ? ticks(flow.x[0], flow.x.at(-1), 7).map(value => [value, shown(value)]) : texts, bottom + 18);
+  const named = flow.when ?? (rows ? shown : String), texts = flow.x.map((value, i) => [i, named(value)]);
+  const told = i => flow.when ? `${texts[i][1]}, after ${shown(flow.x[i])} rows` : `${texts[i][1]} ${flow.xlabel}`;
+  axis(root, along, rows ? ticks(flow.x[0], flow.x.at(-1), 7).map(value => [value, named(value)]) : texts, bottom + 18);
   lanes.forEach((name, k) => {
     const at = bottom + 42 + 24 * k;
     root.append(make("line", {class: "grid", x1: left, x2: width - 12, y1: at, y2: at}), make("text", {x: 0, y: at + 4}, name));
     for (const mark of flow.marks.filter(mark => lane(mark) === name)) {
       const about = `${mark.n} ${mark.what}: ${mark.ids.join(mark.ids.some(id => String(id).includes(",")) ? "; " : ", ")}${mark.n > mark.ids.length ? ", …" : ""}`;
       const circle = make("circle", {cx: places[mark.at], cy: at, r: Math.min(2.5 + Math.sqrt(mark.n) * 1.4, 10), fill: MARKS[name], opacity: 0.85});
-      circle.addEventListener("pointermove", event => tip(event, `${texts[mark.at][1]} ${flow.xlabel}\n${about}`));
+      circle.addEventListener("pointermove", event => tip(event, `${told(mark.at)}\n${about}`));
       root.append(circle);
     }
   });
@@ -178,7 +184,7 @@ function flowChart(box, flow, layers, pick) {
     if (k === undefined) return event.target.tagName !== "circle" && tip(event, "");
     const place = event.clientX - root.getBoundingClientRect().left;
     const i = places.reduce((best, value, j) => Math.abs(value - place) < Math.abs(places[best] - place) ? j : best, 0);
-    tip(event, `${layers[k].name}\n${layers[k].words}\n${percent(flow.layers[k][i] ?? 0)} at ${texts[i][1]} ${flow.xlabel}`);
+    tip(event, `${layers[k].name}\n${layers[k].words}\n${percent(flow.layers[k][i] ?? 0)} at ${told(i)}`);
   });
   root.addEventListener("pointerleave", event => { tip(event, ""); for (const shape of root.querySelectorAll(".dim")) shape.classList.remove("dim"); });
   root.addEventListener("click", event => event.target.dataset?.id && pick(Number(event.target.dataset.id)));
@@ -254,4 +260,4 @@ function mapChart(box, places, items, label, pick) {
   root.addEventListener("click", event => event.target.dataset?.id && pick(Number(event.target.dataset.id)));
 }
 
-export {COLOURS, OTHERS, make, whole, shown, percent, brief, tip, lineChart, flowChart, treeChart, mapChart};
+export {COLOURS, OTHERS, make, clock, whole, shown, percent, brief, tip, lineChart, flowChart, treeChart, mapChart};

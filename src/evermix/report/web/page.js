@@ -1,7 +1,9 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const byId = id => document.getElementById(id), PAGE = 25, FEW = 6;  // cards that are open from the start
 const items = data.items, places = new Map(items.map((item, k) => [item.id, k]));
-const noun = data.noun, timed = data.flow && data.flow.xlabel !== "rows";
+const noun = data.noun, timed = data.flow && data.flow.xlabel !== "rows", when = clock(data.times);
+if (data.flow?.clocked) data.flow.when = when;
+for (const about of data.charts) if (about.xlabel === "rows") about.when = when;
 
 // ---- colours and words of the items; those of the stream graph have their own colours
 
@@ -117,14 +119,14 @@ function card(item, entry) {
   const facts = make("dl"), box = make("div", {class: "card"}, make("div", {class: "wide"}, facts));
   const fact = (name, ...values) => facts.append(make("div", {}, make("dt", {}, name), make("dd", {}, ...values)));
   const part = (name, ...content) => box.append(make("div", {}, make("h3", {}, name), ...content));
-  const rows = n => `${whole(Number(n))} ${data.unit}`;
+  const rows = n => `${whole(Number(n))} ${data.unit}`, after = n => when ? `${rows(n)}, ${when(n)}` : rows(n);
   fact("size", rows(item.size));
   fact(timed ? "share in all" : "share now", percent(item.share));
   if (item.recent !== undefined) fact("lately", percent(item.recent));
-  if (item.born !== undefined) fact("opened after", rows(item.born));
+  if (item.born !== undefined) fact("opened after", after(item.born));
   if (item.parent !== undefined) fact("split from", item.parent);
   if (item.age !== undefined) fact("age", rows(item.age));
-  if (item.seen !== undefined) fact("last seen after", rows(item.seen));
+  if (item.seen !== undefined) fact("last seen after", after(item.seen));
   if (item.span) fact("there from, to", item.span.map(t => data.flow.x[t]).join(" to "));
   if (item.change) fact(item.change > 0 ? "share rises by" : "share falls by", `${written(100 * Math.abs(item.change), 3)} percentage points`);
   if (item.region !== undefined) fact("region", item.region);
@@ -137,9 +139,9 @@ function card(item, entry) {
   if (item.nearest) part("nearest", make("ul", {}, ...item.nearest.map(([id, gap]) => make("li", {}, link(id), ` ${items[places.get(id)]?.words.slice(0, 4).join(", ") ?? ""} (${gap}${noun === "cluster" ? " nats a row away" : ""})`))));
   if (item.course) {
     const chart = make("div");
-    part(`share in % over ${data.flow.xlabel}`, chart);
+    part(`share in % over ${data.flow.when ? "time" : data.flow.xlabel}`, chart);
     const xs = data.flow.x.map((value, i) => timed ? i : value), ys = item.course.map(share => share === null ? null : 100 * share);
-    requestAnimationFrame(() => lineChart(chart, {title: "Share in %", xlabel: data.flow.xlabel, labels: timed ? data.flow.x : null, lines: [{name: "", x: xs, y: ys}]}));
+    requestAnimationFrame(() => lineChart(chart, {title: "Share in %", xlabel: data.flow.xlabel, labels: timed ? data.flow.x : null, when: data.flow.when, lines: [{name: "", x: xs, y: ys}]}));
   }
   return box;
 }
@@ -170,7 +172,7 @@ if (data.flow) {
     return item ? {id: item.id, name: title(item), label: label(item), words: item.words.join(", "), colour: item.colour, mean}
       : {id: null, name: "all others", label: "", words: "", colour: OTHERS, mean};
   }).filter(layer => layer.id !== null || layer.mean > 0);
-  byId("flow-title").textContent = timed ? "Shares over time" : `Shares of ${noun}s, row by row`;
+  byId("flow-title").textContent = timed || data.flow.when ? "Shares over time" : `Shares of ${noun}s, row by row`;
   byId("flow").querySelector(".hint").textContent = `The largest ${noun}s; choose one to see its card.` +
     (data.flow.marks.length ? ` Dots show when ${noun}s began, ${timed ? "" : "became part of others, "}or ended.` : "");
   chart("flow", box => flowChart(box, data.flow, layers, pick));
@@ -228,8 +230,8 @@ if (data.events.length) {
   byId("kind").append(...["everything", ...new Set(events.map(([, what]) => what))].map(what => make("option", {}, what)));
   const show = () => {
     const kind = byId("kind").value, some = events.filter(([, what]) => kind === "everything" || what === kind);
-    byId("events").replaceChildren(...some.slice(log.page * PAGE, (log.page + 1) * PAGE).map(([clock, what, ids]) => make("tr", {},
-      make("td", {}, whole(clock)), make("td", {}, what), make("td", {}, ...(what in WAYS ? [link(ids[0]), ` ${WAYS[what]} `, link(ids[1])] : links(ids)),
+    byId("events").replaceChildren(...some.slice(log.page * PAGE, (log.page + 1) * PAGE).map(([rows, what, ids]) => make("tr", {},
+      make("td", {}, whole(rows), ...(when ? [` · ${when(rows)}`] : [])), make("td", {}, what), make("td", {}, ...(what in WAYS ? [link(ids[0]), ` ${WAYS[what]} `, link(ids[1])] : links(ids)),
         ` ${items[places.get(what === "split" ? ids[0] : ids.at(-1))]?.words.slice(0, 4).join(", ") ?? ""}`))));
     pager(byId("event-pages"), some.length, log.page, page => { log.page = page; show(); });
   };

@@ -1,0 +1,91 @@
+"""Streams whose rows come with times know when their clusters began."""
+
+import numpy as np
+import pytest
+
+import evermix as em
+from evermix.estimators.mixture.calendar import POINTS, Calendar
+
+N = 3000
+RNG = np.random.default_rng(0)
+PLACE = np.arange(N) * 3 // N  # one place after another
+X = RNG.normal(size=(N, 2)) + 15.0 * np.c_[PLACE, -PLACE]
+DATES = np.datetime64("2024-01-01", "s") + np.arange(N) * np.timedelta64(1, "h")
+
+
+def streamed(cuts, times=DATES, **settings):
+    mix = em.Mixture(random_state=0, **settings)
+    for some in np.split(np.arange(N), cuts):
+        mix.partial_fit(X[some], times=None if times is None else times[some])
+    return mix
+
+
+@pytest.mark.parametrize("forgetting", [None, em.Exponential(np.timedelta64(9, "D"))])
+def test_births_have_the_dates_of_their_rows(forgetting):
+    mix = streamed([1000, 1700], forgetting=forgetting)
+    for card in mix.cards():
+        assert np.datetime64(card.since) == DATES[card.born - 1]
+        assert f"({card.since})" in repr(card)
+    since = {mix.lineage_.born[id]: mix.card(id).since for id in mix.cluster_ids_.tolist()}
+    assert any(np.datetime64(date) >= DATES[2000] for date in since.values())
+
+
+def test_times_change_nothing_that_is_learnt():
+    timed, plain = streamed([700, 701, 2500]), streamed([700, 701, 2500], times=None)
+    np.testing.assert_array_equal(timed.tally_.stats, plain.tally_.stats)
+    assert timed.lineage_ == plain.lineage_
+    assert [card.since for card in plain.cards()] == [None] * plain.n_clusters_
+
+
+def test_the_calendar_does_not_depend_on_batches_and_is_saved(tmp_path):
+    one, other = streamed([]), streamed([3, 4, 900, 2000])
+    assert one.learner_.calendar == other.learner_.calendar
+    one.save(tmp_path / "mix.evermix")
+    again = em.load(tmp_path / "mix.evermix")
+    assert again.learner_.calendar == one.learner_.calendar
+    assert [card.since for card in again.cards()] == [card.since for card in one.cards()]
+    again.partial_fit(X[:1])  # rows without times may follow
+    assert again.learner_.calendar.at(N + 1) is None
+
+
+def test_rows_that_wait_keep_their_times(tmp_path):
+    mix = em.Mixture().partial_fit(X[:3], times=np.array([3.0, 1.0, 2.0]))  # in any order
+    assert mix.learner_.waiting
+    mix.save(tmp_path / "mix.evermix")
+    again = em.load(tmp_path / "mix.evermix")
+    assert mix.card(0).since == again.card(0).since == 3.0
+    with pytest.raises(TypeError, match="those before were so, so times must be numbers"):
+        again.partial_fit(X[3:5], times=DATES[3:5])
+
+
+def test_a_calendar_is_small_and_close():
+    calendar, clock = Calendar(dated=False), 0
+    for n in (1, 2, 30, 5, 100_000, 7, 4000):
+        calendar.add(np.arange(clock + 1.0, clock + n + 1), clock + n, [clock + 1] * (n == 7))
+        clock += n
+        assert len(calendar.even) <= POINTS + 1
+    for at in (1, 100_039, clock):
+        assert calendar.at(at) == at
+    for at in range(1, clock, 997):
+        assert at - 2 * clock / POINTS < calendar.at(at) <= at
+    assert calendar.at(0) is calendar.at(clock + 1) is None
+
+
+@pytest.mark.parametrize(
+    "step, text", [(86_400, "2024-01-01"), (60, "2024-01-01T00:00"), (1, "2024-01-01T00:00:00")]
+)
+def test_axes_show_dates_as_briefly_as_they_may(step, text):
+    calendar = Calendar(dated=True)
+    calendar.add(1704067200.0 + step * np.arange(10.0), 10, [])
+    assert calendar.course[1][0] == text
+
+
+def test_times_that_are_not_finite_are_refused():
+    with pytest.raises(ValueError, match="times must be finite, got nan in row 1"):
+        em.Mixture().partial_fit(X[:2], times=np.array([1.0, np.nan]))
+
+
+def test_pictures_of_streams_have_dates():
+    axes = em.plot.stream(streamed([1000]))[0]
+    axes.figure.canvas.draw()
+    assert any(label.get_text().startswith("2024-0") for label in axes.get_xticklabels())
