@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 MERGE, SPLIT, PIN, UNPIN, RENAME = "merge", "split", "pin", "unpin", "rename"
+UNDO = "undo"  # which leaves no change
 CHANGES = MERGE, SPLIT, PIN, UNPIN, RENAME
 LONGEST = 200  # letters of a name
 

@@ -25,7 +25,7 @@ from helpers.services import JSON, Running, vectors
 TOKEN, MOST = "0123456789abcdef-secret", 20_000
 ROW = {"vector": [1.0, 2.0], "id": "one"}
 PATHS = ["/models/a/observations", "/models/a/predict"]
-EDITS = ["rename", "merge", "split", "pin", "unpin"]
+EDITS = ["rename", "merge", "split", "pin", "unpin", "undo"]
 NAMES = ["..", ".", "%2e%2e", "..%2f..%2fetc", "a%2f..%2fb", "A", "a.b", "%00", "a%00", "-a", "_"]
 NAMES += ["a" * 65, "%c3%a9", "con:", "a%20b", "~", "%2e%2e%2fa", "..\\a", "%5c", "%ff", "a;b"]
 JUNK = [None, True, False, -1, 1.5, 10**400, "", "x", "\u0000", [], {}, [[]], [None], {"a": []}]

@@ -132,6 +132,20 @@ def test_a_stream_goes_on_with_what_was_merged_and_split(folder):
     assert em.load("t.evermix").lineage_.hand.pinned == {a, new}
 
 
+def test_the_last_edit_of_a_file_can_be_undone(folder):
+    evermix(*STREAM, "--limit", 200, "--batch", 100)
+    a, b, _ = (line["cluster"] for line in lines("out")[:3])
+    before = (folder / "t.evermix").read_bytes()
+    for edit in (["merge", a, b], ["split", a, "--rows", "texts.jsonl"], ["rename", a, "bills"]):
+        evermix("edit", "t.evermix", *edit)
+        assert f"undone: {edit[0]} of {a}" in evermix("edit", "t.evermix", "undo").stderr
+        assert (folder / "t.evermix").read_bytes() == before
+    assert "nothing to undo" in evermix("edit", "t.evermix", "undo", status=1).stderr
+    evermix("edit", "t.evermix", "merge", a, b)
+    evermix(*STREAM, "--resume")
+    assert "until rows are learnt" in evermix("edit", "t.evermix", "undo", status=1).stderr
+
+
 def test_edits_that_fail_change_nothing(folder):
     evermix(*STREAM)
     before = (folder / "t.evermix").read_bytes()

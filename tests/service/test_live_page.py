@@ -165,7 +165,7 @@ def test_models_are_chosen_and_searched_and_paused_by_keyboard(browser, watched)
 
 
 def test_clusters_are_merged_by_hand(browser, watched):
-    """Pressed twice, since nothing undoes it."""
+    """Pressed twice, since it can be undone until rows are learnt only."""
     id = watched.get("/models/others/clusters")[1]["clusters"][0]["id"]
     visit(browser, watched, f"#others/{id}")
     browser.wait_for(OPEN)
@@ -176,6 +176,9 @@ def test_clusters_are_merged_by_hand(browser, watched):
     browser.wait_for("/Has taken in/.test(document.getElementById('detail').textContent)")
     browser.wait_for(f"{SHOWN} === 1")
     assert watched.get("/models/others")[1]["clusters"] == 1
+    press(browser, "[role=alert] button")
+    browser.wait_for(f"{SHOWN} === 2")
+    assert watched.get("/models/others")[1]["clusters"] == 2
     assert browser.errors == []
 
 

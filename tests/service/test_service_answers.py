@@ -99,6 +99,19 @@ def test_the_hand_of_a_person_and_events(model):
     assert model.get("/models/a/events", headers={"Last-Event-ID": "x"})[0] == 400
 
 
+def test_undo_gives_back_what_was_there(model):
+    first, second, *_ = _clusters(model)
+    before = model.get("/models/a/clusters")[1]["clusters"]
+    assert model.post("/models/a/merge", {"clusters": [first, second]})[0] == 200
+    _soon(lambda: second not in _clusters(model))
+    done = model.post("/models/a/undo", {"id": "back"})
+    assert done == (200, {"action": "undo", "cluster": first, "undone": "merge"})
+    _soon(lambda: model.get("/models/a/clusters")[1]["clusters"] == before)
+    assert model.post("/models/a/undo", {"id": "back"}) == (200, {"duplicate": True})
+    status, answer = model.post("/models/a/undo", {})
+    assert status == 422 and "nothing to undo" in answer["error"]
+
+
 def test_records_and_texts(service):
     service.make("records", "records")
     rows = [{"record": {"size": 1.5 + i, "colour": "red" if i % 2 else "blue"}} for i in range(80)]

@@ -60,6 +60,8 @@ EDITS = {
     "another entry": ("pin", '{"cluster": 0, "force": true}'),
     "a word for pin": ("merge", '{"clusters": [0, 1], "pin": "yes"}'),
     "no object": ("rename", "[]"),
+    "nothing to undo": ("undo", "{}"),
+    "a cluster to undo": ("undo", '{"cluster": 0}'),
 }
 PATHS = [
     "/models/none",

@@ -154,5 +154,11 @@ def _life() -> Schema:
 def _done() -> Schema:
     what = {"action": TEXT, "cluster": WHOLE}
     return closed(
-        tuple(what), **what, name=PERHAPS_TEXT, merged=several(WHOLE), new=WHOLE, pinned=FLAG
+        tuple(what),
+        **what,
+        name=PERHAPS_TEXT,
+        merged=several(WHOLE),
+        new=WHOLE,
+        pinned=FLAG,
+        undone=TEXT,
     )

@@ -18,7 +18,7 @@ from evermix.estimators import Mixture
 from evermix.estimators.answers import row_answers
 from evermix.estimators.mixture.card import Card
 from evermix.estimators.mixture.validation import rows_to_score
-from evermix.hand import MERGE, PIN, RENAME, SPLIT, UNPIN
+from evermix.hand import MERGE, PIN, RENAME, SPLIT, UNDO, UNPIN
 from evermix.io.text import from_spec
 from evermix.io.text_counter import CountedTexts, TextCounter
 from evermix.service.bodies import (
@@ -45,6 +45,7 @@ EDITS = {  # by action: the entries of its body
     SPLIT: ("cluster", "pin", "id"),
     PIN: ("cluster", "id"),
     UNPIN: ("cluster", "id"),
+    UNDO: ("id",),
 }
 MOST_MERGED = 1000
 FATAL = MemoryError, OSError  # errors that need not come again when a request is done again
@@ -318,7 +319,7 @@ class Core:
         if given["id"] in self.remembered:
             return {"duplicate": True}
         before, mix, action = self.lives(), self.mix, record.action
-        ids = given.get("clusters") or [given["cluster"]]
+        ids = given.get("clusters") or [given.get("cluster")]
         done: dict[str, Any] = {"action": action}
         if action == RENAME:
             mix.rename(ids[0], given["name"])
@@ -327,6 +328,10 @@ class Core:
             done |= {"cluster": mix.merge_clusters(ids, pin=given["pin"]), "merged": ids[1:]}
         elif action == SPLIT:
             done |= {"cluster": ids[0], "new": mix.split_cluster(ids[0], pin=given["pin"])}
+        elif action == UNDO:
+            undone = mix.undo()
+            before = self.lives()  # nothing was born, and nothing ended: it was never so
+            done |= {"cluster": undone.ids[0], "undone": undone.what}
         else:
             (mix.pin if action == PIN else mix.unpin)(ids[0])
             done |= {"cluster": ids[0], "pinned": action == PIN}
@@ -339,6 +344,13 @@ class Core:
         """Return the entries of the body of an edit, or raise BodyError."""
         given = {"pin": True} | parsed_object(body, EDITS[action])
         given["id"] = checked_id(given.get("id"))
+        if action == UNDO:
+            if not (self.begun and self.mix.learner_.before) and given["id"] not in self.remembered:
+                raise BodyError(
+                    "there is nothing to undo: only the last change by hand can be undone, and "
+                    "only until rows are learnt."
+                )
+            return given
         if action == RENAME and "name" not in given:
             raise BodyError("a name is missing; null takes the name of a cluster away.")
         ids = given.get("clusters") if action == MERGE else [given.get("cluster")]

@@ -77,6 +77,9 @@ def description(batch: int) -> dict[str, Any]:
             "/models/{name}/split": _edit("Make two clusters of one.", "Split"),
             "/models/{name}/pin": _edit("Keep a cluster: only people change it.", "Pin"),
             "/models/{name}/unpin": _edit("Undo a pin.", "Pin"),
+            "/models/{name}/undo": _edit(
+                "Undo the last of these, exactly; refused once rows were learnt.", "Undo"
+            ),
         },
         "components": {
             "schemas": answer_schemas() | _request_schemas(),
@@ -228,4 +231,5 @@ def _request_schemas() -> dict[str, Any]:
         "Merge": closed(("clusters",), clusters=several, pin=FLAG, id=ID),
         "Split": closed(("cluster",), cluster=WHOLE, pin=FLAG, id=ID),
         "Pin": closed(("cluster",), cluster=WHOLE, id=ID),
+        "Undo": closed((), id=ID),
     }

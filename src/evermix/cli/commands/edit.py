@@ -1,4 +1,4 @@
-"""``evermix edit``: name, merge, split and pin the clusters of a model."""
+"""``evermix edit``: name, merge, split and pin the clusters of a model, and undo it."""
 
 from collections.abc import Callable
 from typing import Any
@@ -26,6 +26,9 @@ def run(settings: Settings) -> None:
     mix, extra = files.load_with_extra(path, settings.custom)
     check_files(settings.sources, {}, {"MODEL": str(path)})
     settings = read_as_learnt(settings, extra)
+    if bool(settings.arguments) == (settings.action == "undo"):
+        wanted = "no ids" if settings.arguments else "the id of a cluster"
+        raise ValueError(f"{settings.action} takes {wanted}: evermix edit --help shows all.")
     done = _ACTIONS[settings.action](mix, settings, text_of(extra))
     files.save(mix, path, extra)
     note(done)
@@ -64,12 +67,18 @@ def _unpin(mix: Mixture, settings: Settings, text: TextCounter | None) -> str:
     return f"no longer pinned: {', '.join(settings.arguments)}."
 
 
+def _undo(mix: Mixture, settings: Settings, text: TextCounter | None) -> str:
+    undone = mix.undo()
+    return f"undone: {undone.what} of {', '.join(map(str, undone.ids))}."
+
+
 _ACTIONS: dict[str, Callable[[Mixture, Settings, TextCounter | None], str]] = {
     "rename": _rename,
     "merge": _merge,
     "split": _split,
     "pin": _pin,
     "unpin": _unpin,
+    "undo": _undo,
 }
 
 

@@ -10,15 +10,17 @@ EDIT = (
     Option(
         "action",
         "What to do.",
-        type=("rename", "merge", "split", "pin", "unpin"),
+        type=("rename", "merge", "split", "pin", "unpin", "undo"),
         argument=True,
         saved=False,
     ),
     Option(
         "arguments",
         "rename: an id and a name, or only an id to take its name away. merge: two or more ids, of "
-        "which the first stays. split: an id. pin, unpin: ids. A name may stand for an id.",
+        "which the first stays. split: an id. pin, unpin: ids. A name may stand for an id. undo: "
+        "none, it takes back the last of these, unless rows were learnt since.",
         metavar="ID...",
+        optional=True,
         repeated=True,
         argument=True,
         saved=False,

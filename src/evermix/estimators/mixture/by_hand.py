@@ -1,4 +1,4 @@
-"""What people do to clusters: name, merge, split and pin them."""
+"""What people do to clusters: name, merge, split and pin them, and undo it."""
 
 from collections.abc import Iterable
 from copy import deepcopy
@@ -12,6 +12,7 @@ from evermix._xp import host, is_foreign
 from evermix.engines.filters.by_hand import merged, rows_of, split
 from evermix.estimators.mixture.cards import CardQuestions
 from evermix.estimators.mixture.fit_results import rows_learnt
+from evermix.estimators.mixture.going_on import kept, live
 from evermix.estimators.mixture.learner import Learner
 from evermix.estimators.mixture.settings import Settings, parameters_of
 from evermix.hand import PIN, RENAME, UNPIN, Change, checked_name
@@ -54,7 +55,8 @@ class ByHand(CardQuestions):
                 )
             hand.names[int(id)] = name
         hand.changes.append(Change(RENAME, rows_learnt(learner), (int(id),)))
-        learner.state.lineage.hand = hand
+        lineage = replace(learner.state.lineage, hand=hand)
+        self._go_on(learner, replace(learner.state, lineage=lineage), named=True)
         return self
 
     def merge_clusters(self, ids: Iterable[int], pin: bool = True) -> int:
@@ -108,12 +110,12 @@ class ByHand(CardQuestions):
             rows = rows[np.flatnonzero(learner.fitted.predict(rows) == id)]
             found = rows, np.ones(rows.shape[0])
         else:
-            kept = rows_of(learner.state, id)
-            if kept is None:
+            sample = rows_of(learner.state, id)
+            if sample is None:
                 raise ValueError(
                     "this model keeps no rows of its clusters: give some, split_cluster(id, X)."
                 )
-            found = kept
+            found = sample
         state, new = split(learner.model, learner.state, id, *found)
         if pin or id in state.lineage.hand.pinned:
             state.lineage.hand.pinned |= {id, new}
@@ -142,6 +144,34 @@ class ByHand(CardQuestions):
         lineage.hand.changes.append(change)
         self._go_on(learner, replace(learner.state, lineage=lineage))
         return self
+
+    def undo(self) -> Change:
+        """Undo the last change by hand, and return what it was.
+
+        Everything is as it was before, bit for bit: a fit can be resumed again, and the change is
+        not part of ``lineage_.hand``. This is so until rows are learnt, also after saving and
+        loading; then ValueError is raised, since what was learnt cannot be told apart. One change
+        can be undone, not those before it.
+
+        Examples
+        --------
+        >>> import evermix as em
+        >>> X = np.random.default_rng(0).normal(size=(400, 1)) + np.repeat([[0.0], [9.0]], 200, 0)
+        >>> mix = em.Mixture().fit(X)
+        >>> mix.merge_clusters(mix.cluster_ids_), mix.n_clusters_
+        (0, 1)
+        >>> mix.undo().what, mix.n_clusters_
+        ('merge', 2)
+        """
+        check_is_fitted(self)
+        if self.learner_.before is None:
+            raise ValueError(
+                "there is nothing to undo: only the last change by hand can be undone, and only "
+                "until rows are learnt. Rename, merge, split, pin or unpin clusters anew."
+            )
+        undone = self.learner_.state.lineage.hand.changes[-1]
+        self.learner_ = self.learner_.before
+        return undone
 
     def _checked_learner(self, ids: list[int]) -> Learner:
         """Return the learner, if it has clusters with these ids that will be there later."""
@@ -174,11 +204,12 @@ class ByHand(CardQuestions):
                 "pinned. Use em.Mixture() without an engine, or em.ADF(), em.SUGS() or "
                 "em.OnlineCRP()."
             )
-        return learner.live(Settings.of(self, streaming=True).engine)
+        return live(learner, Settings.of(self, streaming=True).engine)
 
     def _go_on(self, learner: Learner, state: State, **events: Any) -> None:
-        """Go on from a state that was changed."""
+        """Go on from a state that was changed, which can be undone."""
+        before = kept(self.learner_)
         learner.edit(state, **events)
         if learner is not self.learner_:
             learner.parameters = parameters_of(self)
-        self.learner_ = learner
+        learner.before, self.learner_ = before, learner

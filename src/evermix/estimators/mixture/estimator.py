@@ -19,6 +19,7 @@ from evermix.estimators.fitting import StepObserver, check_observers
 from evermix.estimators.mixture.beginning import found, resolved
 from evermix.estimators.mixture.columns import GrowingColumns
 from evermix.estimators.mixture.file import KIND, from_file, to_file
+from evermix.estimators.mixture.going_on import live
 from evermix.estimators.mixture.imputation import Imputation
 from evermix.estimators.mixture.learner import Learner, OnStep
 from evermix.estimators.mixture.questions import Questions
@@ -282,7 +283,7 @@ class Mixture(
             learner = learner.of_family(settings.engine, settings.model(family))
         engine = learner.engine if kept else settings.engine
         if not learner.engine.streams:
-            learner = learner.live(engine)
+            learner = live(learner, engine)
         learner.checked_engine(engine)
         engine.check_weights(learner.model, weights)
         stamps = times_after(learner, times, len(weights))

@@ -22,6 +22,7 @@ from evermix.estimators.mixture.schema import (
     result_fields,
     waiting_fields,
 )
+from evermix.estimators.mixture.undoing import before_a_change, changed_parts
 from evermix.estimators.packing import (
     Registry,
     built,
@@ -44,23 +45,29 @@ def to_file(mix: Any) -> Content:
     """Return the content of the file of a mixture, or raise ValueError if it has learnt nothing."""
     if not mix.__sklearn_is_fitted__() or (mix.learner_.started and not mix.learner_.state.tally.K):
         raise ValueError("there is nothing to save yet; call fit or partial_fit first.")
-    learner: Learner = mix.learner_
-    header: dict[str, Any] = {
-        "kind": KIND,
-        "params": _params_spec(mix),
-        "n_features_in": mix.n_features_in_,
-        "engine": named(learner.engine),
-        "model": _model_spec(learner.model),
-        "timed": learner.timed,
-    }
-    if learner.calendar.dated is not None:
-        header["dated"] = learner.calendar.dated
+    arrays, header = _learnt(mix.learner_)
+    header |= {"kind": KIND, "params": _params_spec(mix), "n_features_in": mix.n_features_in_}
     if "feature_names_in_" in vars(mix):
         header["feature_names_in"] = [str(name) for name in mix.feature_names_in_]
     if "family_reason_" in vars(mix):
         header["family_reason"] = mix.family_reason_
     if "levels_" in vars(mix):
         header["levels"] = {name: list(levels) for name, levels in mix.levels_.items()}
+    if mix.learner_.before is not None:
+        changed, header["before"] = changed_parts(_learnt(mix.learner_.before), arrays)
+        arrays |= changed
+    return arrays, header
+
+
+def _learnt(learner: Learner) -> tuple[dict[str, Array], dict[str, Any]]:
+    """Return what a file holds of a learner."""
+    header: dict[str, Any] = {
+        "engine": named(learner.engine),
+        "model": _model_spec(learner.model),
+        "timed": learner.timed,
+    }
+    if learner.calendar.dated is not None:
+        header["dated"] = learner.calendar.dated
     if not learner.started:
         return _waiting_arrays(learner.waiting), header
     results = learner.results  # before the state, since it brings what is elsewhere here
@@ -83,6 +90,9 @@ def to_file(mix: Any) -> Content:
 def from_file(cls: type[Estimator], content: Content, known: Registry) -> Estimator:
     """Return the mixture of a class that :func:`to_file` described."""
     arrays, header = content
+    if "before" in header:
+        now, before = (from_file(cls, each, known) for each in before_a_change(content))
+        return _with_before(now, before)
     mix: Any = cls(**_params(header["params"], known))
     mix.n_features_in_, names = features_of(header)
     if names is not None:
@@ -101,6 +111,14 @@ def from_file(cls: type[Estimator], content: Content, known: Registry) -> Estima
         learner.calendar = Calendar.from_arrays({}, header.get("dated"), 0)
         _restore_waiting(learner, dict(arrays), mix.n_features_in_)
     mix.learner_ = learner
+    return mix
+
+
+def _with_before(mix: Any, before: Any) -> Any:
+    """Return a mixture that knows what there was before a change by hand.   Consumes: mix."""
+    if not (mix.learner_.started and mix.learner_.state.lineage.hand.changes):
+        raise ValueError("there must be a change by hand if there was something before it.")
+    mix.learner_.before = before.learner_
     return mix
 
 

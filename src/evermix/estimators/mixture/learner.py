@@ -4,7 +4,6 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,7 +22,7 @@ from evermix.estimators.data.rows import Cuts, LazyRows, Rows, prepare_rows, tog
 from evermix.estimators.mixture.beginning import first_model
 from evermix.estimators.mixture.calendar import Calendar
 from evermix.estimators.mixture.course import Course
-from evermix.estimators.mixture.fit_results import FitResults, check_memo, rows_learnt
+from evermix.estimators.mixture.fit_results import FitResults, check_memo
 from evermix.estimators.mixture.fitted import Fitted
 from evermix.estimators.mixture.labels import compact, follow_merges
 from evermix.estimators.mixture.start import StartClusters
@@ -77,6 +76,8 @@ class Learner:
         All rows of a fit, for engines that need them together.
     label_maps : list of int64 arrays
         For each of the models that were merged: the new id of every cluster it has ever had.
+    before : Learner or None
+        What there was before the last change by hand, until something is learnt.
     """
 
     state: State
@@ -93,6 +94,7 @@ class Learner:
         self.parameters: tuple[Any, ...] = ()
         self.batch: Batch | None = None
         self.label_maps: list[NDArray[np.int64]] = []
+        self.before: Learner | None = None
         self._results = RowResults.empty(0)
         self._uncollected: FitResults | None = None
         self._lost = False  # whether results on a cluster were lost with it
@@ -221,18 +223,6 @@ class Learner:
 
     # ---- streams ---------------------------------------------------------------------------
 
-    def live(self, engine: Engine) -> "Learner":
-        """Return a learner that goes on, with an engine that streams, from what was learnt here."""
-        model, state, _ = self.fitted.point
-        engine.check(model)
-        learner = Learner(engine, model, self.random_state)
-        clock, lineage = rows_learnt(self), deepcopy(self.state.lineage)  # laps do not count
-        before = replace(self.state, lineage=lineage, clock=clock)
-        learner.state = engine.continued(model, self.engine.believed(state), before)
-        learner.rng, learner.started, learner.history = self.rng, True, self.history.copy()
-        learner.results = self.results
-        return learner
-
     def add(self, batch: Batch, observers: Sequence[OnStep] = ()) -> None:
         """Learn rows of a stream, as soon as the model can be resolved."""
         self.rows_digest, self.timed = None, batch.times is not None
@@ -275,7 +265,7 @@ class Learner:
         """Learn rows of a stream from a resolved model."""
         parts: list[RowResults] = []
         reviewed, moved = False, self.engine.hides
-        first_id, times = self.state.lineage.next_id, batch.times
+        first_id, times, self.before = self.state.lineage.next_id, batch.times, None
         if self.model.forgetting is None:
             batch = batch._replace(times=None)  # which are only noted
 
@@ -313,6 +303,7 @@ class Learner:
 
     def learn_row(self, X: NDArray[np.float64]) -> None:
         """Learn one row (1, D) as :meth:`add` does, in less time; the family does not grow."""
+        self.before = None
         with interrupts_wait():
             batch = Batch(X, np.array([1.0]))
             state, info = learn(self.engine, self.model, self.state, batch, self.rng)
@@ -325,16 +316,21 @@ class Learner:
             elif info.merges or info.dropped or self.engine.hides or info.results.labels[0] < 0:
                 follow_merges(self.fitted, info.results, X)
 
-    def edit(self, state: State, **events: Any) -> None:
-        """Go on from a state that people have changed; ``events`` are what :class:`Info` tells."""
-        self.state, self._fitted, self.rows_digest = state, None, None
+    def edit(self, state: State, named: bool = False, **events: Any) -> None:
+        """Go on from a state that people have changed; ``events`` are what :class:`Info` tells.
+
+        ``named``: only names have changed, so that a fit can still be resumed.
+        """
+        self.state, self._fitted = state, None
         self.calendar.mark(state.clock)
-        self.history.append(Info(rows=0, clock=state.clock, K=state.tally.K, **events))
+        if not named:
+            self.rows_digest = None
+            self.history.append(Info(rows=0, clock=state.clock, K=state.tally.K, **events))
 
     def forget_columns(self, columns: Any) -> None:
         """Forget what was learnt of some columns of a vocabulary that grows."""
         self.state = forget_columns(self.model, self.state if self.started else None, columns)
-        self._fitted = None
+        self._fitted = self.before = None
 
     def _relabel(self, X: Rows) -> None:
         """Label the rows X of the last call by the clusters that there are after a review."""
@@ -358,7 +354,7 @@ class Learner:
         if isinstance(X, ClusterRows):
             shards = X.shards
         here = not (isinstance(X, LazyRows) and X.elsewhere)
-        self._lost = False
+        self._lost, self.before = False, None
         self.batch = Batch(X, weights) if engine.whole else None
         gathered = FitResults(shards, size, n, self.results)
 

@@ -157,6 +157,12 @@ export class Detail {
       const done = await post(place(this.#look.name(), action), {...body, id: crypto.randomUUID?.() ?? `${Date.now()} ${Math.random()}`});
       this.#look.changed();
       await this.open(done.cluster ?? id);
+      if (action !== "undo") {
+        const undo = make("button", {type: "button", class: "link"}, "Undo");
+        undo.title = "gives back what was before, exactly, until rows are learnt";
+        undo.onclick = () => this.#do("undo", {});
+        this.#parts.said.replaceChildren("Done. ", undo);
+      }
       document.getElementById("detail-title")?.focus();
     } catch (error) {
       said.textContent = error.message ?? "There is no connection.";

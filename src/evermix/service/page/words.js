@@ -13,6 +13,7 @@ export function described(event, name) {
     split: () => ["hand", `${who} was split by hand: ${event.new} is new`],
     pin: () => ["hand", `${who} was pinned`],
     unpin: () => ["hand", `${who} was unpinned`],
+    undo: () => ["hand", `undone by hand: ${event.undone} of ${who}`],
     birth: () => ["born", event.from === undefined ? `${who} was born` : `${who} was split off ${called(event.from, name(event.from))}`],
     confirmed: () => ["confirmed", `${who} is confirmed, with ${whole(event.size)} rows`],
     death: () => ["ended", event.why === "faded" ? `${who} has faded` : `${who} was dropped`],
