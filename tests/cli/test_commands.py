@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import sysconfig
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from typer.testing import CliRunner
 import evermix as em
 from evermix.cli import app
 from evermix.cli.commands.demo import docstrings_of, standard_library
+from evermix.cli.options.common import COMMON, arranged
 from evermix.io import checkpoint
 
 POINTS = ["--checkpoint", "points.evermix"]
@@ -53,6 +55,20 @@ def test_version_and_help():
     assert evermix("--version").stdout == f"evermix {em.__version__}\n"
     shown = evermix("--help").stdout
     assert all(command in shown for command in ("demo", "stream", "predict", "info"))
+
+
+@pytest.mark.parametrize("command", COMMON)
+def test_help_has_common_options_first_and_all_others_as_advanced_ones(command):
+    options = import_module(f"evermix.cli.commands.{command}").options(())
+    shown = arranged(command, options)
+    assert {option.name for option in shown} == {option.name for option in options}
+    assert len(shown) == len(options)
+    plain = [option.name for option in shown if not option.argument and option.panel is None]
+    assert plain == [*COMMON[command], "seed", "quiet"]
+    assert all(option.panel.startswith("Advanced: ") for option in shown[len(plain) + 1 :])
+    assert all(len(option.help) <= 90 for option in shown[1 : len(plain) + 1])
+    text = evermix(command, "--help").stdout
+    assert 0 < text.index("--resume") < text.index("Advanced: ")
 
 
 @pytest.mark.every_python

@@ -16,6 +16,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from evermix.cli.console import plain_errors
+from evermix.cli.options.common import arranged
 from evermix.cli.options.settings import Settings
 
 TITLE = "Cluster data that keep arriving; how many clusters there are is found on the way."
@@ -28,25 +29,22 @@ COMMANDS = {  # by name: the help, whose first line is listed
     "stream": """
         Cluster a source in one pass; stop whenever you like and go on with --resume.
 
-        Writes one JSON line per row: id, cluster, its probability, and whether the row opened it;
-        "from" in the first row of a cluster that was split from another by a review.
+        evermix stream tickets.jsonl --out clusters.jsonl
 
-        Rows of a pipe (SOURCE -) are answered within --max-wait seconds; --follow waits for files
-        that grow or appear. Lines that are "provisional" may number clusters otherwise than later
-        ones.
+        evermix stream sales.csv --time-field date --out clusters.csv
 
-        With --half-life old rows count for less, and a line names the clusters that have faded
-        before it.""",
+        Writes one line per row: id, cluster, its probability, and whether the row opened it.""",
     "fit": """
         Cluster a source in many passes; stop whenever you like and go on with --resume.
 
-        Writes one line per row at the end: id, cluster and its probability. At a terminal,
-        without --out, it shows the clusters instead.
+        evermix fit customers.csv --out clusters.csv
 
-        For sources larger than memory: --engine memoizedvb or fullvb (of .npy also stochasticvb).
-        With --dask ADDRESS the rows are shared among the workers of a cluster.""",
+        Writes one line per row at the end: id, cluster and its probability. At a terminal,
+        without --out, it shows the clusters instead.""",
     "topics": """
         Find topics in texts or counts of words, and how they come and go over time.
+
+        evermix topics abstracts.jsonl --time-field year --out topics.json
 
         Writes JSON at the end: words of each topic, shares over time, births and deaths.
         Stop whenever you like and go on with --resume.""",
@@ -59,7 +57,7 @@ COMMANDS = {  # by name: the help, whose first line is listed
 
         Contributions are exact: they add up to the log odds of the two clusters.""",
     "edit": """
-        Name, merge, split or pin clusters; a stream goes on with them (--resume).
+        Name, merge, split or pin clusters, or undo that; a stream goes on with them (--resume).
 
         evermix edit MODEL rename 3 billing
 
@@ -68,6 +66,8 @@ COMMANDS = {  # by name: the help, whose first line is listed
         evermix edit MODEL split 5 --rows new.jsonl
 
         evermix edit MODEL pin 3
+
+        evermix edit MODEL undo
 
         A pinned cluster is never dropped, merged or split but by hand. What was merged or split is
         pinned.""",
@@ -84,6 +84,11 @@ COMMANDS = {  # by name: the help, whose first line is listed
 
         Stop it with Ctrl-C or SIGTERM: it answers what waits and writes a checkpoint.""",
     "info": "Show what a model is made of, and its largest clusters or topics.",
+}
+PANELS = {
+    "Learn": ("demo", "stream", "fit", "topics", "serve"),
+    "Look": ("info", "report", "explain", "predict"),
+    "Change": ("edit",),
 }
 _NAMES = {"help_option_names": ["-h", "--help"]}
 
@@ -108,14 +113,16 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings=_NAMES,
 )
-for _name, _help in COMMANDS.items():
-    app.command(_name, help=inspect.cleandoc(_help))(lambda: None)
+for _panel, _names in PANELS.items():
+    for _name in _names:
+        _help = inspect.cleandoc(COMMANDS[_name])
+        app.command(_name, help=_help, rich_help_panel=_panel)(lambda: None)
 
 
 def _command(name: str, plugins: list[str], custom: tuple[type, ...]) -> Any:
     """Return a command with all its options."""
     module: Any = import_module(f"evermix.cli.commands.{name}")
-    options = module.options(custom)
+    options = arranged(name, module.options(custom))
 
     def run(context: typer.Context, **values: Any) -> None:
         sources = {name: context.get_parameter_source(name) for name in values}

@@ -14,9 +14,8 @@ SHARE = 0.01  # of the words of a time, from which on a topic is present
 
 SOURCE = Option(
     "source",
-    "A .jsonl, .csv, .tsv, .parquet, .npy, .npz, .svmlight or docword.*.txt file (text formats "
-    "also .gz), or - for JSON lines on standard input. A folder, a 'pattern*', or several files "
-    "are read one after another.",
+    "Files (.jsonl, .csv, .tsv, .parquet, .npy, .npz, .svmlight, docword.*.txt; also .gz), "
+    "folders, 'patterns*', or - for JSON lines on standard input.",
     metavar="SOURCE",
     repeated=True,
     argument=True,
@@ -38,8 +37,7 @@ QUIET = Option(
 )
 OUT = Option(
     "out",
-    "Where the answers for rows go: to a .csv file (of fit and predict also .parquet), otherwise "
-    "JSON lines; - is standard output.",
+    "Answers for rows: .csv, .parquet (not of streams) or JSON lines; - is standard output.",
     FILES,
     default="-",
     file="written",
@@ -56,14 +54,12 @@ TRACE = Option("trace", "JSON lines on every batch.", FILES, file="written")
 RUN = (  # of the commands that learn
     Option(
         "checkpoint",
-        "Checkpoint (default: name of SOURCE, of several that of their folder, + .evermix, here).",
+        "The model (default: name of SOURCE or its folder, + .evermix, here).",
         FILES,
         metavar="FILE",
         saved=False,
     ),
-    Option(
-        "resume", "Go on from the checkpoint, with its options.", FILES, bool, False, saved=False
-    ),
+    Option("resume", "Go on from --checkpoint, with its options.", FILES, bool, False, saved=False),
     OVERWRITE,
 )
 EVERY = Option(
@@ -76,8 +72,7 @@ EVERY = Option(
 )
 TIME_FIELD = Option(
     "time_field",
-    "Field or column with a row's time, which is no feature: a number, or a date in ISO 8601. "
-    "Clusters then have dates.",
+    "Field or column with a row's time: a number or an ISO date.",
     ROWS,
 )
 SKIP_BAD = Option("skip_bad", "Count bad rows and go on, instead of stopping.", ROWS, bool, False)
@@ -98,7 +93,7 @@ FIELDS = (
     ),
     Option(
         "id_field",
-        "Field or column with a row's id; without it the number of the row is the id.",
+        "Field or column with a row's id (else its number).",
         ROWS,
         default="id",
     ),
@@ -129,8 +124,7 @@ MAX_WAIT = Option(
 )
 FOLLOW = Option(
     "follow",
-    "Wait for more JSON lines at the end of files, and for files that take their place or "
-    "appear in a folder, as tail -F does, until a signal (Ctrl-C) ends it.",
+    "Wait for more JSON lines at the end of files, and for new files, as tail -F does.",
     ROWS,
     bool,
     False,
@@ -147,7 +141,7 @@ EMBED = Option(
 )
 MAX_CLUSTERS = Option(
     "max_clusters",
-    "A cap on the clusters, and so on memory and time for a row: a service should have one.",
+    "A cap on the clusters, and so on memory and time for a row.",
     MODEL,
     int,
     min=1,
@@ -157,7 +151,7 @@ STREAM = (
     replace(SOURCE, optional=True),
     *ANSWERS,
     replace(
-        RUN[0], help="Checkpoint (default: name of --out + .evermix; none for standard output)."
+        RUN[0], help="The model (default: name of --out + .evermix; none for standard output)."
     ),
     *RUN[1:],
     replace(EVERY, help="Rows between two checkpoints.", default=10_000),
@@ -166,8 +160,7 @@ STREAM = (
     SEED,
     Option(
         "half_life",
-        "Forget: a row counts for half after so many rows (or units of numbers in "
-        "--time-field), or after 45s, 30m, 12h, 7d or 2w by the dates in --time-field.",
+        "Forget: rows count for half after so many rows, or after 45s, 30m, 12h, 7d or 2w.",
         ENGINE,
         metavar="N|DURATION",
     ),
@@ -175,8 +168,7 @@ STREAM = (
     MAX_WAIT,
     Option(
         "live",
-        "Show the clusters as they are learnt, on a page at this port of this machine; 0 takes a "
-        "free one.",
+        "Show clusters as they are learnt, on a page at this port; 0 takes a free one.",
         FILES,
         int,
         min=0,
@@ -264,7 +256,7 @@ TOPICS = (
     replace(OUT, help="Where the JSON goes; - is standard output, where terminals get cards."),
     Option(
         "figure",
-        "Picture of the topics that changed, births and deaths (default: beside the checkpoint).",
+        "Picture of topics that changed, births and deaths (default: beside --checkpoint).",
         FILES,
         file="written",
     ),
@@ -276,23 +268,22 @@ TOPICS = (
     ),
     Option(
         "documents",
-        "JSON lines on the documents: the topics of each, and their shares of its words.",
+        "JSON lines on documents: topics, and their shares of the words.",
         FILES,
         file="written",
     ),
     *RUN,
     replace(
         FOLLOW,
-        help="Learn documents that are added to files later, or come in files that appear in a "
-        "folder, time by time: those of a time once one of another time comes, until a signal "
-        "(Ctrl-C) ends it.",
+        help="Wait for documents that are added later, in files or a folder, and learn them time "
+        "by time, once one of another time comes.",
     ),
     replace(EVERY, help="Sweeps between two checkpoints (default: every few seconds)."),
     replace(TRACE, help="JSON lines on every sweep."),
     Option("alpha", "Of the words of a topic: less, fewer words in each.", MODEL, float, 0.1),
     SEED,
     Option("burn_in", "First sweeps to leave out.", SAMPLING, int, 300, min=0),
-    Option("draws", "Sweeps to keep; with --resume there may be more.", SAMPLING, int, 100, min=1),
+    Option("draws", "Sweeps to keep; --resume may ask for more.", SAMPLING, int, 100, min=1),
     Option("chains", "How many.", SAMPLING, int, 1, min=1),
     Option(
         "tol", "End the burn-in when chains rise by less nats a word.", SAMPLING, float, min=0.0
@@ -327,7 +318,7 @@ TOPICS = (
     ),
     Option(
         "period",
-        "What dates are turned into (default year); numbers and labels are times as they are.",
+        "What dates are turned into (default year).",
         ROWS,
         ("year", "month", "day"),
     ),

@@ -1,0 +1,39 @@
+"""Which options newcomers want: ``--help`` lists them first, and all others as advanced ones."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from evermix.cli.options.option import Option
+
+_FILES = "out", "keep_fields", "checkpoint", "resume", "overwrite"
+_COLUMNS = "text_field", "id_field", "time_field", "ignore", "category"
+COMMON = {  # by command, in order
+    "stream": (*_FILES, *_COLUMNS, "half_life", "max_clusters", "follow", "live", "skip_bad"),
+    "fit": (*_FILES, *_COLUMNS[:2], *_COLUMNS[3:], "max_clusters", "skip_bad"),
+    "topics": (
+        "out",
+        *_FILES[2:],
+        *_COLUMNS[:3],
+        "period",
+        "documents",
+        "figure",
+        "draws",
+        "skip_bad",
+    ),
+}
+
+
+def arranged(command: str, options: Sequence[Option]) -> list[Option]:
+    """Return the options of a command, with the common ones first and the others in panels."""
+    if command not in COMMON:
+        return list(options)
+    names = *COMMON[command], "seed", "quiet"
+    common = [replace(each, panel=None) for each in options if each.argument or each.name in names]
+    order = {name: place for place, name in enumerate(names)}
+    common.sort(key=lambda option: order.get(option.name, -1))
+    rare = [each for each in options if not each.argument and each.name not in names]
+    return [*common, *(replace(each, panel=f"Advanced: {_small(each.panel)}") for each in rare)]
+
+
+def _small(panel: str | None) -> str:
+    return "other" if panel is None else panel[0].lower() + panel[1:]
