@@ -86,4 +86,28 @@ def test_terminals_get_cards(folder, monkeypatch):
     monkeypatch.setattr("evermix.cli.output.topic_report._at_terminal", lambda: True)
     said = evermix("texts.jsonl", "--time-field", "year", *SHORT)
     assert said.exit_code == 0 and said.stdout.startswith("The largest topics\n\ntopic 0: ")
-    assert " in 2003" in said.stdout and "documents with most of it: " in said.stdout
+    assert " in 2003" in said.stdout and "documents with most of it:\n    " in said.stdout
+
+
+@pytest.mark.parametrize("titled", [True, False])
+def test_reports_call_documents_by_their_ids_and_titles(folder, titled):
+    texts = [json.loads(line) for line in (folder / "texts.jsonl").read_text().splitlines()]
+    for i, row in enumerate(texts):
+        row |= {"id": f"doc-{i}"} | ({"title": f"On no. {i}"} if titled else {})
+    (folder / "titled.jsonl").write_text("".join(json.dumps(row) + "\n" for row in texts))
+    found = topics("titled.jsonl", "--time-field", "year")["topics"]
+    titles = [row["title"] if titled else row["text"][:20] for row in texts]
+    for each in (each for topic in found for each in topic["documents"]):
+        assert each["title"].startswith(titles[int(each["id"].removeprefix("doc-"))])
+    said = CliRunner().invoke(app, ["report", "titled.evermix", "--out", "-"])
+    first = found[0]["documents"][0]
+    assert said.exit_code == 0 and f"{first['id']}: {first['title']}" in said.stdout
+    assert '"row ' not in said.stdout
+
+
+def test_titles_may_be_given_in_python(tmp_path):
+    rng = np.random.default_rng(0)
+    model = em.TopicModel(burn_in=2, draws=2, random_state=0)
+    model.fit(rng.poisson(2.0, size=(12, 4)))
+    model.report(tmp_path / "t.html", documents=[f"Essay {i}" for i in range(12)])
+    assert "Essay" in (tmp_path / "t.html").read_text()

@@ -24,6 +24,7 @@ from evermix.estimators import DependentMixture, Mixture, TopicModel
 from evermix.estimators.chain_reports import dependent_report
 from evermix.estimators.files import load_any
 from evermix.estimators.mixture.report import mixture_report
+from evermix.estimators.topics.card import document_name
 from evermix.estimators.topics.report import topic_report
 from evermix.io.trace import read_trace
 from evermix.report.page import Report
@@ -77,7 +78,9 @@ def _mixture(mix: Mixture, extra: dict[str, Any], settings: Settings) -> Report:
 
 
 def _topics(model: TopicModel, extra: dict[str, Any], settings: Settings) -> Report:
-    return topic_report(model, saved_words(model, extra), settings.title or "")
+    typical = extra.get("topics", {}).get("typical", [])
+    names = {row: document_name(id, title) for row, id, title in typical}
+    return topic_report(model, saved_words(model, extra), settings.title or "", documents=names)
 
 
 def _dependent(mix: DependentMixture, extra: dict[str, Any], settings: Settings) -> Report:

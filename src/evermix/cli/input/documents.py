@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from textwrap import shorten
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from evermix.io.text_counter import TextCounter
 
 _UNITS = {"year": "Y", "month": "M", "day": "D"}
 _HELD_OUT = 0x746F7069  # seeds the choice of held-out documents apart from the sampler
+TITLE, LONGEST = "title", 80  # the field with titles, and letters of them that are kept
 MANY_TIMES = 50  # from which on there is a warning if most documents have a time of their own
 
 
@@ -48,6 +50,8 @@ class Documents:
         Rows that were read, bad ones included.
     marks : list of Mark
         What was read of each file, where that is wanted.
+    titles : sequence of str (D,)
+        What their fields "title" hold, or their first words; "" where there are neither.
     """
 
     X: Array
@@ -62,6 +66,7 @@ class Documents:
     complaints: list[str]
     offset: int = 0
     marks: Sequence[Mark] = ()
+    titles: Sequence[str] = ()
 
     def __len__(self) -> int:
         return int(self.X.shape[0])
@@ -123,7 +128,16 @@ def documents_of(
         skipped=0,
         complaints=[],
         offset=chunk.offset,
+        titles=[_title(chunk, d) for d in full.tolist()],
     )
+
+
+def _title(chunk: Chunk, d: int) -> str:
+    """Return the title of a document, or else its first words."""
+    given = None if chunk.fields is None else chunk.fields[d].get(TITLE)
+    texts = chunk.X if isinstance(chunk.X, list) else chunk.texts
+    text = given if given is not None else "" if texts is None else texts[d]
+    return shorten(str(text)[: 4 * LONGEST], LONGEST, placeholder=" …")
 
 
 def no_documents(text: TextCounter | None, kind: str, n_words: int) -> Documents:
@@ -136,7 +150,9 @@ def _first(chunk: Chunk, until: int) -> Chunk:
     """Return the rows of a chunk before one."""
     n = int(np.searchsorted(chunk.rows, until))
     times = None if chunk.times is None else chunk.times[:n]
-    return Chunk(chunk.ids[:n], chunk.X[:n], chunk.first, until, chunk.rows[:n], times)
+    fields = None if chunk.fields is None else chunk.fields[:n]
+    rows = chunk.ids[:n], chunk.X[:n], chunk.first, until, chunk.rows[:n], times
+    return Chunk(*rows, fields=fields)
 
 
 def split(documents: Documents, share: float, seed: int, some: bool = True) -> Parts:

@@ -19,7 +19,13 @@ from evermix.cli.options.settings import Settings
 from evermix.cli.output.lines import Lines, naming
 from evermix.estimators import TopicModel
 from evermix.estimators.data.times import Times, shown_label
-from evermix.estimators.topics.card import DOCUMENTS, FEW, OverTime, TopicCards
+from evermix.estimators.topics.card import (
+    DOCUMENTS,
+    FEW,
+    OverTime,
+    TopicCards,
+    document_name,
+)
 from evermix.report import topic_curves, topic_overview
 from evermix.report.canvas import save_picture
 
@@ -75,6 +81,7 @@ class TopicReport:
         self._sources = sources
         self._model, self._settings, self._parts = model, settings, parts
         self._ids = [documents.ids[d] for d in parts.learnt.tolist()]
+        self._titles = [documents.titles[d] for d in parts.learnt.tolist()]
         X, times = documents.X[parts.learnt], documents.times
         self._rows = {"X": X}
         if times is not None and not timeless:
@@ -149,11 +156,13 @@ class TopicReport:
         return "\n\n".join(parts)
 
     def _card(self, k: int) -> str:
-        """Return a card that calls documents by their ids."""
-        return repr(replace(self.cards.card(k), documents=tuple(self._documents_of(k))))
+        """Return a card that calls documents by their ids and titles."""
+        card, found = self.cards.card(k), self._documents_of(k)
+        named = [(document_name(self._ids[d], self._titles[d]), share) for d, share in found]
+        return repr(replace(card, documents=tuple(named)))
 
-    def _documents_of(self, k: int) -> list[tuple[Any, float]]:
-        """Return the ids of the documents with most of a topic, and its shares.
+    def _documents_of(self, k: int) -> list[tuple[int, float]]:
+        """Return the rows of the documents with most of a topic, and its shares.
 
         A model that has gone on keeps no documents: then they are those that were learnt last.
         """
@@ -162,7 +171,7 @@ class TopicReport:
             shares = self._shares[:, [k]].toarray().ravel()
             order = np.argsort(-shares * self._n / (self._n + FEW), kind="stable")[:DOCUMENTS]
             found = tuple((int(row), float(shares[row])) for row in order if shares[row] >= PRESENT)
-        return [(self._ids[row], share) for row, share in found]
+        return list(found)
 
     @cached_property
     def _shares(self) -> Array:
@@ -212,8 +221,10 @@ class TopicReport:
         """Return the cards of the topics, with the ids of documents."""
         topics = describe_topics(self.cards)
         for k, topic in enumerate(topics):
-            found = self._documents_of(k)
-            topic["documents"] = [{"id": id, "share": share} for id, share in found]
+            topic["documents"] = [
+                {"id": self._ids[d], "title": self._titles[d], "share": share}
+                for d, share in self._documents_of(k)
+            ]
         return topics
 
 

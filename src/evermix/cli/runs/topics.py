@@ -100,7 +100,7 @@ class Topics(Run):
         """Read the source; a checkpoint that is there will be replaced."""
         check_settings(settings)
         model = make_model(settings)
-        source = open_rows(settings, None, time_labels=True)
+        source = open_rows(settings, None, time_labels=True, fields="values")
         documents = read_documents(source, settings, None, settings.quiet)
         check_one_time(documents, settings)
         return cls(settings, documents, model)
@@ -118,7 +118,7 @@ class Topics(Run):
         settings = resumed_settings(settings, saved, (*FREE, "source")).changed(follow=False)
         check_settings(settings)
         check_resumed(settings, saved)
-        source = open_again(settings, saved, time_labels=True)
+        source = open_again(settings, saved, time_labels=True, fields="values")
         documents = read_documents(source, settings, saved.text, settings.quiet)
         same = settings.sources == before.sources != PIPE
         if not (same or _are_last(settings, documents, saved)):
@@ -187,6 +187,10 @@ class Topics(Run):
         check_learnt(notes)
         if type(notes.get("waits", False)) is not bool:
             raise TypeError(f"waits must be true or false, got {notes['waits']!r:.80}")
+        for row, id, title in notes.get("typical", []):
+            check_number("row", row)
+            if not isinstance(id, str | int) or not isinstance(title, str):
+                raise TypeError(f"documents have an id and a title, got {id!r:.80}")
 
     def _notes(self) -> dict[str, Any]:
         return {
@@ -194,7 +198,17 @@ class Topics(Run):
             "sweeps": self.sweeps,
             "waits": self.waits,
             "learnt": [list(run) for run in self.history],
+            "typical": self._typical(),
         }
+
+    def _typical(self) -> list[list[Any]]:
+        """Return row, id and title of the documents that a report names, once all is learnt."""
+        model, documents, learnt = self.model, self.documents, self.parts.learnt
+        if model.gone_on_ or model.n_draws_ < self.settings.draws:
+            return []
+        rows = sorted({row for card in model.cards() for row, _ in card.documents})
+        places = [(row, int(learnt[row])) for row in rows]
+        return [[row, documents.ids[d], documents.titles[d]] for row, d in places]
 
     def _progress(self) -> str:
         return f"{self.sweeps:,} of {self.settings.burn_in + self.settings.draws:,} sweeps"

@@ -13,6 +13,7 @@ from evermix.report.lifetimes import MIN_DOCUMENTS, Lifetimes, changes, lifetime
 SHARE = 0.01  # a topic with less is absent
 TINY = 0.001  # a topic with less is no neighbour of others
 WORDS, NEAREST, DOCUMENTS = 12, 3, 5  # on a card
+LONG = 30  # letters of a document's name, from which on each has a line of its own
 FEW = 10  # words that are added to every document, so that short ones are not first
 
 
@@ -64,7 +65,7 @@ class TopicCard:
     born: Any
     died: Any
     change: float | None
-    documents: tuple[tuple[int, float], ...]
+    documents: tuple[tuple[Any, float], ...]
     nearest: tuple[tuple[int, float], ...]
     region: int
 
@@ -88,8 +89,10 @@ class TopicCard:
             told = [f"{name} {time}" for name, time in moves.items() if time is not None]
             lines.append(f"  over time: {'; '.join([course, *told])}")
         if self.documents:
-            some = ", ".join(f"{row} ({_percent(share)})" for row, share in self.documents)
-            lines.append(f"  documents with most of it: {some}")
+            some = [f"{row} ({_percent(share)})" for row, share in self.documents]
+            long = max(map(len, some)) > LONG
+            listed = "".join(f"\n    {one}" for one in some) if long else f" {', '.join(some)}"
+            lines.append(f"  documents with most of it:{listed}")
         if self.nearest:
             near = ", ".join(f"{id} ({distance:.2f})" for id, distance in self.nearest)
             lines.append(f"  nearest: {near}")
@@ -219,6 +222,13 @@ class TopicCards:
         order = np.lexsort((rows, -words / (self._lengths[rows] + FEW)))[:DOCUMENTS]
         shares = words / self._lengths[rows]
         return tuple((int(rows[i]), float(shares[i])) for i in order)
+
+
+def document_name(id: Any, title: str = "") -> str:
+    """Return how people call a document: by its id, or the number of its row, and its title."""
+    if title and title != id:
+        return f"{id}: {title}"
+    return f"row {id:,}" if isinstance(id, int) else str(id)
 
 
 def _percent(share: float) -> str:

@@ -169,7 +169,13 @@ class TopicReading:
             )
         return counts
 
-    def report(self, path: str | Path, vocabulary: Any = None, title: str = "") -> None:
+    def report(
+        self,
+        path: str | Path,
+        vocabulary: Any = None,
+        title: str = "",
+        documents: Sequence[Any] | None = None,
+    ) -> None:
         """Write a report: one HTML file that every browser shows, without network.
 
         It holds the topics and their words with search and sorting, their shares over time with
@@ -183,9 +189,12 @@ class TopicReading:
             The words, as in :meth:`top_words`.
         title : str, optional
             Headline.
+        documents : sequence (N,), optional
+            Titles, or other names, of the documents of the fit. None: the numbers of their rows.
         """
         self._check_drawn()
-        self._report(vocabulary, title, None).write(path)
+        names = {} if documents is None else dict(enumerate(map(str, documents)))
+        topic_report(self, vocabulary, title, documents=names).write(path)
 
     def _report(self, names: Sequence[Any] | None, title: str, top: int | None) -> Report:
         return topic_report(self, names, title, top)

@@ -1,22 +1,30 @@
 """Reports on topic models."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from evermix._xp import Floats
 from evermix.estimators.chain_reports import add_times, item_of, settings_of
-from evermix.estimators.topics.card import TopicCards
+from evermix.estimators.topics.card import TopicCards, document_name
 from evermix.report.page import Item, Report, traces
 
 
 def topic_report(
-    model: Any, vocabulary: Any = None, title: str = "", top: int | None = None
+    model: Any,
+    vocabulary: Any = None,
+    title: str = "",
+    top: int | None = None,
+    documents: Mapping[int, str] | None = None,
 ) -> Report:
-    """Return the report on a topic model: the largest ``top`` topics; None: all."""
+    """Return the report on a topic model: the largest ``top`` topics; None: all.
+
+    ``documents`` are names of documents by their rows, as far as they are known.
+    """
     writer = TopicCards(model, vocabulary)
     order = np.array(writer.order("size")[:top])
-    items = [_item(writer, k) for k in order.tolist()]
+    items = [_item(writer, k, documents or {}) for k in order.tolist()]
     size = int(writer.point.words.sum())
     facts = {
         "topics": f"{model.n_topics_:,}",
@@ -51,7 +59,7 @@ def course_of(model: Any) -> str:
     return f"still rises, by {rises.max():.2g} nats a word over the draws; more sweeps will help"
 
 
-def _item(writer: TopicCards, k: int) -> Item:
+def _item(writer: TopicCards, k: int, names: Mapping[int, str]) -> Item:
     """Return the card of a topic as a page shows it: the words that set it apart name it."""
     card = writer.card(k)
     item = item_of("topic", k, float(card.size), card.share, list(map(str, card.apart)))
@@ -62,7 +70,9 @@ def _item(writer: TopicCards, k: int) -> Item:
     item["nearest"] = [list(each) for each in card.nearest]
     item["region"] = card.region
     if card.documents:
-        item["examples"] = [[f"row {row:,}", [_percent(share)]] for row, share in card.documents]
+        item["examples"] = [
+            [names.get(row, document_name(row)), [_percent(share)]] for row, share in card.documents
+        ]
     if len(card.times) > 1:
         item["change"] = card.change
     return item
