@@ -49,7 +49,7 @@ def test_the_usual_prior_of_every_engine_is_that_of_the_estimator(points, name):
 def test_the_summary_and_info_tell_the_bound_of_the_model(points, name):
     said = evermix("fit", "points.npy", "--engine", name, "--laps", 4).stderr
     bound = em.load("points.evermix").lower_bound_
-    assert f"; ELBO {bound:,.2f}, {bound / 150:.3f} per row; " in said
+    assert f"; fit {bound:,.2f}, {bound / 150:.3f} per row (ELBO, higher" in said
     assert "log predictive" not in said
     found = described("points.evermix")
     assert found["elbo"] == bound and found["prior"] == "DP(alpha=1.0)"
@@ -98,8 +98,8 @@ def test_progress_tells_the_bound_and_the_moves_of_the_last_lap():
     step = em.Info(rows=10, clock=10, K=3, results=em.engines.RowResults.empty(10))
     lap = em.Info(rows=40, clock=40, K=3, births=[1, 2], merges=[(4, 0)], scalars={"elbo": -1e3})
     log = LapLog(last=lap)
-    assert log.described(step) == log.described(lap) == "ELBO -1,000.0, 2 born, 1 merged"
-    assert LapLog().described(step) == "log predictive 0.000 per row"
+    assert log.described(step) == log.described(lap) == "fit -1,000.0, 2 born, 1 merged"
+    assert LapLog().described(step) == "fit 0.000 per row"
     assert LapLog().described(em.Info(rows=0, clock=40, K=3)) == ""
 
 
@@ -112,7 +112,7 @@ def test_more_laps_go_on_from_the_bound_that_was_reached(points, name):
     before = described("points.evermix")
     said = evermix("fit", "points.npy", *files, "--resume", "--laps", 6).stderr
     after = described("points.evermix")
-    assert before["laps"] == 1 < after["laps"] <= 6 and "laps; ELBO" in said
+    assert before["laps"] == 1 < after["laps"] <= 6 and "laps; fit " in said
     assert after["finished"] is True
     assert len(rows("trace.jsonl")) == after["laps"] and len(rows("out.jsonl")) == 150
     if name != "stochasticvb":  # its bound goes up and down

@@ -37,6 +37,11 @@ def counted(n: int, noun: str) -> str:
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
+def new_row_fit(mean: float) -> str:
+    """Return how well rows were predicted before they were learnt, on average."""
+    return f"fit to new rows {mean:.3f} (log predictive per row, higher is better)"
+
+
 def output_console() -> Console:
     """Return the console for tables on standard output."""
     console = Console(highlight=False)

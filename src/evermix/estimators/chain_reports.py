@@ -13,7 +13,7 @@ from evermix.families.base import Family
 from evermix.families.marks import marks
 from evermix.report import Lifetimes, lifetimes
 from evermix.report.flow import Flow, Mark
-from evermix.report.page import Item, Report, traces
+from evermix.report.page import WHOLE, Item, Report, traces
 from evermix.tally import Tally
 
 SHARE = 0.01  # a cluster with less is absent
@@ -40,7 +40,7 @@ def dependent_report(mix: Any, names: Sequence[str] | None, title: str, top: int
     title = title or f"{mix.n_clusters_:,} clusters in {sizes.sum():,} rows"
     report = Report(title, "cluster", "rows", facts, items)
     if top is None:
-        titles = {"K": "Clusters in each draw", "log_joint": "Log joint density"}
+        titles = {"K": "Clusters in each draw", "log_joint": WHOLE}
         if not mix.gone_on_:
             report.charts = traces(mix.posterior_.traces(), mix.posterior_.chain, titles)
         add_times(report, mix.times_.tolist(), mix.evolution_[:, order], None, order)

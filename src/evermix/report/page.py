@@ -14,6 +14,10 @@ from evermix.io.replacing import replacing
 from evermix.report.flow import Flow
 
 POINTS = 400  # of a curve
+NEW_ROWS = "Fit to new rows (higher is better)"
+WHOLE = "Fit to the data (higher is better)"
+"""Plain names of what explains rows how well; the notes of charts say what they are exactly."""
+NOTES = {"log_joint": "log joint density of the draw, in nats"}  # on traces, by name
 SHOWN = 8  # clusters or topics of a summary
 
 Item = dict[str, Any]
@@ -103,13 +107,15 @@ def curves(
     dots: Sequence[str] = (),
     log: bool = False,
     steps: bool = False,
+    note: str = "",
 ) -> dict[str, Any]:
     """Return a chart of curves (x, y) by their names.
 
     Those in ``dots`` are not joined; with ``log`` both axes are logarithmic, and with ``steps``
-    values hold until the next one.
+    values hold until the next one. The ``note`` says exactly what is shown.
     """
     chart: dict[str, Any] = {"title": title, "xlabel": xlabel, "log": log, "steps": steps}
+    chart["note"] = note
     chart["lines"] = []
     for name, (x, y) in lines.items():
         some = np.unique(np.linspace(0, len(x) - 1, min(len(x), POINTS)).round().astype(np.int64))
@@ -134,6 +140,7 @@ def traces(
                 )
                 for c in numbers.tolist()
             },
+            note=NOTES.get(name, ""),
         )
         for name, title in titles.items()
     ]

@@ -145,7 +145,7 @@ def _draw_sizes(axes: "Axes", sizes: NDArray[Any]) -> None:
 
 
 def _draw_likelihood(axes: "Axes", series: Series) -> None:
-    style_axes(axes, "Prequential log-likelihood per observation", "observations")
+    style_axes(axes, "Fit to new rows (log-likelihood of each, higher is better)", "observations")
     at, each, running = per_observation(series)
     axes.scatter(at, each, s=12, color=GREEN, alpha=0.35, linewidth=0, label="each step")
     axes.plot(at, running, color=GREEN, linewidth=2.2, label="running mean")
@@ -236,7 +236,7 @@ def bound_plot(
         colour = COLOURS[j % len(COLOURS)]
         _draw_laps(bound, laps, laps.elbo, colour, name)
         _draw_laps(clusters, laps, laps.K, colour, name)
-    style_axes(bound, "Evidence lower bound (nats)", "laps")
+    style_axes(bound, "Fit to the data (evidence lower bound, nats)", "laps")
     style_axes(clusters, "Clusters", "laps")
     clusters.set_ylim(bottom=0)
     for axes in (bound, clusters):

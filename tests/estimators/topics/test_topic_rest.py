@@ -80,4 +80,4 @@ def test_summaries_say_whether_chains_climb(capsys):
     assert started.climbing_.shape == (1,)
     run = started._fitted.run
     run.rows = [[np.full_like(row, float(i)) for i, row in enumerate(run.rows[0])]]
-    assert "still rises, by" in started.summary() and started.climbing_[0] > 0
+    assert "still improves" in started.summary() and started.climbing_[0] > 0

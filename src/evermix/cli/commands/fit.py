@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
 
-from evermix.cli.console import at_terminal, counted, output_console, progress_bar
+from evermix.cli.console import at_terminal, counted, new_row_fit, output_console, progress_bar
 from evermix.cli.input.dask import Cluster, cluster
 from evermix.cli.input.rows import Rows, make_text_counter, open_rows, read_rows
 from evermix.cli.input.texts import embedded_texts
@@ -98,10 +98,10 @@ class LapLog:
         if lap is not None and "elbo" in lap.scalars:
             moves = (("born", lap.births), ("merged", lap.merges), ("dropped", lap.dropped))
             shown = [f"{len(ids):,} {move}" for move, ids in moves if ids]
-            return ", ".join([f"ELBO {lap.scalars['elbo']:,.1f}", *shown])
+            return ", ".join([f"fit {lap.scalars['elbo']:,.1f}", *shown])
         if "log_joint" in info.scalars:
-            return f"log joint {info.scalars['log_joint']:,.1f}"
-        return f"log predictive {info.log_predictive / info.rows:.3f} per row" if info.rows else ""
+            return f"fit {info.scalars['log_joint']:,.1f}"
+        return f"fit {info.log_predictive / info.rows:.3f} per row" if info.rows else ""
 
     def to_spec(self) -> dict[str, Any]:
         """Return the log as a JSON-ready dict."""
@@ -265,9 +265,9 @@ class Fit(Run):
         yield self._progress()
         bound, held_out = self.engine.lower_bound(mix.state_), self.held_out
         if bound is not None and self.settings.engine != "auto":
-            yield f"ELBO {bound:,.2f}, {bound / rows.n:.3f} per row"
+            yield f"fit {bound:,.2f}, {bound / rows.n:.3f} per row (ELBO, higher is better)"
         elif bound is None and last is not None:
-            yield f"log predictive {last.log_predictive / (last.rows - held_out):.3f} per row"
+            yield new_row_fit(last.log_predictive / (last.rows - held_out))
             if held_out:
                 yield f"{last.scalars['held_out'] / held_out:.3f} per row held out"
         if self.engine.draws(mix.state_) is not None:

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from evermix.cli.console import counted, note, progress_bar
+from evermix.cli.console import counted, new_row_fit, note, progress_bar
 from evermix.cli.input.model_rows import all_words
 from evermix.cli.input.rows import features, open_rows
 from evermix.cli.input.texts import (
@@ -344,7 +344,7 @@ class Stream(Run):
         new = totals.rows - self._first_row
         yield f"{new / seconds:,.0f} rows/s" if new else "nothing new: all rows were read before"
         if not mix.learner_.waiting:
-            yield f"log predictive {totals.log_predictive / totals.rows:.3f} per row"
+            yield new_row_fit(totals.log_predictive / totals.rows)
 
     def _complaints(self) -> Iterable[str]:
         return self.source.complaints

@@ -157,7 +157,7 @@ class Topics(Run):
             def observe(_: TopicModel, sweep: TopicSweep) -> None:
                 self.learnt, self.sweeps = True, sweep.number
                 burn_in = "" if sweep.kept else "  burn-in"
-                quality = f"log joint {sweep.log_joint[0]:,.1f}{burn_in}"
+                quality = f"fit {sweep.log_joint[0]:,.1f}{burn_in}"
                 progress.update(sweep.number, sweep.n_topics[0], quality)
                 self.trace.write(sweep._asdict())
                 every = settings.every
@@ -231,7 +231,7 @@ class Topics(Run):
         mean = f"{n_topics.mean():.2f} on average over {len(n_topics):,} draws{of}"
         yield f"{self.model.n_topics_:,} topics, {mean}"
         if not gone_on:
-            yield f"log joint density {course_of(self.model)}"
+            yield f"the fit {course_of(self.model)}"
         if report.perplexity is not None:
             held = len(self.parts.held)
             yield f"perplexity {report.perplexity:,.1f} of {held:,} documents held out"

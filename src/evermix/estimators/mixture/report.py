@@ -19,7 +19,7 @@ from evermix.estimators.mixture.naming import shown
 from evermix.estimators.shown import Shown
 from evermix.families import Multinomial
 from evermix.report.flow import Flow, flow_of_bins, flow_of_rows
-from evermix.report.page import SHOWN, Item, Report, curves, traces
+from evermix.report.page import NEW_ROWS, SHOWN, WHOLE, Item, Report, curves, traces
 from evermix.report.plots import Series, per_observation, read_events, read_laps
 from evermix.state import ALIVE, DROPPED, Lineage
 
@@ -213,10 +213,11 @@ def _charts(mix: Any, steps: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
     learner, laps = mix.learner_.shown, read_laps(steps)
     if learner.fitted.engine.draws(mix.state_) is not None:
         posterior = mix.posterior_
-        titles = {"K": "Clusters in each draw", "log_joint": "Log joint density"}
+        titles = {"K": "Clusters in each draw", "log_joint": WHOLE}
         return traces(posterior.traces(), posterior.chain, titles)
     if len(laps.lap):
-        bound = curves("Evidence lower bound (nats)", "laps", {"": (laps.lap, laps.elbo)})
+        lines, note = {"": (laps.lap, laps.elbo)}, "evidence lower bound (ELBO), in nats"
+        bound = curves(WHOLE, "laps", lines, note=note)
         return [curves("Clusters found", "laps", {"": (laps.lap, laps.K)}), bound]
     series, charts = read_events(steps), []
     growth = _growth(mix.lineage_, mix.state_.clock) if _streamed(mix) else None
@@ -229,8 +230,8 @@ def _charts(mix: Any, steps: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
     at, each, running = per_observation(series)
     if len(at) > 1:
         lines = {"each step": (at, each), "mean so far": (at, running)}
-        title = "Prequential log-likelihood"
-        charts.append(curves(title, "rows", lines, dots=["each step"]))
+        note = "prequential log-likelihood: of each row before it was learnt, in nats per row"
+        charts.append(curves(NEW_ROWS, "rows", lines, dots=["each step"], note=note))
     return charts
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from evermix._xp import Floats
 from evermix.estimators.chain_reports import add_times, item_of, settings_of
 from evermix.estimators.topics.card import TopicCards, document_name
-from evermix.report.page import Item, Report, traces
+from evermix.report.page import WHOLE, Item, Report, traces
 
 
 def topic_report(
@@ -33,13 +33,13 @@ def topic_report(
     }
     facts |= settings_of(model)
     if not model.gone_on_:  # else the few draws that go on are no course
-        facts["log joint density"] = course_of(model)
+        facts["fit to the data"] = course_of(model)
     title = title or f"{model.n_topics_:,} topics in {size:,} words"
     report = Report(title, "topic", "words", facts, items)
     if top is None:
         if not model.gone_on_:
             values, chain = model._fitted.run.traces()
-            titles = {"n_topics": "Topics in each draw", "log_joint": "Log joint density"}
+            titles = {"n_topics": "Topics in each draw", "log_joint": WHOLE}
             report.charts = traces(values, chain, titles)
         if len(items) > 2:
             apart, weights = writer.distances[np.ix_(order, order)], writer.weights[order]
@@ -55,8 +55,11 @@ def course_of(model: Any) -> str:
     if np.isnan(rises).any():
         return "cannot be judged yet: there are too few draws"
     if not rises.any():
-        return "no longer rises"
-    return f"still rises, by {rises.max():.2g} nats a word over the draws; more sweeps will help"
+        return "no longer improves (log joint density)"
+    rise = f"{rises.max():.2g} nats a word"
+    return (
+        f"still improves, so that more sweeps will help (log joint density: {rise} over the draws)"
+    )
 
 
 def _item(writer: TopicCards, k: int, names: Mapping[int, str]) -> Item:

@@ -136,7 +136,10 @@ function card(item, entry) {
       make("tbody", {}, ...item.traits.map(trait => make("tr", {}, ...trait.map((text, i) => make(i ? "td" : "th", i ? {} : {scope: "row", style: "color:var(--ink)"}, text)))))));
   }
   if (item.examples) part(noun === "topic" ? "documents with most of it" : "typical rows", make("ul", {}, ...item.examples.map(([row, values]) => make("li", {}, `${row}: ${brief(values.join(", "), 400)}`))));
-  if (item.nearest) part("nearest", make("ul", {}, ...item.nearest.map(([id, gap]) => make("li", {}, link(id), ` ${items[places.get(id)]?.words.slice(0, 4).join(", ") ?? ""} (${gap}${noun === "cluster" ? " nats a row away" : ""})`))));
+  if (item.nearest) {
+    part("nearest", make("ul", {}, ...item.nearest.map(([id, gap]) => make("li", {}, link(id), ` ${items[places.get(id)]?.words.slice(0, 4).join(", ") ?? ""} (${gap} away)`))));
+    box.lastChild.title = noun === "cluster" ? "how much worse it explains a row on average, in nats" : "0: the same words, 1: none in common";
+  }
   if (item.course) {
     const chart = make("div");
     part(`share in % over ${data.flow.when ? "time" : data.flow.xlabel}`, chart);
@@ -187,7 +190,8 @@ if (data.flow) {
 for (const about of data.charts) {
   const box = make("div");
   const dots = about.lines.find(line => line.dots && line.name), n = about.lines.length;
-  const hint = dots ? `nats per row; dots: ${dots.name}, line: ${about.lines.at(-1).name}` : n > 1 ? `${n} chains` : "";
+  const parts = dots ? `dots: ${dots.name}, line: ${about.lines.at(-1).name}` : n > 1 ? `${n} chains` : "";
+  const hint = [about.note, parts].filter(Boolean).join("; ");
   byId("charts").append(make("div", {class: "panel"}, make("h2", {}, about.title), make("p", {class: "hint"}, hint), box));
   drawings.push(() => lineChart(box, about));
 }
@@ -213,7 +217,7 @@ if (items.length > 1 && items.some(item => item.scores)) {  // clusters side by 
 }
 if (data.map.length) chart("map", box => mapChart(box, data.map, items, label, pick));
 if (data.tree) {
-  byId("tree").querySelector(".hint").textContent = "Joined by how deep the density dips between them, in nats: further left, more alike." +
+  byId("tree").querySelector(".hint").textContent = "Joined by how deep the density dips between them: further left, more alike (depths are in nats)." +
     (data.tree.groups < items.length ? ` It suggests ${data.tree.groups} groups; lines within them are coloured.` : "");
   const leaf = item => `${item.id}: ${[...(named(item) ? [item.name] : []), ...item.words].join(", ")}`;
   chart("tree", box => treeChart(box, data.tree, items, leaf, pick));

@@ -89,7 +89,8 @@ export class Detail {
         make("li", {}, `row ${whole(row)}: ${Object.entries(values).map(([name, value]) => `${name} = ${text(value)}`).join(", ")}`)))));
     }
     if (card.nearest.length) {
-      content.push(part("Nearest", make("ul", {}, ...card.nearest.map(({id: other, nats}) => make("li", {}, this.#link(other), ` ${shown(Number(nats.toPrecision(3)))} nats a row away`)))));
+      content.push(part("Nearest", make("ul", {}, ...card.nearest.map(({id: other, nats}) => make("li", {}, this.#link(other), ` ${shown(Number(nats.toPrecision(3)))} away`)))));
+      content.at(-1).title = "how much worse it explains a row on average, in nats";
     }
     if (card.merged.length) content.push(part("Has taken in", make("p", {}, card.merged.slice(0, 20).join(", ") + (card.merged.length > 20 ? ", …" : ""))));
     if (card.changes.length) {

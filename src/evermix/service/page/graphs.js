@@ -59,7 +59,7 @@ export class Graphs {
     this.#likelihood.setData([rows, each, mean]);
     for (const plot of [this.#growth, this.#likelihood]) if (plot.cursor.idx === null || plot.cursor.left < 0) plot.setLegend({idx: rows.length - 1});
     growth.setAttribute("aria-label", rows.length ? `Clusters found: ${shown(clusters.at(-1))} after ${shown(rows.at(-1))} rows.` : "Clusters found: nothing yet.");
-    likelihood.setAttribute("aria-label", end === undefined ? "Prequential log-likelihood: nothing yet." : `Prequential log-likelihood: ${shown(Number(end.toPrecision(4)))} nats per row on average.`);
+    likelihood.setAttribute("aria-label", end === undefined ? "Fit to new rows: nothing yet." : `Fit to new rows: a log-likelihood of ${shown(Number(end.toPrecision(4)))} nats per row on average.`);
   }
 
   resize() {

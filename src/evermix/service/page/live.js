@@ -42,15 +42,16 @@ function frame() {
 const PARTS = {facts: drawFacts, flow: drawFlow, graphs: () => graphs.draw(view.timeline.curves(share())), feed: drawFeed, table: drawTable, list: () => clusters.draw()};
 const share = () => Number(byId("window").value);
 
+const NOTES = {"fit to new rows": "log-likelihood per row, in nats: how well each was predicted before it was learnt; higher is better"};
 function drawFacts() {
   const {progress} = view, curves = view.timeline.curves(1), mean = curves.mean.findLast(value => value !== null);
   if (!progress) return;
   const facts = [["rows", whole(progress.rows)], ["clusters", whole(progress.clusters)]];
-  if (mean !== undefined && mean !== null) facts.push(["log-likelihood per row", shown(Number(mean.toPrecision(4)))]);
+  if (mean !== undefined && mean !== null) facts.push(["fit to new rows", shown(Number(mean.toPrecision(4)))]);
   facts.push(["rows per second", view.speed >= 0.05 ? shown(Number(view.speed.toPrecision(2))) : "0"]);
   if (progress.waiting) facts.push(["requests that wait", whole(progress.waiting)]);
   if (progress.provisional) facts.push(["state", "waits for more rows to begin with"]);
-  byId("facts").replaceChildren(...facts.map(([name, text]) => make("div", {}, make("dt", {}, name), make("dd", {}, text))));
+  byId("facts").replaceChildren(...facts.map(([name, text]) => make("div", {}, make("dt", NOTES[name] ? {title: NOTES[name]} : {}, name), make("dd", {}, text))));
   document.title = `${whole(progress.clusters)} clusters · ${view.name} · evermix`;
 }
 
@@ -87,7 +88,7 @@ function drawTable() {
   const {flow} = view, table = byId("table").querySelector("table");
   if (!flow || !byId("table").open) return;
   const {rows, mean} = view.timeline.curves(1), at = new Map(rows.map((value, i) => [value, mean[i]]));
-  const heads = ["rows", "clusters", "log-likelihood so far", "born", "merged", "ended", ...flow.ids.map(id => called(id, clusters.name(id)))];
+  const heads = ["rows", "clusters", "fit to new rows so far", "born", "merged", "ended", ...flow.ids.map(id => called(id, clusters.name(id)))];
   const lines = flow.bins.map((bin, i) => {
     const value = at.get(bin.rows), marks = ["birth", "merge", "death"].map(what => whole(bin.marks[what]?.n ?? 0));
     return [whole(bin.rows), whole(bin.clusters), value === undefined || value === null ? "" : shown(Number(value.toPrecision(4))), ...marks, ...flow.ids.map((_, k) => percent(flow.layers[k][i]))];
