@@ -8,6 +8,10 @@ from threading import Thread
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
+
+import evermix as em
+from evermix.cli import app
 
 
 @pytest.fixture
@@ -137,3 +141,23 @@ def test_each_address_has_its_own_rate(monkeypatch):
     assert rates.takes("b")
     now[0] = 2.5
     assert [rates.takes("a") for _ in range(3)] == [True, True, False]
+
+
+def test_streams_tell_of_new_clusters_too(listener, tmp_path, monkeypatch):
+    """Each is told once, also where a run goes on."""
+    monkeypatch.chdir(tmp_path)
+    texts = _texts(150)
+    address = f"http://127.0.0.1:{listener.server_port}/clusters"
+    run = ["stream", "texts.jsonl", "--out", "out.jsonl", "--batch", "30", "--webhook", address]
+    for rows, more in ((texts[:100], []), (texts, ["--resume"])):
+        (tmp_path / "texts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        said = CliRunner().invoke(app, [*run, *more])
+        assert said.exit_code == 0, said.stderr
+    _until(lambda: len(listener.told) >= 3)
+    told = [message["event"] for _, message in listener.told]
+    assert {message["model"] for _, message in listener.told} == {"texts"}
+    known = em.load("out.jsonl.evermix").cluster_ids_.tolist()
+    assert sorted(event["cluster"] for event in told) == sorted(known)
+    assert all(event["example"] in texts and event["words"] for event in told)
+    said = CliRunner().invoke(app, ["stream", "texts.jsonl", "--webhook", "ftp://a"])
+    assert said.exit_code == 1 and "webhook must be an address" in said.stderr

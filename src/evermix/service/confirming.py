@@ -1,6 +1,6 @@
 """New clusters that have lasted: which they are, and what is announced of them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -78,12 +78,24 @@ class Confirming:
                 row["text"] = given.rows[last[id]][:LONGEST_TEXT]
             self.waiting[id] = row
 
-    def confirmed(
-        self, mix: Mixture, cards: Iterable[Card], words: Mapping[int, Sequence[str]], time: float
-    ) -> Iterable[Event]:
-        """Yield an event for each of some clusters, which wait no longer."""
-        for card in cards:
-            yield announced(mix, card, self.waiting.pop(card.id, {}), words, time)
+    def events(
+        self,
+        mix: Mixture,
+        given: Observations,
+        cards: Callable[..., list[Card]],
+        words: Callable[[], Mapping[int, Sequence[str]]],
+        time: float,
+    ) -> list[Event]:
+        """Return an event for each cluster that is confirmed now, after these rows were learnt.
+
+        ``cards`` returns all cards, or that of one ``id``; ``words`` returns those that name
+        clusters.
+        """
+        due = self.due(mix, given)
+        found = [cards(id=id)[0] for id in due] if len(due) <= 2 else cards()
+        some = sorted((card for card in found if card.id in due), key=lambda card: card.id)
+        waited = [(card, self.waiting.pop(card.id, {})) for card in some]
+        return [announced(mix, card, row, words(), time) for card, row in waited]
 
 
 def announced(
@@ -99,6 +111,8 @@ def announced(
         event["name"] = card.name
     if card.parent is not None:
         event["from"] = card.parent
+    if card.since is not None:
+        event["since"] = card.since
     event |= {
         "size": round(card.size),
         "share": round(card.share, 6),

@@ -281,13 +281,9 @@ class Core:
             return
         whole = len(given.ids[some]) == len(given.ids)
         rows = given if whole else given.part(range(*some.indices(len(given.ids))))
-        due = self.confirming.due(self.mix, rows)
-        if due:
-            few = len(due) <= 2
-            cards = [self.cards(id=id)[0] for id in due] if few else self.cards()
-            cards = sorted((card for card in cards if card.id in due), key=lambda card: card.id)
-            for event in self.confirming.confirmed(self.mix, cards, self.naming, time):
-                self.events.add(**event)
+        found = self.confirming.events(self.mix, rows, self.cards, lambda: self.naming, time)
+        for event in found:
+            self.events.add(**event)
 
     def _parts(self, given: Observations) -> Iterator[CountedTexts]:
         """Yield observations as rows to learn, cut where columns stand for other words."""

@@ -104,10 +104,8 @@ class Stream(Run):
         self._beside = Beside(settings, columns)
         self._beside.check(source)
         self._out = open_stream_answers(settings, self.positions.get("out"), notes, self._beside)
-        rows = self.totals.rows
-        self._live = Live(
-            settings, model, source.kind, rows, lambda: all_words(self.model, self.text)
-        )
+        about = source.kind, self.totals.rows, notes
+        self._live = Live(settings, model, *about, lambda: all_words(self.model, self.text))
 
     @classmethod
     def begin(cls, settings: Settings, place: Any) -> Self:
@@ -235,7 +233,7 @@ class Stream(Run):
             if freed:
                 mix.forget_columns(freed)
             X = features(mix.family, self.text, chunk.X)
-            with self._live.learning(len(chunk.ids)):
+            with self._live.learning(chunk):
                 mix.partial_fit(X, times=chunk.times, observers=[self._observe])
                 if not self.source.live and not mix.learner_.model.learns:
                     mix.learner_.settle()  # the first batch is large enough, or all there is
@@ -301,6 +299,7 @@ class Stream(Run):
             "files": [list(mark) for mark in marks],
             "past": [list(mark) for mark in self._place.past],
             "ended": self._ended,
+            **self._live.notes(),
             **({"to": self._out.notes()} if isinstance(self._out, BrokerLines) else {}),
         }
 

@@ -110,6 +110,7 @@ def counted_parts(
                 offset=offset,
                 rows=chunk.rows[some],
                 times=None if chunk.times is None else chunk.times[some],
+                texts=chunk.X[some],
                 offsets=None if chunk.offsets is None else chunk.offsets[some],
                 fields=None if chunk.fields is None else chunk.fields[some],
             ),

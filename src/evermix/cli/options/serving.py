@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from evermix.cli.options.option import Option
-from evermix.cli.options.table import EVERY, MAX_WAIT
+from evermix.cli.options.table import EVERY, MAX_WAIT, WEBHOOK
 
 ACCESS, LIMITS = "Access", "Limits"
 
@@ -48,13 +48,7 @@ SERVE = (
         ACCESS,
         saved=False,
     ),
-    Option(
-        "webhook",
-        "Address to which every new cluster is posted, once it is confirmed.",
-        ACCESS,
-        metavar="URL",
-        saved=False,
-    ),
+    replace(WEBHOOK, panel=ACCESS),
     Option("max_body", "Bytes of a request.", LIMITS, int, 2**23, min=1, saved=False),
     Option("max_batch", "Observations in a request.", LIMITS, int, 10_000, min=1, saved=False),
     replace(

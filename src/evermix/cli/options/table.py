@@ -129,6 +129,13 @@ FOLLOW = Option(
     bool,
     False,
 )
+WEBHOOK = Option(
+    "webhook",
+    "Address to which every new cluster is posted, once it is confirmed.",
+    FILES,
+    metavar="URL",
+    saved=False,
+)
 BATCH = Option("batch", "Rows in a batch.", ROWS, int, 1000, min=1)
 VOCABULARY = Option("vocabulary", "Count at most so many words.", TEXT, int, 20_000, min=1)
 HASH = Option("hash", "Hash words into so many columns instead.", TEXT, int, min=1)
@@ -176,6 +183,7 @@ STREAM = (
         metavar="PORT",
         saved=False,
     ),
+    WEBHOOK,
     FOLLOW,
     Option(
         "complete",

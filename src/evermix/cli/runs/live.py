@@ -1,20 +1,23 @@
-"""The live page of a stream, if one is wanted."""
+"""Who looks on at a stream: the live page, and the webhook, if they are wanted."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 from evermix.cli.console import note
 from evermix.cli.options.settings import Settings
 from evermix.estimators import Mixture
+from evermix.io.sources import Chunk
 
-EXTRA = "--live needs starlette, uvicorn and orjson: pip install 'evermix[serve]'"
+EXTRA = "--live and --webhook need what services need: pip install 'evermix[serve]'"
 
 
 class Live:
-    """Shows a stream in browsers of this machine; without ``--live`` it does nothing.
+    """Shows a stream in browsers of this machine, and posts its new clusters to an address.
+
+    Without ``--live`` and ``--webhook`` it does nothing.
 
     Parameters
     ----------
@@ -24,6 +27,8 @@ class Live:
         What the rows are.
     rows : int
         How many were learnt.
+    notes : dict or None
+        Those of the checkpoint from which the stream goes on.
     words : callable
         Returns names of the columns, and words that name clusters.
     """
@@ -34,37 +39,50 @@ class Live:
         mix: Mixture,
         kind: str,
         rows: int,
+        notes: dict[str, Any] | None,
         words: Callable[[], tuple[Sequence[str] | None, dict[int, list[str]]]],
     ) -> None:
         self._watched: Any = None
-        if settings.live is None:
+        self._announcing: Any = None
+        if settings.live is None is settings.webhook:
             return
         try:
+            from evermix.service.announcing import Announcing
             from evermix.service.watched import About, Watch, Watched
         except ImportError as error:
             raise ImportError(f"{EXTRA} ({error}).") from error
         name = _name(settings.source)
+        if settings.webhook is not None:
+            waiting = (notes or {}).get("confirming")
+            self._announcing = Announcing(settings.webhook, name, mix, words, waiting)
+        if settings.live is None:
+            return
         self._watched = Watched(mix, rows, About(kind, name), words)
         self._watch = Watch(name, self._watched, settings.live)
         note(f"watch it at {self._watch.address}")
 
     @contextmanager
-    def learning(self, n: int) -> Iterator[None]:
-        """Note what happens while n rows are learnt."""
-        if self._watched is None:
+    def learning(self, chunk: Chunk) -> Iterator[None]:
+        """Note what happens while the rows of a chunk are learnt."""
+        with nullcontext() if self._watched is None else self._watched.learning(len(chunk.ids)):
             yield
-        else:
-            with self._watched.learning(n):
-                yield
+        if self._announcing is not None:
+            self._announcing.learnt(chunk.ids, chunk.texts)
 
     def turn(self) -> bool:
         """Do what people want, and return whether that has changed the model."""
         return self._watched is not None and bool(self._watched.turn())
 
+    def notes(self) -> dict[str, Any]:
+        """Return what a checkpoint holds, so that every cluster is posted once."""
+        return {} if self._announcing is None else {"confirming": self._announcing.to_spec()}
+
     def close(self) -> None:
-        """End the page."""
+        """End the page, and send what waits."""
         if self._watched is not None:
             self._watch.close()
+        if self._announcing is not None:
+            self._announcing.close()
 
 
 def _name(source: str) -> str:

@@ -31,6 +31,11 @@ def check_notes(notes: dict[str, Any]) -> None:
     if not isinstance(notes.get("ended", True), bool):
         raise TypeError(f"ended must be true or false, got {notes['ended']!r:.80}")
     check_marks([*notes.get("files", []), *notes.get("past", [])])
+    waiting = notes.get("confirming", {"next_id": 0, "waiting": []})
+    check_number("next_id", waiting["next_id"])
+    for id, row in waiting["waiting"]:
+        check_number("a cluster", id)
+        dict(row)
     if "to" in notes:
         broker_lines.check_notes(notes["to"])
 
