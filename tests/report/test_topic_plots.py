@@ -191,3 +191,14 @@ def test_files_that_can_hold_no_picture_are_known_before_it_is_drawn(monkeypatch
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(ImportError, match=r"pip install evermix\[plot\]"):
         check_picture("topics.png")
+
+
+def test_each_course_has_its_own_scale_and_what_is_always_there_comes_last():
+    shares = np.array([[0.7, 0.28, 0.02], [0.75, 0.17, 0.08], [0.8, 0.1, 0.1]])
+    words = [["the", "and"], ["ink"], ["login"]]
+    axes = topic_overview(times=[2001, 2002, 2003], evolution=shares, words=words, n=3)
+    names = [label.get_text() for label in axes[2].get_yticklabels()]
+    assert [name.split("\n")[0] for name in names] == ["ink", "login", "the, and"]
+    assert ["always there" in name for name in names] == [False, False, True]
+    tops = [y - line.get_ydata().min() for y, line in enumerate(axes[2].lines)]
+    np.testing.assert_allclose(tops, 0.8)

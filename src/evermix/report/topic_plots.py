@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from evermix.report.canvas import (
     BLUE,
+    FAINT,
     GREEN,
     INK,
     ORANGE,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 PANEL, NAME = 3.7, 3.0  # inches: the panel of a topic, the words beside its course
 MAX_TICKS = 9  # of the axis of times
 WORDS_SHOWN = 5  # of a topic
+FLAT = 0.5  # a topic whose least share is more than this part of its largest is always there
 
 
 # ---- pictures ------------------------------------------------------------------------------
@@ -148,7 +150,9 @@ class _ShownTopics:
     runs : list of slice
         Times that follow one another; between two runs there are times without documents.
     chosen : int array (n,)
-        The topics that are shown: those of the past first.
+        The topics that are shown: those of the past first, those that are always there last.
+    flat : bool array (n,)
+        Which of them are always there, in much the same share.
     kept : int array (T,)
         Numbers of these times among those that were given.
     """
@@ -160,6 +164,7 @@ class _ShownTopics:
     step: float
     runs: list[slice]
     chosen: NDArray[Any]
+    flat: NDArray[Any]
     kept: NDArray[Any]
 
     @classmethod
@@ -197,8 +202,15 @@ class _ShownTopics:
         chosen = np.argsort(-size, kind="stable")[:n]
         # By the middle of their words: those that fade first, those that grow last.
         middle = x @ evolution[:, chosen] / np.maximum(evolution[:, chosen].sum(axis=0), 1e-12)
-        chosen = chosen[np.argsort(middle, kind="stable")]
-        return cls(times, evolution, words, x, step if step < np.inf else 1.0, runs, chosen, kept)
+        shares = evolution[:, chosen]
+        flat = (shares.min(axis=0) > FLAT * shares.max(axis=0)) & (len(kept) > 1)
+        order = np.lexsort((middle, flat))
+        step, chosen, flat = step if step < np.inf else 1.0, chosen[order], flat[order]
+        return cls(times, evolution, words, x, step, runs, chosen, flat, kept)
+
+    def colour(self, i: int) -> str:
+        """Return the colour of the topic in place i; those that are always there are grey."""
+        return FAINT if self.flat[i] else PALETTE[i % len(PALETTE)]
 
     def name(self, k: int, n: int, size: float, width: float) -> str:
         """Return n top words of topic k in one line of so many inches, in letters of a size."""
@@ -222,7 +234,7 @@ def _draw_stack(axes: "Axes", shown: _ShownTopics) -> None:
     total, others = shares.sum(axis=1), shown.evolution.shape[1] - len(shown.chosen)
     rest = f"not shown: {others:,} others, together {1 - total.mean():.0%} of the words"
     style_axes(axes, "Share of the words of each time", rest if others > 0 else "")
-    colours = [_colour(i) for i in range(len(shown.chosen))]
+    colours = [shown.colour(i) for i in range(len(shown.chosen))]
     for run in shown.runs:
         x, some = shown.x[run], shares[run]
         if len(x) > 1:
@@ -257,11 +269,11 @@ def _draw_births_and_deaths(axes: "Axes", shown: _ShownTopics, alive: Lifetimes)
 def _draw_courses(axes: "Axes", shown: _ShownTopics, alive: Lifetimes, by: str) -> None:
     """Draw the share of each topic in a row of its own, with marks where it is born and dies."""
     what = "Topics that changed most" if by == "change" else "The largest topics"
-    style_axes(axes, f"{what}, all on the same scale", "")
-    names, peak = [], max(float(shown.evolution[:, shown.chosen].max()), 1e-12)
+    style_axes(axes, f"{what}, each on its own scale", "")
+    names = []
     for y, k in enumerate(shown.chosen):
-        course, colour = shown.evolution[:, k], _colour(y)
-        height = 0.8 / peak * course
+        course, colour = shown.evolution[:, k], shown.colour(y)
+        height = 0.8 / max(float(course.max()), 1e-12) * course
         for run in shown.runs:
             at, high = shown.x[run], y - height[run]
             if len(at) > 1:
@@ -272,7 +284,8 @@ def _draw_courses(axes: "Axes", shown: _ShownTopics, alive: Lifetimes, by: str) 
         for t, sign, mark in zip(alive.moves(k), (GREEN, ORANGE), ("^", "v"), strict=True):
             if t is not None:
                 axes.scatter(shown.x[t], y, s=42, marker=mark, color=sign, edgecolor="white")
-        names.append(f"{shown.name(k, WORDS_SHOWN, 9.0, NAME)}\n{_told(shown, course)}")
+        always = "always there: " if shown.flat[y] else ""
+        names.append(f"{shown.name(k, WORDS_SHOWN, 9.0, NAME)}\n{always}{_told(shown, course)}")
     axes.set_ylim(len(shown.chosen) - 0.7, -0.95)
     axes.set_yticks(np.arange(len(shown.chosen)) - 0.35, names)
     axes.yaxis.tick_right()
@@ -294,10 +307,6 @@ def _draw_curve(
     broken = np.insert(y, [run.start for run in shown.runs[1:]], np.nan)
     x = np.insert(shown.x, [run.start for run in shown.runs[1:]], np.nan)
     axes.plot(x, broken, color=colour, linewidth=1.7, marker=marker, markersize=2.6, label=label)
-
-
-def _colour(i: int) -> str:
-    return PALETTE[i % len(PALETTE)]
 
 
 def _positions(times: Sequence[Any]) -> tuple[NDArray[Any], bool]:
