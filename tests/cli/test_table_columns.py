@@ -5,8 +5,11 @@ import json
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import evermix as em
+from evermix.cli import app
+from evermix.io.sources import open_source
 from helpers.commands import evermix
 
 N = 120
@@ -117,6 +120,31 @@ def test_fields_of_json_lines_must_be_there(folder):
     # One of the first records has it.
     lines = answers("stream", "t.jsonl", "--id-field", "name", "--hash", "64", "--quiet")
     assert [line["id"] for line in lines] == [0, "b"]
+
+
+def test_live_sources_say_if_the_first_row_lacks_a_field(folder):
+    lines = "".join(json.dumps({"text": f"so it is {i}", "no": i}) + "\n" for i in range(5))
+    run = ["stream", "-", "--hash", "64", "--id-field"]
+    said = CliRunner().invoke(app, [*run, "number"], input=lines)
+    assert said.exit_code == 0 and said.stderr.count("has no field 'number'") == 1
+    assert "its fields are 'no', 'text'" in said.stderr
+    assert "has no field" not in CliRunner().invoke(app, [*run, "no"], input=lines).stderr
+
+
+def test_amounts_in_strings_of_parquet_are_numbers(tmp_path):
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    amounts = [f"${1000 + i:,}.50" for i in range(40)]
+    columns = {"paid": [*amounts, None, "many"], "rate": ["12%"] * 42, "zip": ["01234"] * 42}
+    for kind in (pa.string(), pa.large_string()):
+        table = pa.table({name: pa.array(cells, kind) for name, cells in columns.items()})
+        parquet.write_table(table, tmp_path / "a.parquet")
+        source = open_source(tmp_path / "a.parquet", skip_bad=True)
+        (chunk,) = source.chunks(0, 100)
+        assert chunk.X["paid"].tolist() == [1000.5 + i for i in range(40)] + [None]
+        assert set(chunk.X["rate"]) == {12.0} and set(chunk.X["zip"]) == {"01234"}
+        assert "row 41: expected a number in column 'paid', got 'many'" in source.complaints[0]
+        source = open_source(tmp_path / "a.parquet", category=("paid",))
+        assert next(source.chunks(0, 100)).X["paid"][0] == amounts[0]
 
 
 def test_parquet_has_the_same_options(folder):

@@ -9,6 +9,8 @@ import numpy as np
 
 from evermix.io.sources.base import Kind, RowError
 from evermix.io.sources.dialect import (
+    LOOK,
+    STRAY,
     find_decimal,
     find_delimiter,
     is_number,
@@ -18,8 +20,7 @@ from evermix.io.sources.dialect import (
 from evermix.io.sources.formats import Record, RecordSource, Row
 from evermix.io.sources.values import Numbers, is_missing, read_cell, read_field
 
-LOOK, FEWEST = 1000, 20  # rows that are looked at, and least rows that tell what columns hold
-STRAY = 0.05  # share of words in a column of numbers
+FEWEST = 20  # rows that tell what columns hold
 _TOO_LONG = "\udc00"  # in place of a line that is too long: no text holds it
 
 
@@ -90,7 +91,7 @@ class CommaSeparated(RecordSource):
             known = [cell for cell in cells if not is_missing(cell, missing)]
             decimal = None
             if j not in self._category:
-                decimal = find_decimal(known, STRAY, self._delimiter)
+                decimal = find_decimal(known, self._delimiter)
             if decimal is not None:
                 self._decimals[j] = decimal
                 cells = [plain(cell, decimal) for cell in cells]

@@ -7,6 +7,8 @@ from itertools import islice
 
 DELIMITERS = ",;\t|"
 LINES = 20  # that are looked at for the delimiter
+LOOK = 1000  # rows that are looked at for what columns hold
+STRAY = 0.05  # share of words in a column of numbers
 
 _SIGN = "[$€£¥₹%]?"
 _NUMBERS = {
@@ -72,12 +74,12 @@ def plain(cell: str, decimal: str) -> str:
     return f"{found[1]}{found[2]}{number}"
 
 
-def find_decimal(cells: Sequence[str], stray: float, delimiter: str) -> str | None:
+def find_decimal(cells: Sequence[str], delimiter: str = ",") -> str | None:
     """Return what stands before decimals in a column of numbers that people have written.
 
-    None if they did not write them. ``cells`` are those that are not missing, ``stray`` is the
-    share of them that may be words. Both ways are possible of numbers such as ``1,234``: it is a
-    decimal comma where semicolons separate the cells.
+    None if they did not write them. ``cells`` are those that are not missing. Both ways are
+    possible of numbers such as ``1,234``: it is a decimal comma where semicolons separate the
+    cells.
     """
     words = [cell for cell in cells if not is_number(cell)]
     for decimal in ",." if delimiter == ";" else ".,":
@@ -87,6 +89,6 @@ def find_decimal(cells: Sequence[str], stray: float, delimiter: str) -> str | No
         # Numbers of programs must not be read in another way for the sake of a few others.
         others = (cell.strip() for cell in cells if is_number(cell))
         changed = sum(plain(cell, decimal) != cell for cell in others)
-        if left <= stray * len(cells) and changed < numbers:
+        if left <= STRAY * len(cells) and changed < numbers:
             return decimal
     return None

@@ -1,6 +1,7 @@
 """JSON lines: one record per line, with a text or a vector."""
 
 import json
+import logging
 from contextlib import suppress
 from itertools import islice
 from typing import Any
@@ -12,6 +13,7 @@ from evermix.io.sources.formats import Record, RecordSource, Row, numbered
 from evermix.io.sources.lines import LiveLines
 from evermix.io.sources.values import Numbers
 
+LOG = logging.getLogger("evermix")
 LOOK = 10  # records among which a text and other fields are looked for
 
 
@@ -26,9 +28,12 @@ class JsonLines(RecordSource):
     suffixes = (".jsonl", ".ndjson")
     packable = True
     has_fields = True
+    _awaited: tuple[str, ...] = ()  # fields that the user has named, of which no row was seen yet
 
     def survey(self) -> None:
         """Find out what the file holds, unless it goes on with rows that are known."""
+        if isinstance(self.lines, LiveLines):
+            self._awaited = self.options.required
         if isinstance(self.lines, LiveLines) and self.lines.resumed and self.options.kind:
             self.kind = self.options.kind
             self.beside = self.options.beside and self.kind == "vectors"
@@ -79,6 +84,8 @@ class JsonLines(RecordSource):
             return None
         fields, options = _decoded(record.data), self.options
         field = options.text_field if self.kind == "text" else options.vector_field
+        if self._awaited:
+            self._notice(fields)
         if field not in fields:
             raise RowError(
                 f"expected the field {field!r}, got the fields {sorted(fields)}. "
@@ -101,6 +108,17 @@ class JsonLines(RecordSource):
             _text(fields.get(options.text_field, ""), options.text_field) if self.beside else None,
             fields=fields if options.fields else None,
         )
+
+    def _notice(self, fields: dict[str, Any]) -> None:
+        """Warn if the first row of a live source has no field that the user has named."""
+        for name in self._awaited:
+            if name not in fields and name != self.options.text_field:
+                LOG.warning(
+                    f"warning: the first row has no field {name!r}; its fields are "
+                    f"{', '.join(map(repr, sorted(fields)))}. Rows without it are called by their "
+                    "numbers."
+                )
+        self._awaited = ()
 
     def is_whole(self, line: bytes) -> bool:
         """Whether a last line without a newline is whole: no part of a JSON object is one."""
