@@ -114,11 +114,35 @@ def test_a_new_time_begins_near_the_last_one(prior):
         np.testing.assert_array_equal(measure.q, prior.measure(np.ones(3)).q)
         return
     np.testing.assert_array_equal(measure.q[:R, :2], old.q)
-    length = old.q.sum(axis=0) if isinstance(prior, MNGG) else np.ones(2)
+    length = old.mass @ old.q if isinstance(prior, MNGG) else np.ones(2)
     shares = measure.q[:R, 2] / length[-1]
     low, high = (f(old.q / length, axis=1) for f in (np.min, np.max))
     assert np.all((low <= shares) & (shares <= high))
-    np.testing.assert_allclose(measure.q[R:], NEW_REGION * prior.measure(np.ones(3)).q[R:])
+    new = prior.measure(np.ones(3)).q[R:]
+    if isinstance(prior, MNGG):
+        new = np.tile(length[[0, 1, 1]] / old.mass.sum(), (len(new), 1))
+    np.testing.assert_allclose(measure.q[R:], NEW_REGION * new)
+
+
+@pytest.mark.parametrize("prior", [MNGG(), MNGG(2)], ids=repr)
+@pytest.mark.parametrize("scale", [1e-9, 1e9])
+def test_weights_of_regions_without_mass_and_lengths_of_times_change_no_new_time(prior, scale):
+    """Only q times u means something, and a region without atoms may have any weight."""
+    rng, old = np.random.default_rng(0), prior.measure(np.array([5.0, 10.0]))
+    old.q, old.mass = rng.random(old.q.shape), np.array([50.0, 1e-30])
+
+    def opened_at(arrays):
+        measure = prior.measure(np.ones(3))
+        open_times(measure, arrays, np.array([20.0]), 10.0)
+        seen = [0, *range(2, measure.n_regions)]
+        return (measure.q * measure.u)[seen]
+
+    plain, numbers = opened_at(old.arrays()), old.arrays()
+    numbers["q"][1] *= scale
+    np.testing.assert_allclose(opened_at(numbers), plain)
+    numbers["q"][:, 1] *= scale
+    numbers["u"][1] /= scale
+    np.testing.assert_allclose(opened_at(numbers), plain)
 
 
 def test_new_times_have_no_rows_of_the_past():

@@ -130,3 +130,32 @@ def test_words_and_tables_of_the_past_stay_where_they_are(name):
         assert np.all(draw.tables[:, :2] >= past.tables)
         assert draw.words.sum() == COUNTS.sum()
         assert draw.tables.sum() == past.tables.sum() + chain.opens.sum()
+
+
+@pytest.mark.parametrize("name", MEASURES)
+@pytest.mark.parametrize("sampler", [H1(), H2(), H1(slices=True)], ids=repr)
+def test_a_sweep_leaves_the_next_one_the_counts_of_all_topics(name, sampler):
+    """Topics come and go, and their slots with them."""
+    rng, past = np.random.default_rng(0), past_words(name, (0, 1))
+    X, time = sparse.csr_matrix(1.0 + rng.poisson(1.0, (30, 2))), TIMES[name][1]
+    words = Corpus.of(X, np.full(30, time), time + 1)
+    chain = replace(
+        Franchise.start(MEASURES[name](), seating(words, sigma=0.3), 0.02, words),
+        region=np.zeros(2, dtype=np.int64),
+        on=np.ones((words.n_times, 2), dtype=bool),
+        past=past,
+    )
+    gaps = 0
+    for _ in range(40):
+        sampler.sweep(words, chain, rng)
+        slots, counts = chain.slots, chain.counts(words).toarray()
+        gaps += len(slots.empty) > 0
+        np.testing.assert_array_equal(slots.counts[:, slots.place], counts)
+        np.testing.assert_array_equal(slots.totals[slots.place], counts.sum(axis=0))
+        assert slots.counts.sum() == slots.totals.sum() == counts.sum()
+        for x, row in enumerate(slots.counts):
+            some = slice(slots.lists.start[x], slots.lists.end[x])
+            listed = dict(zip(slots.lists.topic[some], slots.lists.n[some], strict=True))
+            assert listed == {k: row[k] for k in np.flatnonzero(row)}
+    assert gaps > 0
+    assert chain.copy().slots is None  # two chains never share them

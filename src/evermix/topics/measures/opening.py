@@ -5,10 +5,10 @@ from collections.abc import Mapping
 import numpy as np
 
 from evermix._xp import Floats
-from evermix.priors.hyper import Beta, Gamma
+from evermix.priors.hyper import Gamma
 from evermix.topics.measures.base import Measure
 
-NEW_REGION = 1e-3  # how much of its mean the weight of a new region is before it is drawn
+NEW_REGION = 1e-3  # how much of that of others the weight of a new region is at first
 
 
 def open_times(measure: Measure, old: Mapping[str, Floats], new: Floats, last: float) -> None:
@@ -30,20 +30,24 @@ def open_times(measure: Measure, old: Mapping[str, Floats], new: Floats, last: f
     mass, q, u = measure.mass.copy(), measure.q.copy(), measure.u.copy()
     mass[:R], u[:T] = old["mass"], old["u"]
     if measure.laws.q is not None:
-        q[:R, :T], q[:R, T:] = old["q"], _ahead(old["q"], measure.laws.q)
+        weights = isinstance(measure.laws.q, Gamma)
+        length = old["mass"] @ old["q"] if weights else np.ones(T)
+        q[:R, :T], q[:R, T:] = old["q"], _ahead(old["q"], length)
+        if weights:  # as those of a region of mean mass
+            q[R:] = np.append(length, np.repeat(length[-1], len(new))) / old["mass"].sum()
         q[R:] *= NEW_REGION  # atoms that are known come first
     u[T:] = old["u"][-1] * new / last
     measure.assign({"sigma": old["sigma"], "mass": mass, "q": q, "u": u})
 
 
-def _ahead(q: Floats, law: Gamma | Beta) -> Floats:
+def _ahead(q: Floats, length: Floats) -> Floats:
     """Return numbers (R, 1) of regions for a time to begin with, from those of others (R, T).
 
     Half are those of the last time, and half the mean of all, so that atoms can come back. Of
-    weights only the directions of columns mean something, and the new one has the length of the
-    last.
+    weights only the directions of columns mean something, since u makes up for their lengths (T,),
+    and the new one has the length of the last. In these a region counts by its mass: one without
+    atoms may have any weight.
     """
-    length = q.sum(axis=0) if isinstance(law, Gamma) else np.ones(q.shape[1])
     parts = q / length
     ahead: Floats = length[-1] * (parts[:, -1:] + parts.mean(axis=1, keepdims=True)) / 2
     return ahead

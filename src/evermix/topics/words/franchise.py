@@ -18,6 +18,7 @@ from evermix.topics.words import dirichlet
 from evermix.topics.words.corpus import Corpus
 from evermix.topics.words.past import Past
 from evermix.topics.words.seating import LogSeats, Seating, Unseated
+from evermix.topics.words.slots import Slots
 
 FIRST_TABLES = 16  # tables of one dish in a document that there is room for at first
 
@@ -36,6 +37,7 @@ class Franchise:
     on: Bools  # (T, K) whether it is on at each time
     law: Gamma | None = None  # of beta, if it is learnt
     past: Past | None = None  # of topics 0..; words that were learnt before are counted with ours
+    slots: Slots | None = None  # what the last sweep has left of them, where there is a past
 
     @classmethod
     def start(
@@ -62,7 +64,7 @@ class Franchise:
         """Return a chain to move: sweeps write into these arrays, and replace region and on."""
         other = copy.copy(self)
         other.measure, other.seating = self.measure.copy(), self.seating.copy()
-        other.dish = self.dish.copy()
+        other.dish, other.slots = self.dish.copy(), None
         if isinstance(self.seating, Seating):  # else there are no tables to move
             other.opens, other.table = self.opens.copy(), self.table.copy()
         return other

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from evermix._xp import Array, Floats
+from evermix._xp import Array, Floats, Ints
 from evermix.kernels.stirling import seat_ratios
 from evermix.kernels.topics.dishes import (
     BORN,
@@ -35,6 +35,7 @@ from evermix.topics.measures import Occupancy, Offers
 from evermix.topics.words.corpus import Corpus
 from evermix.topics.words.franchise import Franchise
 from evermix.topics.words.seating import Seating
+from evermix.topics.words.slots import Slots
 
 Step = Callable[[Position, np.random.Generator], Position]
 """A pass over words or tables, from where it stopped."""
@@ -54,33 +55,42 @@ class WordSweep(ABC):
         self.log_u = np.log(chain.measure.u)[:, None]
         new = np.exp(offers.new + self.log_u)
         self.new_dishes = NewDishes(new, new.sum(axis=1), np.exp(offers.newborn + self.log_u))
-        self.K, self.n_holes = chain.K, 0
-        self.on = atoms.on
-        counts = chain.counts(corpus)
-        sizes = np.bincount(counts.indices, counts.data, minlength=_capacity(chain.K))
-        slots = _slots(counts[kinds], len(sizes), sizes.sum())
+        slots = chain.slots or self._filled(kinds)
+        chain.slots = None  # they are this sweep's
+        self.K, empty = slots.used, slots.empty
+        self.n_holes = len(empty)
+        if len(empty):
+            chain.dish = slots.place.astype(np.int32).take(chain.dish)
+        self.on = slots.spread(atoms.on)
         self.dishes = Dishes(
-            slots,
-            self._lists(slots),
-            sizes.astype(np.int64),
-            atoms.sizes.astype(np.int64),
-            np.exp(offers.atoms + self.log_u),
-            offers.kind.astype(np.int64),
-            np.zeros(0, dtype=np.int64),
+            slots.counts,
+            slots.lists,
+            slots.totals,
+            slots.spread(atoms.sizes.astype(np.int64)),
+            slots.spread(np.exp(offers.atoms + self.log_u)),
+            slots.spread(offers.kind.astype(np.int64)),
+            empty,
             atoms.n.astype(np.int64),
             float(offers.discount),
         )
         self._grow()
 
-    def _lists(self, counts: NDArray[Any]) -> WordTopics:
-        """Return the topics of each word."""
+    def _filled(self, kinds: Ints) -> Slots:
+        """Return slots that hold the words of all dishes."""
+        K, counts = self.chain.K, self.chain.counts(self.corpus)
+        sizes = np.bincount(counts.indices, counts.data, minlength=_capacity(K))
+        entries = _slots(counts[kinds], len(sizes), sizes.sum())
+        return Slots(entries, self._lists(entries, K), sizes.astype(np.int64), np.arange(K), K)
+
+    def _lists(self, counts: NDArray[Any], K: int) -> WordTopics:
+        """Return the topics of each word, of which there are K."""
         n = np.bincount(self.words.word, minlength=len(counts))
         if self.chain.past is not None:
             n += np.diff(self.chain.past.counts.indptr)[self.corpus.kinds[0]]
         start = np.append(0, np.cumsum(n))
         topic, often = np.empty((2, start[-1]), dtype=np.int32)
         lists = WordTopics(start, start[:-1].copy(), topic, often)
-        list_topics(counts, lists, self.K)
+        list_topics(counts, lists, K)
         return lists
 
     @property
@@ -96,7 +106,8 @@ class WordSweep(ABC):
 
     def _grow(self) -> None:
         """Make room for more dishes."""
-        C, old = _capacity(self.K), self.dishes
+        old = self.dishes
+        C = max(_capacity(self.K), old.totals.size)
         T, U = self.corpus.n_times, len(old.counts)
         self.dishes = Dishes(
             _grown(old.counts, (U, C)),
@@ -141,7 +152,11 @@ class WordSweep(ABC):
             region, on = self.chain.measure.unfold(kind)
         else:
             region = kind
-        self.chain.renumber(self.dishes.totals[: self.K], region, on)
+        totals, old = self.dishes.totals[: self.K], self.dishes
+        self.chain.renumber(totals, region, on)
+        if self.chain.past is not None:
+            place = np.flatnonzero(totals)
+            self.chain.slots = Slots(old.counts, old.lists, old.totals, place, self.K)
 
 
 class IndicatorSweep(WordSweep):
@@ -214,7 +229,7 @@ class SeatedSweep(WordSweep):
 class DirectSweep(WordSweep):
     """Words that choose dishes themselves."""
 
-    def _lists(self, counts: NDArray[Any]) -> WordTopics:
+    def _lists(self, counts: NDArray[Any], K: int) -> WordTopics:
         """Return no lists: words look at all topics."""
         none = np.empty(0, dtype=np.int32)
         return WordTopics(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), none, none)

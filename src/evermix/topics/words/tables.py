@@ -120,7 +120,7 @@ def switch_topics(
     topics = SwitchedTopics(phi, atoms.log_jump, log_odds, atoms.counts, atoms.on)
     switch_pass(blocks, topics, rng)
     chain.dish[place] = np.repeat(blocks.dish, np.diff(blocks.begin))
-    chain.on = atoms.on
+    chain.on, chain.slots = atoms.on, None
 
 
 def _blocks(corpus: Corpus, chain: Franchise) -> tuple[Ints, WordBlocks]:
