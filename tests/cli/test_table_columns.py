@@ -86,6 +86,32 @@ def test_stray_values_are_bad_rows(folder, command):
     assert [line["id"] for line in lines] == [f"p{i}" for i in range(N) if i != 77]
 
 
+@pytest.mark.parametrize("command", ["fit", "stream"])
+def test_marks_among_numbers_are_missing_values(folder, command):
+    """Also where they are many; and in columns of words they are words."""
+
+    def marked(i, row):
+        changed = {"age": "?" if i % 14 else "-"} if i % 7 == 0 else {}
+        return row | changed | ({"note": "-"} if i % 3 == 0 else {})
+
+    options = ["--id-field", "who", "--quiet"]
+    write("marks.csv", marked)
+    write("blank.csv", lambda i, row: marked(i, row) | ({"age": ""} if i % 7 == 0 else {}))
+    lines = answers(command, "marks.csv", *options, "--checkpoint", "m.evermix")
+    assert lines == answers(command, "blank.csv", *options)
+    assert "-" in em.load("m.evermix").levels_["note"]
+
+
+def test_a_message_names_all_words_among_numbers(folder):
+    words = {40: "on request", 60: "tba", 80: "tba"}
+    write("people.csv", lambda i, row: row | ({"age": words[i]} if i in words else {}))
+    said = answers("fit", "people.csv", *OPTIONS, status=1)
+    assert "line 42: expected a number in column 'age', got 'on request'" in said
+    options = ["--missing", "on request", "--missing", "tba"]
+    assert "--missing 'on request' --missing tba)" in said
+    assert len(answers("fit", "people.csv", *OPTIONS, *options)) == N
+
+
 def test_a_gap_anywhere_in_the_first_rows_makes_a_table(folder):
     def numbers():
         for row in rows():

@@ -185,6 +185,7 @@ def _normal(
     origin = family.centre if isinstance(family, LowRankGaussian) else family.origin
     mean, spread = mean + (0.0 if origin is None else origin), np.sqrt(variance)
     if kind == FACTOR:
+        mean = np.where(np.abs(mean) < FLAT, 0.0, mean)  # zeros are zero behind a knee
         mean, spread = family.unscaled(mean), np.exp(spread)
     return [_mark(d, kind, mean[:, d], gain[d], spread=spread[:, d]) for d in _best(gain, most)]
 

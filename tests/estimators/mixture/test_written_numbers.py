@@ -44,6 +44,8 @@ def test_amounts_are_shown_as_ranges():
     assert amount.brief() == "income 27,600"
     assert trait(FACTOR, 100.0, 1.002).parts()[1] == "99.8 to 100.2"
     assert trait(FACTOR, 100.0, 30.0).parts()[1] == "3.3 to 3,000"
+    assert trait(FACTOR, 1.0, 1.0 + 1e-9).parts()[1] == "1"
+    assert trait(FACTOR, 0.0, 1.2).parts()[1] == "0"
     assert trait("value", 52_613.0, 13_040.0).parts()[1] == "53,000 ± 13,000"
     assert trait("value", 9.1234, 1.06).brief() == "income 9.1"
     assert trait(SHARE, 0.687, None).parts()[1] == "68.7 %"
@@ -57,3 +59,12 @@ def test_cards_count_whole_rows():
         rows = re.search(r": ([\d,.]+) rows", repr(card))[1]
         assert float(rows) == pytest.approx(card.size, abs=0.5)
         assert "." not in rows or card.size < 1
+
+
+def test_amounts_of_a_cluster_that_are_all_zero_are_written_as_zero():
+    rng = np.random.default_rng(0)
+    amounts = np.append(np.zeros(200), rng.lognormal(6.0, 1.0, 200))
+    table = {"paid": amounts, "way": np.repeat(["none", "card"], 200)}
+    blocks = em.Mixed({"paid": em.LogNormal(knee=50.0), "way": em.Categorical()})
+    cards = em.Mixture(blocks, random_state=0).fit(table).cards()
+    assert any(str(t).startswith("paid: 0 (elsewhere") for card in cards for t in card.traits)

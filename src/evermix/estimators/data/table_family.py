@@ -17,11 +17,20 @@ from evermix.families.choosing import choose
 GROUP = 8  # columns of numbers up to which a full covariance is learnt
 WHOLE = 0.9  # least share of rows that have seen all columns of a full covariance
 FEW = 10  # different numbers up to which they are levels
+FEW_WHOLE = 20  # different whole numbers up to which they are: floors, rooms, hours
 ENOUGH = 20  # numbers that are needed to see which scale suits them
 GAIN = 0.1  # log likelihood of a row by which the log scale must be better than the linear one
 NAMES = 50  # rows from which a column that holds another value in each is taken for their names
+UNIQUE = 0.9  # least share of different words in it: files may hold some rows twice
 LOW = 0.05  # share of the positive numbers that are so small that their scale may be linear
-DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d|$)")
+MONTH = "(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
+DATE = re.compile(
+    r"(\d{4}([-/.])\d\d?\2\d\d?"  # 2024-05-31
+    r"|\d\d?([-/.])\d\d?\3\d{4}|\d\d?([-/])\d\d?\4\d\d|\d\d\.\d\d\.\d\d"  # 31.05.2024, 5/31/24
+    rf"|\d\d?\.?[- ]{MONTH}\.?[- ]\d{{4}}|{MONTH}\.? \d\d?,? \d{{4}})"  # 31 May 2024, May 31, 2024
+    r"([T, ]+\d\d?:\d\d.*)?",
+    re.IGNORECASE,
+)
 
 
 def automatic_table(X: Any) -> Mixed | None:
@@ -39,7 +48,7 @@ def automatic_table(X: Any) -> Mixed | None:
     ids = [name for name, column in columns.items() if _are_names(column)]
     dates = [name for name, column in columns.items() if _are_dates(column)]
     if len({*ids, *dates}) < len(columns):
-        _warn(ids, "another value in every row, as names and numbers of rows do")
+        _warn(ids, "another value in (nearly) every row, as names and numbers of rows do")
         _warn([name for name in dates if name not in ids], "dates")
         columns = {name: one for name, one in columns.items() if name not in (*ids, *dates)}
     if _is_array(columns) and not isinstance(X, Mapping) and len(columns) == len(table.names):
@@ -86,19 +95,19 @@ def _check_words(name: str, values: NDArray[Any]) -> None:
 
 
 def _are_names(column: Column) -> bool:
-    """Whether every row has a word, or a number of its own, as names and numbers of rows are."""
+    """Whether nearly every row has a word of its own, or every row a number, as their names are."""
     if column.kind in ("level", "date"):
         known = [value for value in column.values.tolist() if value is not None]
-        return len(known) >= NAMES and len({str(value) for value in known}) == len(known)
+        return len(known) >= NAMES and len({str(value) for value in known}) >= UNIQUE * len(known)
     steps = np.diff(np.unique(column.values[np.isfinite(column.values)]))
     return len(steps) + 1 == len(column.values) >= NAMES and bool(np.all(steps == 1))
 
 
 def _are_dates(column: Column) -> bool:
-    """Whether values are dates, or words that read as ISO dates."""
+    """Whether values are dates, or words that read as dates."""
     if column.kind == "level":
         known = [value for value in column.values.tolist() if value is not None]
-        return all(isinstance(value, str) and DATE.match(value) for value in known)
+        return all(isinstance(value, str) and DATE.fullmatch(value.strip()) for value in known)
     return column.kind == "date"
 
 
@@ -115,9 +124,12 @@ def _warn(names: Sequence[str], what: str) -> None:
 
 
 def _is_few(values: Floats) -> bool:
-    """Whether numbers are few different ones, each of them often."""
+    """Whether numbers are few different ones, each of them often; whole ones may be more."""
     known = values[~np.isnan(values)]
-    return len(np.unique(known)) <= min(FEW, len(known) // 10) and not np.isinf(known).any()
+    if np.isinf(known).any():
+        return False
+    most = FEW_WHOLE if np.all(known == np.rint(known)) else FEW
+    return len(np.unique(known)) <= min(most, len(known) // 10)
 
 
 def _share_seen(values: Floats) -> float:

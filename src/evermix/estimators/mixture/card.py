@@ -84,8 +84,9 @@ class Trait:
         if spread is None:
             return written(value)
         if self.kind == FACTOR:
-            digits = max(_needed(spread - 1.0), 2)
-            return f"{written(value / spread, digits)} to {written(value * spread, digits)}"
+            digits = min(max(_needed(spread - 1.0), 2), MOST_DIGITS)
+            least, most = written(value / spread, digits), written(value * spread, digits)
+            return least if least == most else f"{least} to {most}"
         digits = _needed(spread)
         number = f"{round(value, digits):,.{max(digits, 0)}f}"
         return f"{number if digits < MOST_DIGITS else written(value)} ± {written(spread, 2)}"

@@ -1,6 +1,7 @@
 """Separated values: numeric columns, a text column, or a table of several kinds."""
 
 import csv
+import shlex
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
@@ -18,9 +19,10 @@ from evermix.io.sources.dialect import (
     plain,
 )
 from evermix.io.sources.formats import Record, RecordSource, Row
-from evermix.io.sources.values import Numbers, is_missing, read_cell, read_field
+from evermix.io.sources.values import Numbers, is_mark, is_missing, read_cell, read_field
 
 FEWEST = 20  # rows that tell what columns hold
+STRAYS = 5  # words in columns of numbers that a message names
 _TOO_LONG = "\udc00"  # in place of a line that is too long: no text holds it
 
 
@@ -34,7 +36,8 @@ class CommaSeparated(RecordSource):
     field, that column is the text; otherwise every column but the id and the time field, and those
     that are ignored, is a feature. Where cells of the first row are words or blank, the file is a
     table; also where one of the first rows has a blank cell, or many have words. A column in which
-    nearly all of the first rows have numbers is one of numbers, and a word in it spoils its row.
+    nearly all of the first rows have numbers is one of numbers, and a word in it spoils its row; a
+    cell without letters and digits, such as ``-`` or ``?``, is a missing value there.
     Without an id field a row's id is its index from 0.
     """
 
@@ -84,23 +87,26 @@ class CommaSeparated(RecordSource):
         rows = [cells for cells in records if isinstance(cells, list) and len(cells) >= width]
         missing, few = self.options.missing, len(rows) < FEWEST
         self._numeric: set[int] = set()
+        self._strays: dict[str, None] = {}  # words in columns of numbers, in order
         self._category = set(map(self._position, self.options.category))
         self._words = bool(missing or self.options.category)
         for j in self._used:
             cells = [row[j] for row in rows]
-            known = [cell for cell in cells if not is_missing(cell, missing)]
+            known = [cell for cell in cells if not is_missing(cell, missing) and not is_mark(cell)]
             decimal = None
             if j not in self._category:
                 decimal = find_decimal(known, self._delimiter)
             if decimal is not None:
                 self._decimals[j] = decimal
                 cells = [plain(cell, decimal) for cell in cells]
-                known = [cell for cell in cells if not is_missing(cell, missing)]
-            words = sum(not is_number(cell) for cell in known)
-            if known and words <= STRAY * len(known) and not few and j not in self._category:
+                known = [c for c in cells if not is_missing(c, missing) and not is_mark(c)]
+            words = [cell.strip() for cell in known if not is_number(cell)]
+            many = len(words) > STRAY * len(known)
+            if known and not many and not few and j not in self._category:
                 self._numeric.add(j)
+                self._strays |= dict.fromkeys(words)
             self._words |= not all(map(is_number, cells[:1]))
-            self._words |= not few and (len(known) < len(cells) or words > STRAY * len(known))
+            self._words |= not few and (len(known) < len(cells) or many)
 
     def _has_words(self) -> bool:
         """Whether columns that have names hold words or gaps."""
@@ -183,6 +189,8 @@ class CommaSeparated(RecordSource):
         if j in self._category and value is not None:
             return cell.strip()
         if j in self._numeric and value is not None and not isinstance(value, float):
+            if is_mark(cell):
+                return None
             raise self._stray(self._used.index(j), cell)
         return value
 
@@ -196,10 +204,12 @@ class CommaSeparated(RecordSource):
     def _stray(self, column: int, cell: str) -> RowError:
         """Return what is wrong with a cell of the feature of this index."""
         remedy = ""
-        if self._header and is_missing(cell):
+        if self._header and (is_missing(cell) or is_mark(cell)):
             remedy = ' Read the file as kind "table" (--kind table) if values are missing.'
         elif self._header:
-            remedy = " If it stands for a missing value, say so (on the command line: --missing)."
+            words = list(dict.fromkeys([cell.strip(), *self._strays]))[:STRAYS]
+            options = " ".join(f"--missing {shlex.quote(word[:60])}" for word in words)
+            remedy = f" If it stands for a missing value, say so (on the command line: {options})."
         name = self.column_name(column)
         return RowError(f"expected a number in column {name}, got {cell!r:.60}.{remedy}")
 

@@ -100,6 +100,11 @@ def is_missing(cell: str, missing: Collection[str] = ()) -> bool:
     return not cell or cell.lower() in _MISSING or cell in missing
 
 
+def is_mark(cell: str) -> bool:
+    """Whether a cell has neither letters nor digits, as ``-`` and ``?``."""
+    return not any(letter.isalnum() for letter in cell)
+
+
 def without_missing(values: Sequence[Any], missing: Collection[str]) -> list[Any]:
     """Return values with None in place of those that stand for a missing one."""
     numbers = {float(word) for word in missing if _is_number(word)}
