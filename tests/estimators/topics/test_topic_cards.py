@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 
 import evermix as em
+from evermix.estimators.topics.card import excess
 from helpers.topic_cases import SHORT, YEARS, X
 
 WORDS = list("abcdef")
@@ -105,3 +106,24 @@ def test_times_of_few_documents_tell_of_no_births():
     topics.fit(rows, times=[*YEARS, 2000, 2004])
     for card in topics.cards():
         assert {card.born, card.died} <= {2002, 2003, None}
+
+
+def test_topics_are_near_if_the_same_words_set_them_apart(fitted):
+    """A topic that has all words a little is near to none of the others."""
+    pairs, broad = np.arange(20), 20  # two topics of each ten share two of their eight words
+    components = np.full((21, 150), 0.001)
+    for k in pairs:
+        first = 15 * (k // 2) + 6 * (k % 2)
+        components[k, first : first + 8] += 0.1
+    components[broad] += 0.01
+    components /= components.sum(axis=1, keepdims=True)
+    weights = np.append(np.full(20, 0.0495), 0.01)
+    roots = np.sqrt(components)
+    assert np.all((roots @ roots.T - 2 * np.eye(21)).argmax(axis=1)[pairs] == broad)
+    directions = excess(components, weights @ components)
+    np.testing.assert_allclose(np.linalg.norm(directions, axis=1), 1.0)
+    alike = directions @ directions.T - 2 * np.eye(21)
+    np.testing.assert_array_equal(alike.argmax(axis=1)[pairs], pairs ^ 1)
+    for card in fitted.cards():
+        far = [distance for _, distance in card.nearest]
+        assert far == sorted(far) and all(0 <= each <= 2 for each in far)

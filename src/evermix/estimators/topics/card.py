@@ -48,8 +48,8 @@ class TopicCard:
     documents : tuple of (int, float)
         Rows of the documents with most of it, and its share of their words.
     nearest : tuple of (int, float)
-        Topics that use the same words, and how far they are: 0 for the same words, 1 for none in
-        common (Hellinger distance).
+        Topics that the same words set apart, and how far they are: 1 less the correlation of what
+        words have in excess of all documents; 0 for the same words, about 1 for unrelated ones.
     region : int
     """
 
@@ -111,6 +111,17 @@ class OverTime(NamedTuple):
         """Return the times that a model knows, and its topics over them."""
         times = [shown_label(time) for time in model.times_.tolist()]
         return cls(times, model.evolution_[: len(times)], model.n_documents_)
+
+
+def excess(components: Floats, corpus: Floats) -> Floats:
+    """Return what words have in topics in excess of the corpus (K, V), each topic of length 1.
+
+    Where topics are compared by their words as they are, those that have all words a little are
+    near to all others.
+    """
+    expected = np.maximum(corpus, np.finfo(np.float64).tiny)
+    found: Floats = (components - expected) / np.sqrt(expected)
+    return found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12)
 
 
 class TopicCards:
@@ -199,11 +210,15 @@ class TopicCards:
         )
 
     def nearest(self, k: int) -> tuple[tuple[int, float], ...]:
-        """Return the topics nearest to topic k, and how far they are; tiny ones are near to all."""
-        far = self.distances[k]
+        """Return the topics nearest to topic k, and how far they are; tiny ones are left out."""
+        far = np.maximum(1.0 - self._excess @ self._excess[k], 0.0)
         order = np.argsort(far, kind="stable").tolist()
         order = [j for j in order if j != k and self.weights[j] >= TINY]
         return tuple((j, round(float(far[j]), 2)) for j in order[:NEAREST])
+
+    @cached_property
+    def _excess(self) -> Floats:
+        return excess(self.components, self.corpus)
 
     @cached_property
     def _lengths(self) -> Array:
