@@ -157,6 +157,22 @@ def test_live_sources_say_if_the_first_row_lacks_a_field(folder):
     assert "has no field" not in CliRunner().invoke(app, [*run, "no"], input=lines).stderr
 
 
+@pytest.mark.parametrize("command", ["fit", "stream"])
+def test_columns_of_numbers_have_the_names_of_the_file(folder, command):
+    def numbers():
+        for row in rows():
+            yield {"age": row["age"], "code": row["code"]}
+
+    write("people.csv", some=numbers)
+    evermix(command, "people.csv", "--out", "out.csv", "--checkpoint", "m.evermix", "--quiet")
+    mix = em.load("m.evermix")
+    assert mix.column_names_ == ["age", "code"] and "feature_names_in_" not in vars(mix)
+    traits = [trait.column for card in mix.cards() for trait in card.traits]
+    assert set(traits) <= {"age", "code"} and (traits or mix.n_clusters_ == 1)
+    assert "age" in evermix("explain", "m.evermix", "people.csv", "--limit", 1).stdout
+    mix.partial_fit(np.array([[30.0, 1.0]]))  # rows without names are no surprise
+
+
 def test_amounts_in_strings_of_parquet_are_numbers(tmp_path):
     pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     amounts = [f"${1000 + i:,}.50" for i in range(40)]

@@ -139,7 +139,7 @@ class Fit(Run):
         """Read the source; a checkpoint that is there will be replaced."""
         source = open_rows(settings, None, **Beside.reading(settings))
         Beside(settings, COLUMNS).check(source)
-        mix = make_mixture(settings, source.kind, streaming=False)
+        mix = make_mixture(settings, source.kind, streaming=False, columns=source.columns)
         rows = _read(source, settings, _engine_of(mix), place)
         text: TextCounter | None = embedded_texts(settings, source)
         if source.kind == "text" and text is None:

@@ -111,7 +111,7 @@ class Stream(Run):
     def begin(cls, settings: Settings, place: Any) -> Self:
         """Open the source and start with its first row."""
         source = open_rows(settings, None, **_reading(settings))
-        mix = make_mixture(settings, source.kind, streaming=True)
+        mix = make_mixture(settings, source.kind, streaming=True, columns=source.columns)
         check_times(source, mix.forgetting)
         chunks = source.chunks(0, settings.batch)
         text: TextCounter | None = embedded_texts(settings, source)

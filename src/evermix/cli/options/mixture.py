@@ -2,7 +2,7 @@
 
 import inspect
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -189,8 +189,10 @@ def with_default_prior(settings: Settings, streaming: bool) -> Settings:
     return settings.changed(prior=name if name in known.prior.classes else None)
 
 
-def make_mixture(settings: Settings, kind: str, streaming: bool) -> Mixture:
-    """Return the mixture of these settings, for a source of this kind."""
+def make_mixture(
+    settings: Settings, kind: str, streaming: bool, columns: Sequence[str] | None = None
+) -> Mixture:
+    """Return the mixture of these settings, for a source of this kind with these columns."""
     known = parts(settings.custom, streaming)
     name = settings.family
     if name == AUTO and kind not in ("vectors", "table") and settings.values.get("embed") is None:
@@ -198,7 +200,7 @@ def make_mixture(settings: Settings, kind: str, streaming: bool) -> Mixture:
     for part, chosen in ((known.family, name), (known.prior, settings.prior)):
         part.given(settings, chosen)  # raises if an option belongs to another one
     half_life = settings.half_life if streaming else None
-    return Mixture(
+    mix = Mixture(
         family=AUTO if name == AUTO else known.family.make(settings, name),
         prior=None if settings.prior is None else known.prior.make(settings, settings.prior),
         engine=make_engine(settings, streaming),
@@ -206,6 +208,9 @@ def make_mixture(settings: Settings, kind: str, streaming: bool) -> Mixture:
         max_clusters=settings.max_clusters,
         random_state=settings.seed,
     )
+    if columns is not None and kind != "table":  # tables have names of their own
+        mix.column_names_ = list(columns)
+    return mix
 
 
 def make_engine(settings: Settings, streaming: bool) -> Engine | None:

@@ -118,6 +118,9 @@ class Mixture(
         Of a table: the levels of each column of categories; their places are their codes.
     n_features_in_ : int
         Number of features.
+    column_names_ : list of str
+        Names of the columns of plain arrays, for cards and reports. It may be set, and is saved;
+        the command line takes those of the file.
 
     Notes
     -----

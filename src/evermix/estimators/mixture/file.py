@@ -15,6 +15,7 @@ from evermix.estimators.files import Content
 from evermix.estimators.mixture.calendar import Calendar
 from evermix.estimators.mixture.course import Course
 from evermix.estimators.mixture.learner import Learner
+from evermix.estimators.mixture.naming import own_names
 from evermix.estimators.mixture.schema import (
     check_model,
     checked_maps,
@@ -26,6 +27,7 @@ from evermix.estimators.mixture.undoing import before_a_change, changed_parts
 from evermix.estimators.packing import (
     Registry,
     built,
+    checked_names,
     features_of,
     named,
     packed,
@@ -49,6 +51,8 @@ def to_file(mix: Any) -> Content:
     header |= {"kind": KIND, "params": _params_spec(mix), "n_features_in": mix.n_features_in_}
     if "feature_names_in_" in vars(mix):
         header["feature_names_in"] = [str(name) for name in mix.feature_names_in_]
+    if own_names(mix):
+        header["column_names"] = own_names(mix)
     if "family_reason_" in vars(mix):
         header["family_reason"] = mix.family_reason_
     if "levels_" in vars(mix):
@@ -97,6 +101,10 @@ def from_file(cls: type[Estimator], content: Content, known: Registry) -> Estima
     mix.n_features_in_, names = features_of(header)
     if names is not None:
         mix.feature_names_in_ = names
+    if "column_names" in header:
+        mix.column_names_ = checked_names(
+            "column_names", header["column_names"], mix.n_features_in_
+        )
     if "family_reason" in header:
         mix.family_reason_ = str(header["family_reason"])
     model = _model(header["model"], known)

@@ -27,7 +27,7 @@ class Names(NamedTuple):
         """Return the names that a mixture knows; ``columns`` are given ones, such as words."""
         levels = dict(vars(mix).get("levels_", {}))
         if columns is None:
-            columns = vars(mix).get("feature_names_in_", ())
+            columns = vars(mix).get("feature_names_in_", own_names(mix))
             if isinstance(family, Mixed):
                 columns = family.names
         return cls([str(name) if name is not None else "" for name in columns], levels)
@@ -58,6 +58,12 @@ class Names(NamedTuple):
             return {self.column(w): self.value(w, count) for w, count in pairs}
         some = range(X.shape[1]) if X.shape[1] <= SHOWN else columns
         return {self.column(d): self.value(d, float(X[0, d])) for d in some}
+
+
+def own_names(mix: Any) -> list[str]:
+    """Return ``column_names_`` of a mixture, if it has a name for each column."""
+    names = list(map(str, vars(mix).get("column_names_", ())))
+    return names if len(names) == vars(mix).get("n_features_in_") else []
 
 
 def shown(value: Value) -> str:
