@@ -75,5 +75,5 @@ def test_a_stream_that_keeps_no_rows_has_shares_and_likelihood_in_its_report(tmp
     report = mixture_report(loaded)
     assert report.flow is not None
     np.testing.assert_allclose(np.nansum(report.flow.shares, axis=1), 1.0)
-    assert any("likelihood" in chart["title"] for chart in report.charts)
+    assert any("likelihood" in chart["note"] for chart in report.charts)
     assert all(card.recent_share is not None for card in loaded.cards())
