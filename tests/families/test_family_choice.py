@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import load_digits, load_iris
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.metrics import adjusted_rand_score
 
 import evermix as em
 from evermix.families.choosing import are_counts, choose
@@ -24,6 +25,8 @@ PEOPLE = np.column_stack([AGES, RNG.integers(1, 4, 100), RNG.integers(0, 2, 100)
 @pytest.mark.parametrize(
     ("X", "family"),
     [
+        (np.insert(IRIS, 2, 7.5, axis=1), em.Mixed),
+        (np.full((5, 3), 7.5), em.Gaussian),
         (DIGITS.astype(int), em.LowRankGaussian),
         (DIGITS.astype(np.uint8) * 15, em.LowRankGaussian),
         (COUNTS, em.Multinomial),
@@ -95,3 +98,33 @@ def test_few_columns_are_no_vocabulary():
     assert are_counts(X)
     assert not are_counts(X[:, :32])
     assert not are_counts(X - 1)
+
+
+def three_blobs():
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, 3, 1000)
+    return np.array([[0.0, 0.0], [5.0, 5.0], [0.0, 6.0]])[y] + rng.normal(size=(1000, 2)), y
+
+
+def test_constant_columns_change_nothing():
+    X, _ = three_blobs()
+    alone = em.Mixture(random_state=0).fit(X)
+    with_more = em.Mixture(random_state=0).fit(
+        np.column_stack([np.full(1000, 1e6), X, np.zeros(1000)])
+    )
+    assert alone.n_clusters_ == with_more.n_clusters_ == 3
+    assert adjusted_rand_score(alone.labels_, with_more.labels_) > 0.99
+    assert "2 of 4 columns are constant" in with_more.family_reason_
+
+
+@pytest.mark.parametrize("far", [1e3, 1e6, -1e6])
+@pytest.mark.parametrize("columns", [2, 5])
+def test_one_wild_number_does_not_hide_the_clusters(far, columns):
+    X, y = three_blobs()
+    X = np.column_stack([X, np.random.default_rng(0).normal(size=(1000, columns - 2))])
+    X[500, 0] = far
+    fit, stream = em.Mixture(random_state=0).fit(X), em.Mixture(random_state=0)
+    for rows in np.array_split(X, 10):
+        stream.partial_fit(rows)
+    for mix in fit, stream:
+        assert adjusted_rand_score(y, mix.predict(X)) > 0.9

@@ -14,6 +14,7 @@ MULTIPLES_OF_NEIGHBOURS = (1.0, 2.0, 4.0)
 SHARE = 0.25  # variance of a typical cluster over that of everything, as a first guess
 RIDGE = 0.01  # weight of the variances in the guess of a covariance, which may be singular
 MAX_ROWS = 1000
+EXTREME = 100.0  # widths of the middle half of all rows, beyond which numbers say nothing of scales
 LEAST_VARIANCE = 1e-200  # shares and squares of smaller ones underflow
 
 
@@ -112,6 +113,16 @@ def expected_variances(X: Floats) -> list[Floats]:
     spread = column_variances(X)
     near = _neighbour_variances(X, spread)
     return [c * spread for c in SHARES_OF_SPREAD] + [c * near for c in MULTIPLES_OF_NEIGHBOURS]
+
+
+def without_extremes(X: Floats) -> Floats:
+    """Return rows X (N, D) with numbers far from all others drawn in, for a first guess of scales.
+
+    A typing error or a mark for a gap, such as 999999, would hide everything else.
+    """
+    low, high = np.quantile(X, [0.25, 0.75], axis=0)
+    width = np.where(high > low, EXTREME * (high - low), np.inf)
+    return np.clip(X, low - width, high + width)
 
 
 def typical_covariance(X: Floats) -> Floats:

@@ -10,6 +10,7 @@ from evermix.families.base import Family
 from evermix.families.bernoulli import Bernoulli
 from evermix.families.categorical import Categorical
 from evermix.families.dense import FULL_ONLY, MAX_FULL_COVARIANCE
+from evermix.families.fixed_gaussian import FixedGaussian
 from evermix.families.gaussian import Gaussian
 from evermix.families.low_rank_gaussian import LowRankGaussian
 from evermix.families.mixed import Mixed
@@ -60,8 +61,9 @@ def choose(X: Array, levels: bool = True, enough: int | None = None) -> Choice:
             "counts of words are",
         )
     few = _columns_of_levels(first) if known and levels else []
-    if gone or few:
-        return _columns_apart(X.shape[1], few, gone)
+    same = _constant_columns(X) if enough is None and levels else []
+    if gone or few or same:
+        return _columns_apart(X.shape[1], few, same, gone)
     return _of_vectors(X)
 
 
@@ -105,17 +107,6 @@ def are_levels(values: Array) -> bool:
     return bool(np.all(known == np.rint(known))) and different <= min(FEW, len(known) // 10)
 
 
-def blocks_of_table(names: list[Any], apart: dict[Any, Family], gone: bool) -> dict[Any, Family]:
-    """Return blocks for the columns of a table: those with a family of their own, then numbers.
-
-    Few columns of numbers share a covariance if nothing is missing.
-    """
-    numbers = [name for name in names if name not in apart]
-    together = 1 < len(numbers) <= GROUP and not gone
-    more = [tuple(numbers)] if together else numbers
-    return apart | {name: Gaussian() for name in more}
-
-
 def _of_sparse(X: Any, levels: bool, enough: int | None) -> Choice:
     """Choose a family for a sparse matrix."""
     if np.all(X.data == np.rint(X.data)):
@@ -146,11 +137,30 @@ def _are_codes(values: Array) -> bool:
     return are_levels(known)
 
 
-def _columns_apart(D: int, few: list[int], gone: bool) -> Choice:
-    """Choose a table of D columns, some of which hold levels; values may be missing."""
-    blocks = blocks_of_table(list(range(D)), {j: Categorical() for j in few}, gone)
+def _constant_columns(X: Array) -> list[int]:
+    """Return the columns of X (N, D) that hold one number only, unless all do."""
+    if X.shape[1] > MAX_FULL_COVARIANCE or not 1 < X.shape[0]:
+        return []
+    same = np.flatnonzero(X.min(axis=0) == X.max(axis=0)).tolist()
+    return same if len(same) < X.shape[1] else []
+
+
+def _columns_apart(D: int, few: list[int], same: list[int], gone: bool) -> Choice:
+    """Choose a table of D columns, some of which hold levels or are constant.
+
+    Values may be missing. Few columns of numbers share a covariance if none is. The variance of a
+    constant column is not learnt: the more rows a cluster has, the nearer to zero it would be, and
+    the better large clusters would look.
+    """
+    blocks: dict[Any, Family] = {j: Categorical() for j in few}
+    blocks |= {j: FixedGaussian() for j in same}
+    numbers = [j for j in range(D) if j not in blocks]
+    most = GROUP if few else MAX_FULL_COVARIANCE
+    together = 1 < len(numbers) <= most and not gone
+    blocks |= dict.fromkeys([tuple(numbers)] if together else numbers, Gaussian())
     reasons = [f"{len(few)} of {D} columns hold few different whole numbers, taken for levels"]
     reasons = reasons if few else []
+    reasons += [f"{len(same)} of {D} columns are constant"] if same else []
     reasons += ["values are missing, which is integrated out"] if gone else []
     return Choice(Mixed(blocks), "; ".join(reasons))
 

@@ -97,7 +97,7 @@ class DiagonalGaussian(DenseFamily):
 
     def guess(self, X: Array) -> Self:
         """Return a resolved family with a weak prior, from which what is open is learnt."""
-        X = np.asarray(X, dtype=np.float64)
+        X = hyper.without_extremes(np.asarray(X, dtype=np.float64))
         spread = hyper.column_variances(X)
         shape = self._shapes()[0]
         rate = (shape - 1) * hyper.SHARE * spread if self.rate is None else self._rates(shape, X)[0]

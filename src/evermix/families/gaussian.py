@@ -91,11 +91,11 @@ class Gaussian(DenseFamily):
     def guess(self, X: Array) -> Self:
         """Return a resolved family with a weak prior, from which what is open is learnt."""
         X = np.asarray(X, dtype=np.float64)
-        D = int(X.shape[1])
-        scale = hyper.typical_covariance(X) if self.scale is None else hyper.as_given(self.scale)
+        D, near = int(X.shape[1]), hyper.without_extremes(X)
+        scale = hyper.typical_covariance(near) if self.scale is None else hyper.as_given(self.scale)
         nu = D + 1.0 + PRIOR_ROWS[0] * D if self.nu is None else hyper.degrees(self.nu, D)
-        kappa = self._kappa_for(scale, hyper.column_variances(X))
-        return replace(self._placed(X, self.mean), scale=scale, nu=nu, kappa=kappa)
+        kappa = self._kappa_for(scale, hyper.column_variances(near))
+        return replace(self._placed(near, self.mean), scale=scale, nu=nu, kappa=kappa)
 
     def log_hyperprior(self, first: Self) -> float:
         """Log density of the hyperparameters, 0 at those of ``first``."""
