@@ -1,5 +1,6 @@
 """Reports as files: what they hold, what they leave out, and that no text breaks them."""
 
+import copy
 import json
 import re
 
@@ -52,6 +53,25 @@ def test_a_report_on_a_stream_holds_what_the_model_knows(stream, tmp_path):
     opened = [id for id in lasting if id not in mix.lineage_.parents]
     assert born == sorted(born) == opened
     assert max(growth["lines"][0]["y"]) <= len(lasting) < mix.lineage_.next_id
+
+
+def test_clusters_of_less_than_a_row_are_left_out(stream, tmp_path):
+    """As if they were not there, in titles, cards and tree; but those with names."""
+    mix = copy.deepcopy(stream[0]).partial_fit([[-4.0, -4.0]])
+    *others, last = mix.cards()
+    assert last.size < 1 and len(others) == 3
+    mix.report(tmp_path / "r.html")
+    stream[0].report(tmp_path / "before.html")
+    data, before = content(tmp_path / "r.html"), content(tmp_path / "before.html")
+    assert [item["id"] for item in data["items"]] == [card.id for card in others]
+    assert data["title"] == "3 clusters in 901 rows"
+    assert data["facts"]["clusters"] == "3 (and 1 of less than a row)"
+    assert data["tree"]["merges"] == before["tree"]["merges"]
+    assert data["tree"]["groups"] == before["tree"]["groups"]
+    mix.rename(last.id, "odd").report(tmp_path / "named.html")
+    named = content(tmp_path / "named.html")
+    assert len(named["items"]) == 4 and named["facts"]["clusters"] == "4"
+    assert len(named["tree"]["merges"]) == 3
 
 
 def test_shares_of_kept_rows_are_those_of_all_rows(stream, tmp_path):

@@ -332,7 +332,9 @@ class Stream(Run):
             yield "the source has no rows that can be learnt"
             return
         bad = f", {counted(totals.skipped, 'blank or bad row')} skipped" if totals.skipped else ""
-        yield f"{counted(totals.rows, 'row')}{bad}"
+        new = totals.rows - self._first_row
+        now = f", {new:,} of them new" if 0 < new < totals.rows else ""
+        yield f"{counted(totals.rows, 'row')}{now}{bad}"
         into = np.array(mix.lineage_.into)
         ends = {"merged": into >= 0, "dropped": into == DROPPED, "faded": into == FADED}
         moves = [f"{np.sum(those):,} {how}" for how, those in ends.items() if those.any()]
@@ -340,7 +342,6 @@ class Stream(Run):
         yield f"{counted(mix.n_clusters_, 'cluster')} ({lives})"
         if self.text is not None:
             yield shown_words(self.text)
-        new = totals.rows - self._first_row
         yield f"{new / seconds:,.0f} rows/s" if new else "nothing new: all rows were read before"
         if not mix.learner_.waiting:
             yield new_row_fit(totals.log_predictive / totals.rows)

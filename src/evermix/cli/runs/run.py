@@ -18,7 +18,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import typer
 
 from evermix._schema import check_number
-from evermix.cli.console import logged_notes, note, plain_errors
+from evermix.cli.console import at_terminal, logged_notes, note, plain_errors
 from evermix.cli.input.model_rows import n_columns
 from evermix.cli.input.rows import open_rows
 from evermix.cli.input.texts import with_function
@@ -204,6 +204,9 @@ class Run(ABC):
             kept = f"checkpoint {path}" if path else "the model is not kept (without --checkpoint)"
             lines = ["; ".join([*self._facts(seconds), *([kept] if self.learnt else [])])]
             lines += [f"skipped: {complaint}" for complaint in self._complaints()]
+            if path and self.learnt and self.command == "stream" and at_terminal():
+                model = shlex.quote(str(path))
+                lines.append(f"next: evermix info {model}, or as a page: evermix report {model}")
             note("\nevermix: ".join(lines))
 
     def save(self) -> None:

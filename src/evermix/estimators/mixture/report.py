@@ -69,7 +69,7 @@ class ReportQuestions(FittedAttributes, ByHand, GroupQuestions, Shown):
         if "learner_" not in vars(self) or not self.n_clusters_:
             return None
         items = [_item(self, card, {}) for card in self.cards(top=SHOWN)]
-        return Report(_title(self), "cluster", "rows", _facts(self), items)
+        return Report(_title(self, self.n_clusters_), "cluster", "rows", _facts(self), items)
 
 
 def mixture_report(
@@ -100,7 +100,7 @@ def mixture_report(
     if not mix.n_clusters_:
         raise ValueError("no row was learnt yet, so there is nothing to report. Go on with fit.")
     steps = [info.to_event() for info in mix.history_] if events is None else list(events)
-    cards = mix.cards(X, names)
+    cards = _shown(mix.cards(X, names))
     lineage = _events(mix.lineage_) if _streamed(mix) else []
     flow = _flow(mix, X, [card.id for card in cards], lineage)
     items = [_item(mix, card, words or {}, ids, texts) for card in cards]
@@ -113,7 +113,10 @@ def mixture_report(
         lines = {"": (np.arange(1, len(sizes) + 1), np.sort(sizes)[::-1])}
         charts.append(curves("Sizes, largest first", "rank", lines, dots=[""], log=True))
     tree = _tree(mix, [card.id for card in cards])
-    about = title or _title(mix), "cluster", "rows", _facts(mix)
+    facts = _facts(mix)
+    if hidden := mix.n_clusters_ - len(cards):
+        facts["clusters"] = f"{len(cards):,} (and {hidden:,} of less than a row)"
+    about = title or _title(mix, len(cards)), "cluster", "rows", facts
     times = mix.learner_.shown.calendar.course
     return Report(*about, items, charts, flow, tree, events=lineage, times=times)
 
@@ -124,8 +127,13 @@ def _streamed(mix: Any) -> bool:
     return learner.rows_digest is None and learner.fitted.engine.draws(mix.state_) is None
 
 
-def _title(mix: Any) -> str:
-    clusters = "1 cluster" if mix.n_clusters_ == 1 else f"{mix.n_clusters_:,} clusters"
+def _shown(cards: list[Card]) -> list[Card]:
+    """Leave out clusters that hold less than a row, unless a person has named or pinned them."""
+    return [card for card in cards if card.size >= 1 or card.name or card.pinned] or cards
+
+
+def _title(mix: Any, shown: int) -> str:
+    clusters = "1 cluster" if shown == 1 else f"{shown:,} clusters"
     return f"{clusters} in {rows_learnt(mix.learner_.shown):,} rows"
 
 
@@ -322,11 +330,24 @@ def _flow_of_course(
 
 
 def _tree(mix: Any, order: list[int]) -> dict[str, Any] | None:
-    """Return the tree with places in ``order`` instead of those of ``cluster_ids_``."""
+    """Return the tree with places in ``order`` instead of those of ``cluster_ids_``.
+
+    Clusters that are not in ``order`` are left out: where one is joined, nothing is.
+    """
     K = len(order)
     if not 2 < K <= LARGEST_TREE:
         return None
     tree, place = mix.hierarchy_, {id: k for k, id in enumerate(order)}
-    new = [*(place[id] for id in tree.ids.tolist()), *range(K, 2 * K - 1)]
-    merges = [[new[a], new[b]] for a, b in tree.merges.tolist()]
-    return {"merges": merges, "heights": tree.heights.round(3).tolist(), "groups": tree.n_groups}
+    nodes: list[int | None] = [place.get(id) for id in tree.ids.tolist()]
+    merges, heights, groups = list[list[int]](), list[float](), tree.n_groups
+    cut = len(tree.merges) - tree.n_groups  # the last merge within a group
+    for step, (a, b) in enumerate(tree.merges.tolist()):
+        one, other = nodes[a], nodes[b]
+        if one is None or other is None:
+            nodes.append(other if one is None else one)
+            groups -= step > cut
+            continue
+        nodes.append(K + len(merges))
+        merges.append([one, other])
+        heights.append(round(float(tree.heights[step]), 3))
+    return {"merges": merges, "heights": heights, "groups": groups}
