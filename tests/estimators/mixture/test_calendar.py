@@ -1,5 +1,7 @@
 """Streams whose rows come with times know when their clusters began."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -89,3 +91,19 @@ def test_pictures_of_streams_have_dates():
     axes = em.plot.stream(streamed([1000]))[0]
     axes.figure.canvas.draw()
     assert any(label.get_text().startswith("2024-0") for label in axes.get_xticklabels())
+
+
+def test_rows_far_from_the_order_of_time_are_met_with_a_warning():
+    shuffled = np.random.default_rng(1).permutation(N)
+    with pytest.warns(UserWarning, match="not in order of time"):
+        mix = em.Mixture(random_state=0).partial_fit(X, times=DATES[shuffled])
+    first, last = mix.learner_.calendar.ends  # of those that are kept
+    assert np.datetime64(first) < DATES[100] and np.datetime64(last) > DATES[-100]
+
+
+def test_rows_may_overtake_others_a_little():
+    late = DATES - np.random.default_rng(1).integers(0, 20, N) * np.timedelta64(1, "h")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        em.Mixture(random_state=0).partial_fit(X, times=late)
+        em.Mixture(random_state=0).partial_fit(X[:100], times=np.full(100, 7.0))

@@ -82,10 +82,11 @@ class Calendar:
 
     @property
     def ends(self) -> tuple[Shown, Shown] | None:
-        """The times of the first and of the last row, None if there are none."""
+        """The earliest and the latest time that is kept, None if there are none."""
         if self.last is None:
             return None
-        both = next(iter(self.events.values())), self.last[1]
+        known = [*self.events.values(), *self.even.values(), self.last[1]]
+        both = min(known), max(known)
         first, last = (shown_time(time, bool(self.dated)) for time in both)
         return first, last
 

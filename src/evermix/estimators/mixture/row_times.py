@@ -1,5 +1,6 @@
 """The times of the rows of a stream, checked where they enter."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,9 @@ from numpy.typing import NDArray
 
 from evermix.estimators.data.times import are_dates, noted_times, prepare_times
 from evermix.estimators.mixture.learner import Learner
+
+MANY = 64  # rows of a call from which on their order is looked at
+FAR, OFTEN = 0.05, 0.1  # how far back, in all the time of a call, and what share of its rows
 
 
 def times_after(learner: Learner, times: Any, n: int) -> NDArray[np.float64] | None:
@@ -23,6 +27,14 @@ def times_after(learner: Learner, times: Any, n: int) -> NDArray[np.float64] | N
         )
     if forgetting is None:
         stamps = noted_times(times, n, learner.calendar.dated)
+        if stamps is not None and _go_back(stamps):
+            warnings.warn(
+                "many rows are not in order of time. They are learnt in the order in which they "
+                "come, so that shares over time and the dates of clusters say little: sort the "
+                "rows by time.",
+                UserWarning,
+                stacklevel=2,
+            )
     else:
         since = learner.state.now if learner.started else None
         if learner.waiting and learner.waiting[-1].times is not None:
@@ -31,3 +43,11 @@ def times_after(learner: Learner, times: Any, n: int) -> NDArray[np.float64] | N
     if given:
         learner.calendar.dated = are_dates(times)
     return stamps
+
+
+def _go_back(times: NDArray[np.float64]) -> bool:
+    """Whether many times (n,) lie far before one that came earlier; rows may overtake a little."""
+    if len(times) < MANY:
+        return False
+    back = np.maximum.accumulate(times) - times
+    return bool(np.mean(back > FAR * np.ptp(times)) > OFTEN)
