@@ -97,6 +97,9 @@ def test_rows_far_from_the_order_of_time_are_met_with_a_warning():
     shuffled = np.random.default_rng(1).permutation(N)
     with pytest.warns(UserWarning, match="not in order of time"):
         mix = em.Mixture(random_state=0).partial_fit(X, times=DATES[shuffled])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # it is said once
+        mix.partial_fit(X, times=DATES[shuffled])
     first, last = mix.learner_.calendar.ends  # of those that are kept
     assert np.datetime64(first) < DATES[100] and np.datetime64(last) > DATES[-100]
 

@@ -27,7 +27,7 @@ def times_after(learner: Learner, times: Any, n: int) -> NDArray[np.float64] | N
         )
     if forgetting is None:
         stamps = noted_times(times, n, learner.calendar.dated)
-        if stamps is not None and _go_back(stamps):
+        if stamps is not None and not learner.calendar and _go_back(stamps):  # said once
             warnings.warn(
                 "many rows are not in order of time. They are learnt in the order in which they "
                 "come, so that shares over time and the dates of clusters say little: sort the "
