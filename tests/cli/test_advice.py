@@ -60,6 +60,19 @@ def test_errors_name_commands_and_options(folder):
     assert "--engine adf" in said and not PYTHON.search(said)
 
 
+def test_a_fit_that_people_have_changed_answers_with_predict(folder):
+    evermix("fit", "people.csv", "--id-field", "who", "--out", "a.csv")
+    evermix("edit", "people.evermix", "merge", *em.load("people.evermix").cluster_ids_[:2])
+    again = ["fit", "people.csv", "--checkpoint", "people.evermix", "--resume", "--out", "b.csv"]
+    said = evermix(*again, status=1).stderr
+    assert "people.evermix was changed by hand" in said and not PYTHON.search(said)
+    assert said.rstrip().endswith("evermix predict people.evermix people.csv")
+    assert len(evermix("predict", "people.evermix", "people.csv").stdout.splitlines()) >= 200
+    evermix("edit", "people.evermix", "undo")
+    evermix(*again)
+    assert (folder / "a.csv").read_text() == (folder / "b.csv").read_text()
+
+
 def test_every_component_has_its_option():
     """Whatever message names a class of engines, families or priors, the option can be given."""
     for role, classes in {"engine": ENGINES, "family": FAMILIES, "prior": PRIORS}.items():

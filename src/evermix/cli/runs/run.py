@@ -246,10 +246,14 @@ class Run(ABC):
         try:
             self.model.resume(**rows, observers=[observer])
         except ValueError as error:
+            model, sources = str(self.settings.checkpoint), self.settings.sources
+            if getattr(vars(self.model).get("learner_"), "rows_digest", "") is None:
+                predict = shlex.join(["evermix", "predict", model, *map(_shown, sources)])
+                changed = f"{model} was changed by hand, so its fit cannot go on."
+                raise ValueError(f"{changed} The clusters of rows: {predict}") from error
             raise ValueError(
-                f"cannot go on from {self.settings.checkpoint} with "
-                f"{', '.join(self.settings.sources)}: {error} On the command line: put the old "
-                "files back, or start again with --overwrite."
+                f"cannot go on from {model} with {', '.join(sources)}: {error} On the command "
+                "line: put the old files back, or start again with --overwrite."
             ) from error
 
     def farewell(self) -> str:

@@ -237,8 +237,9 @@ class Mixture(
         on_step, learner = self._on_step(observers), self.learner_
         if learner.rows_digest is None:
             raise ValueError(
-                "there is no fit to go on with: this model was learnt by partial_fit, or merged "
-                "from others, and has no record of its rows. Call fit."
+                "there is no fit to go on with: this model was learnt by partial_fit, merged from "
+                "others or changed by hand, and has no record of its rows. Call fit; or call "
+                "predict for the clusters of rows."
             )
         settings = Settings.of(self)
         engine = learner.engine if self.engine is None else settings.engine

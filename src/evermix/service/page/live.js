@@ -60,7 +60,7 @@ function drawFlow() {
   const flow = view.timeline.flow(share(), innerWidth < 640 ? 30 : 60);
   view.flow = flow;
   if (!flow) {
-    box.replaceChildren(make("p", {class: "hint"}, "There are too few rows yet."));
+    box.replaceChildren(make("p", {class: "hint"}, "There are too few batches of rows yet: shares are drawn from one to the next."));
     return legend.replaceChildren();
   }
   const layers = flow.layers.map((values, k) => {
