@@ -1,9 +1,9 @@
 """The run of ``evermix topics``: sweeps over the documents of a source, then a report."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from evermix._schema import check_number
 from evermix.cli.console import note, progress_bar
@@ -71,6 +71,7 @@ class Topics(Run):
     """Sweeps over the documents of a source."""
 
     command, save_model = "topics", staticmethod(save)
+    reading: ClassVar[Mapping[str, Any]] = {"fields": "values"}  # how documents there are read
     model: TopicModel
 
     def __init__(
@@ -98,11 +99,11 @@ class Topics(Run):
     @classmethod
     def begin(cls, settings: Settings, place: Any) -> Self:
         """Read the source; a checkpoint that is there will be replaced."""
-        check_settings(settings)
+        cls.check_settings(settings)
         model = make_model(settings)
-        source = open_rows(settings, None, time_labels=True, fields="values")
+        source = open_rows(settings, None, time_labels=True, **cls.reading)
         documents = read_documents(source, settings, None, settings.quiet)
-        check_one_time(documents, settings)
+        _check_one_time(documents, settings)
         return cls(settings, documents, model)
 
     @classmethod
@@ -116,7 +117,7 @@ class Topics(Run):
                 "--follow, or give new documents in a file of their own."
             )
         settings = resumed_settings(settings, saved, (*FREE, "source")).changed(follow=False)
-        check_settings(settings)
+        cls.check_settings(settings)
         check_resumed(settings, saved)
         source = open_again(settings, saved, time_labels=True, fields="values")
         documents = read_documents(source, settings, saved.text, settings.quiet)
@@ -129,6 +130,23 @@ class Topics(Run):
         if run.waits:
             _note_replaced(settings, before)
         return run
+
+    @staticmethod
+    def check_settings(settings: Settings) -> None:
+        """Raise ValueError for what cannot be done, before anything is read."""
+        pictures = [path for path in (settings.figure, settings.curves) if path is not None]
+        if settings.time_field is None:
+            if settings.prior not in (*TIMELESS, *FLAT):
+                raise ValueError(
+                    f"--prior {settings.prior} is a model over time, and wants to know the times "
+                    "of documents: name the field or column that holds them, such as --time-field "
+                    "year. Topics without times are found with --prior hdp."
+                )
+            if pictures or settings.period:
+                wanted = "--period" if settings.period else "--figure and --curves"
+                raise ValueError(f"{wanted} want times. Name their field with --time-field.")
+        for path in pictures:
+            check_picture(path)
 
     def rows(self, chosen: Any) -> dict[str, Any]:
         """Return counts and times of some documents, as the model takes them."""
@@ -289,24 +307,7 @@ def make_model(settings: Settings) -> TopicModel:
     )
 
 
-def check_settings(settings: Settings) -> None:
-    """Raise ValueError for what cannot be done, before anything is read."""
-    pictures = [path for path in (settings.figure, settings.curves) if path is not None]
-    if settings.time_field is None:
-        if settings.prior not in (*TIMELESS, *FLAT):
-            raise ValueError(
-                f"--prior {settings.prior} is a model over time, and wants to know the times of "
-                "documents: name the field or column that holds them, such as --time-field year. "
-                "Topics without times are found with --prior hdp."
-            )
-        if pictures or settings.period:
-            wanted = "--period" if settings.period else "--figure and --curves"
-            raise ValueError(f"{wanted} want times. Name their field with --time-field.")
-    for path in pictures:
-        check_picture(path)
-
-
-def check_one_time(documents: Documents, settings: Settings) -> None:
+def _check_one_time(documents: Documents, settings: Settings) -> None:
     """Raise ValueError for a single time, in which no topic can change."""
     times = documents.times
     if times is None or settings.prior in TIMELESS or len(set(times.tolist())) > 1:

@@ -5,8 +5,8 @@ another time comes; then all of a time are learnt at once, from what is known. S
 does not depend on when documents come, nor on where the run is stopped and resumed.
 """
 
-from collections.abc import Iterator
-from typing import Any, Self
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Self
 
 from evermix.cli.console import note
 from evermix.cli.input.documents import (
@@ -24,14 +24,7 @@ from evermix.cli.runs.interrupts import Interrupts
 from evermix.cli.runs.learnt_documents import Learnt, note_known_times
 from evermix.cli.runs.run import Saved, check_resumed, read_checkpoint, resumed_settings
 from evermix.cli.runs.stream_notes import check_marks
-from evermix.cli.runs.topics import (
-    FREE,
-    Topics,
-    check_one_time,
-    check_settings,
-    check_whole,
-    make_model,
-)
+from evermix.cli.runs.topics import FREE, Topics, check_whole
 from evermix.estimators import TopicModel
 from evermix.estimators.data.times import shown_label
 from evermix.estimators.files import load_topics
@@ -41,6 +34,8 @@ from evermix.io.sources.several import joined
 
 class FollowedTopics(Topics):
     """Fits the documents of files, and learns those that are added to them, time by time."""
+
+    reading: ClassVar[Mapping[str, Any]] = {"marked": True, "complete": False}
 
     def __init__(
         self,
@@ -56,22 +51,12 @@ class FollowedTopics(Topics):
             self.rows_of_fit = notes["rows_of_fit"]
 
     @classmethod
-    def begin(cls, settings: Settings, place: Any) -> Self:
-        """Read what is there; a checkpoint that is there will be replaced."""
-        _check_followed(settings)
-        model = make_model(settings)
-        source = open_rows(settings, None, True, marked=True, complete=False)
-        documents = read_documents(source, settings, None, settings.quiet)
-        check_one_time(documents, settings)
-        return cls(settings, documents, model)
-
-    @classmethod
     def resume(cls, settings: Settings, place: Any) -> Self:
         """Go on with the fit, or after the last time that was learnt."""
         saved = read_checkpoint(settings, cls, load_topics)
         notes, before = saved.notes, settings.changed(**saved.notes["settings"])
         settings = resumed_settings(settings, saved, (*FREE, "source"))
-        _check_followed(settings)
+        cls.check_settings(settings)
         check_resumed(settings, saved)
         if settings.sources != before.sources:
             check_whole(before, saved)
@@ -89,6 +74,18 @@ class FollowedTopics(Topics):
             until = notes["rows_of_fit"]
             documents = read_documents(source, settings, saved.text, settings.quiet, until)
         return cls(settings, documents, saved.model, notes)
+
+    @staticmethod
+    def check_settings(settings: Settings) -> None:
+        """Raise ValueError for what cannot be followed, before anything is read."""
+        Topics.check_settings(settings)
+        if settings.time_field is None:
+            raise ValueError(
+                "--follow learns the documents of one time after another: name the field that "
+                "holds their times with --time-field."
+            )
+        if "-" in settings.sources:
+            raise ValueError("--follow waits for more at the end of files, got standard input (-).")
 
     def _histories(self, before: list[Learnt], now: Learnt) -> list[Learnt]:
         if not now.documents or (before and before[-1].sources == now.sources):
@@ -193,15 +190,3 @@ def _is_whole(settings: Settings, saved: Saved) -> bool:
     """Whether all draws of the fit were made."""
     model = saved.model
     return bool(model.gone_on_ or model.n_draws_ >= settings.draws)
-
-
-def _check_followed(settings: Settings) -> None:
-    """Raise ValueError for what cannot be followed, before anything is read."""
-    check_settings(settings)
-    if settings.time_field is None:
-        raise ValueError(
-            "--follow learns the documents of one time after another: name the field that holds "
-            "their times with --time-field."
-        )
-    if "-" in settings.sources:
-        raise ValueError("--follow waits for more at the end of files, got standard input (-).")
