@@ -42,6 +42,8 @@ def test_amounts_are_shown_as_ranges():
     amount = trait(FACTOR, 27_600.0, 1.3)
     assert str(amount) == "income: 21,000 to 36,000 (elsewhere 42,000 to 72,000)"
     assert amount.brief() == "income 27,600"
+    floor = Trait("floor", 6, SHARE, 0.176, 0.0079, None, None)
+    assert floor.brief() == "floor = 6 (17.6 %)" and str(floor).startswith("floor = 6: 17.6 %")
     assert trait(FACTOR, 100.0, 1.002).parts()[1] == "99.8 to 100.2"
     assert trait(FACTOR, 100.0, 30.0).parts()[1] == "3.3 to 3,000"
     assert trait(FACTOR, 1.0, 1.0 + 1e-9).parts()[1] == "1"

@@ -55,11 +55,11 @@ class Trait:
         return column, here, self._number(self.elsewhere, self.spread_elsewhere)
 
     def brief(self) -> str:
-        """Return what it is here, in a few letters: ``city = Rome 80 %`` or ``height 30.1``."""
+        """Return what it is here, in a few letters: ``city = Rome (80 %)`` or ``height 30.1``."""
         column, here, _ = self.parts()
         named = f"column {column}" if column.isdigit() else column
         middle = written(self.here, 3) if self.kind == FACTOR else here.split(" ±")[0]
-        return f"{named} {middle}"
+        return f"{named} {middle}" if self.level is None else f"{named} ({middle})"
 
     def score(self) -> float:
         """Return how far the cluster is above the others, from -1 to 1.

@@ -186,7 +186,7 @@ def _counts(mix: Any) -> bool:
 
 def _score(trait: Trait) -> list[Any]:
     """Return a column, what is typical there, and how far that is above other clusters."""
-    level = "" if trait.level is None else f"{shown(trait.level)} "
+    level = "" if trait.level is None else f"{shown(trait.level)}: "
     return [trait.column, f"{level}{trait.parts()[1]}", round(trait.score(), 3)]
 
 
