@@ -280,7 +280,7 @@ def test_bad_times_are_bad_rows(folder):
     said = fails("stream", "bad.jsonl", *BAD, *options, "--out", "out.jsonl")
     assert "bad.jsonl: line 1301: expected a finite number" in said and "--skip-bad" in said
     result = evermix("stream", "bad.jsonl", *BAD, "--out", "out.jsonl", "--resume", "--skip-bad")
-    assert "1,499 rows, 1 blank or bad" in result.stderr
+    assert "1,499 rows, 199 of them new, 1 blank or bad" in result.stderr
 
 
 @pytest.mark.parametrize(
