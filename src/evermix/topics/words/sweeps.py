@@ -73,7 +73,7 @@ class WordSweep(ABC):
             atoms.n.astype(np.int64),
             float(offers.discount),
         )
-        self._grow()
+        self._make_room(slots.totals.size)
 
     def _filled(self, kinds: Ints) -> Slots:
         """Return slots that hold the words of all dishes."""
@@ -106,8 +106,11 @@ class WordSweep(ABC):
 
     def _grow(self) -> None:
         """Make room for more dishes."""
+        self._make_room(_capacity(self.K))
+
+    def _make_room(self, C: int) -> None:
+        """Make room for so many dishes, at least as many as there is room for."""
         old = self.dishes
-        C = max(_capacity(self.K), old.totals.size)
         T, U = self.corpus.n_times, len(old.counts)
         self.dishes = Dishes(
             _grown(old.counts, (U, C)),
