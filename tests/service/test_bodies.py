@@ -10,6 +10,7 @@ from evermix.estimators.answers import row_answers
 
 pytest.importorskip("orjson")
 
+from evermix.service import bodies  # noqa: E402
 from evermix.service.bodies import BodyError, observations  # noqa: E402
 from evermix.service.remembered import KEPT, Remembered  # noqa: E402
 
@@ -55,6 +56,51 @@ def test_a_batch_with_one_bad_vector_is_refused_and_says_which(bad):
         taken(rows)
     with pytest.raises(BodyError, match="observation"):
         taken([{"vector": bad}, {"vector": bad}])
+
+
+def outcome(body):
+    """Return what is taken of a body, to the bit, or why it is refused."""
+    try:
+        given = observations(body, "json", 4)
+    except BodyError as error:
+        return str(error)
+    rows = given.rows.tobytes() if given.kind == "vectors" else given.rows
+    return given.kind, rows, np.shape(given.rows), given.ids, given.single
+
+
+def bodies_to_take():
+    """Yield bodies as usual, and bodies with some bytes changed, many of them no longer valid."""
+    rng = np.random.default_rng(0)
+    rows = [{"vector": x} for x in GOOD]
+    usual = [json.dumps(rows), json.dumps(rows[:1]), json.dumps(rows, separators=(",", ":"))]
+    pieces = [
+        *(b'[]{},:" 0123456789.-+eE\n'.decode()),
+        *("null", "true", "NaN", "Infinity", "[]", "1,null,2", ']}, {"vector": [', ', "id": "a"'),
+        *('"vector"', "vector", "1e400", "-0", "1e-400", "\u00e9", "0.1", "5" * 40, "9" * 400),
+    ]
+    for text in usual:
+        yield text
+        for _ in range(3000):
+            cut, end = np.sort(rng.integers(0, len(text) + 1, 2))
+            end = cut if rng.random() < 0.5 else min(end, cut + int(rng.integers(1, 20)))
+            yield text[:cut] + str(rng.choice(pieces)) + text[end:]
+
+
+def test_what_is_taken_does_not_depend_on_how_a_batch_is_spelt(monkeypatch):
+    all_bodies = [text.encode() for text in bodies_to_take()]
+    at_once = [outcome(body) for body in all_bodies]
+    monkeypatch.setattr(bodies, "_usual_batch", lambda body, most: None)
+    assert at_once == [outcome(body) for body in all_bodies]
+    assert sum(isinstance(found, tuple) for found in at_once) > 100
+
+
+@pytest.mark.parametrize("separators", [None, (",", ":")], ids=["Python", "JavaScript"])
+def test_usual_batches_are_read_as_one_list(separators):
+    x = np.random.default_rng(0).normal(size=(7, 3)) * 10.0 ** np.arange(-9, 12).reshape(7, 3)
+    body = json.dumps([{"vector": row} for row in x.tolist()], separators=separators).encode()
+    np.testing.assert_array_equal(bodies._usual_batch(body, 7), x)
+    assert bodies._usual_batch(body, 6) is None
+    assert observations(body, "json", 7).rows.flags.writeable
 
 
 def test_lengths_that_differ_are_refused():
