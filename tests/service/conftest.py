@@ -37,7 +37,7 @@ def service(tmp_path_factory):
 
     running = Running(
         tmp_path_factory.mktemp("service"),
-        *("--max-body", "100000", "--max-batch", "500", "--max-wait", "2"),
+        *("--max-body", "150000", "--max-batch", "500", "--max-wait", "2"),
     )
     yield running
     running.stop()

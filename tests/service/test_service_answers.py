@@ -133,11 +133,20 @@ def test_records_and_texts(service):
     assert "apples" in words
 
 
+def _total(text, name):
+    return int(re.search(rf'evermix_{name}_total\{{model="a"\}} (\d+)\n', text)[1])
+
+
 def test_metrics_and_description(model):
+    before = model.get("/metrics")[1]
+    one, two = {"vector": [0.1, 0.1], "id": "seen"}, {"vector": [0.1, 0.1], "id": "seen too"}
+    assert model.post("/models/a/observations", [one, two, one])[0] == 200
+    assert model.post("/models/a/observations", [one, two])[0] == 200
     status, text = model.get("/metrics")
     assert status == 200
-    rows = int(re.search(r'evermix_rows_total\{model="a"\} (\d+)\n', text)[1])
-    assert rows == model.get("/models/a")[1]["rows"]
+    assert _total(text, "rows") == _total(before, "rows") + 2
+    assert _total(text, "duplicates") == _total(before, "duplicates") + 3
+    assert _total(text, "rows") == model.get("/models/a")[1]["rows"]
     for line in text.splitlines():
         assert re.fullmatch(r'#.*|evermix_\w+(\{model="[a-z]+"\})? [0-9.e-]+', line), line
     status, found = model.get("/openapi.json")

@@ -167,8 +167,20 @@ def test_other_forms_and_methods(model):
 
 def test_large_bodies(model):
     before = _state(model)
-    status, _ = model.ask("POST", "/models/a/observations", b" " * 100_001)
+    status, _ = model.ask("POST", "/models/a/observations", b" " * 150_001)
     assert status == 413
+    assert _state(model) == before
+
+
+def test_bodies_that_another_thread_reads_are_answered_alike(model):
+    from evermix.service.app import SMALL
+
+    before, room = _state(model), " " * SMALL
+    for body in (json.dumps(ROW), json.dumps([ROW, ROW]), '[{"vector": [1.0, true]}]', "["):
+        small = model.ask("POST", "/models/a/predict", body)
+        large = model.ask("POST", "/models/a/predict", room + body)
+        assert small[0] == large[0] and small[1].keys() == large[1].keys()
+        assert small[0] == 422 or small == large
     assert _state(model) == before
 
 

@@ -30,7 +30,7 @@ from evermix.service.served import Catalogue, Served
 from evermix.service.static import FOLDER, Page
 from evermix.service.worker import READY, UnavailableError
 
-SMALL = 2**12  # bytes of a body that is read sooner than handed to another thread
+SMALL = 2**17  # bytes of a body that is read at once: another thread would hold Python's lock too
 
 
 @dataclass(frozen=True)

@@ -273,10 +273,11 @@ class Worker:
         """Do what a request wants, which is on the disk."""
         if job.given is None:
             return self.core.edit(record)
+        before = self.core.rows
         answers = self.core.learn(record, job.given)
-        duplicates = sum("duplicate" in answer for answer in answers)
-        self.totals.rows += len(answers) - duplicates
-        self.totals.duplicates += duplicates
+        learnt = self.core.rows - before
+        self.totals.rows += learnt
+        self.totals.duplicates += len(answers) - learnt
         return answers
 
     def _answer(self, job: Job, record: Record) -> None:
