@@ -33,7 +33,7 @@ from evermix.service.bodies import (
 from evermix.service.confirming import Confirming
 from evermix.service.events import Events, lives
 from evermix.service.forms import taken
-from evermix.service.log import Record
+from evermix.service.log import Record, Safe
 from evermix.service.plans import Plan
 from evermix.service.remembered import Remembered
 from evermix.service.timeline import Point, Timeline, counted
@@ -226,15 +226,18 @@ class Core:
             pass
         self.sequence = record.number
 
-    def learn(self, record: Record, given: Observations, answered: bool = True) -> Any:
+    def learn(
+        self, record: Record, given: Observations, answered: bool = True, safe: Safe | None = None
+    ) -> Any:
         """Learn observations; those known by id are not learnt.
 
-        Return an answer for each, unless they are not ``answered``.
+        Return an answer for each, unless they are not ``answered``. ``safe`` waits until the
+        record is on the disk, before which nobody may hear of what was learnt.
         """
         self.sequence = record.number
         places, n = self.remembered.new(given.ids), len(given.rows)
         new = given if len(places) == n else given.part(places)
-        learnt = self._learn_new(record, new, answered)
+        learnt = self._learn_new(record, new, answered, safe)
         if len(places) == n or not answered:
             return learnt
         answers: list[dict[str, Any]] = [{} for _ in given.rows]
@@ -253,7 +256,7 @@ class Core:
         return [answer | more for answer in self.predicted(given)]
 
     def _learn_new(
-        self, record: Record, given: Observations, answered: bool
+        self, record: Record, given: Observations, answered: bool, safe: Safe | None
     ) -> list[dict[str, Any]]:
         """Learn rows, and return an answer for each if they are ``answered``."""
         answers = list[dict[str, Any]]()
@@ -264,6 +267,8 @@ class Core:
             ids = given.ids[some]
             novelty = self._novelty(X, len(ids)) if answered else None
             self.mix.partial_fit(X)
+            if safe is not None:
+                safe()
             if novelty is None and answered:
                 novelty = self.mix.learner_.results.novelty.tolist()
             self.remembered.add(ids)

@@ -11,7 +11,7 @@ import json
 import os
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -24,6 +24,9 @@ MAGIC = b"evermix log 1\n"
 DIGEST = 16
 HEAD = 4 + DIGEST  # bytes before a group
 _NAME = re.compile(r"log-(\d{20})")
+
+Safe = Callable[[], object]
+"""Waits until a record is safe on the disk, or raises LogError."""
 
 
 class LogError(OSError):
@@ -87,7 +90,7 @@ class Log:
         self._folder = folder
         self._file: BinaryIO | None = None
         self._broken = False
-        self.size = 0
+        self.size = self._written = 0  # of what is safe, and of what was written
 
     def records(self, after: int) -> Iterator[Record]:
         """Yield the records behind one, in order, and cut off one that was not written whole.
@@ -154,24 +157,39 @@ class Log:
 
         LogError: none is written. If that is not certain, the log refuses all that follow.
         """
+        self.write(records)
+        self.sync()
+
+    def write(self, records: Sequence[Record]) -> None:
+        """Write records, which are safe after :meth:`sync`.
+
+        LogError: none is written. If that is not certain, the log refuses all that follow.
+        """
         if self._broken or self._file is None:
             raise LogError("the log cannot be written since an earlier error. Restart the service.")
         group = b"".join(record.to_bytes() for record in records)
         rest = memoryview(len(group).to_bytes(4, "little") + _digest(group) + group)
-        end = self.size + len(rest)
+        self._written = self.size + len(rest)
         try:
             while rest:
                 rest = rest[self._file.write(rest) :]
         except OSError as error:
             self._cut(self._file)
             raise LogError(f"the log cannot be written: {error.strerror or error}.") from error
+
+    def sync(self) -> None:
+        """Sync what was written to the disk, perhaps from another thread.
+
+        LogError: it is taken back, and the log refuses all that follow.
+        """
+        assert self._file is not None
         try:
             os.fsync(self._file.fileno())
         except OSError as error:  # what is on the disk is not known from here on
             self._broken = True
             self._cut(self._file)
             raise LogError(f"the log cannot be synced: {error.strerror or error}.") from error
-        self.size = end
+        self.size = self._written
 
     def _cut(self, file: BinaryIO) -> None:
         """Take back what was written after the last record."""

@@ -3,8 +3,8 @@
 import time
 import warnings
 from collections import deque
-from collections.abc import Callable
-from concurrent.futures import Future
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, InvalidStateError, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +16,7 @@ from evermix.io.checkpoint import CheckpointError
 from evermix.service.bodies import Observations
 from evermix.service.core import FATAL, Core
 from evermix.service.events import Event
-from evermix.service.log import Log, LogError, Record
+from evermix.service.log import Log, LogError, Record, Safe
 from evermix.service.plans import Plan
 
 CHECKPOINT = "model.evermix"
@@ -110,6 +110,7 @@ class Worker:
         self._wanted = self._stopping = False
         self._saved, self._saved_at = 0, time.monotonic()
         self._thread = Thread(target=self._run, name=f"evermix {folder.name}", daemon=True)
+        self._disk = ThreadPoolExecutor(1, f"evermix {folder.name} disk")
 
     # ---- from other threads ----------------------------------------------------------------
 
@@ -173,21 +174,20 @@ class Worker:
             while self._turn():
                 pass
             self._checkpoint()
-            self.log.close()
             self._end(STOPPED, "the service is stopping.")
         except Exception as error:  # what is on the disk is as it was
             self._end(FAILED, f"the model {self.folder.name} has failed: {error}")
             warnings.warn(self.problem or "", RuntimeWarning, stacklevel=2)
 
     def _end(self, status: str, problem: str) -> None:
-        """Answer all who wait that there will be no answer."""
+        """Answer all who wait that there will be no answer, and close the log."""
         with self._changed:
             self.status, self.problem, self._wanted = status, problem, False
             jobs, self._jobs = list(self._jobs), deque()
             self._changed.notify_all()
-        for job in jobs:
-            with suppress(Exception):
-                job.future.set_exception(UnavailableError(problem))
+        _refuse_all(jobs, problem)
+        self._disk.shutdown()
+        self.log.close()
 
     def _load(self) -> None:
         """Replay the log onto the last checkpoint."""
@@ -227,7 +227,11 @@ class Worker:
         return True
 
     def _take(self, group: list[Job]) -> None:
-        """Log requests that can be done, then do them, and answer."""
+        """Log requests that can be done, do them, and answer once they are safe on the disk.
+
+        Rows are learnt while the disk works. If it fails then, so does the model: what it has
+        learnt may not be in the log, from which it is loaded again.
+        """
         jobs = [job for job in group if self._admitted(job)]
         first, now = self.core.sequence + 1, time.time()
         records = [
@@ -238,18 +242,26 @@ class Worker:
             return
         start = time.perf_counter()
         try:
-            self.log.append(records)
+            self.log.write(records)
         except LogError as error:
-            for job in jobs:
-                job.future.set_exception(UnavailableError(str(error)))
+            _refuse_all(jobs, str(error))
             return
-        synced = time.perf_counter()
-        self.totals.sync_seconds += synced - start
-        for job, record in zip(jobs, records, strict=True):
-            self._answer(job, record)
-            if self._wanted:
-                self._show()
-        self.totals.learn_seconds += time.perf_counter() - synced
+        synced = self._disk.submit(self._sync)
+        try:
+            for job, record in zip(jobs, records, strict=True):
+                self._answer(job, record, synced.result)
+                if self._wanted:
+                    self._show()
+            synced.result()
+        except Exception:
+            _refuse_all(jobs, "the model has failed: see its status.")
+            raise
+        self.totals.learn_seconds += time.perf_counter() - start
+
+    def _sync(self) -> None:
+        start = time.perf_counter()
+        self.log.sync()
+        self.totals.sync_seconds += time.perf_counter() - start
 
     def _admitted(self, job: Job) -> bool:
         """Whether a request can be done; otherwise it is answered, and never logged."""
@@ -269,24 +281,25 @@ class Worker:
             return False
         return True
 
-    def _do(self, job: Job, record: Record) -> Any:
-        """Do what a request wants, which is on the disk."""
+    def _do(self, job: Job, record: Record, safe: Safe) -> Any:
+        """Do what a request wants, which is in the log."""
         if job.given is None:
+            safe()
             return self.core.edit(record)
         before = self.core.rows
-        answers = self.core.learn(record, job.given)
+        answers = self.core.learn(record, job.given, safe=safe)
         learnt = self.core.rows - before
         self.totals.rows += learnt
         self.totals.duplicates += len(answers) - learnt
         return answers
 
-    def _answer(self, job: Job, record: Record) -> None:
+    def _answer(self, job: Job, record: Record, safe: Safe) -> None:
         self.totals.requests += 1
         try:
-            result = self._do(job, record)
+            result = self._do(job, record, safe)
+            safe()
             self.clusters = len(self.core.ids)  # before those who know the answer can ask
         except FATAL:
-            job.future.set_exception(UnavailableError("the model has failed: see its status."))
             raise
         except Exception as error:  # and so it will be when the log is replayed
             self._refuse(job, error)
@@ -320,3 +333,10 @@ class Worker:
             self.log.begin(self._saved + 1)
         except LogError as error:  # the old one goes on
             warnings.warn(str(error), RuntimeWarning, stacklevel=2)
+
+
+def _refuse_all(jobs: Iterable[Job], problem: str) -> None:
+    """Answer those requests that have no answer yet."""
+    for job in jobs:
+        with suppress(InvalidStateError):
+            job.future.set_exception(UnavailableError(problem))
