@@ -15,7 +15,7 @@ _COUNTERS = {
     "busy": "Requests that were refused since too many were waiting.",
     "replayed": "Records of the log that were replayed at the start.",
     "checkpoints": "Checkpoints that were written.",
-    "learn_seconds": "Time spent learning.",
+    "learn_seconds": "Time spent learning, and waiting for the disk where that took longer.",
     "sync_seconds": "Time spent until requests were safe on the disk.",
 }
 _GAUGES = {
