@@ -4,7 +4,6 @@ import json
 import subprocess
 import sys
 import sysconfig
-from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +13,7 @@ from typer.testing import CliRunner
 import evermix as em
 from evermix.cli import app
 from evermix.cli.commands.demo import docstrings_of, standard_library
+from evermix.cli.options.commands import options_of
 from evermix.cli.options.common import COMMON, arranged
 from evermix.io import checkpoint
 
@@ -59,7 +59,7 @@ def test_version_and_help():
 
 @pytest.mark.parametrize("command", COMMON)
 def test_help_has_common_options_first_and_all_others_as_advanced_ones(command):
-    options = import_module(f"evermix.cli.commands.{command}").options(())
+    options = options_of(command)
     shown = arranged(command, options)
     assert {option.name for option in shown} == {option.name for option in options}
     assert len(shown) == len(options)

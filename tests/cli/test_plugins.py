@@ -3,15 +3,15 @@
 import json
 import subprocess
 import sys
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
 
 import evermix as em
-from evermix.cli.commands import topics
+from evermix.cli.options.commands import LEARNING, derived, options_of, written
 from evermix.cli.options.components import Component
-from evermix.cli.options.mixture import mixture_options, parts
+from evermix.cli.options.mixture import parts
 from helpers.commands import evermix
 
 MODULE = '''
@@ -119,13 +119,18 @@ def test_every_plain_field_of_an_engine_is_an_option(streaming):
         assert list(engine.own(name)) == wanted
 
 
-@pytest.mark.parametrize(
-    "options", [mixture_options((), True), mixture_options((), False), topics.options(())]
-)
+@pytest.mark.parametrize("options", [options_of("stream"), options_of("fit"), options_of("topics")])
 def test_no_two_options_have_one_name_and_all_say_something(options):
     names = [option.name for option in options]
     assert len(names) == len(set(names))
     assert all(option.help.endswith((".", ")")) for option in options)
+
+
+@pytest.mark.parametrize("command", LEARNING)
+def test_the_written_options_are_those_of_the_classes(command):
+    """Otherwise: python tools/derived_options.py writes them."""
+    for some, wanted in zip(written(command), derived(command), strict=True):
+        assert some == [replace(option, convert=None) for option in wanted]
 
 
 def test_the_same_field_has_the_same_name_in_all_commands():

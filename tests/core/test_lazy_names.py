@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import evermix as em
+from evermix.cli.app import COMMANDS
 
 HEAVY = ("numpy", "scipy", "sklearn", "numba", "pandas", "matplotlib")
 
@@ -34,6 +35,24 @@ def test_nothing_heavy_is_imported_before_it_is_needed(code):
     heavy = f"import sys; print([name for name in {HEAVY!r} if name in sys.modules])"
     found = subprocess.run([sys.executable, "-c", f"{code}; {heavy}"], capture_output=True)
     assert found.stdout.strip() == b"[]", found.stderr
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, "stream --no-such-option", "edit m.evermix"])
+def test_help_and_wrong_options_need_no_kernels(command):
+    """Nor engines, nor arrays: nobody waits seconds for them."""
+    words = command.split() if " " in command else [command, "--help"]
+    code = f"""
+import sys
+from evermix.cli import app
+try:
+    app({words!r}, prog_name="evermix")
+except SystemExit:
+    heavy = [name for name in {HEAVY!r} if name in sys.modules]
+    parts = [name for name in sys.modules if name.startswith("evermix.engines")]
+    print("imported", heavy + parts)
+"""
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert found.stdout.endswith("imported []\n"), found.stdout[-300:] + found.stderr
 
 
 def test_parts_are_attributes():

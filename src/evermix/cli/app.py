@@ -1,7 +1,8 @@
 """The program ``evermix``: its commands, each of which is a module in ``commands``.
 
 The options of a command are collected when it is called, so that those of engines that a
-``--plugin`` brings are among them, and that ``evermix --help`` need not import them all.
+``--plugin`` brings are among them. Its module is imported when it runs, so that ``--help`` and
+wrong options are answered at once.
 """
 
 import inspect
@@ -16,6 +17,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from evermix.cli.console import plain_errors
+from evermix.cli.options.commands import options_of
 from evermix.cli.options.common import arranged
 from evermix.cli.options.settings import Settings
 
@@ -121,14 +123,14 @@ for _panel, _names in PANELS.items():
 
 def _command(name: str, plugins: list[str], custom: tuple[type, ...]) -> Any:
     """Return a command with all its options."""
-    module: Any = import_module(f"evermix.cli.commands.{name}")
-    options = arranged(name, module.options(custom))
+    options = arranged(name, options_of(name, custom))
 
     def run(context: typer.Context, **values: Any) -> None:
         sources = {name: context.get_parameter_source(name) for name in values}
         given = {name for name, place in sources.items() if place and place.name == "COMMANDLINE"}
         with plain_errors():
             settings = Settings.parsed(options, values, given, plugins, custom)
+            module: Any = import_module(f"evermix.cli.commands.{name}")
             with settings.locks:
                 module.run(settings)
 

@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-MIN_DOCUMENTS = 5  # a time with fewer tells of no births and deaths
+from evermix._limits import MIN_DOCUMENTS
+
 HALF = 0.5  # of the share from which a topic is there: with less, it was or is gone
 
 

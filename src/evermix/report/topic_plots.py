@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from evermix._limits import MIN_DOCUMENTS
 from evermix.report.canvas import (
     BLUE,
     FAINT,
@@ -22,7 +23,7 @@ from evermix.report.canvas import (
     shortened,
     style_axes,
 )
-from evermix.report.lifetimes import MIN_DOCUMENTS, Lifetimes, changes, lifetimes, reliable_times
+from evermix.report.lifetimes import Lifetimes, changes, lifetimes, reliable_times
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -16,9 +16,7 @@ from rich.table import Table
 from evermix import plot
 from evermix._xp import Array
 from evermix.cli.console import item_progress, output_console, progress_bar
-from evermix.cli.options.option import Option
 from evermix.cli.options.settings import Settings
-from evermix.cli.options.table import DEMO
 from evermix.cli.output.output_files import check_files, check_new
 from evermix.engines import ADF
 from evermix.estimators import Mixture
@@ -67,11 +65,6 @@ class _Files(NamedTuple):
     texts: Path
     picture: Path
     report: Path
-
-
-def options(custom: tuple[type, ...]) -> list[Option]:
-    """Return the options of the command."""
-    return list(DEMO)
 
 
 def run(settings: Settings) -> None:

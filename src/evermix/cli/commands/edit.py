@@ -5,18 +5,11 @@ from typing import Any
 
 from evermix.cli.console import note
 from evermix.cli.input.model_rows import all_rows, read_as_learnt, text_of
-from evermix.cli.options.editing import EDIT
-from evermix.cli.options.option import Option
 from evermix.cli.options.settings import Settings
 from evermix.cli.output.output_files import check_files
 from evermix.estimators import Mixture, files
 from evermix.estimators.mixture.naming import written_size
 from evermix.io.text_counter import TextCounter
-
-
-def options(custom: tuple[type, ...]) -> list[Option]:
-    """Return the options of the command."""
-    return list(EDIT)
 
 
 def run(settings: Settings) -> None:

@@ -9,16 +9,9 @@ import typer
 
 from evermix.cli.input.model_rows import column_names, load_with_text, open_rows_of
 from evermix.cli.input.rows import features
-from evermix.cli.options.option import Option
 from evermix.cli.options.settings import Settings
-from evermix.cli.options.table import EXPLAIN
 from evermix.estimators import Mixture
 from evermix.io.sources.values import Columns
-
-
-def options(custom: tuple[type, ...]) -> list[Option]:
-    """Return the options of the command."""
-    return list(EXPLAIN)
 
 
 def run(settings: Settings) -> None:

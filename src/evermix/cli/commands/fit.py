@@ -15,11 +15,9 @@ from evermix.cli.input.texts import embedded_texts
 from evermix.cli.options.mixture import (
     make_engine,
     make_mixture,
-    mixture_options,
     parts,
     with_default_prior,
 )
-from evermix.cli.options.option import Option
 from evermix.cli.options.settings import Settings, with_run_files
 from evermix.cli.output.answers import Beside
 from evermix.cli.output.cards import cards_table, describe_clusters
@@ -44,11 +42,6 @@ from evermix.io.text_counter import TextCounter
 COLUMNS = "id", "cluster", "probability", "name"  # of the answer for a row
 SHOWN = 10  # clusters at a terminal
 HELD_BYTES = 2**28  # of rows that are held in memory although they could be read again
-
-
-def options(custom: tuple[type, ...]) -> list[Option]:
-    """Return the options of the command."""
-    return mixture_options(custom, streaming=False)
 
 
 def run(settings: Settings) -> None:

@@ -12,9 +12,8 @@ from rich.table import Table
 
 from evermix.cli.console import output_console
 from evermix.cli.input.model_rows import saved_words, text_of
-from evermix.cli.options.option import Option
 from evermix.cli.options.settings import Settings
-from evermix.cli.options.table import INFO, SHARE
+from evermix.cli.options.table import SHARE
 from evermix.cli.output.cards import cards_table, describe_clusters, shown_value
 from evermix.cli.output.topic_report import describe_topics
 from evermix.estimators import DependentMixture, Mixture, TopicModel
@@ -31,11 +30,6 @@ WORDS = 8  # per topic
 
 Extra = dict[str, Any]
 Described = dict[str, Any]
-
-
-def options(custom: tuple[type, ...]) -> list[Option]:
-    """Return the options of the command."""
-    return list(INFO)
 
 
 def run(settings: Settings) -> None:

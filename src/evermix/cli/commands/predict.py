@@ -12,9 +12,7 @@ from evermix.cli.console import note, progress_bar
 from evermix.cli.input.documents import in_periods
 from evermix.cli.input.model_rows import open_rows_of, read_as_learnt, text_of, usable
 from evermix.cli.input.rows import features, open_rows
-from evermix.cli.options.option import Option
 from evermix.cli.options.settings import Settings
-from evermix.cli.options.table import PREDICT
 from evermix.cli.output.answers import Beside
 from evermix.cli.output.lines import Lines, check_answers, open_answers, rounded
 from evermix.cli.output.output_files import check_files, check_new
@@ -39,11 +37,6 @@ class _Answers:
     n_found: int  # clusters or topics
     text: TextCounter | None
     columns: Sequence[str]  # of a line
-
-
-def options(custom: tuple[type, ...]) -> list[Option]:
-    """Return the options of the command."""
-    return list(PREDICT)
 
 
 def run(settings: Settings) -> None:

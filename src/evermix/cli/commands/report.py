@@ -16,9 +16,7 @@ from evermix.cli.input.model_rows import (
     text_of,
     words_of_texts,
 )
-from evermix.cli.options.option import Option
 from evermix.cli.options.settings import Settings
-from evermix.cli.options.table import PAGE
 from evermix.cli.output.output_files import check_files, check_new
 from evermix.estimators import DependentMixture, Mixture, TopicModel
 from evermix.estimators.chain_reports import dependent_report
@@ -30,11 +28,6 @@ from evermix.io.trace import read_trace
 from evermix.report.page import Report
 
 _TRACED = {"clock", "K", "rows", "log_predictive", "lap", "births", "merges", "scalars"}
-
-
-def options(custom: tuple[type, ...]) -> list[Option]:
-    """Return the options of the command."""
-    return list(PAGE)
 
 
 def run(settings: Settings) -> None:

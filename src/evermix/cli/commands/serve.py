@@ -4,16 +4,9 @@ import os
 from pathlib import Path
 
 from evermix.cli.console import note
-from evermix.cli.options.option import Option
-from evermix.cli.options.serving import SERVE
 from evermix.cli.options.settings import Settings
 
 EXTRA = "the service needs starlette, uvicorn and orjson: pip install 'evermix[serve]'"
-
-
-def options(custom: tuple[type, ...]) -> list[Option]:
-    """Return the options of the command."""
-    return list(SERVE)
 
 
 def run(settings: Settings) -> None:

@@ -22,8 +22,7 @@ from evermix.cli.input.texts import (
 )
 from evermix.cli.input.times import check_order, check_times
 from evermix.cli.options.brokers import with_broker
-from evermix.cli.options.mixture import make_mixture, mixture_options, with_default_prior
-from evermix.cli.options.option import Option
+from evermix.cli.options.mixture import make_mixture, with_default_prior
 from evermix.cli.options.settings import Settings, with_run_files
 from evermix.cli.output.answers import Beside
 from evermix.cli.output.broker_lines import BrokerLines, open_stream_answers, placed
@@ -52,11 +51,6 @@ from evermix.io.text_counter import TextCounter
 from evermix.state import DROPPED, FADED
 
 FIRST_ROWS = 1000  # in a first batch of numbers, from which a mixture takes their scale
-
-
-def options(custom: tuple[type, ...]) -> list[Option]:
-    """Return the options of the command."""
-    return mixture_options(custom, streaming=True)
 
 
 def run(settings: Settings) -> None:

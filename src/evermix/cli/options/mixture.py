@@ -137,8 +137,8 @@ def parts(custom: tuple[type, ...], streaming: bool) -> Parts:
     return Parts(engine, prior, family)
 
 
-def mixture_options(custom: tuple[type, ...], streaming: bool) -> list[Option]:
-    """Return all options of a command that learns a mixture."""
+def mixture_options(custom: tuple[type, ...], streaming: bool) -> tuple[list[Option], list[Option]]:
+    """Return the options that name a part of a mixture, and those of the parts."""
     engine, prior, family = parts(custom, streaming)
     names = [
         Option(
@@ -170,9 +170,7 @@ def mixture_options(custom: tuple[type, ...], streaming: bool) -> list[Option]:
             type=tuple(prior.classes),
         ),
     ]
-    source, *others = STREAM if streaming else FIT
-    derived = [option for part in (family, prior, engine) for option in part.options.values()]
-    return [source, *names, *others, *derived]
+    return names, [each for part in (family, prior, engine) for each in part.options.values()]
 
 
 def with_default_prior(settings: Settings, streaming: bool) -> Settings:

@@ -2,11 +2,10 @@
 
 from dataclasses import replace
 
+from evermix._limits import MAX_FEATURES, MAX_LINE, MIN_DOCUMENTS
 from evermix.cli.options import brokers
 from evermix.cli.options.columns import COLUMNS
 from evermix.cli.options.option import Option
-from evermix.io.sources.base import MAX_FEATURES, MAX_LINE
-from evermix.report.lifetimes import MIN_DOCUMENTS
 
 FILES, MODEL, ENGINE = "Output and checkpoints", "Model", "Engine"
 ROWS, TEXT, SAMPLING, REPORT = "Rows", "Text", "Sampling", "Report"

@@ -2,16 +2,14 @@
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
 from typing import Any, ClassVar, Self
 
 from evermix._schema import check_number
 from evermix.cli.console import note, progress_bar
 from evermix.cli.input.documents import Documents, read_documents, split
 from evermix.cli.input.rows import open_rows
-from evermix.cli.options.components import Component
 from evermix.cli.options.settings import Settings
-from evermix.cli.options.table import MODEL, SAMPLING, TOPICS
+from evermix.cli.options.topics import DEFAULT_SAMPLER, parts
 from evermix.cli.output.topic_report import TopicReport
 from evermix.cli.runs.interrupts import Interrupts
 from evermix.cli.runs.learnt_documents import (
@@ -35,11 +33,8 @@ from evermix.estimators.data.times import shown_label
 from evermix.estimators.files import load_topics, save
 from evermix.estimators.topics.report import course_of
 from evermix.report.canvas import check_picture
-from evermix.topics.hierarchies import TOPIC_PRIORS
-from evermix.topics.words.samplers import WORD_SAMPLERS
 from evermix.topics.words.snapshots import TopicSweep
 
-DEFAULT_PRIOR, DEFAULT_SAMPLER = "hmngg", "h1"
 TIMELESS = ("hdp", "hngg")  # priors that take no times
 FLAT = ("mngg", "tngg")  # priors without a level of documents, which can do without times
 # What may change at --resume.
@@ -54,17 +49,6 @@ FREE = (
     "min_documents",
     "follow",
 )
-
-
-@cache
-def parts() -> tuple[Component, Component]:
-    """Return the priors and the samplers of topic models."""
-    taken = {option.name for option in TOPICS}
-    priors = {name.lower(): cls for name, cls in TOPIC_PRIORS.items()}
-    samplers = {name.lower(): cls for name, cls in WORD_SAMPLERS.items()}
-    prior = Component("prior", priors, MODEL, taken=taken)
-    taken |= {option.name for option in prior.options.values()}
-    return prior, Component("sampler", samplers, SAMPLING, taken=taken)
 
 
 class Topics(Run):

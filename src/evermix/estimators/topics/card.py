@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from evermix._limits import MIN_DOCUMENTS
 from evermix._xp import Array, Floats, Ints
 from evermix.estimators.data.times import shown_label
-from evermix.report.lifetimes import MIN_DOCUMENTS, Lifetimes, changes, lifetimes, reliable_times
+from evermix.report.lifetimes import Lifetimes, changes, lifetimes, reliable_times
 
 SHARE = 0.01  # a topic with less is absent
 TINY = 0.001  # a topic with less is no neighbour of others

@@ -16,13 +16,11 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
+from evermix._limits import MAX_FEATURES, MAX_LINE
 from evermix.io.sources.chunk import Chunk, Mark, Rejected
 from evermix.io.sources.values import Time, read_time
 
 Kind: TypeAlias = Literal["text", "counts", "vectors", "table"]
-
-MAX_FEATURES = 2**20  # columns of rows, by default: each cluster needs a number for each
-MAX_LINE = 2**24  # bytes of a line, by default
 
 _COMPLAINTS_KEPT = 5
 

@@ -13,7 +13,8 @@ from hashlib import blake2b, file_digest
 from io import BufferedReader
 from typing import Any, NamedTuple, TypeAlias
 
-from evermix.io.sources.base import MAX_LINE, SourceError
+from evermix._limits import MAX_LINE
+from evermix.io.sources.base import SourceError
 
 PAUSE = b""
 """Comes in place of a line when a live source has had none for some time."""
