@@ -16,7 +16,7 @@ from evermix.io.text_counter import TextCounter
 from evermix.report import distinctive_words
 
 WORDS = 8  # of a cluster
-FIELDS = "text_field", "vector_field", "id_field", *COLUMNS
+FIELDS = "text_field", "vector_field", "id_field", "date_order", *COLUMNS
 
 
 def load_with_text(settings: Settings) -> tuple[Settings, Mixture, TextCounter | None]:

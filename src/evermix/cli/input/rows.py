@@ -41,6 +41,7 @@ def open_rows(
         vector_field=settings.vector_field,
         id_field=settings.id_field,
         time_field=settings.time_field,
+        date_order=settings.date_order,
         n_features=n_features,
         skip_bad=settings.skip_bad,
         time_labels=time_labels,

@@ -1,4 +1,4 @@
-"""Options on the columns of tables."""
+"""Options on the columns of tables, and on the times of rows."""
 
 from evermix.cli.options.option import Option
 
@@ -25,5 +25,19 @@ COLUMNS = (
         _ROWS,
         metavar="COLUMN",
         repeated=True,
+    ),
+)
+TIMES = (
+    Option(
+        "time_field",
+        "Field or column with a row's time: a number, or a date such as 2024-05-31 or 31.5.2024.",
+        _ROWS,
+    ),
+    Option(
+        "date_order",
+        "What comes first in dates such as 6/4/2025 (default: as the first row shows in which a "
+        "number is above 12).",
+        _ROWS,
+        ("day", "month"),
     ),
 )

@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 
+from evermix.cli.options.columns import TIMES
 from evermix.cli.options.option import Option
-from evermix.cli.options.table import BATCH, EMBED, FIELDS, MODEL_FILE, SKIP_BAD, TIME_FIELD
+from evermix.cli.options.table import BATCH, EMBED, FIELDS, MODEL_FILE, SKIP_BAD
 
 EDIT = (
     MODEL_FILE,
@@ -42,7 +43,7 @@ EDIT = (
         saved=False,
     ),
     *FIELDS,
-    TIME_FIELD,
+    *TIMES,
     SKIP_BAD,
     EMBED,
     replace(BATCH, default=4096),

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from evermix._limits import MAX_FEATURES, MAX_LINE, MIN_DOCUMENTS
 from evermix.cli.options import brokers
-from evermix.cli.options.columns import COLUMNS
+from evermix.cli.options.columns import COLUMNS, TIMES
 from evermix.cli.options.option import Option
 
 FILES, MODEL, ENGINE = "Output and checkpoints", "Model", "Engine"
@@ -68,11 +68,6 @@ EVERY = Option(
     int,
     min=1,
     saved=False,
-)
-TIME_FIELD = Option(
-    "time_field",
-    "Field or column with a row's time: a number or an ISO date.",
-    ROWS,
 )
 SKIP_BAD = Option("skip_bad", "Count bad rows and go on, instead of stopping.", ROWS, bool, False)
 FIELDS = (
@@ -212,7 +207,7 @@ STREAM = (
     ),
     *brokers.OPTIONS,
     *FIELDS,
-    TIME_FIELD,
+    *TIMES,
     replace(SKIP_BAD, saved=False),
     replace(
         VOCABULARY,
@@ -250,7 +245,7 @@ FIT = (
         saved=False,
     ),
     *FIELDS,
-    TIME_FIELD,
+    *TIMES,
     SKIP_BAD,
     VOCABULARY,
     HASH,
@@ -259,7 +254,7 @@ FIT = (
 )
 TOPICS = (
     SOURCE,
-    TIME_FIELD,
+    *TIMES,
     replace(OUT, help="Where the JSON goes; - is standard output, where terminals get cards."),
     Option(
         "figure",
@@ -343,7 +338,7 @@ TOPICS = (
     HASH,
     QUIET,
 )
-_ROWS_OF = *FIELDS, TIME_FIELD, SKIP_BAD, EMBED
+_ROWS_OF = *FIELDS, *TIMES, SKIP_BAD, EMBED
 PREDICT = (MODEL_FILE, SOURCE, *ANSWERS, OVERWRITE, BATCH, *_ROWS_OF, QUIET)
 AS_JSON = Option(
     "as_json", "Print JSON instead of tables.", type=bool, default=False, flags="--json"

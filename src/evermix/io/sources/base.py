@@ -10,14 +10,17 @@ two bases for it.
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 
 from evermix._limits import MAX_FEATURES, MAX_LINE
 from evermix.io.sources.chunk import Chunk, Mark, Rejected
+from evermix.io.sources.dates import find_order, is_open
 from evermix.io.sources.values import Time, read_time
 
 Kind: TypeAlias = Literal["text", "counts", "vectors", "table"]
@@ -49,8 +52,12 @@ class Options:
     text_field, vector_field, id_field : str
         Names of the fields or columns that hold a row's text, vector and id.
     time_field : str, optional
-        Name of the field or column that holds a row's time: a number, or a date in ISO 8601, in UTC
-        unless it names an offset. All rows must have one, and all of the same kind.
+        Name of the field or column that holds a row's time: a number, or a date such as 2024-05-31,
+        31.5.2024 or 2024-05-31T18:30:00Z, in UTC unless it names an offset. All rows must have one,
+        and all of the same kind.
+    date_order : {"day", "month"}, optional
+        What comes first in dates such as 6/4/2025. None: the first row of the file decides in which
+        one of the two numbers is above 12. Dates with dots, such as 6.4.2025, begin with the day.
     n_features : int, optional
         Number of features that the rows must have, as known from an earlier part of the stream.
     skip_bad : bool
@@ -104,6 +111,7 @@ class Options:
     vector_field: str = "vector"
     id_field: str = "id"
     time_field: str | None = None
+    date_order: Literal["day", "month"] | None = None
     n_features: int | None = None
     skip_bad: bool = False
     time_labels: bool = False
@@ -168,6 +176,7 @@ class FileSource(ABC):
     """Whether times are dates, by the first row; None if there are no times."""
     labelled: bool = False
     """Whether times are labels, by the first row."""
+    _day_first: bool | None = None  # in dates that leave it open; None until one was seen
     beside: bool = False
     """Whether texts come with the vectors."""
 
@@ -283,8 +292,10 @@ class FileSource(ABC):
 
     def parse_time(self, value: Any) -> Time:
         """Return the time that a row's time field holds. RowError: it is not a time."""
+        if self._day_first is None and is_open(value):
+            self._day_first = self._find_order(value)
         try:
-            time = read_time(value, self.options.time_labels)
+            time = read_time(value, self.options.time_labels, self._day_first)
         except ValueError as error:
             raise RowError(f"{error} in {self.options.time_field!r}.") from error
         dated, labelled = isinstance(time, np.datetime64), isinstance(time, str)
@@ -297,6 +308,33 @@ class FileSource(ABC):
                 f"{value!r:.60}."
             )
         return time
+
+    def written_times(self) -> Iterator[Any]:
+        """Yield what the time field of rows holds, from the first on; nothing of live sources."""
+        yield from ()
+
+    def apart(self) -> Self:
+        """Return a copy that reads the file on its own, whatever else is being read."""
+        other = copy(self)
+        other.__dict__.pop("lines", None)
+        return other
+
+    def _find_order(self, value: str) -> bool:
+        """Return whether the day comes first in dates such as 6/4/2025."""
+        if self.options.date_order is not None:
+            return self.options.date_order == "day"
+        found = None
+        with suppress(SourceError):  # it is raised where the rows are read
+            found = find_order(self.written_times())
+        if found is None:  # rows of live sources cannot be looked at before they come
+            found = find_order([value])
+        if found is None:
+            raise self.error(
+                f"the day or the month may come first in {value!r} in "
+                f"{self.options.time_field!r}, and no row shows which. Say so with date_order "
+                "(on the command line: --date-order day, or --date-order month)."
+            )
+        return found
 
     def reject(self, error: SourceError, *, bad: Rejected | None = None) -> None:
         """Raise the error of a bad row, or count the row if bad rows are skipped."""

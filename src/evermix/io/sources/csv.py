@@ -148,6 +148,12 @@ class CommaSeparated(RecordSource):
         for index, row in enumerate(islice(self._cells(), start + self._header, None), start):
             yield Record(index, *row)
 
+    def written_times(self) -> Iterator[Any]:
+        """Yield what the column of times holds."""
+        for record in self.apart().records(0):
+            if isinstance(record.data, list) and len(record.data) == self._width:
+                yield None if self._time is None else record.data[self._time]
+
     def parse(self, record: Record) -> Row | None:
         """Return the row of a record, None if it is blank."""
         cells = record.data

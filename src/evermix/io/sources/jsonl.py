@@ -2,6 +2,7 @@
 
 import json
 import logging
+from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
 from typing import Any
@@ -77,6 +78,14 @@ class JsonLines(RecordSource):
                 if self.options.text_field in _decoded(line):
                     return True
         return False
+
+    def written_times(self) -> Iterator[Any]:
+        """Yield what the field of times holds, unless lines come while they are read."""
+        if isinstance(self.lines, LiveLines):
+            return
+        for record in self.apart().records(0):
+            with suppress(RowError):
+                yield _decoded(record.data).get(str(self.options.time_field))
 
     def parse(self, record: Record) -> Row | None:
         """Return the row of a record, None if it is blank."""

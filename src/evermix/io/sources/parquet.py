@@ -82,6 +82,11 @@ class Parquet(BlockSource):
                     return
             raise self.error(f"expected numbers or dates in column {name!r}, found none.")
 
+    def written_times(self) -> Iterator[Any]:
+        """Yield what the column of times holds."""
+        for batch in self._open().iter_batches(columns=self._time):
+            yield from batch.column(0).to_pylist()
+
     def _times(self, column: Any) -> tuple[list[Time], dict[int, str]]:
         """Return the times of rows, and what is wrong with rows that have none."""
         types = _import("pyarrow.types")

@@ -10,12 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from evermix.io.sources.dates import read_date
+
 Numbers: TypeAlias = NDArray[np.float64]
 Time: TypeAlias = float | np.datetime64 | str
 
 _MONTH = re.compile(r"\d{4}-\d{2}")
 # What begins with a digit is a number, a date or a mistake; and long texts are not times.
 _LABEL = re.compile(r"[^\W\d_].{0,39}")
+_EXAMPLES = {  # of dates, by whether the day comes first in other rows
+    None: "31.5.2024",
+    True: "31/5/2024, with the day first as in other rows",
+    False: "5/31/2024, with the month first as in other rows",
+}
 _CODE = re.compile(r"[+-]?0\d+")  # digits that are a name
 _MISSING = {"na", "n/a", "#n/a", "nan", "nat", "none", "null"}  # as programs write a missing value
 
@@ -183,18 +190,19 @@ def some_rows(X: Any, rows: NDArray[np.int64]) -> Any:
 # ---- times ---------------------------------------------------------------------------------
 
 
-def read_time(value: Any, labels: bool = False) -> Time:
+def read_time(value: Any, labels: bool = False, day_first: bool | None = None) -> Time:
     """Return a time as a float or, if it is a date, as datetime64 in microseconds of UTC.
 
     Texts are numbers if they can be, else dates such as ``2024-05``, ``2024-05-31`` or
-    ``2024-05-31T18:30:00+02:00``, in UTC unless they name an offset. With ``labels``, other texts
-    of up to 40 characters that begin with a letter are returned as they are. Raises ValueError for
-    anything else.
+    ``2024-05-31T18:30:00+02:00``, in UTC unless they name an offset, or dates as people write them,
+    such as ``31.5.2024`` (see :func:`evermix.io.sources.dates.read_date`, also for ``day_first``).
+    With ``labels``, other texts of up to 40 characters that begin with a letter are returned as
+    they are. Raises ValueError for anything else.
     """
     text = value.strip() if isinstance(value, str) else ""
     try:
         if isinstance(value, str):
-            value = _from_text(text)
+            value = _from_text(text, day_first)
         if isinstance(value, date):
             return _from_date(value)
         if isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value):
@@ -205,16 +213,20 @@ def read_time(value: Any, labels: bool = False) -> Time:
     got = "none" if value in (None, "") else f"{value!r:.60}"
     label = ", or a label of up to 40 characters that begins with a letter" if labels else ""
     raise ValueError(
-        "expected a finite number, or a date such as 2024-05-31 or 2024-05-31T18:30:00Z"
-        f"{label}, got {got}"
+        "expected a finite number, or a date such as 2024-05-31, 2024-05-31T18:30:00Z or "
+        f"{_EXAMPLES[day_first]}{label}, got {got}"
     )
 
 
-def _from_text(text: str) -> float | date:
+def _from_text(text: str, day_first: bool | None) -> float | date:
     try:
         return float(text)
     except ValueError:
+        pass
+    try:
         return datetime.fromisoformat(f"{text}-01" if _MONTH.fullmatch(text) else text)
+    except ValueError:
+        return read_date(text, day_first)
 
 
 def _from_date(value: date) -> np.datetime64:

@@ -1,0 +1,64 @@
+"""Dates as people write them: 31.5.2024, 31/5/2024, 5/31/2024 6:30 PM, 2024/05/31."""
+
+import re
+from collections.abc import Iterable
+from datetime import date, datetime
+from typing import Any
+
+_DATE = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})(?:,?[ T]\s*(\S.*))?")
+_YEAR_FIRST = re.compile(r"(\d{4})([./])(\d{1,2})\2(\d{1,2})(?:,?[ T]\s*(\S.*))?")
+_HOURS = re.compile(r"(\d{1,2}):(\d\d)(?::(\d\d))?\s*([ap])\.?m\.?", re.IGNORECASE)
+_CLOCK = re.compile(r"\d:")
+
+
+def is_open(value: Any) -> bool:
+    """Whether a value is a date in which either the day or the month may come first."""
+    found = _DATE.fullmatch(value.strip()) if isinstance(value, str) else None
+    return found is not None and found[2] != "."
+
+
+def find_order(values: Iterable[Any]) -> bool | None:
+    """Return whether the day comes first, by the first date with a number above 12; else None."""
+    for value in values:
+        if is_open(value):
+            found: Any = _DATE.fullmatch(value.strip())
+            first, second = int(found[1]), int(found[3])
+            if max(first, second) > 12:
+                return first > 12
+    return None
+
+
+def read_date(text: str, day_first: bool | None = None) -> date:
+    """Return the date, with the time of day if there is one, that a text holds.
+
+    Parameters
+    ----------
+    text : str
+    day_first : bool, optional
+        Whether the day comes before the month, where no dots stand between them: with dots it
+        does. None: such dates raise ValueError, as does what is no date.
+    """
+    if found := _YEAR_FIRST.fullmatch(text):
+        year, month, day = int(found[1]), int(found[3]), int(found[4])
+    elif found := _DATE.fullmatch(text):
+        if found[2] != "." and day_first is None:
+            raise ValueError(f"either the day or the month may come first in {text!r}.")
+        first, second, year = int(found[1]), int(found[3]), int(found[4])
+        day, month = (first, second) if found[2] == "." or day_first else (second, first)
+    else:
+        raise ValueError(f"expected a date, got {text!r:.60}.")
+    return _at(date(year, month, day), found[5])
+
+
+def _at(day: date, clock: str | None) -> date:
+    """Return a day with the time of day that a text holds."""
+    if clock is None:
+        return day
+    if found := _HOURS.fullmatch(clock.strip()):
+        hour = int(found[1])
+        if not 1 <= hour <= 12:
+            raise ValueError(f"expected hours from 1 to 12, got {clock!r:.60}.")
+        hour = hour % 12 + 12 * (found[4].lower() == "p")
+        return datetime(day.year, day.month, day.day, hour, int(found[2]), int(found[3] or 0))
+    padded = f"0{clock}" if _CLOCK.match(clock) else clock
+    return datetime.fromisoformat(f"{day.isoformat()}T{padded.strip()}")
