@@ -271,6 +271,18 @@ def test_predict_says_what_the_model_says(folder):
     assert [line["log_density"] for line in lines] == pytest.approx(mix.score_samples(X), rel=1e-5)
     proba = mix.predict_proba(X).max(axis=1)
     assert [line["probability"] for line in lines] == pytest.approx(proba, rel=1e-5)
+    assert [line["novelty"] for line in lines] == pytest.approx(mix.novelty(X), rel=1e-5)
+
+
+@pytest.mark.parametrize("engine", ["auto", "adf", "gibbs", "memoizedvb"])
+def test_a_row_far_from_all_is_new_to_predict(folder, engine):
+    X = np.load("points.npy")
+    np.save("new.npy", np.vstack([X[:3], 1e4 + X[:3]]))
+    evermix("fit", "points.npy", "--engine", engine, "--out", "fit.jsonl", "--quiet")
+    novelty = [
+        line["novelty"] for line in rows(evermix("predict", "points.evermix", "new.npy").stdout)
+    ]
+    assert max(novelty[:3]) < 0.5 < 0.99 < min(novelty[3:])
 
 
 @pytest.mark.every_python

@@ -53,7 +53,8 @@ COMMANDS = {  # by name: the help, whose first line is listed
     "predict": """
         Find the clusters of new rows; the model stays as it is.
 
-        Writes one JSON line per row: id, cluster, its probability, and the row's log density.""",
+        Writes one JSON line per row: id, cluster, its probability, the row's log density, and its
+        novelty: the probability that it is of a new cluster.""",
     "explain": """
         Say why rows are in their clusters and not in others, word by word or column by column.
 

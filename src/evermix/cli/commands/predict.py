@@ -17,6 +17,7 @@ from evermix.cli.output.answers import Beside
 from evermix.cli.output.lines import Lines, check_answers, open_answers, rounded
 from evermix.cli.output.output_files import check_files, check_new
 from evermix.cli.output.topic_report import shares_line
+from evermix.engines import DPMeans
 from evermix.estimators import Mixture, TopicModel
 from evermix.estimators.files import load_any
 from evermix.io.checkpoint import CheckpointError
@@ -24,7 +25,7 @@ from evermix.io.sources import Chunk, Source
 from evermix.io.text_counter import TextCounter
 
 LEAST = 0.01  # share of a topic that a line names
-COLUMNS = "id", "cluster", "probability", "log_density", "name"  # of the answer for a row
+COLUMNS = "id", "cluster", "probability", "log_density", "novelty", "name"  # of an answer
 OF_TOPICS = "id", "topics"
 
 
@@ -79,11 +80,12 @@ def run(settings: Settings) -> None:
 
 def _mixture(settings: Settings, mix: Mixture, extra: Any, text: TextCounter | None) -> _Answers:
     family, ids, names = mix.model_.family, mix.cluster_ids_, mix.lineage_.hand.names
+    says_new = not isinstance(mix.learner_.engine, DPMeans)  # which gives new clusters no chance
 
     def lines(chunk: Chunk) -> Iterator[dict[str, Any]]:
         X = features(family, text, chunk.X)
         proba, log_density = mix.predict_proba(X), mix.score_samples(X)
-        best = proba.argmax(axis=1)
+        best, novelty = proba.argmax(axis=1), mix.novelty(X) if says_new else None
         for i, name in enumerate(chunk.ids):
             line = {
                 "id": name,
@@ -91,6 +93,8 @@ def _mixture(settings: Settings, mix: Mixture, extra: Any, text: TextCounter | N
                 "probability": rounded(proba[i, best[i]]),
                 "log_density": rounded(log_density[i]),
             }
+            if novelty is not None:
+                line["novelty"] = rounded(novelty[i])
             if line["cluster"] in names:
                 line["name"] = names[line["cluster"]]
             yield line
