@@ -1,5 +1,7 @@
 """Reports in a real Chromium: drawn without errors, searched, sorted, and used by keyboard."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -167,6 +169,16 @@ def test_streams_with_times_show_dates(browser, tmp_path):
         assert "2025-0" in browser.run(f"document.querySelector('{part}').textContent"), part
     assert browser.run("document.querySelector('#events').textContent").count("2025-02-04") == 1
     assert browser.errors == []
+
+
+def test_years_have_no_commas(browser, tmp_path):
+    rng = np.random.default_rng(0)
+    years = np.sort(rng.integers(1890, 2020, 400)).astype(float)
+    mix = em.Mixture().partial_fit(np.column_stack([years, rng.normal(size=400)]), times=years)
+    mix.report(tmp_path / "years.html", names=["year", "x"])
+    browser.open(tmp_path / "years.html")
+    shown = browser.run("document.body.innerText")
+    assert re.search(r"\b(19|20)\d\d\b", shown) and not re.search(r"\b(1,[89]|2,0)\d\d\b", shown)
 
 
 def test_labels_of_a_map_do_not_overlap(browser, tmp_path):

@@ -8,7 +8,7 @@ import pytest
 
 import evermix as em
 from evermix.estimators.mixture.card import Trait
-from evermix.estimators.mixture.naming import shown, written, written_size
+from evermix.estimators.mixture.naming import shown, shown_when, written, written_size
 from evermix.families.marks import FACTOR, SHARE
 
 
@@ -51,6 +51,36 @@ def test_amounts_are_shown_as_ranges():
     assert trait("value", 52_613.0, 13_040.0).parts()[1] == "53,000 ± 13,000"
     assert trait("value", 9.1234, 1.06).brief() == "income 9.1"
     assert trait(SHARE, 0.687, None).parts()[1] == "68.7 %"
+
+
+def test_years_have_no_commas():
+    """Neither columns whose values, here and elsewhere, may all be years, nor times."""
+    year = Trait("year", None, "value", 1908.3, 1967.0, 12.0, 24.0)
+    assert str(year) == "year: 1908 ± 12 (elsewhere 1967 ± 24)" and year.brief() == "year 1908"
+    assert Trait("y", None, "value", 1908.34, 1967.0, 1.2, None).parts() == (
+        "y", "1908.3 ± 1.2", "1967",
+    )  # fmt: skip
+    factor = Trait("y", None, FACTOR, 1908.3, 1950.0, 1.01, 1.01)
+    assert factor.parts()[1:] == ("1889 to 1927", "1931 to 1970") and factor.brief() == "y 1908"
+    for elsewhere, spread in ((12_000.0, 12.0), (1908.0, 500.0), (900.0, 1.0)):
+        assert "1,9" in Trait("x", None, "value", 1908.0, elsewhere, spread, 5.0).parts()[1]
+    assert [shown_when(time) for time in (1908.0, 1908, 12_345.0, 1908.25, "2024-05")] == [
+        "1908", "1908", "12,345", "1908.25", "2024-05",
+    ]  # fmt: skip
+
+
+def test_years_are_plain_on_every_card(tmp_path):
+    rng = np.random.default_rng(0)
+    old, new = rng.integers(1890, 1920, 200), rng.integers(1980, 2020, 200)
+    years = np.concatenate([old, new]).astype(float)
+    X = np.column_stack([years, rng.normal(size=400) + 9.0 * (years > 1950)])
+    times = np.sort(years)
+    mix = em.Mixture().partial_fit(X[np.argsort(years)], times=times)
+    cards = mix.cards(names=["year", "x"])
+    said = "\n".join(map(repr, cards))
+    mix.report(tmp_path / "r.html", names=["year", "x"])
+    for text in (said, (tmp_path / "r.html").read_text().partition("<script")[2]):
+        assert re.search(r"\b(1|2),[09]\d\d ±", text) is None and re.search(r"19\d\d", text)
 
 
 def test_cards_count_whole_rows():

@@ -21,6 +21,7 @@ from evermix.estimators.data.times import shown_label
 from evermix.estimators.files import load_any
 from evermix.estimators.mixture.calendar import shown_time
 from evermix.estimators.mixture.fit_results import met_once, rows_learnt
+from evermix.estimators.mixture.naming import shown_when
 from evermix.estimators.topics.card import TopicCards
 from evermix.estimators.topics.report import course_of
 from evermix.io.growing_vocabulary import GrowingVocabulary
@@ -65,7 +66,7 @@ def _mixture(mix: Mixture, extra: Extra, top: int) -> Described:
         described["now"] = shown_time(state.now, plan.dated)
     times = mix.learner_.shown.calendar.ends
     if times is not None:
-        described["times"] = f"{times[0]} to {times[1]}"
+        described["times"] = " to ".join(map(shown_when, times))
     if not met_once(engine, state):
         described |= engine.progress(state)
     return described | {

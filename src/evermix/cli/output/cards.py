@@ -11,7 +11,7 @@ from evermix.cli.console import counted
 from evermix.cli.input.model_rows import column_names, words_of_texts
 from evermix.estimators import Mixture
 from evermix.estimators.mixture.calendar import shown_time
-from evermix.estimators.mixture.naming import written_size
+from evermix.estimators.mixture.naming import shown_when, written_size
 from evermix.families import Multinomial
 from evermix.io.text_counter import TextCounter
 
@@ -72,6 +72,7 @@ _FORMATS: dict[str, Callable[[Any], str]] = {
     "share": _percent,
     "recent_share": _percent,
     "born": "{:,}".format,
+    **dict.fromkeys(("since", "seen", "now"), shown_when),
     "apart": "\n".join,
     "nearest": lambda near: ", ".join(str(one.get("name", one["id"])) for one in near),
 }

@@ -5,7 +5,15 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from evermix.estimators.mixture.explanation import called
-from evermix.estimators.mixture.naming import Names, Value, shown, written, written_size
+from evermix.estimators.mixture.naming import (
+    Names,
+    Value,
+    is_year,
+    shown,
+    shown_when,
+    written,
+    written_size,
+)
 from evermix.families.marks import FACTOR, SHARE, Mark
 from evermix.hand import Change
 
@@ -58,7 +66,11 @@ class Trait:
         """Return what it is here, in a few letters: ``city = Rome (80 %)`` or ``height 30.1``."""
         column, here, _ = self.parts()
         named = f"column {column}" if column.isdigit() else column
-        middle = written(self.here, 3) if self.kind == FACTOR else here.split(" ±")[0]
+        middle = (
+            written(self.here, 4 if not self._comma else 3, self._comma)
+            if self.kind == FACTOR
+            else here.split(" ±")[0]
+        )
         return f"{named} {middle}" if self.level is None else f"{named} ({middle})"
 
     def score(self) -> float:
@@ -78,18 +90,32 @@ class Trait:
         column, here, elsewhere = self.parts()
         return f"{column}: {here} (elsewhere {elsewhere})"
 
+    @property
+    def _comma(self) -> str:
+        """What stands between thousands: nothing in columns that may hold years."""
+        ends = list[float]()
+        for value, spread in (self.here, self.spread), (self.elsewhere, self.spread_elsewhere):
+            if self.kind == FACTOR and spread:
+                ends += value / spread, value * spread
+            else:
+                ends += value - (spread or 0.0), value + (spread or 0.0)
+        return "" if is_year(*ends) else ","
+
     def _number(self, value: float, spread: float | None) -> str:
         if self.kind == SHARE:
             return f"{100 * value:.3g} %" if value >= LEAST_SHARE else "0 %"
+        comma = self._comma
         if spread is None:
-            return written(value)
+            return written(value, comma=comma)
         if self.kind == FACTOR:
-            digits = min(max(_needed(spread - 1.0), 2), MOST_DIGITS)
-            least, most = written(value / spread, digits), written(value * spread, digits)
+            digits = min(max(_needed(spread - 1.0), 2 if comma else 4), MOST_DIGITS)
+            least, most = (written(end, digits, comma) for end in (value / spread, value * spread))
             return least if least == most else f"{least} to {most}"
         digits = _needed(spread)
-        number = f"{round(value, digits):,.{max(digits, 0)}f}"
-        return f"{number if digits < MOST_DIGITS else written(value)} ± {written(spread, 2)}"
+        number = f"{round(value, digits):{comma}.{max(digits, 0)}f}"
+        if digits >= MOST_DIGITS:
+            number = written(value, comma=comma)
+        return f"{number} ± {written(spread, 2)}"
 
 
 def _needed(spread: float) -> int:
@@ -198,7 +224,7 @@ class Card:
         lines = [f"{called(self.id, self.name)}{pinned}: {written_size(self.size)} rows, {share}"]
         if self.age is not None:
             how = "opened" if self.parent is None else f"split from {self.parent}"
-            when = "" if self.since is None else f" ({shown(self.since)})"
+            when = "" if self.since is None else f" ({shown_when(self.since)})"
             lines.append(f"  {how} after {self.born:,} rows{when}, {self.age:,} rows ago")
         lines += [f"  {trait}" for trait in self.traits]
         for example in self.examples:

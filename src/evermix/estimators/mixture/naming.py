@@ -11,6 +11,7 @@ from evermix.families import Mixed
 from evermix.families.base import Family
 
 SHOWN = 12  # values of a row that are shown
+YEARS = 1500, 2100
 FINEST, COARSEST = -5, 14  # powers of ten between which numbers are written in full
 
 Value = str | int | float | bool | None
@@ -71,8 +72,23 @@ def shown(value: Value) -> str:
     return written(value) if isinstance(value, float) else str(value)
 
 
-def written(value: float, digits: int = 4) -> str:
+def is_year(*values: float) -> bool:
+    """Whether all numbers may be years, which nobody writes as 1,908."""
+    return all(YEARS[0] <= value <= YEARS[1] for value in values)
+
+
+def shown_when(time: str | float) -> str:
+    """Return the time of a row, a date or a number, as a person reads it."""
+    if isinstance(time, str):
+        return time
+    whole = float(time).is_integer() and abs(time) < 10.0**COARSEST
+    return f"{time:,.0f}" if whole and not is_year(time) else f"{time:.10g}"
+
+
+def written(value: float, digits: int = 4, comma: str = ",") -> str:
     """Return a number, rounded to so many digits, as people write it.
+
+    ``comma`` stands between thousands; it is empty for years.
 
     Examples
     --------
@@ -83,7 +99,7 @@ def written(value: float, digits: int = 4) -> str:
     if not FINEST <= size <= COARSEST:
         return f"{value:.{digits}g}"
     decimals = digits - 1 - size
-    text = f"{round(value, decimals):,.{max(decimals, 0)}f}"
+    text = f"{round(value, decimals):{comma}.{max(decimals, 0)}f}"
     return text.rstrip("0").rstrip(".") if decimals > 0 else text
 
 

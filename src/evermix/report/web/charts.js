@@ -22,10 +22,11 @@ function written(value, digits, notation = "standard") {
 }
 const whole = value => written(value, 15);
 const shown = value => Math.abs(value) >= 1e5 ? written(value, 3, "compact") : written(value, Math.abs(value) >= 1000 ? 6 : 4);
+const writtenTime = value => Number.isInteger(value) && value >= 1500 && value <= 2100 ? String(value) : shown(value);  // years
 const percent = share => share > 0 && share < 1e-4 ? "< 0.01 %" : `${written(100 * share, share < 0.1 ? 2 : 3)} %`;
 function clock([rows, times]) {  // what tells when so many rows had been learnt; null without times
   const at = n => Math.max(rows.findLastIndex(row => row <= n), 0);
-  return rows.length ? n => typeof times[0] === "number" ? shown(times[at(n)]) : times[at(n)] : null;
+  return rows.length ? n => typeof times[0] === "number" ? writtenTime(times[at(n)]) : times[at(n)] : null;
 }
 const brief = (text, most) => text.length > most ? `${text.slice(0, most - 1)}…` : text;
 
@@ -260,4 +261,4 @@ function mapChart(box, places, items, label, pick) {
   root.addEventListener("click", event => event.target.dataset?.id && pick(Number(event.target.dataset.id)));
 }
 
-export {COLOURS, OTHERS, make, clock, whole, shown, percent, brief, tip, lineChart, flowChart, treeChart, mapChart};
+export {COLOURS, OTHERS, make, clock, whole, shown, writtenTime, percent, brief, tip, lineChart, flowChart, treeChart, mapChart};

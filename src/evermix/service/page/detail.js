@@ -1,6 +1,6 @@
 // The card of one cluster in a dialog, and what people may do with it.
 import {get, place, post} from "./api.js";
-import {lineChart, make, percent, shown, whole} from "./charts.js";
+import {lineChart, make, percent, shown, whole, writtenTime} from "./charts.js";
 import {called} from "./words.js";
 
 const SURE = 6000, NEXT = 3000;  // milliseconds to press again, and between two looks at the card
@@ -84,7 +84,7 @@ export class Detail {
       content.push(part("What sets it apart", make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows))));
     }
     if (card.examples.length) {
-      const text = value => typeof value === "number" ? shown(value) : String(value);
+      const text = value => typeof value === "number" ? writtenTime(value) : String(value);
       content.push(part("Typical rows", make("ul", {}, ...card.examples.map(({row, values}) =>
         make("li", {}, `row ${whole(row)}: ${Object.entries(values).map(([name, value]) => `${name} = ${text(value)}`).join(", ")}`)))));
     }
