@@ -2,6 +2,7 @@
 
 import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -100,3 +101,16 @@ def test_amounts_of_a_cluster_that_are_all_zero_are_written_as_zero():
     blocks = em.Mixed({"paid": em.LogNormal(knee=50.0), "way": em.Categorical()})
     cards = em.Mixture(blocks, random_state=0).fit(table).cards()
     assert any(str(t).startswith("paid: 0 (elsewhere") for card in cards for t in card.traits)
+
+
+def test_the_card_says_in_plain_words_how_near_others_are():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 2)) + np.repeat([0.0, 4.0, 400.0], 200)[:, None]
+    card = min(em.Mixture().fit(X).cards(X), key=lambda card: card.id)
+    said = repr(card)
+    assert "nats" not in said and "over a million times" in said
+    (id, nats), *_ = card.nearest
+    shown = re.search(rf"fit here: {id} \(([\d,.]+) times\)", said)
+    assert float(shown[1].replace(",", "")) == pytest.approx(math.exp(nats), rel=0.05)
+    alike = replace(card, nearest=((1, 0.0), (2, -1e-9), (3, math.log(2.5))))
+    assert repr(alike).endswith("here: 1 (not at all), 2 (not at all), 3 (2.5 times)")

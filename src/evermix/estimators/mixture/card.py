@@ -18,6 +18,7 @@ from evermix.families.marks import FACTOR, SHARE, Mark
 from evermix.hand import Change
 
 MOST_DIGITS = 6  # behind the point
+MOST_TIMES = math.log(1e6)
 LEAST_SHARE = 1e-5  # that is not shown as zero
 
 
@@ -116,6 +117,14 @@ class Trait:
         if digits >= MOST_DIGITS:
             number = written(value, comma=comma)
         return f"{number} ± {written(spread, 2)}"
+
+
+def _times(nats: float) -> str:
+    """Return a difference of log densities as a factor, in words."""
+    if nats > MOST_TIMES:
+        return "over a million times"
+    factor = math.exp(nats)
+    return f"{written(factor, 2)} times" if factor >= 1.05 else "not at all"
 
 
 def _needed(spread: float) -> int:
@@ -231,8 +240,8 @@ class Card:
             some = ", ".join(f"{name} = {shown(value)}" for name, value in example.values.items())
             lines.append(f"  row {example.row}" + (f": {some}" if some else ""))
         if self.nearest:
-            near = ", ".join(f"{id} ({nats:.3g} nats)" for id, nats in self.nearest)
-            lines.append(f"  nearest: {near}")
+            near = ", ".join(f"{id} ({_times(nats)})" for id, nats in self.nearest)
+            lines.append(f"  nearest clusters, and how much better its rows fit here: {near}")
         if self.merged:
             lines.append(f"  merged: {', '.join(map(str, self.merged))}")
         for what, clock, ids in self.changes:
