@@ -175,6 +175,8 @@ def test_info_tells_of_topics(folder):
     assert len(told["topics"]) == 2
     said = CliRunner().invoke(app, ["info", "texts.evermix"])
     assert said.exit_code == 0 and "top words" in said.stdout and "HMNGG" in said.stdout
+    said = CliRunner().invoke(app, ["info", "texts.evermix", "--json", "--top", "1", "--all"])
+    assert len(json.loads(said.stdout)["topics"]) == found["n_topics"]
     said = CliRunner().invoke(app, ["explain", "texts.evermix", "texts.jsonl"])
     assert said.exit_code == 1 and "holds a topic model, not a mixture" in said.stderr
     assert em.load("texts.evermix").top_words(5) == [
@@ -199,6 +201,22 @@ def test_info_says_of_topics_what_was_said_when_they_were_found(folder, prior):
     weights = [topic["weight"] for topic in told]
     assert weights == sorted(weights, reverse=True)
     assert "None " not in CliRunner().invoke(app, ["info", "few.evermix"]).stdout
+
+
+def test_info_has_a_line_for_each_topic(folder):
+    """Whatever the words are: what does not fit is cut."""
+    rng = np.random.default_rng(0)
+    words = [f"remarkablylongword{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"]
+    lines = [{"text": " ".join(rng.choice(words, 9)), "year": 2000 + i // 20} for i in range(60)]
+    (folder / "wide.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    topics("wide.jsonl", "--time-field", "year")
+    K = em.load("wide.evermix").n_topics_
+    shown = CliRunner().invoke(app, ["info", "wide.evermix", "--all"]).stdout
+    assert len(shown.partition("kind ")[0].splitlines()) == K + 7  # title, head, frame, two facts
+    assert "…" in shown and max(map(len, shown.splitlines())) <= 110
+    assert f"The largest 1 topics of {K}" in (
+        CliRunner().invoke(app, ["info", "wide.evermix", "--top", "1"]).stdout
+    )
 
 
 def test_info_tells_of_models_that_python_saved(folder):

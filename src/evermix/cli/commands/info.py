@@ -38,7 +38,7 @@ def run(settings: Settings) -> None:
     path = Path(settings.model)
     found, extra = load_any(path, settings.custom)
     described = {"file": str(path), "bytes": path.stat().st_size}
-    described |= _DESCRIBE[type(found)](found, extra, settings.top)
+    described |= _DESCRIBE[type(found)](found, extra, None if settings.everything else settings.top)
     if settings.as_json:
         typer.echo(json.dumps(described, indent=2))
     else:
@@ -48,7 +48,7 @@ def run(settings: Settings) -> None:
 # ---- mixtures --------------------------------------------------------------------------------
 
 
-def _mixture(mix: Mixture, extra: Extra, top: int) -> Described:
+def _mixture(mix: Mixture, extra: Extra, top: int | None) -> Described:
     engine, state = mix.learner_.engine, mix.state_
     plan = mix.model_.forgetting
     saved = (extra.get("stream") or extra.get("fit") or {}).get("settings", {})
@@ -88,7 +88,7 @@ def _vocabulary(extra: Extra) -> Described:
     return {"vocabulary": known, "unknown_words": counter.totals.share}
 
 
-def _dependent_mixture(mix: DependentMixture, extra: Extra, top: int) -> Described:
+def _dependent_mixture(mix: DependentMixture, extra: Extra, top: int | None) -> Described:
     times = [shown_label(time) for time in mix.times_.tolist()]
     drawn = mix._fitted.run.n_draws > 0  # a chain in its burn-in has no clusters to show
     return {
@@ -129,7 +129,7 @@ def _clusters_over_time(mix: DependentMixture, times: list[Any]) -> list[Describ
 # ---- topics ----------------------------------------------------------------------------------
 
 
-def _topic_model(model: TopicModel, extra: Extra, top: int) -> Described:
+def _topic_model(model: TopicModel, extra: Extra, top: int | None) -> Described:
     notes = extra.get("topics", {})
     saved = notes.get("settings", {})
     names = saved_words(model, extra)
@@ -154,7 +154,7 @@ def _topic_model(model: TopicModel, extra: Extra, top: int) -> Described:
     }
 
 
-_DESCRIBE: dict[type, Callable[[Any, Extra, int], Described]] = {
+_DESCRIBE: dict[type, Callable[[Any, Extra, int | None], Described]] = {
     Mixture: _mixture,
     DependentMixture: _dependent_mixture,
     TopicModel: _topic_model,

@@ -1,11 +1,11 @@
 """Cards of clusters, and topics, as a table."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from evermix.cli.console import counted
 from evermix.cli.input.model_rows import column_names, words_of_texts
@@ -16,12 +16,11 @@ from evermix.families import Multinomial
 from evermix.io.text_counter import TextCounter
 
 SHOWN = 3  # lines on what sets a cluster apart
-BRIEF = 5  # words of a topic in a table
 
 Described = dict[str, Any]
 
 
-def describe_clusters(mix: Mixture, text: TextCounter | None, top: int) -> list[Described]:
+def describe_clusters(mix: Mixture, text: TextCounter | None, top: int | None) -> list[Described]:
     """Return the cards of the largest clusters; what is not known is left out."""
     plan, clusters, names = mix.model_.forgetting, [], mix.lineage_.hand.names
     words = words_of_texts(mix, text)
@@ -85,26 +84,15 @@ _COLUMNS = {
     "words": "words that set it apart",
     "apart": "what sets it apart",
 }
-_TOPIC_FORMATS: dict[str, Callable[[Any], str]] = {
-    "born": str,
-    "size": "{:,}".format,
-    "change": lambda change: f"{100 * change:+.1f} points",
-    "words": lambda words: ", ".join(map(str, words[:BRIEF])),
-    "apart": lambda words: ", ".join(map(str, words[:BRIEF])),
-}
-_TOPIC_COLUMNS = {
-    **{name: name for name in ("topic", "weight", "first", "last", "born", "died")},
-    "change": "change of share",
+_TOPIC_COLUMNS = {  # a line for each; JSON and reports have more
+    **{name: name for name in ("topic", "weight", "first", "last")},
     "words": "top words",
-    "apart": "what sets it apart",
 }
 
 
-def shown_value(
-    name: str, value: Any, formats: Mapping[str, Callable[[Any], str]] = _FORMATS
-) -> str:
+def shown_value(name: str, value: Any) -> str:
     """Return a value as tables show it."""
-    return "" if value is None else formats.get(name, _text)(value)
+    return "" if value is None else _FORMATS.get(name, _text)(value)
 
 
 def cards_table(clusters: list[Described], kind: str, total: int | None = None) -> Table:
@@ -112,10 +100,11 @@ def cards_table(clusters: list[Described], kind: str, total: int | None = None) 
 
     ``total`` is the number of all.   Consumes: clusters.
     """
-    columns, formats = _COLUMNS, _FORMATS
-    if kind == "topics":
-        columns, formats = _TOPIC_COLUMNS, _FORMATS | _TOPIC_FORMATS
+    line = kind == "topics"  # each has one: what does not fit into it is cut
+    columns = _TOPIC_COLUMNS if line else _COLUMNS
     title = f"The largest {len(clusters)} {kind}"
+    if total is not None and total > len(clusters):
+        title += f" of {total:,}"
     if total == len(clusters):
         title = counted(total, kind.removesuffix("s"))
     table = Table(title=title, title_justify="left")
@@ -123,9 +112,12 @@ def cards_table(clusters: list[Described], kind: str, total: int | None = None) 
     some = [name for name in some if name != "born" or "since" not in some]
     for name in some:
         text = name in ("words", "apart")
-        table.add_column(columns[name], justify="left" if text else "right")
+        table.add_column(
+            columns[name], justify="left" if text else "right", no_wrap=line and not text
+        )
     for cluster in clusters:
         if kind == "clusters":
             cluster["apart"] = cluster.get("apart", [])[:SHOWN]
-        table.add_row(*(escape(shown_value(name, cluster.get(name), formats)) for name in some))
+        cells = (shown_value(name, cluster.get(name)) for name in some)
+        table.add_row(*(Text(cell, no_wrap=line, overflow="ellipsis") for cell in cells))
     return table
