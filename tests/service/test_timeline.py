@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from evermix.engines.batch import Info
 from evermix.service.timeline import LEVEL, SINGLE, Point, Timeline
 
 
@@ -13,8 +12,8 @@ def filled(n, rows=30, clusters=40):
     timeline = Timeline()
     for i in range(n):
         counts = {(i + k) % clusters: 1 for k in range(rows)}
-        point = Point(rows * i, rows * (i + 1), float(i), i, counts=counts)
-        timeline.add(point, [Info(rows, rows * (i + 1), i, log_predictive=-2.0 * rows)])
+        point = Point(rows * i, rows * (i + 1), float(i), i, rows, -2.0 * rows, counts)
+        timeline.add([point])
         timeline.mark("birth", i)
     return timeline
 
@@ -42,7 +41,7 @@ def test_it_is_bounded_and_the_last_rows_are_finest():
 def test_few_rows_and_short_times_share_a_point():
     timeline = Timeline()
     for i in range(100):
-        timeline.add(Point(i, i + 1, i / 1000, 1, counts={0: 1}))
+        timeline.add([Point(i, i + 1, i / 1000, 1, counts={0: 1})])
     assert [point.counts for point in timeline.points] == [{0: 100}]
 
 
@@ -51,7 +50,7 @@ def test_files_hold_it_whole():
     again = Timeline.from_spec(json.loads(json.dumps(timeline.to_spec())))
     assert again.points == timeline.points
     for each in (timeline, again):
-        each.add(Point(9000, 9030, 301.0, 5))
+        each.add([Point(9000, 9030, 301.0, 5)])
     assert again.points == timeline.points
 
 
@@ -59,7 +58,7 @@ def test_a_reader_gets_what_is_new():
     timeline = filled(200)
     known = timeline.after(None)
     last = known[-1]["first"]
-    timeline.add(Point(6000, 6030, 201.0, 5))
+    timeline.add([Point(6000, 6030, 201.0, 5)])
     news = timeline.after(last)
     assert [point["first"] for point in news] == [last, 6000]
     assert timeline.after(12345) == timeline.after(None)  # what is not there: everything

@@ -8,7 +8,6 @@ import math
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
-from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -35,8 +34,9 @@ from evermix.service.events import Events, lives
 from evermix.service.forms import taken
 from evermix.service.log import Record, Safe
 from evermix.service.plans import Plan
+from evermix.service.points import Before, points
 from evermix.service.remembered import Remembered
-from evermix.service.timeline import Point, Timeline, counted
+from evermix.service.timeline import Timeline
 
 LEARN = "learn"
 EDITS = {  # by action: the entries of its body
@@ -272,7 +272,7 @@ class Core:
             if novelty is None and answered:
                 novelty = self.mix.learner_.results.novelty.tolist()
             self.remembered.add(ids)
-            self.learnt(before, clock, len(ids), record.time)
+            self.learnt(before, len(ids), record.time)
             self._confirm(given, some, record.time)
             if answered:
                 answers += row_answers(
@@ -338,7 +338,8 @@ class Core:
             done |= {"cluster": ids[0], "pinned": action == PIN}
         self.remembered.add([given["id"]])
         self.events.add(**done | {"type": action, "time": record.time, "clock": mix.state_.clock})
-        self._tell(before, record.time)
+        for event in self._tell(before, record.time):
+            self.timeline.mark(event["type"], event["cluster"])
         return done
 
     def checked_edit(self, action: str, body: bytes) -> dict[str, Any]:
@@ -371,28 +372,25 @@ class Core:
             raise BodyError(f"name must be a string or null, got {shown(given['name'])}.")
         return given
 
-    def lives(self) -> tuple[int, list[int]]:
-        """Return how many ids there were, and those of the clusters that there are."""
+    def lives(self) -> Before:
+        """Return how many ids there were, those of the clusters that there are, and the clock."""
         if not self.begun or self.provisional:
-            return 0, []
-        return self.mix.lineage_.next_id, self.ids
+            return Before(0, [], self.clock)
+        return Before(self.mix.lineage_.next_id, self.ids, self.clock)
 
-    def learnt(self, before: tuple[int, list[int]], clock: int, n: int, time: float) -> None:
-        """Note that n rows were learnt; ``before`` and ``clock`` are how it was before them."""
+    def learnt(self, before: Before, n: int, time: float) -> None:
+        """Note that n rows were learnt; ``before`` is how it was before them."""
         first, self.rows = self.rows, self.rows + n
-        if self.provisional:
-            return
-        counts = counted(self.mix.labels_)
-        if before == (0, []):  # the rows that have waited are in their clusters now
-            sizes = zip(self.ids, self.mix.tally_.mass.round().astype(int).tolist(), strict=True)
-            first, counts = 0, {id: size for id, size in sizes if size}
-        new = takewhile(lambda step: step.clock > clock, reversed(self.mix.learner_.history))
-        self.timeline.add(Point(first, self.rows, time, len(self.ids), counts=counts), new)
-        self._tell(before, time)
-
-    def _tell(self, before: tuple[int, list[int]], time: float) -> None:
-        """Tell of births and ends since then."""
         if not self.provisional:
-            for event in lives(self.mix.lineage_, *before, time, self.mix.state_.clock):
-                self.events.add(**event)
-                self.timeline.mark(event["type"], event["cluster"])
+            new = self._tell(before, time)
+            self.timeline.add(points(self.mix, before, first, n, time, new))
+
+    def _tell(self, before: Before, time: float) -> list[dict[str, Any]]:
+        """Tell of births and ends since then, and return them."""
+        if self.provisional:
+            return []
+        ids, clock = (before.next_id, before.ids), self.mix.state_.clock
+        found = list(lives(self.mix.lineage_, *ids, time, clock))
+        for event in found:
+            self.events.add(**event)
+        return found

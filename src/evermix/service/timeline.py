@@ -5,15 +5,13 @@ months want the last minutes in detail too, with the births and ends in them.
 """
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from threading import Lock
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-
-from evermix.engines.batch import Info
 
 LEVEL = 64  # points of one width; beyond that, the oldest two become one of twice the width
 ROWS, SECONDS = 25, 0.1  # of a point at least
@@ -111,22 +109,22 @@ class Timeline:
         closed = [point for level in reversed(self._levels) for point in level]
         return closed if self._open is None else [*closed, self._open]
 
-    def add(self, new: Point, steps: Iterable[Info] = ()) -> None:
-        """Add rows, which were learnt in these steps.   Consumes: new."""
-        for step in steps:
-            if step.rows and np.isfinite(step.log_predictive):
-                new.scored += step.rows
-                new.log_predictive += step.log_predictive
+    def add(self, points: Sequence[Point]) -> None:
+        """Add the points of rows that were learnt together.   Consumes: points.
+
+        The first is joined to the last one before, if that has few rows or was just now.
+        """
         with self._lock:
-            now = self._open
-            if now is None:
-                self._open = new
-            elif now.rows - now.first < ROWS or new.time < now.time + SECONDS:
-                now.take(new)
-            else:
-                now.trim()
-                self._close(now)
-                self._open = new
+            for i, new in enumerate(points):
+                now = self._open
+                if now is None:
+                    self._open = new
+                elif now.rows - now.first < ROWS or (i == 0 and new.time < now.time + SECONDS):
+                    now.take(new)
+                else:
+                    now.trim()
+                    self._close(now)
+                    self._open = new
 
     def mark(self, what: str, id: int) -> None:
         """Note a birth or an end among the last rows."""

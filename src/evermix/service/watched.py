@@ -100,10 +100,10 @@ class Watched:
     def learning(self, n: int) -> Iterator[None]:
         """Note what happens while n rows are learnt."""
         core = self.core
-        before, clock = core.lives(), core.clock
+        before = core.lives()
         yield
         core.sequence += 1
-        core.learnt(before, clock, n, time.time())
+        core.learnt(before, n, time.time())
         self.clusters = len(core.ids)
 
     def turn(self) -> bool:
