@@ -161,3 +161,20 @@ def test_streams_tell_of_new_clusters_too(listener, tmp_path, monkeypatch):
     assert all(event["example"] in texts and event["words"] for event in told)
     said = CliRunner().invoke(app, ["stream", "texts.jsonl", "--webhook", "ftp://a"])
     assert said.exit_code == 1 and "webhook must be an address" in said.stderr
+
+
+def test_the_last_batch_of_a_stream_is_told_at_its_end(listener, tmp_path, monkeypatch):
+    """Also where it is the only one; and --resume says nothing twice."""
+    monkeypatch.chdir(tmp_path)
+    X = np.random.default_rng(0).normal(size=(300, 2)) + 20.0 * (np.arange(300) % 3)[:, None]
+    X[-9:] += 200.0  # after the last review
+    rows = [json.dumps({"vector": x.tolist()}) + "\n" for x in X]
+    (tmp_path / "rows.jsonl").write_text("".join(rows))
+    address = f"http://127.0.0.1:{listener.server_port}/clusters"
+    run = ["stream", "rows.jsonl", "--out", "out.jsonl", "--webhook", address]
+    for more in ([], ["--resume"], ["--resume"]):
+        said = CliRunner().invoke(app, [*run, *more])
+        assert said.exit_code == 0, said.stderr
+        _until(lambda: len(listener.told) >= 4)
+    told = [message["event"]["cluster"] for _, message in listener.told]
+    assert sorted(told) == sorted(em.load("out.jsonl.evermix").cluster_ids_.tolist())

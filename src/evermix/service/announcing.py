@@ -45,14 +45,22 @@ class Announcing:
 
     def learnt(self, ids: Sequence[Any], texts: Sequence[str] | None) -> None:
         """Post the clusters that are confirmed now, after rows with these ids were learnt."""
-        if self._mix.learner_.waiting:
-            return
         kind = "vectors" if texts is None else "texts"
-        given = Observations(kind, texts, list(ids))
-        for event in self._confirming.events(
+        self._post(Observations(kind, texts, list(ids)))
+
+    def ended(self) -> bool:
+        """Post the clusters that wait, since no more rows come; return whether there are any."""
+        return self._post(None)
+
+    def _post(self, given: Observations | None) -> bool:
+        if not self._mix.__sklearn_is_fitted__() or self._mix.learner_.waiting:
+            return False
+        found = self._confirming.events(
             self._mix, given, self._cards, lambda: self._words()[1], time.time()
-        ):
+        )
+        for event in found:
             self._webhook.tell(self._name, event)
+        return bool(found)
 
     def _cards(self, id: int | None = None) -> list[Card]:
         names = self._words()[0]

@@ -24,8 +24,9 @@ class Confirming:
     """The clusters that are not confirmed yet.
 
     Many clusters that a row opens are dropped or merged soon. One is confirmed when it has five
-    rows and is still there after a review, or after the rows of another request than the one that
-    opened it; and never before the first review, which finds all clusters anew.
+    rows and is still there after a review, after the rows of another request than the one that
+    opened it, or at the end of a stream; and never before the first review, which finds all
+    clusters anew.
 
     Attributes
     ----------
@@ -68,6 +69,17 @@ class Confirming:
         self._see(mix.labels_, given)
         return sorted(found)
 
+    def due_at_end(self, mix: Mixture) -> list[int]:
+        """Return the ids of the clusters that are confirmed since no more rows come."""
+        if mix.state_.lookback is not None and mix.state_.clock < FIRST:
+            return []
+        masses = dict(zip(mix.cluster_ids_.tolist(), mix.tally_.mass.tolist(), strict=True))
+        for id in masses:
+            if id >= self.next_id:
+                self.waiting.setdefault(id, {})
+        self.next_id = mix.lineage_.next_id
+        return sorted(id for id in self.waiting if masses.get(id, 0.0) >= FEWEST)
+
     def _see(self, labels: NDArray[np.int64], given: Observations) -> None:
         """Remember the last row of each cluster that waits."""
         last = dict(zip(labels.tolist(), range(len(labels)), strict=True))
@@ -81,17 +93,17 @@ class Confirming:
     def events(
         self,
         mix: Mixture,
-        given: Observations,
+        given: Observations | None,
         cards: Callable[..., list[Card]],
         words: Callable[[], Mapping[int, Sequence[str]]],
         time: float,
     ) -> list[Event]:
         """Return an event for each cluster that is confirmed now, after these rows were learnt.
 
-        ``cards`` returns all cards, or that of one ``id``; ``words`` returns those that name
-        clusters.
+        None: there will be no more. ``cards`` returns all cards, or that of one ``id``; ``words``
+        returns those that name clusters.
         """
-        due = self.due(mix, given)
+        due = self.due_at_end(mix) if given is None else self.due(mix, given)
         found = [cards(id=id)[0] for id in due] if len(due) <= 2 else cards()
         some = sorted((card for card in found if card.id in due), key=lambda card: card.id)
         waited = [(card, self.waiting.pop(card.id, {})) for card in some]

@@ -155,7 +155,6 @@ class Stream(Run):
                         chunk = next(self._chunks, None)
                     if chunk is None:
                         self._end()
-                        self._ended = True
                         return
                     self._take(chunk if settings.to is None else placed(chunk))
                     if self._live.turn():  # by hand, which is to be saved too
@@ -201,11 +200,14 @@ class Stream(Run):
             self._learn_chunk(whole, answered=waiting.rows)
 
     def _end(self) -> None:
-        """Learn what waits for more rows, of which there are none."""
+        """Learn what waits for more rows, of which there are none, and tell of new clusters."""
         self._end_warm_up()
         if self.source.live and self.learnt and not self.model.learner_.model.learns:
             self.model.learner_.settle()
             self._note_steps()
+        self._ended = True
+        if self._live.ended():  # which is to be saved too
+            self._saved_rows = min(self._saved_rows, self.totals.rows - 1)
 
     def _learn_chunk(self, chunk: Chunk, answered: int = 0) -> None:
         """Learn a chunk, and write a line for each of its rows after those that have one."""

@@ -73,6 +73,10 @@ class Live:
         """Do what people want, and return whether that has changed the model."""
         return self._watched is not None and bool(self._watched.turn())
 
+    def ended(self) -> bool:
+        """Post what waits, since no more rows come; return whether the checkpoint is to say so."""
+        return self._announcing is not None and bool(self._announcing.ended())
+
     def notes(self) -> dict[str, Any]:
         """Return what a checkpoint holds, so that every cluster is posted once."""
         return {} if self._announcing is None else {"confirming": self._announcing.to_spec()}
