@@ -1,4 +1,4 @@
-"""A bounded sample of the rows of a stream, with which its clusters are reviewed.
+"""Rows that a stream keeps: a bounded sample, or the latest ones, to review its clusters with.
 
 Which rows are kept depends on the clock alone, so that neither the cuts of a stream nor questions
 change what is learnt.
@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+
+from evermix.tally import Tally
 
 ROWS, FEATURES = 1024, 2**13  # rows that are all kept, or more if they have few columns
 PER_COLUMN, MOST_ROWS = 32, 4096  # or if they have many
@@ -126,6 +128,57 @@ class Lookback:
         data, indices, indptr, shape = (np.array(arrays[name]) for name in CSR)
         X = sparse.csr_matrix((data, indices, indptr), tuple(shape.tolist()))
         return cls(complete, [KeptRows(X, *others)])
+
+
+@dataclass
+class Recent:
+    """The latest rows of a stream of counts, and its clusters as they were before them.
+
+    Attributes
+    ----------
+    before : KeptRows
+        A row for each cluster: the counts of all its rows, weighted by its mass.
+    since : Lookback
+        All rows since then.
+    """
+
+    before: KeptRows
+    since: Lookback = field(default_factory=Lookback)
+
+    @classmethod
+    def after(cls, tally: Tally, clock: int) -> "Recent":
+        """Return what begins now, without rows; the last statistic of clusters is their length."""
+        clocks = np.full(tally.K, clock)
+        counts = sparse.csr_matrix(tally.stats[:, :-1])
+        return cls(KeptRows(counts, tally.mass.copy(), tally.ids.copy(), clocks))
+
+    @classmethod
+    def cut(cls, rows: KeptRows, clock: int, ids: NDArray[np.int64]) -> "Recent":
+        """Return what began after a clock, given all rows; those of other clusters are late too."""
+        early = (rows.clocks <= clock) & np.isin(rows.ids, ids)
+        names, place = np.unique(rows.ids[early], return_inverse=True)
+        own = sparse.csr_matrix((rows.weights[early], (place, np.arange(len(place)))))
+        sums = sparse.csr_matrix(own @ rows.X[early])
+        mass = np.asarray(own.sum(axis=1), dtype=np.float64).ravel()
+        before = KeptRows(sums, mass, names, np.full(len(names), clock))
+        return cls(before, Lookback(parts=[rows.take(~early)]))
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return what a checkpoint holds, as named arrays."""
+        before = Lookback(parts=[self.before]).to_arrays()
+        named = {f"before.{name}": values for name, values in before.items() if name != "complete"}
+        return named | {f"since.{name}": v for name, v in self.since.to_arrays().items()}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> "Recent":
+        """Return what :meth:`to_arrays` described."""
+        groups: dict[str, dict[str, NDArray[Any]]] = {"before": {}, "since": {}}
+        for path, values in arrays.items():
+            group, name = path.split(".")
+            groups[group][name] = values
+        before = Lookback.from_arrays(groups["before"] | {"complete": np.array([True])}).rows
+        assert before is not None
+        return cls(before, Lookback.from_arrays(groups["since"]))
 
 
 def hashed(clocks: NDArray[np.int64]) -> NDArray[np.uint64]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evermix.hand import Hand
-from evermix.lookback import Lookback
+from evermix.lookback import Lookback, Recent
 from evermix.tally import Layout, Tally, grown
 
 ALIVE, DROPPED, FADED = -1, -2, -3  # in Lineage.into, in place of an id
@@ -159,6 +159,8 @@ class State:
         draws of a chain. Engines that see data once have none.
     lookback : Lookback or None
         A sample of the rows of a stream, for reviews of its clusters; None for no reviews.
+    recent : Recent or None
+        The latest rows of a stream of short texts, in which new clusters are looked for.
     derived : dict
         Values computed from the rest and kept for speed. They are not saved.
     """
@@ -174,6 +176,7 @@ class State:
     faded: float | None = None
     memo: dict[str, Record] = field(default_factory=dict)
     lookback: Lookback | None = None
+    recent: Recent | None = None
     derived: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -223,16 +226,18 @@ class State:
         order = np.argsort(ids)
         alive = [ALIVE] * len(born)
         self.lineage = Lineage([born[j] for j in order], alive, alive.copy(), hand=hand)
+        if self.recent is not None:
+            self.recent = Recent.after(self.tally, self.clock)
 
     def to_arrays(self, copy: bool = True) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Return what a checkpoint holds: named arrays and a JSON-ready header.
 
         The arrays are ``tally.ids``, ``tally.mass``, ``tally.stats``, ``tally.extra.NAME``,
         ``column.NAME``, ``latent.NAME``, ``lineage.born``, ``.ended``, ``.into`` and ``.last``, and
-        ``memo.KEY.NAME``, and ``lookback.NAME``. The header has ``clock``, ``lap``, ``at``,
-        ``now``, ``faded`` and the ``layout`` of the statistics, ``parents`` if clusters were split
-        from others, and ``hand`` if people have named clusters or changed them. Without a copy,
-        arrays are valid until the next step.
+        ``memo.KEY.NAME``, ``lookback.NAME`` and ``recent.NAME``. The header has ``clock``, ``lap``,
+        ``at``, ``now``, ``faded`` and the ``layout`` of the statistics, ``parents`` if clusters
+        were split from others, and ``hand`` if people have named clusters or changed them. Without
+        a copy, arrays are valid until the next step.
         """
         t, K = self.tally, self.tally.K
         arrays = {"tally.ids": t.ids, "tally.mass": t.mass, "tally.stats": t.stats}
@@ -248,6 +253,9 @@ class State:
         if self.lookback is not None:
             kept = self.lookback.to_arrays()
             arrays |= {f"lookback.{name}": values for name, values in kept.items()}
+        if self.recent is not None:
+            latest = self.recent.to_arrays()
+            arrays |= {f"recent.{name}": values for name, values in latest.items()}
         if copy:
             arrays = {name: np.array(values, order="C") for name, values in arrays.items()}
         counters = {"clock": self.clock, "lap": self.lap, "at": self.at}
@@ -295,4 +303,8 @@ class State:
         now, faded = header["now"], header["faded"]
         kept = group("lookback.")
         lookback = Lookback.from_arrays(kept) if kept else None
-        return cls(tally, columns, latents, lineage, clock, lap, at, now, faded, memo, lookback)
+        latest = group("recent.")
+        recent = Recent.from_arrays(latest) if latest else None
+        return cls(
+            tally, columns, latents, lineage, clock, lap, at, now, faded, memo, lookback, recent
+        )

@@ -23,7 +23,7 @@ from evermix.families.growing import (
     widths,
     with_widths,
 )
-from evermix.lookback import KeptRows, Lookback
+from evermix.lookback import Lookback, Recent
 from evermix.model import Model
 from evermix.state import State
 
@@ -56,10 +56,9 @@ def first_rows(family: Family, batch: Batch) -> Batch:
 def widen(model: Model, state: State, wide: Widths) -> tuple[Model, State]:
     """Return a model and a state with room for more words or levels."""
     family, tally = widened(model.family, state.tally, wide)
-    lookback = state.lookback
+    state = replace(state, tally=tally)
     if grows(family):
-        lookback = _with_rows(lookback, lambda X: resized(X, wide[0]))
-    state = replace(state, tally=tally, lookback=lookback)
+        state = _with_rows(state, lambda X: resized(X, wide[0]))
     return replace(model, family=family), state
 
 
@@ -82,13 +81,20 @@ def forget_columns(model: Model, state: State | None, columns: Any) -> State:
         X.eliminate_zeros()
         return X
 
-    lookback = _with_rows(state.lookback, without)
-    return replace(state, tally=forgotten(state.tally, columns), lookback=lookback)
+    return _with_rows(replace(state, tally=forgotten(state.tally, columns)), without)
 
 
-def _with_rows(lookback: Lookback | None, change: Any) -> Lookback | None:
-    """Return a sample of rows with each part of it changed."""
-    if lookback is None:
-        return None
-    parts = [KeptRows(change(part.X), *part[1:]) for part in lookback.parts]
-    return Lookback(lookback.complete, parts)
+def _with_rows(state: State, change: Any) -> State:
+    """Return a state whose rows that are kept are changed."""
+
+    def changed(lookback: Lookback) -> Lookback:
+        parts = [part._replace(X=change(part.X)) for part in lookback.parts]
+        return Lookback(lookback.complete, parts)
+
+    lookback, recent = state.lookback, state.recent
+    if lookback is not None:
+        lookback = changed(lookback)
+    if recent is not None:
+        before = recent.before._replace(X=change(recent.before.X))
+        recent = Recent(before, changed(recent.since))
+    return replace(state, lookback=lookback, recent=recent)

@@ -11,11 +11,13 @@ from numpy.random import Generator
 
 from evermix.engines.batch import Batch, Info
 from evermix.engines.filters.filter import Filter
+from evermix.engines.filters.newcomers import newcomers, newcomers_due
+from evermix.engines.filters.relearn import relearn
 from evermix.engines.filters.review import (
+    add_rows,
     is_review,
     keep,
     next_stop,
-    relearn,
     review,
     reviewable,
     stretches,
@@ -52,7 +54,8 @@ class ADF(Filter):
         Rows of each cluster that are kept for reviews, if there are many: 1,024 rows are kept
         anyway, more if they have fewer than eight columns or more than 32. 0 for no reviews. There
         are none in models that forget, with ``rule="paper"`` and with ``merge=None``. Of counts the
-        first rows are kept if hyperparameters are to be learnt.
+        first rows are kept if hyperparameters are to be learnt, and of short texts the latest ones
+        after them, in which new clusters are looked for.
     """
 
     birth: float = 0.05
@@ -77,9 +80,8 @@ class ADF(Filter):
             return super().step(model, state, batch, rng)
         if state.clock + len(batch.weights) < next_stop(state.clock):  # as below, in less time
             state, info = super().step(model, state, batch, rng)
-            if state.lookback is not None:
-                assert info.results is not None
-                state.lookback.add(batch.X, batch.weights, info.results.labels, state.clock)
+            assert info.results is not None
+            add_rows(state, batch, info.results.labels)
             return state, info
         parts: list[Info] = []
         for rows in stretches(batch, state.clock):
@@ -90,6 +92,9 @@ class ADF(Filter):
             keep(model, state, rows, info.results.labels, self.lookback)
             if state.clock > before and is_review(model, state.clock):
                 model, state, info = self.review(model, state)
+                parts.append(info)
+            if state.clock > before and newcomers_due(state):
+                model, state, info = newcomers(self, model, state)
                 parts.append(info)
         return state, Info.joined(parts)
 

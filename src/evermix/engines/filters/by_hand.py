@@ -15,7 +15,7 @@ from evermix.engines.refine.problem import Problem
 from evermix.engines.refine.split import halves
 from evermix.engines.seeding import Sample
 from evermix.hand import MERGE, SPLIT, Change
-from evermix.lookback import Lookback
+from evermix.lookback import Lookback, Recent
 from evermix.model import Model
 from evermix.state import State
 
@@ -78,6 +78,8 @@ def split(model: Model, state: State, id: int, X: Array, weights: Floats) -> tup
     if kept.former is not None:
         state.lineage.hand.give_back(kept.former, new, id)
     state.lineage.hand.changes.append(Change(SPLIT, state.clock, (id, new)))
+    if state.recent is not None:
+        state.recent = Recent.after(state.tally, state.clock)
     return state, new
 
 

@@ -27,7 +27,7 @@ from evermix.engines.seeding import Sample
 from evermix.families import LowRankGaussian, Mixed
 from evermix.families.base import Family
 from evermix.kernels.weights import new_weight
-from evermix.lookback import ROWS, KeptRows, Lookback
+from evermix.lookback import ROWS, KeptRows, Lookback, Recent
 from evermix.model import Model
 from evermix.priors import PitmanYor
 from evermix.priors.base import GibbsType, HasSticks, Prior
@@ -38,7 +38,6 @@ FIRST = 64  # rows before the first review
 RATIO = 2**0.5  # between the clocks of two reviews
 CLOCKS = [round(FIRST * RATIO**step) for step in range(116)]  # of all reviews, beyond 2**63
 LEAST = 1e-6  # concentration
-MATURE = 0.1  # words that a cluster has when much of it is known, over those that there are
 FLOWS = 0.02  # share of a cluster that must move for it to be connected with another
 
 
@@ -82,24 +81,35 @@ def stretches(batch: Batch, clock: int) -> Iterator[Batch]:
 
 def keep(model: Model, state: State, batch: Batch, labels: Ints, per_cluster: int) -> None:
     """Keep rows that were just learnt; at some clocks only a part of them.   Consumes: state."""
+    add_rows(state, batch, labels)
+    if next_stop(state.clock - 1) == state.clock:
+        thin(model, state, per_cluster)
+
+
+def add_rows(state: State, batch: Batch, labels: Ints) -> None:
+    """Keep rows that were just learnt.   Consumes: state."""
     if state.lookback is not None:
         state.lookback.add(batch.X, batch.weights, labels, state.clock)
-        if next_stop(state.clock - 1) == state.clock:
-            thin(model, state, per_cluster)
+    if state.recent is not None:
+        state.recent.since.add(batch.X, batch.weights, labels, state.clock)
 
 
 def thin(model: Model, state: State, per_cluster: int) -> None:
     """Keep as many rows of each cluster as there is room for.   Consumes: state.
 
-    Of counts all are kept or none: too few rows of a sample share a word.
+    Of counts all are kept or none: too few rows of a sample share a word. Of short texts the
+    latest ones are kept from then on.
     """
     lookback = state.lookback
     if lookback is None or (rows := lookback.rows) is None:
         return
+    rows = lookback.rows = rows._replace(ids=state.lineage.current(rows.ids))
     if sparse.issparse(rows.X) and len(rows.weights) > rows.room:
+        last = CLOCKS[bisect_left(CLOCKS, state.clock) - 1]  # the last review
+        short = rows.room >= ROWS
+        state.recent = Recent.cut(rows, last, state.tally.ids) if short else None
         state.lookback = None
         return
-    lookback.rows = rows._replace(ids=state.lineage.current(rows.ids))
     lookback.thin(state.tally.K, per_cluster, even=_begins_anew(model))
 
 
@@ -110,11 +120,11 @@ def review(engine: Engine, model: Model, state: State) -> tuple[Model, State, In
     kept, complete = lookback.rows, lookback.complete
     state = replace(state, lineage=deepcopy(state.lineage))  # if this fails, nothing has changed
     tally, pinned = state.tally, state.lineage.hand.pins(state.tally.ids)
-    free = ~np.append(pinned, False)[_owners(tally, kept.ids)]
+    free = ~np.append(pinned, False)[owners(tally, kept.ids)]
     rows = kept if free.all() else kept.take(free)
     if not len(rows.weights):  # those of pinned clusters stay where they are
         return model, state, Info(rows=0, clock=state.clock, K=tally.K, lap=state.lap)
-    old = _owners(tally, rows.ids)
+    old = owners(tally, rows.ids)
     weights = _standing_for(tally, rows, old)
     start = _beside(model, pinned, with_sticks(model, tally.mass))
     outgrown = not pinned.any() and _is_outgrown(model, rows.X)
@@ -129,7 +139,9 @@ def review(engine: Engine, model: Model, state: State) -> tuple[Model, State, In
     known = old >= 0
     np.add.at(flow, (old[known], new[known]), weights[known])
     learnt = replace(
-        model, family=found.model.family, prior=found.model.prior if _open(model) else model.prior
+        model,
+        family=found.model.family,
+        prior=found.model.prior if prior_is_open(model) else model.prior,
     )
     unseen = flow.sum(axis=1) == 0  # dust, if all rows are kept
     stays = pinned | (unseen & (not (complete or outgrown)))
@@ -145,9 +157,9 @@ def review(engine: Engine, model: Model, state: State) -> tuple[Model, State, In
     after.latents["capped"] = state.latents["capped"]
     if not complete:
         after.latents["dropped"] = state.latents["dropped"] + tally.mass[unseen & ~stays].sum()
-    owners = kept.ids.copy()
-    owners[free] = ids[new]
-    after.lookback = Lookback(complete, [kept._replace(ids=owners)])
+    now = kept.ids.copy()
+    now[free] = ids[new]
+    after.lookback = Lookback(complete, [kept._replace(ids=now)])
     info = Info(
         rows=0,
         clock=state.clock,
@@ -156,7 +168,7 @@ def review(engine: Engine, model: Model, state: State) -> tuple[Model, State, In
         merges=merges,
         dropped=dropped,
         lap=state.lap,
-        scalars=_numbers(learnt),
+        scalars=numbers(learnt),
         model=learnt,
     )
     return learnt, after, info
@@ -168,7 +180,7 @@ def with_sticks(model: Model, mass: Floats) -> Prior:
     Its predictive weights are the same, given the masses (K,) of the clusters.
     """
     prior = model.prior
-    if _open(model):
+    if prior_is_open(model):
         return prior if isinstance(prior, PitmanYor) else PitmanYor(1.0, 0.0)
     if isinstance(prior, HasSticks):
         return prior
@@ -188,61 +200,6 @@ def reviewable(model: Model) -> bool:
     return able and (bool(model.learns) or not model.family.sparse)
 
 
-def relearn(model: Model, state: State) -> tuple[Model, State, Info]:
-    """Learn what is open in a model of counts from its clusters alone.   Consumes: state."""
-    model = _learnt(model, state.tally, state.clock)
-    state.columns |= model.family.columns(state.tally)
-    info = Info(
-        rows=0,
-        clock=state.clock,
-        K=state.tally.K,
-        lap=state.lap,
-        scalars=_numbers(model),
-        model=model,
-    )
-    return model, state, info
-
-
-def _learnt(model: Model, tally: Tally, clock: int) -> Model:
-    """Return a model of counts with what is open learnt from the clusters alone.
-
-    Clusters of less than one row say nothing.
-    """
-    real = np.flatnonzero(tally.mass >= 1.0)
-    if not len(real):
-        return model
-    mass, stats = tally.mass[real], tally.stats_of(real)
-    names = [name for name in model.family.learns if name in model.learns]
-    first = replace(model.family, **{name: None for name in names})
-    first = first.guess(np.zeros((1, model.family.n_features or 1)))
-    family = model.family
-    if names:
-        family = family.learnt(first, names, _thinned(stats, clock), mass)
-    prior = with_sticks(model, mass)
-    if _open(model):
-        assert isinstance(prior, PitmanYor)
-        return replace(model, family=family, prior=prior.learnt(mass))
-    return replace(model, family=family)
-
-
-def _thinned(stats: Floats, clock: int) -> Floats:
-    """Return counts (K, V + 1) of clusters, of large ones only those of MATURE V words.
-
-    Words follow a power law: the more of them a cluster has, the more even it looks for a Dirichlet
-    distribution. What is learnt must hold for clusters that are opened.
-    """
-    most = MATURE * (stats.shape[1] - 1)
-    large = np.flatnonzero(stats[:, -1] > most)
-    if not len(large):
-        return stats
-    share = most / stats[large, -1]
-    counts = np.rint(stats[large, :-1]).astype(np.int64)
-    counts = np.random.default_rng(clock).binomial(counts, share[:, None])
-    stats = stats.copy()
-    stats[large] = np.column_stack([counts, counts.sum(axis=1)])
-    return stats
-
-
 def _begins_anew(model: Model) -> bool:
     """Whether every review begins anew: clusters of wide rows can be merged, but not split."""
     return model.family.wide and not model.family.sparse
@@ -260,20 +217,21 @@ def _in_place(model: Model) -> Model:
     return replace(model, learns=tuple(name for name in model.learns if name not in fixed))
 
 
-def _numbers(model: Model) -> dict[str, float]:
+def numbers(model: Model) -> dict[str, float]:
     """Return what was learnt, by name, as far as it is single numbers."""
     names = model.family.learns
     values = {f"family.{name}": getattr(model.family, name, None) for name in names}
-    if _open(model):
+    if prior_is_open(model):
         values |= {f"prior.{name}": getattr(model.prior, name) for name in model.prior.tunable}
     return {name: value for name, value in values.items() if isinstance(value, float)}
 
 
-def _open(model: Model) -> bool:
+def prior_is_open(model: Model) -> bool:
+    """Whether the prior of a model is learnt."""
     return "prior" in model.learns
 
 
-def _owners(tally: Tally, ids: Ints) -> Ints:
+def owners(tally: Tally, ids: Ints) -> Ints:
     """Return the position of the cluster of each id, (M,); -1 for clusters that are gone."""
     position = {int(k): row for row, k in enumerate(tally.ids)}
     return np.array([position.get(int(k), -1) for k in ids], dtype=np.int64)

@@ -26,7 +26,7 @@ def merged(problem: Problem, clusters: Clusters) -> Clusters:
     the responsibilities, without which overlapping clusters would be fused that rows keep apart.
     """
     while clusters.K > 1:
-        pairs = _candidates(clusters)
+        pairs = problem.may_merge(clusters, _candidates(clusters))
         evidence = _fused_evidence(clusters, pairs)
         pairs, evidence = pairs[evidence > 0], evidence[evidence > 0]  # entropy only falls
         gains = evidence + _fused_entropy(problem, clusters, pairs)

@@ -168,6 +168,11 @@ class Problem:
         )
         return self._gathered(clusters.model, r, mass, entropy, clusters.tried)
 
+    def may_merge(self, clusters: Clusters, pairs: Ints) -> Ints:
+        """Return those of the pairs (P, 2) of clusters that may be merged: all."""
+        del clusters
+        return pairs
+
     def scores(self, clusters: Clusters) -> Floats:
         """Return the expected log joint density (N, K) of rows and clusters."""
         model, mass = clusters.model, clusters.mass

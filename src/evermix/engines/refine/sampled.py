@@ -24,7 +24,7 @@ EAGER_ALPHA, EAGER_CONCENTRATION = 0.02, 100.0
 
 def sampled(problem: Problem) -> Clusters:
     """Return the clusters of the last sweep; weights of rows are not used."""
-    model, n = _eager(problem), len(problem.sample)
+    model, n = eager(problem.model), len(problem.sample)
     gibbs, batch = Gibbs(sweeps=SWEEPS), Batch(problem.sample.X, np.ones(n))
     state = gibbs.initial(model, problem.rng)
     for sweep in range(SWEEPS):
@@ -35,8 +35,8 @@ def sampled(problem: Problem) -> Clusters:
     return replace(problem.start(labels), model=model)
 
 
-def _eager(problem: Problem) -> Model:
-    model = problem.model
-    changes: dict[str, Any] = {"alpha": EAGER_ALPHA} if "alpha" in problem.names else {}
+def eager(model: Model) -> Model:
+    """Return a model that opens many clusters, as far as it is open."""
+    changes: dict[str, Any] = {"alpha": EAGER_ALPHA} if "alpha" in model.learns else {}
     prior = PitmanYor(EAGER_CONCENTRATION, 0.0) if "prior" in model.learns else model.prior
     return replace(model, family=replace(model.family, **changes), prior=prior)

@@ -20,12 +20,13 @@ from evermix._schema import (
 from evermix._xp import Array
 from evermix.engines.base import Engine
 from evermix.estimators.data.rows import check_csr
-from evermix.estimators.packing import HEAVIEST, check_family, row_fields
+from evermix.estimators.packing import HEAVIEST, check_family, row_fields, taken
 from evermix.families.ranges import check_statistics
 from evermix.model import Model
 from evermix.state import DROPPED, FADED, State
 
-KEPT = "lookback."  # the names of arrays of rows that are kept begin with it
+KEPT = "lookback.", "recent.since."  # how the names of arrays of rows begin
+BEFORE = "recent.before."  # and those of clusters before the latest rows
 SEED = 0, 2**63 - 1
 MASS = 0.0, HEAVIEST
 SHARE = 0.0, 1.0 + 1e-9
@@ -103,7 +104,8 @@ def checked_state(
 ) -> State:
     """Return the state of an engine, or raise ValueError unless it could have come to it."""
     fresh = engine.initial(model, generator(0))
-    plain = {n: values for n, values in arrays.items() if not n.startswith(("memo.", KEPT))}
+    plain = {n: values for n, values in arrays.items() if not n.startswith("memo.")}
+    found = {prefix: taken(plain, prefix) for prefix in (*KEPT, BEFORE)}
     check_arrays("the state", plain, state_fields(fresh))
     if header["layout"] != fresh.tally.layout.value:
         raise ValueError(f"statistics must lie in memory by {fresh.tally.layout.value}.")
@@ -112,9 +114,12 @@ def checked_state(
     for name in ("now", "faded"):
         if header[name] is not None and not np.isfinite(float(header[name])):
             raise ValueError(f"the time {name} must be finite, got {header[name]}.")
-    kept = {n.removeprefix(KEPT): values for n, values in arrays.items() if n.startswith(KEPT)}
-    if kept:
-        _check_kept(model, kept, len(plain["lineage.born"]), header["clock"])
+    for prefix, kept in found.items():
+        if kept:
+            clock, sums = header["clock"], prefix == BEFORE
+            _check_kept(model, kept, len(plain["lineage.born"]), clock, sums)
+    if bool(found["recent.since."]) != bool(found[BEFORE]):
+        raise ValueError("the latest rows and the clusters before them must be both there.")
     state = State.from_arrays(arrays, header)
     state.lineage.check()
     ids, alive = np.sort(state.tally.ids), np.flatnonzero(np.array(state.lineage.into) == -1)
@@ -140,16 +145,21 @@ def waiting_fields(model: Model, n_features: int, waiting: Mapping[str, Array]) 
     return fields | ({"times": Field(FLOAT, ("N",))} if "times" in waiting else {})
 
 
-def _check_kept(model: Model, kept: dict[str, Array], next_id: int, clock: int) -> None:
-    """Raise ValueError unless rows that a stream keeps are of clusters that there are or were."""
+def _check_kept(model: Model, kept: dict[str, Array], next_id: int, clock: int, sums: bool) -> None:
+    """Raise ValueError unless rows that a stream keeps are of clusters that there are or were.
+
+    If they are ``sums``, they are those of counts of clusters.
+    """
     n_features = model.family.n_features
     assert n_features is not None  # `check_model` ensures it
-    fields = {"complete": Field(BOOL, (1,))}
+    fields = {} if sums else {"complete": Field(BOOL, (1,))}
     if kept.keys() != fields.keys():  # there are rows
-        fields |= row_fields(model.family, n_features, kept)
+        fields |= row_fields(model.family, n_features, {} if sums else kept)
         fields["ids"] = Field(WHOLE, ("N",), (DROPPED, next_id - 1))
         fields["clocks"] = Field(WHOLE, ("N",), (0, clock))
-        fields |= {} if "X" in kept else {"shape": Field(WHOLE, (2,))}
+        fields |= {} if "X" in fields else {"shape": Field(WHOLE, (2,))}
+    if sums:
+        fields |= {"weights": Field(FLOAT, ("N",), MASS), "data": Field(FLOAT, ("entries",), MASS)}
     check_arrays("the rows that are kept", kept, fields)
     if "data" in kept:
         shape = len(kept["weights"]), n_features

@@ -1,0 +1,142 @@
+"""New clusters in streams of short texts, of which not all rows are kept.
+
+A short text says little of its subject, so that the texts of a new one go to the clusters that have
+some of their words, and a filter does not see that they belong together. Where a word becomes far
+more common than it was, new clusters are looked for among the latest rows, beside the clusters as
+they were before them. If there are any, the latest rows are learnt again from there: those of new
+clusters first, then all others in their order.
+"""
+
+from copy import deepcopy
+from dataclasses import replace
+
+import numpy as np
+from scipy import sparse
+
+from evermix._xp import Ints
+from evermix.engines.batch import Batch, Info, cap_of
+from evermix.engines.filters.filter import Filter
+from evermix.engines.filters.relearn import relearn
+from evermix.engines.filters.review import named, numbers, owners, with_sticks
+from evermix.engines.refine.anchored import beside
+from evermix.lookback import COUNT_ROWS, ROWS, KeptRows, Recent
+from evermix.model import Model
+from evermix.state import Lineage, State
+from evermix.tally import Tally
+
+BURST = 30.0  # nats by which a word must be more common than chance allows
+FEWEST = 8.0  # rows of a new cluster
+REAL = 1.0  # mass below which a cluster before the latest rows is none
+
+
+def newcomers_due(state: State) -> bool:
+    """Whether new clusters are to be looked for among the latest rows."""
+    return state.recent is not None and state.clock % ROWS == 0 and bool(state.recent.since.parts)
+
+
+def newcomers(engine: Filter, model: Model, state: State) -> tuple[Model, State, Info]:
+    """Return a model and a state with the clusters that are new among the latest rows."""
+    assert state.recent is not None
+    rows = state.recent.since.rows
+    assert rows is not None
+    info = Info(rows=0, clock=state.clock, K=state.tally.K, lap=state.lap)
+    before = _followed(state, state.recent.before)
+    found = _found(model, state, before, rows) if bursts(before, rows) else None
+    if found is not None:
+        state, info = _learnt_again(engine, model, state, before, rows, found)
+        model, state, _ = relearn(model, state)
+        info = replace(info, model=model, scalars=numbers(model))
+    if found is not None or len(rows.weights) >= COUNT_ROWS:
+        state = replace(state, recent=Recent.after(state.tally, state.clock))
+    return model, state, info
+
+
+def bursts(before: KeptRows, rows: KeptRows) -> bool:
+    """Whether some word is far more common in rows than it was before, by a Poisson law."""
+    known = np.asarray(before.X.sum(axis=0)).ravel()
+    count = np.asarray(rows.X.sum(axis=0)).ravel()
+    usual = (known + 0.5) * count.sum() / (known.sum() + 1.0)
+    more = count > usual
+    count, usual = count[more], usual[more]
+    return bool(np.any(count * np.log(count / usual) - (count - usual) > BURST))
+
+
+def _followed(state: State, before: KeptRows) -> KeptRows:
+    """Return clusters as they were before, fused where they have been fused since."""
+    ids, place = np.unique(state.lineage.current(before.ids), return_inverse=True)
+    fuse = sparse.csr_matrix((np.ones(len(place)), (place, np.arange(len(place)))))
+    mass = np.asarray(np.bincount(place, before.weights), dtype=np.float64)
+    sums = KeptRows(sparse.csr_matrix(fuse @ before.X), mass, ids, ids)
+    return sums.take(owners(state.tally, ids) >= 0)
+
+
+def _found(model: Model, state: State, before: KeptRows, rows: KeptRows) -> Ints | None:
+    """Return which new cluster each row is of, (N,), -1 for none; None if there are none.
+
+    Rows of pinned clusters stay there.
+    """
+    pinned = state.lineage.hand.pins(state.tally.ids)
+    if not np.isin(state.tally.ids[pinned], before.ids).all():
+        return None
+    real = before.take(before.weights >= REAL)
+    K = len(real.weights)
+    start = replace(model, prior=with_sticks(model, state.tally.mass), max_clusters=None)
+    clusters = beside(start, (real.X, real.weights), rows.X, rows.weights)
+    label = clusters.r[K:].argmax(axis=1)
+    label[np.append(pinned, False)[owners(state.tally, state.lineage.current(rows.ids))]] = -1
+    size = np.bincount(label[label >= 0], rows.weights[label >= 0], minlength=clusters.K)
+    new = ~clusters.r[:K].any(axis=0) & (size >= FEWEST)
+    room = max(cap_of(model) - len(before.weights), 0)
+    kept = np.flatnonzero(new)[np.argsort(-size[new], kind="stable")[:room]]
+    number = np.full(clusters.K + 1, -1)
+    number[kept] = np.arange(len(kept))
+    return number[label] if len(kept) else None
+
+
+def _learnt_again(
+    engine: Filter, model: Model, state: State, before: KeptRows, rows: KeptRows, new: Ints
+) -> tuple[State, Info]:
+    """Return the state after the rows, if the new clusters (N,) of some had been known."""
+    family, moved, tally = model.family, new >= 0, state.tally
+    own = (new[:, None] == np.arange(new.max() + 1)) * rows.weights[:, None]
+    K = len(before.weights)
+    stats = np.vstack([family.accumulate(before.X, np.eye(K)), family.accumulate(rows.X, own)])
+    mass = np.append(before.weights, own.sum(axis=0))
+    others = Batch(rows.X[~moved], rows.weights[~moved])
+    start = replace(state, lineage=Lineage(), clock=state.clock - len(others.weights))
+    again = engine.continued(
+        model, Tally.of(np.arange(len(mass)), mass, stats, {}, family.layout), start
+    )
+    again.latents["capped"] = state.latents["capped"].copy()
+    labels = K + new
+    if len(others.weights):
+        again, info = Filter.step(engine, model, again, others, np.random.default_rng(0))
+        assert info.results is not None
+        labels[~moved] = info.results.labels
+    lineage = deepcopy(state.lineage)
+    flow = np.zeros((tally.K, again.tally.K))
+    moves = [
+        (before.ids, np.arange(K), before.weights),
+        (lineage.current(rows.ids), labels, rows.weights),
+    ]
+    for ids, now, weights in moves:
+        old, new = owners(tally, ids), owners(again.tally, again.lineage.current(now))
+        both = (old >= 0) & (new >= 0)
+        np.add.at(flow, (old[both], new[both]), weights[both])
+    renamed = replace(state, lineage=lineage)
+    ids, births, merges, dropped = named(renamed, flow, np.zeros(tally.K, dtype=np.bool_))
+    again.tally.ids[:] = ids
+    learnt = tally.mass.sum() + state.latents["dropped"]
+    again.latents["dropped"] = np.maximum(learnt - again.tally.mass.sum(), 0.0)
+    after = replace(
+        renamed, tally=again.tally, columns=again.columns, latents=again.latents, derived={}
+    )
+    return after, Info(
+        rows=0,
+        clock=state.clock,
+        K=after.tally.K,
+        births=births,
+        merges=merges,
+        dropped=dropped,
+        lap=state.lap,
+    )

@@ -1,0 +1,134 @@
+"""New subjects in streams of short texts, of which not all rows are kept."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import evermix as em
+from evermix import lookback
+from evermix.engines.filters import newcomers
+from helpers.mixture_cases import assert_same_model
+
+OLD, LATE, NEW = 1500, 700, 8  # rows before the new subject, rows with it, its number
+
+
+@pytest.fixture(autouse=True)
+def few_rows_are_kept(monkeypatch):
+    monkeypatch.setattr(lookback, "COUNT_ROWS", 1024)
+
+
+def texts(n=OLD + LATE, V=400, length=8):
+    """Eight subjects, and from a row on a ninth, most of whose words are those of others."""
+    rng = np.random.default_rng(1)
+    words = rng.dirichlet(np.full(V, 0.2), NEW + 1)
+    words[NEW] = 0.3 * words[NEW] + 0.7 * words[:4].mean(axis=0)
+    y = rng.integers(0, NEW, n)
+    y[OLD:][rng.random(n - OLD) < 0.3] = NEW
+    X = np.array([rng.multinomial(length, words[k]) for k in y]).astype(float)
+    return sparse.csr_matrix(X), y
+
+
+def stream(X, size=100, **settings):
+    mix = em.Mixture(**settings)
+    for start in range(0, X.shape[0], size):
+        mix.partial_fit(X[start : start + size])
+    return mix
+
+
+def found(mix, X, y):
+    """Share of the new rows that are together, and of their cluster that is new."""
+    label = mix.predict(X)
+    ids, count = np.unique(label[y == NEW], return_counts=True)
+    best = ids[count.argmax()]
+    return float(np.mean(label[y == NEW] == best)), float(np.mean(y[label == best] == NEW))
+
+
+def test_a_new_subject_is_found(monkeypatch):
+    X, y = texts()
+    mix = stream(X)
+    recall, precision = found(mix, X, y)
+    assert recall > 0.8 and precision > 0.9
+    monkeypatch.setattr(newcomers, "BURST", np.inf)
+    assert min(found(stream(X), X, y)) < 0.6  # by the filter alone
+
+
+def test_nothing_is_lost_and_old_clusters_keep_their_ids():
+    X, y = texts()
+    mix = stream(X[:2000])
+    names = mix.predict(X[:OLD])
+    mix.partial_fit(X[2000:])
+    assert min(found(mix, X, y)) > 0.8
+    total = mix.tally_.mass.sum() + mix.state_.latents["dropped"][0]
+    assert total == pytest.approx(X.shape[0])
+    assert mix.state_.clock == X.shape[0]
+    assert np.mean(mix.lineage_.current(names) == mix.predict(X[:OLD])) > 0.9
+    mix.state_.lineage.check()
+
+
+def test_rows_that_bring_nothing_new_are_not_reviewed(monkeypatch):
+    def never(*args):
+        raise AssertionError("nothing was new")
+
+    monkeypatch.setattr(newcomers, "_found", never)
+    X, y = texts()
+    stream(X[:OLD][np.random.default_rng(0).permutation(OLD)])
+
+
+@pytest.mark.parametrize("cut", [1500, 2040, 2048, 2100])
+def test_a_stream_that_was_saved_goes_on_as_if_it_was_not(cut, tmp_path):
+    X, _ = texts()
+    mix = em.Mixture().partial_fit(X[:cut])
+    assert mix.state_.recent is not None and mix.state_.lookback is None
+    mix.save(tmp_path / "m.evermix")
+    again = em.load(tmp_path / "m.evermix").partial_fit(X[cut:])
+    assert_same_model(mix.partial_fit(X[cut:]), again)
+
+
+def test_cuts_change_nothing():
+    X, _ = texts()
+    assert_same_model(stream(X, 2200), stream(X, 37))
+
+
+def test_words_that_come_and_go_meanwhile():
+    X, y = texts()
+    wide = X[:, np.argsort(-np.asarray(X[: OLD - 100].sum(axis=0)).ravel(), kind="stable")]
+    seen = int((np.asarray(wide[: OLD - 100].sum(axis=0)).ravel() > 0).sum())
+    mix = em.Mixture(em.Multinomial(growing=True))
+    mix.partial_fit(sparse.csr_matrix(wide[:OLD, :seen]))
+    mix.forget_columns([0, 3])
+    for start in range(OLD, X.shape[0], 50):
+        mix.partial_fit(wide[start : start + 50])
+    assert min(found(mix, wide, y)) > 0.6
+
+
+def test_pinned_clusters_and_caps_are_kept():
+    X, y = texts()
+    mix = stream(X[:2000])
+    largest = int(mix.cluster_ids_[mix.tally_.mass.argmax()])
+    mix.pin(largest)
+    before = mix.tally_.mass[mix.cluster_ids_ == largest][0]
+    mix.partial_fit(X[2000:])
+    assert mix.tally_.mass[mix.cluster_ids_ == largest][0] > 0.9 * before
+    with pytest.warns(em.CapacityWarning):
+        capped = stream(X, max_clusters=NEW)
+    assert capped.n_clusters_ <= NEW
+
+
+def test_a_split_and_a_merge_by_hand_meanwhile():
+    X, y = texts()
+    mix = stream(X[:2000])
+    big, second = mix.cluster_ids_[np.argsort(-mix.tally_.mass)[:2]].tolist()
+    mix.split_cluster(big, X[:OLD][mix.predict(X[:OLD]) == big])
+    mix.partial_fit(X[2000:2100])
+    mix.merge_clusters([big, second])
+    mix.partial_fit(X[2100:])
+    total = mix.tally_.mass.sum() + mix.state_.latents["dropped"][0]
+    assert total == pytest.approx(X.shape[0])
+    mix.state_.lineage.check()
+
+
+def test_long_texts_are_not_kept():
+    rng = np.random.default_rng(0)
+    X = sparse.csr_matrix(rng.multinomial(200, np.full(100, 0.01), 1600).astype(float))
+    mix = em.Mixture().partial_fit(X)
+    assert mix.state_.recent is None and mix.state_.lookback is None
