@@ -2,7 +2,7 @@
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 import orjson
 
 KINDS = "vectors", "records", "texts"
+TIMES = DATES, NUMBERS = "dates", "numbers"
 FIELDS = {"vector": "vectors", "record": "records", "text": "texts"}
 LONGEST_ID = 200
 _LENGTHS = frozenset(range(1, LONGEST_ID + 1))
@@ -40,18 +41,26 @@ class Observations:
         By which rows that come twice are known.
     single : bool
         Whether it was one observation, and not a batch of them.
+    times : list or None
+        The ``time`` of each, as it came, None where there is none; None if no row has one.
+    listed : bool
+        Whether times came in a list of their own, beside the observations.
     """
 
     kind: str
     rows: Any
     ids: list[str | None]
     single: bool = False
+    times: list[Any] | None = None
+    listed: bool = False
 
     def part(self, places: Sequence[int]) -> "Observations":
         """Return some of the rows."""
         vectors = self.kind == "vectors"
         rows = self.rows[list(places)] if vectors else [self.rows[i] for i in places]
-        return Observations(self.kind, rows, [self.ids[i] for i in places], self.single)
+        times = None if self.times is None else [self.times[i] for i in places]
+        ids = [self.ids[i] for i in places]
+        return Observations(self.kind, rows, ids, self.single, times, self.listed)
 
 
 def parsed(body: bytes) -> Any:
@@ -83,15 +92,27 @@ def observations(body: bytes, form: str, most: int) -> Observations:
         return Observations("vectors", X, [None] * len(X))
     value = parsed(body)
     if isinstance(value, dict) and "observations" in value:
-        if len(value) > 1:
-            raise BodyError("beside observations the body may hold nothing else.")
-        value = value["observations"]
+        if not value.keys() <= {"observations", "times"}:
+            raise BodyError("beside observations the body may hold times, and nothing else.")
+        times, value = value.get("times"), value["observations"]
         if not isinstance(value, list):
             raise BodyError(f"observations must be a list, got {shown(value)}.")
+        if times is not None:
+            check_number(len(value), most)
+            return _with_times(_of_rows(value, _numeric(body)), times)
     if isinstance(value, list):
         check_number(len(value), most)
         return _of_rows(value, _numeric(body))
     return _of_rows([value], single=True)
+
+
+def _with_times(given: Observations, times: Any) -> Observations:
+    """Return observations with the times of a list of its own."""
+    if not isinstance(times, list) or len(times) != len(given.ids):
+        raise BodyError("times must be a list with one for each observation.")
+    if given.times is not None:
+        raise BodyError("times must be in the observations or in a list of their own, not in both.")
+    return replace(given, times=times, listed=True)
 
 
 def shown(value: Any) -> str:
@@ -177,7 +198,7 @@ def _of_rows(values: list[Any], numeric: bool = False, single: bool = False) -> 
         raise BodyError("there are no observations in the body.")
     if numeric and (found := _plain_observations(values)) is not None:
         return Observations("vectors", *found, single)
-    kinds, rows, ids = set[str](), list[Any](), list[str | None]()
+    kinds, rows, ids, times = set[str](), list[Any](), list[str | None](), list[Any]()
     for i, value in enumerate(values):
         try:
             kind = _kind(value)
@@ -186,6 +207,7 @@ def _of_rows(values: list[Any], numeric: bool = False, single: bool = False) -> 
             raise error if single else BodyError(f"observation {i}: {error}") from error
         kinds.add(kind)
         rows.append(value[kind])
+        times.append(value.get("time"))
     if len(kinds) > 1:
         names = " and ".join(sorted(FIELDS[kind] for kind in kinds))
         raise BodyError(f"observations must be of one kind, got {names}.")
@@ -199,8 +221,9 @@ def _of_rows(values: list[Any], numeric: bool = False, single: bool = False) -> 
         lengths = sorted(set(map(len, rows)))
         if len(lengths) > 1:
             raise BodyError(f"vectors must have one length, got {lengths[:5]}.")
-        return Observations("vectors", np.array(rows, dtype=np.float64), ids, single)
-    return Observations(FIELDS[kind], rows, ids, single)
+        rows = np.array(rows, dtype=np.float64)  # type: ignore[assignment]
+    some = times if any(time is not None for time in times) else None
+    return Observations(FIELDS[kind], rows, ids, single, some)
 
 
 def _plain_observations(values: list[Any]) -> tuple[Any, list[Any]] | None:

@@ -5,6 +5,7 @@ a log right.
 """
 
 import math
+import time
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -37,6 +38,7 @@ from evermix.service.plans import Plan
 from evermix.service.points import Before, points
 from evermix.service.remembered import Remembered
 from evermix.service.timeline import Timeline
+from evermix.service.times import check_times, in_seconds, kind_of_times, times_of
 
 LEARN = "learn"
 EDITS = {  # by action: the entries of its body
@@ -156,6 +158,11 @@ class Core:
         return self.mix.cluster_ids_.tolist() if self.begun else []
 
     @property
+    def times(self) -> str | None:
+        """What the times of observations are; None if they have none."""
+        return kind_of_times(self.mix, self.plan.times, self.plan.imported is not None)
+
+    @property
     def clock(self) -> int:
         """How many rows the mixture has learnt; those that wait are not among them."""
         return int(self.mix.state_.clock) if self.begun else 0
@@ -189,6 +196,7 @@ class Core:
     def check(self, given: Observations) -> None:
         """Raise ValueError if observations cannot be learnt."""
         self.check_kind(given)
+        check_times(given, self.times, time.time())
         if self.begun and self.text is None:
             rows_to_score(self.mix, self.mix.learner_.model.family, self.features(given))
 
@@ -260,13 +268,14 @@ class Core:
     ) -> list[dict[str, Any]]:
         """Learn rows, and return an answer for each if they are ``answered``."""
         answers = list[dict[str, Any]]()
-        for some, X, freed in self._parts(given):
-            before, clock = self.lives(), self.clock
+        times = times_of(given, self.times, record.time, self.mix)
+        for some, X, freed in self._parts(given, times):
+            before = self.lives()
             if freed:
                 self.mix.forget_columns(freed)
             ids = given.ids[some]
             novelty = self._novelty(X, len(ids)) if answered else None
-            self.mix.partial_fit(X)
+            self.mix.partial_fit(X, times=None if times is None else times[some])
             if safe is not None:
                 safe()
             if novelty is None and answered:
@@ -276,7 +285,7 @@ class Core:
             self._confirm(given, some, record.time)
             if answered:
                 answers += row_answers(
-                    self.mix, ids, clock, provisional=self.provisional, novelty=novelty
+                    self.mix, ids, before.clock, provisional=self.provisional, novelty=novelty
                 )
         return answers
 
@@ -290,10 +299,10 @@ class Core:
         for event in found:
             self.events.add(**event)
 
-    def _parts(self, given: Observations) -> Iterator[CountedTexts]:
+    def _parts(self, given: Observations, times: Any) -> Iterator[CountedTexts]:
         """Yield observations as rows to learn, cut where columns stand for other words."""
         if self.text is not None:
-            yield from self.text.stream(given.rows)
+            yield from self.text.stream(given.rows, in_seconds(times, self.mix))
         elif given.ids:
             yield CountedTexts(slice(0, len(given.ids)), self.features(given), [])
 

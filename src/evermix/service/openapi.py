@@ -14,7 +14,7 @@ from evermix.service.answers_schema import (
     closed,
     reference,
 )
-from evermix.service.bodies import FIELDS, KINDS, LONGEST_ID, MOST_COLUMNS
+from evermix.service.bodies import FIELDS, KINDS, LONGEST_ID, MOST_COLUMNS, TIMES
 from evermix.service.core import MOST_MERGED
 from evermix.service.plans import MOST_CLUSTERS, MOST_WORDS
 
@@ -23,6 +23,10 @@ SWITCH: dict[str, Any] = {"enum": ["true", "false"]}
 ID: dict[str, Any] = {
     "description": "By which something that is sent twice is done once.",
     "oneOf": [{"type": "string", "minLength": 1, "maxLength": LONGEST_ID}, WHOLE, {"type": "null"}],
+}
+TIME: dict[str, Any] = {
+    "description": "When it was, in a model with times: a date in a string, or a number.",
+    "type": ["string", "number", "null"],
 }
 WORDS = "Also words that name the largest, and whether they grow."
 CARDS = "Also send the cards of the clusters, 20 at most."
@@ -161,7 +165,8 @@ def _model() -> dict[str, Any]:
 def _rows(summary: str, schema: str, batch: int) -> dict[str, Any]:
     one, cards = reference("Observation"), {"type": "object"}
     several = {"type": "array", "items": one, "minItems": 1, "maxItems": batch}
-    whole = closed(("observations",), observations=several)
+    times = {"type": "array", "items": TIME, "minItems": 1, "maxItems": batch}
+    whole = closed(("observations",), observations=several, times=times)
     each = {"type": "array", "items": reference(schema)}
     answers = closed(("answers",), answers=each, cards=cards)
     single = answer_schemas()[schema]
@@ -210,12 +215,19 @@ def _request_schemas() -> dict[str, Any]:
     vector = {"type": "array", "items": NUMBER, "minItems": 1, "maxItems": MOST_COLUMNS}
     record = {"type": "object", "additionalProperties": VALUE, "minProperties": 1}
     several = {"type": "array", "items": WHOLE, "minItems": 2, "maxItems": MOST_MERGED}
+    more = {"id": ID, "time": TIME}
     return {
         "Settings": closed(
             ("kind",),
             kind={"enum": [*KINDS, *FIELDS]},
             max_clusters={"type": "integer", "minimum": 1, "maximum": MOST_CLUSTERS},
-            half_life={"type": ["number", "null"], "minimum": 1, "maximum": 1e12},
+            half_life={
+                "type": ["number", "null"],
+                "exclusiveMinimum": 0,
+                "maximum": 1e12,
+                "description": "In rows, from 1 on, or with times in their unit: seconds of dates.",
+            },
+            times={"enum": [*TIMES, None]},
             seed={"type": "integer", "minimum": 0, "maximum": 2**32 - 1},
             vocabulary={"type": "integer", "minimum": 1, "maximum": MOST_WORDS},
             min_count={"type": "integer", "minimum": 1, "maximum": 1000},
@@ -223,7 +235,7 @@ def _request_schemas() -> dict[str, Any]:
         ),
         "Observation": {
             "oneOf": [
-                {**closed((name,), **{name: schema, "id": ID}), "additionalProperties": True}
+                {**closed((name,), **{name: schema}, **more), "additionalProperties": True}
                 for name, schema in (("vector", vector), ("record", record), ("text", TEXT))
             ]
         },

@@ -10,9 +10,10 @@ from evermix.forgetting import Exponential
 from evermix.io.growing_vocabulary import HALF_LIVES, GrowingVocabulary
 from evermix.io.text import Hashing
 from evermix.io.text_counter import TextCounter
-from evermix.service.bodies import FIELDS, KINDS, BodyError, shown, whole
+from evermix.service.bodies import DATES, FIELDS, KINDS, TIMES, BodyError, shown, whole
 
 MOST_CLUSTERS = 10_000
+LEAST_HALF_LIFE = 1e-6  # in units of times
 MOST_WORDS = 2**20  # columns of texts
 
 
@@ -27,7 +28,10 @@ class Plan:
     max_clusters : int
         A cap on the clusters, and so on memory and time.
     half_life : float or None
-        A row counts for half after so many rows; None forgets nothing.
+        A row counts for half after so many rows, or so much time if rows have times: seconds of
+        dates. None forgets nothing.
+    times : str or None
+        What the times of observations are, "dates" or "numbers"; None: they have none.
     seed : int
         Of everything random.
     vocabulary : int
@@ -43,6 +47,7 @@ class Plan:
     kind: str
     max_clusters: int = 200
     half_life: float | None = None
+    times: str | None = None
     seed: int = 0
     vocabulary: int = 20_000
     min_count: int = 1
@@ -79,9 +84,12 @@ class Plan:
                 raise BodyError(f"{name} must be {least} to {most}, got {shown(value)}.")
         if not isinstance(plan.imported, str | None):
             raise BodyError(f"imported must be a string, got {shown(plan.imported)}.")
-        half = plan.half_life
-        if half is not None and (type(half) not in (int, float) or not 1 <= half <= 1e12):
-            raise BodyError(f"half_life must be a number of rows from 1 on, got {shown(half)}.")
+        if plan.times not in (None, *TIMES):
+            raise BodyError(f"times must be {' or '.join(TIMES)}, got {shown(plan.times)}.")
+        half, shortest = plan.half_life, 1.0 if plan.times is None else LEAST_HALF_LIFE
+        if half is not None and (type(half) not in (int, float) or not shortest <= half <= 1e12):
+            unit = {None: "rows", DATES: "seconds"}.get(plan.times, "the unit of times")
+            raise BodyError(f"half_life is {shortest:g} to 1e12, in {unit}, got {shown(half)}.")
         return plan
 
     def to_spec(self) -> dict[str, Any]:
@@ -94,10 +102,15 @@ class Plan:
         """Return a mixture that has learnt nothing."""
         return Mixture(
             family=Multinomial(growing=self.hash is None) if self.kind == "texts" else "auto",
-            forgetting=None if self.half_life is None else Exponential(float(self.half_life)),
+            forgetting=self._forgetting(),
             max_clusters=self.max_clusters,
             random_state=self.seed,
         )
+
+    def _forgetting(self) -> Exponential | None:
+        if self.half_life is None:
+            return None
+        return Exponential(float(self.half_life), dated=self.times == DATES)
 
     def counter(self) -> TextCounter | None:
         """Return how texts are counted."""
