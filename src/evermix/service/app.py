@@ -16,7 +16,8 @@ from starlette.routing import Route
 
 from evermix.service import reading
 from evermix.service.bodies import Observations, parsed_object
-from evermix.service.core import EDITS, LEARN, Core
+from evermix.service.core import LEARN, Core
+from evermix.service.edits import EDITS
 from evermix.service.event_stream import event_stream, last_number
 from evermix.service.forms import ARRAY, FORMS, taken
 from evermix.service.guard import Guard, Rates

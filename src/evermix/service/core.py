@@ -18,19 +18,16 @@ from evermix.estimators import Mixture
 from evermix.estimators.answers import row_answers
 from evermix.estimators.mixture.card import Card
 from evermix.estimators.mixture.validation import rows_to_score
-from evermix.hand import MERGE, PIN, RENAME, SPLIT, UNDO, UNPIN
+from evermix.hand import UNDO
 from evermix.io.text import from_spec
 from evermix.io.text_counter import CountedTexts, TextCounter
 from evermix.service.bodies import (
     BodyError,
     Observations,
-    checked_id,
     columns,
-    parsed_object,
-    shown,
-    whole,
 )
 from evermix.service.confirming import Confirming
+from evermix.service.edits import edited, parsed_edit
 from evermix.service.events import Events, lives
 from evermix.service.forms import taken
 from evermix.service.log import Record, Safe
@@ -41,15 +38,6 @@ from evermix.service.timeline import Timeline
 from evermix.service.times import check_times, in_seconds, kind_of_times, times_of
 
 LEARN = "learn"
-EDITS = {  # by action: the entries of its body
-    RENAME: ("cluster", "name", "id"),
-    MERGE: ("clusters", "pin", "id"),
-    SPLIT: ("cluster", "pin", "id"),
-    PIN: ("cluster", "id"),
-    UNPIN: ("cluster", "id"),
-    UNDO: ("id",),
-}
-MOST_MERGED = 1000
 FATAL = MemoryError, OSError  # errors that need not come again when a request is done again
 UNBOUNDED = 2**62  # observations in a body that was taken before
 
@@ -329,22 +317,9 @@ class Core:
         if given["id"] in self.remembered:
             return {"duplicate": True}
         before, mix, action = self.lives(), self.mix, record.action
-        ids = given.get("clusters") or [given.get("cluster")]
-        done: dict[str, Any] = {"action": action}
-        if action == RENAME:
-            mix.rename(ids[0], given["name"])
-            done |= {"cluster": ids[0], "name": given["name"]}
-        elif action == MERGE:
-            done |= {"cluster": mix.merge_clusters(ids, pin=given["pin"]), "merged": ids[1:]}
-        elif action == SPLIT:
-            done |= {"cluster": ids[0], "new": mix.split_cluster(ids[0], pin=given["pin"])}
-        elif action == UNDO:
-            undone = mix.undo()
+        done = edited(mix, action, given)
+        if action == UNDO:
             before = self.lives()  # nothing was born, and nothing ended: it was never so
-            done |= {"cluster": undone.ids[0], "undone": undone.what}
-        else:
-            (mix.pin if action == PIN else mix.unpin)(ids[0])
-            done |= {"cluster": ids[0], "pinned": action == PIN}
         self.remembered.add([given["id"]])
         self.events.add(**done | {"type": action, "time": record.time, "clock": mix.state_.clock})
         for event in self._tell(before, record.time):
@@ -353,32 +328,18 @@ class Core:
 
     def checked_edit(self, action: str, body: bytes) -> dict[str, Any]:
         """Return the entries of the body of an edit, or raise BodyError."""
-        given = {"pin": True} | parsed_object(body, EDITS[action])
-        given["id"] = checked_id(given.get("id"))
-        if action == UNDO:
-            if not (self.begun and self.mix.learner_.before) and given["id"] not in self.remembered:
-                raise BodyError(
-                    "there is nothing to undo: only the last change by hand can be undone, and "
-                    "only until rows are learnt."
-                )
+        given = parsed_edit(action, body)
+        if given["id"] in self.remembered:
             return given
-        if action == RENAME and "name" not in given:
-            raise BodyError("a name is missing; null takes the name of a cluster away.")
-        ids = given.get("clusters") if action == MERGE else [given.get("cluster")]
-        if not isinstance(ids, list) or not 0 < len(ids) <= MOST_MERGED:
-            raise BodyError("clusters must be a list of two or more ids.")
-        known, done = set(self.ids), given["id"] in self.remembered
-        ids = list(map(whole, ids))
-        given |= {"clusters": ids} if action == MERGE else {"cluster": ids[0]}
-        for cluster in ids:
-            if type(cluster) is not int:
-                raise BodyError(f"the id of a cluster is a whole number, got {shown(cluster)}.")
-            if cluster not in known and not done:
+        if action == UNDO and not (self.begun and self.mix.learner_.before):
+            raise BodyError(
+                "there is nothing to undo: only the last change by hand can be undone, and only "
+                "until rows are learnt."
+            )
+        known = set(self.ids)
+        for cluster in given["clusters"]:
+            if cluster not in known:
                 raise BodyError(f"there is no cluster {cluster}; GET clusters lists the others.")
-        if type(given["pin"]) is not bool:
-            raise BodyError(f"pin must be true or false, got {shown(given['pin'])}.")
-        if not isinstance(given.get("name"), str | None):
-            raise BodyError(f"name must be a string or null, got {shown(given['name'])}.")
         return given
 
     def lives(self) -> Before:

@@ -15,7 +15,7 @@ from evermix.service.answers_schema import (
     reference,
 )
 from evermix.service.bodies import FIELDS, KINDS, LONGEST_ID, MOST_COLUMNS, TIMES
-from evermix.service.core import MOST_MERGED
+from evermix.service.edits import MOST_MERGED
 from evermix.service.plans import MOST_CLUSTERS, MOST_WORDS
 
 JSON = "application/json"

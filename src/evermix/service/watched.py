@@ -14,7 +14,8 @@ import uvicorn
 from evermix.estimators import Mixture
 from evermix.service.app import RequestLimits, Service
 from evermix.service.bodies import Observations
-from evermix.service.core import EDITS, Core
+from evermix.service.core import Core
+from evermix.service.edits import EDITS
 from evermix.service.log import Record
 from evermix.service.models import AbsentError, ConflictError
 from evermix.service.plans import Plan

@@ -1,0 +1,61 @@
+"""What people do with clusters: the bodies of their requests, and the changes."""
+
+from typing import Any
+
+from evermix.estimators import Mixture
+from evermix.hand import MERGE, PIN, RENAME, SPLIT, UNDO, UNPIN
+from evermix.service.bodies import BodyError, checked_id, parsed_object, shown, whole
+
+EDITS = {  # by action: the entries of its body
+    RENAME: ("cluster", "name", "id"),
+    MERGE: ("clusters", "pin", "id"),
+    SPLIT: ("cluster", "pin", "id"),
+    PIN: ("cluster", "id"),
+    UNPIN: ("cluster", "id"),
+    UNDO: ("id",),
+}
+MOST_MERGED = 1000
+
+
+def parsed_edit(action: str, body: bytes) -> dict[str, Any]:
+    """Return the entries of the body of an edit, or raise BodyError.
+
+    The ids of all its clusters are ``clusters``, in any case.
+    """
+    given = {"pin": True} | parsed_object(body, EDITS[action])
+    given["id"] = checked_id(given.get("id"))
+    if action == UNDO:
+        return given | {"clusters": []}
+    if action == RENAME and "name" not in given:
+        raise BodyError("a name is missing; null takes the name of a cluster away.")
+    ids = given.get("clusters") if action == MERGE else [given.get("cluster")]
+    if not isinstance(ids, list) or not 0 < len(ids) <= MOST_MERGED:
+        raise BodyError("clusters must be a list of two or more ids.")
+    given["clusters"] = list(map(whole, ids))
+    for cluster in given["clusters"]:
+        if type(cluster) is not int:
+            raise BodyError(f"the id of a cluster is a whole number, got {shown(cluster)}.")
+    if type(given["pin"]) is not bool:
+        raise BodyError(f"pin must be true or false, got {shown(given['pin'])}.")
+    if not isinstance(given.get("name"), str | None):
+        raise BodyError(f"name must be a string or null, got {shown(given['name'])}.")
+    return given
+
+
+def edited(mix: Mixture, action: str, given: dict[str, Any]) -> dict[str, Any]:
+    """Change clusters, and return what was done."""
+    ids, pin = given["clusters"], given["pin"]
+    done: dict[str, Any] = {"action": action}
+    if action == UNDO:
+        undone = mix.undo()
+        return done | {"cluster": undone.ids[0], "undone": undone.what}
+    if action == MERGE:
+        return done | {"cluster": mix.merge_clusters(ids, pin=pin), "merged": ids[1:]}
+    done["cluster"] = ids[0]
+    if action == SPLIT:
+        return done | {"new": mix.split_cluster(ids[0], pin=pin)}
+    if action == RENAME:
+        mix.rename(ids[0], given["name"])
+        return done | {"name": given["name"]}
+    (mix.pin if action == PIN else mix.unpin)(ids[0])
+    return done | {"pinned": action == PIN}
