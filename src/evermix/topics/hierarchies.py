@@ -32,6 +32,7 @@ from evermix.topics.priors import (
 from evermix.topics.words.seating import Seating, Unseated, mode_of_u
 
 FLAT_REGIONS = 20  # of models without hierarchy, as in the paper
+FIRST_SIGMA = 0.1  # of documents, at most, where it is learnt; see HELD_SWEEPS
 
 
 class Hierarchy(ABC):
@@ -90,8 +91,10 @@ class TwoLevels(PlainSettings, Hierarchy):
     def seating(self, n: Ints) -> Seating | Unseated:
         """Return a law of tables to start from, for documents of n (D,) words."""
         one = self.below.measure(np.ones(1))
-        u = mode_of_u(n, float(one.a[0]), one.sigma)
-        return Seating(one.laws, one.sigma, float(one.mass[0]), u)
+        sigma = one.sigma if one.laws.sigma is None else min(one.sigma, FIRST_SIGMA)
+        seating = Seating(one.laws, sigma, float(one.mass[0]), np.empty(0))
+        seating.u = mode_of_u(n, seating.a, sigma)
+        return seating
 
     def _checked(self, level: str, build: Callable[[], DependentPrior]) -> DependentPrior:
         """Build a level; errors name it."""

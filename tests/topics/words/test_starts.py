@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import evermix as em
+from evermix.topics.hierarchies import FIRST_SIGMA
 from evermix.topics.words.franchise import Franchise
 from evermix.topics.words.samplers import H1, H2
-from evermix.topics.words.starts import MOST, begin, first_number
+from evermix.topics.words.starts import HELD_SWEEPS, MOST, begin, first_number
 from helpers.franchise_oracles import corpus, seating
 
 
@@ -60,3 +61,45 @@ def test_no_chain_stays_at_a_single_topic(sampler):
         found.append(model.perplexity(new))
     assert max(found) < 1.02 * min(found)
     assert max(found) < 30  # a single topic would have 60
+
+
+def test_sigma_of_documents_stays_in_the_first_sweeps_of_a_burn_in():
+    """It begins low, moves as soon as tables say something of it, and draws always have its law."""
+    run = em.TopicModel(em.HNGG(), burn_in=0, draws=1, random_state=0)._begun(
+        em.HNGG(), H1(), corpus(drawn(), (0,) * 60)
+    )
+    for _ in range(HELD_SWEEPS):
+        run.sweep(keep=False)
+        assert run.chains[0].seating.sigma == FIRST_SIGMA
+    laws = run.chains[0].seating.laws
+    assert laws.sigma is not None
+    run.sweep(keep=False)
+    assert run.chains[0].seating.sigma != FIRST_SIGMA
+
+
+def test_without_a_burn_in_sigma_moves_at_once():
+    model = em.TopicModel(em.HNGG(), burn_in=0, draws=2, random_state=0).fit(drawn())
+    assert len({FIRST_SIGMA, *model.traces_["sigma"]}) == 3
+
+
+def test_a_fixed_sigma_is_that_of_the_prior():
+    model = em.TopicModel(em.HNGG(sigma=0.6), burn_in=2, draws=2, random_state=0).fit(drawn())
+    assert np.all(model.traces_["sigma"] == 0.6)
+
+
+def test_a_fit_goes_on_where_sigma_was_held(tmp_path):
+    """A fit that was stopped while sigma stays ends where one ends that was not."""
+    X = drawn()
+
+    def stop(model, sweep):
+        if sweep.number == HELD_SWEEPS // 2:
+            raise KeyboardInterrupt
+
+    model = em.TopicModel(em.HNGG(), burn_in=HELD_SWEEPS + 5, draws=4, random_state=0)
+    whole = em.TopicModel(em.HNGG(), burn_in=HELD_SWEEPS + 5, draws=4, random_state=0).fit(X)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, observers=[stop])
+    model.save(tmp_path / "topics.evermix")
+    again = em.load(tmp_path / "topics.evermix").resume(X)
+    for name, values in whole.traces_.items():
+        np.testing.assert_array_equal(again.traces_[name], values, err_msg=name)

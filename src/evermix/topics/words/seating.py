@@ -12,7 +12,8 @@ All documents share a and sigma.
 
 import copy
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Self
 
 import numpy as np
@@ -46,6 +47,16 @@ class Seating:
     def a(self) -> float:
         """Mass of the processes."""
         return self.sigma * self.mass if self.laws.relative else self.mass
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Leave sigma where it is, as long as this lasts."""
+        laws = self.laws
+        self.laws = laws._replace(sigma=None)
+        try:
+            yield
+        finally:
+            self.laws = laws
 
     def update(
         self, n: Ints, tables: Ints, log_seats: Callable[[], LogSeats], rng: np.random.Generator
@@ -153,6 +164,11 @@ class Unseated:
     """No tables: every word of a document is an observation of the measure above."""
 
     u: Floats = np.empty(0)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Do nothing: there is no sigma."""
+        yield
 
     def copy(self) -> Self:
         """Return itself: there is nothing to change."""

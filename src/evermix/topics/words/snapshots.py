@@ -1,6 +1,7 @@
 """Chains of a topic model that are swept together, and what is kept of their draws."""
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ from evermix.topics.words.corpus import Corpus
 from evermix.topics.words.franchise import Franchise
 from evermix.topics.words.samplers import WordSampler
 from evermix.topics.words.seating import Seating, Unseated
+from evermix.topics.words.starts import HELD_SWEEPS
 
 MAX_SNAPSHOTS = 40  # of each chain; then every second one goes
 _PLAIN = ("words", "tables", "region", "on")
@@ -225,6 +227,7 @@ class WordRun(ChainRun[Franchise, TopicDraw]):
             course or []
         )  # log joint densities for each word in the burn-in, if it may end
         self.rested = rested  # the sweep after which it has ended early
+        self._held = False  # whether sigma of documents stays in this sweep
 
     def burnt_in(self, burn_in: int) -> int:
         """Return after how many sweeps draws are kept, at most ``burn_in``."""
@@ -283,8 +286,14 @@ class WordRun(ChainRun[Franchise, TopicDraw]):
         assert self.corpus is not None
         return self.corpus
 
+    def sweep(self, keep: bool) -> None:
+        """Sweep over all chains once, and keep draws of them; see ``starts.HELD_SWEEPS``."""
+        self._held = not keep and self.sweeps < HELD_SWEEPS
+        super().sweep(keep)
+
     def _move(self, chain: Franchise, rng: np.random.Generator) -> None:
-        self.sampler.sweep(self._words, chain, rng)
+        with chain.seating.held() if self._held else nullcontext():
+            self.sampler.sweep(self._words, chain, rng)
 
     def _draw(self, number: int, chain: Franchise) -> TopicDraw:
         draw, numbers, snapshot = self.n_draws, traced(chain, self._words), None

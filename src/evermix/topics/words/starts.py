@@ -17,6 +17,10 @@ from evermix.topics.words.corpus import Corpus
 from evermix.topics.words.franchise import Franchise
 
 MOST = 1000
+# Sweeps of the burn-in in which sigma of documents stays where it begins. At first every topic has
+# one table in a document, which says nothing of sigma, and words open many tables while topics are
+# not known yet: sigma would rise with them, and hundreds of sweeps would not bring it back.
+HELD_SWEEPS = 20
 INSIDE = 5.0  # words that all topics together have in a document before its own
 
 
