@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from evermix.kernels.topics.dishes import WordTopics, room_for_weights
 from evermix.kernels.topics.sparse import (
@@ -12,6 +13,7 @@ from evermix.kernels.topics.sparse import (
     sum_weights,
     weigh,
 )
+from evermix.topics.words.sweeps import listed
 
 GRID = (np.arange(4000) + 0.5) / 4000
 BETA, SCALE = 0.3, 0.7
@@ -28,6 +30,19 @@ def lists_of(counts, room=3):
 def held(lists, x):
     some = slice(lists.start[x], lists.end[x])
     return dict(zip(lists.topic[some].tolist(), lists.n[some].tolist(), strict=True))
+
+
+@pytest.mark.parametrize("mean", [0.0, 0.3, 5.0])
+def test_lists_of_sparse_counts_are_those_of_dense_ones(mean):
+    """Also the order of topics that have a word equally often, and words without topics."""
+    counts = np.random.default_rng(0).poisson(mean, size=(40, 30)).astype(np.int32)
+    counts[[3, 39]] = 0
+    dense = lists_of(counts)
+    lists = listed(sparse.csr_matrix(counts), dense.start)
+    np.testing.assert_array_equal(lists.end, dense.end)
+    for begin, end in zip(dense.start, dense.end, strict=False):
+        np.testing.assert_array_equal(lists.topic[begin:end], dense.topic[begin:end])
+        np.testing.assert_array_equal(lists.n[begin:end], dense.n[begin:end])
 
 
 @pytest.mark.parametrize("novel", [0.0, 1.5])

@@ -59,8 +59,8 @@ class Mixed(Measure):
     def _move_q(self, atoms: Occupancy, rng: np.random.Generator) -> None:
         law = self.laws.q
         assert isinstance(law, Gamma)
-        n = np.zeros(self.q.shape)
-        np.add.at(n, atoms.region, atoms.counts.T)
+        each = [np.bincount(atoms.region, at, self.n_regions) for at in atoms.counts]
+        n: Floats = np.stack(each, axis=1).astype(np.float64)
         move_mixed_q(
             n, law.shape, law.rate, self.a, self.sigma, self._decay(atoms), self.q, self.u, rng
         )

@@ -30,7 +30,6 @@ from evermix.kernels.topics.indicators import (
     indicator_pass,
 )
 from evermix.kernels.topics.orders import order_pass
-from evermix.kernels.topics.sparse import list_topics
 from evermix.topics.measures import Occupancy, Offers
 from evermix.topics.words.corpus import Corpus
 from evermix.topics.words.franchise import Franchise
@@ -79,19 +78,16 @@ class WordSweep(ABC):
         """Return slots that hold the words of all dishes."""
         K, counts = self.chain.K, self.chain.counts(self.corpus)
         sizes = np.bincount(counts.indices, counts.data, minlength=_capacity(K))
-        entries = _slots(counts[kinds], len(sizes), sizes.sum())
-        return Slots(entries, self._lists(entries, K), sizes.astype(np.int64), np.arange(K), K)
+        some = counts[kinds]
+        entries = _slots(some, len(sizes), sizes.sum())
+        return Slots(entries, self._lists(some), sizes.astype(np.int64), np.arange(K), K)
 
-    def _lists(self, counts: NDArray[Any], K: int) -> WordTopics:
-        """Return the topics of each word, of which there are K."""
-        n = np.bincount(self.words.word, minlength=len(counts))
+    def _lists(self, counts: Array) -> WordTopics:
+        """Return the topics of each word, from a CSR matrix (U, K) with sorted columns."""
+        n = np.bincount(self.words.word, minlength=counts.shape[0])
         if self.chain.past is not None:
             n += np.diff(self.chain.past.counts.indptr)[self.corpus.kinds[0]]
-        start = np.append(0, np.cumsum(n))
-        topic, often = np.empty((2, start[-1]), dtype=np.int32)
-        lists = WordTopics(start, start[:-1].copy(), topic, often)
-        list_topics(counts, lists, K)
-        return lists
+        return listed(counts, np.append(0, np.cumsum(n)))
 
     @property
     def hybrid(self) -> bool:
@@ -232,7 +228,7 @@ class SeatedSweep(WordSweep):
 class DirectSweep(WordSweep):
     """Words that choose dishes themselves."""
 
-    def _lists(self, counts: NDArray[Any], K: int) -> WordTopics:
+    def _lists(self, counts: Array) -> WordTopics:
         """Return no lists: words look at all topics."""
         none = np.empty(0, dtype=np.int32)
         return WordTopics(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), none, none)
@@ -256,6 +252,21 @@ def _slots(counts: Array, capacity: int, n_words: float) -> NDArray[Any]:
     entries = counts.data.astype(dtype), counts.indices, counts.indptr
     slots: NDArray[Any] = sparse.csr_matrix(entries, shape=(counts.shape[0], capacity)).toarray()
     return slots
+
+
+def listed(counts: Array, start: Ints) -> WordTopics:
+    """Return the topics of each word, those with most words first, as ``list_topics`` does.
+
+    ``counts`` is a CSR matrix (U, K) of int32 with sorted columns, ``start`` (U + 1,) where lists
+    begin, with room for the topics of the word at least.
+    """
+    n = np.diff(counts.indptr)
+    topic, often = np.zeros((2, start[-1]), dtype=np.int32)
+    most = int(counts.data.max(initial=0)) + 1
+    order = np.argsort(np.repeat(np.arange(len(n)) * most, n) - counts.data, kind="stable")
+    place = np.arange(len(order)) + np.repeat(start[:-1] - counts.indptr[:-1], n)
+    topic[place], often[place] = counts.indices[order], counts.data[order]
+    return WordTopics(start, start[:-1] + n, topic, often)
 
 
 def _capacity(K: int) -> int:
