@@ -71,7 +71,8 @@ class Mixed(Measure):
         assert isinstance(law, Gamma)
         old = self.q.sum(axis=0)
         new = rng.standard_gamma(self.n_regions * law.shape, size=self.n_times) / law.rate
-        new = np.clip(new, 1e-250, None)
+        # With a single atom u may be of any size: it stays a number.
+        new = np.maximum(new, np.maximum(old * (self.u * 1e-280), 1e-250))
         self.q *= new / old
         self.u *= old / new
         np.clip(self.q, 1e-280, None, out=self.q)
