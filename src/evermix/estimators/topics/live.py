@@ -34,8 +34,8 @@ class LiveTopics:
 
         Topics keep their numbers, and those that are born get the next ones. A time after all known
         ones begins near the last one. Twelve draws of the fit go on, the one that is shown
-        first; each sweeps 20 times over the new documents, less often over more than 5,000 words,
-        and four times over 25,000 or more. What earlier documents chose stays as
+        first; each sweeps 20 times over the new documents, less often over more than 2,500 words,
+        and twice over 25,000 or more. What earlier documents chose stays as
         it is, and of them only words and tables of topics are kept, so that memory grows with
         topics and times alone. A fit that goes on in this way cannot be resumed.
 
