@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from evermix.io.sources import SourceError, open_source
-from evermix.io.sources.dialect import find_decimal, find_delimiter, plain
+from evermix.io.sources.dialect import find_decimal, find_delimiter, find_writing, plain
 
 
 def read(path, **options):
@@ -118,3 +118,31 @@ def test_thousands_or_decimals_by_the_delimiter(tmp_path):
         source, chunk = read(tmp_path / name)
         assert source.kind == "vectors"
         np.testing.assert_allclose(chunk.X[:, 0], np.array([1.234, 2.5]) * factor)
+
+
+def test_numbers_with_a_unit_are_numbers(tmp_path):
+    rows = [f"{60 + i / 4} kg,{150 + i}cm,{i} {'kg' if i % 2 else 'g'},{i}A" for i in range(30)]
+    rows[7] = ",157,7 g,7A"  # a gap, and a number without its unit
+    (tmp_path / "t.csv").write_text("\n".join(["weight,height,mixed,seat", *rows, ""]))
+    _, chunk = read(tmp_path / "t.csv")
+    assert chunk.X["weight"].tolist()[6:9] == [61.5, None, 62.0]
+    assert chunk.X["height"].tolist()[6:9] == [156.0, 157.0, 158.0]
+    assert chunk.X["mixed"].tolist()[6:9] == ["6 g", "7 g", "8 g"]  # one unit, or none
+    assert chunk.X["seat"].tolist()[6:8] == ["6A", "7A"]
+    _, chunk = read(tmp_path / "t.csv", category=("weight",))
+    assert chunk.X["weight"].tolist()[6] == "61.5 kg"
+
+
+def test_another_unit_further_down_is_an_error(tmp_path):
+    rows = [f"{1000 + i} kg,a" for i in range(1100)]
+    rows[1050] = "900 lb,a"
+    (tmp_path / "t.csv").write_text("\n".join(["weight,word", *rows, ""]))
+    with pytest.raises(SourceError, match="expected a number in column 'weight', got '900 lb'"):
+        read(tmp_path / "t.csv")
+
+
+def test_units_with_separated_thousands_and_decimal_commas():
+    assert find_writing(["1,234.5 km", "7 km"]).plain("1,234.5 km") == "1234.5"
+    assert find_writing(["1,5 km", "7,25 km"], ";").plain("7,25 km") == "7.25"
+    assert find_writing(["12 May", "13 June", "14 May"]) is None
+    assert find_writing(["12", "13", "14 km"]) is None

@@ -12,11 +12,11 @@ from evermix.io.sources.base import Kind, RowError
 from evermix.io.sources.dialect import (
     LOOK,
     STRAY,
-    find_decimal,
+    Writing,
     find_delimiter,
+    find_writing,
     is_number,
     is_written_number,
-    plain,
 )
 from evermix.io.sources.formats import Record, RecordSource, Row
 from evermix.io.sources.values import Numbers, is_mark, is_missing, read_cell, read_field
@@ -30,7 +30,8 @@ class CommaSeparated(RecordSource):
     """A ``.csv`` or ``.tsv`` file in UTF-8, with a header or without.
 
     Cells are separated by commas, semicolons, tabs or ``|``, as the first lines show. Numbers
-    may be as people write them: ``1,234.50``, ``$99``, ``17.7%``, and with decimal commas.
+    may be as people write them: ``1,234.50``, ``$99``, ``17.7%``, ``61 kg`` (if a column has one
+    unit), and with decimal commas.
 
     The first line is a header unless all its cells are numbers. If the header names the text
     field, that column is the text; otherwise every column but the id and the time field, and those
@@ -48,7 +49,7 @@ class CommaSeparated(RecordSource):
     def survey(self) -> None:
         """Find out what the file holds."""
         self._delimiter = find_delimiter(map(self._decoded, self.lines.read()))
-        self._decimals: dict[int, str] = {}  # of columns whose numbers people have written
+        self._written: dict[int, Writing] = {}  # columns whose numbers people have written
         options, cells = self.options, self._first_cells()
         self._header = not all(map(is_written_number, cells))
         self._names = [name.strip() for name in cells] if self._header else []
@@ -93,12 +94,12 @@ class CommaSeparated(RecordSource):
         for j in self._used:
             cells = [row[j] for row in rows]
             known = [cell for cell in cells if not is_missing(cell, missing) and not is_mark(cell)]
-            decimal = None
+            writing = None
             if j not in self._category:
-                decimal = find_decimal(known, self._delimiter)
-            if decimal is not None:
-                self._decimals[j] = decimal
-                cells = [plain(cell, decimal) for cell in cells]
+                writing = find_writing(known, self._delimiter)
+            if writing is not None:
+                self._written[j] = writing
+                cells = [writing.plain(cell) for cell in cells]
                 known = [c for c in cells if not is_missing(c, missing) and not is_mark(c)]
             words = [cell.strip() for cell in known if not is_number(cell)]
             many = len(words) > STRAY * len(known)
@@ -181,9 +182,9 @@ class CommaSeparated(RecordSource):
     def _value(self, cells: list[str]) -> Any:
         if self.kind == "text":
             return _text(cells[self._used[0]])
-        if self._decimals:
-            decimals = self._decimals
-            cells = [plain(c, decimals[j]) if j in decimals else c for j, c in enumerate(cells)]
+        if self._written:
+            written = self._written
+            cells = [written[j].plain(c) if j in written else c for j, c in enumerate(cells)]
         if self.kind == "table":
             names = self._names or [str(j) for j in range(self._width)]
             return {names[j]: self._cell(j, _text(cells[j])) for j in self._used}

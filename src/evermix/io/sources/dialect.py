@@ -4,6 +4,7 @@ import csv
 import re
 from collections.abc import Iterable, Sequence
 from itertools import islice
+from typing import NamedTuple
 
 DELIMITERS = ",;\t|"
 LINES = 20  # that are looked at for the delimiter
@@ -19,6 +20,9 @@ _WRITTEN = {  # by what stands before decimals
     decimal: re.compile(rf"([+-]?) ?{_SIGN} ?([+-]?){number} ?{_SIGN}")
     for decimal, number in _NUMBERS.items()
 }
+# Units that may follow a number without a space; after one it may be any word.
+_UNITS = "kg|g|mg|lbs?|oz|km|m|cm|mm|ft|mi|h|hrs?|min|s|ms|ml|l|[KMGT]B|k?Wh?|°[CF]?"
+_WITH_UNIT = re.compile(rf"[+-]?[\d.,]*\d(?:({_UNITS})| ([^\W\d_°]{{1,12}}[²³]?|°[CF]?))")
 
 
 def find_delimiter(lines: Iterable[str]) -> str:
@@ -92,3 +96,39 @@ def find_decimal(cells: Sequence[str], delimiter: str = ",") -> str | None:
         if left <= STRAY * len(cells) and changed < numbers:
             return decimal
     return None
+
+
+class Writing(NamedTuple):
+    """How the numbers of a column are written: what stands before decimals, and a unit."""
+
+    decimal: str
+    unit: str
+
+    def plain(self, cell: str) -> str:
+        """Return a cell as programs write numbers; other cells as they are."""
+        return plain(_without_unit(cell, self.unit), self.decimal)
+
+
+def find_writing(cells: Sequence[str], delimiter: str = ",") -> Writing | None:
+    """Return how people have written the numbers of a column; None if they did not write them.
+
+    ``cells`` are those that are not missing. For ``delimiter`` see :func:`find_decimal`.
+    """
+    unit = _find_unit(cells)
+    decimal = find_decimal([_without_unit(cell, unit) for cell in cells], delimiter)
+    return Writing(decimal or ".", unit) if decimal or unit else None
+
+
+def _find_unit(cells: Sequence[str]) -> str:
+    """Return the one unit of the numbers of a column, such as kg; "" if there is none."""
+    found = [_WITH_UNIT.fullmatch(cell.strip()) for cell in cells]
+    units = [match[1] or match[2] for match in found if match is not None]
+    bare = sum(map(is_written_number, cells))
+    if len(set(units)) != 1 or len(units) < bare:
+        return ""
+    return units[0] if len(units) + bare >= (1 - STRAY) * len(cells) else ""
+
+
+def _without_unit(cell: str, unit: str) -> str:
+    found = _WITH_UNIT.fullmatch(cell.strip()) if unit else None
+    return cell if found is None or unit not in found.groups() else found[0][: -len(unit)].rstrip()

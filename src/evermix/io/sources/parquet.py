@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evermix.io.sources.base import Kind, RowError
-from evermix.io.sources.dialect import LOOK, find_decimal, plain
+from evermix.io.sources.dialect import LOOK, Writing, find_writing
 from evermix.io.sources.formats import Block, BlockSource
 from evermix.io.sources.values import (
     Columns,
@@ -56,7 +56,7 @@ class Parquet(BlockSource):
         self._used = [options.vector_field] if self._lists else others
         self.columns = None if self._lists else self._used
         self.kind = self._kind_of_columns(file.schema_arrow)
-        self._decimals = self._written(file) if self.kind == "table" else {}
+        self._written = self._find_written(file) if self.kind == "table" else {}
         if self.kind != "table":
             self._check_numeric(file.schema_arrow)
         self.set_features(self._list_width(file) if self._lists else len(self._used))
@@ -116,17 +116,17 @@ class Parquet(BlockSource):
             return self.choose_kind("table")
         return self.choose_kind("vectors", "counts", "table")
 
-    def _written(self, file: Any) -> dict[str, str]:
-        """Return what stands before decimals, by column of strings that are written numbers."""
-        types, schema, found = _import("pyarrow.types"), file.schema_arrow, dict[str, str]()
+    def _find_written(self, file: Any) -> dict[str, Writing]:
+        """Return how numbers are written, by column of strings that are written numbers."""
+        types, schema, found = _import("pyarrow.types"), file.schema_arrow, dict[str, Writing]()
         first = next(file.iter_batches(batch_size=LOOK, columns=self._used))
         for name in (name for name in self._used if name not in self.options.category):
             kind = schema.field(name).type
             if types.is_string(kind) or types.is_large_string(kind):
                 cells = [cell for cell in first.column(name).to_pylist() if cell is not None]
                 known = [cell for cell in cells if not is_missing(cell, self.options.missing)]
-                decimal = find_decimal(known)
-                found |= {} if decimal is None else {name: decimal}
+                writing = find_writing(known)
+                found |= {} if writing is None else {name: writing}
         return found
 
     def _check_numeric(self, schema: Any) -> None:
@@ -206,9 +206,9 @@ class Parquet(BlockSource):
     def _values(self, name: str, column: Any, problems: dict[int, str]) -> NDArray[Any]:
         """Return the values of a column of a table.   Consumes: problems, by row."""
         values = without_missing(column.to_pylist(), self.options.missing)
-        if name in self._decimals:
+        if name in self._written:
             for row, cell in enumerate(values):
-                number = None if cell is None else read_cell(plain(cell, self._decimals[name]))
+                number = None if cell is None else read_cell(self._written[name].plain(cell))
                 values[row] = number if isinstance(number, float) else None
                 if number is not None and values[row] is None:
                     problems[row] = f"expected a number in column {name!r}, got {cell!r:.60}."
