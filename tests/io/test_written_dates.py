@@ -32,6 +32,12 @@ DAYS = np.arange("2025-03-28", "2025-04-20", dtype="datetime64[D]")
         ("6/4/2025T00:30:00+02:00", False, "2025-06-03T22:30"),
         ("2025/4/6", None, "2025-04-06"),
         ("2025/04/06 18:30", None, "2025-04-06T18:30"),
+        ("6 April 2025", None, "2025-04-06"),
+        ("Apr 6, 2025", None, "2025-04-06"),
+        ("april 6th 2025 at 6:30 PM", None, "2025-04-06T18:30"),
+        ("06-Apr-2025 8:05", None, "2025-04-06T08:05"),
+        ("Sun, 06 Apr 2025 18:30:00 +0200", None, "2025-04-06T16:30"),  # as in mail
+        ("Sunday, 6. April 2025, 18:30 UTC", None, "2025-04-06T18:30"),
     ],
 )
 def test_dates_are_read_as_people_write_them(text, day_first, expected):
@@ -41,7 +47,8 @@ def test_dates_are_read_as_people_write_them(text, day_first, expected):
 @pytest.mark.parametrize(
     "text",
     ["6/4/2025", "31.4.2025", "6.4.25", "6.4/2025", "6.4.2025 25:00", "6.4.2025 13:00 PM"]
-    + ["6.4.2025 soon", "0.4.2025", "6.4.20255", "2025.4.31"],
+    + ["6.4.2025 soon", "0.4.2025", "6.4.20255", "2025.4.31", "31 Apr 2025", "Mayor 6, 2025"]
+    + ["Apr 2025", "6 Apr 25", "6 April 2025 soon", "someday, 6 April 2025"],
 )
 def test_what_is_no_date_or_leaves_it_open_is_refused(text):
     with pytest.raises(ValueError, match=r"a date such as .*31\.5\.2024, got "):
@@ -160,3 +167,8 @@ def test_the_command_line_reads_them_and_goes_on(tmp_path, monkeypatch):
     assert all(json.loads(lines[0])["since"] == "2025-03-01" for lines in said)
     failed = evermix("stream", "open.csv", "--time-field", "when", "--out", "x", status=1)
     assert "the day or the month may come first in" in failed.stderr
+
+
+def test_names_of_months_that_are_labels_of_topics_stay_labels():
+    assert read_time("Apr 2025", labels=True) == "Apr 2025"
+    assert read_time("Apr 6, 2025", labels=True) == np.datetime64("2025-04-06")

@@ -1,4 +1,4 @@
-"""Dates as people write them: 31.5.2024, 31/5/2024, 5/31/2024 6:30 PM, 2024/05/31."""
+"""Dates as people write them: 31.5.2024, 5/31/2024 6:30 PM, 2024/05/31, 31 May 2024."""
 
 import re
 from collections.abc import Iterable
@@ -7,6 +7,19 @@ from typing import Any
 
 _DATE = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})(?:,?[ T]\s*(\S.*))?")
 _YEAR_FIRST = re.compile(r"(\d{4})([./])(\d{1,2})\2(\d{1,2})(?:,?[ T]\s*(\S.*))?")
+_NAMES = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+_MONTHS = (
+    r"(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|"
+    r"oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
+)
+_WEEKDAY = r"(?:(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\.?,? )?"
+_DAY = r"(\d{1,2})(?:st|nd|rd|th|\.)?"
+_AFTER = r"(?:(?: at|,)? \s*(\d.*))?"
+_NAMED = (  # with the month in English
+    re.compile(rf"{_WEEKDAY}{_DAY}[ -]{_MONTHS},?[ -](\d{{4}}){_AFTER}", re.IGNORECASE),
+    re.compile(rf"{_WEEKDAY}{_MONTHS} {_DAY},? (\d{{4}}){_AFTER}", re.IGNORECASE),
+)
+_ZONE = re.compile(r" ?(?:GMT|UTC|Z| ([+-]\d\d:?\d\d))$")
 _HOURS = re.compile(r"(\d{1,2}):(\d\d)(?::(\d\d))?\s*([ap])\.?m\.?", re.IGNORECASE)
 _CLOCK = re.compile(r"\d:")
 
@@ -46,8 +59,21 @@ def read_date(text: str, day_first: bool | None = None) -> date:
         first, second, year = int(found[1]), int(found[3]), int(found[4])
         day, month = (first, second) if found[2] == "." or day_first else (second, first)
     else:
-        raise ValueError(f"expected a date, got {text!r:.60}.")
+        return _read_named(text)
     return _at(date(year, month, day), found[5])
+
+
+def _read_named(text: str) -> date:
+    """Return the date that a text with the name of a month holds."""
+    if found := _NAMED[0].fullmatch(text):
+        day, name = found[1], found[2]
+    elif found := _NAMED[1].fullmatch(text):
+        name, day = found[1], found[2]
+    else:
+        raise ValueError(f"expected a date, got {text!r:.60}.")
+    month = _NAMES.index(name[:3].lower()) + 1
+    clock = found[4] and _ZONE.sub(lambda zone: zone[1] or "+00:00", found[4])
+    return _at(date(int(found[3]), month, int(day)), clock)
 
 
 def _at(day: date, clock: str | None) -> date:
