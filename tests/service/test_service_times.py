@@ -174,6 +174,8 @@ def test_settings_of_times_are_checked():
     for spec in ({"times": "years"}, {"times": 3}, {"times": "dates", "half_life": 0}):
         with pytest.raises(BodyError):
             Plan.parsed({"kind": "vectors", **spec})
+    with pytest.raises(BodyError, match="times must be dates or numbers, got 'date'"):
+        Plan.parsed({"kind": "vectors", "times": "date"})
     with pytest.raises(BodyError, match="half_life is 1 to 1e12, in rows"):
         Plan.parsed({"kind": "vectors", "half_life": 0.5})
     plan = Plan.parsed({"kind": "vectors", "times": "numbers", "half_life": 0.5})

@@ -85,7 +85,8 @@ class Plan:
         if not isinstance(plan.imported, str | None):
             raise BodyError(f"imported must be a string, got {shown(plan.imported)}.")
         if plan.times not in (None, *TIMES):
-            raise BodyError(f"times must be {' or '.join(TIMES)}, got {shown(plan.times)}.")
+            got = f"{plan.times!r:.80}" if isinstance(plan.times, str) else shown(plan.times)
+            raise BodyError(f"times must be {' or '.join(TIMES)}, got {got}.")
         half, shortest = plan.half_life, 1.0 if plan.times is None else LEAST_HALF_LIFE
         if half is not None and (type(half) not in (int, float) or not shortest <= half <= 1e12):
             unit = {None: "rows", DATES: "seconds"}.get(plan.times, "the unit of times")
