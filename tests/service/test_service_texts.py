@@ -60,3 +60,15 @@ def test_a_vocabulary_that_is_full_survives_a_kill(start, tmp_path):
     assert service.get("/models/a/clusters") == clusters
     assert service.stop() == 0
     assert json.loads((tmp_path / "models" / "a" / "model.json").read_text())["vocabulary"] == 9
+
+
+@pytest.mark.parametrize("settings", [{}, {"min_count": 2}])
+def test_the_first_text_may_have_no_words(service, settings):
+    name = f"blank-{len(settings)}"
+    service.make(name, "texts", **settings)
+    for text in ("", "paper jam", "paper jam again"):
+        status, answer = service.post(f"/models/{name}/observations", {"text": text})
+        assert status == 200, answer
+        assert service.get(f"/models/{name}/clusters/{answer['cluster']}")[0] == 200
+        assert service.get(f"/models/{name}/clusters?words=true")[0] == 200
+        assert service.post(f"/models/{name}/predict", {"text": "no paper"})[0] == 200

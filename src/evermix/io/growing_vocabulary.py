@@ -149,7 +149,8 @@ class GrowingVocabulary(TextCounter):
             yield self._part(start, parts, freed)
 
     def _part(self, start: int, rows: list[dict[int, int]], freed: list[int]) -> CountedTexts:
-        return CountedTexts(slice(start, start + len(rows)), as_csr(rows, len(self.words)), freed)
+        n = max(len(self.words), 1)  # a mixture needs a column, also for texts without words
+        return CountedTexts(slice(start, start + len(rows)), as_csr(rows, n), freed)
 
     def _learnt(self, found: Mapping[str, int], now: float) -> dict[int, int]:
         """Return how often the next text holds the word of each column; new ones are added."""
