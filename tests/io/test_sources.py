@@ -342,6 +342,9 @@ UNREADABLE = {
     "a.parquet": (b"junk", "expected a complete Parquet file"),
     "a.jsonl.gz": (b"junk", "expected a complete gzip file"),
     "a.xyz": (b"", "unknown format"),
+    "a.json": (b"[]", r"unknown format.* jq -c '.\[\]' FILE"),
+    "list.jsonl": (b'[{"text": "a b"}]\n', r"line 1: expected a JSON object, got list\. .* jq -c"),
+    "lines.jsonl": (b'[\n{"text": "a b"}\n]\n', r"line 1: expected a JSON object.* jq -c"),
     "a.npy.gz": (b"", "unknown format"),
 }
 
@@ -353,6 +356,12 @@ def test_file_without_rows_is_refused_when_opened(tmp_path, name):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(SourceError, match=f"{name}: .*{message}"):
         open_source(tmp_path / name)
+
+
+def test_json_lines_are_no_table(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"text": "a b"}\n')
+    with pytest.raises(SourceError, match="a.jsonl: JSON lines hold texts or vectors"):
+        open_source(tmp_path / "a.jsonl", kind="table")
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.npy", "a.npz", "a.parquet", "a.libsvm"])

@@ -26,6 +26,7 @@ from evermix.io.sources.values import Time, read_time
 Kind: TypeAlias = Literal["text", "counts", "vectors", "table"]
 
 _COMPLAINTS_KEPT = 5
+ONE_PER_LINE = "Write each object into a line of its own: jq -c '.[]' FILE > NEW.jsonl."
 
 
 class SourceError(ValueError):
@@ -373,5 +374,5 @@ def find_format(path: str) -> type[FileSource]:
     raise SourceError(
         f"{path}: unknown format. Known file names are {', '.join(sorted(known))} (formats of text "
         "also with .gz), and - for standard input. A module that defines a format of your "
-        "own must be imported first."
+        "own must be imported first." + (f" {ONE_PER_LINE}" if plain.endswith(".json") else "")
     )

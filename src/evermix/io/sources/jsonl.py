@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from evermix.io.sources.base import Kind, RowError
+from evermix.io.sources.base import ONE_PER_LINE, Kind, RowError
 from evermix.io.sources.formats import Record, RecordSource, Row, numbered
 from evermix.io.sources.lines import LiveLines
 from evermix.io.sources.values import Numbers
@@ -39,6 +39,8 @@ class JsonLines(RecordSource):
             self.kind = self.options.kind
             self.beside = self.options.beside and self.kind == "vectors"
             return
+        if self.options.kind == "table":
+            raise self.error("JSON lines hold texts or vectors. Give the rows of a table as CSV.")
         self.kind = self.options.kind or self._guess()
         self.beside = self.options.beside and self.kind == "vectors" and self._has_texts()
         self.check_first(numbered(self.lines.peek(), 0))
@@ -146,10 +148,16 @@ def _decoded(line: bytes) -> dict[str, Any]:
     try:
         fields = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise RowError(f"expected a JSON object, got what cannot be read ({error}).") from error
+        reason = f"expected a JSON object, got what cannot be read ({error})."
+        raise RowError(reason + _remedy(line)) from error
     if not isinstance(fields, dict):
-        raise RowError(f"expected a JSON object, got {type(fields).__name__}.")
+        raise RowError(f"expected a JSON object, got {type(fields).__name__}." + _remedy(line))
     return fields
+
+
+def _remedy(line: bytes) -> str:
+    """Return what to do with a line that begins a list of objects."""
+    return f" {ONE_PER_LINE}" if line.lstrip().startswith(b"[") else ""
 
 
 def _text(value: Any, field: str) -> str:
