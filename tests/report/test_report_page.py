@@ -222,6 +222,17 @@ def test_bins_of_rows_are_their_shares():
     assert flow_of_rows(ids[:30], np.arange(30), np.ones(30), [5]) is None
 
 
+def test_new_clusters_that_are_still_small_are_shown():
+    """Of 15 clusters, 13 are as large as each other, and two come late."""
+    ids = np.concatenate([np.arange(1600) % 13, np.tile([*range(13), 20, 21, 21], 25)])
+    n = len(ids)
+    flow = flow_of_rows(ids, np.arange(n), np.ones(n), [*range(13), 20, 21]).to_dict()
+    assert flow["ids"] == [*range(10), 21, 20] and len(flow["layers"]) == 13
+    assert np.sum(flow["layers"], axis=0) == pytest.approx(1.0, abs=1e-3)
+    steady = flow_of_rows(ids[:1600], np.arange(1600), np.ones(1600), list(range(13))).to_dict()
+    assert steady["ids"] == list(range(12))
+
+
 def test_notebooks_show_what_was_found(stream):
     mix, _ = stream
     shown = mix._repr_html_()

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 LAYERS = 12  # clusters that are shown one by one
+GROWING = 3  # of these, at most, those that are small but grow
+GROWTH, LEAST = 2.0, 0.01  # of shares in the last quarter: over that in all, and alone
 MOST, ROWS = 40, 25  # bins, and rows of each at least
 NAMED = 6  # ids that a mark names
 DIGITS = 5  # behind the point, of shares
@@ -49,10 +51,15 @@ class Flow:
     clocked: bool = True
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the largest clusters one by one, and the others as one, as JSON-ready values."""
+        """Return the largest clusters one by one, and the others as one, as JSON-ready values.
+
+        In streams, up to three of them are clusters that have grown most lately.
+        """
         size = np.nan_to_num(self.shares).mean(axis=0) if self.weights is None else self.weights
         order = np.argsort(-size, kind="stable")
-        top = [k for k in order[:LAYERS].tolist() if size[k] > 0]
+        growing = self._growing(size, order[LAYERS:]) if self.weights is None else []
+        top = [*order[: LAYERS - len(growing)].tolist(), *growing]
+        top = [k for k in top if size[k] > 0]
         layers = np.column_stack([self.shares[:, top], np.delete(self.shares, top, axis=1).sum(1)])
         return {
             "xlabel": self.xlabel,
@@ -65,6 +72,13 @@ class Flow:
                 for at, what, ids in self.marks
             ],
         }
+
+    def _growing(self, size: NDArray[Any], some: NDArray[Any]) -> list[int]:
+        """Return which of some columns had a much larger share lately than in all, if any."""
+        lately = np.nan_to_num(self.shares[-max(len(self.shares) // 4, 1) :]).mean(axis=0)
+        found = some[np.argsort(-lately[some], kind="stable")].tolist()
+        grown = [k for k in found if lately[k] >= max(GROWTH * size[k], LEAST)]
+        return [k for k in grown if self.ids[k] >= 0][:GROWING]  # -1 stands for all that are gone
 
     def course(self, k: int) -> list[float]:
         """Return the shares (T,) of one cluster."""
