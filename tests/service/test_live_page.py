@@ -274,3 +274,20 @@ def test_the_page_is_small_and_its_own():
             for address in (b"http://", b"https://", b"//cdn"):
                 assert address not in body.replace(b"http://www.w3.org/", b""), name
             assert b"innerHTML" not in body and b"eval(" not in body
+
+
+GROWN = """import("/page/timeline.js").then(({Timeline}) => {
+  const line = new Timeline();
+  for (let i = 0; i < 40; i++) {
+    const counts = Array.from({length: 14}, (_, id) => [id, 14 - id / 2]);
+    if (i >= 32) counts.push([20, 4], [21, 6]);
+    const point = {first: 100 * i, rows: 100 * (i + 1), clusters: 14, counts};
+    line.points.push({...point, others: 0, marks: {}});
+  }
+  return line.flow(1, 40).ids;
+})"""
+
+
+def test_new_clusters_that_are_still_small_are_drawn(browser, start):
+    visit(browser, start())
+    assert browser.run(GROWN) == [*range(10), 20, 21]

@@ -2,6 +2,7 @@
 import {COLOURS, OTHERS} from "./charts.js";
 
 const LAYERS = COLOURS.length;
+const GROWING = 3, GROWTH = 2, LEAST = 0.01;  // as in reports (flow.py)
 const MARKS = {birth: "born", merge: "merged", death: "ended"};
 
 function join(bin, later) {
@@ -14,6 +15,18 @@ function join(bin, later) {
     mark.n += n;
     mark.ids = [...mark.ids, ...ids].slice(0, 6);
   }
+}
+
+// Ids of the largest clusters, and of up to three that are smaller but have grown lately.
+function chosen(bins) {
+  const sums = new Map(), last = bins.slice(-Math.max(Math.floor(bins.length / 4), 1));
+  for (const bin of bins) for (const [id, n] of bin.counts) sums.set(id, (sums.get(id) ?? 0) + n / bin.total);
+  const lately = id => last.reduce((sum, bin) => sum + (bin.counts.get(id) ?? 0) / (bin.total || 1), 0) / last.length;
+  const sizes = [...sums].sort((a, b) => b[1] - a[1]);
+  const grown = sizes.slice(LAYERS).map(([id, sum]) => ({id, before: sum / bins.length, now: lately(id)}))
+    .filter(({before, now}) => now >= Math.max(GROWTH * before, LEAST)).sort((a, b) => b.now - a.now).slice(0, GROWING);
+  const largest = sizes.slice(0, LAYERS - grown.length).map(([id]) => id);
+  return [...largest, ...grown.map(({id}) => id)].sort((a, b) => a - b);
 }
 
 export class Timeline {
@@ -47,10 +60,9 @@ export class Timeline {
   flow(share, most) {
     const points = this.window(share);
     if (points.length < 3) return null;
-    const bins = this.#bins(points, most), sums = new Map();
+    const bins = this.#bins(points, most);
     if (bins.length < 3) return null;
-    for (const bin of bins) for (const [id, n] of bin.counts) sums.set(id, (sums.get(id) ?? 0) + n / bin.total);
-    const ids = [...sums].sort((a, b) => b[1] - a[1]).slice(0, LAYERS).map(([id]) => id).sort((a, b) => a - b);
+    const ids = chosen(bins);
     this.#colour(ids);
     const layers = ids.map(id => bins.map(bin => (bin.counts.get(id) ?? 0) / (bin.total || 1)));
     layers.push(bins.map((_, i) => Math.max(0, 1 - layers.reduce((sum, layer) => sum + layer[i], 0))));
