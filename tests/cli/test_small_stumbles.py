@@ -1,5 +1,8 @@
 """Small things that people stumble over: plurals, headings, encodings, what comes first."""
 
+import json
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -44,3 +47,17 @@ def test_a_family_is_no_word_and_texts_are_to_be_counted():
     for model in (em.TopicModel(), em.Mixture()):
         with pytest.raises(TypeError, match="CountVectorizer"):
             model.fit(texts)
+
+
+def test_info_names_clusters_that_grow(folder):
+    """Also those that are too small for the table."""
+    words = ["paper jam tray", "reset link expired", "battery fan screen"]
+    rows = [{"text": f"{words[i % 3]} {i % 7}"} for i in range(300)]
+    rows += [{"text": f"badge door reader {i % 7}"} for i in range(40)]
+    (folder / "t.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    evermix("stream", "t.jsonl", "--out", "c.jsonl")
+    found = json.loads(evermix("info", "c.jsonl.evermix", "--json", "--top", "1").stdout)
+    assert len(found["clusters"]) == 1 and len(found["growing"]) == 1
+    assert set(found["growing"][0]["words"]) >= {"badge", "door", "reader"}
+    shown = evermix("info", "c.jsonl.evermix").stdout
+    assert re.search(rf"growing +{found['growing'][0]['id']}: (badge|door|reader), ", shown)

@@ -14,7 +14,7 @@ from evermix.cli.console import output_console
 from evermix.cli.input.model_rows import saved_words, text_of
 from evermix.cli.options.settings import Settings
 from evermix.cli.options.table import SHARE
-from evermix.cli.output.cards import cards_table, describe_clusters, shown_value
+from evermix.cli.output.cards import cards_table, describe_clusters, growing, shown_value
 from evermix.cli.output.topic_report import describe_topics
 from evermix.estimators import DependentMixture, Mixture, TopicModel
 from evermix.estimators.data.times import shown_label
@@ -28,6 +28,7 @@ from evermix.io.growing_vocabulary import GrowingVocabulary
 from evermix.state import FADED
 
 WORDS = 8  # per topic
+AMONG = 100  # the largest clusters, among which those are looked for that grow
 
 Extra = dict[str, Any]
 Described = dict[str, Any]
@@ -69,13 +70,15 @@ def _mixture(mix: Mixture, extra: Extra, top: int | None) -> Described:
         described["times"] = " to ".join(map(shown_when, times))
     if not met_once(engine, state):
         described |= engine.progress(state)
+    clusters = describe_clusters(mix, text_of(extra), None if top is None else max(top, AMONG))
     return described | {
         "features": mix.n_features_in_,
         "embedding": (extra.get("text") or {}).get("name"),
         **_vocabulary(extra),
         "observations": rows_learnt(mix.learner_.shown),
         "K": mix.n_clusters_,
-        "clusters": describe_clusters(mix, text_of(extra), top),
+        "growing": growing(clusters) or None,
+        "clusters": clusters[:top],
     }
 
 

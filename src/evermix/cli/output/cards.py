@@ -16,6 +16,7 @@ from evermix.families import Multinomial
 from evermix.io.text_counter import TextCounter
 
 SHOWN = 3  # lines on what sets a cluster apart
+GROWTH, LEAST = 2.0, 0.01  # of shares lately where clusters grow: over that in all, alone
 
 Described = dict[str, Any]
 
@@ -40,6 +41,21 @@ def describe_clusters(mix: Mixture, text: TextCounter | None, top: int | None) -
             cluster["apart"] = [str(trait) for trait in card.traits]
         clusters.append(cluster)
     return clusters
+
+
+def growing(clusters: list[Described]) -> list[Described]:
+    """Return ids, names and words of clusters that have grown, the largest lately first."""
+    some = [(each.get("recent_share", 0.0), each) for each in clusters]
+    some = [(lately, each) for lately, each in some if lately >= max(GROWTH * each["share"], LEAST)]
+    found = [each for _, each in sorted(some, key=lambda pair: -pair[0])]
+    names = "id", "name", "words"
+    return [{name: each[name] for name in names if name in each} for each in found]
+
+
+def _growing(found: list[Described]) -> str:
+    names = [each.get("name") or ", ".join(each.get("words", [])[:SHOWN]) for each in found]
+    texts = zip((str(each["id"]) for each in found), names, strict=True)
+    return "; ".join(f"{id}: {name}" if name else id for id, name in texts)
 
 
 def _text(value: Any) -> str:
@@ -73,6 +89,7 @@ _FORMATS: dict[str, Callable[[Any], str]] = {
     "born": "{:,}".format,
     **dict.fromkeys(("since", "seen", "now"), shown_when),
     "apart": "\n".join,
+    "growing": _growing,
     "nearest": lambda near: ", ".join(str(one.get("name", one["id"])) for one in near),
 }
 # Columns of tables by name, with their titles; JSON has more.
