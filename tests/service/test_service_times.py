@@ -204,6 +204,8 @@ def _run(service, between):
     sinces = [service.get(f"/models/a/clusters/{each['id']}")[1]["card"]["since"]
               for each in service.get("/models/a/clusters")[1]["clusters"]]  # fmt: skip
     assert all(since.startswith("2024-0") for since in sinces)
+    listed = service.get("/models/a/clusters?words=true")[1]["clusters"]
+    assert [each["since"] for each in listed if "words" in each] == sinces
     assert service.stop() == 0
 
 

@@ -93,7 +93,7 @@ def _cluster() -> Schema:
         "share": NUMBER,
     }
     worded = {"words": several(TEXT), "trend": PERHAPS_NUMBER, "born": PERHAPS_WHOLE}
-    return closed(tuple(always), **always, **worded)
+    return closed(tuple(always), **always, **worded, since=VALUE)
 
 
 def _card() -> Schema:

@@ -45,6 +45,7 @@ def clusters(core: Core, words: bool = False) -> dict[str, Any]:
             if card is not None:
                 some = naming(core.mix, card, core.naming)
                 entry |= {"words": some, "trend": card.trend, "born": card.born}
+                entry |= {} if card.since is None else {"since": card.since}
     return {**_as_of(core), "clusters": found}
 
 
