@@ -71,7 +71,8 @@ class Times:
         if unknown:
             raise ValueError(
                 f"there were no rows at the time {_shown(unknown)} in the fit, so nothing is known "
-                f"of it. Times of the fit: {_shown(self.values)}."
+                f"of it. Times of the fit: {_shown(self.values)}. Leave such rows out, or "
+                "fit again with rows of that time."
             )
         return np.array([self._code[t] for t in given], dtype=np.int64)
 
