@@ -61,3 +61,13 @@ def test_info_names_clusters_that_grow(folder):
     assert set(found["growing"][0]["words"]) >= {"badge", "door", "reader"}
     shown = evermix("info", "c.jsonl.evermix").stdout
     assert re.search(rf"growing +{found['growing'][0]['id']}: (badge|door|reader), ", shown)
+
+
+@pytest.mark.filterwarnings("default")
+def test_columns_of_dates_are_no_names_of_rows(folder):
+    lines = [f"{i * i % 17 / 4},{i % 28 + 1:02}/05/2024,C{i}" for i in range(60)]
+    (folder / "t.csv").write_text("\n".join(["x,day,code", *lines, ""]))
+    said = evermix("fit", "t.csv", "--out", "labels.csv").stderr.splitlines()
+    (dates,) = [line for line in said if "'day' holds dates: it is ignored." in line]
+    assert "--ignore COLUMN" in dates and "--id-field" not in dates
+    assert any("'code' holds another value" in line and "--id-field" in line for line in said)

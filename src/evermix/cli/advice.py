@@ -4,6 +4,12 @@ import re
 from functools import cache
 
 _PHRASES = {  # of the library's messages; the longer ones first
+    **{
+        f"dates: {are} ignored. Make numbers of such columns, or give them a block in em.Mixed, if "
+        "they tell of clusters.": f"dates: {are} ignored. --ignore COLUMN leaves one out without "
+        "this warning."
+        for are in ("it is", "they are")
+    },
     ("Make numbers of such columns, or give them a block in em.Mixed, if they tell of clusters."): (
         "--id-field COLUMN says that a column names the rows, and --ignore COLUMN leaves one out "
         "without this warning."
