@@ -109,6 +109,7 @@ def test_tables_tell_levels_and_units():
             "age": np.where(rng.random(600) < 0.1, np.nan, rng.normal(30 + 40 * y, 3)),
             "city": np.where(rng.random(600) < 0.9, np.array(["Rome", "Oslo"])[y], "Bonn"),
             "member": rng.random(600) < 0.1 + 0.8 * y,
+            "country": "Norway",
         }
     )
     mix = em.Mixture(random_state=0).fit(table)
@@ -118,6 +119,7 @@ def test_tables_tell_levels_and_units():
     assert traits["city"].here == pytest.approx(0.9, abs=0.05)
     assert traits["age"].here == pytest.approx(70, abs=1)
     assert traits["member"].here == pytest.approx(0.9, abs=0.05)
+    assert "country" not in traits  # it is the same everywhere
     assert "city = Oslo: 9" in repr(old)
     assert old.examples[0].values["city"] == "Oslo" and None not in old.examples[0].values.values()
 

@@ -63,6 +63,11 @@ class Trait:
         here = self._number(self.here, self.spread)
         return column, here, self._number(self.elsewhere, self.spread_elsewhere)
 
+    def differs(self) -> bool:
+        """Whether a person reads another number here than elsewhere."""
+        _, here, elsewhere = self.parts()
+        return here != elsewhere
+
     def brief(self) -> str:
         """Return what it is here, in a few letters: ``city = Rome (80 %)`` or ``height 30.1``."""
         column, here, _ = self.parts()

@@ -132,8 +132,9 @@ class CardWriter:
         stats, mass = self.tally.stats[k], float(self.tally.mass[k])
         rest, others = self._totals[0] - stats, max(self._totals[1] - mass, 0.0)
         found = marks(family, np.stack([stats, rest]), np.array([mass, others]), TRAITS)
-        traits = tuple(Trait.of(mark, self.names) for mark in found)
-        return traits, [mark.column for mark in found]
+        named = [(Trait.of(mark, self.names), mark.column) for mark in found]
+        apart = [(trait, column) for trait, column in named if trait.differs()] or named
+        return tuple(trait for trait, _ in apart), [column for _, column in apart]
 
     # ---- rows ------------------------------------------------------------------------------
 

@@ -100,8 +100,8 @@ class JsonLines(RecordSource):
         if field not in fields:
             raise RowError(
                 f"expected the field {field!r}, got the fields {sorted(fields)}. "
-                "Name the field to read with text_field or vector_field (on the command line: "
-                "--text-field, --vector-field)."
+                "Name the field to read with --text-field or --vector-field (in Python: "
+                "text_field, vector_field)."
             )
         value = (_text if self.kind == "text" else _numbers)(fields[field], field)
         number = self.lines.offset or self.rows_before + record.row
