@@ -16,7 +16,7 @@ from evermix.service.answers_schema import (
 )
 from evermix.service.bodies import FIELDS, KINDS, LONGEST_ID, MOST_COLUMNS, TIMES
 from evermix.service.edits import MOST_MERGED
-from evermix.service.plans import MOST_CLUSTERS, MOST_WORDS
+from evermix.service.plans import LEAST_HALF_LIFE, MOST_CLUSTERS, MOST_WORDS
 
 JSON = "application/json"
 SWITCH: dict[str, Any] = {"enum": ["true", "false"]}
@@ -217,13 +217,13 @@ def _request_schemas() -> dict[str, Any]:
     several = {"type": "array", "items": WHOLE, "minItems": 2, "maxItems": MOST_MERGED}
     more = {"id": ID, "time": TIME}
     return {
-        "Settings": closed(
+        "Settings": _with_or_without_times(
             ("kind",),
             kind={"enum": [*KINDS, *FIELDS]},
             max_clusters={"type": "integer", "minimum": 1, "maximum": MOST_CLUSTERS},
             half_life={
                 "type": ["number", "null"],
-                "exclusiveMinimum": 0,
+                "minimum": LEAST_HALF_LIFE,
                 "maximum": 1e12,
                 "description": "In rows, from 1 on, or with times in their unit: seconds of dates.",
             },
@@ -245,3 +245,11 @@ def _request_schemas() -> dict[str, Any]:
         "Pin": closed(("cluster",), cluster=WHOLE, id=ID),
         "Undo": closed((), id=ID),
     }
+
+
+def _with_or_without_times(required: tuple[str, ...], **properties: Any) -> dict[str, Any]:
+    """Return the schema of settings, of which a half-life without times is in rows."""
+    rows = properties["half_life"] | {"minimum": 1}
+    with_times = closed((*required, "times"), **properties | {"times": {"enum": [*TIMES]}})
+    without = closed(required, **properties | {"times": {"type": "null"}, "half_life": rows})
+    return {"anyOf": [with_times, without]}
