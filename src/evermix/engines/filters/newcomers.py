@@ -120,9 +120,9 @@ def _learnt_again(
         (lineage.current(rows.ids), labels, rows.weights),
     ]
     for ids, now, weights in moves:
-        old, new = owners(tally, ids), owners(again.tally, again.lineage.current(now))
-        both = (old >= 0) & (new >= 0)
-        np.add.at(flow, (old[both], new[both]), weights[both])
+        old, place = owners(tally, ids), owners(again.tally, again.lineage.current(now))
+        both = (old >= 0) & (place >= 0)
+        np.add.at(flow, (old[both], place[both]), weights[both])
     renamed = replace(state, lineage=lineage)
     ids, births, merges, dropped = named(renamed, flow, np.zeros(tally.K, dtype=np.bool_))
     again.tally.ids[:] = ids
