@@ -17,7 +17,7 @@ from evermix._xp import Ints
 from evermix.engines.batch import Batch, Info, cap_of
 from evermix.engines.filters.filter import Filter
 from evermix.engines.filters.relearn import relearn
-from evermix.engines.filters.review import named, numbers, owners, with_sticks
+from evermix.engines.filters.review import named, owners, with_sticks
 from evermix.engines.refine.anchored import beside
 from evermix.lookback import COUNT_ROWS, ROWS, KeptRows, Recent
 from evermix.model import Model
@@ -43,9 +43,9 @@ def newcomers(engine: Filter, model: Model, state: State) -> tuple[Model, State,
     before = _followed(state, state.recent.before)
     found = _found(model, state, before, rows) if bursts(before, rows) else None
     if found is not None:
-        state, info = _learnt_again(engine, model, state, before, rows, found)
-        model, state, _ = relearn(model, state)
-        info = replace(info, model=model, scalars=numbers(model))
+        state, births, merges, dropped = _learnt_again(engine, model, state, before, rows, found)
+        model, state, info = relearn(model, state)
+        info = replace(info, births=births, merges=merges, dropped=dropped)
     if found is not None or len(rows.weights) >= COUNT_ROWS:
         state = replace(state, recent=Recent.after(state.tally, state.clock))
     return model, state, info
@@ -95,8 +95,11 @@ def _found(model: Model, state: State, before: KeptRows, rows: KeptRows) -> Ints
 
 def _learnt_again(
     engine: Filter, model: Model, state: State, before: KeptRows, rows: KeptRows, new: Ints
-) -> tuple[State, Info]:
-    """Return the state after the rows, if the new clusters (N,) of some had been known."""
+) -> tuple[State, list[int], list[tuple[int, int]], list[int]]:
+    """Return the state after the rows, if the new clusters (N,) of some had been known.
+
+    Also births, merges and ends of clusters, as in :class:`Info`.
+    """
     family, moved, tally = model.family, new >= 0, state.tally
     own = (new[:, None] == np.arange(new.max() + 1)) * rows.weights[:, None]
     K = len(before.weights)
@@ -131,12 +134,4 @@ def _learnt_again(
     after = replace(
         renamed, tally=again.tally, columns=again.columns, latents=again.latents, derived={}
     )
-    return after, Info(
-        rows=0,
-        clock=state.clock,
-        K=after.tally.K,
-        births=births,
-        merges=merges,
-        dropped=dropped,
-        lap=state.lap,
-    )
+    return after, births, merges, dropped
