@@ -9,6 +9,7 @@ from benchmarks.quality.sets.base import KINDS, LabelledSet
 __all__ = ["METHODS"]
 
 BATCH = 100
+SORTED = ("vectors", "texts", "embeddings", "measurements")
 
 
 def fit(one: LabelledSet, seed: int) -> Answer:
@@ -46,6 +47,6 @@ def groups(one: LabelledSet, seed: int) -> Answer:
 METHODS = (
     Method("fit", "ours", KINDS, fit, warm=True),
     Method("stream", "ours", KINDS, stream, warm=True),
-    Method("stream_sorted", "ours", ("vectors", "texts", "embeddings"), stream_sorted, warm=True),
-    Method("groups", "ours", ("vectors", "newcomers"), groups, warm=True),
+    Method("stream_sorted", "ours", SORTED, stream_sorted, warm=True),
+    Method("groups", "ours", ("vectors", "newcomers", "measurements"), groups, warm=True),
 )

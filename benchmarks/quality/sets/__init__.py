@@ -3,7 +3,7 @@
 from functools import cache
 
 from benchmarks.common import DataMissing
-from benchmarks.quality.sets import generated, tables, texts, vectors
+from benchmarks.quality.sets import generated, keel, tables, texts, vectors
 from benchmarks.quality.sets.base import KINDS, LabelledSet, Recipe, in_order
 
 __all__ = ["KINDS", "LabelledSet", "Recipe", "load", "recipes"]
@@ -22,6 +22,7 @@ def recipes() -> tuple[dict[str, Recipe], tuple[str, ...]]:
         texts.recipes,
         tables.drawn,
         tables.real,
+        keel.recipes,
     ):
         try:
             for recipe in source():

@@ -8,7 +8,10 @@ import numpy as np
 
 __all__ = ["KINDS", "LabelledSet", "Recipe", "in_order"]
 
-KINDS = ("vectors", "blobs", "newcomers", "drifting", "texts", "embeddings", "tables")
+KINDS = (
+    *("vectors", "blobs", "newcomers", "drifting"),
+    *("texts", "embeddings", "tables", "measurements"),
+)
 
 
 @dataclass(frozen=True)

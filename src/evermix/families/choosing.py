@@ -17,7 +17,6 @@ from evermix.families.mixed import Mixed
 from evermix.families.multinomial import Multinomial
 from evermix.families.von_mises_fisher import VonMisesFisher
 
-GROUP = 8  # columns of numbers up to which a table has a full covariance, if nothing is missing
 FEW = 10  # different whole numbers up to which they are levels
 SAMPLE = 1000  # rows that are looked at first
 READ = 4096  # rows that are looked at where they are in a file
@@ -148,15 +147,15 @@ def _constant_columns(X: Array) -> list[int]:
 def _columns_apart(D: int, few: list[int], same: list[int], gone: bool) -> Choice:
     """Choose a table of D columns, some of which hold levels or are constant.
 
-    Values may be missing. Few columns of numbers share a covariance if none is. The variance of a
-    constant column is not learnt: the more rows a cluster has, the nearer to zero it would be, and
-    the better large clusters would look.
+    Values may be missing. If none is, columns of numbers share a covariance, unless they are many;
+    where clusters are searched for, the rows decide whether they do. The variance of a constant
+    column is not learnt: the more rows a cluster has, the nearer to zero it would be, and the
+    better large clusters would look.
     """
     blocks: dict[Any, Family] = {j: Categorical() for j in few}
     blocks |= {j: FixedGaussian() for j in same}
     numbers = [j for j in range(D) if j not in blocks]
-    most = GROUP if few else MAX_FULL_COVARIANCE
-    together = 1 < len(numbers) <= most and not gone
+    together = 1 < len(numbers) <= MAX_FULL_COVARIANCE and not gone
     blocks |= dict.fromkeys([tuple(numbers)] if together else numbers, Gaussian())
     reasons = [f"{len(few)} of {D} columns hold few different whole numbers, taken for levels"]
     reasons = reasons if few else []

@@ -7,9 +7,8 @@ from evermix.engines.refine.coarse import coarsened, counted
 from evermix.engines.refine.problem import Clusters
 from evermix.engines.refine.search import refine
 from evermix.engines.seeding import Sample
-from evermix.families import DiagonalGaussian, Gaussian
-from evermix.families.base import Family
-from evermix.families.dense import FULL_ONLY
+from evermix.families.kinds import WHOLE, kinds, seen_together
+from evermix.families.mixed import Mixed
 from evermix.families.opening import reopened
 from evermix.model import Model
 from evermix.priors.base import HasSticks
@@ -22,15 +21,20 @@ def find(model: Model, X: Array, weights: Floats | None = None) -> Clusters:
     names = set(model.learns)
     families = [reopened(model.family, names)]
     if "family" in names:
-        families = _kinds(X.shape[1])
-        names = set(families[0].learns) | set(families[-1].learns) | names
+        families = [reopened(kind, names) for kind in kinds(model.family, X.shape[1], names)]
+        names |= {name for family in families for name in family.learns}
     prior = model.prior if isinstance(model.prior, HasSticks) and "prior" not in names else None
     guesses = [family.guess(X) if family.learns else family for family in families]
-    sample = Sample(guesses[0], X, weights)
-    coarse, rng = coarsened(model, sample), np.random.default_rng(0)
+    sample, rng = Sample(guesses[0], X, weights), np.random.default_rng(0)
+    coarse = coarsened(model, sample)
+    if len(guesses) > 1 and isinstance(guesses[0], Mixed):
+        # Of rows with gaps, columns that share a covariance learn nothing, so that only the others
+        # can say whether they should.
+        seen = seen_together(guesses[0], X)
+        if np.mean(seen) < WHOLE:
+            guesses = guesses[1:]
+        elif not seen.all():
+            some = coarse.take(np.flatnonzero(seen))
+            best = refine(guesses, prior, some, model.max_clusters, names, rng).model.family
+            guesses = [one for one in guesses if one.learns == best.learns]
     return counted(refine(guesses, prior, coarse, model.max_clusters, names, rng), sample)
-
-
-def _kinds(n_features: int) -> list[Family]:
-    """Return the families of real vectors that are tried."""
-    return [Gaussian()] if n_features <= FULL_ONLY else [Gaussian(), DiagonalGaussian()]

@@ -13,9 +13,9 @@ from evermix.estimators.data.tables import Column, Table, is_number, listed
 from evermix.families import Bernoulli, Categorical, Gaussian, LogNormal, Mixed
 from evermix.families.base import Family
 from evermix.families.choosing import choose
+from evermix.families.dense import MAX_FULL_COVARIANCE
+from evermix.families.kinds import WHOLE
 
-GROUP = 8  # columns of numbers up to which a full covariance is learnt
-WHOLE = 0.9  # least share of rows that have seen all columns of a full covariance
 FEW = 10  # different numbers up to which they are levels
 FEW_WHOLE = 20  # different whole numbers up to which they are: floors, rooms, hours
 ENOUGH = 20  # numbers that are needed to see which scale suits them
@@ -37,8 +37,9 @@ def automatic_table(X: Any) -> Mixed | None:
     """Choose blocks for the columns of a table; None if it is an array of known numbers.
 
     Words are categories, and so are a few different numbers: a Gaussian would open a cluster for
-    each. Amounts of very different sizes are normal on the log scale. Other numbers are Gaussians,
-    one for all columns if these are few and little is missing. Names of rows and dates are ignored.
+    each. Amounts of very different sizes are normal on the log scale. Other numbers are Gaussians.
+    Up to 32 of them share a covariance if little is missing; where clusters are searched for, the
+    rows decide whether they do. Names of rows and dates are ignored.
     """
     table = Table(X)
     columns = {name: table.column(name) for name in table.names}
@@ -66,7 +67,7 @@ def automatic_table(X: Any) -> Mixed | None:
             numbers.append(name)
     group = tuple(name for name in numbers if _share_seen(columns[name].values) >= WHOLE)
     rows = [columns[name].values for name in group]
-    if 1 < len(group) <= GROUP and _share_seen(np.column_stack(rows)) >= WHOLE:
+    if 1 < len(group) <= MAX_FULL_COVARIANCE and _share_seen(np.column_stack(rows)) >= WHOLE:
         blocks[group] = Gaussian()
         numbers = [name for name in numbers if name not in group]
     ignored = tuple(name for name in table.names if name not in columns)

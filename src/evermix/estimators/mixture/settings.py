@@ -8,14 +8,14 @@ from evermix.engines.filters.adf import ADF
 from evermix.engines.variational.memoized import MemoizedVB
 from evermix.estimators.data.rows import Rows
 from evermix.estimators.resolve import check_cap
-from evermix.families import DiagonalGaussian, Gaussian
 from evermix.families.base import Family
+from evermix.families.dense import MAX_FULL_COVARIANCE
+from evermix.families.kinds import kinds, open_names, without_search
 from evermix.families.opening import left_open
 from evermix.forgetting import Exponential
 from evermix.model import Model
 from evermix.priors.base import HasSticks, Prior
 
-KINDS = Gaussian, DiagonalGaussian  # between which the rows decide
 STREAM_ENGINE = ADF()
 # Reviews merge and split, so that between them only clear newcomers open clusters.
 REVIEWED_ENGINE = ADF(birth=0.5)
@@ -136,8 +136,11 @@ class Settings(NamedTuple):
         learns: list[str] = []
         if self.automatic:
             learns = list(left_open(family))
-            learns += ["family"] * (self.family is None and isinstance(family, KINDS))
+            if self.family is None and len(several := kinds(family, MAX_FULL_COVARIANCE)) > 1:
+                learns = [*open_names(several), "family"]
             learns += ["prior"] * (self.prior is None)
+        elif self.family is None:
+            family = without_search(family)
         return Model(family, prior, self.max_clusters, self.forgetting, tuple(learns))
 
 
