@@ -70,6 +70,15 @@ class Calendar:
 
     def at(self, clock: int | None) -> Shown | None:
         """Return when the row of a clock came, or one of those shortly before; None if unknown."""
+        time = self.time(clock)
+        return None if time is None else self.shown(time)
+
+    def shown(self, time: float) -> Shown:
+        """Return a time as people read it."""
+        return shown_time(time, bool(self.dated))
+
+    def time(self, clock: int | None) -> float | None:
+        """Return what :meth:`at` shows, as a number; dates in seconds since 1970."""
         if clock is None or self.last is None:
             return None
         if not next(iter(self.events)) <= clock <= self.last[0]:
@@ -78,7 +87,7 @@ class Calendar:
         if time is None:
             known = self.events | self.even | dict([self.last])
             time = known[max(at for at in known if at <= clock)]
-        return shown_time(time, bool(self.dated))
+        return time
 
     @property
     def ends(self) -> tuple[Shown, Shown] | None:
@@ -87,8 +96,7 @@ class Calendar:
             return None
         known = [*self.events.values(), *self.even.values(), self.last[1]]
         both = min(known), max(known)
-        first, last = (shown_time(time, bool(self.dated)) for time in both)
-        return first, last
+        return self.shown(both[0]), self.shown(both[1])
 
     @property
     def course(self) -> tuple[list[int], list[Shown]]:

@@ -19,7 +19,7 @@ from evermix.estimators.fitting import StepObserver, check_observers
 from evermix.estimators.mixture.beginning import found, resolved
 from evermix.estimators.mixture.columns import GrowingColumns
 from evermix.estimators.mixture.file import KIND, from_file, to_file
-from evermix.estimators.mixture.going_on import live
+from evermix.estimators.mixture.going_on import checked_engine, live
 from evermix.estimators.mixture.imputation import Imputation
 from evermix.estimators.mixture.learner import Learner, OnStep
 from evermix.estimators.mixture.questions import Questions
@@ -243,7 +243,7 @@ class Mixture(
             )
         settings = Settings.of(self)
         engine = learner.engine if self.engine is None else settings.engine
-        engine = learner.checked_engine(engine, resume=True)
+        engine = checked_engine(learner, engine, resume=True)
         (_, X, weights), digest = rows_to_fit(self, settings, X, sample_weight, learner)
         stamps = prepare_times(times, len(weights), learner.model.forgetting)
         if digest.result(weights, stamps) != learner.rows_digest:
@@ -288,7 +288,7 @@ class Mixture(
         engine = learner.engine if kept else settings.engine
         if not learner.engine.streams:
             learner = live(learner, engine)
-        learner.checked_engine(engine)
+        checked_engine(learner, engine)
         engine.check_weights(learner.model, weights)
         stamps = times_after(learner, times, len(weights))
         learner.engine, learner.parameters = engine, parameters_of(self)

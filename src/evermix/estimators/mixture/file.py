@@ -14,6 +14,7 @@ from evermix.estimators.data.tables import check_levels
 from evermix.estimators.files import Content
 from evermix.estimators.mixture.calendar import Calendar
 from evermix.estimators.mixture.course import Course
+from evermix.estimators.mixture.first_answers import FirstAnswers
 from evermix.estimators.mixture.learner import Learner
 from evermix.estimators.mixture.naming import own_names
 from evermix.estimators.mixture.schema import (
@@ -80,6 +81,7 @@ def _learnt(learner: Learner) -> tuple[dict[str, Array], dict[str, Any]]:
     state_arrays, header["state"] = learner.state.to_arrays(copy=False)
     header["rng"] = learner.rng.bit_generator.state
     header["rows_digest"] = learner.rows_digest
+    header["unmet"] = sorted(learner.first_answers.unmet)
     arrays = {f"state.{name}": values for name, values in state_arrays.items()}
     arrays |= {f"results.{name}": np.asarray(getattr(results, name)) for name in result_fields(0)}
     arrays |= {f"label_maps.{i}": names for i, names in enumerate(learner.label_maps)}
@@ -147,6 +149,7 @@ def _restore_state(learner: Learner, arrays: dict[str, Array], header: Mapping[s
     course, calendar = (taken(arrays, prefix) for prefix in ("course.", "calendar."))
     learner.course = Course.from_arrays(course, next_id, learner.state.clock)
     learner.calendar = Calendar.from_arrays(calendar, header.get("dated"), learner.state.clock)
+    learner.first_answers = FirstAnswers.from_spec(header.get("unmet", []), learner.state.lineage)
     if engine.whole:
         learner.batch = unpacked(taken(arrays, "rows."), model.family, n_features)
         if learner.batch.weights.shape != learner.results.labels.shape:

@@ -8,6 +8,23 @@ from evermix.estimators.mixture.fit_results import rows_learnt
 from evermix.estimators.mixture.learner import Learner
 
 
+def checked_engine(learner: Learner, engine: Engine, resume: bool = False) -> Engine:
+    """Return an engine that may replace that of a learner, or raise TypeError or ValueError.
+
+    A stream goes on with any settings of the same engine, a fit with those that may change.
+    """
+    if engine is not learner.engine:
+        if type(engine) is not type(learner.engine):
+            raise ValueError(
+                f"the model was begun with the engine {type(learner.engine).__name__}, got "
+                f"{engine!r}. Set the engine back, or call fit."
+            )
+        engine.check(learner.model)
+    if resume:
+        engine.check_change(learner.engine, learner.state)
+    return engine
+
+
 def live(fit: Learner, engine: Engine) -> Learner:
     """Return a learner that goes on, with an engine that streams, from what a fit has learnt."""
     model, state, _ = fit.fitted.point
@@ -29,5 +46,5 @@ def kept(learner: Learner) -> Learner:
     learner.collect()
     same = copy(learner)
     same.history, same.calendar = learner.history.copy(), deepcopy(learner.calendar)
-    same.before = None
+    same.before, same.first_answers = None, copy(learner.first_answers)
     return same

@@ -22,6 +22,7 @@ from evermix.estimators.data.rows import Cuts, LazyRows, Rows, prepare_rows, tog
 from evermix.estimators.mixture.beginning import first_model
 from evermix.estimators.mixture.calendar import Calendar
 from evermix.estimators.mixture.course import Course
+from evermix.estimators.mixture.first_answers import FirstAnswers
 from evermix.estimators.mixture.fit_results import FitResults, check_memo
 from evermix.estimators.mixture.fitted import Fitted
 from evermix.estimators.mixture.labels import compact, follow_merges
@@ -66,6 +67,8 @@ class Learner:
         How the rows of a stream were shared and explained over time; it is saved.
     calendar : Calendar
         When the rows of a stream came, if they have times; it is saved.
+    first_answers : FirstAnswers
+        Clusters that no answer has named yet.
     rows_digest : str or None
         The digest of the rows of a fit; None for streams and merged models.
     timed : bool or None
@@ -88,7 +91,7 @@ class Learner:
         self.random_state, self.started = random_state, False
         self.waiting: list[Batch] = []
         self.history: deque[Info] = deque(maxlen=HISTORY)
-        self.course, self.calendar = Course(), Calendar()
+        self.course, self.calendar, self.first_answers = Course(), Calendar(), FirstAnswers()
         self.rows_digest: str | None = None
         self.timed: bool | None = None
         self.parameters: tuple[Any, ...] = ()
@@ -197,22 +200,6 @@ class Learner:
 
     # ---- settings --------------------------------------------------------------------------
 
-    def checked_engine(self, engine: Engine, resume: bool = False) -> Engine:
-        """Return an engine that may replace the present one, or raise TypeError or ValueError.
-
-        A stream goes on with any settings of the same engine, a fit with those that may change.
-        """
-        if engine is not self.engine:
-            if type(engine) is not type(self.engine):
-                raise ValueError(
-                    f"the model was begun with the engine {type(self.engine).__name__}, got "
-                    f"{engine!r}. Set the engine back, or call fit."
-                )
-            engine.check(self.model)
-        if resume:
-            engine.check_change(self.engine, self.state)
-        return engine
-
     def start(self, model: Model, clusters: StartClusters | None = None) -> None:
         """Begin with a resolved model, and perhaps with clusters of a saved one."""
         self.rng = generator(self.random_state)
@@ -226,6 +213,7 @@ class Learner:
     def add(self, batch: Batch, observers: Sequence[OnStep] = ()) -> None:
         """Learn rows of a stream, as soon as the model can be resolved."""
         self.rows_digest, self.timed = None, batch.times is not None
+        self.first_answers.times = batch.times
         if self.started:
             self._learn(batch, observers)
             return
@@ -300,10 +288,11 @@ class Learner:
                     self._relabel(X)
                 elif moved or self._results.labels.min() < 0:
                     follow_merges(self.fitted, self._results, X)
+                self.first_answers.answered(lineage, first_id, self._results.labels)
 
     def learn_row(self, X: NDArray[np.float64]) -> None:
         """Learn one row (1, D) as :meth:`add` does, in less time; the family does not grow."""
-        self.before = None
+        self.before, first_id = None, self.state.lineage.next_id
         with interrupts_wait():
             batch = Batch(X, np.array([1.0]))
             state, info = learn(self.engine, self.model, self.state, batch, self.rng)
@@ -315,12 +304,14 @@ class Learner:
                 self._relabel(X)
             elif info.merges or info.dropped or self.engine.hides or info.results.labels[0] < 0:
                 follow_merges(self.fitted, info.results, X)
+            self.first_answers.answered(state.lineage, first_id, info.results.labels)
 
     def edit(self, state: State, named: bool = False, **events: Any) -> None:
         """Go on from a state that people have changed; ``events`` are what :class:`Info` tells.
 
         ``named``: only names have changed, so that a fit can still be resumed.
         """
+        self.first_answers.opened(state.lineage, self.state.lineage.next_id)
         self.state, self._fitted = state, None
         self.calendar.mark(state.clock)
         if not named:

@@ -8,7 +8,7 @@ from evermix.estimators.files import Content
 from evermix.estimators.packing import taken
 
 PREFIX = "before."
-MAY_CHANGE = {"engine", "model", "timed", "dated", "state", "rng", "rows_digest"}
+MAY_CHANGE = {"engine", "model", "timed", "dated", "state", "rng", "rows_digest", "unmet"}
 
 
 def changed_parts(

@@ -1,0 +1,100 @@
+"""The first answer that names a cluster says so, whenever its first row comes."""
+
+import numpy as np
+import pytest
+
+import evermix as em
+from evermix.estimators.answers import row_answers
+
+START = np.datetime64("2024-01-01T00:00:00")
+
+
+def stream(seed, n=1500):
+    """Return rows of a few clusters, of which some are near each other and some come late."""
+    rng = np.random.default_rng(seed)
+    centres = np.array([[0.0, 0.0], [2.5, 0.0], [9.0, 9.0], [9.0, 11.5], [-12.0, 3.0]])
+    which = rng.integers(0, 3, n)
+    which[n // 3 :] = rng.integers(0, 5, n - n // 3)
+    return centres[which] + rng.normal(scale=0.7, size=(n, 2))
+
+
+def answered(mix, X, cuts, saved=None):
+    """Return the answers to the rows X, learnt in batches; the model is saved after each."""
+    dates = START + np.arange(len(X)) * np.timedelta64(1, "h")
+    answers, at = [], 0
+    for end in [*cuts, len(X)]:
+        mix.partial_fit(X[at:end], times=dates[at:end])
+        answers += row_answers(mix, [None] * (end - at), at)
+        at = end
+        if saved is not None:
+            mix.save(saved)
+            mix = em.load(saved)
+    return answers, dates
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_cluster_is_said_to_be_new_once(seed):
+    """Where it was split before its first row came, "from" is said with that row."""
+    X = stream(seed)
+    answers, dates = answered(em.Mixture(random_state=0), X, range(100, 1500, 7))
+    known, flags = set(), 0
+    for answer, date in zip(answers, dates, strict=True):
+        first = answer["cluster"] not in known
+        known.add(answer["cluster"])
+        assert (answer["new"] or "from" in answer) == ("since" in answer) == first, answer
+        flags += "from" in answer
+        if first:
+            assert np.datetime64(answer["since"]) <= date
+    assert len(known) > 3
+    assert flags
+
+
+@pytest.mark.parametrize("cuts", [[], [100], [700], range(90, 1500, 90)], ids=str)
+def test_no_cluster_is_there_only_since_after_its_row(cuts):
+    """Reviews split clusters, and merges fuse them, after rows of the same call."""
+    answers, dates = answered(em.Mixture(random_state=0), stream(1), cuts)
+    firsts = [(a, d) for a, d in zip(answers, dates, strict=True) if "since" in a]
+    assert len(firsts) > 3
+    assert all(np.datetime64(answer["since"]) <= date for answer, date in firsts)
+
+
+def test_what_waits_for_its_first_row_is_saved(tmp_path):
+    cuts = range(100, 1500, 23)
+    there = answered(em.Mixture(random_state=0), stream(2), cuts)[0]
+    again = answered(em.Mixture(random_state=0), stream(2), cuts, tmp_path / "a.evermix")[0]
+    assert there == again
+
+
+def test_a_split_by_hand_is_said_with_the_first_row_until_it_is_undone(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 1)) + np.repeat([[0.0], [9.0]], 200, 0)
+    mix = em.Mixture(random_state=0).partial_fit(X)
+    old = mix.merge_clusters(mix.cluster_ids_)
+    new = mix.split_cluster(old)
+    row = X[mix.predict(X) == new][:1]
+    mix.save(tmp_path / "split.evermix")
+    mix = em.load(tmp_path / "split.evermix")
+    mix.partial_fit(row)
+    (answer,) = row_answers(mix, [None], 400)
+    assert (answer["cluster"], answer["new"], answer["from"]) == (new, False, old)
+    mix.partial_fit(row)
+    (answer,) = row_answers(mix, [None], 401)
+    assert answer["cluster"] == new
+    assert "from" not in answer
+
+    undone = em.load(tmp_path / "split.evermix")
+    undone.undo()
+    assert not undone.learner_.first_answers.unmet
+    undone.partial_fit(row)
+    assert "from" not in row_answers(undone, [None], 400)[0]
+
+
+def test_files_of_clusters_that_are_not_there_are_refused():
+    from evermix.estimators.mixture.first_answers import FirstAnswers
+    from evermix.state import Lineage
+
+    lineage = Lineage([1, 2], [-1, 5], [-1, 0])
+    assert FirstAnswers.from_spec([0], lineage).unmet == {0}
+    for unmet in ([1], [2], [-1]):
+        with pytest.raises(ValueError, match="must be there"):
+            FirstAnswers.from_spec(unmet, lineage)
