@@ -1,6 +1,7 @@
 """Which new clusters are announced, and what is said of them."""
 
 import json
+from copy import deepcopy
 
 import numpy as np
 import pytest
@@ -87,3 +88,39 @@ def test_clusters_of_a_file_are_not_announced(tmp_path):
     adopted = read(tmp_path / "a.evermix")
     _send(adopted, _rows(20, seed=1))
     assert not _confirmed(adopted)
+
+
+def _texts(words, n, seed):
+    rng = np.random.default_rng(seed)
+    return [{"text": " ".join(rng.choice(words, size=12)), "id": f"{seed} {i}"} for i in range(n)]
+
+
+def test_a_cluster_that_was_found_after_its_rows_has_a_text():
+    """Split by a person, it is confirmed although no row of it comes any more."""
+    words = "apples pears plums cherries".split(), "rivers lakes brooks springs".split()
+    core = Core.new(Plan("texts"))
+    rows = [*_texts(words[0], 60, 1), *_texts(words[1], 60, 2)]
+    _send(core, rows[::2])
+    _send(core, rows[1::2])
+    new = core.mix.split_cluster(core.mix.merge_clusters(core.ids))
+    of_new = core.mix.predict(core.text.again([" ".join(some) for some in words])) == new
+    assert sorted(of_new.tolist()) == [False, True]
+    other, before = words[of_new.tolist().index(False)], len(_confirmed(core))
+    saved = Core.from_file(core.plan, deepcopy(core.mix), json.loads(json.dumps(core.to_extra())))
+    for again in (core, saved):
+        for i in range(2):
+            _send(again, _texts(other, 1, 10 + i))
+        (event,) = _confirmed(again)[before:]
+        assert event["cluster"] == new
+        assert event["example"] in rows
+        assert not set(event["example"]["text"].split()) & set(other)
+
+
+def test_blank_texts_are_no_examples():
+    core = Core.new(Plan("texts"))
+    fruit = "apples pears plums cherries".split()
+    for step in range(3):
+        _send(core, [*_texts(fruit, 30, step), {"text": " "}])
+    _send(core, [{"text": ""}])
+    assert _confirmed(core)
+    assert all(event["example"]["text"].split()[0] in fruit for event in _confirmed(core))

@@ -76,6 +76,13 @@ class TextCounter(ABC):
         """
         return self.counts(texts)
 
+    def again(self, texts: Iterable[str]) -> Any:
+        """Return :meth:`asked` of texts that were met before, so that none is met now."""
+        total, unknown = self.totals.total, self.totals.unknown
+        X = self.asked(texts)
+        self.totals.total, self.totals.unknown = total, unknown
+        return X
+
     @abstractmethod
     def to_spec(self) -> dict[str, Any]:
         """Return a JSON-ready dict for :func:`from_spec`."""

@@ -7,7 +7,7 @@ from typing import Any
 from evermix.estimators import Mixture
 from evermix.estimators.mixture.card import Card
 from evermix.service.bodies import Observations
-from evermix.service.confirming import Confirming
+from evermix.service.confirming import Confirming, Questions
 from evermix.service.webhooks import Webhook
 
 
@@ -22,6 +22,8 @@ class Announcing:
     mix : Mixture
     words : callable
         Returns names of the columns, and words that name clusters.
+    labels : callable
+        Returns the clusters of texts; none if vectors come beside them.
     waiting : mapping, optional
         What :meth:`to_spec` returned, of a stream that goes on; None: what is there is known.
     """
@@ -32,9 +34,11 @@ class Announcing:
         name: str,
         mix: Mixture,
         words: Callable[[], tuple[Sequence[str] | None, dict[int, list[str]]]],
+        labels: Callable[[list[str]], Sequence[int]],
         waiting: Mapping[str, Any] | None = None,
     ) -> None:
         self._name, self._mix, self._words = name, mix, words
+        self._ask = Questions(self._cards, lambda: words()[1], labels)
         self._confirming = Confirming()
         if waiting is not None:
             self._confirming = Confirming.from_spec(waiting)
@@ -46,7 +50,9 @@ class Announcing:
     def learnt(self, ids: Sequence[Any], texts: Sequence[str] | None) -> None:
         """Post the clusters that are confirmed now, after rows with these ids were learnt."""
         kind = "vectors" if texts is None else "texts"
-        self._post(Observations(kind, texts, list(ids)))
+        given = Observations(kind, texts, list(ids))
+        self._confirming.keep(given)
+        self._post(given)
 
     def ended(self) -> bool:
         """Post the clusters that wait, since no more rows come; return whether there are any."""
@@ -55,9 +61,7 @@ class Announcing:
     def _post(self, given: Observations | None) -> bool:
         if not self._mix.__sklearn_is_fitted__() or self._mix.learner_.waiting:
             return False
-        found = self._confirming.events(
-            self._mix, given, self._cards, lambda: self._words()[1], time.time()
-        )
+        found = self._confirming.events(self._mix, given, self._ask, time.time())
         for event in found:
             self._webhook.tell(self._name, event)
         return bool(found)

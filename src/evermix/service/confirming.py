@@ -1,9 +1,10 @@
 """New clusters that have lasted: which they are, and what is announced of them."""
 
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,15 @@ from evermix.service.events import Event
 
 FEWEST = 5.0  # rows of a cluster that is confirmed
 LONGEST_TEXT = 200  # letters of an example
+LATEST = 256  # texts that are kept, for clusters whose rows came before they were found
+
+
+class Questions(NamedTuple):
+    """What a model is asked about its clusters."""
+
+    cards: Callable[..., list[Card]]  # all cards, or that of one ``id``
+    words: Callable[[], Mapping[int, Sequence[str]]]  # that name clusters
+    labels: Callable[[list[str]], Sequence[int]]  # of texts; none if they are not all it learns by
 
 
 @dataclass
@@ -34,19 +44,25 @@ class Confirming:
         Clusters from this id on have not been met.
     waiting : dict of int to dict
         Those that are not confirmed: the id, and perhaps the text, of the last row of each.
+    latest : deque of dict
+        The latest rows with texts: a cluster that is found later may have had its rows before.
     """
 
     next_id: int = 0
     waiting: dict[int, dict[str, Any]] = field(default_factory=dict)
+    latest: deque[dict[str, Any]] = field(default_factory=lambda: deque(maxlen=LATEST))
 
     def to_spec(self) -> dict[str, Any]:
         """Return it as JSON-ready values."""
-        return {"next_id": self.next_id, "waiting": sorted(self.waiting.items())}
+        waiting = sorted(self.waiting.items())
+        return {"next_id": self.next_id, "waiting": waiting, "latest": list(self.latest)}
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> "Confirming":
         """Return what :meth:`to_spec` described."""
-        return cls(int(spec["next_id"]), {int(id): dict(row) for id, row in spec["waiting"]})
+        waiting = {int(id): dict(row) for id, row in spec["waiting"]}
+        latest = (dict(row) for row in spec.get("latest", ()))
+        return cls(int(spec["next_id"]), waiting, deque(latest, LATEST))
 
     def due(self, mix: Mixture, given: Observations) -> list[int]:
         """Return the ids of the clusters that are confirmed now, after these rows were learnt."""
@@ -80,34 +96,51 @@ class Confirming:
         self.next_id = mix.lineage_.next_id
         return sorted(id for id in self.waiting if masses.get(id, 0.0) >= FEWEST)
 
+    def keep(self, given: Observations) -> None:
+        """Keep the texts of rows that were learnt, or are to wait."""
+        if given.kind == "texts":
+            some = range(max(len(given.ids) - LATEST, 0), len(given.ids))
+            self.latest.extend(_example(given, i) for i in some if given.rows[i].strip())
+
     def _see(self, labels: NDArray[np.int64], given: Observations) -> None:
-        """Remember the last row of each cluster that waits."""
-        last = dict(zip(labels.tolist(), range(len(labels)), strict=True))
+        """Remember the last row of each cluster that waits, of texts the last one that says some.
+
+        Rows of a cluster may all have come before it was found: see :meth:`_look_back`.
+        """
+        blank = given.kind == "texts" and not all(text.strip() for text in given.rows)
+        some = [i for i in range(len(labels)) if not blank or given.rows[i].strip()]
+        last = dict(zip(labels[some].tolist(), some, strict=True))
         for id in self.waiting.keys() & last.keys():
-            known = given.ids[last[id]]
-            row: dict[str, Any] = {} if known is None else {"id": known}
-            if given.kind == "texts":
-                row["text"] = given.rows[last[id]][:LONGEST_TEXT]
-            self.waiting[id] = row
+            self.waiting[id] = _example(given, last[id])
+
+    def _look_back(self, due: Sequence[int], labels: Callable[[list[str]], Sequence[int]]) -> None:
+        """Look for rows of clusters that have none yet among the latest texts."""
+        unseen = {id for id in due if not self.waiting.get(id)}
+        if unseen and self.latest:
+            rows = list(self.latest)
+            found = zip(labels([row["text"] for row in rows]), rows, strict=False)
+            self.waiting |= {id: row for id, row in found if id in unseen}
 
     def events(
-        self,
-        mix: Mixture,
-        given: Observations | None,
-        cards: Callable[..., list[Card]],
-        words: Callable[[], Mapping[int, Sequence[str]]],
-        time: float,
+        self, mix: Mixture, given: Observations | None, ask: Questions, time: float
     ) -> list[Event]:
         """Return an event for each cluster that is confirmed now, after these rows were learnt.
 
-        None: there will be no more. ``cards`` returns all cards, or that of one ``id``; ``words``
-        returns those that name clusters.
+        None: there will be no more.
         """
         due = self.due_at_end(mix) if given is None else self.due(mix, given)
-        found = [cards(id=id)[0] for id in due] if len(due) <= 2 else cards()
+        self._look_back(due, ask.labels)
+        found = [ask.cards(id=id)[0] for id in due] if len(due) <= 2 else ask.cards()
         some = sorted((card for card in found if card.id in due), key=lambda card: card.id)
         waited = [(card, self.waiting.pop(card.id, {})) for card in some]
-        return [announced(mix, card, row, words(), time) for card, row in waited]
+        return [announced(mix, card, row, ask.words(), time) for card, row in waited]
+
+
+def _example(given: Observations, i: int) -> dict[str, Any]:
+    """Return the id, and perhaps the text, of a row."""
+    known = given.ids[i]
+    row: dict[str, Any] = {} if known is None else {"id": known}
+    return row | ({"text": given.rows[i][:LONGEST_TEXT]} if given.kind == "texts" else {})
 
 
 def announced(

@@ -26,7 +26,7 @@ from evermix.service.bodies import (
     Observations,
     columns,
 )
-from evermix.service.confirming import Confirming
+from evermix.service.confirming import Confirming, Questions
 from evermix.service.edits import edited, parsed_edit
 from evermix.service.events import Events, lives
 from evermix.service.forms import taken
@@ -279,13 +279,21 @@ class Core:
 
     def _confirm(self, given: Observations, some: slice, time: float) -> None:
         """Tell of new clusters that have lasted, now that some of the rows were learnt."""
-        if self.provisional:
-            return
         whole = len(given.ids[some]) == len(given.ids)
         rows = given if whole else given.part(range(*some.indices(len(given.ids))))
-        found = self.confirming.events(self.mix, rows, self.cards, lambda: self.naming, time)
-        for event in found:
+        self.confirming.keep(rows)
+        if self.provisional:
+            return
+        ask = Questions(self.cards, lambda: self.naming, self._labels)
+        for event in self.confirming.events(self.mix, rows, ask, time):
             self.events.add(**event)
+
+    def _labels(self, texts: list[str]) -> Sequence[int]:
+        """Return the clusters of texts that were learnt before, as the model sees them now."""
+        if self.text is None:
+            return []
+        labels: list[int] = self.mix.predict(self.text.again(texts)).tolist()
+        return labels
 
     def _parts(self, given: Observations, times: Any) -> Iterator[CountedTexts]:
         """Yield observations as rows to learn, cut where columns stand for other words."""

@@ -10,7 +10,6 @@ from typing import Any, Self
 import numpy as np
 
 from evermix.cli.console import counted, new_row_fit, note, progress_bar
-from evermix.cli.input.model_rows import all_words
 from evermix.cli.input.rows import features, open_rows
 from evermix.cli.input.texts import (
     count_words,
@@ -99,7 +98,7 @@ class Stream(Run):
         self._beside.check(source)
         self._out = open_stream_answers(settings, self.positions.get("out"), notes, self._beside)
         about = source.kind, self.totals.rows, notes
-        self._live = Live(settings, model, *about, lambda: all_words(self.model, self.text))
+        self._live = Live(settings, model, *about, lambda: self.text)
 
     @classmethod
     def begin(cls, settings: Settings, place: Any) -> Self:

@@ -117,3 +117,11 @@ def all_words(
     """Return copies of the names of the columns, and of the words that name clusters."""
     names = column_names(mix, text)
     return None if names is None else list(names), words_of_texts(mix, text)
+
+
+def text_labels(mix: Mixture, text: TextCounter | None, texts: list[str]) -> list[int]:
+    """Return the clusters of texts that were learnt, as they are now; none if vectors tell."""
+    if text is None or (isinstance(text, EmbeddedTexts) and text.name is None):
+        return []
+    labels: list[int] = mix.predict(features(mix.model_.family, None, text.again(texts))).tolist()
+    return labels

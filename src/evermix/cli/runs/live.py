@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from evermix.cli.console import note
+from evermix.cli.input.model_rows import all_words, text_labels
 from evermix.cli.options.settings import Settings
 from evermix.estimators import Mixture
 from evermix.io.sources import Chunk
+from evermix.io.text_counter import TextCounter
 
 EXTRA = "--live and --webhook need what services need: pip install 'evermix[serve]'"
 
@@ -29,8 +31,8 @@ class Live:
         How many were learnt.
     notes : dict or None
         Those of the checkpoint from which the stream goes on.
-    words : callable
-        Returns names of the columns, and words that name clusters.
+    text : callable
+        Returns how words are counted; None if there are none.
     """
 
     def __init__(
@@ -40,7 +42,7 @@ class Live:
         kind: str,
         rows: int,
         notes: dict[str, Any] | None,
-        words: Callable[[], tuple[Sequence[str] | None, dict[int, list[str]]]],
+        text: Callable[[], TextCounter | None],
     ) -> None:
         self._watched: Any = None
         self._announcing: Any = None
@@ -52,9 +54,16 @@ class Live:
         except ImportError as error:
             raise ImportError(f"{EXTRA} ({error}).") from error
         name = _name(settings.source)
+
+        def words() -> tuple[Sequence[str] | None, dict[int, list[str]]]:
+            return all_words(mix, text())
+
+        def labels(texts: list[str]) -> list[int]:
+            return text_labels(mix, text(), texts)
+
         if settings.webhook is not None:
             waiting = (notes or {}).get("confirming")
-            self._announcing = Announcing(settings.webhook, name, mix, words, waiting)
+            self._announcing = Announcing(settings.webhook, name, mix, words, labels, waiting)
         if settings.live is None:
             return
         self._watched = Watched(mix, rows, About(kind, name), words)
