@@ -9,6 +9,7 @@ from evermix._xp import Floats, Ints
 from evermix.estimators.data.times import shown_label
 from evermix.estimators.mixture.card import Trait
 from evermix.estimators.mixture.naming import Names
+from evermix.estimators.plain_words import rows_in_words
 from evermix.families.base import Family
 from evermix.families.marks import marks
 from evermix.report import Lifetimes, lifetimes
@@ -35,10 +36,12 @@ def dependent_report(mix: Any, names: Sequence[str] | None, title: str, top: int
         item |= {"traits": [trait.parts() for trait in found]} if found else {}
         items.append(item | {"region": int(regions[k])})
     facts = {"clusters": f"{mix.n_clusters_:,}", "rows": f"{sizes.sum():,}"}
-    facts |= {"columns": f"{mix.n_features_in_:,}", "family": type(mix.family_).__name__}
-    facts |= settings_of(mix)
+    facts["data"] = rows_in_words(mix.family_, mix.n_features_in_)
+    facts |= course_facts(mix)
+    details = {"columns": f"{mix.n_features_in_:,}", "family": type(mix.family_).__name__}
+    details |= settings_of(mix)
     title = title or f"{mix.n_clusters_:,} clusters in {sizes.sum():,} rows"
-    report = Report(title, "cluster", "rows", facts, items)
+    report = Report(title, "cluster", "rows", facts, items, details=details)
     if top is None:
         titles = {"K": "Clusters in each draw", "log_joint": WHOLE}
         if not mix.gone_on_:
@@ -52,14 +55,17 @@ def item_of(noun: str, k: int, size: float, share: float, words: list[str]) -> I
     return {"id": k, "name": f"{noun} {k}", "size": size, "share": share, "words": words}
 
 
+def course_facts(model: Any) -> dict[str, str]:
+    """Return how long a model was fitted, and how many times there are."""
+    sweeps, wanted = model.n_sweeps_, model._fitted.run.burnt_in(model.burn_in) + model.draws
+    facts = {"sweeps": f"{sweeps:,}" + (f" of {wanted:,}, stopped" if sweeps < wanted else "")}
+    return facts | ({"times": f"{len(model.times_):,}"} if len(model.times_) else {})
+
+
 def settings_of(model: Any) -> dict[str, str]:
-    """Return facts on how a model was fitted."""
-    fitted = model._fitted
-    prior = fitted.prior if model.prior is None else model.prior
-    kinds = {"prior": type(prior).__name__, "sampler": type(model.sampler_).__name__}
-    sweeps, wanted = model.n_sweeps_, fitted.run.burnt_in(model.burn_in) + model.draws
-    kinds |= {"sweeps": f"{sweeps:,}" + (f" of {wanted:,}, stopped" if sweeps < wanted else "")}
-    return kinds | ({"times": f"{len(model.times_):,}"} if len(model.times_) else {})
+    """Return the names of the parts of a model."""
+    prior = model._fitted.prior if model.prior is None else model.prior
+    return {"prior": type(prior).__name__, "sampler": type(model.sampler_).__name__}
 
 
 def _traits(family: Family, tally: Tally, k: int, names: Names) -> list[Trait]:

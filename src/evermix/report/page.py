@@ -33,7 +33,7 @@ class Report:
     noun, unit : str
         What the items are, and what they are made of: clusters of rows, topics of words.
     facts : dict of str to str
-        On the model, by name.
+        On the model, by name, in plain words.
     items : list of dict
         The clusters or topics, the largest first: ``id``, ``share``, ``size``, ``words`` that name
         it, and what else is known of it.
@@ -49,6 +49,8 @@ class Report:
         What happened to ids, and after how many rows.
     times : (list of int, list), optional
         Numbers of rows, in order, and when they came; empty if nothing is known of that.
+    details : dict of str to str
+        Names of the parts of the model, for those who know them.
     """
 
     title: str
@@ -62,6 +64,7 @@ class Report:
     map: list[list[float]] = field(default_factory=list)
     events: list[tuple[int, str, list[int]]] = field(default_factory=list)
     times: tuple[list[int], list[Any]] = field(default_factory=lambda: ([], []))
+    details: dict[str, str] = field(default_factory=dict)
 
     def to_page(self) -> str:
         """Return the page."""
@@ -84,7 +87,8 @@ class Report:
 
     def summary(self) -> str:
         """Return a table of the largest items as HTML, for notebooks."""
-        facts = " · ".join(f"{escape(name)}: {escape(text)}" for name, text in self.facts.items())
+        known = self.facts | self.details
+        facts = " · ".join(f"{escape(name)}: {escape(text)}" for name, text in known.items())
         lines = [
             f"<tr><td>{escape(item['name'])}</td><td>{100 * item['share']:.1f} %</td>"
             f"<td style='text-align:left'>{escape(', '.join(item['words']))}</td></tr>"

@@ -15,6 +15,7 @@ from evermix.cli.input.model_rows import saved_words, text_of
 from evermix.cli.options.settings import Settings
 from evermix.cli.options.table import SHARE
 from evermix.cli.output.cards import cards_table, describe_clusters, growing, shown_value
+from evermix.cli.output.plain_facts import BETTER, plain_facts
 from evermix.cli.output.topic_report import describe_topics
 from evermix.estimators import DependentMixture, Mixture, TopicModel
 from evermix.estimators.data.times import shown_label
@@ -22,6 +23,7 @@ from evermix.estimators.files import load_any
 from evermix.estimators.mixture.calendar import shown_time
 from evermix.estimators.mixture.fit_results import met_once, rows_learnt
 from evermix.estimators.mixture.naming import shown_when
+from evermix.estimators.plain_words import forgetting_in_words, rows_in_words
 from evermix.estimators.topics.card import TopicCards
 from evermix.estimators.topics.report import course_of
 from evermix.io.growing_vocabulary import GrowingVocabulary
@@ -43,7 +45,7 @@ def run(settings: Settings) -> None:
     if settings.as_json:
         typer.echo(json.dumps(described, indent=2))
     else:
-        _show(described)
+        _show(described, settings.everything)
 
 
 # ---- mixtures --------------------------------------------------------------------------------
@@ -56,6 +58,7 @@ def _mixture(mix: Mixture, extra: Extra, top: int | None) -> Described:
     described: Described = {
         "kind": "mixture",
         "source": saved.get("source"),
+        "data": rows_in_words(mix.model_.family, mix.n_features_in_),
         "family": repr(mix.model_.family),
         "chosen_since": vars(mix).get("family_reason_"),
         "prior": repr(mix.model_.prior),
@@ -63,6 +66,7 @@ def _mixture(mix: Mixture, extra: Extra, top: int | None) -> Described:
     }
     if plan is not None and state.now is not None:
         described["forgetting"] = repr(plan)
+        described["forgets"] = forgetting_in_words(plan, bool(mix.learner_.timed))
         described["faded"] = mix.lineage_.into.count(FADED)
         described["now"] = shown_time(state.now, plan.dated)
     times = mix.learner_.shown.calendar.ends
@@ -97,6 +101,7 @@ def _dependent_mixture(mix: DependentMixture, extra: Extra, top: int | None) -> 
     return {
         "kind": "dependent mixture",
         "source": None,
+        "data": rows_in_words(mix.family_, mix.n_features_in_),
         "family": repr(mix.family_),
         "prior": "MNGG()" if mix.prior is None else repr(mix.prior),
         "sampler": repr(mix.sampler_),
@@ -164,15 +169,19 @@ _DESCRIBE: dict[type, Callable[[Any, Extra, int | None], Described]] = {
 }
 
 
-def _show(described: Described) -> None:
-    """Print a table of the clusters or topics of a model, and the facts on it."""
+def _show(described: Described, everything: bool) -> None:
+    """Print a table of the clusters or topics of a model, and the facts on it, plain or all."""
     console = output_console()
     kind = "topics" if "topics" in described else "clusters"
     clusters = described.pop(kind)
     facts = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
-    for name, value in described.items():
+    called = {name: (name, value) for name, value in described.items()}
+    for name, (title, value) in (called if everything else plain_facts(described, kind)).items():
         if value is not None:
-            facts.add_row(f"[bold]{name}[/bold]", escape(shown_value(name, value)))
+            better = BETTER if name == "elbo" and not everything else ""
+            facts.add_row(f"[bold]{title}[/bold]", escape(shown_value(name, value) + better))
     if clusters:
         console.print(cards_table(clusters, kind, described["K"]))
     console.print(facts)
+    if not everything:
+        console.print(f"[dim]--all shows all {kind}, and the settings of the model.[/dim]")

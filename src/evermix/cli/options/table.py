@@ -362,7 +362,9 @@ INFO = (
     Option(
         "top", "Show the largest N clusters or topics.", type=int, default=20, min=0, metavar="N"
     ),
-    Option("everything", "Show all of them.", type=bool, default=False, flags="--all"),
+    Option(
+        "everything", "Show all of them, and all settings.", type=bool, default=False, flags="--all"
+    ),
 )
 PAGE = (
     MODEL_FILE,

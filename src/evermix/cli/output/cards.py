@@ -77,6 +77,8 @@ _FORMATS: dict[str, Callable[[Any], str]] = {
     "bytes": "{:,}".format,
     "observations": "{:,}".format,
     "vocabulary": "{:,} words".format,
+    "K": "{:,}".format,
+    **dict.fromkeys(("sweeps", "draws", "laps"), "{:,}".format),
     "unknown_words": "{:.1%}".format,
     "elbo": "{:,.2f}".format,
     "family": _rounded,

@@ -16,6 +16,7 @@ from evermix.estimators.mixture.explanation import called
 from evermix.estimators.mixture.fit_results import rows_learnt
 from evermix.estimators.mixture.groups import GroupQuestions
 from evermix.estimators.mixture.naming import shown
+from evermix.estimators.plain_words import forgetting_in_words, rows_in_words
 from evermix.estimators.shown import Shown
 from evermix.families import Multinomial
 from evermix.report.flow import Flow, flow_of_bins, flow_of_rows
@@ -69,7 +70,8 @@ class ReportQuestions(FittedAttributes, ByHand, GroupQuestions, Shown):
         if "learner_" not in vars(self) or not self.n_clusters_:
             return None
         items = [_item(self, card, {}) for card in self.cards(top=SHOWN)]
-        return Report(_title(self, self.n_clusters_), "cluster", "rows", _facts(self), items)
+        about = _title(self, self.n_clusters_), "cluster", "rows", _facts(self)
+        return Report(*about, items, details=_details(self))
 
 
 def mixture_report(
@@ -118,7 +120,8 @@ def mixture_report(
         facts["clusters"] = f"{len(cards):,} (and {hidden:,} of less than a row)"
     about = title or _title(mix, len(cards)), "cluster", "rows", facts
     times = mix.learner_.shown.calendar.course
-    return Report(*about, items, charts, flow, tree, events=lineage, times=times)
+    parts = charts, flow, tree
+    return Report(*about, items, *parts, events=lineage, times=times, details=_details(mix))
 
 
 def _streamed(mix: Any) -> bool:
@@ -138,14 +141,19 @@ def _title(mix: Any, shown: int) -> str:
 
 
 def _facts(mix: Any) -> dict[str, str]:
-    family, prior, engine = mix.model_.family, mix.model_.prior, mix.learner_.engine
-    kinds = {"family": family, "prior": prior, "engine": engine}
+    model = mix.model_
     facts = {"clusters": f"{mix.n_clusters_:,}", "rows": f"{rows_learnt(mix.learner_.shown):,}"}
-    facts["columns"] = f"{mix.n_features_in_:,}"
-    facts |= {name: type(part).__name__ for name, part in kinds.items()}
-    if mix.model_.forgetting is not None:
-        facts["half-life"] = f"{mix.model_.forgetting.half_life:,}"
+    facts["data"] = rows_in_words(model.family, mix.n_features_in_)
+    if model.forgetting is not None:
+        facts["forgets"] = forgetting_in_words(model.forgetting, bool(mix.learner_.timed))
     return facts
+
+
+def _details(mix: Any) -> dict[str, str]:
+    model = mix.model_
+    kinds = {"family": model.family, "prior": model.prior, "engine": mix.learner_.engine}
+    names = {name: type(part).__name__ for name, part in kinds.items()}
+    return {"columns": f"{mix.n_features_in_:,}"} | names
 
 
 def _item(

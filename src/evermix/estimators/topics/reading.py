@@ -102,8 +102,9 @@ class TopicReading:
             The words, as in :meth:`top_words`.
         """
         self._check_drawn()
-        facts = self._report(vocabulary, "", top).facts
-        lines = ["; ".join(f"{name}: {text}" for name, text in facts.items())]
+        found = self._report(vocabulary, "", top)
+        facts = (found.facts | found.details).items()
+        lines = ["; ".join(f"{name}: {text}" for name, text in facts)]
         words, apart = self.top_words(5, vocabulary), self.top_words(5, vocabulary, by="frex")
         shares = self._point().words.sum(axis=0) / self._words_in_all()
         for k in np.argsort(-shares, kind="stable")[:top]:

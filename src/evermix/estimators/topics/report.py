@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from evermix._xp import Floats
-from evermix.estimators.chain_reports import add_times, item_of, settings_of
+from evermix.estimators.chain_reports import add_times, course_facts, item_of, settings_of
 from evermix.estimators.topics.card import TopicCards, document_name
 from evermix.report.page import WHOLE, Item, Report, traces
 
@@ -31,11 +31,11 @@ def topic_report(
         "words": f"{size:,}",
         "vocabulary": f"{model.n_features_in_:,}",
     }
-    facts |= settings_of(model)
+    facts |= course_facts(model)
     if not model.gone_on_:  # else the few draws that go on are no course
         facts["fit to the data"] = course_of(model)
     title = title or f"{model.n_topics_:,} topics in {size:,} words"
-    report = Report(title, "topic", "words", facts, items)
+    report = Report(title, "topic", "words", facts, items, details=settings_of(model))
     if top is None:
         if not model.gone_on_:
             values, chain = model._fitted.run.traces()

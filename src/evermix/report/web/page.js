@@ -28,7 +28,12 @@ function theme(chosen) {
 dark.addEventListener("change", () => theme());
 theme();
 
-for (const [name, text] of Object.entries(data.facts)) byId("facts").append(make("div", {}, make("dt", {}, name), make("dd", {}, text)));
+function describe(box, facts) {
+  for (const [name, text] of Object.entries(facts)) box.append(make("div", {}, make("dt", {}, name), make("dd", {}, text)));
+}
+describe(byId("facts"), data.facts);
+describe(byId("details").querySelector("dl"), data.details);
+byId("details").hidden = !Object.keys(data.details).length;
 
 // ---- pages of a long list
 

@@ -1,0 +1,57 @@
+"""What a model learns from, and how it forgets, in words for those who do not know its parts."""
+
+from collections import Counter
+
+from evermix.families import Bernoulli, Categorical, Mixed, Multinomial, Poisson, VonMisesFisher
+from evermix.families.base import Family
+from evermix.forgetting import Exponential
+
+KINDS: dict[type[Family], str] = {
+    Bernoulli: "yes or no",
+    Categorical: "categories",
+    Multinomial: "counts",
+    Poisson: "counts",
+    VonMisesFisher: "directions",
+}
+"""What columns hold, by their family; those of all others are numbers."""
+NUMBERS = "numbers"
+UNITS = {"day": 86_400.0, "hour": 3600.0, "minute": 60.0, "second": 1.0}
+
+
+def rows_in_words(family: Family, n_columns: int) -> str:
+    """Return what the rows of a family are, such as "a table with 3 columns of numbers"."""
+    if isinstance(family, Multinomial) and family.growing:
+        return "texts, as counts of their words"
+    if not isinstance(family, Mixed):
+        return f"{_counted(n_columns, 'column')} of {_kind(family)}"
+    kinds = Counter[str]()
+    for block in family.blocks or ():
+        kinds[_kind(block.family)] += len(block.names)
+    text = f"a table with {_counted(sum(kinds.values()), 'column')}"
+    if len(kinds) == 1:
+        text += f" of {next(iter(kinds))}"
+    else:
+        order = sorted(kinds, key=lambda kind: (kind != NUMBERS, -kinds[kind]))
+        text += ": " + ", ".join(f"{kinds[kind]:,} of {kind}" for kind in order)
+    ignored = len(family.ignored)
+    return text + (f" ({_counted(ignored, 'other')} ignored)" if ignored else "")
+
+
+def forgetting_in_words(plan: Exponential, timed: bool) -> str:
+    """Return how a model forgets; ``timed``: by the times of rows, not by their number."""
+    if plan.dated:
+        unit, size = next(
+            (both for both in UNITS.items() if plan.half_life >= both[1]), ("second", 1.0)
+        )
+        span = _counted(plan.half_life / size, unit)
+    else:
+        span = f"{plan.half_life:,g} of time" if timed else _counted(plan.half_life, "row")
+    return f"a row counts half as much after {span}"
+
+
+def _kind(family: Family) -> str:
+    return KINDS.get(type(family), NUMBERS)
+
+
+def _counted(n: float, noun: str) -> str:
+    return f"{n:,g} {noun}" if n == 1 else f"{n:,.6g} {noun}s"
