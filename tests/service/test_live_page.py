@@ -291,3 +291,55 @@ GROWN = """import("/page/timeline.js").then(({Timeline}) => {
 def test_new_clusters_that_are_still_small_are_drawn(browser, start):
     visit(browser, start())
     assert browser.run(GROWN) == [*range(10), 20, 21]
+
+
+def test_rows_with_dates_are_drawn_over_dates(browser, start):
+    service = start()
+    service.make("dated", "vectors", times="dates")
+    rng = np.random.default_rng(0)
+    for day in range(1, 29):
+        X = rng.normal(size=(30, 2)) + 12.0 * rng.choice([0, 1], size=30)[:, None]
+        rows = [{"vector": x.tolist(), "time": f"2024-02-{day:02d}T12:00:00Z"} for x in X]
+        status, answer = service.post("/models/dated/observations", rows)
+        assert status == 200, answer
+    visit(browser, service)
+    texts = "[...document.querySelectorAll('#flow svg text')].map(each => each.textContent)"
+    browser.wait_for(f"{texts}.filter(text => /^2024-02-\\d\\d$/.test(text)).length >= 3")
+    assert browser.run("document.getElementById('flow-title').textContent").endswith("over time")
+    legend = "document.querySelector('#growth .u-legend .u-value').textContent"
+    browser.wait_for(f"{legend} === '840, 2024-02-28'")
+    browser.run("document.getElementById('table').open = true")
+    cells = (
+        "[...document.querySelectorAll('#table tbody tr:first-child > *')].map(e => e.innerText)"
+    )
+    browser.wait_for(f"{cells}[1] === '2024-02-28'")
+    first = cells.replace("first-child", "last-child")  # rows that have waited
+    assert browser.run(f"{first}.slice(0, 2).join()") == "60,2024-02-02"
+    browser.wait_for(f"{SHOWN} === 2")
+    press(browser, "#list button")
+    browser.wait_for(f"{OPEN} && document.querySelector('#detail svg .curve') !== null")
+    dates = "[...document.querySelectorAll('#detail svg text')].map(each => each.textContent)"
+    assert browser.run(f"{dates}.some(text => /^2024-02-/.test(text))")
+    assert problems(browser) == []
+
+
+def test_the_page_opens_with_the_model_that_has_learnt_last(browser, start):
+    service = start()
+    for name in ("empty", "first", "last"):
+        service.make(name, "vectors")
+    feed(service, 90, [0, 1], name="first")
+    feed(service, 90, [0, 1], name="last")
+    title = "document.getElementById('title').textContent"
+    visit(browser, service)
+    browser.wait_for(f"{title} === 'last' && {LIVE}")
+    feed(service, 30, [0, 1], name="first")
+    visit(browser, service)
+    browser.wait_for(f"{title} === 'first' && location.hash === '#first'")
+    visit(browser, service, "#empty")  # what is chosen stays
+    browser.wait_for(f"{title} === 'empty'")
+    service.stop()
+    again = start("--port", str(service.port))
+    known = {each["name"]: each["learnt_at"] for each in again.get("/models")[1]["models"]}
+    assert known["empty"] is None
+    assert known["first"] > known["last"] > 1e9
+    assert problems(browser) == []

@@ -60,11 +60,12 @@ def answer_schemas() -> dict[str, Schema]:
     known = {"sequence": WHOLE, "rows": WHOLE, "provisional": FLAG}
     state = {"name": TEXT, "status": STATUS, "settings": settings}
     counts = {name: WHOLE for name in ("rows", "clusters", "sequence", "last_event", "waiting")}
+    at = {"learnt_at": PERHAPS_NUMBER}
     return {
         "Error": full(error=TEXT),
         "Health": full(status={"const": "ok"}),
         "Ready": full(ready=FLAG, models=by_name(STATUS)),
-        "Model": closed((*state, *counts), **state, **counts, problem=TEXT),
+        "Model": closed((*state, *counts, *at), **state, **counts, **at, problem=TEXT),
         "Models": full(models=several(reference("Model"))),
         "Made": full(name=TEXT, settings=settings),
         "Answer": closed(said, **row),

@@ -55,6 +55,8 @@ class Core:
         Number of the last request that was taken.
     rows : int
         How many rows were learnt.
+    learnt_at : float or None
+        When the last of them were, in seconds since 1970.
     remembered : Remembered
         Ids of what was learnt.
     events : Events
@@ -78,6 +80,7 @@ class Core:
     confirming: Confirming = field(default_factory=Confirming)
     columns: Sequence[str] | None = None
     naming: dict[int, list[str]] = field(default_factory=dict)
+    learnt_at: float | None = None
 
     @classmethod
     def new(cls, plan: Plan) -> "Core":
@@ -91,6 +94,7 @@ class Core:
         service = {
             "sequence": self.sequence,
             "rows": self.rows,
+            "learnt_at": self.learnt_at,
             "remembered": self.remembered.to_spec(),
             "events": self.events.to_spec(),
             "timeline": self.timeline.to_spec(),
@@ -113,6 +117,7 @@ class Core:
             Events(**saved["events"]),
             Timeline.from_spec(saved.get("timeline", [[]])),
         )
+        core.learnt_at = None if (at := saved.get("learnt_at")) is None else float(at)
         if "confirming" in saved:
             core.confirming = Confirming.from_spec(saved["confirming"])
         else:  # an older file: what is there needs no announcement
@@ -358,7 +363,7 @@ class Core:
 
     def learnt(self, before: Before, n: int, time: float) -> None:
         """Note that n rows were learnt; ``before`` is how it was before them."""
-        first, self.rows = self.rows, self.rows + n
+        first, self.rows, self.learnt_at = self.rows, self.rows + n, time
         if not self.provisional:
             new = self._tell(before, time)
             self.timeline.add(points(self.mix, before, first, n, time, new))

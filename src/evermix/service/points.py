@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from evermix._xp import Floats
 from evermix.estimators import Mixture
 from evermix.service.timeline import LEVEL, ROWS, Point, counted
 from evermix.state import Lineage
@@ -33,7 +34,7 @@ def points(
     rows, lineage, clock = first + n, mix.lineage_, int(mix.state_.clock)
     width = max(ROWS, -(-rows // LEVEL))
     cuts = [0, *range(width, n - ROWS + 1, width), n] if n > ROWS else [0, n]
-    labels, results = mix.labels_, mix.learner_.results
+    labels, results, times = mix.labels_, mix.learner_.results, _times(mix, n)
     logs = np.asarray(results.log_predictive)
     if len(labels) != n or len(logs) != n:
         cuts = [0, n]
@@ -44,6 +45,7 @@ def points(
     for start, stop in zip(cuts, cuts[1:], strict=False):
         alive = len(mix.cluster_ids_) if stop == n else _alive(lineage, clock - n + stop)
         point = Point(first + start, first + stop, time, alive, counts=counted(labels[start:stop]))
+        point.at = None if times is None else mix.learner_.calendar.shown(float(times[stop - 1]))
         if scored and len(cuts) > 2:
             point.scored = stop - start
             point.log_predictive = float(logs[start:stop].sum())
@@ -54,6 +56,12 @@ def points(
         found.insert(0, _waited(mix, first, time, found, scored, total))
     _mark(found, events, lineage, clock, rows)
     return found
+
+
+def _times(mix: Mixture, n: int) -> Floats | None:
+    """Return the times (n,) of the last n rows, if they have some."""
+    times = mix.learner_.first_answers.times
+    return times if times is not None and len(times) == n else None
 
 
 def _alive(lineage: Lineage, clock: int) -> int:
@@ -74,6 +82,7 @@ def _waited(
     counts = {id: n for id, n in counts.items() if n > 0}
     clock = int(mix.state_.clock) - (later[-1].rows - first)
     new = Point(0, first, time, _alive(mix.lineage_, clock), counts=counts)
+    new.at = mix.learner_.calendar.at(clock)
     if len(later) > 1 and scored:
         new.scored = max(sum(step.rows for step in scored) - sum(p.scored for p in later), 0)
         new.log_predictive = total - sum(point.log_predictive for point in later)

@@ -25,6 +25,7 @@ def about(name: str, worker: Served) -> dict[str, Any]:
         "sequence": worker.core.sequence,
         "last_event": worker.core.events.number,
         "waiting": worker.waiting,
+        "learnt_at": worker.core.learnt_at,
     }
     return facts if worker.problem is None else facts | {"problem": worker.problem}
 

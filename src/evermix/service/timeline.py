@@ -13,6 +13,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from evermix.estimators.mixture.calendar import Shown
+
 LEVEL = 64  # points of one width; beyond that, the oldest two become one of twice the width
 ROWS, SECONDS = 25, 0.1  # of a point at least
 SINGLE = 24  # clusters that a point counts one by one
@@ -40,6 +42,8 @@ class Point:
     marks : dict of str to (int, list of int)
         How many clusters were born, merged and ended ("birth", "merge", "death"), and the ids of
         the first few.
+    at : str, float or None
+        When the last of them came, a date or a number, if rows have times of their own.
     """
 
     first: int
@@ -51,10 +55,11 @@ class Point:
     counts: dict[int, int] = field(default_factory=dict)
     others: int = 0
     marks: dict[str, tuple[int, list[int]]] = field(default_factory=dict)
+    at: Shown | None = None
 
     def take(self, later: "Point") -> None:
         """Take in the rows that come next."""
-        self.rows, self.clusters = later.rows, later.clusters
+        self.rows, self.clusters, self.at = later.rows, later.clusters, later.at
         self.scored += later.scored
         self.log_predictive += later.log_predictive
         self.others += later.others
@@ -86,6 +91,8 @@ class Point:
         for name in ("clusters", "scored", "others"):
             setattr(point, name, int(spec[name]))
         point.log_predictive = float(spec["log_predictive"])
+        at = spec.get("at")
+        point.at = at if isinstance(at, str | None) else float(at)
         point.counts = {int(id): int(n) for id, n in spec["counts"]}
         for what, (n, ids) in spec["marks"].items():
             point.mark(str(what), list(map(int, ids)), int(n))

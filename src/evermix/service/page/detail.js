@@ -110,7 +110,7 @@ export class Detail {
     this.#parts.facts.replaceChildren(...facts.map(([name, text]) => make("div", {}, make("dt", {}, name), make("dd", {}, text))));
     requestAnimationFrame(() => {
       const timeline = this.#look.timeline().of(card.id);
-      if (timeline && this.#open === card.id) lineChart(this.#parts.chart, {title: "Share in %", xlabel: "rows", lines: [{name: "", ...timeline}]});
+      if (timeline && this.#open === card.id) lineChart(this.#parts.chart, {title: "Share in %", xlabel: "rows", when: this.#look.timeline().when(1), lines: [{name: "", ...timeline}]});
     });
   }
 

@@ -22,14 +22,20 @@ function ranged(low, high) {
   return [low - pad, high + pad];
 }
 
+// Rows as text: when they came where that is known, alone or after their number.
+function dated(plot, rows, text, between) {
+  if (!plot.when || rows === null || rows === undefined) return text;
+  return between === undefined ? plot.when(rows) : `${text}${between}${plot.when(rows)}`;
+}
+
 function graph(box, series, range, more = {}) {
   const value = (_, number) => number === null || number === undefined ? "–" : shown(Number(number.toPrecision(5)));
   const options = {
     width: Math.max(box.clientWidth, 120), height: HEIGHT,
     scales: {x: {time: false}, y: {range}},
-    axes: [{...axis(28), space: 70}, {...axis(56), space: 40, ...more}],
+    axes: [{...axis(28), space: 90, values: (plot, values) => values.map(rows => rows === null ? "" : dated(plot, rows, shown(Number(rows.toPrecision(12)))))}, {...axis(56), space: 40, ...more}],
     padding: [8, 24, 0, 0],
-    series: [{label: "rows", value}, ...series.map(each => ({width: 2.2, value, points: {show: false}, ...each}))],
+    series: [{label: "rows", value: (plot, rows) => dated(plot, rows, value(plot, rows), ", ")}, ...series.map(each => ({width: 2.2, value, points: {show: false}, ...each}))],
     legend: {live: true, markers: {show: false}},
     cursor: {y: false, drag: {x: false, y: false}, points: {size: 8}},
   };
@@ -52,8 +58,9 @@ export class Graphs {
     });
   }
 
-  draw({rows, clusters, each, mean}) {
+  draw({rows, clusters, each, mean}, when) {
     this.resize();
+    this.#growth.when = this.#likelihood.when = when;
     const [growth, likelihood] = this.#boxes, end = mean.findLast(value => value !== null);
     this.#growth.setData([rows, clusters]);
     this.#likelihood.setData([rows, each, mean]);

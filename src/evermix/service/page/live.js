@@ -39,7 +39,7 @@ function frame() {
   }
   draw();
 }
-const PARTS = {facts: drawFacts, flow: drawFlow, graphs: () => graphs.draw(view.timeline.curves(share())), feed: drawFeed, table: drawTable, list: () => clusters.draw()};
+const PARTS = {facts: drawFacts, flow: drawFlow, graphs: () => graphs.draw(view.timeline.curves(share()), view.timeline.when(share())), feed: drawFeed, table: drawTable, list: () => clusters.draw()};
 const share = () => Number(byId("window").value);
 
 const NOTES = {"fit to new rows": "log-likelihood per row, in nats: how well each was predicted before it was learnt; higher is better"};
@@ -71,6 +71,7 @@ function drawFlow() {
   }).filter(layer => layer.id !== null || layer.mean > 1e-6);
   const marks = flow.marks.map(mark => ({...mark, ids: mark.ids.map(id => clusters.label(id))}));
   flowChart(box, {...flow, marks}, layers, id => detail.open(id));
+  byId("flow-title").textContent = flow.when ? "Shares of clusters over time" : "Shares of clusters, row by row";
   const named = document.activeElement?.dataset?.layer;
   legend.replaceChildren(...layers.map(layer => {
     const swatch = make("span", {class: "swatch"});
@@ -88,10 +89,10 @@ function drawTable() {
   const {flow} = view, table = byId("table").querySelector("table");
   if (!flow || !byId("table").open) return;
   const {rows, mean} = view.timeline.curves(1), at = new Map(rows.map((value, i) => [value, mean[i]]));
-  const heads = ["rows", "clusters", "fit to new rows so far", "born", "merged", "ended", ...flow.ids.map(id => called(id, clusters.name(id)))];
+  const heads = ["rows", ...(flow.when ? ["until"] : []), "clusters", "fit to new rows so far", "born", "merged", "ended", ...flow.ids.map(id => called(id, clusters.name(id)))];
   const lines = flow.bins.map((bin, i) => {
     const value = at.get(bin.rows), marks = ["birth", "merge", "death"].map(what => whole(bin.marks[what]?.n ?? 0));
-    return [whole(bin.rows), whole(bin.clusters), value === undefined || value === null ? "" : shown(Number(value.toPrecision(4))), ...marks, ...flow.ids.map((_, k) => percent(flow.layers[k][i]))];
+    return [whole(bin.rows), ...(flow.when ? [flow.when(bin.rows)] : []), whole(bin.clusters), value === undefined || value === null ? "" : shown(Number(value.toPrecision(4))), ...marks, ...flow.ids.map((_, k) => percent(flow.layers[k][i]))];
   }).reverse();
   table.replaceChildren(make("thead", {}, make("tr", {}, ...heads.map(text => make("th", {scope: "col"}, text)))),
     make("tbody", {}, ...lines.map(line => make("tr", {}, ...line.map((text, i) => make(i ? "td" : "th", i ? {} : {scope: "row"}, text))))));
@@ -222,7 +223,8 @@ async function choose() {
     return setTimeout(choose, 2000);
   }
   if (names.includes(view.name) && view.state?.[0] !== "gone") byId("models").value = view.name;
-  else watch(names.includes(name) ? name : names[0], names.includes(name) ? id : null);
+  else if (names.includes(name)) watch(name, id);
+  else watch(found.reduce((best, model) => (model.learnt_at ?? 0) > (best.learnt_at ?? 0) ? model : best).name);  // the one that has learnt last
 }
 byId("models").addEventListener("change", () => watch(byId("models").value));
 addEventListener("hashchange", () => {

@@ -1,5 +1,5 @@
 // How a model has gone: points of some rows each, from which charts are made.
-import {COLOURS, OTHERS} from "./charts.js";
+import {COLOURS, OTHERS, clock} from "./charts.js";
 
 const LAYERS = COLOURS.length;
 const GROWING = 3, GROWTH = 2, LEAST = 0.01;  // as in reports (flow.py)
@@ -29,6 +29,14 @@ function chosen(bins) {
   return [...largest, ...grown.map(({id}) => id)].sort((a, b) => a - b);
 }
 
+// Dates as briefly as their span allows: days, minutes or seconds.
+function dates(times) {
+  const full = times.map(time => time.length === 10 ? `${time}T00:00:00` : time);
+  const span = Math.abs(Date.parse(`${full.at(-1)}Z`) - Date.parse(`${full[0]}Z`)) / 1000;
+  const letters = span >= 4 * 86400 ? 10 : span >= 4 * 60 ? 16 : 19;
+  return full.map(time => time.slice(0, letters).replace("T", " "));
+}
+
 export class Timeline {
   points = [];
   #colours = new Map();  // by id; a cluster keeps its colour while it is among the largest
@@ -41,6 +49,12 @@ export class Timeline {
   window(share) {
     const all = this.points, end = all.at(-1)?.rows ?? 0, start = end * (1 - share);
     return share === 1 ? all : all.filter(point => point.rows > start);
+  }
+
+  // What tells when so many rows had come, as far as is known of those in the window; null if rows have no times.
+  when(share) {
+    const some = this.window(share).filter(point => point.at !== undefined && point.at !== null), times = some.map(point => point.at);
+    return times.length ? clock([some.map(point => point.rows), typeof times[0] === "number" ? times : dates(times)]) : null;
   }
 
   // Points joined to so many bins of about equal width, with counts by cluster.
@@ -70,7 +84,7 @@ export class Timeline {
     x[0] = bins[0].first;
     x[x.length - 1] = bins.at(-1).rows;
     bins.forEach((bin, at) => { for (const [what, mark] of Object.entries(bin.marks)) marks.push({at, what: MARKS[what] ?? "ended", ...mark}); });
-    return {xlabel: "rows", x, ids, layers, marks, bins};
+    return {xlabel: "rows", x, ids, layers, marks, bins, when: this.when(share)};
   }
 
   #colour(ids) {
