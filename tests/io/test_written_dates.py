@@ -38,6 +38,18 @@ DAYS = np.arange("2025-03-28", "2025-04-20", dtype="datetime64[D]")
         ("06-Apr-2025 8:05", None, "2025-04-06T08:05"),
         ("Sun, 06 Apr 2025 18:30:00 +0200", None, "2025-04-06T16:30"),  # as in mail
         ("Sunday, 6. April 2025, 18:30 UTC", None, "2025-04-06T18:30"),
+        ("Apr 2025", None, "2025-04-01"),
+        ("april 2025", None, "2025-04-01"),
+        ("Sept., 2025", None, "2025-09-01"),
+        ("Apr-25", None, "2025-04-01"),
+        ("Apr '25", None, "2025-04-01"),
+        ("6.4.25", None, "2025-04-06"),  # years of two digits are 1969 to 2068
+        ("6.4.69", None, "1969-04-06"),
+        ("6.4.68 18:30", None, "2068-04-06T18:30"),
+        ("6/4/25", True, "2025-04-06"),
+        ("6/4/25 6:30 PM", False, "2025-06-04T18:30"),
+        ("06-Apr-99", None, "1999-04-06"),
+        ("April 6, '25", None, "2025-04-06"),
     ],
 )
 def test_dates_are_read_as_people_write_them(text, day_first, expected):
@@ -46,9 +58,17 @@ def test_dates_are_read_as_people_write_them(text, day_first, expected):
 
 @pytest.mark.parametrize(
     "text",
-    ["6/4/2025", "31.4.2025", "6.4.25", "6.4/2025", "6.4.2025 25:00", "6.4.2025 13:00 PM"]
+    [
+        "6/4/2025",
+        "31.4.2025",
+        "6.4.255",
+        "6.4/2025",
+        "6/4/25",
+        "6.4.2025 25:00",
+        "6.4.2025 13:00 PM",
+    ]
     + ["6.4.2025 soon", "0.4.2025", "6.4.20255", "2025.4.31", "31 Apr 2025", "Mayor 6, 2025"]
-    + ["Apr 2025", "6 Apr 25", "6 April 2025 soon", "someday, 6 April 2025"],
+    + ["6 Apr 255", "Mayor 2025", "6 April 2025 soon", "someday, 6 April 2025"],
 )
 def test_what_is_no_date_or_leaves_it_open_is_refused(text):
     with pytest.raises(ValueError, match=r"a date such as .*31\.5\.2024, got "):
@@ -57,9 +77,17 @@ def test_what_is_no_date_or_leaves_it_open_is_refused(text):
         read_time("31/5/2024", day_first=False)
 
 
+@pytest.mark.parametrize("text", ["25-04-06", "06-04-25", "Apr 25", "April 25"])
+def test_where_the_year_is_not_clear_four_digits_are_wanted(text):
+    for day_first in (None, True):
+        with pytest.raises(ValueError, match=f"got '{text}' .write its year with four digits"):
+            read_time(text, day_first=day_first)
+
+
 def test_the_first_number_above_12_decides():
     assert find_order(["6/4/2025", "7.13.2025", None, 3.0, "6/13/2025", "13/6/2025"]) is False
     assert find_order(["6/4/2025", "13-6-2025"]) is True
+    assert find_order(["6/4/25", "13/6/25"]) is True
     assert find_order(["6/4/2025", "31.12.2025", "2025-12-31"]) is None
 
 

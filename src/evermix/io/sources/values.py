@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from evermix.io.sources.dates import read_date
+from evermix.io.sources.dates import lacks_century, read_date, read_month
 
 Numbers: TypeAlias = NDArray[np.float64]
 Time: TypeAlias = float | np.datetime64 | str
@@ -196,13 +196,13 @@ def read_time(value: Any, labels: bool = False, day_first: bool | None = None) -
     Texts are numbers if they can be, else dates such as ``2024-05``, ``2024-05-31`` or
     ``2024-05-31T18:30:00+02:00``, in UTC unless they name an offset, or dates as people write them,
     such as ``31.5.2024`` (see :func:`evermix.io.sources.dates.read_date`, also for ``day_first``).
-    With ``labels``, other texts of up to 40 characters that begin with a letter are returned as
-    they are. Raises ValueError for anything else.
+    ``May 2024`` is the first of May. With ``labels`` it is returned as it is, as are other texts of
+    up to 40 characters that begin with a letter. Raises ValueError for anything else.
     """
     text = value.strip() if isinstance(value, str) else ""
     try:
         if isinstance(value, str):
-            value = _from_text(text, day_first)
+            value = _from_text(text, day_first, months=not labels)
         if isinstance(value, date):
             return _from_date(value)
         if isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value):
@@ -211,6 +211,8 @@ def read_time(value: Any, labels: bool = False, day_first: bool | None = None) -
         if labels and _LABEL.fullmatch(text) and text.lower() not in _MISSING:
             return text
     got = "none" if value in (None, "") else f"{value!r:.60}"
+    if lacks_century(text):
+        got += " (write its year with four digits, so that it is clear what is the year)"
     label = ", or a label of up to 40 characters that begins with a letter" if labels else ""
     raise ValueError(
         "expected a finite number, or a date such as 2024-05-31, 2024-05-31T18:30:00Z or "
@@ -218,7 +220,7 @@ def read_time(value: Any, labels: bool = False, day_first: bool | None = None) -
     )
 
 
-def _from_text(text: str, day_first: bool | None) -> float | date:
+def _from_text(text: str, day_first: bool | None, months: bool) -> float | date:
     try:
         return float(text)
     except ValueError:
@@ -226,7 +228,8 @@ def _from_text(text: str, day_first: bool | None) -> float | date:
     try:
         return datetime.fromisoformat(f"{text}-01" if _MONTH.fullmatch(text) else text)
     except ValueError:
-        return read_date(text, day_first)
+        month = read_month(text) if months else None
+        return read_date(text, day_first) if month is None else month
 
 
 def _from_date(value: date) -> np.datetime64:
