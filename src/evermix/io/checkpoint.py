@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evermix.io.replacing import replacing
+from evermix.io.similar_names import did_you_mean
 
 FORMAT = 2
 """Number of the layout that this version writes; it reads this one and all before."""
@@ -127,7 +128,8 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, NDArray[Any]], dict[st
     except CheckpointError:
         raise
     except FileNotFoundError as error:
-        raise CheckpointError(f"there is no checkpoint {path}; check the path.") from error
+        meant = did_you_mean(path, ".evermix")
+        raise CheckpointError(f"there is no checkpoint {path}; check the path.{meant}") from error
     except (_Damaged, RecursionError) as error:
         raise CheckpointError(
             f"{path} is not a complete evermix checkpoint ({error}). It was cut short, damaged or "

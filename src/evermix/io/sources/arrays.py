@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from evermix.families.choosing import are_counts, is_binary
+from evermix.io.similar_names import did_you_mean
 from evermix.io.sources.base import Kind
 from evermix.io.sources.chunk import Mark
 from evermix.io.sources.formats import Block, BlockSource
@@ -48,7 +49,7 @@ class DenseArray(BlockSource):
         try:
             return np.load(self.path, mmap_mode="r", allow_pickle=False)
         except FileNotFoundError as error:
-            raise self.error("there is no such file.") from error
+            raise self.error(f"there is no such file.{did_you_mean(self.path)}") from error
         except (OSError, EOFError, ValueError) as error:
             raise self.error(f"expected a complete .npy file of numbers ({error}).") from error
 
@@ -106,7 +107,7 @@ class SparseMatrix(BlockSource):
             X.sum_duplicates()
             return X
         except FileNotFoundError as error:
-            raise self.error("there is no such file.") from error
+            raise self.error(f"there is no such file.{did_you_mean(self.path)}") from error
         except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile) as error:
             raise self.error(
                 f"expected a sparse matrix as scipy.sparse.save_npz writes it ({error})."

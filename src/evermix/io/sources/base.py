@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Literal, Self, TypeAlias
 import numpy as np
 
 from evermix._limits import MAX_FEATURES, MAX_LINE
+from evermix.io.similar_names import did_you_mean
 from evermix.io.sources.chunk import Chunk, Mark, Rejected
 from evermix.io.sources.dates import find_order, is_open
 from evermix.io.sources.values import Time, read_time
@@ -369,7 +370,7 @@ def find_format(path: str) -> type[FileSource]:
     if matching:
         return max(matching, key=lambda format: len(format.prefix))
     if not Path(path).exists():
-        raise SourceError(f"{path}: there is no such file or folder.")
+        raise SourceError(f"{path}: there is no such file or folder.{did_you_mean(path)}")
     known = {f"{format.prefix}*{suffix}" for format in _FORMATS for suffix in format.suffixes}
     raise SourceError(
         f"{path}: unknown format. Known file names are {', '.join(sorted(known))} (formats of text "

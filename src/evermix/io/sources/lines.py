@@ -14,6 +14,7 @@ from io import BufferedReader
 from typing import Any, NamedTuple, TypeAlias
 
 from evermix._limits import MAX_LINE
+from evermix.io.similar_names import did_you_mean
 from evermix.io.sources.base import SourceError
 
 PAUSE = b""
@@ -164,7 +165,8 @@ class FileLines:
                         break  # what comes now belongs to the same line
                 prefix.end()
         except FileNotFoundError as error:
-            raise SourceError(f"{self.path}: there is no such file.") from error
+            meant = did_you_mean(self.path)
+            raise SourceError(f"{self.path}: there is no such file.{meant}") from error
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise SourceError(
                 f"{self.path}: expected a complete gzip file, it breaks off after line {number} "

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from evermix.io.similar_names import did_you_mean
 from evermix.io.sources.base import Kind, RowError
 from evermix.io.sources.dialect import LOOK, Writing, find_writing
 from evermix.io.sources.formats import Block, BlockSource
@@ -66,7 +67,7 @@ class Parquet(BlockSource):
         try:
             return _import("pyarrow.parquet").ParquetFile(self.path)
         except FileNotFoundError as error:
-            raise self.error("there is no such file.") from error
+            raise self.error(f"there is no such file.{did_you_mean(self.path)}") from error
         except (arrow.ArrowException, OSError) as error:
             raise self.error(f"expected a complete Parquet file ({error}).") from error
 

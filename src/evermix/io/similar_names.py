@@ -1,0 +1,26 @@
+"""Which file may be meant where there is none of the name that was given."""
+
+import os
+from difflib import get_close_matches
+
+MOST = 10_000  # names that are compared
+
+
+def did_you_mean(path: str | os.PathLike[str], suffix: str = "") -> str:
+    """Return a sentence, after a space, with the most similar name in the same folder.
+
+    It is empty if no name there is similar. ``suffix`` is the end of names that are meant.
+    """
+    folder, name = os.path.split(os.fspath(path))
+    try:
+        with os.scandir(folder or ".") as entries:
+            names = sorted(entry.name for entry in entries if entry.is_file())[:MOST]
+    except FileNotFoundError:
+        return f" There is no folder {folder!r}."
+    except OSError:
+        return ""
+    by_case = {each.lower(): each for each in names if each.endswith(suffix)}
+    similar = get_close_matches(name.lower(), by_case, n=1)
+    if not similar and suffix and name.lower() + suffix in by_case:
+        similar = [name.lower() + suffix]
+    return f" Did you mean {by_case[similar[0]]!r}?" if similar else ""

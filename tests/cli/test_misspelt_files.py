@@ -1,0 +1,55 @@
+"""Where there is no file of a name, the most similar one is named."""
+
+import numpy as np
+import pytest
+
+from evermix.io.similar_names import did_you_mean
+from helpers.commands import evermix, write_tickets
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("files")
+    write_tickets(path / "tickets.jsonl", n=60)
+    (path / "people.csv").write_text("a,b\n" + "1,2\n3,4\n" * 40)
+    np.save(path / "points.npy", np.random.default_rng(0).normal(size=(60, 2)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(path)
+        evermix("stream", "tickets.jsonl", "--out", "answers.jsonl", "--checkpoint", "a.evermix")
+    return path
+
+
+@pytest.fixture(autouse=True)
+def _here(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+
+
+@pytest.mark.parametrize(
+    ("command", "meant"),
+    [
+        (("stream", "tickts.jsonl", "--out", "x.jsonl"), "tickets.jsonl"),
+        (("stream", "Tickets.JSONL", "--out", "x.jsonl"), "tickets.jsonl"),
+        (("fit", "peple.csv", "--out", "x.jsonl"), "people.csv"),
+        (("fit", "point.npy", "--out", "x.jsonl"), "points.npy"),
+        (("fit", "people", "--out", "x.jsonl"), "people.csv"),
+        (("info", "a.evermx"), "a.evermix"),
+        (("info", "a"), "a.evermix"),
+        (("predict", "b.evermix", "tickets.jsonl"), "a.evermix"),
+        (("predict", "a.evermix", "ticket.jsonl", "--out", "x.jsonl"), "tickets.jsonl"),
+        (("report", "a.evermix", "--rows", "ticktes.jsonl"), "tickets.jsonl"),
+    ],
+    ids=str,
+)
+def test_the_most_similar_name_is_named(command, meant):
+    said = evermix(*command, status=1).stderr
+    assert f"Did you mean '{meant}'?" in " ".join(said.split())
+
+
+def test_what_is_like_nothing_is_not_guessed(folder):
+    assert "Did you mean" not in evermix("fit", "zebra.npz", "--out", "x", status=1).stderr
+    assert (
+        did_you_mean(folder / "nowhere" / "a.csv")
+        == f" There is no folder {str(folder / 'nowhere')!r}."
+    )
+    assert did_you_mean(folder / "people.csv" / "a.csv") == ""
+    assert did_you_mean(folder / "peoples.csv") == " Did you mean 'people.csv'?"
