@@ -30,6 +30,7 @@ from evermix.cli.runs.run import (
     read_checkpoint,
     resumed_settings,
 )
+from evermix.cli.runs.stream_notes import check_units
 from evermix.engines import Engine
 from evermix.engines.batch import Info
 from evermix.estimators import Mixture
@@ -238,12 +239,14 @@ class Fit(Run):
             )
 
     def _notes(self) -> dict[str, Any]:
-        return {"kind": self.source.kind, "log": self.log.to_spec()}
+        units = self.source.units
+        return {"kind": self.source.kind, "log": self.log.to_spec(), "units": units}
 
     @classmethod
     def check_notes(cls, notes: dict[str, Any]) -> None:
         """Raise unless notes hold a log of laps."""
         LapLog.from_spec(notes["log"])
+        check_units(notes)
 
     def _progress(self) -> str:
         done, most = self.model.state_.lap, self.engine.max_laps

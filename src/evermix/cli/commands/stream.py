@@ -294,6 +294,7 @@ class Stream(Run):
             "files": [list(mark) for mark in marks],
             "past": [list(mark) for mark in self._place.past],
             "ended": self._ended,
+            "units": self.source.units,
             **self._live.notes(),
             **({"to": self._out.notes()} if isinstance(self._out, BrokerLines) else {}),
         }

@@ -39,7 +39,7 @@ def read_as_learnt(settings: Settings, extra: dict[str, Any]) -> Settings:
     time = saved.get("time_field")
     if time is not None and settings.time_field is None and command != "topics":
         open_here["ignore"] = [*(settings.ignore or open_here.get("ignore") or ()), time]
-    return settings.changed(**open_here)
+    return settings.changed(**open_here, units=extra.get(command, {}).get("units", {}))
 
 
 def usable(text: TextCounter | None, settings: Settings) -> TextCounter | None:

@@ -48,6 +48,7 @@ def open_rows(
         max_features=settings.max_features,
         max_line=settings.max_line,
         required=tuple(settings.values[name] for name in named),
+        units=reading.pop("units", settings.values.get("units", {})),
         beside=reading.pop("beside", "vector_field" in settings.given),
         **columns,
         **reading,

@@ -389,7 +389,8 @@ def open_again(
     """Open the source of a checkpoint, if it still holds the same kind of rows."""
     beside = isinstance(saved.text, EmbeddedTexts) and saved.text.name is None
     n_features = None if saved.text and not beside else n_columns(saved.model)
-    source = open_rows(settings, n_features, time_labels, beside=beside, **reading)
+    reading |= {"beside": beside, "units": saved.notes.get("units", {})}
+    source = open_rows(settings, n_features, time_labels, **reading)
     if source.kind != saved.notes["kind"]:
         raise ValueError(
             f"{', '.join(settings.sources)} held {saved.notes['kind']} when the checkpoint "

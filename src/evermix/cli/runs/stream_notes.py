@@ -36,8 +36,18 @@ def check_notes(notes: dict[str, Any]) -> None:
     for id, row in waiting["waiting"]:
         check_number("a cluster", id)
         dict(row)
+    for row in waiting.get("latest", []):
+        str(row["text"])
+    check_units(notes)
     if "to" in notes:
         broker_lines.check_notes(notes["to"])
+
+
+def check_units(notes: dict[str, Any]) -> None:
+    """Raise unless the units of columns are words; files of earlier versions have none."""
+    for name, unit in notes.get("units", {}).items():
+        if not (isinstance(name, str) and isinstance(unit, str)):
+            raise TypeError(f"the unit of {name!r:.80} must be a string, got {unit!r:.80}")
 
 
 def check_marks(marks: list[Any]) -> None:

@@ -9,10 +9,10 @@ two bases for it.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self, TypeAlias
 
@@ -106,6 +106,8 @@ class Options:
         or read as numbers where they are; None: they are not kept.
     required : tuple of str
         Columns or fields that a source whose columns have names must have.
+    units : mapping of str to str
+        Units of columns, as known from an earlier part of the stream; others are refused.
     """
 
     kind: Kind | None = None
@@ -134,6 +136,7 @@ class Options:
     dead_letters: bool = False
     fields: Literal["text", "values"] | None = None
     required: tuple[str, ...] = ()
+    units: Mapping[str, str] = field(default_factory=dict)
 
 
 def too_many(limit: int) -> str:
@@ -194,6 +197,7 @@ class FileSource(ABC):
         self.bad = 0  # rows skipped so far
         self.complaints: list[str] = []  # what was wrong with the first few of them
         self.rejected: list[Rejected] = []  # all of them, until somebody takes them, if wanted
+        self.units = dict(options.units)  # of columns of numbers, by name
         if options.time_field is not None and not self.has_fields:
             raise self.error(
                 f"expected times in {options.time_field!r}, but rows of this format have no named "
@@ -291,6 +295,15 @@ class FileSource(ABC):
         if found > self.options.max_features:
             raise self.error(f"{too_many(self.options.max_features)}, the file has {found:,}.")
         self.n_features = found
+
+    def set_units(self, units: Mapping[str, str]) -> None:
+        """Note the units of columns, or raise SourceError if one had another unit before."""
+        for name, unit in units.items():
+            if unit and self.units.setdefault(name, unit) != unit:
+                raise self.error(
+                    f"expected numbers in {self.units[name]} in column {name!r}, as in rows before "
+                    f"these, got {unit}. Convert the column to {self.units[name]} first."
+                )
 
     def parse_time(self, value: Any) -> Time:
         """Return the time that a row's time field holds. RowError: it is not a time."""

@@ -79,6 +79,8 @@ class CommaSeparated(RecordSource):
             self.set_features(len(self._used))
             self.columns = [self._names[j] for j in self._used] if self._header else None
         self._width = len(cells)
+        names = self._names or [str(j + 1) for j in range(self._width)]
+        self.set_units({names[j]: writing.unit for j, writing in self._written.items()})
         self.check_first(self.records(0))
 
     def _look(self) -> None:
@@ -210,8 +212,11 @@ class CommaSeparated(RecordSource):
 
     def _stray(self, column: int, cell: str) -> RowError:
         """Return what is wrong with a cell of the feature of this index."""
-        remedy = ""
-        if self._header and (is_missing(cell) or is_mark(cell)):
+        remedy, writing = "", self._written.get(self._used[column])
+        unit = "" if writing is None else writing.unit
+        if unit and cell.strip()[:1].isdigit():
+            remedy = f" Numbers of this column are in {unit}: convert it."
+        elif self._header and (is_missing(cell) or is_mark(cell)):
             remedy = ' Read the file as kind "table" (--kind table) if values are missing.'
         elif self._header:
             words = list(dict.fromkeys([cell.strip(), *self._strays]))[:STRAYS]

@@ -58,6 +58,7 @@ class Parquet(BlockSource):
         self.columns = None if self._lists else self._used
         self.kind = self._kind_of_columns(file.schema_arrow)
         self._written = self._find_written(file) if self.kind == "table" else {}
+        self.set_units({name: writing.unit for name, writing in self._written.items()})
         if self.kind != "table":
             self._check_numeric(file.schema_arrow)
         self.set_features(self._list_width(file) if self._lists else len(self._used))

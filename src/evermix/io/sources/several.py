@@ -42,6 +42,7 @@ class Several:
         self.n_features = first.n_features
         self.columns, self.header = first.columns, first.header
         self.dated, self.beside = first.dated, first.beside
+        self.units = {name: unit for some in sources for name, unit in some.units.items()}
         self.complaints: list[str] = []
         self.rejected: list[Rejected] = []
         for source in sources:
