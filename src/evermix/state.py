@@ -182,6 +182,11 @@ class State:
     def __getstate__(self) -> dict[str, Any]:
         return vars(self) | {"derived": {}}
 
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether rows of a stream are kept, in which clusters may be found later."""
+        return self.lookback is not None or self.recent is not None
+
     def reserve(self, capacity: int) -> None:
         """Make room for ``capacity`` clusters."""
         self.tally.reserve(capacity)

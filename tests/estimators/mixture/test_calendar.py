@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import evermix as em
-from evermix.estimators.mixture.calendar import POINTS, Calendar
+from evermix.estimators.mixture.calendar import LATEST, POINTS, Calendar
 
 N = 3000
 RNG = np.random.default_rng(0)
@@ -71,6 +71,26 @@ def test_a_calendar_is_small_and_close():
     for at in range(1, clock, 997):
         assert at - 2 * clock / POINTS < calendar.at(at) <= at
     assert calendar.at(0) is calendar.at(clock + 1) is None
+
+
+def test_the_latest_times_are_kept_where_something_may_be_found_later():
+    calendar, clock = Calendar(dated=False), 0
+    for n in (10, 7000, 3):
+        times = np.arange(clock + 1.0, clock + n + 1)
+        calendar.add(times, clock + n, [7000] if n == 3 else [], back=True)
+        clock += n
+    assert calendar.events[7000] == 7000.0
+    assert len(calendar.latest) == LATEST
+    again = Calendar.from_arrays(calendar.to_arrays(), False, clock)
+    assert again == calendar
+    np.testing.assert_array_equal(again.latest, calendar.latest)
+    arrays = calendar.to_arrays() | {"latest": np.zeros(LATEST + 1)}
+    with pytest.raises(ValueError, match="more times than there were rows"):
+        Calendar.from_arrays(arrays, False, clock)
+    again.add(np.array([9e9]), clock + 5, [clock - 1], back=True)  # four had no times
+    assert clock - 1 not in again.events
+    again.add(np.array([9e9]), clock + 6, [])
+    assert "latest" not in again.to_arrays()
 
 
 @pytest.mark.parametrize(

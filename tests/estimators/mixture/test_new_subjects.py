@@ -7,6 +7,8 @@ from scipy import sparse
 import evermix as em
 from evermix import lookback
 from evermix.engines.filters import newcomers
+from evermix.estimators.answers import row_answers
+from evermix.estimators.mixture import settings
 from helpers.mixture_cases import assert_same_model
 
 OLD, LATE, NEW = 1500, 700, 8  # rows before the new subject, rows with it, its number
@@ -132,3 +134,33 @@ def test_long_texts_are_not_kept():
     X = sparse.csr_matrix(rng.multinomial(200, np.full(100, 0.01), 1600).astype(float))
     mix = em.Mixture().partial_fit(X)
     assert mix.state_.recent is None and mix.state_.lookback is None
+
+
+@pytest.mark.parametrize("sizes", [[2200], [100] * 22, [700, 1, 1300, 47, 152]], ids=str)
+def test_a_new_subject_is_there_since_its_first_row(sizes, tmp_path, monkeypatch):
+    """However the stream is cut, and saved in between."""
+    monkeypatch.setattr(settings, "STREAM_ENGINE", em.ADF(birth=0.99))  # no row opens its cluster
+    X, y = texts()
+    dates = np.datetime64("2024-01-01T00:00:00") + np.arange(X.shape[0]) * np.timedelta64(1, "h")
+    mix, at, said = em.Mixture(random_state=0), 0, {}
+    for n in sizes:
+        mix.partial_fit(X[at : at + n], times=dates[at : at + n])
+        for i, answer in enumerate(row_answers(mix, [None] * n, at)):
+            if "since" in answer:
+                assert np.datetime64(answer["since"]) <= dates[at + i]
+                assert answer["cluster"] not in said
+                said[answer["cluster"]] = answer
+        at += n
+        mix.save(tmp_path / "a.evermix")
+        mix = em.load(tmp_path / "a.evermix")
+    ids, count = np.unique(mix.predict(X)[y == NEW], return_counts=True)
+    card = mix.card(int(ids[count.argmax()]))
+    assert 1024 < card.born < 2048  # and not 2048, when it was looked for
+    assert np.datetime64(card.since) == dates[card.born - 1]
+    assert card.parent is not None
+    if card.id in mix.labels_:  # else its first row may still come
+        assert card.id in said
+    first = mix.lineage_.born, [card.since for card in mix.cards()]
+    again = em.Mixture(random_state=0).partial_fit(X, times=dates)
+    assert first == (again.lineage_.born, [card.since for card in again.cards()])
+    assert_same_model(mix, again)

@@ -122,12 +122,16 @@ def _learnt_again(
         (before.ids, np.arange(K), before.weights),
         (lineage.current(rows.ids), labels, rows.weights),
     ]
+    places = list[Ints]()
     for ids, now, weights in moves:
         old, place = owners(tally, ids), owners(again.tally, again.lineage.current(now))
         both = (old >= 0) & (place >= 0)
         np.add.at(flow, (old[both], place[both]), weights[both])
+        places.append(place)
     renamed = replace(state, lineage=lineage)
     ids, births, merges, dropped = named(renamed, flow, np.zeros(tally.K, dtype=np.bool_))
+    for k in np.flatnonzero(np.isin(ids, births) & ~np.isin(np.arange(len(ids)), places[0])):
+        lineage.born[ids[k]] = int(rows.clocks[places[1] == k].min())  # its first row
     again.tally.ids[:] = ids
     learnt = tally.mass.sum() + state.latents["dropped"]
     again.latents["dropped"] = np.maximum(learnt - again.tally.mass.sum(), 0.0)

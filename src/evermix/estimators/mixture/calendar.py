@@ -11,8 +11,10 @@ import numpy as np
 
 from evermix._schema import COUNT, FLOAT, WHOLE, Field, check_arrays
 from evermix._xp import Array, Floats
+from evermix.lookback import COUNT_ROWS, ROWS
 
 POINTS = 256  # evenly spaced rows at most
+LATEST = COUNT_ROWS + ROWS  # rows of short texts in which new clusters are looked for
 FINEST = 4  # ticks of an axis that must differ: shorter units are shown for shorter streams
 UNITS = {"D": 86_400, "m": 60, "s": 1}  # of dates on an axis, in seconds
 
@@ -33,6 +35,8 @@ class Calendar:
         Times at multiples of ``width``, and where something happened to clusters.
     last : tuple of int and float, or None
         The clock and the time of the last row.
+    latest : array (n,)
+        Times of the latest rows, where clusters may be found that began with one of them.
     """
 
     dated: bool | None = None
@@ -40,14 +44,16 @@ class Calendar:
     even: dict[int, float] = field(default_factory=dict)
     events: dict[int, float] = field(default_factory=dict)
     last: tuple[int, float] | None = None
+    latest: Floats = field(default_factory=lambda: np.empty(0), compare=False)
 
     def __bool__(self) -> bool:
         return self.last is not None
 
-    def add(self, times: Floats, clock: int, events: Iterable[int]) -> None:
+    def add(self, times: Floats, clock: int, events: Iterable[int], back: bool = False) -> None:
         """Add the times (N,) of rows that have been learnt up to a clock, and what happened when.
 
-        What is kept does not depend on how rows are cut into batches.
+        What is kept does not depend on how rows are cut into batches. ``back``: something may
+        be found out later that has happened with one of these rows.
         """
         if not len(times):
             return
@@ -60,8 +66,12 @@ class Calendar:
         self.even = {at: time for at, time in self.even.items() if at % self.width == 0}
         for at in range(-(-first // self.width) * self.width, clock + 1, self.width):
             self.even[at] = float(times[at - first])
-        self.events |= {at: float(times[at - first]) for at in events if first <= at <= clock}
+        follow = self.last is not None and self.last[0] == clock - len(times)
+        known = np.append(self.latest, times) if follow else times
+        first = clock - len(known) + 1
+        self.events |= {at: float(known[at - first]) for at in events if first <= at <= clock}
         self.last = clock, float(times[-1])
+        self.latest = known[-LATEST:] if back else np.empty(0)
 
     def mark(self, clock: int) -> None:
         """Keep the time of the last row, after which something happens."""
@@ -123,7 +133,7 @@ class Calendar:
         for name, known in parts.items():
             arrays[name] = np.array(list(known), np.int64)
             arrays[f"{name}_times"] = np.array(list(known.values()), np.float64)
-        return arrays
+        return arrays | ({"latest": self.latest} if len(self.latest) else {})
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Array], dated: bool | None, clock: int) -> "Calendar":
@@ -140,6 +150,8 @@ class Calendar:
         for name, size in sizes.items():
             fields[name] = Field(WHOLE, (size,), (0, clock))
             fields[f"{name}_times"] = Field(FLOAT, (size,))
+        if "latest" in arrays:
+            fields["latest"] = Field(FLOAT, ("C",))
         check_arrays("the calendar", arrays, fields)
         even, events, last = (
             dict(zip(arrays[n].tolist(), arrays[f"{n}_times"].tolist(), strict=True))
@@ -147,7 +159,10 @@ class Calendar:
         )
         if not events or len(even) > POINTS + 1:
             raise ValueError("the calendar must know its first row, and not too many others.")
-        return cls(dated, int(arrays["width"][0]), even, events, next(iter(last.items())))
+        end, latest = next(iter(last.items())), arrays.get("latest", np.empty(0))
+        if len(latest) > min(LATEST, end[0]):
+            raise ValueError("the calendar must not know more times than there were rows.")
+        return cls(dated, int(arrays["width"][0]), even, events, end, np.array(latest))
 
 
 def _date(time: float) -> np.datetime64:

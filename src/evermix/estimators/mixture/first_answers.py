@@ -18,7 +18,7 @@ class FirstAnswers:
     unmet : frozenset of int
         Clusters that there are and that no answer has named; they are saved.
     before : frozenset of int
-        Those that had been named by no answer before the last call.
+        Those that had been named by no answer before the last call, or were born in it.
     times : array (n,) or None
         Times of the rows of the last call.
     """
@@ -29,10 +29,11 @@ class FirstAnswers:
 
     def answered(self, lineage: Lineage, first_id: int, labels: Ints) -> None:
         """Note the labels (n,) of the rows of a call; ids from ``first_id`` on were born in it."""
-        self.before = self.unmet
         if self.unmet or first_id < lineage.next_id:
             self.opened(lineage, first_id)
-            self.unmet -= set(labels.tolist())
+            self.before, self.unmet = self.unmet, self.unmet - set(labels.tolist())
+        else:
+            self.before = self.unmet
 
     def opened(self, lineage: Lineage, first_id: int) -> None:
         """Note that the clusters from ``first_id`` on were born, and that others may have ended."""

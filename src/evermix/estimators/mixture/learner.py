@@ -248,6 +248,7 @@ class Learner:
         observers, self._on_settle, self.waiting, self._preview = self._on_settle, (), [], None
         self._learn(rows, observers)
         self.results = RowResults(*(values[-last:] for values in self.results))
+        self.first_answers.before = frozenset()  # what came before the last call was answered
 
     def _learn(self, batch: Batch, observers: Sequence[OnStep]) -> None:
         """Learn rows of a stream from a resolved model."""
@@ -281,7 +282,8 @@ class Learner:
                 if times is not None:
                     ends = lineage.ended if moved or reviewed else ()
                     events = [*lineage.born[first_id:], *ends]
-                    self.calendar.add(times[:done][weights > 0], self.state.clock, events)
+                    back = self.model.family.sparse and self.state.keeps_rows
+                    self.calendar.add(times[:done][weights > 0], self.state.clock, events, back)
                 X = batch.X if done == len(batch.weights) else batch.X[:done]
                 X = fitting(self.model.family, X)
                 if reviewed:
