@@ -316,6 +316,8 @@ def test_rows_with_dates_are_drawn_over_dates(browser, start):
     first = cells.replace("first-child", "last-child")  # rows that have waited
     assert browser.run(f"{first}.slice(0, 2).join()") == "60,2024-02-02"
     browser.wait_for(f"{SHOWN} === 2")
+    said = "[...document.querySelectorAll('#feed li[data-kind=born]')].map(each => each.innerText)"
+    assert browser.run(f"{said}.every(text => / 2024-02-0\\d 12:00:00, row /.test(text))")
     press(browser, "#list button")
     browser.wait_for(f"{OPEN} && document.querySelector('#detail svg .curve') !== null")
     dates = "[...document.querySelectorAll('#detail svg text')].map(each => each.textContent)"

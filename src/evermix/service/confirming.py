@@ -14,7 +14,7 @@ from evermix.estimators import Mixture
 from evermix.estimators.mixture.card import Card
 from evermix.estimators.mixture.report import naming
 from evermix.service.bodies import Observations
-from evermix.service.events import Event
+from evermix.service.events import Event, at_row
 
 FEWEST = 5.0  # rows of a cluster that is confirmed
 LONGEST_TEXT = 200  # letters of an example
@@ -169,4 +169,4 @@ def announced(
     elif card.examples:
         event["example"] = {"row": card.examples[0].row, "values": dict(card.examples[0].values)}
     iso = datetime.fromtimestamp(time, UTC).isoformat(timespec="seconds")
-    return event | {"time": time, "iso_time": iso, "clock": mix.state_.clock}
+    return event | {"time": time, "iso_time": iso, **at_row(mix)}

@@ -28,7 +28,7 @@ from evermix.service.bodies import (
 )
 from evermix.service.confirming import Confirming, Questions
 from evermix.service.edits import edited, parsed_edit
-from evermix.service.events import Events, lives
+from evermix.service.events import Events, at_row, lives
 from evermix.service.forms import taken
 from evermix.service.log import Record, Safe
 from evermix.service.plans import Plan
@@ -372,8 +372,8 @@ class Core:
         """Tell of births and ends since then, and return them."""
         if self.provisional:
             return []
-        ids, clock = (before.next_id, before.ids), self.mix.state_.clock
-        found = list(lives(self.mix.lineage_, *ids, time, clock))
+        when = {"time": time, **at_row(self.mix)}
+        found = list(lives(self.mix.lineage_, before.next_id, before.ids, when))
         for event in found:
             self.events.add(**event)
         return found

@@ -1,9 +1,10 @@
 """Births, merges and ends of clusters, numbered over the whole life of a model."""
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from evermix.estimators import Mixture
 from evermix.state import FADED, Lineage
 
 KEPT = 10_000  # events that can be replayed
@@ -53,12 +54,20 @@ class Events:
         return {"number": self.number, "kept": list(self.kept)}
 
 
-def lives(lineage: Lineage, next_id: int, alive: Sequence[int], time: float, clock: int) -> Any:
+def at_row(mix: Mixture) -> dict[str, Any]:
+    """Return how many rows there were, and when the last of them came, if rows have times."""
+    clock = int(mix.state_.clock)
+    when = mix.learner_.calendar.at(clock)
+    return {"clock": clock} | ({} if when is None else {"row_time": when})
+
+
+def lives(
+    lineage: Lineage, next_id: int, alive: Sequence[int], when: Mapping[str, Any]
+) -> Iterator[Event]:
     """Yield an event for every cluster that was born or ended since there were ``next_id`` ids.
 
-    ``alive`` are the ids that there were then.
+    ``alive`` are the ids that there were then, ``when`` says when that was noticed.
     """
-    when = {"time": time, "clock": clock}
     born = range(next_id, lineage.next_id)
     for id in born:
         parent = lineage.parents.get(id)

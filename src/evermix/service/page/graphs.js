@@ -34,7 +34,7 @@ function graph(box, series, range, more = {}) {
     width: Math.max(box.clientWidth, 120), height: HEIGHT,
     scales: {x: {time: false}, y: {range}},
     axes: [{...axis(28), space: 90, values: (plot, values) => values.map(rows => rows === null ? "" : dated(plot, rows, shown(Number(rows.toPrecision(12)))))}, {...axis(56), space: 40, ...more}],
-    padding: [8, 24, 0, 0],
+    padding: [8, 36, 0, 0],
     series: [{label: "rows", value: (plot, rows) => dated(plot, rows, value(plot, rows), ", ")}, ...series.map(each => ({width: 2.2, value, points: {show: false}, ...each}))],
     legend: {live: true, markers: {show: false}},
     cursor: {y: false, drag: {x: false, y: false}, points: {size: 8}},

@@ -1,6 +1,6 @@
 // The page: one model at a time, its timeline, its clusters, and what happens to them.
 import {follow, get, place, token} from "./api.js";
-import {OTHERS, flowChart, make, percent, shown, whole} from "./charts.js";
+import {OTHERS, flowChart, make, percent, shown, whole, writtenTime} from "./charts.js";
 import {Clusters} from "./clusters.js";
 import {Timeline} from "./timeline.js";
 import {Detail} from "./detail.js";
@@ -106,7 +106,8 @@ function drawFeed() {
     const words = item && !item.name ? (item.words ?? []).slice(0, 3).join(", ") : "";
     const link = make("button", {type: "button", class: "link"}, words ? `${text}: ${words}` : text);
     link.onclick = () => detail.open(id);
-    const when = event.time ? `${clock.format(1000 * event.time)}, ` : "";
+    const date = event.row_time === undefined ? null : typeof event.row_time === "number" ? writtenTime(event.row_time) : event.row_time.replace("T", " ");
+    const when = date ? `${date}, ` : event.time ? `${clock.format(1000 * event.time)}, ` : "";
     return make("li", {"data-kind": kind}, item ? link : text, make("span", {class: "when"}, event.clock === undefined ? "" : ` ${when}row ${whole(event.clock)}`));
   });
   byId("feed").replaceChildren(...(lines.length ? lines : [make("li", {}, "Nothing yet.")]));
