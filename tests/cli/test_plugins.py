@@ -81,7 +81,7 @@ def test_classes_of_a_plugin_are_used_by_name(folder, command):
     assert [json.loads(line)["cluster"] for line in lines] == mix.predict(
         np.load("points.npy")
     ).tolist()
-    assert "zeal=0.25" in evermix(*PLUGIN, "info", "points.evermix").stdout
+    assert "zeal=0.25" in evermix(*PLUGIN, "info", "points.evermix", "--all").stdout
 
 
 def test_without_the_plugin_its_classes_are_unknown(folder):
