@@ -63,6 +63,12 @@ def test_columns_of_few_whole_numbers_are_levels_and_others_share_a_covariance()
     assert kinds == [em.Categorical, em.Categorical, em.Gaussian, em.Gaussian]
 
 
+def test_scores_from_1_to_10_are_levels_and_larger_numbers_are_not():
+    scores = np.tile(np.arange(1, 11), 30).reshape(-1, 1) + np.zeros((1, 2))
+    assert {type(block.family) for block in choose(scores).family.blocks} == {em.Categorical}
+    assert type(choose(scores + 1).family) is em.Gaussian
+
+
 def test_levels_and_zeros_and_ones_are_seen_in_all_rows_of_many():
     X = np.zeros((5000, 40))
     X[::2] = 1

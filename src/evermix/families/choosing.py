@@ -131,7 +131,7 @@ def _columns_of_levels(X: Array) -> list[int]:
 def _are_codes(values: Array) -> bool:
     """Whether numbers can be codes of levels, of which at least two occur."""
     known = values[~np.isnan(values)] if values.dtype.kind == "f" else values
-    if not known.size or not 0 <= known.min() < known.max() < FEW:
+    if not known.size or not 0 <= known.min() < known.max() <= FEW:
         return False
     return are_levels(known)
 
