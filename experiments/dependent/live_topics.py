@@ -1,9 +1,9 @@
 """Live topics: years of abstracts that are learnt one after another, against fits of all of them.
 
-NeurIPS abstracts of 2007 to 2019. A model is fitted to the years up to the first one, and learns
-the others by ``partial_fit``. After each year the perplexity of the next one is that of documents
-at a time which no model has seen: half of the words of each tell its topics, the others are
-foretold. Refits have all years so far, from nothing. Times are those of the processor.
+NeurIPS abstracts of 2007 to 2019, or another corpus. A model is fitted to the years up to the first
+one, and learns the others by ``partial_fit``. After each year the perplexity of the next one is
+that of documents at a time which no model has seen: half of the words of each tell its topics, the
+others are predicted. Refits have all years so far, from nothing. Times are those of the processor.
 """
 
 import json
@@ -18,7 +18,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 import evermix as em
 from experiments.common import find, show
-from experiments.dependent.data import Corpus
+from experiments.dependent.data import CORPORA, Corpus
 from experiments.dependent.runs import MODELS, timed
 
 __all__ = ["main"]
@@ -29,6 +29,7 @@ MIN_DOCUMENTS = 5  # that have a word
 
 def main(
     model: str = "HMNGG",
+    corpus: str = "",
     first: int = 2009,
     last: int = LAST - 1,
     refits: str = "",
@@ -38,29 +39,30 @@ def main(
 ) -> None:
     """Learn the years after ``first`` one by one; fit all years so far again after each.
 
-    --refits 2011,2014 fits again after these years alone. Prints a table, and JSON.
+    --refits 2011,2014 fits again after these years alone. --corpus icml2013_2017 has other
+    documents than abstracts of NeurIPS. Prints a table, and JSON.
     """
-    corpus, prior = _abstracts(), MODELS[model]
+    data, prior = CORPORA[corpus]() if corpus else _abstracts(), MODELS[model]
     again = {int(year) for year in refits.split(",")} if refits else set(range(first, last + 1))
 
     def begun() -> em.TopicModel:
         return em.TopicModel(prior, burn_in=burn_in, draws=draws, random_state=seed)
 
     def learn(topics: em.TopicModel, some: np.ndarray) -> float:
-        times = corpus.years[some] if prior.timed else None
-        return timed(lambda: topics.partial_fit(corpus.X[some], times=times))[1]
+        times = data.years[some] if prior.timed else None
+        return timed(lambda: topics.partial_fit(data.X[some], times=times))[1]
 
     live, found = begun(), []
     for year in range(first, last + 1):
-        new = corpus.years <= year if year == first else corpus.years == year
+        new = data.years <= year if year == first else data.years == year
         before = None if year == first else live.components_.shape[0]
-        row: dict[str, Any] = {"year": year, "words": int(corpus.X[new].sum())}
-        row |= {"seconds": learn(live, new)} | _judged(live, corpus, year)
+        row: dict[str, Any] = {"year": year, "words": int(data.X[new].sum())}
+        row |= {"seconds": learn(live, new)} | _judged(live, data, year)
         row["kept"] = before is None or bool(np.all(live.evolution_[:-1, before:] == 0))
         if year in again and year > first:
             whole = begun()
-            row["refit_seconds"] = learn(whole, corpus.years <= year)
-            row |= {f"refit_{name}": x for name, x in _judged(whole, corpus, year).items()}
+            row["refit_seconds"] = learn(whole, data.years <= year)
+            row |= {f"refit_{name}": x for name, x in _judged(whole, data, year).items()}
         found.append(row)
         print(json.dumps(row), flush=True)
     show(f"{model}: perplexity of the next year", _COLUMNS, list(_lines(found)))

@@ -270,6 +270,22 @@ def test_perplexity_is_that_of_the_enumeration(monkeypatch):
     assert topics.perplexity(new) == pytest.approx(math.exp(-np.log(p).mean()), rel=0.01)
 
 
+@pytest.mark.parametrize(("draws", "starts"), [(1, 20), (6, 24), (20, 20)])
+def test_perplexity_of_few_draws_is_the_mean_over_several_starts_of_each(draws, starts):
+    X = np.array([[2, 1, 0], [0, 1, 2], [3, 0, 0], [0, 0, 3]])
+    topics = em.TopicModel(em.HDP(), burn_in=5, draws=draws, random_state=0).fit(X)
+    new = np.array([[5, 1, 3], [2, 4, 2]])
+    first, second = halves(Corpus.of(sparse.csr_matrix(new), np.zeros(2, dtype=int), 1))
+    p, snapshots = np.zeros(len(second)), topics._fitted.run.all_snapshots()
+    assert len(snapshots) == draws
+    for seed in range(starts):
+        snapshot = snapshots[seed % draws]
+        model, theta = topics._fitted.shares(snapshot, first, seed)
+        by_word = probabilities(model, snapshot.beta)[second.word]
+        p += np.einsum("nk,nk->n", theta[second.document], by_word) / starts
+    assert topics.perplexity(new) == pytest.approx(math.exp(-np.log(p).mean()), rel=1e-9)
+
+
 def test_halves_are_fixed_and_make_up_the_documents():
     words = corpus(np.array([[4, 3], [0, 1], [2, 2]]), (0, 0, 0))
     first, second = halves(words)

@@ -41,6 +41,10 @@ from evermix.topics.words.franchise import Franchise
 from evermix.topics.words.samplers import WORD_SAMPLERS, WordSampler
 from evermix.topics.words.snapshots import Snapshot, WordRun
 
+# Chains over the words of one new document, which the mean of probabilities is over. Half of what
+# a single draw loses against many is the chance of where these chains come to rest.
+LEAST_STARTS = 20
+
 
 @files.registered("topics", "topic model")
 class TopicModel(
@@ -356,13 +360,14 @@ class TopicModel(
 
         Topics of each document are learnt from half of its words, chosen at random with a fixed
         seed; the others are predicted. Probabilities are averaged over the kept draws, inside the
-        log.
+        log. With fewer than 20 draws, each learns the topics of a document several times.
         """
         first, second = halves(self._corpus(X, times))
         if not len(second):
             raise ValueError("X holds no words to predict: give documents that have some.")
         fitted, p = self._fitted, np.zeros(len(second))
         snapshots = fitted.run.all_snapshots()
+        snapshots = snapshots * -(-LEAST_STARTS // len(snapshots))
         for seed, snapshot in enumerate(snapshots):
             model, theta = fitted.shares(snapshot, first, seed)
             add_probabilities(model, second, snapshot.beta, theta, p)
