@@ -49,7 +49,7 @@ def entry(bin: Path, state: Path) -> tuple[list[str], dict[str, str]]:
 
 
 def started(command: list[str], environment: dict[str, str]) -> "subprocess.Popen[bytes]":
-    """Start the service as an ordinary user, and wait until it can be asked."""
+    """Start the service as an ordinary user, and wait until it answers."""
     user = {"user": USER, "group": USER, "extra_groups": []} if os.getuid() == 0 else {}
     process = subprocess.Popen(command, env=environment, cwd="/", **user)  # type: ignore[call-overload]
     deadline = time.monotonic() + PATIENCE

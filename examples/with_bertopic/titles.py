@@ -39,10 +39,10 @@ for topic in sorted(model.get_topics(), key=lambda topic: -model.topic_sizes_[to
     words = ", ".join(word for word, _ in model.get_topic(topic)[:6] if word)
     print(f"topic {topic}: {model.topic_sizes_[topic]} titles: {words}")
 
-asked = [
+later = [
     "Object Detection with Convolutional Networks",
     "The Breeding Habits of the Emperor Penguin",
 ]
-topics, probabilities = model.transform(asked, novelty=0.5)  # -1: a new topic is more probable
-for title, topic, new in zip(asked, topics, model.novelty(asked), strict=True):
+topics, probabilities = model.transform(later, novelty=0.5)  # -1: a new topic is more probable
+for title, topic, new in zip(later, topics, model.novelty(later), strict=True):
     print(f"{title}: topic {topic}, of a new one with probability {new:.2f}")

@@ -132,11 +132,11 @@ def test_texts_to_ask_about_have_columns_for_new_words():
     """They are behind all others, from the same on in every text, and nothing is learnt."""
     vocabulary = GrowingVocabulary(["cat", "dog"], min_count=1)
     before = vocabulary.to_spec()
-    X = vocabulary.asked(["cat bird bird", "fish dog cow", ""])
+    X = vocabulary.counts_with_new(["cat bird bird", "fish dog cow", ""])
     np.testing.assert_array_equal(X.toarray(), [[1, 0, 2, 0], [0, 1, 1, 1], [0, 0, 0, 0]])
     assert vocabulary.to_spec() == before
     often = GrowingVocabulary(["cat"], min_count=2)
-    np.testing.assert_array_equal(often.asked(["bird fish fish"]).toarray(), [[0, 2]])
+    np.testing.assert_array_equal(often.counts_with_new(["bird fish fish"]).toarray(), [[0, 2]])
 
 
 def test_a_copy_learns_alone():

@@ -206,7 +206,7 @@ class MixtureBERTopic(BERTopic):  # type: ignore[misc]
         return self.mixture.novelty(self._rows(documents, embeddings))
 
     def _rows(self, documents: Any, embeddings: Any, images: Any = None) -> NDArray[Any]:
-        """Return what the mixture is asked about documents."""
+        """Return documents as rows of the mixture."""
         if embeddings is None:
             if self.embedding_model is None:
                 raise ValueError("there is no embedding_model: give the embeddings.")

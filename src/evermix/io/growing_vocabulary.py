@@ -110,8 +110,8 @@ class GrowingVocabulary(TextCounter):
         """Return how often each text holds each known word; nothing is learnt from it."""
         return self._counted(map(self._words_of, texts), self._columns.get)
 
-    def asked(self, texts: Iterable[str]) -> Any:
-        """Return counts (N, D) of texts to ask about, with words that have no column yet.
+    def counts_with_new(self, texts: Iterable[str]) -> Any:
+        """Return counts (N, D) of texts, with words that have no column yet.
 
         Of a text, 1,024 such words at most are counted. They are in columns behind all others,
         the first of each text in the first: nothing was learnt of any, so they are all alike.

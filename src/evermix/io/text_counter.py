@@ -69,17 +69,17 @@ class TextCounter(ABC):
         del times
         yield CountedTexts(slice(0, len(texts)), self.counts(texts), [])
 
-    def asked(self, texts: Iterable[str]) -> Any:
-        """Return counts (N, D) of texts to ask about, with words that have no column yet.
+    def counts_with_new(self, texts: Iterable[str]) -> Any:
+        """Return counts (N, D) of texts, with words that have no column yet.
 
         These have columns behind all others, if a stream would give them one.
         """
         return self.counts(texts)
 
     def again(self, texts: Iterable[str]) -> Any:
-        """Return :meth:`asked` of texts that were met before, so that none is met now."""
+        """Return :meth:`counts_with_new` of texts that were met before, so that none is met now."""
         total, unknown = self.totals.total, self.totals.unknown
-        X = self.asked(texts)
+        X = self.counts_with_new(texts)
         self.totals.total, self.totals.unknown = total, unknown
         return X
 

@@ -22,7 +22,7 @@ LATEST = 256  # texts that are kept, for clusters whose rows came before they we
 
 
 class Questions(NamedTuple):
-    """What a model is asked about its clusters."""
+    """What a model says of its clusters."""
 
     cards: Callable[..., list[Card]]  # all cards, or that of one ``id``
     words: Callable[[], Mapping[int, Sequence[str]]]  # that name clusters

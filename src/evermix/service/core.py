@@ -179,7 +179,7 @@ class Core:
             family: Any = self.mix.learner_.model.family if self.begun else None
             return columns(given.rows, [] if family is None else list(map(str, family.names)))
         assert self.text is not None
-        return self.text.asked(given.rows)
+        return self.text.counts_with_new(given.rows)
 
     def check_kind(self, given: Observations) -> None:
         """Raise BodyError if the model learns something else."""

@@ -116,9 +116,9 @@ def _operation(
 
 
 def _ready() -> dict[str, Any]:
-    operation = _operation("Whether all models can be asked.", "Ready")
+    operation = _operation("Whether all models answer.", "Ready")
     content = _content(reference("Ready"))
-    operation["responses"]["503"] = {"description": "They cannot.", "content": content}
+    operation["responses"]["503"] = {"description": "They do not.", "content": content}
     return operation
 
 

@@ -35,7 +35,7 @@ class Assignment(NamedTuple):
 
     q: Floats  # (K,) responsibilities, or (K + 1,) if a cluster is opened
     probability: float | None  # of the chosen cluster, if it is not the largest of q
-    wanted: bool  # whether the row asked for a new cluster
+    wanted: bool  # whether a new cluster is best for the row
 
 
 class AssignmentRule(ABC):

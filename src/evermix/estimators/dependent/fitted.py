@@ -71,7 +71,7 @@ class FittedClusters:
         if isinstance(self.run, LiveRows):
             raise AttributeError(
                 "this model has gone on with partial_fit, and keeps no draws of partitions of "
-                "rows. Clusters of rows are told by predict, numbers of the draws by traces_."
+                "rows. Use predict for clusters of rows, and traces_ for numbers of the draws."
             )
         return self.run
 

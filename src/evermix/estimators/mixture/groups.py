@@ -1,4 +1,4 @@
-"""What a fitted mixture is asked beyond clusters: groups of them, and whether a row is of none."""
+"""Answers beyond clusters: groups of them, and whether a row is of none."""
 
 from collections.abc import Callable
 from typing import Any

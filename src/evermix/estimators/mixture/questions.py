@@ -1,4 +1,4 @@
-"""What a fitted mixture is asked about rows: clusters, probabilities, densities, new rows."""
+"""Answers of a fitted mixture about rows: clusters, probabilities, densities, new rows."""
 
 from typing import Any
 

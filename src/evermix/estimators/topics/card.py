@@ -87,8 +87,8 @@ class TopicCard:
             places = {self.times[t]: self.shares[t] for t in (0, peak, len(self.times) - 1)}
             course = ", ".join(f"{_percent(share)} in {time}" for time, share in places.items())
             moves = {"born": self.born, "died": self.died}
-            told = [f"{name} {time}" for name, time in moves.items() if time is not None]
-            lines.append(f"  over time: {'; '.join([course, *told])}")
+            changes = [f"{name} {time}" for name, time in moves.items() if time is not None]
+            lines.append(f"  over time: {'; '.join([course, *changes])}")
         if self.documents:
             some = [f"{row} ({_percent(share)})" for row, share in self.documents]
             long = max(map(len, some)) > LONG

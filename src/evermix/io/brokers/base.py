@@ -85,7 +85,7 @@ class Broker(ABC):
         """End the connection, if there is one."""
 
     def refused(self, reason: object) -> BrokerError:
-        """Return the error of a broker that does not do what it is asked for."""
+        """Return the error of a broker that refuses a request."""
         return BrokerError(f"{self.address.text}: {reason}")
 
     def disconnected(self, reason: object) -> Disconnected:

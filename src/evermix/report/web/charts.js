@@ -78,7 +78,7 @@ function lineChart(box, chart) {
   const xs = chart.lines.flatMap(line => line.x), ys = chart.lines.flatMap(line => line.y).filter(y => y !== null).sort((a, b) => a - b);
   const last = chart.lines.at(-1), end = last.y.at(-1), places = chart.labels ?? [];
   const named = value => chart.when ? chart.when(value) : places[value] === undefined ? shown(value) : String(places[value]);
-  const told = value => chart.when ? `${chart.when(value)}, after ${shown(value)} rows` : `${named(value)} ${chart.xlabel}`;
+  const position = value => chart.when ? `${chart.when(value)}, after ${shown(value)} rows` : `${named(value)} ${chart.xlabel}`;
   const [root, width] = canvas(box, height, `${chart.title}: from ${shown(last.y[0] ?? 0)} to ${shown(end ?? 0)}, by ${chart.xlabel}.`);
   // A few extreme dots do not decide the scale.
   const least = ys[Math.floor(ys.length * (chart.lines[0].dots && !chart.log ? 0.03 : 0))];
@@ -117,7 +117,7 @@ function lineChart(box, chart) {
     let best = 0;
     last.x.forEach((value, j) => { if (Math.abs(x(value) - place) < Math.abs(x(last.x[best]) - place)) best = j; });
     const lines = chart.lines.filter(line => line.x.length === last.x.length && line.y[best] !== null);
-    tip(event, [told(last.x[best]), ...lines.map(line => `${line.name || chart.title}: ${shown(line.y[best])}`)].join("\n"));
+    tip(event, [position(last.x[best]), ...lines.map(line => `${line.name || chart.title}: ${shown(line.y[best])}`)].join("\n"));
     dot.setAttribute("cx", x(last.x[best]));
     dot.setAttribute("cy", y(last.y[best] ?? low));
     dot.setAttribute("visibility", "visible");
@@ -167,7 +167,7 @@ function flowChart(box, flow, layers, pick) {
   });
   root.append(...labels.map(({x, y, text}) => make("text", {class: "inside", x, y, "text-anchor": "middle"}, text)));
   const named = flow.when ?? (rows ? shown : String), texts = flow.x.map((value, i) => [i, named(value)]);
-  const told = i => flow.when ? `${texts[i][1]}, after ${shown(flow.x[i])} rows` : `${texts[i][1]} ${flow.xlabel}`;
+  const position = i => flow.when ? `${texts[i][1]}, after ${shown(flow.x[i])} rows` : `${texts[i][1]} ${flow.xlabel}`;
   axis(root, along, rows ? ticks(flow.x[0], flow.x.at(-1), 7).map(value => [value, named(value)]) : texts, bottom + 18);
   lanes.forEach((name, k) => {
     const at = bottom + 42 + 24 * k;
@@ -175,7 +175,7 @@ function flowChart(box, flow, layers, pick) {
     for (const mark of flow.marks.filter(mark => lane(mark) === name)) {
       const about = `${mark.n} ${mark.what}: ${mark.ids.join(mark.ids.some(id => String(id).includes(",")) ? "; " : ", ")}${mark.n > mark.ids.length ? ", …" : ""}`;
       const circle = make("circle", {cx: places[mark.at], cy: at, r: Math.min(2.5 + Math.sqrt(mark.n) * 1.4, 10), fill: MARKS[name], opacity: 0.85});
-      circle.addEventListener("pointermove", event => tip(event, `${told(mark.at)}\n${about}`));
+      circle.addEventListener("pointermove", event => tip(event, `${position(mark.at)}\n${about}`));
       root.append(circle);
     }
   });
@@ -185,7 +185,7 @@ function flowChart(box, flow, layers, pick) {
     if (k === undefined) return event.target.tagName !== "circle" && tip(event, "");
     const place = event.clientX - root.getBoundingClientRect().left;
     const i = places.reduce((best, value, j) => Math.abs(value - place) < Math.abs(places[best] - place) ? j : best, 0);
-    tip(event, `${layers[k].name}\n${layers[k].words}\n${percent(flow.layers[k][i] ?? 0)} at ${told(i)}`);
+    tip(event, `${layers[k].name}\n${layers[k].words}\n${percent(flow.layers[k][i] ?? 0)} at ${position(i)}`);
   });
   root.addEventListener("pointerleave", event => { tip(event, ""); for (const shape of root.querySelectorAll(".dim")) shape.classList.remove("dim"); });
   root.addEventListener("click", event => event.target.dataset?.id && pick(Number(event.target.dataset.id)));
