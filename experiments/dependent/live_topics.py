@@ -35,24 +35,28 @@ def main(
     refits: str = "",
     burn_in: int = 300,
     draws: int = 100,
+    chains: int = 1,
+    refit_chains: int = 1,
     seed: int = 0,
 ) -> None:
     """Learn the years after ``first`` one by one; fit all years so far again after each.
 
     --refits 2011,2014 fits again after these years alone. --corpus icml2013_2017 has other
-    documents than abstracts of NeurIPS. Prints a table, and JSON.
+    documents than abstracts of NeurIPS. --chains are those of the first fit. Prints a table, and
+    JSON.
     """
     data, prior = CORPORA[corpus]() if corpus else _abstracts(), MODELS[model]
     again = {int(year) for year in refits.split(",")} if refits else set(range(first, last + 1))
 
-    def begun() -> em.TopicModel:
-        return em.TopicModel(prior, burn_in=burn_in, draws=draws, random_state=seed)
+    def begun(chains: int) -> em.TopicModel:
+        settings = {"burn_in": burn_in, "draws": draws, "chains": chains, "random_state": seed}
+        return em.TopicModel(prior, **settings)
 
     def learn(topics: em.TopicModel, some: np.ndarray) -> float:
         times = data.years[some] if prior.timed else None
         return timed(lambda: topics.partial_fit(data.X[some], times=times))[1]
 
-    live, found = begun(), []
+    live, found = begun(chains), []
     for year in range(first, last + 1):
         new = data.years <= year if year == first else data.years == year
         before = None if year == first else live.components_.shape[0]
@@ -60,7 +64,7 @@ def main(
         row |= {"seconds": learn(live, new)} | _judged(live, data, year)
         row["kept"] = before is None or bool(np.all(live.evolution_[:-1, before:] == 0))
         if year in again and year > first:
-            whole = begun()
+            whole = begun(refit_chains)
             row["refit_seconds"] = learn(whole, data.years <= year)
             row |= {f"refit_{name}": x for name, x in _judged(whole, data, year).items()}
         found.append(row)
