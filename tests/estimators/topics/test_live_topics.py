@@ -273,3 +273,13 @@ def test_draws_go_on_side_by_side_and_are_those_of_one_thread():
     for one, two in zip(*found, strict=True):
         np.testing.assert_array_equal(one.counts.toarray(), two.counts.toarray())
         assert one.log_joint == two.log_joint
+
+
+@pytest.mark.parametrize("chains", [1, 2, 4])
+def test_about_as_many_draws_of_every_chain_go_on(chains):
+    """Draws of several chains differ more than those of one, and predict better together."""
+    topics = model(burn_in=2, draws=12, chains=chains).fit(X, times=YEARS)
+    topics.partial_fit(X[:3], times=YEARS[:3])
+    n = np.bincount([draw.chain for draw in topics._fitted.run.all_snapshots()], minlength=chains)
+    assert n.sum() == live.KEPT
+    assert n.max() - n.min() <= 2
