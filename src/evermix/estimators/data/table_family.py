@@ -65,13 +65,20 @@ def automatic_table(X: Any) -> Mixed | None:
             blocks[name] = LogNormal(knee=knee)
         else:
             numbers.append(name)
-    group = tuple(name for name in numbers if _share_seen(columns[name].values) >= WHOLE)
-    rows = [columns[name].values for name in group]
-    if 1 < len(group) <= MAX_FULL_COVARIANCE and _share_seen(np.column_stack(rows)) >= WHOLE:
+    group = _seen_together({name: columns[name].values for name in numbers})
+    if 1 < len(group) <= MAX_FULL_COVARIANCE:
         blocks[group] = Gaussian()
         numbers = [name for name in numbers if name not in group]
     ignored = tuple(name for name in table.names if name not in columns)
     return Mixed(blocks | {name: Gaussian() for name in numbers}, ignored)
+
+
+def _seen_together(columns: Mapping[str, Floats]) -> tuple[str, ...]:
+    """The columns that nearly all rows hold together, without those that have most gaps."""
+    group = dict(columns)
+    while group and _share_seen(np.column_stack(list(group.values()))) < WHOLE:
+        del group[min(group, key=lambda name: _share_seen(group[name]))]
+    return tuple(group)
 
 
 def _is_array(columns: Mapping[str, Column]) -> bool:
