@@ -93,6 +93,9 @@ def test_a_stream_is_watched_while_it_runs_and_clusters_are_named(stream):
     os.kill(process.pid, signal.SIGINT)
     assert children.finish(process) == 130
     assert em.load(folder / "model.evermix").card(id).name == "far away"
+    said = (folder / "stderr").read_text()
+    assert "My rows.jsonl until a signal (Ctrl-C) ends it." in said
+    assert said.rstrip().endswith("--resume --follow")
 
 
 def test_a_stream_takes_rows_from_its_source_alone(stream):

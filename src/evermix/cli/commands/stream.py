@@ -147,6 +147,8 @@ class Stream(Run):
 
     def _learn(self, interrupts: Interrupts) -> None:
         settings, totals = self.settings, self.totals
+        if settings.follow and not settings.quiet:
+            note(f"following {', '.join(settings.sources)} until a signal (Ctrl-C) ends it.")
         try:
             with progress_bar("streaming", self.source.n_rows, settings.quiet) as progress:
                 while settings.limit is None or totals.rows < settings.limit:

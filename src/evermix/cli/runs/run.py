@@ -204,7 +204,8 @@ class Run(ABC):
             kept = f"checkpoint {path}" if path else "the model is not kept (without --checkpoint)"
             lines = ["; ".join([*self._facts(seconds), *([kept] if self.learnt else [])])]
             lines += [f"skipped: {complaint}" for complaint in self._complaints()]
-            if path and self.learnt and self.command == "stream" and at_terminal():
+            fitted = self.command == "fit" and self.settings.out != "-"  # else it has shown them
+            if path and self.learnt and (fitted or self.command == "stream") and at_terminal():
                 model = shlex.quote(str(path))
                 lines.append(f"next: evermix info {model}, or as a page: evermix report {model}")
             note("\nevermix: ".join(lines))
@@ -263,18 +264,17 @@ class Run(ABC):
         stopped = f"Stopped after {self._progress()}."
         if self.settings.checkpoint is None:
             return f"{stopped} Nothing was kept; --checkpoint FILE makes it possible to go on."
-        sources = [_shown(path) for path in self.settings.sources]
+        sources = list(map(_shown, self.settings.sources))
         plugins = [word for name in self.settings.plugins for word in ("--plugin", name)]
-        again = ["evermix", *plugins, self.command, *sources]
-        again += ["--checkpoint", str(self.settings.checkpoint)]
+        model = str(self.settings.checkpoint)
+        again = ["evermix", *plugins, self.command, *sources, "--checkpoint", model]
         for option, path in self.settings.places.items():
             again += [option, os.path.relpath(path)]
         for name in ("dask", "embed", "to", "broker_config"):
             if self.settings.values.get(name) is not None:
                 again += [f"--{name.replace('_', '-')}", self.settings.values[name]]
-        again += ["--resume"]
-        if sources == ["-"] and "stdin" in self.settings.values:
-            again += ["--stdin", "continues"]
+        again += ["--resume", *["--follow"] * bool(self.settings.values.get("follow"))]
+        again += ["--stdin", "continues"] * (sources == ["-"] and "stdin" in self.settings.values)
         return f"{stopped} Go on with: {shlex.join(again)}"
 
 

@@ -156,11 +156,6 @@ class FollowedTopics(Topics):
         files = [list(mark) for mark in self.marks]
         return super()._notes() | {"files": files, "rows_of_fit": self.rows_of_fit}
 
-    def farewell(self) -> str:
-        """Return how far a run came that ended early, and how to go on."""
-        said = super().farewell()
-        return f"{said} --follow" if said.endswith("--resume") else said
-
     def _progress(self) -> str:
         n = sum(run.documents for run in self.history)
         return f"{n:,} documents" if self.model.gone_on_ else super()._progress()

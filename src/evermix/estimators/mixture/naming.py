@@ -1,6 +1,7 @@
 """Names of columns, levels and values of rows, as people read them."""
 
 import math
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -78,9 +79,15 @@ def is_year(*values: float) -> bool:
 
 
 def shown_when(time: str | float) -> str:
-    """Return the time of a row, a date or a number, as a person reads it."""
+    """Return the time of a row, a date or a number, as a person reads it.
+
+    Examples
+    --------
+    >>> shown_when("2024-05-31T18:30:01.402897"), shown_when("2024-05-31"), shown_when(2024)
+    ('2024-05-31 18:30:01', '2024-05-31', '2024')
+    """
     if isinstance(time, str):
-        return time
+        return re.sub(r"(?<=:\d\d)\.\d+", "", time).replace("T", " ", 1)
     whole = float(time).is_integer() and abs(time) < 10.0**COARSEST
     return f"{time:,.0f}" if whole and not is_year(time) else f"{time:.10g}"
 

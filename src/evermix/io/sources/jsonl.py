@@ -2,6 +2,7 @@
 
 import json
 import logging
+import shlex
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
@@ -101,7 +102,7 @@ class JsonLines(RecordSource):
             raise RowError(
                 f"expected the field {field!r}, got the fields {sorted(fields)}. "
                 "Name the field to read with --text-field or --vector-field (in Python: "
-                "text_field, vector_field)."
+                f"text_field, vector_field).{_likely(fields)}"
             )
         value = (_text if self.kind == "text" else _numbers)(fields[field], field)
         number = self.lines.offset or self.rows_before + record.row
@@ -158,6 +159,13 @@ def _decoded(line: bytes) -> dict[str, Any]:
 def _remedy(line: bytes) -> str:
     """Return what to do with a line that begins a list of objects."""
     return f" {ONE_PER_LINE}" if line.lstrip().startswith(b"[") else ""
+
+
+def _likely(fields: dict[str, Any]) -> str:
+    """Return the option that names the longest text, if one of the fields holds several words."""
+    texts = {k: v for k, v in fields.items() if isinstance(v, str) and len(v.split()) > 1}
+    longest = max(texts, key=lambda name: len(texts[name]), default=None)
+    return "" if longest is None else f" Did you mean --text-field {shlex.quote(longest)}?"
 
 
 def _text(value: Any, field: str) -> str:

@@ -1,0 +1,45 @@
+"""What commands say to people who use them for the first time: fields, following, next steps."""
+
+import json
+
+import numpy as np
+import pytest
+
+from evermix.io.sources import SourceError, open_source
+from helpers.commands import evermix
+
+
+@pytest.mark.parametrize(
+    ("record", "hint"),
+    [
+        (
+            {"title": "On jams", "my abstract": "paper is stuck again"},
+            r"--text-field 'my abstract'\?",
+        ),
+        ({"id": "T-1", "subject": "paper jam"}, r"--text-field subject\?"),
+    ],
+)
+def test_the_field_of_the_longest_text_is_named(tmp_path, record, hint):
+    path = tmp_path / "tickets.jsonl"
+    path.write_text(json.dumps(record) + "\n")
+    with pytest.raises(SourceError, match=f"expected the field 'text'.*Did you mean {hint}"):
+        list(open_source(path).chunks(0, 9))
+
+
+def test_no_field_is_named_if_none_holds_words(tmp_path):
+    path = tmp_path / "tickets.jsonl"
+    path.write_text('{"id": "T-1", "size": 3}\n')
+    with pytest.raises(SourceError, match=r"text_field, vector_field\)\.$"):
+        list(open_source(path).chunks(0, 9))
+
+
+@pytest.mark.parametrize(("out", "times"), [("labels.csv", 1), ("-", 0)])
+def test_a_fit_says_once_what_can_be_done_next(tmp_path, monkeypatch, out, times):
+    monkeypatch.chdir(tmp_path)
+    rows = np.random.default_rng(0).normal(size=(60, 2)).tolist()
+    (tmp_path / "rows.csv").write_text("\n".join(["a,b", *(f"{a},{b}" for a, b in rows)]))
+    for module in ("runs.run", "commands.fit"):
+        monkeypatch.setattr(f"evermix.cli.{module}.at_terminal", lambda: True)
+    said = evermix("fit", "rows.csv", "--out", out)
+    assert said.stderr.count("next: evermix info rows.evermix") == times
+    assert (said.stdout + said.stderr).count("evermix report rows.evermix") == 1
