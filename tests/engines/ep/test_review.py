@@ -26,8 +26,14 @@ def test_overlapping_clusters_stay_apart(distance, least, settings):
 
 def test_later_laps_predict_no_worse():
     X, _ = two(3.0, 3000, seed=1)
-    scores = [em.Mixture(engine=em.EP(laps=laps)).fit(X[:600]).score(X[600:]) for laps in (2, 20)]
-    assert scores[1] > scores[0] - 0.005
+    gains = []
+    for seed in range(5):
+        few, many = (
+            em.Mixture(engine=em.EP(laps=laps), random_state=seed).fit(X[:600]).score(X[600:])
+            for laps in (2, 20)
+        )
+        gains.append(many - few)
+    assert np.median(gains) > -0.005
 
 
 def test_the_entropy_that_a_fusion_loses_equals_brute_force():
