@@ -175,6 +175,8 @@ def _show(described: Described, everything: bool) -> None:
     kind = "topics" if "topics" in described else "clusters"
     clusters = described.pop(kind)
     facts = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    facts.add_column(no_wrap=True)
+    facts.add_column(overflow="fold")  # long paths are not cut
     called = {name: (name, value) for name, value in described.items()}
     for name, (title, value) in (called if everything else plain_facts(described, kind)).items():
         if value is not None:
