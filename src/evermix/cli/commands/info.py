@@ -71,7 +71,7 @@ def _mixture(mix: Mixture, extra: Extra, top: int | None) -> Described:
         described["now"] = shown_time(state.now, plan.dated)
     times = mix.learner_.shown.calendar.ends
     if times is not None:
-        described["times"] = " to ".join(map(shown_when, times))
+        described["times"] = " to ".join(t if isinstance(t, str) else shown_when(t) for t in times)
     if not met_once(engine, state):
         described |= engine.progress(state)
     clusters = describe_clusters(mix, text_of(extra), None if top is None else max(top, AMONG))

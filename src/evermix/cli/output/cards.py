@@ -90,6 +90,7 @@ _FORMATS: dict[str, Callable[[Any], str]] = {
     "recent_share": _percent,
     "born": "{:,}".format,
     **dict.fromkeys(("since", "seen", "now"), shown_when),
+    "times": lambda times: " to ".join(map(shown_when, times.split(" to "))),
     "apart": "\n".join,
     "growing": _growing,
     "nearest": lambda near: ", ".join(str(one.get("name", one["id"])) for one in near),
