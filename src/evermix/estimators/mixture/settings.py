@@ -136,6 +136,7 @@ class Settings(NamedTuple):
         learns: list[str] = []
         if self.automatic:
             learns = list(left_open(family))
+            # How many columns there are is not known here; few leave nothing to decide later.
             if self.family is None and len(several := kinds(family, MAX_FULL_COVARIANCE)) > 1:
                 learns = [*open_names(several), "family"]
             learns += ["prior"] * (self.prior is None)
