@@ -31,8 +31,12 @@ def small_disk(tmp_path):
     mount = ["mount", "-t", "tmpfs", "-o", "size=300k", "none", str(place)]
     if shutil.which("mount") is None or subprocess.run(mount, capture_output=True).returncode:
         pytest.skip("may not mount a file system")
+    # the pipe is closed, and the file system goes, also when these tests are killed
+    unmount = ["sh", "-c", 'read _; umount -l "$0"', str(place)]
+    waiting = subprocess.Popen(unmount, stdin=subprocess.PIPE, start_new_session=True)
     yield place
-    subprocess.run(["umount", str(place)], check=True)
+    waiting.communicate()
+    assert waiting.returncode == 0
 
 
 @pytest.mark.parametrize("command", kills.COMMANDS)
