@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         DiagonalGaussian,
         FixedGaussian,
         Gaussian,
+        LogGaussian,
         LogNormal,
         LowRankGaussian,
         Mixed,
@@ -115,6 +116,7 @@ __all__ = [
     "MemoizedVB",
     "Mixture",
     "Model",
+    "LogGaussian",
     "LogNormal",
     "LowRankGaussian",
     "Mixed",
@@ -145,8 +147,8 @@ _HOMES = {  # where names come from: modules are imported when one of their name
         "DependentMixture Mixture PriorScore TopicModel load merge score_priors select_prior"
     ),
     "evermix.families": (
-        "Bernoulli Categorical DiagonalGaussian FixedGaussian Gaussian LogNormal "
-        "LowRankGaussian Mixed Multinomial Poisson VonMisesFisher ZeroMeanGaussian"
+        "Bernoulli Categorical DiagonalGaussian FixedGaussian Gaussian LogGaussian "
+        "LogNormal LowRankGaussian Mixed Multinomial Poisson VonMisesFisher ZeroMeanGaussian"
     ),
     "evermix.forgetting": "Exponential",
     "evermix.io.checkpoint": "CheckpointError",

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evermix.families import LogNormal
 from evermix.report import (
     bound_plot,
     co_clustering_map,
@@ -96,7 +95,8 @@ def clusters(
 def _on_log_scale(mix: Any) -> set[str]:
     """Return the names of the columns of a table that the model takes on a log scale."""
     blocks = getattr(mix.model_.family, "blocks", None) or ()
-    return {str(b.names[0]) for b in blocks if isinstance(b.family, LogNormal)}
+    logs = [(b, b.family.on_log_scale) for b in blocks if hasattr(b.family, "on_log_scale")]
+    return {str(name) for b, which in logs for name, on in zip(b.names, which, strict=True) if on}
 
 
 def _two_columns(mix: Any, X: Any, columns: Any) -> tuple[list[str], NDArray[Any]]:

@@ -38,8 +38,9 @@ def steps(family, eta):
         pairs = zip(family.blocks, family.spans, strict=True)
         blocks = [(block.family, span.start) for block, span in pairs]
     for kind, first in blocks:
-        start, D = {Gaussian: kind.n_features, ZeroMeanGaussian: 0}.get(type(kind)), kind.n_features
-        if start is not None:
+        D = kind.n_features
+        if isinstance(kind, Gaussian | ZeroMeanGaussian):
+            start = D if isinstance(kind, Gaussian) else 0
             square = slice(first + start, first + start + D * D)
             twin[square] = twin[square].reshape(D, D).T.ravel()
     for e in range(eta.shape[1]):

@@ -44,7 +44,7 @@ def data_for(name, n=120):
         return np.minimum(np.abs(np.rint(X[:, :1])), 4.0)
     if name == "VonMisesFisher":
         return X / np.linalg.norm(X, axis=1, keepdims=True)
-    if name == "LogNormal":
+    if name.startswith("Log"):
         return np.exp(X / 4)
     if name == "Mixed":
         return np.where(np.random.default_rng(2).random(X.shape) < 0.05, np.nan, X)

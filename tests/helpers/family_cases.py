@@ -9,6 +9,7 @@ from evermix.families import (
     DiagonalGaussian,
     FixedGaussian,
     Gaussian,
+    LogGaussian,
     LogNormal,
     LowRankGaussian,
     Mixed,
@@ -45,6 +46,8 @@ BLOCKS = {
     "size": LogNormal(),
 }
 WEIGHTS = BLOCKS | {"a": (Gaussian(), 0.5), "level": (Categorical(0.7), 2.5)}
+AMOUNTS = {("a", "b", "c"): LogGaussian(knees=np.array([0.0, 0.5, 2.0])), "d": LogNormal(knee=0.5)}
+SOME_HOLES = np.where((_rng.random((N, 2)) < 0.2)[:, [0, 0, 0, 1]], np.nan, REALS)
 
 _CASES = {
     "multinomial": (Multinomial(), sparse.csr_array(COUNTS)),
@@ -65,6 +68,8 @@ _CASES = {
     "directions-prior": (VonMisesFisher(30.0, np.array([1.0, 0, -2.0, 0.1])), DIRECTIONS),
     "poisson": (Poisson(), COUNTS),
     "log-normal": (LogNormal(), np.exp(REALS / 3)),
+    "log-gaussian": (LogGaussian(), np.exp(REALS / 3)),
+    "log-gaussian-knees": (LogGaussian(knees=np.array([0.5, 0.0, 2.0, 0.0])), REALS),
     "low-rank": (LowRankGaussian(2), REALS),
     "low-rank-open": (LowRankGaussian(), WIDE * np.geomspace(1, 1e4, 9) + 1e3),
     "low-rank-given": (LowRankGaussian(1, 0.5, 0.2, 3.5, 2.0, 1.5, 0.8), REALS),
@@ -73,6 +78,7 @@ _CASES = {
     "categorical-levels": (Categorical(alpha=0.1, n_levels=7), LEVELS),
     "mixed": (Mixed(BLOCKS), TABLE),
     "mixed-holes": (Mixed(BLOCKS), HOLES),
+    "mixed-amounts": (Mixed(AMOUNTS), SOME_HOLES),
     "mixed-weights": (Mixed(WEIGHTS), HOLES),
     "mixed-numbers": (Mixed(), REALS),
     "poisson-fractions": (Poisson(shape=0.3, rate=np.linspace(0.5, 2, 6)), FRACTIONS),

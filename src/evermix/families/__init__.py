@@ -7,6 +7,7 @@ from evermix.families.categorical import Categorical
 from evermix.families.diagonal_gaussian import DiagonalGaussian
 from evermix.families.fixed_gaussian import FixedGaussian
 from evermix.families.gaussian import Gaussian
+from evermix.families.log_gaussian import LogGaussian
 from evermix.families.log_normal import LogNormal
 from evermix.families.low_rank_gaussian import LowRankGaussian
 from evermix.families.mixed import Mixed
@@ -23,6 +24,7 @@ __all__ = [
     "Family",
     "FixedGaussian",
     "Gaussian",
+    "LogGaussian",
     "LogNormal",
     "LowRankGaussian",
     "Mixed",

@@ -16,6 +16,7 @@ from evermix.families.categorical import Categorical
 from evermix.families.diagonal_gaussian import DiagonalGaussian
 from evermix.families.fixed_gaussian import FixedGaussian
 from evermix.families.gaussian import Gaussian
+from evermix.families.log_gaussian import LogGaussian
 from evermix.families.log_normal import LogNormal
 from evermix.families.poisson import Poisson
 from evermix.kernels.families.mixed import COUNTS, GROUP, LEVELS, NORMAL, YES_NO
@@ -24,6 +25,7 @@ PRODUCTS = Bernoulli, Poisson, DiagonalGaussian, FixedGaussian  # whose columns 
 NEUTRAL = 1.0  # stands in for a missing value; its weight is zero
 COMPILED: dict[type, int] = {
     Gaussian: NORMAL,
+    LogGaussian: NORMAL,
     DiagonalGaussian: NORMAL,
     LogNormal: NORMAL,
     Bernoulli: YES_NO,
@@ -49,7 +51,7 @@ class Block(NamedTuple):
     @property
     def partly(self) -> bool:
         """Whether rows that have seen only some of the columns can be scored."""
-        return type(self.family) is Gaussian and len(self.names) > 1 and self.weight == 1.0
+        return isinstance(self.family, Gaussian) and len(self.names) > 1 and self.weight == 1.0
 
     def own(self, names: Collection[str]) -> list[str]:
         """Of names such as ``age.kappa``, return those of this block, without its label."""
@@ -85,8 +87,9 @@ class Block(NamedTuple):
         if kind is None or self.weight != 1.0:
             return None
         kind = GROUP if len(columns) > 1 else kind
-        scaled = self.family.scaled if isinstance(self.family, LogNormal) else None
-        return Part(kind, self.family, columns, scaled)
+        family = self.family
+        scaled = family.scaled if isinstance(family, LogNormal | LogGaussian) else None
+        return Part(kind, family, columns, scaled)
 
     def to_spec(self) -> list[Any]:
         """Return the block as JSON-ready values."""
@@ -162,12 +165,21 @@ def marginal(family: Gaussian, eta: Floats, columns: Ints) -> tuple[Gaussian, Fl
     A covariance with nu degrees of freedom has nu - m of them where m columns are left out.
     """
     D = family.n_features
-    assert D is not None and family.origin is not None  # the family is resolved
+    assert D is not None  # the family is resolved
     squares = D + (D * columns[:, None] + columns).ravel()
     entries: Ints = np.concatenate([columns, squares, np.array([eta.shape[1] - 2])])
     nu = eta[:, -1:] - (D - len(columns))
     some = np.column_stack([np.take(eta, entries, axis=1), nu])
-    return replace(family, n_features=len(columns), origin=family.origin[columns]), some
+    return family.of_columns(columns), some
+
+
+def marginal_base(family: Family, part: Floats) -> Floats:
+    """Log base measure (N,) of what rows have seen of a group, 0 for those that saw all or none."""
+    assert isinstance(family, Gaussian)  # as `Block.partly` says
+    base = np.zeros(len(part))
+    for rows, columns in patterns(part):
+        base[rows] = family.of_columns(columns).log_base(part[np.ix_(rows, columns)])
+    return base
 
 
 def marginal_scores(family: Family, part: Floats, eta: Floats) -> Floats:

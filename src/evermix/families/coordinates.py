@@ -7,6 +7,7 @@ import numpy as np
 from evermix._xp import Array
 from evermix.families.base import Family
 from evermix.families.categorical import Categorical
+from evermix.families.log_gaussian import LogGaussian
 from evermix.families.log_normal import LogNormal
 from evermix.families.low_rank_gaussian import LowRankGaussian
 from evermix.families.mixed import Mixed
@@ -24,8 +25,9 @@ def _(family: Categorical, X: Array) -> Array:
     return family.statistic(X)
 
 
-@coordinates.register
-def _(family: LogNormal, X: Array) -> Array:
+@coordinates.register(LogNormal)
+@coordinates.register(LogGaussian)
+def _(family: LogNormal | LogGaussian, X: Array) -> Array:
     return family.scaled(X)
 
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from evermix._xp import Array, Floats, alike, gammaln, namespace
+from evermix._xp import Array, Floats, Ints, alike, gammaln, namespace
 from evermix.families import _covariance as matrices
 from evermix.families import _hyperparameters as hyper
 from evermix.families._learning import NormalWishart, WishartHyperprior, wishart_step
@@ -96,6 +96,11 @@ class Gaussian(DenseFamily):
         nu = D + 1.0 + PRIOR_ROWS[0] * D if self.nu is None else hyper.degrees(self.nu, D)
         kappa = self._kappa_for(scale, hyper.column_variances(near))
         return replace(self._placed(near, self.mean), scale=scale, nu=nu, kappa=kappa)
+
+    def of_columns(self, columns: Ints) -> Self:
+        """Return the family of some columns, for clusters that are known."""
+        assert self.origin is not None  # the family is resolved
+        return replace(self, n_features=len(columns), origin=self.origin[columns])
 
     def log_hyperprior(self, first: Self) -> float:
         """Log density of the hyperparameters, 0 at those of ``first``."""

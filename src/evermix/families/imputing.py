@@ -13,6 +13,7 @@ from evermix.families.categorical import Categorical
 from evermix.families.diagonal_gaussian import DiagonalGaussian
 from evermix.families.fixed_gaussian import FixedGaussian
 from evermix.families.gaussian import Gaussian
+from evermix.families.log_gaussian import LogGaussian
 from evermix.families.log_normal import LogNormal
 from evermix.families.mixed import Mixed
 from evermix.families.poisson import Poisson
@@ -68,6 +69,17 @@ def _drawn_block(
         return np.array([float(rng.choice(len(eta), p=eta / eta.sum()))])
     if gone.all() or not isinstance(family, Gaussian):
         return family.draw(eta, 0.0, rng)[gone]
+    if isinstance(family, LogGaussian):
+        logs = family.scaled(part[None, :])[0]
+        logs[gone] = _drawn_rest(family, logs, eta, gone, rng)
+        return family.unscaled(logs[None, :])[0, gone]
+    return _drawn_rest(family, part, eta, gone, rng)
+
+
+def _drawn_rest(
+    family: Gaussian, part: Floats, eta: Floats, gone: Any, rng: np.random.Generator
+) -> Floats:
+    """Draw missing columns of a row, given those that were seen, on the scale of the Gaussian."""
     seen, D = np.flatnonzero(~gone), len(part)
     mean, B = eta[:D] / eta[-2], eta[D:-2].reshape(D, D) - np.outer(eta[:D], eta[:D]) / eta[-2]
     centred = part[seen] - _origin(family)[seen] - mean[seen]
@@ -137,6 +149,11 @@ def _(family: Gaussian, part: Floats, eta: Floats, r: Floats) -> Floats:
         gone = np.setdiff1d(np.arange(D), seen)
         found[np.ix_(rows, gone)] = _regressed(x[np.ix_(rows, seen)], means, B, r[rows], seen, gone)
     return found + _origin(family)
+
+
+@filled.register
+def _(family: LogGaussian, part: Floats, eta: Floats, r: Floats) -> Floats:
+    return family.unscaled(filled.dispatch(Gaussian)(family, family.scaled(part), eta, r))
 
 
 def _origin(family: Any) -> Floats:

@@ -1,17 +1,21 @@
 """Which kinds of covariance the rows decide between, where a family was chosen by "auto"."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import singledispatch
+from typing import Any
 
 import numpy as np
 
 from evermix._xp import Array, Bools
-from evermix.families._blocks import Block
+from evermix.families._blocks import Block, Name
+from evermix.families.amounts import knee_in_group
 from evermix.families.base import Family
 from evermix.families.dense import FULL_ONLY
 from evermix.families.diagonal_gaussian import DiagonalGaussian
 from evermix.families.gaussian import Gaussian
+from evermix.families.log_gaussian import LogGaussian
+from evermix.families.log_normal import LogNormal
 from evermix.families.mixed import Mixed
 from evermix.families.opening import left_open
 
@@ -20,29 +24,41 @@ FEW_COLUMNS = 8  # of a table that share a covariance if there is no search to d
 
 
 @singledispatch
-def kinds(family: Family, n_features: int, names: Collection[str] = ()) -> list[Family]:
-    """Return the families that the rows decide between, for rows of so many columns.
+def kinds(family: Family, X: Array | None = None, names: Collection[str] = ()) -> list[Family]:
+    """Return the families that rows X (N, D) decide between; without rows, all that they may.
 
     ``names`` are those of all hyperparameters that are learnt. Of a table they say which columns
     may share a covariance, if they do not now.
     """
-    del n_features, names
+    del X, names
     return [family]
 
 
 @kinds.register(Gaussian)
 @kinds.register(DiagonalGaussian)
-def _(family: Family, n_features: int, names: Collection[str] = ()) -> list[Family]:
+def _(family: Family, X: Array | None = None, names: Collection[str] = ()) -> list[Family]:
     del family, names
-    return [Gaussian()] if n_features <= FULL_ONLY else [Gaussian(), DiagonalGaussian()]
+    several = X is None or X.shape[1] > FULL_ONLY
+    knees = np.zeros(0) if X is None else np.array([knee_in_group(column) for column in X.T])
+    logs: list[Family] = [LogGaussian(knees=knees)] if knees.any() else []
+    return [Gaussian(), *logs, *([DiagonalGaussian()] if several else [])]
 
 
 @kinds.register
-def _(family: Mixed, n_features: int, names: Collection[str] = ()) -> list[Family]:
-    del n_features
-    family = family if shared(family) else _together(family, names)
+def _(family: Mixed, X: Array | None = None, names: Collection[str] = ()) -> list[Family]:
+    """Amounts, which are on the log scale, may be independent where other numbers are not."""
+    del X
+    family = _together(apart(family), names) if names else family
     several = shared(family)
-    return [family, apart(family)] if several and len(several.names) > FULL_ONLY else [family]
+    if several is None:
+        return [family]
+    linear = [name for name, knee in _knees(several).items() if not knee]
+    found: list[Family] = [family]
+    if 1 < len(linear) < len(several.names):
+        found.append(apart(family, linear))
+    if not 1 < len(linear) <= FULL_ONLY:
+        found.append(apart(family))
+    return found
 
 
 def without_search(family: Family) -> Family:
@@ -59,20 +75,38 @@ def open_names(families: Collection[Family]) -> list[str]:
 
 def shared(family: Mixed) -> Block | None:
     """Return the block of columns that share a covariance, if there is one."""
-    return next((b for b in family.blocks or () if _is_gaussian(b) and len(b.names) > 1), None)
+    return next((b for b in family.blocks or () if _is_normal(b) and len(b.names) > 1), None)
 
 
-def apart(family: Mixed) -> Mixed:
-    """Return the family with a Gaussian for each column of those that share a covariance."""
+def group(knees: Mapping[Any, float]) -> Block:
+    """Return a block of columns that share a covariance; those with a knee are on the log scale."""
+    if not any(knees.values()):
+        return Block(tuple(knees), Gaussian())
+    return Block(tuple(knees), LogGaussian(knees=np.array(list(knees.values()))))
+
+
+def alone(name: Name, knee: float) -> Block:
+    """Return the block of one column of numbers, on the log scale if it has a knee."""
+    return Block((name,), LogNormal(knee=knee) if knee else Gaussian())
+
+
+def apart(family: Mixed, still: Sequence[Name] = ()) -> Mixed:
+    """Return the family with a block for each column of those that share a covariance.
+
+    Some of them, which must be the last, may still share one.
+    """
     several, blocks = shared(family), list(family.blocks)
     if several is not None:
-        at = blocks.index(several)
-        blocks[at : at + 1] = [Block((name,), Gaussian()) for name in several.names]
+        at, knees = blocks.index(several), _knees(several)
+        found = [alone(name, knee) for name, knee in knees.items() if name not in still]
+        found += [group({name: knees[name] for name in still})] if still else []
+        blocks[at : at + 1] = found
     return replace(family, blocks=tuple(blocks))
 
 
-def seen_together(family: Mixed, X: Array) -> Bools:
-    """Return which rows of X (N, D) have seen all columns that share a covariance, (N,)."""
+def seen_together(family: Family, X: Array) -> Bools:
+    """Return which rows of a table X (N, D) have seen all columns that share a covariance, (N,)."""
+    assert isinstance(family, Mixed)
     several = shared(family)
     places = [family.names.index(name) for name in several.names] if several else []
     return ~np.isnan(X[:, places]).any(axis=1)
@@ -82,12 +116,28 @@ def _together(family: Mixed, names: Collection[str]) -> Mixed:
     """Return the family with columns in one block whose hyperparameters have these names."""
     labels, blocks = {name.rpartition(".")[0] for name in names}, family.blocks
     for start in range(len(blocks)):
-        for stop in range(start + 2, len(blocks) + 1):
-            block = Block(tuple(b.names[0] for b in blocks[start:stop]), Gaussian())
-            if block.label in labels and all(map(_is_gaussian, blocks[start:stop])):
+        for stop in range(len(blocks), start + 1, -1):
+            some = blocks[start:stop]
+            if "+".join(str(b.names[0]) for b in some) in labels and all(map(_is_normal, some)):
+                block = group({name: knee for b in some for name, knee in _knees(b).items()})
                 return replace(family, blocks=(*blocks[:start], block, *blocks[stop:]))
     return family
 
 
-def _is_gaussian(block: Block) -> bool:
-    return type(block.family) is Gaussian and block.weight == 1.0
+def _knees(block: Block) -> dict[Name, float]:
+    """Return the knees of columns on the log scale by their names, 0 for other columns."""
+    family = block.family
+    if isinstance(family, LogGaussian):
+        return dict(zip(block.names, np.asarray(family.knees).tolist(), strict=True))
+    knee = family.knee if isinstance(family, LogNormal) else None
+    return dict.fromkeys(block.names, knee or 0.0)
+
+
+def _is_normal(block: Block) -> bool:
+    """Whether columns share a covariance with each other, or may share one with others."""
+    family, usual = block.family, block.weight == 1.0
+    if isinstance(family, LogNormal):
+        return usual and family.knee is not None and len(block.names) == 1
+    if isinstance(family, LogGaussian):
+        return usual and family.knees is not None
+    return usual and type(family) is Gaussian

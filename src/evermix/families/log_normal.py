@@ -5,8 +5,9 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from evermix._xp import Array, Floats, namespace
+from evermix._xp import Array, Bools, Floats, namespace
 from evermix.families import _hyperparameters as hyper
+from evermix.families import _log_scale as log_scale
 from evermix.families.diagonal_gaussian import DiagonalGaussian
 
 
@@ -52,12 +53,16 @@ class LogNormal(DiagonalGaussian):
 
     def scaled(self, X: Array) -> Array:
         """Return the logarithms of X, or what ``knee`` makes of them."""
-        xp = namespace(X)
-        return xp.log(X) if self.knee is None else xp.asinh(X / (2 * self.knee))
+        return log_scale.scaled(X, self.knee)
 
     def unscaled(self, logs: Floats) -> Floats:
         """Return the numbers that have these logarithms."""
-        return np.exp(logs) if self.knee is None else 2 * self.knee * np.sinh(logs)
+        return log_scale.unscaled(logs, self.knee)
+
+    @property
+    def on_log_scale(self) -> Bools:
+        """Which columns are on the log scale: all, (D,)."""
+        return np.ones(self._D, dtype=bool)
 
     def inside(self, X: Array) -> Array:
         """Return which values are positive, (N, D); with a knee they need not be."""
@@ -75,9 +80,8 @@ class LogNormal(DiagonalGaussian):
 
     def log_base(self, X: Array) -> Array:
         """Log base measure of the logarithms, and their derivatives, (N,)."""
-        xp = namespace(X)
-        logs = xp.log(X) if self.knee is None else 0.5 * xp.log(X * X + 4 * self.knee**2)
-        return super().log_base(X) - xp.sum(logs, axis=1)
+        slopes = log_scale.log_slopes(X, self.knee)
+        return super().log_base(X) + namespace(X).sum(slopes, axis=1)
 
     def draw(self, eta: Floats, mass: float, rng: np.random.Generator) -> Floats:
         """Draw variances and means, then one row (D,)."""

@@ -13,6 +13,7 @@ from evermix.families.categorical import Categorical
 from evermix.families.diagonal_gaussian import DiagonalGaussian
 from evermix.families.fixed_gaussian import FixedGaussian
 from evermix.families.gaussian import Gaussian
+from evermix.families.log_gaussian import LogGaussian
 from evermix.families.log_normal import LogNormal
 from evermix.families.low_rank_gaussian import LowRankGaussian
 from evermix.families.mixed import Mixed
@@ -74,8 +75,7 @@ def marks(family: Family, stats: Floats, mass: Floats, most: int) -> list[Mark]:
 @marks.register
 def _(family: DiagonalGaussian, stats: Floats, mass: Floats, most: int) -> list[Mark]:
     D = stats.shape[1] // 2
-    kind = FACTOR if isinstance(family, LogNormal) else VALUE
-    return _normal(family, stats[:, :D], stats[:, D:], mass, most, kind)
+    return _normal(family, stats[:, :D], stats[:, D:], mass, most)
 
 
 @marks.register
@@ -168,9 +168,7 @@ def _(family: Mixed, stats: Floats, mass: Floats, most: int) -> list[Mark]:
     return sorted(found, key=lambda mark: -mark.gain)[:most]
 
 
-def _normal(
-    family: Any, first: Floats, second: Floats, mass: Floats, most: int, kind: str = VALUE
-) -> list[Mark]:
+def _normal(family: Any, first: Floats, second: Floats, mass: Floats, most: int) -> list[Mark]:
     """Columns by the divergence of normal distributions, given sums (2, D) about the origin.
 
     The variance here is that of the rows and of one more, which is as elsewhere.
@@ -184,10 +182,14 @@ def _normal(
     gain = 0.5 * (np.log(there / here) + (here + (mean[0] - mean[1]) ** 2) / there - 1)
     origin = family.centre if isinstance(family, LowRankGaussian) else family.origin
     mean, spread = mean + (0.0 if origin is None else origin), np.sqrt(variance)
-    if kind == FACTOR:
-        mean = np.where(np.abs(mean) < FLAT, 0.0, mean)  # zeros are zero behind a knee
-        mean, spread = family.unscaled(mean), np.exp(spread)
-    return [_mark(d, kind, mean[:, d], gain[d], spread=spread[:, d]) for d in _best(gain, most)]
+    kinds = np.full(len(gain), VALUE)
+    if isinstance(family, LogNormal | LogGaussian):
+        kinds = np.where(family.on_log_scale, FACTOR, VALUE)
+        mean = np.where((kinds == FACTOR) & (np.abs(mean) < FLAT), 0.0, mean)  # behind a knee
+        mean, spread = family.unscaled(mean), np.where(kinds == FACTOR, np.exp(spread), spread)
+    return [
+        _mark(d, str(kinds[d]), mean[:, d], gain[d], spread=spread[:, d]) for d in _best(gain, most)
+    ]
 
 
 def _best(gain: Floats, most: int) -> Ints:

@@ -29,6 +29,7 @@ from evermix.families._blocks import (
     blocks_of_spec,
     checked_blocks,
     filled,
+    marginal_base,
     marginal_scores,
 )
 from evermix.families._table_work import Part, table_rows, table_work
@@ -278,9 +279,8 @@ class Mixed(Family):
             base = block.weight * block.family.log_base(x)
             total = total + namespace(x).where(seen, base, 0.0 * base)
             if block.partly:
-                known = ~np.isnan(host(X)[:, span.columns])
-                some = np.where(known.all(axis=1), 0, known.sum(axis=1))
-                total = total + alike(some * block.family.log_base_of_column, x)
+                part = host(X)[:, span.columns]
+                total = total + alike(marginal_base(block.family, part), x)
         return total
 
     def etas(self, eta: Array) -> Iterator[tuple[Block, Span, Array]]:

@@ -21,19 +21,19 @@ def find(model: Model, X: Array, weights: Floats | None = None) -> Clusters:
     names = set(model.learns)
     families = [reopened(model.family, names)]
     if "family" in names:
-        families = [reopened(kind, names) for kind in kinds(model.family, X.shape[1], names)]
+        families = [reopened(kind, names) for kind in kinds(model.family, X, names)]
         names |= {name for family in families for name in family.learns}
     prior = model.prior if isinstance(model.prior, HasSticks) and "prior" not in names else None
     guesses = [family.guess(X) if family.learns else family for family in families]
     sample, rng = Sample(guesses[0], X, weights), np.random.default_rng(0)
     coarse = coarsened(model, sample)
-    if len(guesses) > 1 and isinstance(guesses[0], Mixed):
+    if len(guesses) > 1 and isinstance(model.family, Mixed):
         # Of rows with gaps, columns that share a covariance learn nothing, so that only the others
         # can say whether they should.
+        whole = [one for one in guesses if np.mean(seen_together(one, X)) >= WHOLE]
+        guesses = whole or guesses[-1:]
         seen = seen_together(guesses[0], X)
-        if np.mean(seen) < WHOLE:
-            guesses = guesses[1:]
-        elif not seen.all():
+        if len(guesses) > 1 and not seen.all():
             some = coarse.take(np.flatnonzero(seen))
             best = refine(guesses, prior, some, model.max_clusters, names, rng).model.family
             guesses = [one for one in guesses if one.learns == best.learns]

@@ -10,19 +10,17 @@ from numpy.typing import NDArray
 
 from evermix._xp import Floats
 from evermix.estimators.data.tables import Column, Table, is_number, listed
-from evermix.families import Bernoulli, Categorical, Gaussian, LogNormal, Mixed
+from evermix.families import Bernoulli, Categorical, Mixed
+from evermix.families.amounts import knee_in_group, knee_of
 from evermix.families.base import Family
 from evermix.families.choosing import choose
 from evermix.families.dense import MAX_FULL_COVARIANCE
-from evermix.families.kinds import WHOLE
+from evermix.families.kinds import WHOLE, alone, group
 
 FEW = 10  # different numbers up to which they are levels
 FEW_WHOLE = 20  # different whole numbers up to which they are: floors, rooms, hours
-ENOUGH = 20  # numbers that are needed to see which scale suits them
-GAIN = 0.1  # log likelihood of a row by which the log scale must be better than the linear one
 NAMES = 50  # rows from which a column that holds another value in each is taken for their names
 UNIQUE = 0.9  # least share of different words in it: files may hold some rows twice
-LOW = 0.05  # share of the positive numbers that are so small that their scale may be linear
 MONTH = "(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 DATE = re.compile(
     r"(\d{4}([-/.])\d\d?\2\d\d?"  # 2024-05-31
@@ -54,31 +52,37 @@ def automatic_table(X: Any) -> Mixed | None:
         columns = {name: one for name, one in columns.items() if name not in (*ids, *dates)}
     if _is_array(columns) and not isinstance(X, Mapping) and len(columns) == len(table.names):
         return None
-    numbers: list[str] = []
+    knees: dict[str, float] = {}  # of columns of numbers
     blocks: dict[Any, Family] = {}
     for name, (kind, values) in columns.items():
         if kind == "yes/no":
             blocks[name] = Bernoulli()
         elif kind in ("level", "date") or _is_few(values):  # dates alone are refused later
             blocks[name] = Categorical()
-        elif knee := _knee(values):
-            blocks[name] = LogNormal(knee=knee)
         else:
-            numbers.append(name)
-    group = _seen_together({name: columns[name].values for name in numbers})
-    if 1 < len(group) <= MAX_FULL_COVARIANCE:
-        blocks[group] = Gaussian()
-        numbers = [name for name in numbers if name not in group]
+            knees[name] = knee_of(values)
+    together = _together(knees, {name: columns[name].values for name in knees})
+    found = [group(together)] if together else []
+    found += [alone(name, knee) for name, knee in knees.items() if name not in together]
     ignored = tuple(name for name in table.names if name not in columns)
-    return Mixed(blocks | {name: Gaussian() for name in numbers}, ignored)
+    return Mixed(blocks | {block.names: block.family for block in found}, ignored)
 
 
-def _seen_together(columns: Mapping[str, Floats]) -> tuple[str, ...]:
+def _together(knees: Mapping[str, float], columns: Mapping[str, Floats]) -> dict[str, float]:
+    """The knees of the columns that may share a covariance, amounts first; empty if none do."""
+    some = {name: knee for name, knee in knees.items() if knee == knee_in_group(columns[name])}
+    seen = _seen_together({name: columns[name] for name in sorted(some, key=lambda n: not some[n])})
+    if len(seen) > MAX_FULL_COVARIANCE:
+        seen = [name for name in seen if not knees[name]]
+    return {name: knees[name] for name in seen} if 1 < len(seen) <= MAX_FULL_COVARIANCE else {}
+
+
+def _seen_together(columns: Mapping[str, Floats]) -> list[str]:
     """The columns that nearly all rows hold together, without those that have most gaps."""
-    group = dict(columns)
-    while group and _share_seen(np.column_stack(list(group.values()))) < WHOLE:
-        del group[min(group, key=lambda name: _share_seen(group[name]))]
-    return tuple(group)
+    left = dict(columns)
+    while left and _share_seen(np.column_stack(list(left.values()))) < WHOLE:
+        del left[min(left, key=lambda name: _share_seen(left[name]))]
+    return list(left)
 
 
 def _is_array(columns: Mapping[str, Column]) -> bool:
@@ -143,17 +147,3 @@ def _is_few(values: Floats) -> bool:
 def _share_seen(values: Floats) -> float:
     """Share of the rows (N,) or (N, d) of which nothing is missing."""
     return float(np.mean(~np.isnan(values.reshape(len(values), -1)).any(axis=1)))
-
-
-def _knee(values: Floats) -> float | None:
-    """Return the knee of a log scale for amounts, or None if they are as well on a linear one.
-
-    The two scales are compared by the likelihood of a normal distribution of all values.
-    """
-    known = values[np.isfinite(values)]
-    if len(known) < ENOUGH or known.min() < 0 or not known.any():
-        return None
-    double = float(np.quantile(known[known > 0], LOW))  # twice the knee
-    logs = 0.5 * np.log(known**2 + double**2)
-    gain = 0.5 * np.log(np.var(known) / np.var(np.arcsinh(known / double))) - logs.mean()
-    return 0.5 * double if gain > GAIN else None

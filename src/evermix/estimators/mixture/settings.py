@@ -9,7 +9,6 @@ from evermix.engines.variational.memoized import MemoizedVB
 from evermix.estimators.data.rows import Rows
 from evermix.estimators.resolve import check_cap
 from evermix.families.base import Family
-from evermix.families.dense import MAX_FULL_COVARIANCE
 from evermix.families.kinds import kinds, open_names, without_search
 from evermix.families.opening import left_open
 from evermix.forgetting import Exponential
@@ -136,8 +135,7 @@ class Settings(NamedTuple):
         learns: list[str] = []
         if self.automatic:
             learns = list(left_open(family))
-            # How many columns there are is not known here; few leave nothing to decide later.
-            if self.family is None and len(several := kinds(family, MAX_FULL_COVARIANCE)) > 1:
+            if self.family is None and len(several := kinds(family)) > 1:
                 learns = [*open_names(several), "family"]
             learns += ["prior"] * (self.prior is None)
         elif self.family is None:
