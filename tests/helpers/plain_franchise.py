@@ -94,9 +94,13 @@ def plain_seats(words, chain, offers, rng, factor=per_table):
         PlainMenu(words, chain, offers, factor),
         (chain.seating.a, chain.seating.sigma),
     )
-    for d, t in enumerate(words.time):
+    for d in words.order:
+        t = words.time[d]
         u, some = chain.seating.u[d], range(words.start[d], words.start[d + 1])
-        n = [int((chain.table[some] == j).sum()) for j in range(chain.table[some].max() + 1)]
+        n = [
+            int((chain.table[some] == j).sum())
+            for j in range(chain.table[some].max(initial=-1) + 1)
+        ]
         order = [int(chain.dish[some][chain.table[some] == j][0]) for j in range(len(n))]
         for w in some:
             x, k = words.word[w], chain.dish[w]
@@ -159,7 +163,8 @@ def plain_indicators(words, chain, offers, rng, factor=per_table):
         (chain.seating.a, chain.seating.sigma),
     )
     S = stirling(int(words.lengths.max()), sigma)
-    for d, time in enumerate(words.time):
+    for d in words.order:
+        time = words.time[d]
         u, some = chain.seating.u[d], range(words.start[d], words.start[d + 1])
         n, t = np.zeros(100, dtype=int), np.zeros(100, dtype=int)
         for w in some:

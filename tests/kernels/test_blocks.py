@@ -25,9 +25,8 @@ def log_probability(block, counts):
 def test_equal_words_of_a_block_make_each_other_likelier(block):
     """Also where a block is so long that probabilities are multiplied in parts."""
     n, whole = len(block), np.zeros(3, dtype=np.int64)
-    words = Words(
-        np.array(block, dtype=np.int32), np.array([0, n]), np.zeros(1, dtype=np.int64), 2, BETA
-    )
+    first = np.zeros(1, dtype=np.int64)
+    words = Words(np.array(block, dtype=np.int32), np.array([0, n]), first, first, 2, BETA)
     share, open_tables = np.ones((1, 3)), np.ones(1, dtype=np.int64)
     totals, none = COUNTS.sum(axis=0), np.empty(0, dtype=np.int32)
     lists = WordTopics(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), none, none)

@@ -14,9 +14,11 @@ import pytest
 from scipy import sparse
 from scipy.special import gammaln
 
+from evermix.kernels.topics.dishes import AFRESH
 from evermix.topics.measures import Mixed
 from evermix.topics.words.samplers import H1, H2, Direct, WordSampler
 from evermix.topics.words.seating import Unseated
+from evermix.topics.words.sweeps import WordSweep
 from helpers import dependent_oracles as flat
 from helpers import franchise_oracles as oracle
 from helpers import plain_franchise as plain
@@ -158,9 +160,11 @@ def test_without_q_in_the_weight_of_a_new_dish_the_law_is_another(sampler):
     ("sampler", "loop"), [(H1(), plain.plain_seats), (H2(), plain.plain_indicators)]
 )
 @pytest.mark.parametrize("sigma", [0.0, 0.6])
-def test_compiled_word_loops_equal_plain_ones(sampler, loop, sigma, monkeypatch):
+@pytest.mark.parametrize("n", [6, 2 * AFRESH + 6])
+def test_compiled_word_loops_equal_plain_ones(sampler, loop, sigma, n, monkeypatch):
+    """Whose weights are kept from one document to the next, while plain ones have none."""
     rng = np.random.default_rng(1)
-    words = corpus(rng.poisson(0.8, size=(6, 5)), (0, 1, 0, 1, 1, 0))
+    words = corpus(rng.poisson(0.8, size=(n, 5)), rng.permutation(np.arange(n) % 2))
     measure = mixed(sigma=0.3)
     below = seating(words, sigma=sigma)
     *_, chain = walk_chain(sampler, measure, below, words, sweeps=3)
@@ -174,3 +178,22 @@ def test_compiled_word_loops_equal_plain_ones(sampler, loop, sigma, monkeypatch)
         assert np.array_equal(slow.opens, chain.opens)
         assert np.array_equal(slow.table, chain.table)
         assert np.array_equal(slow.region, chain.region)
+
+
+@pytest.mark.parametrize("sampler", [H1(), H2()], ids=repr)
+def test_the_weights_that_a_sweep_has_kept_are_those_of_all_topics(sampler, monkeypatch):
+    """After the last document, none of whose words count any more."""
+    rng, n = np.random.default_rng(0), 2 * AFRESH - 1
+    words = corpus(rng.poisson(0.8, size=(n, 5)), (1, 0) * (n // 2) + (1,))
+    *_, chain = walk_chain(sampler, mixed(sigma=0.3), seating(words), words, sweeps=3)
+    swept = []
+    monkeypatch.setattr(WordSweep, "_finish", lambda self: swept.append(self))
+    sampler.move(words, chain, chain.occupancy(words), rng)
+    (sweep,) = swept
+    dishes, K, worth = sweep.dishes, sweep.K, sweep.scratch.worth
+    popular = dishes.share[1, :K] * (dishes.tables[:K] - dishes.discount) * (dishes.tables[:K] > 0)
+    top = popular / (words.size * chain.beta + dishes.totals[:K])
+    np.testing.assert_allclose(worth.top[:K], top, rtol=1e-12)
+    np.testing.assert_allclose(worth.sums[1], top.sum(), rtol=1e-9)
+    assert not worth.old[:K].any()
+    assert worth.sums[0] == 0.0

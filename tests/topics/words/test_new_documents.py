@@ -17,9 +17,8 @@ DRAWS, SWEEPS = 200_000, 100_000
 
 def shares(fold, law, word):
     """Return the shares of topics that sweeps over a document lead to."""
-    words = Words(
-        np.array(word, dtype=np.int32), np.array([0, len(word)]), np.zeros(1, int), V, BETA
-    )
+    first = np.zeros(1, int)
+    words = Words(np.array(word, dtype=np.int32), np.array([0, len(word)]), first, first, V, BETA)
     time, theta = NewTime(COUNTS, INVERSE, JUMP, REGION, *law, -1.0), np.empty(4)
     rng, there = np.random.default_rng(1), np.empty(4)
     if fold is fold_mixed:

@@ -194,7 +194,7 @@ def test_topics_of_new_documents_have_the_posterior_of_the_enumeration(sigma):
     model = freeze(np.array([[5, 1], [0, 2]]), top, beta, 0.8, sigma)
     words = corpus(np.array([[2, 1], [0, 3], [0, 0]]), (0, 0, 0))
     theta = fold_in(model, words, beta, 100_000, 10, 0)
-    np.testing.assert_allclose(theta.sum(axis=1), 1.0, rtol=1e-12)
+    np.testing.assert_allclose(theta.sum(axis=1), 1.0, rtol=1e-11)  # after 300,000 additions
     np.testing.assert_allclose(theta[2], top[0], rtol=1e-12)
     for d, word in enumerate([(0, 0, 1), (1, 1, 1)]):
         np.testing.assert_allclose(theta[d], exact_shares(model, word, beta), atol=0.015)

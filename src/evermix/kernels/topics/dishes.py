@@ -16,6 +16,7 @@ from evermix._xp import Bools, Floats, Ints
 from evermix.kernels.base import lean
 
 DONE, MORE_DISHES, BORN, MORE_TABLES = 0, 1, 2, 3
+AFRESH = 16  # documents after which all weights are written again, so that no rounding adds up
 CHUNK = 8  # dishes that are searched together; capacities are multiples of it
 
 
@@ -25,6 +26,7 @@ class Words(NamedTuple):
     word: NDArray[np.int32]  # (N,) int32, those of a document together and ascending
     start: Ints  # (D + 1,) int64, where documents begin
     time: Ints  # (D,) int64
+    order: Ints  # (D,) int64, the order in which documents are visited: those of a time together
     size: int  # of the vocabulary
     beta: float  # of the Dirichlet law of topics
 
@@ -32,7 +34,7 @@ class Words(NamedTuple):
 class Position(NamedTuple):
     """Where a loop over words or tables stands."""
 
-    d: int  # document
+    d: int  # place of the document in the order in which they are visited
     i: int  # word of the corpus, or table of the document
     K: int  # slots in use
     n_holes: int  # empty ones among them
@@ -56,14 +58,6 @@ def room_for_weights(C: int) -> DishWeights:
     return DishWeights(old, top, weight, np.zeros(2))
 
 
-class Seats(NamedTuple):
-    """The law of a document's tables, where seats are summed over.   # IN."""
-
-    ratios: Floats  # (n_max + 1, t_max + 1, 2), see seat_ratios
-    join: float  # 1 / (1 + u)
-    open: float  # a (1 + u)^(sigma - 1)
-
-
 class NewDishes(NamedTuple):
     """New dishes.   # IN."""
 
@@ -84,7 +78,8 @@ class WordTopics(NamedTuple):
 class Dishes(NamedTuple):
     """Dishes; empty slots have no tables.   # INOUT."""
 
-    counts: NDArray[Any]  # (V, C) float32, or float64 for more than 2^24 words: words of each dish
+    counts: NDArray[Any]  # (V, C) float32, or float64 for more than 2^24 words: words of each dish;
+    #                       (V, 0) where lists are enough
     lists: WordTopics  # the same by word; of no length where words look at all dishes
     totals: Ints  # (C,) int64, their sums
     tables: Ints  # (C,) int64

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from evermix._xp import Floats, Ints
 from evermix.kernels.base import kernel, lean
-from evermix.kernels.topics.dishes import DishWeights, Seats, Words, WordTopics, split
+from evermix.kernels.topics.dishes import DishWeights, Words, WordTopics, split
 from evermix.kernels.topics.measures import RAREST, SUREST, draw_document_u
 from evermix.kernels.topics.sparse import choose_sparse, sum_weights, weigh
 from evermix.kernels.topics.tables import CANCELLED
@@ -47,11 +47,22 @@ class DocumentScratch(NamedTuple):
 
 
 @lean
-def _refresh(frozen: FrozenTopics, scratch: DocumentScratch, seats: Seats, t: int, k: int) -> None:
+def _refresh(
+    frozen: FrozenTopics, scratch: DocumentScratch, ratios: Floats, t: int, k: int
+) -> None:
     """Write the weights of topic k in this document."""
-    inverse, ratios = frozen.inverse[k], seats.ratios[scratch.n[k], scratch.t[k]]
-    old, top = seats.join * ratios[0], seats.open * ratios[1] * frozen.top[t, k]
-    weigh(scratch.worth, k, old * inverse, top * inverse)
+    inverse, some = frozen.inverse[k], ratios[scratch.n[k], scratch.t[k]]
+    weigh(scratch.worth, k, some[0] * inverse, some[1] * frozen.top[t, k] * inverse)
+
+
+@lean
+def _enter(frozen: FrozenTopics, scratch: DocumentScratch, t: int) -> None:
+    """Write the weights of all topics in a document of time t that has no words yet."""
+    worth = scratch.worth
+    for k in range(frozen.n_topics):
+        scratch.n[k] = scratch.t[k] = 0
+        worth.old[k], worth.top[k] = 0.0, frozen.top[t, k] * frozen.inverse[k]
+    sum_weights(worth, frozen.n_topics)
 
 
 @lean
@@ -59,16 +70,17 @@ def _sweep(
     words: Words,
     frozen: FrozenTopics,
     scratch: DocumentScratch,
-    seats: Seats,
+    ratios: Floats,
+    open_one: float,
     d: int,
-    first: bool,
+    tables: int,
     rng: Any,
-) -> bool:
-    """Let all words of document d choose; return whether ratios were known of all tables."""
-    start, t, K = words.start[d], words.time[d], frozen.n_topics
-    for k in range(K):
-        _refresh(frozen, scratch, seats, t, k)
-    sum_weights(scratch.worth, K)
+) -> int:
+    """Let all words of document d choose, which has so many tables, or none before the first time.
+
+    Returns how many it has then, or -1 if there are more of a topic than ``ratios`` knows.
+    """
+    start, t, K, first = words.start[d], words.time[d], frozen.n_topics, tables == 0
     for w in range(start, words.start[d + 1]):
         k, uniform = -1, rng.random()
         if not first:
@@ -78,18 +90,21 @@ def _sweep(
                 continue
             scratch.n[k] -= 1
             scratch.t[k] -= opened
-            _refresh(frozen, scratch, seats, t, k)
+            tables -= opened
+            _refresh(frozen, scratch, ratios, t, k)
+        x, worth = words.word[w], scratch.worth
         k, target = choose_sparse(
-            frozen.lists, words.word[w], words.beta, 1.0, scratch.worth, K, 0.0, -1, 0, uniform
+            frozen.lists, x, words.beta, open_one, worth, K, 0.0, -1, 0, uniform
         )
-        if target >= scratch.worth.old[k] or scratch.n[k] == 0:
+        if target >= worth.old[k] or scratch.n[k] == 0:
             scratch.t[k] += 1
+            tables += 1
         scratch.n[k] += 1
         scratch.dish[w - start] = k
-        if scratch.t[k] >= seats.ratios.shape[1]:
-            return False
-        _refresh(frozen, scratch, seats, t, k)
-    return True
+        if scratch.t[k] >= ratios.shape[1]:
+            return -1
+        _refresh(frozen, scratch, ratios, t, k)
+    return tables
 
 
 @lean
@@ -107,30 +122,32 @@ def fold_document(
     """Write the probability of each topic for one more word of document d.
 
     It is the mean over ``sweeps`` sweeps after ``skip`` others. Returns whether ``ratios`` was
-    large enough; otherwise nothing is written.
+    large enough; otherwise nothing is written. Sweeps look only at the topics of the document.
     """
     sigma, t, K = frozen.sigma, words.time[d], frozen.n_topics
-    n = words.start[d + 1] - words.start[d]
+    n, tables, every = words.start[d + 1] - words.start[d], 0, 0.0
     for k in range(K):
-        theta[k] = frozen.top[t, k] if n == 0 else 0.0
-        scratch.n[k] = scratch.t[k] = 0
-    if n == 0:
-        return True
+        theta[k] = 0.0
+    if n > 0:
+        _enter(frozen, scratch, t)
+    else:
+        every = 1.0
     u = (n / frozen.a) ** (1.0 / (1.0 + sigma))
-    for sweep in range(skip + sweeps):
-        seats = Seats(ratios, 1.0 / (1.0 + u), frozen.a * (1.0 + u) ** (sigma - 1.0))
-        if not _sweep(words, frozen, scratch, seats, d, sweep == 0, rng):
+    for sweep in range(skip + sweeps if n > 0 else 0):
+        open_one = frozen.a * (1.0 + u) ** sigma  # over the weight of a seat, 1 / (1 + u)
+        tables = _sweep(words, frozen, scratch, ratios, open_one, d, tables, rng)
+        if tables < 0:
             return False
-        tables = 0
-        for k in range(K):
-            tables += scratch.t[k]
         u = draw_document_u(n, tables, frozen.a, sigma, u, rng)
         if sweep >= skip:
             omega = new_weight(QUADRATURE, frozen.a, sigma, 1.0, float(n), float(tables))
             share = 1.0 / (sweeps * (n - sigma * tables + omega))
-            for k in range(K):
-                weight = scratch.n[k] - sigma * scratch.t[k] + omega * frozen.top[t, k]
-                theta[k] += share * weight
+            every += share * omega
+            for w in range(n):  # each has its part of the weight of its topic
+                k = scratch.dish[w]
+                theta[k] += share * (1.0 - sigma * scratch.t[k] / scratch.n[k])
+    for k in range(K):
+        theta[k] += every * frozen.top[t, k]
     return True
 
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from evermix._xp import Bools, Floats, Ints
 from evermix.kernels.base import lean
 from evermix.kernels.topics.dishes import (
+    AFRESH,
     BORN,
     DONE,
     MORE_DISHES,
@@ -70,22 +71,58 @@ def _refresh(
 
 
 @lean
-def enter(words: Words, tables: DocumentTables, d: int, K: int) -> int:
+def enter(words: Words, tables: DocumentTables, d: int) -> int:
     """Count the words at the tables of document d, and return how many numbers are in use."""
     slots = 0
     tables.n[: words.start[d + 1] - words.start[d]] = 0
-    tables.words[:K] = 0
-    tables.tables[:K] = 0
     for w in range(words.start[d], words.start[d + 1]):
         k = tables.dish[w]
         if k >= 0:
             table = tables.table[w]
             tables.n[table] += 1
             tables.order[table] = k
-            tables.words[k] += 1
-            tables.tables[k] += tables.n[table] == 1
             slots = max(slots, table + 1)
     return slots
+
+
+@lean
+def _weigh_all(
+    words: Words, dishes: Dishes, tables: DocumentTables, sigma: float, t: int, K: int
+) -> None:
+    """Write the weights of all dishes in a document of time t that has no words yet."""
+    tables.words[:K] = 0
+    tables.tables[:K] = 0
+    for k in range(K):
+        _refresh(words, dishes, tables, sigma, t, k)
+    sum_weights(tables.worth, K)
+
+
+@lean
+def _weigh_document(
+    words: Words, dishes: Dishes, tables: DocumentTables, sigma: float, t: int, slots: int
+) -> None:
+    """Write the weights of the dishes that the document has entered with, where all others are."""
+    for table in range(slots):
+        if tables.n[table] > 0:
+            k = tables.order[table]
+            tables.words[k] += tables.n[table]
+            tables.tables[k] += 1
+    for table in range(slots):
+        if tables.n[table] > 0:
+            _refresh(words, dishes, tables, sigma, t, tables.order[table])
+
+
+@lean
+def _forget_document(
+    words: Words, dishes: Dishes, tables: DocumentTables, sigma: float, t: int, slots: int
+) -> None:
+    """Write the weights that the dishes of the document have without it."""
+    for table in range(slots):
+        if tables.n[table] > 0:
+            k = tables.order[table]
+            tables.words[k] = tables.tables[k] = 0
+            _refresh(words, dishes, tables, sigma, t, k)
+    tables.worth.sums[0] = 0.0
 
 
 @lean
@@ -143,16 +180,22 @@ def seat_pass(
     at: Position,
     rng: Any,
 ) -> Position:
-    """Let words choose tables. Returns where it stopped."""
-    d, w, K, n_holes, why, born = at.d, at.i, at.K, at.n_holes, DONE, -1
-    capacity = dishes.totals.size
-    while d < words.time.size:
+    """Let words choose tables. Returns where it stopped.
+
+    From one document of a time to the next, only the dishes of either have other weights.
+    """
+    i, w, K, n_holes, why, born = at.d, at.i, at.K, at.n_holes, DONE, -1
+    capacity, now = dishes.totals.size, -1
+    while i < words.time.size:
+        d = words.order[i]
         t = words.time[d]
         open_one = a * (1.0 + u[d]) ** sigma  # times 1 + u, which all weights have been given
-        slots = enter(words, tables, d, K)
-        for k in range(K):
-            _refresh(words, dishes, tables, sigma, t, k)
-        sum_weights(tables.worth, K)
+        if t != now or i % AFRESH == 0:
+            _weigh_all(words, dishes, tables, sigma, t, K)
+            now = t
+        slots = enter(words, tables, d)
+        _weigh_document(words, dishes, tables, sigma, t, slots)
+        w = max(w, words.start[d])
         while w < words.start[d + 1] and why == DONE:
             if K == capacity and n_holes == 0:
                 why = MORE_DISHES
@@ -194,11 +237,12 @@ def seat_pass(
             dishes.totals[k] += 1
             _refresh(words, dishes, tables, sigma, t, k)
             w += 1
+        _forget_document(words, dishes, tables, sigma, t, slots)
         _leave(words, tables, d, slots)
         if why != DONE:
-            return Position(d, w, K, n_holes, why, born)
-        d += 1
-    return Position(d, w, K, n_holes, why, born)
+            return Position(i, w, K, n_holes, why, born)
+        i, w = i + 1, 0
+    return Position(i, w, K, n_holes, why, born)
 
 
 @lean

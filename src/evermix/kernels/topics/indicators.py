@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from evermix._xp import Bools, Floats, Ints
 from evermix.kernels.base import lean
 from evermix.kernels.topics.dishes import (
+    AFRESH,
     BORN,
     DONE,
     MORE_DISHES,
@@ -26,7 +27,6 @@ from evermix.kernels.topics.dishes import (
     DishWeights,
     NewDishes,
     Position,
-    Seats,
     Words,
     add_dish,
     choose,
@@ -49,34 +49,40 @@ class DocumentCounts(NamedTuple):
 
 @lean
 def _refresh(
-    words: Words, dishes: Dishes, counted: DocumentCounts, seats: Seats, t: int, k: int
+    words: Words, dishes: Dishes, counted: DocumentCounts, ratios: Floats, t: int, k: int
 ) -> None:
     """Write the weights of dish k in this document."""
-    ratios = seats.ratios[counted.n[k], counted.t[k]]
+    some = ratios[counted.n[k], counted.t[k]]
     inverse = 1.0 / (words.size * words.beta + dishes.totals[k])
-    old, top = seats.join * inverse * ratios[0], seats.open * inverse * ratios[1]
-    weigh(counted.worth, k, old, top * popularity(dishes, t, k))
+    weigh(counted.worth, k, some[0] * inverse, some[1] * inverse * popularity(dishes, t, k))
 
 
 @lean
-def _enter(
-    words: Words, dishes: Dishes, counted: DocumentCounts, seats: Seats, d: int, K: int
-) -> int:
-    """Count the words and tables of document d; return the largest number of tables of a dish."""
+def _weigh_all(
+    words: Words, dishes: Dishes, counted: DocumentCounts, ratios: Floats, t: int, K: int
+) -> None:
+    """Write the weights of all dishes in a document of time t that has no words yet."""
     counted.n[:K] = 0
     counted.t[:K] = 0
+    for k in range(K):
+        _refresh(words, dishes, counted, ratios, t, k)
+    sum_weights(counted.worth, K)
+
+
+@lean
+def _enter(words: Words, dishes: Dishes, counted: DocumentCounts, ratios: Floats, d: int) -> int:
+    """Count the words and tables of document d; return the largest number of tables of a dish."""
+    most = 0
     for w in range(words.start[d], words.start[d + 1]):
         k = counted.dish[w]
         if k >= 0:
             counted.n[k] += 1
             counted.t[k] += counted.opens[w]
-    most = 0
-    for k in range(K):
-        most = max(most, counted.t[k])
-    if most < seats.ratios.shape[1]:
-        for k in range(K):
-            _refresh(words, dishes, counted, seats, words.time[d], k)
-        sum_weights(counted.worth, K)
+            most = max(most, counted.t[k])
+    if most < ratios.shape[1]:
+        for w in range(words.start[d], words.start[d + 1]):
+            if counted.dish[w] >= 0:
+                _refresh(words, dishes, counted, ratios, words.time[d], counted.dish[w])
     return most
 
 
@@ -88,6 +94,17 @@ def _leave(words: Words, counted: DocumentCounts, d: int) -> None:
         if k >= 0:
             counted.opens[w] = counted.t[k] > 0
             counted.t[k] -= 1
+
+
+@lean
+def _forget(words: Words, dishes: Dishes, counted: DocumentCounts, ratios: Floats, d: int) -> None:
+    """Write the weights that the dishes of document d have without it."""
+    for w in range(words.start[d], words.start[d + 1]):
+        k = counted.dish[w]
+        if k >= 0 and counted.n[k] > 0:
+            counted.n[k] = counted.t[k] = 0
+            _refresh(words, dishes, counted, ratios, words.time[d], k)
+    counted.worth.sums[0] = 0.0
 
 
 @lean
@@ -112,7 +129,7 @@ def _choose(
     new_dishes: NewDishes,
     dishes: Dishes,
     counted: DocumentCounts,
-    seats: Seats,
+    open_one: float,
     t: int,
     x: int,
     K: int,
@@ -121,8 +138,8 @@ def _choose(
     uniform: float,
 ) -> tuple[int, bool, int, int]:
     """Draw a dish for word x; return its slot, whether a table opens, K and the empty slots."""
-    scale = 1.0 / max(dishes.open[t], 1)
-    novel = scale * seats.open * new_dishes.total[t] / words.size
+    scale = open_one / max(dishes.open[t], 1)
+    novel = scale * new_dishes.total[t] / words.size
     k, target = choose_sparse(
         dishes.lists, x, words.beta, scale, counted.worth, K, novel, own, 1, uniform
     )
@@ -165,15 +182,21 @@ def indicator_pass(
 ) -> Position:
     """Let words choose dishes. Returns where it stopped.
 
-    It stops with MORE_TABLES where a document has more tables of a dish than ``ratios`` knows.
+    From one document of a time to the next, only the dishes of either have other weights. The loop
+    stops with MORE_TABLES where a document has more tables of a dish than ``ratios`` knows.
     """
-    d, w, K, n_holes, why, born = at.d, at.i, at.K, at.n_holes, DONE, -1
-    capacity, t_max = dishes.totals.size, ratios.shape[1] - 1
-    while d < words.time.size:
+    i, w, K, n_holes, why, born = at.d, at.i, at.K, at.n_holes, DONE, -1
+    capacity, t_max, now = dishes.totals.size, ratios.shape[1] - 1, -1
+    while i < words.time.size:
+        d = words.order[i]
         t = words.time[d]
-        seats = Seats(ratios, 1.0 / (1.0 + u[d]), a * (1.0 + u[d]) ** (sigma - 1.0))
-        if _enter(words, dishes, counted, seats, d, K) > t_max:
-            return Position(d, w, K, n_holes, MORE_TABLES, born)
+        open_one = a * (1.0 + u[d]) ** sigma  # over the weight of a seat, 1 / (1 + u)
+        if t != now or i % AFRESH == 0:
+            _weigh_all(words, dishes, counted, ratios, t, K)
+            now = t
+        if _enter(words, dishes, counted, ratios, d) > t_max:
+            return Position(i, w, K, n_holes, MORE_TABLES, born)
+        w = max(w, words.start[d])
         while w < words.start[d + 1] and why == DONE:
             if K == capacity and n_holes == 0:
                 why = MORE_DISHES
@@ -185,10 +208,10 @@ def indicator_pass(
                     w += 1  # it cannot go: others of its dish sit at the only table
                     continue
                 n_holes = _take(dishes, counted, t, k, opened, n_holes)
-                _refresh(words, dishes, counted, seats, t, k)
+                _refresh(words, dishes, counted, ratios, t, k)
 
             k, opened, K, n_holes = _choose(
-                words, new_dishes, dishes, counted, seats, t, x, K, n_holes, k, uniform
+                words, new_dishes, dishes, counted, open_one, t, x, K, n_holes, k, uniform
             )
             if dishes.discount < 0.0 and dishes.tables[k] == 0:
                 why, born = BORN, k
@@ -197,12 +220,13 @@ def indicator_pass(
             if counted.t[k] > t_max:
                 why = MORE_TABLES
                 break
-            _refresh(words, dishes, counted, seats, t, k)
+            _refresh(words, dishes, counted, ratios, t, k)
         _leave(words, counted, d)
         if why != DONE:
-            return Position(d, w, K, n_holes, why, born)
-        d += 1
-    return Position(d, w, K, n_holes, why, born)
+            return Position(i, w, K, n_holes, why, born)
+        _forget(words, dishes, counted, ratios, d)
+        i, w = i + 1, 0
+    return Position(i, w, K, n_holes, why, born)
 
 
 @lean
@@ -258,7 +282,10 @@ def direct_pass(
     at: Position,
     rng: Any,
 ) -> Position:
-    """Let words choose topics; every word is a table of its own. Returns where it stopped."""
+    """Let words choose topics; every word is a table of its own. Returns where it stopped.
+
+    Every document is a time, so that they are visited as they come.
+    """
     d, w, K, n_holes, why, born = at.d, at.i, at.K, at.n_holes, DONE, -1
     capacity = dishes.totals.size
     while d < words.time.size:

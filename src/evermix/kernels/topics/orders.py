@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from evermix.kernels.base import lean
 from evermix.kernels.topics.dishes import (
+    AFRESH,
     BORN,
     DONE,
     MORE_DISHES,
@@ -34,7 +35,7 @@ from evermix.kernels.topics.franchise import (
     enter,
     gather,
 )
-from evermix.kernels.topics.sparse import choose_sparse, recount, sum_weights, weigh
+from evermix.kernels.topics.sparse import choose_sparse, count_of, recount, sum_weights, weigh
 
 PROPOSALS = 2  # that a table considers in a sweep
 
@@ -63,7 +64,7 @@ def _log_block(words: Words, dishes: Dishes, tables: DocumentTables, block: Bloc
         x, same = _word(words, tables, block, i), 1
         while i + same < block.n and _word(words, tables, block, i + same) == x:
             same += 1
-        count = dishes.counts[x, k] if k >= 0 else 0.0
+        count = count_of(dishes.lists, x, k) if k >= 0 else 0
         if k == block.dish:
             count -= same
         for j in range(same):
@@ -78,9 +79,9 @@ def _log_block(words: Words, dishes: Dishes, tables: DocumentTables, block: Bloc
 @lean
 def _log_one(words: Words, dishes: Dishes, block: Block, x: int, same: int, k: int) -> float:
     """Log probability of word x, which is in a block as often as ``same``, in dish k."""
-    V, count, size = words.size * words.beta, 0.0, 0
+    V, count, size = words.size * words.beta, 0, 0
     if k >= 0:
-        count, size = dishes.counts[x, k], dishes.totals[k]
+        count, size = count_of(dishes.lists, x, k), dishes.totals[k]
         if k == block.dish:
             count -= same
     return log((words.beta + count) / (V + size))
@@ -159,17 +160,20 @@ def order_pass(
 
     A table of one word has just moved with that word.
     """
-    d, table, K, n_holes = at.d, at.i, at.K, at.n_holes
-    capacity = dishes.totals.size
-    while d < words.time.size:
-        t, slots = words.time[d], enter(words, tables, d, K)
+    e, table, K, n_holes = at.d, at.i, at.K, at.n_holes
+    capacity, now = dishes.totals.size, -1
+    while e < words.time.size:
+        d = words.order[e]
+        t, slots = words.time[d], enter(words, tables, d)
         gather(words, tables, d, slots)
-        for k in range(K):
-            _weigh_alone(words, dishes, tables, t, k)
-        sum_weights(tables.worth, K)
+        if t != now or e % AFRESH == 0:
+            for k in range(K):
+                _weigh_alone(words, dishes, tables, t, k)
+            sum_weights(tables.worth, K)
+            now = t
         while table < slots:
             if K == capacity and n_holes == 0:
-                return Position(d, table, K, n_holes, MORE_DISHES, -1)
+                return Position(e, table, K, n_holes, MORE_DISHES, -1)
             first = tables.n[table - 1] if table > 0 else 0
             n, k = tables.n[table] - first, tables.order[table]
             table += 1
@@ -191,6 +195,6 @@ def order_pass(
             _serve(words, dishes, tables, block, k)
             _weigh_alone(words, dishes, tables, t, k)
             if born and dishes.discount < 0.0:
-                return Position(d, table, K, n_holes, BORN, k)
-        d, table = d + 1, 0
-    return Position(d, table, K, n_holes, DONE, -1)
+                return Position(e, table, K, n_holes, BORN, k)
+        e, table = e + 1, 0
+    return Position(e, table, K, n_holes, DONE, -1)

@@ -17,33 +17,10 @@ References
    streaming document collections. KDD, 2009.
 """
 
-from typing import Any
-
-from numpy.typing import NDArray
-
 from evermix.kernels.base import lean
 from evermix.kernels.topics.dishes import Dishes, DishWeights, WordTopics
 
-
-@lean
-def list_topics(counts: NDArray[Any], lists: WordTopics, K: int) -> None:
-    """Write the topics of every word, those with most words first."""
-    for x in range(counts.shape[0]):
-        begin = lists.start[x]
-        end = begin
-        if begin == lists.start[x + 1]:
-            lists.end[x] = begin
-            continue
-        for k in range(K):
-            n = counts[x, k]
-            if n > 0:
-                j = end
-                while j > begin and lists.n[j - 1] < n:
-                    lists.n[j], lists.topic[j] = lists.n[j - 1], lists.topic[j - 1]
-                    j -= 1
-                lists.n[j], lists.topic[j] = n, k
-                end += 1
-        lists.end[x] = end
+STRIDE = 32  # dishes that are passed over together where all of them may be chosen
 
 
 @lean
@@ -78,13 +55,24 @@ def count_out(lists: WordTopics, x: int, k: int) -> None:
 
 
 @lean
+def count_of(lists: WordTopics, x: int, k: int) -> int:
+    """Return how many words x topic k has."""
+    for j in range(lists.start[x], lists.end[x]):
+        if lists.topic[j] == k:
+            return lists.n[j]
+    return 0
+
+
+@lean
 def recount(dishes: Dishes, x: int, before: int, after: int) -> None:
     """Count word x in one dish instead of another; before is -1 for a word that had none."""
     if before >= 0:
-        dishes.counts[x, before] -= 1
         count_out(dishes.lists, x, before)
-    dishes.counts[x, after] += 1
     count_in(dishes.lists, x, after)
+    if dishes.counts.shape[1] > 0:
+        if before >= 0:
+            dishes.counts[x, before] -= 1
+        dishes.counts[x, after] += 1
 
 
 @lean
@@ -151,12 +139,22 @@ def choose_sparse(
 @lean
 def _choose_any(worth: DishWeights, scale: float, K: int, target: float) -> tuple[int, float]:
     """Return the dish where the weights up to it exceed the target, and what is left."""
-    last, left = 0, 0.0
-    for k in range(K):
+    k = 0
+    while k + STRIDE <= K:
+        part = 0.0
+        for i in range(k, k + STRIDE):
+            part += worth.old[i] + scale * worth.top[i]
+        if target < part:
+            break
+        target -= part
+        k += STRIDE
+    while k < K:
         weight = worth.old[k] + scale * worth.top[k]
-        if weight > 0.0:
-            last, left = k, min(target, weight)
-            target -= weight
-            if target < 0.0:
-                break
-    return last, left
+        if target < weight:
+            return k, target
+        target -= weight
+        k += 1
+    k = max(K - 1, 0)
+    while k > 0 and worth.old[k] + scale * worth.top[k] == 0.0:
+        k -= 1  # rounding ran over the last one that has weight
+    return k, worth.old[k] + scale * worth.top[k]

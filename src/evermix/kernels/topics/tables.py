@@ -112,7 +112,7 @@ def slice_pass(
         d, level = moving.document[i], moving.level[i]
         t, table = words.time[d], tables.table[moving.first[i]]
         if d != at:
-            gather(words, tables, d, enter(words, tables, d, K))
+            gather(words, tables, d, enter(words, tables, d))
             at = d
         k = tables.order[table]
         n = take_block(words, dishes, tables, table)

@@ -60,6 +60,11 @@ class Corpus:
         return np.repeat(np.arange(self.n_documents), self.lengths)
 
     @cached_property
+    def order(self) -> Ints:
+        """Documents by time, (D,): the order in which sweeps visit them."""
+        return np.argsort(self.time, kind="stable")
+
+    @cached_property
     def kinds(self) -> tuple[Ints, NDArray[np.int32]]:
         """Words of the vocabulary that are there, (U,), and which of them each word is, (N,)."""
         kinds, which = np.unique(self.word, return_inverse=True)
@@ -76,4 +81,4 @@ class Corpus:
 
     def words(self, beta: float) -> Words:
         """Return the words in the form that kernels take, with the Dirichlet law of topics."""
-        return Words(self.word, self.start, self.time, self.size, beta)
+        return Words(self.word, self.start, self.time, self.order, self.size, beta)

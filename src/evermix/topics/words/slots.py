@@ -16,7 +16,7 @@ class Slots(NamedTuple):
     So one sweep leaves them to the next, together with the slots that have become empty.
     """
 
-    counts: NDArray[Any]  # (U, C), see Dishes: of words that are in the documents
+    counts: NDArray[Any]  # (U, C) or (U, 0), see Dishes: of words that are in the documents
     lists: WordTopics  # the same by word
     totals: Ints  # (C,) words of the topic in each slot, of all kinds
     place: Ints  # (K,) slot of each topic, ascending

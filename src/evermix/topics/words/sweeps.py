@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +45,8 @@ FIRST_TABLES = 16  # tables of a dish in a document that there is room for at fi
 class WordSweep(ABC):
     """A sweep over all words, and its buffers; dishes have jumps where the offers need them."""
 
+    dense: ClassVar[bool] = False  # whether an array of words by dishes is needed beside lists
+
     def __init__(self, corpus: Corpus, chain: Franchise, atoms: Occupancy, offers: Offers) -> None:
         self.corpus, self.chain = corpus, chain
         # Words that are not there cost nothing: a row for each word that is.
@@ -79,7 +81,7 @@ class WordSweep(ABC):
         K, counts = self.chain.K, self.chain.counts(self.corpus)
         sizes = np.bincount(counts.indices, counts.data, minlength=_capacity(K))
         some = counts[kinds]
-        entries = _slots(some, len(sizes), sizes.sum())
+        entries = _slots(some, len(sizes) if self.dense else 0, sizes.sum())
         return Slots(entries, self._lists(some), sizes.astype(np.int64), np.arange(K), K)
 
     def _lists(self, counts: Array) -> WordTopics:
@@ -109,7 +111,7 @@ class WordSweep(ABC):
         old = self.dishes
         T, U = self.corpus.n_times, len(old.counts)
         self.dishes = Dishes(
-            _grown(old.counts, (U, C)),
+            _grown(old.counts, (U, C if self.dense else 0)),
             old.lists,
             _grown(old.totals, (C,)),
             _grown(old.tables, (C,)),
@@ -135,7 +137,7 @@ class WordSweep(ABC):
             if at.why == MORE_DISHES:
                 self._grow()
             elif at.why == BORN:
-                self._give_jump(at.born, at.d, rng)
+                self._give_jump(at.born, int(self.corpus.order[at.d]), rng)
 
     def _give_jump(self, k: int, d: int, rng: np.random.Generator) -> None:
         """Give a newborn dish of document d its jump."""
@@ -228,6 +230,8 @@ class SeatedSweep(WordSweep):
 class DirectSweep(WordSweep):
     """Words that choose dishes themselves."""
 
+    dense = True
+
     def _lists(self, counts: Array) -> WordTopics:
         """Return no lists: words look at all topics."""
         none = np.empty(0, dtype=np.int32)
@@ -246,7 +250,9 @@ class DirectSweep(WordSweep):
 
 
 def _slots(counts: Array, capacity: int, n_words: float) -> NDArray[Any]:
-    """Return counts (U, K) as an array, with some empty slots after them."""
+    """Return counts (U, K) as an array, with some empty slots after them; none for no slots."""
+    if capacity == 0:
+        return np.empty((counts.shape[0], 0), dtype=np.float32)
     # Numbers up to 2^24 are exact in single precision, which takes half the memory.
     dtype = np.float32 if n_words <= 2**24 else np.float64
     entries = counts.data.astype(dtype), counts.indices, counts.indptr
@@ -255,7 +261,7 @@ def _slots(counts: Array, capacity: int, n_words: float) -> NDArray[Any]:
 
 
 def listed(counts: Array, start: Ints) -> WordTopics:
-    """Return the topics of each word, those with most words first, as ``list_topics`` does.
+    """Return the topics of each word, those with most words first.
 
     ``counts`` is a CSR matrix (U, K) of int32 with sorted columns, ``start`` (U + 1,) where lists
     begin, with room for the topics of the word at least.

@@ -29,6 +29,8 @@ class SlicedSweep(SeatedSweep):
     on offer with its jump until all have moved.
     """
 
+    dense = True
+
     def _move_tables(self, rng: np.random.Generator) -> None:
         slots = np.flatnonzero(self.dishes.tables[: self.K])
         atoms, measure = self._atoms(slots), self.chain.measure
