@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from evermix.io.sources.strings import read_number
 from evermix.report import (
     bound_plot,
     co_clustering_map,
@@ -106,7 +107,7 @@ def _two_columns(mix: Any, X: Any, columns: Any) -> tuple[list[str], NDArray[Any
         names = list(getattr(mix, "feature_names_in_", []))
         if names and hasattr(X, "columns"):
             named = [name if isinstance(name, str) else names[name] for name in chosen]
-            return named, np.column_stack([np.asarray(X[n], dtype=np.float64) for n in named])
+            return named, np.column_stack([_numbers(mix, X, name) for name in named])
         return [f"column {j}" for j in chosen], np.asarray(X)[:, chosen]
     numbers = [str(name) for name in mix.feature_names_in_ if name not in mix.levels_]
     names = numbers[:2] if columns is None else list(columns)
@@ -115,7 +116,16 @@ def _two_columns(mix: Any, X: Any, columns: Any) -> tuple[list[str], NDArray[Any
             f"two columns of numbers are wanted, got {names}; the table has {numbers}. A report "
             "(mix.report) shows tables of categories."
         )
-    return names, np.column_stack([np.asarray(X[name], dtype=np.float64) for name in names])
+    return names, np.column_stack([_numbers(mix, X, name) for name in names])
+
+
+def _numbers(mix: Any, X: Any, name: str) -> NDArray[np.float64]:
+    """Return a column of numbers (N,), which may be strings such as "61 kg"."""
+    values, writing = X[name], vars(mix).get("written_", {}).get(name)
+    if writing is not None:
+        listed = values.to_pylist() if hasattr(values, "to_pylist") else list(values)
+        values = [read_number(v, writing) if isinstance(v, str) else v for v in listed]
+    return np.asarray(values, dtype=np.float64)
 
 
 def stream(mix: Any, *, title: str = "", figure: "Figure | None" = None) -> NDArray[Any]:

@@ -81,7 +81,7 @@ def test_files_of_earlier_versions_know_no_units(tmp_path, monkeypatch):
         people(tmp_path / f"{name}.csv", f" {name}")
     evermix("stream", "kg.csv", "--out", "out.jsonl", "--checkpoint", "s.evermix")
     mix, extra = load_with_extra("s.evermix")
-    del extra["stream"]["units"]
+    del extra["stream"]["units"], mix.written_
     save(mix, "s.evermix", extra)
     evermix("predict", "s.evermix", "lb.csv", "--out", "p.jsonl")
     evermix("stream", "lb.csv", "--out", "out.jsonl", "--checkpoint", "s.evermix", "--resume")

@@ -350,6 +350,10 @@ def test_tables_are_learnt_where_they_are(client):
     there = em.Mixture(random_state=0).fit(dd.from_pandas(table, npartitions=4))
     assert there.levels_ == here.levels_ == {"colour": ["b", "a", "c"]}
     np.testing.assert_allclose(there.predict_proba(table), here.predict_proba(table), atol=1e-9)
+    written = table.assign(x=[None if np.isnan(x) else f"{x} kg" for x in table["x"]])
+    read = em.Mixture(random_state=0).fit(dd.from_pandas(written, npartitions=4))
+    assert read.written_["x"].unit == "kg"
+    np.testing.assert_allclose(read.predict_proba(written), here.predict_proba(table), atol=1e-9)
 
 
 def test_codes_of_levels_in_any_partition_have_room(client):

@@ -11,7 +11,8 @@ from evermix._registry import registered
 from evermix._schema import FINITE, FLOAT, PLACE, Field, check_arrays, check_number
 from evermix._xp import Array, Floats
 from evermix.engines import Batch, Engine
-from evermix.estimators.data.rows import check_csr, prepare_rows
+from evermix.estimators.data.checks import check_csr
+from evermix.estimators.data.rows import prepare_rows
 from evermix.estimators.data.weights import MAX_WEIGHT
 from evermix.families import Family
 from evermix.io import checkpoint

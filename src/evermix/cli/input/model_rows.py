@@ -61,7 +61,11 @@ def open_rows_of(
 ) -> Source:
     """Open the source of these settings for a mixture; ``reading`` is that of ``open_rows``."""
     kind = "table" if hasattr(mix, "levels_") else settings.kind
-    return open_rows(settings, None if text else n_columns(mix), kind=kind, **reading)
+    written = {name: writing.unit for name, writing in vars(mix).get("written_", {}).items()}
+    units = {name: unit for name, unit in written.items() if unit} | settings.values.get(
+        "units", {}
+    )
+    return open_rows(settings, None if text else n_columns(mix), kind=kind, units=units, **reading)
 
 
 def n_columns(mix: Any) -> int | None:

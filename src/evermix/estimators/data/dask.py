@@ -1,7 +1,7 @@
 """Rows of Dask collections, which stay on the workers of their cluster."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -20,10 +20,12 @@ from evermix.estimators.data.rows import (
     prepare_rows,
     stack,
 )
-from evermix.estimators.data.tables import Levels, encoded, joined_levels
+from evermix.estimators.data.tables import Levels, encoded, is_table, joined_levels
+from evermix.estimators.data.written import Reading
 from evermix.families import Mixed
 from evermix.families.base import Family
 from evermix.families.growing import grows, needed, widths, with_widths
+from evermix.io.sources.dialect import Writing
 from evermix.state import Record
 
 
@@ -35,9 +37,11 @@ class Prepare:
     n_features: int
     names: tuple[Any, ...] | None = None  # of columns, where the first partition has them
     levels: Levels | None = None  # of the columns of tables
+    written: Mapping[str, Writing] = field(default_factory=dict)  # of strings that are numbers
 
     def __call__(self, rows: Any) -> Array:
         """Return prepared rows (N, D), or raise ValueError."""
+        rows = _read(self.family, rows, self.written)
         if self.levels is not None:
             assert isinstance(self.family, Mixed)
             return prepare_rows(self.family, encoded(self.family, rows, self.levels, False)[0])
@@ -107,14 +111,16 @@ class ClusterRows(LazyRows):
         self.family = validator.family_of(head, levels=False)
         self.shape = sum(self._lengths), head.shape[1]
         self._levels: Levels | None = None
+        self._written = vars(validator.estimator).get("written_", {})
         if widths(self.family) and not grows(self.family):
             self._make_room(validator, some)
 
     def _make_room(self, validator: Validator, parts: Sequence[Partition]) -> None:
         """Look for the levels of all partitions on the workers; they get codes in their order."""
         is_table, submit = "levels_" in vars(validator.estimator), self._client.submit
-        find = _levels if is_table else _widths
-        found = [submit(find, self.family, self._client.compute(part.rows)) for part in parts]
+        find, family = _levels if is_table else _widths, self.family
+        computed = [self._client.compute(part.rows) for part in parts]
+        found = [submit(find, family, rows, self._written) for rows in computed]
         answers = [result_of(self._client, one) for one in found]
         if is_table:
             assert isinstance(self.family, Mixed)
@@ -127,7 +133,7 @@ class ClusterRows(LazyRows):
 
     def place(self, weights: Array, size: int, records: dict[str, Record]) -> None:
         """Cut the rows into batches of this size, which the workers hold and validate."""
-        prepare = Prepare(self.family, self.shape[1], self._names, self._levels)
+        prepare = Prepare(self.family, self.shape[1], self._names, self._levels, self._written)
         self.shards = ClusterShards(
             self._client, self._parts, self._lengths, weights, size, prepare, records
         )
@@ -145,14 +151,20 @@ def _names(rows: Any) -> tuple[Any, ...] | None:
     return tuple(rows.columns) if type(rows).__module__.startswith("pandas") else None
 
 
-def _levels(family: Mixed, part: Any) -> Levels:
+def _read(family: Family, rows: Any, written: Mapping[str, Writing]) -> Any:
+    """Return rows with numbers in place of strings that are numbers."""
+    return Reading.by(family, _names(rows), written)(rows)[0] if is_table(rows) else rows
+
+
+def _levels(family: Mixed, part: Any, written: Mapping[str, Writing]) -> Levels:
     """Return the levels of a partition of a table."""
-    return encoded(family, stacked(part), {}, learning=True)[1]
+    return encoded(family, _read(family, stacked(part), written), {}, learning=True)[1]
 
 
-def _widths(family: Family, part: Any) -> Ints:
+def _widths(family: Family, part: Any, written: Mapping[str, Writing]) -> Ints:
     """Return how many levels the codes in a partition need, (W,)."""
-    rows = check_array(stacked(part), ensure_min_samples=0, ensure_all_finite=False)
+    rows = _read(family, stacked(part), written)
+    rows = check_array(rows, ensure_min_samples=0, ensure_all_finite=False)
     return needed(family, rows)[-1] if len(rows) else np.array(widths(family))
 
 

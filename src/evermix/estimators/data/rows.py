@@ -2,7 +2,7 @@
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -13,13 +13,16 @@ from sklearn.utils.validation import validate_data
 from evermix._csr import DeviceCSR, is_foreign_csr
 from evermix._xp import Array, alike, host, is_foreign, namespace, real
 from evermix.engines.batch import ROWS, Batch, Batches
+from evermix.estimators.data.checks import check_csr, check_plain
 from evermix.estimators.data.fingerprint import RowHash
 from evermix.estimators.data.table_family import automatic_table
 from evermix.estimators.data.tables import encoded, is_table, known_columns
+from evermix.estimators.data.written import Reading
 from evermix.families import Mixed
 from evermix.families.base import Family
 from evermix.families.choosing import FEW_WORDS, choose, has_gaps
 from evermix.families.growing import grows
+from evermix.io.sources.dialect import Writing
 
 LOG = logging.getLogger("evermix")
 
@@ -158,7 +161,18 @@ class Validator:
 
         ``first`` says whether these are the first of several parts.
         """
-        reset = self.reset and first
+        reset, kept = self.reset and first, vars(self.estimator)
+        written: dict[str, Writing] = {}
+        if is_table(X):
+            known = {} if reset else kept.get("written_", {})
+            names = None if reset else kept.get("feature_names_in_")
+            X, written = Reading.by(self.family, names, known)(X)
+        rows = self._array(X, reset)
+        if self.learning:
+            self._note(written, reset)
+        return rows
+
+    def _array(self, X: Any, reset: bool) -> Array:
         if is_table(X):
             family = self._family_of_table(X)
             if family is not None:
@@ -211,6 +225,13 @@ class Validator:
             return True
         automatic = getattr(self.estimator, "family", None) == "auto" and not reset
         return automatic and self.estimator.n_features_in_ <= FEW_WORDS
+
+    def _note(self, written: dict[str, Writing], reset: bool) -> None:
+        """Keep how the numbers of a table were written, with what is known of rows before."""
+        kept = vars(self.estimator)
+        known = kept.pop("written_", {})
+        if written or (known and not reset):
+            self.estimator.written_ = written if reset else known | written
 
     def _family_of_table(self, X: Any) -> Mixed | None:
         """Return the family for the columns of a table; None if it is taken as an array."""
@@ -298,45 +319,6 @@ def device_rows(X: Array, counts: bool) -> Array:
     elif is_foreign_csr(X):
         raise TypeError("sparse rows are counts: use em.Multinomial(), or give a dense array.")
     return real(X)
-
-
-def check_plain(name: str, X: Any) -> None:
-    """Raise TypeError for values that would silently be taken for other numbers."""
-    if np.ma.isMaskedArray(X):
-        raise TypeError(
-            f"{name} must have no mask: masked values would be learnt as if they were known, got "
-            "a masked array. Fill them in, or leave out these rows."
-        )
-    first = X[0] if isinstance(X, list | tuple) and len(X) else X
-    if hasattr(X, "iloc") and X.ndim == 1 and len(X):  # of a data frame
-        first = X.iloc[0]
-    if isinstance(first, str):
-        raise TypeError(
-            f"{name} must hold numbers, got {'a word' if first is X else 'texts'}. Count the words "
-            "of texts (CountVectorizer().fit_transform(texts)), or embed them; read files first."
-        )
-    columns = getattr(X, "dtypes", None)  # of a data frame
-    dtypes = [getattr(X, "dtype", None), *(columns if isinstance(columns, Iterable) else [])]
-    if any(getattr(dtype, "kind", None) in ("m", "M") for dtype in dtypes):
-        raise TypeError(
-            f"{name} must hold numbers, got dates or durations. Turn them into numbers in a unit "
-            "of your choice; the times of rows go into `times`."
-        )
-
-
-def check_csr(data: Array, indices: Array, indptr: Array, shape: tuple[int, int]) -> None:
-    """Raise ValueError unless these arrays form a CSR matrix; SciPy does not check all of it."""
-    n, n_features = shape
-    kinds = indices.dtype.kind == indptr.dtype.kind == "i" and data.ndim == indices.ndim == 1
-    whole = kinds and indptr.shape == (n + 1,) and indptr[0] == 0
-    whole = whole and np.all(indptr[:-1] <= indptr[1:])  # differences might overflow
-    if not whole or not len(indices) == len(data) >= indptr[-1]:
-        raise ValueError("the rows of the sparse matrix do not begin and end inside its data.")
-    if len(indices) and not 0 <= indices.min() <= indices.max() < n_features:
-        raise ValueError(
-            f"the sparse matrix has {n_features} columns, but entries in columns from "
-            f"{indices.min()} to {indices.max()}. Build it anew."
-        )
 
 
 def stack(parts: Sequence[Array]) -> Array:

@@ -53,9 +53,16 @@ class Table:
 
     def column(self, name: str) -> Column:
         """Return the column of this name."""
+        return _column(self.raw(name))
+
+    def raw(self, name: str) -> Any:
+        """Return the column of this name as its library holds it."""
         key = self._keys[name]
-        found = self._X.column(key) if hasattr(self._X, "column_names") else self._X[key]
-        return _column(found)
+        return self._X.column(key) if hasattr(self._X, "column_names") else self._X[key]
+
+    def key(self, name: str) -> Any:
+        """Return what the table itself calls a column."""
+        return self._keys[name]
 
 
 def is_table(X: Any) -> bool:
@@ -77,7 +84,9 @@ def _column(found: Any) -> Column:
         return Column("number", values.astype(np.float64))
     if values.dtype.kind == "b":
         return Column("yes/no", values.astype(np.float64))
-    objects = np.array([None if _gone(value) else value for value in values.tolist()], dtype=object)
+    objects = np.array(
+        [None if is_gone(value) else value for value in values.tolist()], dtype=object
+    )
     known = [value for value in objects if value is not None]
     if known and all(isinstance(value, date | timedelta) for value in known):
         return Column("date", objects)
@@ -108,7 +117,7 @@ def _objects(values: list[Any]) -> NDArray[Any]:
     return array
 
 
-def _gone(value: Any) -> bool:
+def is_gone(value: Any) -> bool:
     """Whether a value stands for one that is missing."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
@@ -231,7 +240,7 @@ def _codes(
     place = {_key(level): code for code, level in enumerate(known)}
     levels, codes = list(known), np.full(len(column.values), np.nan)
     for i, value in enumerate(column.values.tolist()):
-        if _gone(value):
+        if is_gone(value):
             continue
         level = _level(name, i, value)
         code = place.get(_key(level), len(known) if not learning else -1)
@@ -266,7 +275,7 @@ def refilled(family: Mixed, X: Any, rows: Floats, levels: Levels) -> Any:
             continue
         found = rows[:, names.index(name)]
         if name in levels:
-            known, gone = levels[name], [_gone(value) for value in values.tolist()]
+            known, gone = levels[name], [is_gone(value) for value in values.tolist()]
             codes = np.where(gone, found, 0).astype(np.int64)
             words = [known[code] for code in codes]
             columns[name] = _objects(np.where(gone, _objects(words), values).tolist())
@@ -280,6 +289,24 @@ def refilled(family: Mixed, X: Any, rows: Floats, levels: Levels) -> Any:
     if hasattr(X, "index"):
         frame.index = X.index
     return frame
+
+
+def with_columns(X: Any, columns: Mapping[str, Floats]) -> Any:
+    """Return a table like X with these columns (N,) in place of its own."""
+    table = Table(X)
+    changed = {table.key(name): values for name, values in columns.items()}
+    if isinstance(X, Mapping):
+        return {**X, **changed}
+    if hasattr(X, "set_column"):  # Arrow
+        for key, values in changed.items():
+            X = X.set_column(X.column_names.index(key), key, [values])
+        return X
+    if hasattr(X, "with_columns"):  # polars
+        return X.with_columns([type(X[key])(key, values) for key, values in changed.items()])
+    X = X.copy(deep=False)
+    for key, values in changed.items():
+        X[key] = values
+    return X
 
 
 def categories(family: Mixed) -> list[str]:

@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import _check_sample_weight
 
 from evermix._xp import host, is_foreign
-from evermix.estimators.data.rows import Rows, check_plain
+from evermix.estimators.data.checks import check_plain
+from evermix.estimators.data.rows import Rows
 
 MAX_WEIGHT = 1e12  # above this, one row drowns the rest in rounding
 MIN_WEIGHT = 1e-200  # below this, weights times responsibilities underflow

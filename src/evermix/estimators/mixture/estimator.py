@@ -116,6 +116,9 @@ class Mixture(
         What learns: the engine, its random generator, rows that wait, and the state.
     levels_ : dict of str to list
         Of a table: the levels of each column of categories; their places are their codes.
+    written_ : dict of str to Writing
+        Of a table with strings that are numbers, such as "1,234.50" and "61 kg": how those of each
+        column are written, as the character before decimals and the unit.
     n_features_in_ : int
         Number of features.
     column_names_ : list of str

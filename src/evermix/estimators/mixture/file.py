@@ -10,6 +10,7 @@ from evermix._random import restore
 from evermix._schema import check_arrays
 from evermix._xp import Array
 from evermix.engines.batch import Batch, RowResults
+from evermix.estimators.data import written
 from evermix.estimators.data.tables import check_levels
 from evermix.estimators.files import Content
 from evermix.estimators.mixture.calendar import Calendar
@@ -58,6 +59,8 @@ def to_file(mix: Any) -> Content:
         header["family_reason"] = mix.family_reason_
     if "levels_" in vars(mix):
         header["levels"] = {name: list(levels) for name, levels in mix.levels_.items()}
+    if "written_" in vars(mix):
+        header["written"] = written.to_spec(mix.written_)
     if mix.learner_.before is not None:
         changed, header["before"] = changed_parts(_learnt(mix.learner_.before), arrays)
         arrays |= changed
@@ -112,6 +115,8 @@ def from_file(cls: type[Estimator], content: Content, known: Registry) -> Estima
     model = _model(header["model"], known)
     if "levels" in header:
         mix.levels_ = check_levels(model.family, header["levels"])
+    if "written" in header:
+        mix.written_ = written.from_spec(header["written"])
     check_cap(model.max_clusters)
     learner = Learner(built(header["engine"], known.engines), model, mix.random_state)
     learner.timed = header["timed"]

@@ -14,6 +14,7 @@ from evermix.engines.batch import CapacityWarning
 from evermix.engines.merging.union import United, moved, unite
 from evermix.engines.settings import check_number
 from evermix.estimators.data.tables import Level
+from evermix.estimators.data.written import joined
 from evermix.estimators.mixture.estimator import Mixture
 from evermix.estimators.mixture.learner import Learner
 from evermix.families.base import Family
@@ -88,6 +89,8 @@ def merge(models: Iterable[Mixture], threshold: float | None = None) -> Mixture:
     mix = _mixture(chosen, model, united)
     if levels:
         mix.levels_ = levels
+    if written := joined([vars(one).get("written_", {}) for one in chosen]):
+        mix.written_ = written
     return mix
 
 

@@ -19,7 +19,7 @@ from evermix._schema import (
 )
 from evermix._xp import Array
 from evermix.engines.base import Engine
-from evermix.estimators.data.rows import check_csr
+from evermix.estimators.data.checks import check_csr
 from evermix.estimators.packing import HEAVIEST, check_family, row_fields, taken
 from evermix.families.ranges import check_statistics
 from evermix.model import Model

@@ -19,7 +19,7 @@ from evermix._schema import (
     check_range,
 )
 from evermix._xp import Array
-from evermix.estimators.data.rows import check_csr
+from evermix.estimators.data.checks import check_csr
 from evermix.estimators.packing import (
     AMOUNT,
     POSITIVE,

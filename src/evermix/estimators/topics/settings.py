@@ -7,7 +7,7 @@ import numpy as np
 
 from evermix._xp import Array
 from evermix.engines.settings import check_whole
-from evermix.estimators.data.rows import check_csr
+from evermix.estimators.data.checks import check_csr
 from evermix.estimators.data.times import Times, shown_label
 from evermix.priors.base import finite_number
 from evermix.priors.hyper import Gamma, HyperPrior

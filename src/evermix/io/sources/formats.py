@@ -207,7 +207,7 @@ class RecordSource(FileSource):
         if not held:
             return Chunk([], None, first, offset, rows, read=read)
         ids = [row.id for _, row in held]
-        X = stack_rows([row.value for _, row in held], self.kind, self.n_features)
+        X = stack_rows([row.value for _, row in held], self.kind, self.n_features, self.units)
         times = None if self.dated is None else np.array([row.time for _, row in held])
         texts = [row.text or "" for _, row in held] if self.beside else None
         offsets = None if self.lines.offset is None else [str(row.offset) for _, row in held]

@@ -9,17 +9,10 @@ from numpy.typing import NDArray
 
 from evermix.io.similar_names import did_you_mean
 from evermix.io.sources.base import Kind, RowError
-from evermix.io.sources.dialect import LOOK, Writing, find_writing
+from evermix.io.sources.dialect import LOOK, Writing
 from evermix.io.sources.formats import Block, BlockSource
-from evermix.io.sources.values import (
-    Columns,
-    Numbers,
-    Time,
-    is_missing,
-    objects,
-    read_cell,
-    without_missing,
-)
+from evermix.io.sources.strings import read_number, writing_of
+from evermix.io.sources.values import Columns, Numbers, Time, objects, without_missing
 
 
 class Parquet(BlockSource):
@@ -28,8 +21,8 @@ class Parquet(BlockSource):
     The text field, if there is such a column, is the text; else the vector field, a column of
     lists, is the vector; else every column but the id and the time field is a feature, and where
     some hold words or yes/no the file is a table. Strings such as ``$1,234.50`` and ``17.7%`` are
-    numbers there, if nearly all of the first ones of their column are. Without an id field a row's
-    id is its index from 0.
+    numbers there, if nearly all of the first ones of their column are (``strings.py``). Without an
+    id field a row's id is its index from 0.
     """
 
     suffixes = (".parquet",)
@@ -126,8 +119,7 @@ class Parquet(BlockSource):
             kind = schema.field(name).type
             if types.is_string(kind) or types.is_large_string(kind):
                 cells = [cell for cell in first.column(name).to_pylist() if cell is not None]
-                known = [cell for cell in cells if not is_missing(cell, self.options.missing)]
-                writing = find_writing(known)
+                writing = writing_of(cells, self.options.missing)
                 found |= {} if writing is None else {name: writing}
         return found
 
@@ -200,7 +192,7 @@ class Parquet(BlockSource):
             columns = {
                 name: self._values(name, batch.column(name), problems) for name in self._used
             }
-            return Columns(columns), problems
+            return Columns(columns, self.units), problems
         if self._lists:
             return self._vectors(batch.column(self._used[0]))
         return np.column_stack([_floats(batch.column(name)) for name in self._used]), {}
@@ -210,9 +202,10 @@ class Parquet(BlockSource):
         values = without_missing(column.to_pylist(), self.options.missing)
         if name in self._written:
             for row, cell in enumerate(values):
-                number = None if cell is None else read_cell(self._written[name].plain(cell))
-                values[row] = number if isinstance(number, float) else None
-                if number is not None and values[row] is None:
+                try:
+                    values[row] = None if cell is None else read_number(cell, self._written[name])
+                except ValueError:
+                    values[row] = None
                     problems[row] = f"expected a number in column {name!r}, got {cell!r:.60}."
         if name in self.options.category:
             values = [None if value is None else str(value) for value in values]

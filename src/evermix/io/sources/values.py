@@ -1,7 +1,7 @@
 """The values of rows: valid numbers, valid times, and stacking rows into matrices."""
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, date, datetime
 from math import isfinite
 from typing import Any, TypeAlias
@@ -82,7 +82,20 @@ def _invalid(values: NDArray[Any], kind: str) -> NDArray[np.bool_]:
 
 
 class Columns(dict[str, NDArray[Any]]):
-    """The columns of a table by name, as arrays of objects; None stands for a missing value."""
+    """The columns of a table by name, as arrays of objects; None stands for a missing value.
+
+    Parameters
+    ----------
+    columns : mapping of str to array
+    units : mapping of str to str
+        Of columns whose numbers were written with one.
+    """
+
+    def __init__(
+        self, columns: Mapping[str, NDArray[Any]], units: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(columns)
+        self.units = dict(units or {})
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -91,7 +104,7 @@ class Columns(dict[str, NDArray[Any]]):
 
     def take(self, rows: NDArray[np.int64]) -> "Columns":
         """Return some rows."""
-        return Columns({name: values[rows] for name, values in self.items()})
+        return Columns({name: values[rows] for name, values in self.items()}, self.units)
 
 
 def objects(values: Sequence[Any]) -> NDArray[Any]:
@@ -150,15 +163,18 @@ def read_field(cell: str) -> int | float | bool | str | None:
 # ---- stacking ------------------------------------------------------------------------------
 
 
-def stack_rows(rows: list[Any], kind: str, n_features: int | None) -> Any:
+def stack_rows(
+    rows: list[Any], kind: str, n_features: int | None, units: Mapping[str, str] | None = None
+) -> Any:
     """Return rows as the X of a chunk.
 
-    A row is a text, an array (D,), or sparse: a pair of columns (n,) and values (n,).
+    A row is a text, an array (D,), or sparse: a pair of columns (n,) and values (n,). ``units`` are
+    those of columns of a table.
     """
     if kind == "text":
         return rows
     if kind == "table":
-        return Columns({name: objects([row[name] for row in rows]) for name in rows[0]})
+        return Columns({name: objects([row[name] for row in rows]) for name in rows[0]}, units)
     if not isinstance(rows[0], tuple):
         X = np.array(rows, dtype=np.float64)
         return sparse.csr_matrix(X) if kind == "counts" else X
@@ -176,7 +192,8 @@ def stack_chunks(parts: Sequence[Any]) -> Any:
     if isinstance(parts[0], list):
         return [text for part in parts for text in part]
     if isinstance(parts[0], Columns):
-        return Columns({k: np.concatenate([part[k] for part in parts]) for k in parts[0]})
+        units = {name: unit for part in parts for name, unit in part.units.items()}
+        return Columns({k: np.concatenate([part[k] for part in parts]) for k in parts[0]}, units)
     return np.vstack(parts) if isinstance(parts[0], np.ndarray) else sparse.vstack(parts, "csr")
 
 

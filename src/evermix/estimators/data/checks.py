@@ -1,0 +1,47 @@
+"""What rows must be, whatever they are rows of."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from evermix._xp import Array
+
+
+def check_plain(name: str, X: Any) -> None:
+    """Raise TypeError for values that would silently be taken for other numbers."""
+    if np.ma.isMaskedArray(X):
+        raise TypeError(
+            f"{name} must have no mask: masked values would be learnt as if they were known, got "
+            "a masked array. Fill them in, or leave out these rows."
+        )
+    first = X[0] if isinstance(X, list | tuple) and len(X) else X
+    if hasattr(X, "iloc") and X.ndim == 1 and len(X):  # of a data frame
+        first = X.iloc[0]
+    if isinstance(first, str):
+        raise TypeError(
+            f"{name} must hold numbers, got {'a word' if first is X else 'texts'}. Count the words "
+            "of texts (CountVectorizer().fit_transform(texts)), or embed them; read files first."
+        )
+    columns = getattr(X, "dtypes", None)  # of a data frame
+    dtypes = [getattr(X, "dtype", None), *(columns if isinstance(columns, Iterable) else [])]
+    if any(getattr(dtype, "kind", None) in ("m", "M") for dtype in dtypes):
+        raise TypeError(
+            f"{name} must hold numbers, got dates or durations. Turn them into numbers in a unit "
+            "of your choice; the times of rows go into `times`."
+        )
+
+
+def check_csr(data: Array, indices: Array, indptr: Array, shape: tuple[int, int]) -> None:
+    """Raise ValueError unless these arrays form a CSR matrix; SciPy does not check all of it."""
+    n, n_features = shape
+    kinds = indices.dtype.kind == indptr.dtype.kind == "i" and data.ndim == indices.ndim == 1
+    whole = kinds and indptr.shape == (n + 1,) and indptr[0] == 0
+    whole = whole and np.all(indptr[:-1] <= indptr[1:])  # differences might overflow
+    if not whole or not len(indices) == len(data) >= indptr[-1]:
+        raise ValueError("the rows of the sparse matrix do not begin and end inside its data.")
+    if len(indices) and not 0 <= indices.min() <= indices.max() < n_features:
+        raise ValueError(
+            f"the sparse matrix has {n_features} columns, but entries in columns from "
+            f"{indices.min()} to {indices.max()}. Build it anew."
+        )
