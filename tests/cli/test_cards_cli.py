@@ -104,7 +104,8 @@ def test_names_are_in_cards_and_output(folder):
     for line in lines("out")[200:]:
         assert line.get("name") == ("money matters" if line["cluster"] == first else None)
     evermix("predict", "t.evermix", "texts.jsonl", "--out", "answers", "--quiet")
-    assert lines("answers")[0]["name"] == "money matters" and "name" not in lines("answers")[1]
+    assert lines("answers")[0]["name"] == "money matters"
+    assert set(lines("answers")[1]["name"].split(", ")) <= set(TICKETS[1].split())
     assert "has no name" in evermix("edit", "t.evermix", "rename", first).stderr
     evermix("edit", "t.evermix", "rename", first, "money")
     said = evermix("edit", "t.evermix", "rename", "money", "bills").stderr

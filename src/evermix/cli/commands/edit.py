@@ -6,9 +6,9 @@ from typing import Any
 from evermix.cli.console import note
 from evermix.cli.input.model_rows import all_rows, read_as_learnt, text_of
 from evermix.cli.options.settings import Settings
+from evermix.cli.output.captions import sizes_and_captions
 from evermix.cli.output.output_files import check_files
 from evermix.estimators import Mixture, files
-from evermix.estimators.mixture.naming import written_size
 from evermix.io.text_counter import TextCounter
 
 
@@ -37,15 +37,16 @@ def _rename(mix: Mixture, settings: Settings, text: TextCounter | None) -> str:
 def _merge(mix: Mixture, settings: Settings, text: TextCounter | None) -> str:
     ids = [_id(mix, word) for word in settings.arguments]
     left = mix.merge_clusters(ids, pin=not settings.loose)
-    return f"clusters {', '.join(map(str, ids))} are cluster {left} now{_pinned(settings)}."
+    merged = f"clusters {', '.join(map(str, ids))} are cluster {left} now{_pinned(settings)}:"
+    return "\n".join([merged, *_shown(mix, text, [left])])
 
 
 def _split(mix: Mixture, settings: Settings, text: TextCounter | None) -> str:
     id = _only_id(mix, settings)
     X = all_rows(settings, mix, text).X if settings.sources else None
     new = mix.split_cluster(id, X, pin=not settings.loose)
-    sizes = " and ".join(written_size(mix.card(each).size) for each in (id, new))
-    return f"cluster {id} has become {id} and {new}, of {sizes} rows{_pinned(settings)}."
+    split = f"cluster {id} has become {id} and {new}{_pinned(settings)}:"
+    return "\n".join([split, *_shown(mix, text, [id, new])])
 
 
 def _pin(mix: Mixture, settings: Settings, text: TextCounter | None) -> str:
@@ -73,6 +74,11 @@ _ACTIONS: dict[str, Callable[[Mixture, Settings, TextCounter | None], str]] = {
     "unpin": _unpin,
     "undo": _undo,
 }
+
+
+def _shown(mix: Mixture, text: TextCounter | None, ids: list[int]) -> list[str]:
+    """Return lines on the clusters that a change has left."""
+    return [f"  {line}" for line in sizes_and_captions(mix, text, ids)]
 
 
 def _pinned(settings: Settings) -> str:

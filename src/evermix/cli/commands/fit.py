@@ -20,6 +20,7 @@ from evermix.cli.options.mixture import (
 )
 from evermix.cli.options.settings import Settings, with_run_files
 from evermix.cli.output.answers import Beside
+from evermix.cli.output.captions import captions
 from evermix.cli.output.cards import cards_table, describe_clusters
 from evermix.cli.output.lines import check_answers, naming, open_answers, rounded
 from evermix.cli.runs.interrupts import Interrupts
@@ -203,15 +204,16 @@ class Fit(Run):
         if self.settings.out == "-" and at_terminal():
             self._show()
             return
-        out, beside = self.settings.out, Beside(self.settings, COLUMNS)
+        out, names = self.settings.out, captions(self.model, self.text)
+        columns = [name for name in COLUMNS if names or name != "name"]
+        beside = Beside(self.settings, columns)
         fields = self.rows.fields() if beside.kept else None
         with naming(out), open_answers(out, 0, beside.columns, beside.kept) as lines:
-            for line in beside.lines(self._answers(), fields):
+            for line in beside.lines(self._answers(names), fields):
                 lines.write(line)
 
-    def _answers(self) -> Iterator[dict[str, Any]]:
-        """Yield the answer for each row."""
-        names = self.model.lineage_.hand.names
+    def _answers(self, names: Mapping[int, str]) -> Iterator[dict[str, Any]]:
+        """Yield the answer for each row; ``names`` are those of clusters."""
         found = map(int, self.model.labels_), map(float, self.model.probabilities_)
         for name, id, probability in zip(self.rows.ids(), *found, strict=True):
             line = {"id": name, "cluster": id, "probability": rounded(probability)}

@@ -1,5 +1,6 @@
 """``evermix predict``: find the clusters or topics of new rows without learning them."""
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -8,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from evermix.cli.console import note, progress_bar
+from evermix.cli.console import counted, note, progress_bar
 from evermix.cli.input.documents import in_periods
 from evermix.cli.input.model_rows import open_rows_of, read_as_learnt, text_of, usable
 from evermix.cli.input.rows import features, open_rows
 from evermix.cli.options.settings import Settings
 from evermix.cli.output.answers import Beside
+from evermix.cli.output.captions import captions
 from evermix.cli.output.lines import Lines, check_answers, open_answers, rounded
 from evermix.cli.output.output_files import check_files, check_new
 from evermix.cli.output.topic_report import shares_line
@@ -26,6 +28,7 @@ from evermix.io.text_counter import TextCounter
 
 LEAST = 0.01  # share of a topic that a line names
 COLUMNS = "id", "cluster", "probability", "log_density", "novelty", "name"  # of an answer
+NEW = 0.5  # novelty above which a row looks new
 OF_TOPICS = "id", "topics"
 
 
@@ -38,6 +41,7 @@ class _Answers:
     n_found: int  # clusters or topics
     text: TextCounter | None
     columns: Sequence[str]  # of a line
+    new: list[int] | None = None  # how many rows of each chunk look new, if that is known
 
 
 def run(settings: Settings) -> None:
@@ -72,20 +76,33 @@ def run(settings: Settings) -> None:
             progress.update(chunk.offset, answers.n_found)
         lines.flush()  # empties an old file even if there were no rows
     if not settings.quiet:
-        unknown = ""
-        if text is not None and text.words is not None:
-            unknown = f" {text.totals.share:.1%} of their words are unknown."
-        note(f"{done:,} rows predicted.{unknown}")
+        note(_summary(answers, done, settings.out))
+
+
+def _summary(answers: _Answers, done: int, out: str) -> str:
+    """Return how many rows were predicted, where the answers are, and how many look new."""
+    into = "" if out == "-" else f", written to {min(out, os.path.relpath(out), key=len)}"
+    facts = f"{counted(done, 'row')} predicted{into}."
+    if answers.new is not None:
+        look = "looks" if sum(answers.new) == 1 else "look"
+        facts += f" {sum(answers.new):,} {look} new: of no cluster, with novelty above {NEW}."
+    text = answers.text
+    if text is not None and text.words is not None:
+        facts += f" {text.totals.share:.1%} of their words are unknown."
+    return facts
 
 
 def _mixture(settings: Settings, mix: Mixture, extra: Any, text: TextCounter | None) -> _Answers:
-    family, ids, names = mix.model_.family, mix.cluster_ids_, mix.lineage_.hand.names
+    family, ids, names = mix.model_.family, mix.cluster_ids_, captions(mix, text_of(extra))
     says_new = not isinstance(mix.learner_.engine, DPMeans)  # which gives new clusters no chance
+    new: list[int] | None = [] if says_new else None
 
     def lines(chunk: Chunk) -> Iterator[dict[str, Any]]:
         X = features(family, text, chunk.X)
         proba, log_density = mix.predict_proba(X), mix.score_samples(X)
-        best, novelty = proba.argmax(axis=1), mix.novelty(X) if says_new else None
+        best, novelty = proba.argmax(axis=1), None if new is None else mix.novelty(X)
+        if new is not None and novelty is not None:
+            new.append(int(np.sum(novelty > NEW)))
         for i, name in enumerate(chunk.ids):
             line = {
                 "id": name,
@@ -100,7 +117,9 @@ def _mixture(settings: Settings, mix: Mixture, extra: Any, text: TextCounter | N
             yield line
 
     rows = open_rows_of(settings, mix, text, **Beside.reading(settings))
-    return _Answers(rows, lines, len(ids), text, COLUMNS)
+    known = [name for name in COLUMNS if says_new or name != "novelty"]
+    columns = [name for name in known if names or name != "name"]
+    return _Answers(rows, lines, len(ids), text, columns, new)
 
 
 def _topics(
