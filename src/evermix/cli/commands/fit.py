@@ -22,6 +22,7 @@ from evermix.cli.options.settings import Settings, with_run_files
 from evermix.cli.output.answers import Beside
 from evermix.cli.output.captions import captions
 from evermix.cli.output.cards import cards_table, describe_clusters
+from evermix.cli.output.coarse import proposed
 from evermix.cli.output.lines import check_answers, naming, open_answers, rounded
 from evermix.cli.runs.interrupts import Interrupts
 from evermix.cli.runs.run import (
@@ -227,6 +228,8 @@ class Fit(Run):
         model, rows = str(settings.checkpoint), map(os.path.relpath, settings.sources)
         again = ["evermix", "fit", *rows, "--checkpoint", model, "--resume", "--out", "labels.csv"]
         next_steps = {"a page for your browser": ["evermix", "report", model]}
+        if n := proposed(self.model.n_clusters_):
+            next_steps["fewer, coarser clusters"] = ["evermix", "info", model, "--coarse", str(n)]
         fields = self.source.has_fields
         if settings.sources != ["-"]:
             what = "the cluster of each row" + ", after its own columns" * fields

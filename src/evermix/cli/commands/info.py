@@ -15,6 +15,7 @@ from evermix.cli.input.model_rows import saved_words, text_of
 from evermix.cli.options.settings import Settings
 from evermix.cli.options.table import SHARE
 from evermix.cli.output.cards import cards_table, describe_clusters, growing, shown_value
+from evermix.cli.output.coarse import coarse_table, describe_coarse, proposed
 from evermix.cli.output.plain_facts import BETTER, plain_facts
 from evermix.cli.output.topic_report import describe_topics
 from evermix.estimators import DependentMixture, Mixture, TopicModel
@@ -42,6 +43,8 @@ def run(settings: Settings) -> None:
     found, extra = load_any(path, settings.custom)
     described = {"file": str(path), "bytes": path.stat().st_size}
     described |= _DESCRIBE[type(found)](found, extra, None if settings.everything else settings.top)
+    if settings.coarse is not None:
+        described["coarse"] = describe_coarse(found, extra, settings.coarse)
     if settings.as_json:
         typer.echo(json.dumps(described, indent=2))
     else:
@@ -173,7 +176,7 @@ def _show(described: Described, everything: bool) -> None:
     """Print a table of the clusters or topics of a model, and the facts on it, plain or all."""
     console = output_console()
     kind = "topics" if "topics" in described else "clusters"
-    clusters = described.pop(kind)
+    clusters, coarse = described.pop(kind), described.pop("coarse", None)
     facts = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     facts.add_column(no_wrap=True)
     facts.add_column(overflow="fold")  # long paths are not cut
@@ -182,8 +185,16 @@ def _show(described: Described, everything: bool) -> None:
         if value is not None:
             better = BETTER if name == "elbo" and not everything else ""
             facts.add_row(f"[bold]{title}[/bold]", escape(shown_value(name, value) + better))
-    if clusters:
+    if coarse is not None:
+        console.print(coarse_table(coarse, kind, described["K"]))
+    elif clusters:
         console.print(cards_table(clusters, kind, described["K"]))
     console.print(facts)
     if not everything:
         console.print(f"[dim]--all shows all {kind}, and the settings of the model.[/dim]")
+    if (
+        coarse is None
+        and (n := proposed(described["K"] or 0))
+        and "dependent" not in described["kind"]
+    ):
+        console.print(f"[dim]--coarse {n} shows the {kind} joined into {n} coarser ones.[/dim]")

@@ -16,6 +16,7 @@ from evermix.cli.input.rows import features, open_rows
 from evermix.cli.options.settings import Settings
 from evermix.cli.output.answers import Beside
 from evermix.cli.output.captions import captions
+from evermix.cli.output.coarse import at_most, describe_coarse
 from evermix.cli.output.lines import Lines, check_answers, open_answers, rounded
 from evermix.cli.output.output_files import check_files, check_new
 from evermix.cli.output.topic_report import shares_line
@@ -30,6 +31,7 @@ LEAST = 0.01  # share of a topic that a line names
 COLUMNS = "id", "cluster", "probability", "log_density", "novelty", "name"  # of an answer
 NEW = 0.5  # novelty above which a row looks new
 OF_TOPICS = "id", "topics"
+OF_COARSE = "coarse", "coarse_name"
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,7 @@ def _mixture(settings: Settings, mix: Mixture, extra: Any, text: TextCounter | N
     family, ids, names = mix.model_.family, mix.cluster_ids_, captions(mix, text_of(extra))
     says_new = not isinstance(mix.learner_.engine, DPMeans)  # which gives new clusters no chance
     new: list[int] | None = [] if says_new else None
+    coarse = _coarse(settings, mix, extra)
 
     def lines(chunk: Chunk) -> Iterator[dict[str, Any]]:
         X = features(family, text, chunk.X)
@@ -114,11 +117,12 @@ def _mixture(settings: Settings, mix: Mixture, extra: Any, text: TextCounter | N
                 line["novelty"] = rounded(novelty[i])
             if line["cluster"] in names:
                 line["name"] = names[line["cluster"]]
-            yield line
+            yield line | coarse.get(line["cluster"], {})
 
     rows = open_rows_of(settings, mix, text, **Beside.reading(settings))
     known = [name for name in COLUMNS if says_new or name != "novelty"]
     columns = [name for name in known if names or name != "name"]
+    columns += [name for name in OF_COARSE if any(name in one for one in coarse.values())]
     return _Answers(rows, lines, len(ids), text, columns, new)
 
 
@@ -138,6 +142,7 @@ def _topics(
     reading = Beside.reading(settings)
     settings = settings.changed(time_field=field if timed else None)
     rows = open_rows(settings, columns, timed, **reading)
+    parts = None if settings.coarse is None else model.coarse(at_most(model, settings.coarse))
 
     def lines(chunk: Chunk) -> Iterator[dict[str, Any]]:
         times = None
@@ -146,9 +151,27 @@ def _topics(
         shares = model.transform(features("multinomial", text, chunk.X), times)
         for name, row in zip(chunk.ids, shares, strict=True):
             found = np.flatnonzero(row >= min(LEAST, row.max()))
-            yield shares_line(name, found, row[found])
+            line = shares_line(name, found, row[found])
+            if parts is not None:
+                sums = np.bincount(parts, row, minlength=len(row))
+                some = np.flatnonzero(sums >= min(LEAST, sums.max()))
+                line["coarse"] = shares_line(name, some, sums[some])["topics"]
+            yield line
 
-    return _Answers(rows, lines, model.n_topics_, text, OF_TOPICS)
+    said = OF_TOPICS if parts is None else (*OF_TOPICS, "coarse")
+    return _Answers(rows, lines, model.n_topics_, text, said)
+
+
+def _coarse(settings: Settings, mix: Mixture, extra: dict[str, Any]) -> dict[int, dict[str, Any]]:
+    """Return what lines say of the coarse cluster, by the id of the cluster; nothing by default."""
+    if settings.coarse is None:
+        return {}
+    found = describe_coarse(mix, extra, settings.coarse)
+    said = [
+        {"coarse": one["id"]} | ({"coarse_name": one["name"]} if "name" in one else {})
+        for one in found
+    ]
+    return {id: line for one, line in zip(found, said, strict=True) for id in one["clusters"]}
 
 
 _ANSWERS: dict[type, Callable[..., _Answers]] = {Mixture: _mixture, TopicModel: _topics}

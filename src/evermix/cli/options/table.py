@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from evermix._limits import MAX_FEATURES, MAX_LINE, MIN_DOCUMENTS
 from evermix.cli.options import brokers
+from evermix.cli.options.coarse import COARSE
 from evermix.cli.options.columns import COLUMNS, TIMES
 from evermix.cli.options.option import Option
 
@@ -339,7 +340,7 @@ TOPICS = (
     QUIET,
 )
 _ROWS_OF = *FIELDS, *TIMES, SKIP_BAD, EMBED
-PREDICT = (MODEL_FILE, SOURCE, *ANSWERS, OVERWRITE, BATCH, *_ROWS_OF, QUIET)
+PREDICT = (MODEL_FILE, SOURCE, *ANSWERS, OVERWRITE, COARSE, BATCH, *_ROWS_OF, QUIET)
 AS_JSON = Option(
     "as_json", "Print JSON instead of tables.", type=bool, default=False, flags="--json"
 )
@@ -365,6 +366,7 @@ INFO = (
     Option(
         "everything", "Show all of them, and all settings.", type=bool, default=False, flags="--all"
     ),
+    COARSE,
 )
 PAGE = (
     MODEL_FILE,

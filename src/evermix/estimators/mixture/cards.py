@@ -15,9 +15,11 @@ from evermix.estimators.mixture.fitted import Fitted
 from evermix.estimators.mixture.learner import Learner
 from evermix.estimators.mixture.naming import Names
 from evermix.families import Multinomial
+from evermix.families.base import Family
 from evermix.families.growing import wide_for, widened, widths
 from evermix.families.marks import marks
 from evermix.lookback import KeptRows, Lookback
+from evermix.tally import Tally
 
 TRAITS, ROWS, NEAREST = 8, 3, 3  # on a card
 RECENT = 0.25  # of the rows so far: the latest ones
@@ -126,15 +128,7 @@ class CardWriter:
 
     def _traits(self, k: int) -> tuple[tuple[Trait, ...], list[int]]:
         """Return what sets a cluster apart, and the columns of that."""
-        family = self.model.family
-        if self.tally.K == 1 and not isinstance(family, Multinomial):
-            return (), list(range(min(TRAITS, family.n_features or 0)))
-        stats, mass = self.tally.stats[k], float(self.tally.mass[k])
-        rest, others = self._totals[0] - stats, max(self._totals[1] - mass, 0.0)
-        found = marks(family, np.stack([stats, rest]), np.array([mass, others]), TRAITS)
-        named = [(Trait.of(mark, self.names), mark.column) for mark in found]
-        apart = [(trait, column) for trait, column in named if trait.differs()] or named
-        return tuple(trait for trait, _ in apart), [column for _, column in apart]
+        return traits_of(self.model.family, self.tally, k, self.names, self._totals)
 
     # ---- rows ------------------------------------------------------------------------------
 
@@ -248,3 +242,25 @@ class CardWriter:
             if heir not in (id, -2):
                 found.setdefault(heir, []).append(id)
         return found
+
+
+def traits_of(
+    family: Family,
+    tally: Tally,
+    k: int,
+    names: Names,
+    totals: tuple[Floats, float] | None = None,
+) -> tuple[tuple[Trait, ...], list[int]]:
+    """Return what sets the cluster at a place of a tally apart, and the columns of that.
+
+    ``totals`` are the sums of all statistics and masses.
+    """
+    if tally.K == 1 and not isinstance(family, Multinomial):
+        return (), list(range(min(TRAITS, family.n_features or 0)))
+    sums, whole = totals or (np.sum(tally.stats, axis=0), float(tally.mass.sum()))
+    stats, mass = tally.stats[k], float(tally.mass[k])
+    rest, others = sums - stats, max(whole - mass, 0.0)
+    found = marks(family, np.stack([stats, rest]), np.array([mass, others]), TRAITS)
+    named = [(Trait.of(mark, names), mark.column) for mark in found]
+    apart = [(trait, column) for trait, column in named if trait.differs()] or named
+    return tuple(trait for trait, _ in apart), [column for _, column in apart]

@@ -95,6 +95,8 @@ class Mixture(
         The clusters as a tree, joined by how deep the density dips between them.
     group_ids_ : int64 array (K,)
         The group of each cluster, by the cut of :meth:`groups`.
+    coarse_hierarchy_ : Hierarchy
+        The clusters as a tree, joined by how little evidence that costs, see :meth:`coarse`.
     lineage_ : Lineage
         Birth, end and heir of every id.
     label_maps_ : list of int64 arrays

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from evermix._xp import Array, alike, doubled, is_foreign, logsumexp, namespace, precise
 from evermix.engines.base import Engine
 from evermix.engines.batch import Batch
+from evermix.estimators.mixture.coarse_tree import coarse_tree
 from evermix.estimators.mixture.hierarchy import Hierarchy, grow
 from evermix.estimators.mixture.valleys import find_valleys
 from evermix.families.growing import wide_for, widened, widths
@@ -162,6 +163,12 @@ class Fitted:
         log_weights = self.engine.log_weights(model, state)[:-1]
         tally = self.engine.believed(state)
         return grow(tally.ids, find_valleys(model.family, tally, log_weights))
+
+    @cached_property
+    def coarse_hierarchy(self) -> Hierarchy:
+        """The clusters of the point estimate as a tree, by the evidence that merges cost."""
+        model, state, _ = self.point
+        return coarse_tree(model.family, self.engine.believed(state))
 
     def predict(
         self, X: Array, novelty: float | None = None, names: NDArray[np.int64] | None = None

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from evermix._xp import Array
+from evermix._xp import Array, Ints
 from evermix.estimators.data.precision import as_precise_as
 from evermix.estimators.mixture.fitted import Fitted
 from evermix.estimators.mixture.hierarchy import Hierarchy
@@ -38,7 +38,8 @@ class GroupQuestions:
 
         Rings, chains and other shapes are made up of many clusters; this puts them together again.
         A group is named by the least id of its clusters. Nothing but the clusters is needed, so it
-        works in streams too, and with every family.
+        works in streams too, and with every family. For a few coarse subjects of texts or
+        embeddings, which no shape holds together, see :meth:`coarse`.
 
         Parameters
         ----------
@@ -63,14 +64,9 @@ class GroupQuestions:
         >>> len(set(mix.groups()))
         2
         """
-        tree = self._learnt().hierarchy
-        names = tree.cut(cut, n_groups)
-        if X is not None:
-            return self._learnt().predict(self._prepared(X), names=names)
-        labels = self.learner_.shown.labels()
-        order = np.argsort(tree.ids)
-        places = order[np.searchsorted(tree.ids, labels, sorter=order).clip(max=len(order) - 1)]
-        return np.where(tree.ids[places] == labels, names[places], labels)
+        fitted = self._learnt()
+        names = fitted.hierarchy.cut(cut, n_groups)
+        return named_rows(self.learner_, fitted, names, None if X is None else self._prepared(X))
 
     def novelty(self, X: Any) -> Array:
         """Return the probability that each row is of a new cluster, (N,).
@@ -94,6 +90,19 @@ class GroupQuestions:
     def _learnt(self) -> Fitted:
         check_is_fitted(self)
         return self.learner_.shown.fitted
+
+
+def named_rows(learner: Learner, fitted: Fitted, names: Ints, X: Array | None) -> Array:
+    """Return the name (N,) of the cluster of each row, given names (K,) of the clusters.
+
+    None is for the rows of the last call; those whose cluster is gone keep its id.
+    """
+    if X is not None:
+        return fitted.predict(X, names=names)
+    ids, labels = fitted.point.state.tally.ids, learner.shown.labels()
+    order = np.argsort(ids)
+    places = order[np.searchsorted(ids, labels, sorter=order).clip(max=len(order) - 1)]
+    return np.where(ids[places] == labels, names[places], labels)
 
 
 def checked_novelty(novelty: float | None) -> float | None:

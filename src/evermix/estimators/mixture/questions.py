@@ -11,12 +11,19 @@ from evermix._random import generator
 from evermix._xp import Array, doubled, namespace
 from evermix.estimators.data.precision import as_precise_as
 from evermix.estimators.mixture.attributes import FittedAttributes
+from evermix.estimators.mixture.coarse import CoarseQuestions
 from evermix.estimators.mixture.groups import GroupQuestions, checked_novelty
 from evermix.estimators.mixture.single_rows import SingleRows
 from evermix.estimators.mixture.validation import rows_to_score
 
 
-class Questions(FittedAttributes, GroupQuestions, SingleRows, TransformerMixin):  # type: ignore[misc]
+class Questions(
+    FittedAttributes,
+    GroupQuestions,
+    CoarseQuestions,
+    SingleRows,
+    TransformerMixin,  # type: ignore[misc]
+):
     """Answers about rows. Those about rows in single precision (float32) are in it too."""
 
     random_state: Any

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from evermix._xp import Array, Floats, Ints
 from evermix.estimators.topics.card import TopicCard, TopicCards
+from evermix.estimators.topics.coarse import CoarseTopics
 from evermix.estimators.topics.progress import climb
 from evermix.estimators.topics.report import topic_report
 from evermix.report.page import Report
@@ -18,7 +19,7 @@ from evermix.report.words import distinctive_words, frequent_words, frex_words
 RANKINGS = {"probability": frequent_words, "lift": distinctive_words, "frex": frex_words}
 
 
-class TopicReading:
+class TopicReading(CoarseTopics):
     """Words and cards of the topics of a fitted model, their documents, and reports."""
 
     n_features_in_: int

@@ -1,0 +1,108 @@
+"""Fewer, coarser clusters or topics on the command line."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from rich.table import Table
+from rich.text import Text
+
+from evermix.cli.console import counted, note
+from evermix.cli.input.model_rows import WORDS, column_names, saved_words, text_of
+from evermix.cli.output.captions import SHOWN
+from evermix.estimators import Mixture, TopicModel
+from evermix.estimators.mixture.coarse import CoarseCluster
+from evermix.estimators.mixture.naming import Names, written_size
+from evermix.families import Multinomial
+from evermix.io.embedded_texts import EmbeddedTexts
+from evermix.report import distinctive_words
+
+PARTS = 5  # ids of parts in a table
+MANY = 6  # clusters or topics from which on coarse ones may be wanted
+FEW = 8  # coarse ones that are proposed at most
+
+Described = dict[str, Any]
+
+
+def describe_coarse(model: Any, extra: dict[str, Any], n: int) -> list[Described]:
+    """Return the n coarse clusters or topics of a model as JSON-ready dicts."""
+    if type(model) not in _DESCRIBE:
+        raise ValueError("--coarse is for mixtures and topic models, not for dependent mixtures.")
+    return _DESCRIBE[type(model)](model, extra, at_most(model, n))
+
+
+def at_most(model: Any, n: int) -> int:
+    """Return how many coarse ones there can be: n, or with a note as many as there are."""
+    topics = isinstance(model, TopicModel)
+    total = model.n_topics_ if topics else model.n_clusters_
+    if n > total:
+        note(f"--coarse {n:,}: there are only {counted(total, 'topic' if topics else 'cluster')}.")
+    return min(n, total)
+
+
+def _clusters(mix: Mixture, extra: dict[str, Any], n: int) -> list[Described]:
+    text = text_of(extra)
+    found = mix.coarse_clusters(n, names=column_names(mix, text))
+    words = _words_of_texts(mix, text, found)
+    named = bool(Names.of(mix, mix.model_.family, column_names(mix, text)).columns)
+    described = []
+    for each in found:
+        one = each.to_dict()
+        if words:
+            one["words"] = words.get(each.id, [])
+        elif text is not None and isinstance(mix.model_.family, Multinomial):
+            one["words"] = [trait.column for trait in each.traits]
+        else:
+            one["apart"] = [str(trait) for trait in each.traits]
+        naming = one.get("words", [trait.brief() for trait in each.traits] if named else [])
+        described.append(one | ({"name": ", ".join(naming[:SHOWN])} if naming else {}))
+    return described
+
+
+def _words_of_texts(mix: Mixture, text: Any, found: list[CoarseCluster]) -> dict[int, list[str]]:
+    """Return the words that set coarse clusters apart, by id, if vectors came with texts."""
+    if not isinstance(text, EmbeddedTexts):
+        return {}
+    part_of = {id: each.id for each in found for id in each.clusters}
+
+    def current(ids: Any) -> Any:
+        now = mix.lineage_.current(ids)
+        return np.array([part_of.get(int(id), int(id)) for id in now], dtype=np.int64)
+
+    ids = [each.id for each in found]
+    counts, names = text.words_of(ids, current)
+    marks = distinctive_words(counts, names, WORDS) if names else []
+    return dict(zip(ids, marks, strict=False))
+
+
+def _topics(model: TopicModel, extra: dict[str, Any], n: int) -> list[Described]:
+    return [each.to_dict() for each in model.coarse_topics(n, saved_words(model, extra))]
+
+
+_DESCRIBE: dict[type, Callable[..., list[Described]]] = {Mixture: _clusters, TopicModel: _topics}
+
+
+def coarse_table(found: list[Described], kind: str, total: int) -> Table:
+    """Return a table of coarse clusters or topics, whichever ``kind`` they are."""
+    table = Table(title=f"{total:,} {kind} joined into {len(found):,}", title_justify="left")
+    words = any("words" in one for one in found)
+    table.add_column("id", justify="right")
+    if kind == "clusters":
+        table.add_column("size", justify="right")
+    table.add_column("share", justify="right")
+    table.add_column(kind)
+    table.add_column("words that set it apart" if words else "what sets it apart")
+    for one in found:
+        parts = one[kind]
+        listed = ", ".join(map(str, parts[:PARTS]))
+        listed += f" and {len(parts) - PARTS:,} more" * (len(parts) > PARTS)
+        about = ", ".join(map(str, one["words"])) if words else "\n".join(one["apart"][:SHOWN])
+        cells = [str(one["id"]), f"{100 * one['share']:.3g} %", listed, about]
+        cells[1:1] = [written_size(one["size"])] if kind == "clusters" else []
+        table.add_row(*(Text(cell) for cell in cells))
+    return table
+
+
+def proposed(total: int) -> int | None:
+    """Return how many coarse ones to propose where there are so many; None where they are few."""
+    return min(FEW, total // 2) if total >= MANY else None

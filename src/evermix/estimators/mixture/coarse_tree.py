@@ -1,0 +1,72 @@
+"""A tree over clusters in which those are joined first that are best described as one."""
+
+import numpy as np
+
+from evermix._xp import Floats, Ints
+from evermix.estimators.mixture.hierarchy import Hierarchy
+from evermix.families.base import Family
+from evermix.tally import Tally
+
+MOST = 2**31  # numbers in the statistics of all pairs, above which only common words are compared
+
+
+def coarse_tree(family: Family, tally: Tally) -> Hierarchy:
+    """Return the tree of a tally's clusters.
+
+    Each step joins the two clusters, or what was joined before, whose union lowers the log evidence
+    of all rows least: log p(rows of both as one cluster) - log p(those of one) - log p(those of the
+    other), from the sums of their statistics. This is Ward's method with the likelihood of the
+    family in the place of squared distances. The height of a merge is by how much the evidence
+    falls, in nats, or has fallen at most in a merge before. Where there are so many clusters
+    of so many words that pairs would take long, they are compared by their 512 most common words.
+    """
+    K = tally.K
+    if K * K // 2 * tally.size > MOST:
+        family, work = family.sketch(tally, np.arange(K))
+    else:
+        work = Tally.of(tally.ids, tally.mass, tally.stats, {}, tally.layout)
+    pairs = np.column_stack(np.triu_indices(K, 1))
+    loss = np.full((K, K), np.inf)
+    loss[pairs[:, 0], pairs[:, 1]] = _losses(family, work, pairs)
+    merges, heights = np.zeros((max(K - 1, 0), 2), np.int64), np.zeros(max(K - 1, 0))
+    node, sizes, alive = np.arange(K), np.ones(K, np.int64), np.ones(K, dtype=np.bool_)
+    joined = np.zeros(len(merges), np.int64)
+    for i in range(len(merges)):
+        a, b = divmod(int(np.argmin(loss)), K)
+        heights[i], merges[i] = loss[a, b], np.sort(node[[a, b]])
+        work.stats[a] += work.stats[b]
+        work.mass[a] += work.mass[b]
+        sizes[a] += sizes[b]
+        node[a], joined[i], alive[b] = K + i, sizes[a], False
+        loss[b, :] = loss[:, b] = np.inf
+        others = np.flatnonzero(alive & (np.arange(K) != a))
+        pairs = np.sort(np.column_stack([np.full(len(others), a), others]), axis=1)
+        loss[pairs[:, 0], pairs[:, 1]] = _losses(family, work, pairs)
+    heights = np.maximum.accumulate(np.maximum(heights, 0.0)) if len(heights) else heights
+    return Hierarchy(tally.ids.copy(), merges, heights, joined)
+
+
+def _losses(family: Family, tally: Tally, pairs: Ints) -> Floats:
+    """By how much the log evidence falls if each pair (P, 2) becomes one, (P,)."""
+    if not len(pairs):
+        return np.zeros(0)
+    return np.nan_to_num(-family.log_fusion(tally, pairs), nan=np.finfo(np.float64).max)
+
+
+def cut_to(tree: Hierarchy, n: int, noun: str) -> Ints:
+    """Return the name (K,) of what each cluster is part of: the least id in it; or ValueError."""
+    if isinstance(n, bool) or int(n) != n or not 1 <= n <= len(tree.ids):
+        raise ValueError(
+            f"n_{noun} must be a whole number from 1 to the number of {noun}, {len(tree.ids)}, "
+            f"got {n}."
+        )
+    return tree.cut(n_groups=int(n))
+
+
+def fused(tally: Tally, names: Ints) -> Tally:
+    """Return the tally of coarse clusters: mass and statistics of each name (K,) together."""
+    ids, place = np.unique(names, return_inverse=True)
+    mass, stats = np.zeros(len(ids)), np.zeros((len(ids), tally.size))
+    np.add.at(mass, place, tally.mass)
+    np.add.at(stats, place, tally.stats)
+    return Tally.of(ids, mass, stats, {}, tally.layout)

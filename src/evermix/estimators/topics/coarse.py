@@ -1,0 +1,95 @@
+"""Fewer, coarser topics of a fitted model: how many there shall be is said."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from evermix._xp import Ints
+from evermix.estimators.mixture.coarse_tree import coarse_tree, cut_to
+from evermix.families import Multinomial
+from evermix.report.words import frex_words
+from evermix.tally import Tally
+from evermix.topics.words.snapshots import Snapshot
+
+WORDS = 8  # of a coarse topic
+
+
+@dataclass(frozen=True)
+class CoarseTopic:
+    """Several topics that are shown as one.
+
+    Attributes
+    ----------
+    id : int
+        The least number of its topics.
+    topics : tuple of int
+        Its topics, the largest first.
+    share : float
+        Of all words.
+    words : tuple
+        Those that set it apart: frequent in it and rare elsewhere.
+    """
+
+    id: int
+    topics: tuple[int, ...]
+    share: float
+    words: tuple[Any, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON-ready values."""
+        return asdict(self) | {"topics": list(self.topics), "words": list(self.words)}
+
+
+class CoarseTopics:
+    """Topics joined into few coarse ones, by their words."""
+
+    _point: Any
+    _names: Any
+
+    def coarse(self, n_topics: int) -> Ints:
+        """Return the coarse topic of each topic (K,), named by the least number in it.
+
+        Each step joins the two topics whose words are best described as one topic, by the evidence
+        of their Dirichlet law, until there are so many. The share of a coarse topic in a document
+        is the sum of the shares of its topics; the model stays as it is.
+
+        Examples
+        --------
+        >>> import numpy as np, evermix as em
+        >>> rng = np.random.default_rng(0)
+        >>> halves = np.repeat([[4.0, 4, 4, 0, 0, 0], [0, 0, 0, 4, 4, 4]], 20, axis=0)
+        >>> topics = em.TopicModel(em.HDP(), burn_in=50, draws=50, random_state=0)
+        >>> shares = topics.fit_transform(rng.poisson(halves))
+        >>> coarse = topics.coarse(1)
+        >>> shares[:, coarse == 0].sum(axis=1).round(6).tolist() == [1.0] * 40
+        True
+        """
+        return cut_to(coarse_tree(*_tally(self._point())), n_topics, "topics")
+
+    def coarse_topics(self, n_topics: int, vocabulary: Any = None) -> list[CoarseTopic]:
+        """Return what the coarse topics of :meth:`coarse` are, the largest first.
+
+        ``vocabulary`` is as in :meth:`top_words`.
+        """
+        point: Snapshot = self._point()
+        parts, sizes = self.coarse(n_topics), point.words.sum(axis=0)
+        ids, place = np.unique(parts, return_inverse=True)
+        belongs = np.equal.outer(np.arange(len(ids)), place).astype(np.int64)
+        words = frex_words(belongs @ point.counts.T, self._names(vocabulary).tolist(), WORDS)
+        found = []
+        for k in np.argsort(-(belongs @ sizes), kind="stable").tolist():
+            own = np.flatnonzero(place == k)
+            topics = tuple(own[np.argsort(-sizes[own], kind="stable")].tolist())
+            share = float(sizes[own].sum() / sizes.sum())
+            found.append(CoarseTopic(int(ids[k]), topics, share, tuple(words[k])))
+        return found
+
+
+def _tally(point: Snapshot) -> tuple[Multinomial, Tally]:
+    """Return the words of topics as clusters of a family."""
+    counts = point.counts.T.toarray().astype(np.float64)
+    family = Multinomial(alpha=point.beta, n_features=counts.shape[1])
+    stats = np.column_stack([counts, counts.sum(axis=1)])
+    mass = np.ones(len(counts))
+    return family, Tally.of(np.arange(len(counts)), mass, stats, {}, family.layout)

@@ -1,0 +1,53 @@
+"""Topics joined into few coarse ones, by their words."""
+
+import numpy as np
+import pytest
+
+import evermix as em
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    """Six topics: two subjects, each with words that all of its topics have."""
+    rng = np.random.default_rng(0)
+    p = np.full((6, 60), 0.01)
+    for k in range(6):
+        half = 30 * (k // 3)
+        p[k, half : half + 30] += 1.0
+        p[k, half + 10 * (k % 3) : half + 10 * (k % 3) + 10] += 9.0
+    X = np.array([rng.multinomial(80, p[d % 6] / p[d % 6].sum()) for d in range(180)])
+    model = em.TopicModel(em.HDP(), burn_in=60, draws=10, random_state=0)
+    return model.fit(X, vocabulary=[f"w{v}" for v in range(60)]), X
+
+
+def test_topics_of_a_subject_are_joined(fitted):
+    model, X = fitted
+    assert model.n_topics_ >= 3
+    parts, shares = model.coarse(2), model.transform(X)
+    subject = np.arange(180) % 6 // 3
+    sums = np.column_stack([shares[:, parts == id].sum(axis=1) for id in np.unique(parts)])
+    np.testing.assert_allclose(sums.sum(axis=1), 1.0)
+    best = sums.argmax(axis=1)
+    assert max(np.mean(best == subject), np.mean(best != subject)) > 0.95
+
+
+def test_coarse_topics_have_words_and_shares(fitted):
+    model, _ = fitted
+    found, parts = model.coarse_topics(2), model.coarse(2)
+    assert [one.share for one in found] == sorted((one.share for one in found), reverse=True)
+    assert sum(one.share for one in found) == pytest.approx(1.0)
+    for one in found:
+        assert one.id == min(one.topics)
+        assert sorted(one.topics) == np.flatnonzero(parts == one.id).tolist()
+        assert one.share == pytest.approx(model.weights_[list(one.topics)].sum())
+        halves = {int(word[1:]) // 30 for word in one.words}
+        assert len(one.words) == 8 and len(halves) == 1
+    assert found[0].to_dict()["topics"] == list(found[0].topics)
+
+
+def test_as_many_as_there_are_changes_nothing(fitted):
+    model, _ = fitted
+    K = model.n_topics_
+    np.testing.assert_array_equal(model.coarse(K), np.arange(K))
+    with pytest.raises(ValueError, match=f"n_topics must be a whole number from 1 to .*, {K}, got"):
+        model.coarse(K + 1)
