@@ -35,19 +35,24 @@ METHODS = {"fit": lambda X: em.Mixture(random_state=0).fit(X), "stream": streame
 
 
 def main(
-    sets: str = SETS, methods: str = "fit,stream", subjects: int | None = None, choices: int = 5
+    sets: str = SETS,
+    methods: str = "fit,stream",
+    subjects: int | None = None,
+    choices: int = 5,
+    alpha: float = 0.1,
 ) -> None:
     """Print one JSON object for each set, choice of subjects and method."""
     for name in sets.split(","):
         whole = load(name, 0)
         for seed in range(choices if subjects else 1):
-            some = np.unique(whole.y)
+            chosen = np.unique(whole.y)
             if subjects:
-                some = np.random.default_rng(seed).permutation(some)[:subjects]
-            one = whole.rows(np.flatnonzero(np.isin(whole.y, some)))
+                chosen = np.random.default_rng(seed).permutation(chosen)[:subjects]
+            one = whole.rows(np.flatnonzero(np.isin(whole.y, chosen)))
             for method in methods.split(","):
                 if method == "topics":
-                    found = _judged_topics(one.rows(np.arange(min(DOCUMENTS, len(one.y)))))
+                    some = one.rows(np.arange(min(DOCUMENTS, len(one.y))))
+                    found = {"alpha": alpha, **_judged_topics(some, alpha)}
                 else:
                     found = _judged(METHODS[method](one.X), one)
                 print(json.dumps({"set": name, "method": method, **found}), flush=True)
@@ -62,8 +67,8 @@ def _judged(mix: em.Mixture, one: Any) -> dict[str, Any]:
     return found
 
 
-def _judged_topics(one: Any) -> dict[str, Any]:
-    model, y, n = em.TopicModel(em.HDP(), random_state=0), one.y, len(np.unique(one.y))
+def _judged_topics(one: Any, alpha: float) -> dict[str, Any]:
+    model, y, n = em.TopicModel(em.HDP(), alpha, random_state=0), one.y, len(np.unique(one.y))
     model.fit(one.X)
     shares = model.documents_.toarray()
     found: dict[str, Any] = {"subjects": n, "topics": model.n_topics_}

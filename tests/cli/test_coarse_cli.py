@@ -74,6 +74,21 @@ def test_coarse_clusters_of_tables_and_of_columns_without_names(folder):
     assert "kind = z (100 %)" in found[2]["coarse_name"]
 
 
+def test_coarse_clusters_of_vectors_have_the_words_of_their_texts(folder):
+    rng, words = np.random.default_rng(0), [["cat", "dog"], ["fur", "paw"], ["bank", "loan"]]
+    with open("vectors.jsonl", "w") as file:
+        for i in range(300):
+            vector = np.array([0.0, 9.0, 90.0])[i % 3] * np.ones(2) + rng.normal(size=2)
+            row = {"id": i, "text": " ".join(rng.choice(words[i % 3], 4)), "emb": vector.tolist()}
+            file.write(json.dumps(row) + "\n")
+    out = ["--out", "out", "--checkpoint", "v.evermix", "--quiet"]
+    evermix("stream", "vectors.jsonl", "--vector-field", "emb", *out)
+    assert em.load("v.evermix").n_clusters_ == 3
+    found = json.loads(evermix("info", "v.evermix", "--coarse", 2, "--json").stdout)["coarse"]
+    assert [set(one["words"]) for one in found] == [{"cat", "dog", "fur", "paw"}, {"bank", "loan"}]
+    assert found[1]["name"] in ("bank, loan", "loan, bank")
+
+
 def test_coarse_topics(folder):
     fast = ["--burn-in", 20, "--draws", 5, "--seed", 0, "--prior", "hdp", "--quiet"]
     evermix("topics", "texts.jsonl", "--out", "t.json", "--checkpoint", "t.evermix", *fast)

@@ -25,14 +25,14 @@ def coarse_tree(family: Family, tally: Tally) -> Hierarchy:
         family, work = family.sketch(tally, np.arange(K))
     else:
         work = Tally.of(tally.ids, tally.mass, tally.stats, {}, tally.layout)
-    pairs = np.column_stack(np.triu_indices(K, 1))
-    loss = np.full((K, K), np.inf)
-    loss[pairs[:, 0], pairs[:, 1]] = _losses(family, work, pairs)
+    loss = _all_losses(family, work)
+    nearest = np.argmin(loss, axis=1)  # of each cluster: with which its union costs least
     merges, heights = np.zeros((max(K - 1, 0), 2), np.int64), np.zeros(max(K - 1, 0))
     node, sizes, alive = np.arange(K), np.ones(K, np.int64), np.ones(K, dtype=np.bool_)
     joined = np.zeros(len(merges), np.int64)
     for i in range(len(merges)):
-        a, b = divmod(int(np.argmin(loss)), K)
+        least = np.where(alive, loss[np.arange(K), nearest], np.inf)
+        a, b = sorted((first := int(np.argmin(least)), int(nearest[first])))
         heights[i], merges[i] = loss[a, b], np.sort(node[[a, b]])
         work.stats[a] += work.stats[b]
         work.mass[a] += work.mass[b]
@@ -40,10 +40,21 @@ def coarse_tree(family: Family, tally: Tally) -> Hierarchy:
         node[a], joined[i], alive[b] = K + i, sizes[a], False
         loss[b, :] = loss[:, b] = np.inf
         others = np.flatnonzero(alive & (np.arange(K) != a))
-        pairs = np.sort(np.column_stack([np.full(len(others), a), others]), axis=1)
-        loss[pairs[:, 0], pairs[:, 1]] = _losses(family, work, pairs)
+        pairs = np.column_stack([np.full(len(others), a), others])
+        loss[a, others] = loss[others, a] = _losses(family, work, pairs)
+        moved = np.isin(nearest, (a, b)) | (loss[:, a] < loss[np.arange(K), nearest])
+        moved[a] = True
+        nearest[moved] = np.argmin(loss[moved], axis=1)
     heights = np.maximum.accumulate(np.maximum(heights, 0.0)) if len(heights) else heights
     return Hierarchy(tally.ids.copy(), merges, heights, joined)
+
+
+def _all_losses(family: Family, tally: Tally) -> Floats:
+    """Losses (K, K) of all pairs, infinite on the diagonal."""
+    pairs = np.column_stack(np.triu_indices(tally.K, 1))
+    loss = np.full((tally.K, tally.K), np.inf)
+    loss[pairs[:, 0], pairs[:, 1]] = _losses(family, tally, pairs)
+    return np.minimum(loss, loss.T)
 
 
 def _losses(family: Family, tally: Tally, pairs: Ints) -> Floats:
