@@ -110,3 +110,22 @@ def test_edits_show_what_they_have_left(folder):
         head, words = line.split(" rows, ")
         assert head.startswith(f"  {id}: ")
         assert any(set(words.split(", ")) <= set(topic.split()) for topic in TICKETS)
+
+
+def test_parts_are_set_apart_from_each_other(folder):
+    """The two parts differ in height, and both from the third cluster in width."""
+    rng, centres = np.random.default_rng(0), np.array([[0, 0], [0, 15], [400, 0]])
+    with open("sizes.csv", "w") as file:
+        file.write("width,height\n")
+        for i in range(300):
+            width, height = centres[i % 3] + rng.normal(size=2)
+            file.write(f"{width:.3f},{height:.3f}\n")
+    evermix("stream", "sizes.csv", "--out", "o", "--checkpoint", "m.evermix", "--quiet")
+    a, b, _ = em.load("m.evermix").predict(centres).tolist()
+    evermix("edit", "m.evermix", "rename", a, "narrow")
+    said = evermix("edit", "m.evermix", "merge", a, b).stderr.splitlines()
+    assert said[1].startswith(f"  {a} (narrow): 200 rows, width ")
+    said = evermix("edit", "m.evermix", "split", "narrow", "--rows", "sizes.csv").stderr
+    for line in said.splitlines()[1:]:
+        assert line.split(" rows, ")[1].startswith("height ")
+    assert "(narrow): 100 rows, height" in said

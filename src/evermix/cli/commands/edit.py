@@ -6,7 +6,7 @@ from typing import Any
 from evermix.cli.console import note
 from evermix.cli.input.model_rows import all_rows, read_as_learnt, text_of
 from evermix.cli.options.settings import Settings
-from evermix.cli.output.captions import sizes_and_captions
+from evermix.cli.output.captions import parts_shown
 from evermix.cli.output.output_files import check_files
 from evermix.estimators import Mixture, files
 from evermix.io.text_counter import TextCounter
@@ -78,7 +78,7 @@ _ACTIONS: dict[str, Callable[[Mixture, Settings, TextCounter | None], str]] = {
 
 def _shown(mix: Mixture, text: TextCounter | None, ids: list[int]) -> list[str]:
     """Return lines on the clusters that a change has left."""
-    return [f"  {line}" for line in sizes_and_captions(mix, text, ids)]
+    return [f"  {line}" for line in parts_shown(mix, text, ids)]
 
 
 def _pinned(settings: Settings) -> str:
