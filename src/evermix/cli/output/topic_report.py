@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import sys
 from contextlib import closing
 from dataclasses import replace
@@ -16,6 +17,7 @@ from scipy import sparse
 from evermix._xp import Array
 from evermix.cli.input.documents import Documents, Parts
 from evermix.cli.options.settings import Settings
+from evermix.cli.output.coarse import proposed
 from evermix.cli.output.lines import Lines, naming
 from evermix.estimators import TopicModel
 from evermix.estimators.data.times import Times, shown_label
@@ -153,6 +155,10 @@ class TopicReport:
         others = [k for k in self.cards.order("change") if k >= n] if len(self.times) > 1 else []
         if others:
             parts += ["Others that change most", *map(self._card, others[:n])]
+        total, model = len(self.cards.words), self._settings.checkpoint
+        if model is not None and (fewer := proposed(total)):
+            command = shlex.join(["evermix", "info", str(model), "--coarse", str(fewer)])
+            parts.append(f"fewer, coarser topics than these {total:,}: {command}")
         return "\n\n".join(parts)
 
     def _card(self, k: int) -> str:
