@@ -50,6 +50,11 @@ def written(*arguments):
     return Path("out.jsonl").read_text()
 
 
+def without_names(text):
+    lines = [json.loads(line) for line in text.splitlines()]
+    return [{name: value for name, value in line.items() if name != "name"} for line in lines]
+
+
 @pytest.mark.parametrize(
     "command", [["stream", "--batch", 70], ["fit", "--engine", "ep", "--laps", 2]]
 )
@@ -58,7 +63,8 @@ def test_folders_patterns_and_lists_give_what_the_whole_gives(folder, command):
     whole = written(name, "points.npy", *options)
     files = [f"parts/{number}.parquet" for number in range(3)]
     for sources in (["parts"], ["parts/*.parquet"], files):
-        assert written(name, *sources, *options) == whole
+        found = written(name, *sources, *options)
+        assert without_names(found) == without_names(whole)  # arrays have no names of columns
     shown = evermix("info", "m.evermix").stdout
     assert "0.parquet," in "".join(shown.split())  # wherever its lines end
     assert json.loads(whole.splitlines()[-1])["id"] == ROWS - 1
