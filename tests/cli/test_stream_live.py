@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import evermix as em
+from evermix.io import checkpoint
 
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
@@ -18,6 +19,7 @@ if os.name != "posix":
     pytest.skip("needs POSIX signals", allow_module_level=True)
 
 from helpers import children  # noqa: E402
+from helpers.browser import Browser, chromium  # noqa: E402
 
 PATIENCE = 180.0  # seconds: a first run compiles, and machines may be busy
 
@@ -58,13 +60,7 @@ def stream(tmp_path):
     write(tmp_path / "My rows.jsonl", 300, 0.0, 0)
     options = "--follow", "--live", "0", "--max-wait", "0.1", "--checkpoint", "model.evermix"
     process = children.start(tmp_path, "stream", "My rows.jsonl", *options)
-
-    def port():
-        said = tmp_path / "stderr"
-        found = said.exists() and re.search(r"watch it at http://127.0.0.1:(\d+)", said.read_text())
-        return int(found[1]) if found else None
-
-    yield tmp_path, process, until(port)
+    yield tmp_path, process, until(lambda: said_port(tmp_path))
     if process.is_alive():
         process.kill()
     process.join()
@@ -126,3 +122,89 @@ def test_a_port_that_is_taken(tmp_path, stream):
     status = children.run(folder / "sub", "stream", "../more.jsonl", "--live", str(port))
     assert status == 1
     assert "cannot listen" in (folder / "sub" / "stderr").read_text()
+
+
+def points_of(port):
+    """The timeline and the events so far, as a page gets them when it is opened."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    try:
+        headers = {"Last-Event-ID": "0"}
+        connection.request("GET", "/models/my-rows/events?progress=true", headers=headers)
+        response, kinds = connection.getresponse(), []
+        while line := response.readline().decode().strip("\n"):
+            pass
+        while True:
+            line = response.readline().decode().strip()
+            kinds += [line.removeprefix("event: ")] if line.startswith("event: ") else []
+            if kinds and kinds[-1] == "progress" and line.startswith("data: "):
+                return json.loads(line.removeprefix("data: ")), kinds[:-1]
+    finally:
+        connection.close()
+
+
+def resumed(folder, *options):
+    """Go on with a stream, and return the process and its port."""
+    files = "My rows.jsonl", "--checkpoint", "model.evermix", "--max-wait", "0.1"
+    process = children.start(folder, "stream", *files, "--resume", "--follow", *options)
+    return process, until(lambda: said_port(folder)) if "--live" in options else None
+
+
+def said_port(folder):
+    said = folder / "stderr"
+    found = said.exists() and re.search(r"watch it at http://127.0.0.1:(\d+)", said.read_text())
+    return int(found[1]) if found else None
+
+
+def stopped(process):
+    os.kill(process.pid, signal.SIGINT)
+    assert children.finish(process) == 130
+
+
+def saved_rows(folder):
+    notes = checkpoint.read(folder / "model.evermix")[1]["extra"]["stream"]
+    return notes["totals"]["rows"]
+
+
+def test_a_page_after_a_resume_shows_what_was_before(stream):
+    """Also the rows of a run that nobody could watch."""
+    folder, process, port = stream
+    until(lambda: ask(port, "GET", "/models/my-rows")[1]["rows"] == 300)
+    stopped(process)
+    write(folder / "My rows.jsonl", 300, 20.0, 1)
+    process, _ = resumed(folder)
+    until(lambda: saved_rows(folder) == 600)
+    stopped(process)
+    process, port = resumed(folder, "--live", "0")
+    try:
+        progress, kinds = points_of(port)
+        points = progress["points"]
+        assert progress["rows"] == 600 and progress["clusters"] == 2
+        assert points[0]["first"] == 0 and points[-1]["rows"] == 600 and len(points) > 10
+        assert kinds.count("birth") >= 2
+        write(folder / "My rows.jsonl", 300, -20.0, 2)
+        until(lambda: ask(port, "GET", "/models/my-rows")[1]["rows"] == 900)
+        points = points_of(port)[0]["points"]
+        assert points[0]["first"] == 0 and points[-1]["rows"] == 900
+        assert all(a["rows"] == b["first"] for a, b in zip(points, points[1:], strict=False))
+        if chromium() is not None:
+            with Browser() as browser:
+                browser.open(f"http://127.0.0.1:{port}/")
+                browser.wait_for("document.querySelectorAll('#flow svg [data-id]').length === 3")
+                rows = "document.querySelector('#facts dd').textContent"
+                browser.wait_for(f"{rows} === '900'")
+                browser.wait_for("document.querySelectorAll('#feed li[data-kind=born]').length > 2")
+                assert browser.errors == []
+    finally:
+        stopped(process)
+
+
+def test_what_is_learnt_after_a_resume_does_not_depend_on_the_page(tmp_path):
+    children.write_texts(tmp_path / "texts.jsonl", 800)
+    for name, options in (("plain", ()), ("live", ("--live", "0"))):
+        (tmp_path / name).mkdir()
+        files = ("--out", f"{name}/out.jsonl", "--checkpoint", f"{name}/model.evermix")
+        files += ("--trace", f"{name}/trace.jsonl")
+        for more in (["--limit", "500"], ["--resume", *options]):
+            status = children.run(tmp_path, "stream", "texts.jsonl", *files, *more)
+            assert status == 0, (tmp_path / "stderr").read_text()
+    children.assert_same_run(tmp_path / "plain", tmp_path / "live")

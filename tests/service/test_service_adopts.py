@@ -8,6 +8,7 @@ import pytest
 
 import evermix as em
 from evermix.io import checkpoint
+from evermix.service.timeline import Timeline
 from helpers import children
 
 WORDS = "invoice refund card login password code parcel courier address".split()
@@ -197,3 +198,18 @@ def test_killed_at_any_moment_of_its_beginning(tmp_path, fitted):
     for last in (3, number - 1):
         service = Running(tmp_path / f"{last}", "--model", "old=old.evermix")
         assert described(service)[0] == 600 and service.stop() == 0
+
+
+def test_the_page_of_a_stream_that_was_adopted_has_its_course(start, tmp_path):
+    mix = em.Mixture(random_state=0)
+    for batch in np.array_split(rows(900), 30):
+        mix.partial_fit(batch)
+    mix.save(tmp_path / "old.evermix")
+    service = start("--model", "old=old.evermix")
+    assert service.get("/models/old")[1]["rows"] == 900
+    service.post("/models/old/observations", [{"vector": x.tolist()} for x in rows(100, seed=1)])
+    assert service.stop() == 0
+    saved = checkpoint.read(tmp_path / "models/old/model.evermix")[1]["extra"]["service"]
+    points = Timeline.from_spec(saved["timeline"]).points
+    assert (points[0].first, points[-1].rows) == (0, 1000)
+    assert sum(sum(point.counts.values()) + point.others for point in points) == 1000

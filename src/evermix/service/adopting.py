@@ -11,6 +11,7 @@ from evermix.io.checkpoint import CheckpointError
 from evermix.io.text import from_spec
 from evermix.service.core import Core
 from evermix.service.models import PLAN, check_name, write_plan
+from evermix.service.past import past_timeline
 from evermix.service.plans import Plan
 from evermix.service.worker import CHECKPOINT
 
@@ -82,5 +83,7 @@ def read(path: Path) -> Core:
     if learner.rows_digest is not None:  # a fit, whose clock counts the rows of each lap
         rows = len(mix.labels_)
     core = Core(plan, mix, text, rows=rows)
+    if not core.provisional:
+        core.timeline = past_timeline(mix, rows)
     core.confirming.next_id = core.lives()[0]  # what is there needs no announcement
     return core

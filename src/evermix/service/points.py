@@ -43,8 +43,8 @@ def points(
     total = sum(step.log_predictive for step in scored)
     found = list[Point]()
     for start, stop in zip(cuts, cuts[1:], strict=False):
-        alive = len(mix.cluster_ids_) if stop == n else _alive(lineage, clock - n + stop)
-        point = Point(first + start, first + stop, time, alive, counts=counted(labels[start:stop]))
+        there = len(mix.cluster_ids_) if stop == n else alive(lineage, clock - n + stop)
+        point = Point(first + start, first + stop, time, there, counts=counted(labels[start:stop]))
         point.at = None if times is None else mix.learner_.calendar.shown(float(times[stop - 1]))
         if scored and len(cuts) > 2:
             point.scored = stop - start
@@ -54,7 +54,7 @@ def points(
         found[0].scored, found[0].log_predictive = sum(step.rows for step in scored), total
     if first and not before.ids and not before.next_id:
         found.insert(0, _waited(mix, first, time, found, scored, total))
-    _mark(found, events, lineage, clock, rows)
+    mark(found, events, lineage, clock, rows)
     return found
 
 
@@ -64,7 +64,7 @@ def _times(mix: Mixture, n: int) -> Floats | None:
     return times if times is not None and len(times) == n else None
 
 
-def _alive(lineage: Lineage, clock: int) -> int:
+def alive(lineage: Lineage, clock: int) -> int:
     """Return how many clusters there were at a clock."""
     pairs = zip(lineage.born, lineage.ended, strict=True)
     return sum(born <= clock and not 0 <= ended <= clock for born, ended in pairs)
@@ -81,7 +81,7 @@ def _waited(
             counts[id] = counts.get(id, 0) - n
     counts = {id: n for id, n in counts.items() if n > 0}
     clock = int(mix.state_.clock) - (later[-1].rows - first)
-    new = Point(0, first, time, _alive(mix.lineage_, clock), counts=counts)
+    new = Point(0, first, time, alive(mix.lineage_, clock), counts=counts)
     new.at = mix.learner_.calendar.at(clock)
     if len(later) > 1 and scored:
         new.scored = max(sum(step.rows for step in scored) - sum(p.scored for p in later), 0)
@@ -89,7 +89,7 @@ def _waited(
     return new
 
 
-def _mark(
+def mark(
     found: list[Point], events: Iterable[dict[str, Any]], lineage: Lineage, clock: int, rows: int
 ) -> None:
     """Mark births and ends in the points in which they were.   Consumes: found."""

@@ -30,7 +30,7 @@ class Point:
     first, rows : int
         How many rows had been learnt before these, and after them.
     time : float
-        When the first of them were learnt, in seconds since 1970.
+        When the first of them were learnt, in seconds since 1970; 0 if that is not known.
     clusters : int
         After the last of them.
     scored : int
@@ -151,6 +151,17 @@ class Timeline:
         with self._lock:
             last = [] if self._open is None else [self._open]
             return [[point.to_spec() for point in level] for level in [*self._levels, last]]
+
+    @classmethod
+    def of(cls, points: Sequence[Point], width: int) -> Self:
+        """Return the timeline of points that follow each other, 64 at most, of so many rows each.
+
+        It goes on as if it had got coarser as far as they are.
+        """
+        timeline = cls()
+        coarser = max(width // ROWS, 1).bit_length() - 1
+        timeline._levels = [deque[Point]() for _ in range(coarser)] + [deque(points)]
+        return timeline
 
     @classmethod
     def from_spec(cls, spec: list[list[dict[str, Any]]]) -> Self:

@@ -18,6 +18,7 @@ from evermix.service.core import Core
 from evermix.service.edits import EDITS
 from evermix.service.log import Record
 from evermix.service.models import AbsentError, ConflictError
+from evermix.service.past import past_events, past_timeline
 from evermix.service.plans import Plan
 from evermix.service.server import bound, settings_of
 from evermix.service.webhooks import Webhook
@@ -60,6 +61,8 @@ class Watched:
         self.problem: str | None = None
         self.plan, self._words = about, words
         self.core = Core(Plan("vectors"), mix, None, rows=rows)
+        if self.core.begun and not self.core.provisional:
+            self.core.timeline, self.core.events = past_timeline(mix, rows), past_events(mix)
         self.clusters = len(self.core.ids)
         self.reading = Lock()
         self._changed, self._wanted = Condition(), True
