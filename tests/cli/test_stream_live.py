@@ -208,3 +208,22 @@ def test_what_is_learnt_after_a_resume_does_not_depend_on_the_page(tmp_path):
             status = children.run(tmp_path, "stream", "texts.jsonl", *files, *more)
             assert status == 0, (tmp_path / "stderr").read_text()
     children.assert_same_run(tmp_path / "plain", tmp_path / "live")
+
+
+@pytest.mark.skipif(chromium() is None, reason="no Chromium here")
+def test_a_page_shows_the_last_rows_although_no_others_come(tmp_path):
+    """Also if the copy that it gets first is older, since the stream waits for rows."""
+    write(tmp_path / "My rows.jsonl", 300, 0.0, 0)
+    files = "My rows.jsonl", "--follow", "--live", "0", "--max-wait", "2"
+    process = children.start(tmp_path, "stream", *files)
+    try:
+        port = until(lambda: said_port(tmp_path))
+        with Browser() as browser:
+            browser.open(f"http://127.0.0.1:{port}/")
+            count = "document.getElementById('count').textContent"
+            browser.wait_for(f"{count} === '1 cluster'")
+            write(tmp_path / "My rows.jsonl", 300, 20.0, 1)
+            browser.wait_for(f"{count} === '2 clusters'")
+            assert browser.errors == []
+    finally:
+        stopped(process)

@@ -5,6 +5,7 @@ import time
 import numpy as np
 import pytest
 
+import evermix as em
 from evermix.service.static import Page
 from helpers.browser import Browser, chromium
 
@@ -103,6 +104,66 @@ def test_a_stream_is_watched_and_a_cluster_is_named(browser, start):
     browser.wait_for(f"{SHOWN} === 4 && document.querySelector('#flow svg text') !== null")
     assert browser.run("document.querySelectorAll('#flow svg [data-id]').length") == 4
     assert problems(browser) == []
+
+
+def hints(browser):
+    """The text below each head, where there is no picture."""
+    found = browser.run("""[...document.querySelectorAll(
+        '#flow .chart p, #charts .panel p:last-child, #waits')].map(each => each.innerText)""")
+    return [text for text in found if text]
+
+
+def test_a_page_without_rows_says_what_it_waits_for(browser, start):
+    service = start()
+    service.make("points", "vectors")
+    visit(browser, service)
+    browser.wait_for(f"document.querySelector('#facts dd') !== null && {LIVE}")
+    browser.wait_for(f"{COUNT} === '0 clusters'")
+    assert hints(browser) == ["Waiting for the first rows."] * 4
+    assert (
+        browser.run("document.querySelectorAll('#charts .panel > [role=img][hidden]').length") == 2
+    )
+    feed(service, 20, [0])
+    browser.wait_for(f"{COUNT} === '1 cluster'")
+    browser.wait_for(
+        "/begin with: 20 so far/.test(document.querySelector('#flow .chart').innerText)"
+    )
+    feed(service, 300, [0, 1])
+    browser.wait_for("document.querySelectorAll('#flow svg path').length >= 2")
+    browser.wait_for(
+        "document.querySelectorAll('#charts .panel > [role=img][hidden]').length === 0"
+    )
+    browser.wait_for(f"{SHOWN} === 2")
+    assert hints(browser) == []
+    assert browser.errors == []
+
+
+def test_the_page_of_a_fit_says_why_nothing_is_drawn(browser, start, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2)) + 12.0 * rng.integers(3, size=(300, 1))
+    em.Mixture(random_state=0).fit(X).save(tmp_path / "old.evermix")
+    service = start("--model", "points=old.evermix")
+    visit(browser, service)
+    browser.wait_for(f"{SHOWN} === 3 && {COUNT} === '3 clusters'")
+    said = hints(browser)
+    assert len(said) == 3 and all("have no order" in text for text in said)
+    feed(service, 600, [0, 1, 2])
+    browser.wait_for("document.querySelectorAll('#flow svg path').length >= 3")
+    assert hints(browser) == [] and browser.errors == []
+
+
+def test_no_part_is_empty_beside_others_when_a_page_opens(browser, start):
+    service = start()
+    service.make("points", "vectors")
+    feed(service, 300, [0, 1])
+    visit(browser, service)
+    browser.wait_for("document.querySelector('#facts dd') !== null")  # at once with all others:
+    assert browser.run("document.querySelectorAll('#flow svg path').length") >= 2
+    assert browser.run("document.querySelectorAll('#feed li').length") >= 1
+    assert browser.run(f"{SHOWN} > 0 || document.getElementById('waits').innerText") == (
+        browser.run(f"{SHOWN} > 0") or "The clusters are being read."
+    )
+    assert hints(browser) in ([], ["The clusters are being read."])
 
 
 def test_one_large_request_is_drawn(browser, start):

@@ -35,6 +35,7 @@ class Progress:
         self._sent = 0 if whole else self._sent + len(points)
         self._first = points[-1]["first"] if points else None
         return {
+            "sequence": core.sequence,
             "rows": core.rows,
             "clusters": self._model.clusters,
             "waiting": self._model.waiting,

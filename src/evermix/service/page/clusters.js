@@ -57,8 +57,9 @@ export class Clusters {
     this.#known = true;
   }
 
-  // Draw the cards; unless wanted, their order stays while one of them has the focus.
-  draw(sort = false) {
+  // Draw the cards; unless wanted, their order stays while one of them has the focus. `waits` says why there are none.
+  draw(sort = false, waits = "") {
+    byId("waits").textContent = this.#items.size ? "" : waits || (this.#known ? "" : "The clusters are being read.");
     const terms = byId("search").value.toLowerCase().split(/\s+/).filter(Boolean), list = byId("list");
     let found = this.all.filter(item => terms.every(term => item.text.includes(term)));
     found.sort(ORDERS[byId("sort").value]);
@@ -79,7 +80,8 @@ export class Clusters {
       } else list.replaceChildren(...nodes);
     }
     for (const id of this.#nodes.keys()) if (!this.#items.has(id)) this.#nodes.delete(id);
-    byId("count").textContent = n === this.#items.size ? `${whole(n)} clusters` : `${whole(n)} of ${whole(this.#items.size)} clusters`;
+    const all = `${whole(this.#items.size)} cluster${this.#items.size === 1 ? "" : "s"}`;
+    byId("count").textContent = !this.#known ? "" : n === this.#items.size ? all : `${whole(n)} of ${all}`;
     this.#more(n);
   }
 

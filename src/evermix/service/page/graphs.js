@@ -58,7 +58,12 @@ export class Graphs {
     });
   }
 
-  draw({rows, clusters, each, mean}, when) {
+  // `waits` says why there is nothing to draw.
+  draw({rows, clusters, each, mean}, when, waits) {
+    for (const box of this.#boxes) {
+      box.hidden = !rows.length;
+      box.nextElementSibling.textContent = rows.length ? "" : waits;
+    }
     this.resize();
     this.#growth.when = this.#likelihood.when = when;
     const [growth, likelihood] = this.#boxes, end = mean.findLast(value => value !== null);

@@ -25,22 +25,33 @@ function draw(...parts) {
   for (const part of parts) wanted.add(part);
   if (waiting || (view.paused && view.name !== null) || !wanted.size) return;
   waiting = true;
-  const next = Math.max(...[...wanted].map(part => spent.get(part)?.next ?? 0)) - performance.now();
+  const next = Math.min(...[...wanted].map(part => spent.get(part)?.next ?? 0)) - performance.now();
   setTimeout(() => requestAnimationFrame(frame), Math.min(Math.max(next, 0), 5000));
 }
 function frame() {
   waiting = false;
   const now = performance.now(), part = [...wanted].find(each => (spent.get(each)?.next ?? 0) <= now + 1);
-  if (part && !view.paused) {
-    wanted.delete(part);
-    PARTS[part]();
-    const took = performance.now() - now;
-    spent.set(part, {next: now + Math.max(DRAW, 15 * took)});
-  }
+  if (part && !view.paused) drawNow(part);
   draw();
 }
-const PARTS = {facts: drawFacts, flow: drawFlow, graphs: () => graphs.draw(view.timeline.curves(share()), view.timeline.when(share())), feed: drawFeed, table: drawTable, list: () => clusters.draw()};
+function drawNow(...parts) {
+  for (const part of parts) {
+    const began = performance.now();
+    wanted.delete(part);
+    PARTS[part]();
+    spent.set(part, {next: began + Math.max(DRAW, 15 * (performance.now() - began))});
+  }
+}
+const PARTS = {facts: drawFacts, flow: drawFlow, graphs: () => graphs.draw(view.timeline.curves(share()), view.timeline.when(share()), waitsFor()), feed: drawFeed, table: drawTable, list: () => clusters.draw(false, view.progress?.rows ? "" : waitsFor())};
 const share = () => Number(byId("window").value);
+
+// Why there is nothing to draw, or null.
+function waitsFor() {
+  const {progress} = view;
+  if (!progress?.rows) return "Waiting for the first rows.";
+  if (progress.provisional) return `Waiting for more rows to begin with: ${whole(progress.rows)} so far.`;
+  return view.timeline.points.length ? null : "Rows that were fitted all at once have no order: what comes from now on is drawn.";
+}
 
 const NOTES = {"fit to new rows": "log-likelihood per row, in nats: how well each was predicted before it was learnt; higher is better"};
 function drawFacts() {
@@ -59,8 +70,9 @@ function drawFlow() {
   const box = byId("flow").querySelector(".chart"), legend = byId("flow").querySelector(".legend");
   const flow = view.timeline.flow(share(), innerWidth < 640 ? 30 : 60);
   view.flow = flow;
+  byId("table").hidden = !flow;
   if (!flow) {
-    box.replaceChildren(make("p", {class: "hint"}, "There are too few batches of rows yet: shares are drawn from one to the next."));
+    box.replaceChildren(make("p", {class: "hint"}, waitsFor() ?? "There are too few batches of rows yet: shares are drawn from one to the next."));
     return legend.replaceChildren();
   }
   const layers = flow.layers.map((values, k) => {
@@ -121,16 +133,17 @@ function refresh() {  // ask for the clusters again, seldom if that takes long
   if (listing !== null || view.name === null || document.hidden) return;
   listing = setTimeout(async () => {
     const name = view.name, began = performance.now();
-    stale = false;
+    let old = stale = false;  // whether the answer is of a copy of a moment ago, after which nothing may come
     try {
       const found = await get(`${place(name, "clusters")}?words=true`);
       if (name === view.name) taken(found.clusters);
+      old = found.sequence < (view.progress?.sequence ?? 0);
     } catch {
       stale = true;
     }
-    listed = performance.now() + Math.min(Math.max(LIST, 8 * (performance.now() - began)), 30000);
+    listed = performance.now() + (old ? LIST : Math.min(Math.max(LIST, 8 * (performance.now() - began)), 30000));
     listing = null;
-    if (stale || name !== view.name) refresh();
+    if (stale || old || name !== view.name) refresh();
   }, Math.max(listed - performance.now(), 0));
 }
 document.addEventListener("visibilitychange", () => { if (stale) refresh(); });
@@ -151,7 +164,7 @@ function watch(name, id = null) {
   byId("model").hidden = false;
   listed = 0;
   view.stop = follow(name, {
-    begin: () => { Object.assign(view, {timeline: new Timeline(), events: []}); refresh(); draw(...Object.keys(PARTS)); },
+    begin: () => { Object.assign(view, {timeline: new Timeline(), events: [], progress: null}); refresh(); },
     event: event => {
       view.events.push(event);
       if (view.events.length > 2 * FEED) view.events.splice(0, FEED);
@@ -169,7 +182,8 @@ function watch(name, id = null) {
       view.timeline.replace(news.first, news.points);
       view.progress = news;
       refresh();
-      draw("facts", "flow", "graphs");
+      if (!before && !view.paused) drawNow(...Object.keys(PARTS));  // at once: no part is empty beside others
+      else draw("facts", "flow", "graphs");
     },
     state,
   });
