@@ -29,7 +29,7 @@ from evermix.cli.output.dead_letters import DeadLetters
 from evermix.cli.output.lines import check_answers, naming
 from evermix.cli.runs.interrupts import Interrupts, Stopped
 from evermix.cli.runs.live import Live
-from evermix.cli.runs.next_files import Place, place_after, settings_after
+from evermix.cli.runs.next_files import Place, check_stdin, place_after, settings_after
 from evermix.cli.runs.run import (
     NOTHING,
     Run,
@@ -124,7 +124,7 @@ class Stream(Run):
     @classmethod
     def resume(cls, settings: Settings, place: Any) -> Self:
         """Open the source after the last row of the checkpoint."""
-        _check_stdin(settings)
+        check_stdin(settings)
         load = partial(load_with_extra, custom=settings.custom)
         saved = read_checkpoint(settings, cls, load)
         place = place_after(settings, saved.notes)
@@ -360,18 +360,6 @@ def _reading(settings: Settings) -> dict[str, Any]:
         "dead_letters": settings.dead_letter is not None,
         **Beside.reading(settings),
     }
-
-
-def _check_stdin(settings: Settings) -> None:
-    """Raise ValueError unless it is clear where standard input begins."""
-    if settings.source == "-" and settings.stdin is None:
-        raise ValueError(
-            "--resume from standard input must know what comes there: with --stdin replayed the "
-            "whole source from its first row on, of which rows that were read before are skipped; "
-            "with --stdin continues only rows that were not read yet, none of which is skipped."
-        )
-    if settings.source != "-" and settings.stdin is not None:
-        raise ValueError("--stdin is about standard input, and SOURCE is not -. Leave it out.")
 
 
 def _counter(settings: Settings, mix: Mixture, head: Iterable[Chunk]) -> TextCounter:

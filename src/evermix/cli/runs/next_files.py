@@ -44,6 +44,18 @@ class Place(NamedTuple):
         return whole
 
 
+def check_stdin(settings: Settings) -> None:
+    """Raise ValueError unless it is clear where standard input begins."""
+    if settings.source == "-" and settings.stdin is None:
+        raise ValueError(
+            "--resume from standard input must know what comes there: with --stdin replayed the "
+            "whole source from its first row on, of which rows that were read before are skipped; "
+            "with --stdin continues only rows that were not read yet, none of which is skipped."
+        )
+    if settings.source != "-" and settings.stdin is not None:
+        raise ValueError("--stdin is about standard input, and SOURCE is not -. Leave it out.")
+
+
 def place_after(settings: Settings, notes: dict[str, Any]) -> Place:
     """Return where a stream goes on, by its settings and the notes of its checkpoint.
 
