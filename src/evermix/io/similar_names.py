@@ -6,21 +6,25 @@ from difflib import get_close_matches
 MOST = 10_000  # names that are compared
 
 
-def did_you_mean(path: str | os.PathLike[str], suffix: str = "") -> str:
+def did_you_mean(
+    path: str | os.PathLike[str], suffix: str = "", folders: bool = False, least: float = 0.6
+) -> str:
     """Return a sentence, after a space, with the most similar name in the same folder.
 
-    It is empty if no name there is similar. ``suffix`` is the end of names that are meant.
+    It is empty if no name there is similar. ``suffix`` is the end of names that are meant, and
+    ``folders`` whether they may be those of folders. ``least`` is how similar names must be, 1 if
+    they are the same.
     """
     folder, name = os.path.split(os.fspath(path))
     try:
         with os.scandir(folder or ".") as entries:
-            names = sorted(entry.name for entry in entries if entry.is_file())[:MOST]
+            names = sorted(e.name for e in entries if folders or e.is_file())[:MOST]
     except FileNotFoundError:
         return f" There is no folder {folder!r}."
     except OSError:
         return ""
     by_case = {each.lower(): each for each in names if each.endswith(suffix)}
-    similar = get_close_matches(name.lower(), by_case, n=1)
+    similar = get_close_matches(name.lower(), by_case, n=1, cutoff=least)
     if not similar and suffix and name.lower() + suffix in by_case:
         similar = [name.lower() + suffix]
     return f" Did you mean {by_case[similar[0]]!r}?" if similar else ""

@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from evermix.cli.console import counted, new_row_fit, note, progress_bar
+from evermix.cli.input.awaited import note_awaited
 from evermix.cli.input.rows import features, open_rows
 from evermix.cli.input.texts import (
     count_words,
@@ -103,6 +104,7 @@ class Stream(Run):
     @classmethod
     def begin(cls, settings: Settings, place: Any) -> Self:
         """Open the source and start with its first row."""
+        note_awaited(settings)
         source = open_rows(settings, None, **_reading(settings))
         mix = make_mixture(settings, source.kind, streaming=True, columns=source.columns)
         check_times(source, mix.forgetting)
@@ -130,6 +132,7 @@ class Stream(Run):
         place = place_after(settings, saved.notes)
         settings = settings_after(settings, saved, place)
         check_resumed(settings, saved)
+        note_awaited(settings)
         marks = place.files
         continues = settings.stdin == "continues"
         reading = _reading(settings) | {"continues": continues}

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Self
 
 from evermix.cli.console import note
+from evermix.cli.input.awaited import note_awaited
 from evermix.cli.input.documents import (
     Documents,
     documents_of,
@@ -100,6 +101,7 @@ class FollowedTopics(Topics):
         source = self._followed()
         if not self.settings.quiet:
             note(f"following {', '.join(self.settings.sources)} until a signal (Ctrl-C) ends it.")
+            note_awaited(self.settings)
         times = _by_time(source, self.settings)
         while True:
             with interrupts.allowed():

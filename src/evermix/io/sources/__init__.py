@@ -8,9 +8,11 @@ opened.
 import os
 from collections.abc import Sequence
 from dataclasses import replace
+from glob import has_magic
 from typing import Any
 
 from evermix.io.brokers import is_address
+from evermix.io.similar_names import did_you_mean
 
 # Importing a format makes it known.
 from evermix.io.sources import arrays, bag_of_words, csv, parquet, svmlight  # noqa: F401
@@ -106,11 +108,18 @@ def open_source(
 def _follow(names: Sequence[str], options: Options) -> JsonLines:
     """Open files, folders and patterns whose JSON lines are followed."""
     for name in names:
-        if not (name.lower().endswith(SUFFIXES) or os.path.isdir(name)):
+        if name.lower().endswith(SUFFIXES) or os.path.isdir(name):
+            continue
+        if not (os.path.exists(name) or has_magic(name) or os.path.splitext(name)[1]):
             raise SourceError(
-                f"{name}: only JSON lines can be followed: files named {' or '.join(SUFFIXES)}, "
-                "patterns that end so, and folders. What comes from a program is read from -."
+                f"{name}: there is no such folder.{did_you_mean(name, folders=True)} Files named "
+                f"{' or '.join(SUFFIXES)} need not be there to be followed, but folders must: make "
+                "it first."
             )
+        raise SourceError(
+            f"{name}: only JSON lines can be followed: files named {' or '.join(SUFFIXES)}, "
+            "patterns that end so, and folders. What comes from a program is read from -."
+        )
     return JsonLines(names[0], replace(options, followed=tuple(names)))
 
 

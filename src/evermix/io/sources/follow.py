@@ -4,7 +4,7 @@ import glob
 import os
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import blake2b
 from io import BufferedReader
 from typing import TypeAlias
@@ -216,7 +216,7 @@ class FollowedFiles(LiveLines):
     def _look(self) -> None:
         """Find files that are new, have grown or have another name."""
         present: set[Key] = set()
-        for path in self._names():
+        for path in names_followed(self._sources):
             try:
                 found = os.stat(path)
             except OSError:
@@ -232,21 +232,6 @@ class FollowedFiles(LiveLines):
             present.add(key)
         for key, file in self._files.items():
             file.moved = key not in present
-
-    def _names(self) -> Iterator[str]:
-        """Yield the names of the files that are followed."""
-        for source in self._sources:
-            if os.path.isdir(source):
-                found = [os.path.join(source, name) for name in os.listdir(source)]
-            elif glob.has_magic(source) and not os.path.exists(source):
-                found = glob.glob(source, recursive=True)
-            else:
-                yield source
-                continue
-            for path in sorted(found):
-                name = os.path.basename(path)
-                if name.endswith(SUFFIXES) and not name.startswith((".", "_")):
-                    yield path
 
     def _adopt(self, path: str, key: Key, found: os.stat_result) -> None:
         """Follow a file that is new under its name."""
@@ -315,6 +300,25 @@ class FollowedFiles(LiveLines):
                 "or go on without these rows (on the command line: --skip-bad)."
             )
         warnings.warn(lost, stacklevel=2)
+
+
+def names_followed(sources: Iterable[str]) -> Iterator[str]:
+    """Yield the names of the files that are followed, where sources are files, folders, patterns.
+
+    A single file need not be there.
+    """
+    for source in sources:
+        if os.path.isdir(source):
+            found = [os.path.join(source, name) for name in os.listdir(source)]
+        elif glob.has_magic(source) and not os.path.exists(source):
+            found = glob.glob(source, recursive=True)
+        else:
+            yield source
+            continue
+        for path in sorted(found):
+            name = os.path.basename(path)
+            if name.endswith(SUFFIXES) and not name.startswith((".", "_")):
+                yield path
 
 
 def _siblings(path: str) -> list[str]:
