@@ -161,6 +161,14 @@ class Engine(ABC):
         """Whether the fit is complete; called between two laps."""
         return state.lap >= 1
 
+    def converged(self, state: State) -> bool | None:
+        """Whether the last lap changed next to nothing; None if the engine does not look at that.
+
+        A fit that has finished without ended at its limit of laps.
+        """
+        del state
+        return None
+
     @property
     def max_laps(self) -> int:
         """The largest number of laps that the engine makes."""
@@ -169,7 +177,8 @@ class Engine(ABC):
     def progress(self, state: State) -> dict[str, Any]:
         """Return how far a fit has come, as JSON-ready entries by name."""
         finished = state.at == 0 and bool(self.finished(state))
-        return {"laps": state.lap, "finished": finished}
+        converged = self.converged(state) if finished else None
+        return {"laps": state.lap, "finished": finished, "converged": converged}
 
     # ---- reviews, forgetting and dropping --------------------------------------------------
 

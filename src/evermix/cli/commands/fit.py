@@ -24,6 +24,7 @@ from evermix.cli.output.captions import captions
 from evermix.cli.output.cards import cards_table, describe_clusters
 from evermix.cli.output.coarse import proposed
 from evermix.cli.output.lines import check_answers, naming, open_answers, rounded
+from evermix.cli.output.plain_facts import at_limit
 from evermix.cli.runs.interrupts import Interrupts
 from evermix.cli.runs.run import (
     Run,
@@ -44,6 +45,7 @@ from evermix.io.text_counter import TextCounter
 
 COLUMNS = "id", "cluster", "probability", "name"  # of the answer for a row
 SHOWN = 10  # clusters at a terminal
+AUTO_CHANGES = "laps", "tol"  # of the engine that auto has chosen, when its fit goes on
 HELD_BYTES = 2**28  # of rows that are held in memory although they could be read again
 
 
@@ -149,7 +151,7 @@ class Fit(Run):
         saved = read_checkpoint(settings, cls, load)
         mix = saved.model
         fields = parts(settings.custom, streaming=False).engine.options
-        changing = mix.engine.may_change if mix.engine is not None else ()
+        changing = AUTO_CHANGES if mix.engine is None else mix.engine.may_change
         free = {field: fields[field].name for field in changing if field in fields}
         # Rows are known by their digest, wherever their files are now.
         may_differ = {"out", "source", "keep_fields", *free.values()}
@@ -161,9 +163,13 @@ class Fit(Run):
         mix.learner_.engine = _writing_to(mix.learner_.engine, folders)
         if mix.engine is not None:
             mix.set_params(engine=_writing_to(mix.engine, folders))
-        given = make_engine(settings, streaming=False)
-        if given is not None:
-            changes = {f: getattr(given, f) for f, name in free.items() if name in settings.given}
+        given = {f: name for f, name in free.items() if name in settings.given}
+        if mix.engine is None:
+            changes = {field: settings.values[name] for field, name in given.items()}
+            mix.learner_.engine = replace(mix.learner_.engine, **changes)
+            settings = settings.changed(**dict.fromkeys(given.values()))  # the file says it
+        elif (engine := make_engine(settings, streaming=False)) is not None:
+            changes = {field: getattr(engine, field) for field in given}
             mix.set_params(engine=replace(mix.engine, **changes))
         rows = _read(source, settings, _engine_of(mix), place)
         return cls(settings, source, rows, mix, saved.text, saved.notes)
@@ -263,7 +269,8 @@ class Fit(Run):
         skipped = f", {counted(rows.skipped, 'blank or bad row')} skipped" if rows.skipped else ""
         yield f"{counted(rows.n, 'row')}{skipped}"
         yield counted(mix.n_clusters_, "cluster")
-        yield self._progress()
+        limit = at_limit(self.engine.progress(mix.state_))
+        yield self._progress() + ("" if limit is None else f", the limit, {limit}")
         bound, held_out = self.engine.lower_bound(mix.state_), self.held_out
         if bound is not None and self.settings.engine != "auto":
             yield f"fit {bound:,.2f}, {bound / rows.n:.3f} per row (ELBO, higher is better)"

@@ -148,6 +148,8 @@ def _topic_model(model: TopicModel, extra: Extra, top: int | None) -> Described:
     default = "HMNGG()" if times else "HDP()"
     writer = TopicCards(model, names, n=WORDS, share=saved.get("share", SHARE))
     topics = sorted(describe_topics(writer), key=lambda topic: -topic["weight"])
+    judged = bool(model._fitted.run.n_draws and not model.gone_on_)
+    rises = model.climbing_ if judged else np.empty(0)
     return {
         "kind": "topic model",
         "source": saved.get("source"),
@@ -157,7 +159,8 @@ def _topic_model(model: TopicModel, extra: Extra, top: int | None) -> Described:
         "burn_in": model.burn_in,
         "draws": model.draws,
         "chains": model.chains,
-        "log_joint": course_of(model) if model._fitted.run.n_draws and not model.gone_on_ else None,
+        "log_joint": course_of(model) if judged else None,
+        "converged": None if not judged or np.isnan(rises).any() else not rises.any(),
         "features": model.n_features_in_,
         "times": f"{len(times):,}, {times[0]} to {times[-1]}" if times else None,
         "K": model.n_topics_,

@@ -19,6 +19,7 @@ PLAIN = {
 }
 """What plain facts are called, by their names in JSON, in order."""
 BETTER = " (higher is better)"
+SMALL = 0.01  # nats that a lap gains
 
 
 def plain_facts(described: dict[str, Any], noun: str) -> dict[str, tuple[str, Any]]:
@@ -28,4 +29,27 @@ def plain_facts(described: dict[str, Any], noun: str) -> dict[str, tuple[str, An
     """
     names = PLAIN | {"K": noun}
     order = [name for name in names if name != "growing"] + ["growing"]
-    return {name: (names[name], described[name]) for name in order if name in described}
+    found = {name: (names[name], described[name]) for name in order if name in described}
+    limit = at_limit(described, described.get("source") is not None)
+    if limit is not None:
+        found["finished"] = "finished", f"at the limit of {described['laps']:,} passes, {limit}"
+    return found
+
+
+def at_limit(progress: dict[str, Any], resumes: bool = True) -> str | None:
+    """Return in words that a fit has ended before it converged, and how to go on; None if not.
+
+    ``progress`` is that of its engine, ``resumes`` whether the command line can go on with it.
+    """
+    laps, gain = progress.get("laps", 0), progress.get("last_gain")
+    if progress.get("converged") is not False or laps < 2:
+        return None
+    if gain is None:  # no objective rises, so that more laps need not be better
+        return "before it converged"
+    more = f"evermix fit --resume --laps {2 * laps} goes on"
+    if not resumes:
+        more = f"Mixture.resume goes on if its engine has more laps, such as {2 * laps}"
+    if gain < SMALL:
+        return f"before it had tried all splits and merges ({more})"
+    rise = f"{gain:,.0f}" if gain >= 10 else f"{gain:.2g}"
+    return f"before it converged: the last one still improved the fit by {rise} ({more})"

@@ -146,8 +146,10 @@ class EP(Filter):
 
     def finished(self, state: State) -> bool:
         """Whether all laps are done, or the assignments have converged."""
-        if state.lap >= self.laps:
-            return True
+        return state.lap >= self.laps or self.converged(state)
+
+    def converged(self, state: State) -> bool:
+        """Whether the last lap moved rows by at most ``tol``, or validation says it is enough."""
         change, _, best = state.latents["settled"]
         idle = self.validation > 0 and state.lap - best >= self.patience
         return bool(state.lap > 1 and (change <= self.tol or idle))

@@ -213,8 +213,11 @@ class DPMeans(Engine):
 
     def finished(self, state: State) -> bool:
         """Whether all laps are done, or no row moved in the last one."""
-        done = self.laps is not None and state.lap >= self.laps
-        return done or bool(state.lap and state.latents["settled"][2])
+        return (self.laps is not None and state.lap >= self.laps) or self.converged(state)
+
+    def converged(self, state: State) -> bool:
+        """Whether no row moved in the last lap."""
+        return bool(state.lap and state.latents["settled"][2])
 
     def check_memo(self, model: Model, state: State, n_rows: int) -> None:
         """Raise ValueError unless there are labels of ``n_rows`` rows."""

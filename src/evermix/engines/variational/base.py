@@ -151,9 +151,11 @@ class Variational(Engine):
         return float(state.latents["bound"][0])
 
     def progress(self, state: State) -> dict[str, Any]:
-        """Return the laps made and the bound, which is None in the first lap."""
+        """Return the laps made, the bound, and what the last lap has added to it; None: unknown."""
         bound = self.lower_bound(state)
-        return super().progress(state) | {"elbo": bound if math.isfinite(bound) else None}
+        found = {"elbo": bound, "last_gain": bound - float(state.latents["bound"][1])}
+        known = {name: value if math.isfinite(value) else None for name, value in found.items()}
+        return super().progress(state) | known
 
     def for_scoring(self, model: Model, state: State) -> State:
         """Return the state with the family's columns, which laps do not need."""

@@ -77,7 +77,11 @@ class FullVB(Variational):
 
     def finished(self, state: State) -> bool:
         """Whether all laps are done, or the bound has converged."""
-        return super().finished(state) or self.settled(state, self.tol)
+        return super().finished(state) or self.converged(state)
+
+    def converged(self, state: State) -> bool:
+        """Whether the last lap raised the bound by at most ``tol`` nats."""
+        return self.settled(state, self.tol)
 
     def end_lap(
         self, model: Model, state: State, batches: Sequence[Batch], rng: Generator

@@ -225,6 +225,12 @@ class MemoizedVB(Variational):
         idle = not planned and (not waiting or self._quiet(state.lap))
         return super().finished(state) or (idle and self.settled(state, self.tol))
 
+    def converged(self, state: State) -> bool:
+        """Whether the bound has settled, and no move is left but births that come too late."""
+        planned, waiting = state.latents["pending"]
+        late = self._quiet(state.lap) and state.lap < self.laps
+        return bool(not planned and (late or not waiting) and self.settled(state, self.tol))
+
     def records(self, state: State) -> dict[str, Record]:
         """Return the records of batches."""
         return {key: record for key, record in state.memo.items() if key.isdigit()}
