@@ -151,7 +151,9 @@ def stream(mix: Any, *, title: str = "", figure: "Figure | None" = None) -> NDAr
     def when(clock: float) -> str:
         return str(times[max(bisect_right(clocks, clock) - 1, 0)])
 
-    about = {"sizes": mix.tally_.mass, "when": when if clocks else None}
+    called = mix.lineage_.hand.names
+    names = [called.get(id, f"cluster {id}") for id in mix.cluster_ids_.tolist()]
+    about = {"sizes": mix.tally_.mass, "names": names, "when": when if clocks else None}
     return overview(**series._asdict(), **about, title=title, figure=figure)
 
 

@@ -10,7 +10,7 @@ import evermix as em
 from evermix.engines.batch import Info
 from evermix.report import overview, read_events
 from evermix.report.canvas import save_picture
-from evermix.report.plots import per_observation
+from evermix.report.plots import FEW, per_observation
 
 
 def _steps():
@@ -49,6 +49,25 @@ def test_overview_is_a_picture_and_leaves_pyplot_alone(tmp_path, sizes):
     save_picture(path, axes)
     assert path.read_bytes().startswith(b"\x89PNG")
     assert ("matplotlib.pyplot" in sys.modules) == before
+
+
+def test_few_clusters_are_bars_with_names_and_many_are_dots():
+    pytest.importorskip("matplotlib")
+    series = read_events(step.to_event() for step in _steps())
+    sizes, names = np.array([4.0, 30.0, 0.2, 15.0]), ["a", "b", "dust", "c" * 60]
+    _, bars, _ = overview(**series._asdict(), sizes=sizes, names=names)
+    assert [bar.get_width() for bar in bars.patches] == [30.0, 15.0, 4.0]
+    shown = [label.get_text() for label in bars.get_yticklabels()]
+    assert (shown[0], shown[2]) == ("b", "a") and shown[1].endswith("c…")
+    assert bars.get_xscale() == "linear" and bars.get_xlim()[0] == 0
+    assert [text.get_text() for text in bars.texts] == ["30", "15", "4"]
+    low, high = bars.get_ylim()
+    assert low > high  # the largest is above
+    _, bars, _ = overview(**series._asdict(), sizes=np.full(FEW, 5.0))
+    assert len(bars.patches) == FEW
+    assert [label.get_text() for label in bars.get_yticklabels()] == list(map(str, range(FEW)))
+    _, dots, _ = overview(**series._asdict(), sizes=np.full(FEW + 1, 5.0))
+    assert not dots.patches and dots.get_xscale() == dots.get_yscale() == "log"
 
 
 def test_overview_of_nothing_is_refused():

@@ -65,6 +65,37 @@ def test_pages_are_drawn_without_errors_or_sideways_scroll(browser, pages, name,
     assert browser.errors == [] and browser.run("document.documentElement.scrollWidth") <= width
 
 
+BARS = """[...document.querySelectorAll('#charts svg:has(.bar) g')].map(group => [
+    group.querySelector('text').textContent, group.querySelector('.bar').getBBox().width,
+    group.querySelector('text:last-child').textContent])"""
+
+
+@pytest.mark.parametrize("width", [1200, 360])
+def test_sizes_of_few_clusters_are_bars(browser, tmp_path, width):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 2)) + 30.0 * np.repeat([0, 1, 2], [100, 200, 300])[:, None]
+    mix = em.Mixture(random_state=0).fit(X)
+    mix.rename(int(mix.predict(X[-1:])[0]), "the <b>largest")
+    mix.report(tmp_path / "few.html")
+    browser.open(tmp_path / "few.html", width)
+    found = browser.run(BARS)
+    assert [line[2] for line in found] == ["300", "200", "100"]
+    assert found[0][0] == "the <b>largest" and found[1][0].startswith("cluster ")
+    widths = [line[1] for line in found]
+    assert widths == pytest.approx([widths[0], widths[0] * 2 / 3, widths[0] / 3], rel=0.02)
+    label = browser.run(
+        "document.querySelector('#charts svg:has(.bar)').getAttribute('aria-label')"
+    )
+    assert "from the <b>largest with 300" in label
+    assert browser.errors == [] and browser.run("document.documentElement.scrollWidth") <= width
+
+
+def test_sizes_of_many_clusters_are_dots(browser, pages):
+    browser.open(pages / "stream.html")
+    assert browser.run(BARS) == []
+    assert browser.run("document.querySelector('#charts').innerText.includes('Sizes, largest')")
+
+
 def test_what_has_no_name_for_screen_readers(browser, pages):
     """Nothing has none: every control, picture and part is labelled."""
     browser.open(pages / "stream.html")

@@ -41,11 +41,12 @@ def test_a_report_on_a_stream_holds_what_the_model_knows(stream, tmp_path):
     assert [item["id"] for item in data["items"]] == [card.id for card in mix.cards()]
     assert data["facts"]["clusters"] == str(mix.n_clusters_) and data["facts"]["rows"] == "900"
     assert any(word.startswith("height") for word in data["items"][0]["words"])
-    growth, likelihood = data["charts"]
+    growth, likelihood, sizes = data["charts"]
+    assert sum(size for _, size in sizes["bars"]) == 900
     assert growth["lines"][0]["y"][-1] == mix.n_clusters_ and growth["lines"][0]["x"][-1] == 900
     total = sum(info.log_predictive for info in mix.history_)
     assert likelihood["lines"][1]["y"][-1] == pytest.approx(total / 900)
-    for chart in data["charts"]:  # no curve runs backwards
+    for chart in (growth, likelihood):  # no curve runs backwards
         assert all(np.all(np.diff(line["x"]) >= 0) for line in chart["lines"])
     assert len(data["tree"]["merges"]) == mix.n_clusters_ - 1
     born = [ids[0] for _, what, ids in data["events"] if what == "born"]
@@ -95,7 +96,7 @@ def test_a_saved_model_has_its_report_too(stream, tmp_path):
     mix.report(tmp_path / "before.html")
     data, before = content(tmp_path / "r.html"), content(tmp_path / "before.html")
     titles = [[chart["title"] for chart in some["charts"]] for some in (data, before)]
-    assert titles[0] == titles[1] == ["Clusters found", NEW_ROWS]
+    assert titles[0] == titles[1] == ["Clusters found", NEW_ROWS, "Sizes, largest first"]
     assert data["items"] == before["items"] and data["flow"] == before["flow"]
 
 

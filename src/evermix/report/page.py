@@ -38,7 +38,7 @@ class Report:
         The clusters or topics, the largest first: ``id``, ``share``, ``size``, ``words`` that name
         it, and what else is known of it.
     charts : list of dict
-        Curves, see :func:`curves`.
+        Curves and bars, see :func:`curves` and :func:`bars`.
     flow : dict, optional
         Shares over time, see :meth:`Flow.to_dict`.
     tree : dict, optional
@@ -126,6 +126,11 @@ def curves(
         values = {"x": np.asarray(x)[some].tolist(), "y": np.asarray(y)[some].tolist()}
         chart["lines"].append({"name": name, "dots": name in dots, **values})
     return chart
+
+
+def bars(title: str, values: Sequence[tuple[str, float]], note: str = "") -> dict[str, Any]:
+    """Return a chart with a bar for each name, in this order."""
+    return {"title": title, "note": note, "bars": [[name, value] for name, value in values]}
 
 
 def traces(

@@ -19,6 +19,7 @@ from evermix.report.canvas import (
     ORANGE,
     label_last,
     new_figure,
+    shortened,
     style_axes,
 )
 from evermix.report.posterior import Posterior
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLOURS = (BLUE, ORANGE, GREEN, INK)  # of runs and chains
+FEW = 20  # clusters whose sizes are bars with names; those of more are dots on logarithmic axes
+NAME, SPARE = 1.3, 5  # inches of a name beside a bar, and bars for which there is room at least
 MAX_ROWS = 1000  # of a co-clustering map; more could not be distinguished
 
 # ---- streams -------------------------------------------------------------------------------
@@ -80,6 +83,7 @@ def overview(
     log_predictive: NDArray[Any],
     rows: NDArray[Any],
     sizes: NDArray[Any],
+    names: Sequence[str] | None = None,
     when: Callable[[float], str] | None = None,
     title: str = "",
     figure: "Figure | None" = None,
@@ -93,6 +97,8 @@ def overview(
         number of rows. See :func:`read_events`.
     sizes : array (K,)
         Mass of each cluster at the end.
+    names : sequence of str (K,), optional
+        What the clusters are called; those of few clusters are shown. None: their numbers.
     when : callable, optional
         Returns the time at which so many observations had been seen, for the axes.
     title : str
@@ -109,7 +115,8 @@ def overview(
     panels = new_figure(title, 13.5, 4.4, figure).subplots(1, 3)
     growth, rank, likelihood = panels
     _draw_growth(growth, series.clock, series.K)
-    _draw_sizes(rank, np.asarray(sizes, dtype=np.float64))
+    masses = np.asarray(sizes, dtype=np.float64)
+    _draw_sizes(rank, masses, list(map(str, range(len(masses)))) if names is None else names)
     _draw_likelihood(likelihood, series)
     if when is not None:
         for axes in (growth, likelihood):
@@ -125,14 +132,19 @@ def _draw_growth(axes: "Axes", clock: NDArray[Any], K: NDArray[Any]) -> None:
     axes.fill_between(clock, K, color=BLUE, alpha=0.12, linewidth=0)
     axes.set_xlim(0, clock[-1])
     axes.set_ylim(0, max(K) * 1.12)
+    axes.locator_params(axis="y", integer=True)
     axes.xaxis.set_major_formatter("{x:,.0f}")
     label_last(axes, clock[-1], K[-1], f"{K[-1]:,}", BLUE)
 
 
-def _draw_sizes(axes: "Axes", sizes: NDArray[Any]) -> None:
-    style_axes(axes, "Cluster sizes, largest first", "rank")
+def _draw_sizes(axes: "Axes", sizes: NDArray[Any], names: Sequence[str]) -> None:
     # Clusters of less than one observation mean nothing on a logarithmic axis.
-    ranked = np.sort(sizes[sizes >= 1.0])[::-1]
+    order = [k for k in np.argsort(-sizes, kind="stable").tolist() if sizes[k] >= 1.0]
+    ranked = sizes[order]
+    if 0 < len(order) <= FEW:
+        _draw_bars(axes, ranked, [names[k] for k in order])
+        return
+    style_axes(axes, "Cluster sizes, largest first", "rank")
     axes.set_xscale("log")
     axes.set_yscale("log")
     rank = np.arange(1, len(ranked) + 1)
@@ -144,8 +156,25 @@ def _draw_sizes(axes: "Axes", sizes: NDArray[Any]) -> None:
         axes.set_ylim(0.8, ranked[0] * 2)
 
 
+def _draw_bars(axes: "Axes", sizes: NDArray[Any], names: Sequence[str]) -> None:
+    """Draw a bar with its name and its number for each of few clusters, the largest above."""
+    style_axes(axes, "Cluster sizes, largest first", "observations")
+    places, size = np.arange(len(sizes)), 9.0 if len(sizes) <= FEW / 2 else 7.5
+    axes.barh(places, sizes, height=0.72, color=ORANGE, alpha=0.85, linewidth=0)
+    axes.set_yticks(places, [shortened(name, size, NAME) for name in names], fontsize=size)
+    axes.set_ylim(max(len(sizes), SPARE) - 0.4, -0.6)
+    axes.set_xlim(0, sizes[0] * 1.18)
+    axes.grid(visible=False, axis="y")
+    axes.locator_params(axis="x", nbins=5)
+    axes.xaxis.set_major_formatter("{x:,.0f}")
+    gap = 0.012 * sizes[0]
+    for place, value in enumerate(sizes.tolist()):
+        axes.text(value + gap, place, f"{value:,.0f}", va="center", fontsize=size, color=INK)
+
+
 def _draw_likelihood(axes: "Axes", series: Series) -> None:
-    style_axes(axes, "Fit to new rows (log-likelihood of each, higher is better)", "observations")
+    style_axes(axes, "Fit to new rows (higher is better)", "observations")
+    axes.set_ylabel("log-likelihood per row", fontsize=10, color=INK)
     at, each, running = per_observation(series)
     axes.scatter(at, each, s=12, color=GREEN, alpha=0.35, linewidth=0, label="each step")
     axes.plot(at, running, color=GREEN, linewidth=2.2, label="running mean")

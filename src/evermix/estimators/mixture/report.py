@@ -20,13 +20,12 @@ from evermix.estimators.plain_words import forgetting_in_words, rows_in_words
 from evermix.estimators.shown import Shown
 from evermix.families import Multinomial
 from evermix.report.flow import Flow, flow_of_bins, flow_of_rows
-from evermix.report.page import NEW_ROWS, SHOWN, WHOLE, Item, Report, curves, traces
-from evermix.report.plots import Series, per_observation, read_events, read_laps
+from evermix.report.page import NEW_ROWS, SHOWN, WHOLE, Item, Report, bars, curves, traces
+from evermix.report.plots import FEW, Series, per_observation, read_events, read_laps
 from evermix.state import ALIVE, DROPPED, Lineage
 
 LARGEST_TREE, COURSES = 300, 500  # clusters up to which there is a tree, and a course on each card
 NAMING = 3  # traits that name a cluster
-RANKED = 10  # clusters from which on there is a picture of their sizes
 
 Events = list[tuple[int, str, list[int]]]
 
@@ -110,10 +109,8 @@ def mixture_report(
         for k, item in enumerate(items):
             item["course"] = flow.course(k)
     charts = _charts(mix, steps)
-    sizes = np.array([card.size for card in cards if card.size >= 1])
-    if len(sizes) >= RANKED:
-        lines = {"": (np.arange(1, len(sizes) + 1), np.sort(sizes)[::-1])}
-        charts.append(curves("Sizes, largest first", "rank", lines, dots=[""], log=True))
+    if (sizes := _sizes(cards)) is not None:
+        charts.append(sizes)
     tree = _tree(mix, [card.id for card in cards])
     facts = _facts(mix)
     if hidden := mix.n_clusters_ - len(cards):
@@ -122,6 +119,19 @@ def mixture_report(
     times = mix.learner_.shown.calendar.course
     parts = charts, flow, tree
     return Report(*about, items, *parts, events=lineage, times=times, details=_details(mix))
+
+
+def _sizes(cards: list[Card]) -> dict[str, Any] | None:
+    """Return a chart of the sizes of clusters: bars with their names, or dots if there are many."""
+    some = sorted((card for card in cards if card.size >= 1), key=lambda card: -card.size)
+    if len(some) < 2:
+        return None
+    title, sizes = "Sizes, largest first", np.array([card.size for card in some])
+    if len(some) <= FEW:
+        named = [(card.name or called(card.id, None), round(card.size)) for card in some]
+        return bars(title, named, "rows")
+    lines = {"": (np.arange(1, len(some) + 1), sizes)}
+    return curves(title, "rank", lines, dots=[""], log=True)
 
 
 def _streamed(mix: Any) -> bool:

@@ -125,6 +125,24 @@ function lineChart(box, chart) {
   root.addEventListener("pointerleave", event => { tip(event, ""); dot.setAttribute("visibility", "hidden"); });
 }
 
+function barChart(box, chart) {  // a line for each bar: its name, the bar, and its value
+  const {bars} = chart, line = bars.length > 12 ? 17 : 20, top = 6, height = Math.max(174, top + line * bars.length);
+  const named = Math.min(150, 12 + 6.6 * Math.max(...bars.map(([name]) => name.length))), most = Math.max(...bars.map(([, value]) => value));
+  const [first, last] = [bars[0], bars.at(-1)];
+  const [root, width] = canvas(box, height, `${chart.title}: ${bars.length} of them, from ${first[0]} with ${whole(first[1])} to ${last[0]} with ${whole(last[1])}.`);
+  const x = scale([0, most], [named, width - 20 - 7 * whole(most).length]);
+  bars.forEach(([name, value], i) => {
+    const y = top + line * i, group = make("g", {},
+      make("rect", {x: 0, y, width, height: line, fill: "transparent"}),
+      make("text", {x: named - 8, y: y + line - 6, "text-anchor": "end"}, brief(name, 22)),
+      make("rect", {class: "bar", x: named, y: y + 2, width: Math.max(x(value) - named, 1), height: line - 5, rx: 2, fill: COLOURS[1]}),
+      make("text", {x: x(value) + 6, y: y + line - 6}, whole(value)));
+    group.addEventListener("pointermove", event => tip(event, `${name}: ${whole(value)} ${chart.note}`));
+    group.addEventListener("pointerleave", event => tip(event, ""));
+    root.append(group);
+  });
+}
+
 function band(xs, tops, bottoms) {  // the outline of a layer, with soft bends
   const side = (values, points) => values.map((y, i) => {
     if (!i) return "";
@@ -261,4 +279,4 @@ function mapChart(box, places, items, label, pick) {
   root.addEventListener("click", event => event.target.dataset?.id && pick(Number(event.target.dataset.id)));
 }
 
-export {COLOURS, OTHERS, make, clock, whole, shown, writtenTime, percent, brief, tip, lineChart, flowChart, treeChart, mapChart};
+export {COLOURS, OTHERS, make, clock, whole, shown, writtenTime, percent, brief, tip, lineChart, barChart, flowChart, treeChart, mapChart};

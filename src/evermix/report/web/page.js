@@ -194,6 +194,11 @@ if (data.flow) {
 }
 for (const about of data.charts) {
   const box = make("div");
+  if (about.bars) {
+    byId("charts").append(make("div", {class: "panel"}, make("h2", {}, about.title), make("p", {class: "hint"}, about.note), box));
+    drawings.push(() => barChart(box, about));
+    continue;
+  }
   const dots = about.lines.find(line => line.dots && line.name), n = about.lines.length;
   const parts = dots ? `dots: ${dots.name}, line: ${about.lines.at(-1).name}` : n > 1 ? `${n} chains` : "";
   const hint = [about.note, parts].filter(Boolean).join("; ");
