@@ -159,3 +159,30 @@ def test_what_cannot_be_followed_is_refused(undisturbed, tmp_path, monkeypatch):
     assert CliRunner().invoke(app, ["topics", *plain]).exit_code == 0
     said = refused(tmp_path, monkeypatch, *plain[:5], "--resume", "--follow")
     assert "was begun without --follow" in said
+
+
+def test_a_run_that_learns_nothing_of_another_file_leaves_all_as_it_was(children, tmp_path):
+    """Also if the file does not exist; the documents of its only time wait."""
+    (tmp_path / "log.jsonl").write_text(texts(2000) + texts(2001))
+    assert children.run(tmp_path, "topics", "log.jsonl", *FILES, *NEW) == 0
+    before = (tmp_path / "all.evermix").read_bytes()
+    files = ["--checkpoint", "all.evermix", "--out", "new.json", "--trace", "trace.jsonl"]
+    errors = tmp_path / "stderr"
+    for name in ("new.jsonl", "2002.jsonl"):
+        if name == "2002.jsonl":
+            (tmp_path / name).write_text(texts(2002))
+        process = children.start(tmp_path, "topics", name, *files, "--resume", "--follow")
+        end, said = time.monotonic() + 100, ""
+        while "once one of another time has come" not in said and time.monotonic() < end:
+            time.sleep(0.05)
+            said = errors.read_text() if errors.exists() else ""
+        time.sleep(0.5)
+        assert stop(children, process) == 130
+        said = errors.read_text()
+        assert "Traceback" not in said and f"topics {name}" in said
+        assert ("new.jsonl does not exist yet." in said) == (name == "new.jsonl")
+        assert (tmp_path / "all.evermix").read_bytes() == before
+    (tmp_path / "2002.jsonl").write_text(texts(2002) + texts(2003))
+    process = children.start(tmp_path, "topics", "2002.jsonl", *files, "--resume", "--follow")
+    wait_for(tmp_path, 2000, 2001, 2002)
+    assert stop(children, process) == 130

@@ -98,10 +98,12 @@ class FollowedTopics(Topics):
             self._sweep(interrupts)
             self._finish()
             self.save()
-        source = self._followed()
         if not self.settings.quiet:
             note(f"following {', '.join(self.settings.sources)} until a signal (Ctrl-C) ends it.")
+            note("documents of a time are learnt together, once one of another time has come.")
             note_awaited(self.settings)
+        with interrupts.allowed():  # it waits for a file that does not exist yet
+            source = self._followed()
         times = _by_time(source, self.settings)
         while True:
             with interrupts.allowed():
@@ -147,6 +149,11 @@ class FollowedTopics(Topics):
             now = now._replace(documents=now.documents + last[0].documents)
             self.history = self.history[:-1]
         self.history = [*self.history, now]
+
+    def save(self) -> None:
+        """Write a checkpoint, unless no documents were learnt since the last."""
+        if len(self.documents):
+            super().save()
 
     @classmethod
     def check_notes(cls, notes: dict[str, Any]) -> None:
