@@ -77,6 +77,8 @@ def test_a_log_scale_is_proposed_for_amounts_only():
     zeros = np.where(rng.random(300)[:, None] < 0.1, 0.0, X[:, :1])
     assert kinds(em.Gaussian(), zeros) == [em.Gaussian()]
     assert kinds(em.Gaussian(), X[:10]) == [em.Gaussian()]
+    for huge in (X[:, :1] * 1e300, np.exp(100 * X[:, 1:2])):  # beyond what can be squared
+        assert len(kinds(em.Gaussian(), huge)) <= 2
 
 
 def _amounts(rho: float) -> tuple[pd.DataFrame, np.ndarray]:

@@ -22,8 +22,9 @@ def knee_of(values: Floats) -> float:
     double, high = np.quantile(known[known > 0], [LOW, HIGH])  # twice the knee
     if high < RANGE * double:
         return 0.0
-    logs = 0.5 * np.log(known**2 + double**2)
-    gain = 0.5 * np.log(np.var(known) / np.var(np.arcsinh(known / double))) - logs.mean()
+    logs = np.log(np.hypot(known, double))
+    with np.errstate(over="ignore", invalid="ignore"):  # of sizes that no family takes
+        gain = 0.5 * np.log(np.var(known) / np.var(np.arcsinh(known / double))) - logs.mean()
     return float(0.5 * double) if gain > GAIN else 0.0
 
 
