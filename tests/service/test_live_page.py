@@ -147,7 +147,9 @@ def test_the_page_of_a_fit_says_why_nothing_is_drawn(browser, start, tmp_path):
     browser.wait_for(f"{SHOWN} === 3 && {COUNT} === '3 clusters'")
     said = hints(browser)
     assert len(said) == 3 and all("have no order" in text for text in said)
-    feed(service, 600, [0, 1, 2])
+    for seed, rows in enumerate((500, 700, 900)):  # what comes at once is one step
+        feed(service, 200, [0, 1, 2], seed)
+        browser.wait_for(f"document.querySelector('#facts dd').innerText === '{rows}'")
     browser.wait_for("document.querySelectorAll('#flow svg path').length >= 3")
     assert hints(browser) == [] and browser.errors == []
 

@@ -19,7 +19,7 @@ from evermix.families.log_normal import LogNormal
 from evermix.families.mixed import Mixed
 from evermix.families.opening import left_open
 
-WHOLE = 0.9  # least share of rows that have seen all columns of a full covariance
+WHOLE = 0.85  # least share of rows that have seen all columns of a full covariance
 FEW_COLUMNS = 8  # of a table that share a covariance if there is no search to decide it
 
 

@@ -33,8 +33,8 @@ def _group(table: dict[str, NDArray]) -> tuple[str, ...]:
     [
         ({}, ("x0", "x1", "x2", "x3", "x4", "x5")),
         ({"x1": 0.05}, ("x0", "x1", "x2", "x3", "x4", "x5")),
-        ({"x1": 0.08, "x4": 0.06}, ("x0", "x2", "x3", "x4", "x5")),
-        ({"x1": 0.5, "x4": 0.06, "x5": 0.08}, ("x0", "x2", "x3", "x4")),
+        ({"x1": 0.12, "x4": 0.09}, ("x0", "x2", "x3", "x4", "x5")),
+        ({"x1": 0.5, "x4": 0.09, "x5": 0.12}, ("x0", "x2", "x3", "x4")),
     ],
 )
 def test_those_with_most_gaps_are_left_out(gaps: dict[str, float], group: tuple[str, ...]) -> None:

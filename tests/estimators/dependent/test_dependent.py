@@ -76,7 +76,7 @@ def test_every_family_can_be_learnt(name):
     X = (X > 4).astype(float) if name == "Bernoulli" else X
     if name == "VonMisesFisher":
         X = (X + 1.0) / np.linalg.norm(X + 1.0, axis=1, keepdims=True)
-    X = X + 1.0 if name == "LogNormal" else X[:, :1] if name == "Categorical" else X
+    X = X + 1.0 if name.startswith("Log") else X[:, :1] if name == "Categorical" else X
     mix = quick(family=FAMILIES[name]()).fit(X, times=times)
     assert mix.labels_.shape == (45,)
     assert np.all(np.isfinite(mix.score_samples(X, times)))

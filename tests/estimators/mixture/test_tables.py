@@ -264,6 +264,33 @@ def test_a_few_holes_leave_columns_together():
     assert ("age", "height") in names and ("weight",) in names
 
 
+def test_a_table_of_names_texts_and_dates_is_refused():
+    rng = np.random.default_rng(0)
+    texts = [" ".join(rng.choice(list("abcdefghij"), 12)) for _ in range(60)]
+    table = pd.DataFrame({"id": [f"t-{i}" for i in range(60)], "text": texts})
+    table["day"] = pd.date_range("2024-01-01", periods=60)
+    with pytest.raises(ValueError, match="fit_transform.table.'text'."):
+        em.Mixture().fit(table)
+    with pytest.raises(ValueError, match="'id', 'day' hold dates, or another value"):
+        em.Mixture().fit(table[["id", "day"]])
+
+
+def test_rows_with_gaps_are_labelled_by_what_they_have_of_a_group():
+    """Labels are those of predictions; columns that rise together stay together."""
+    rng = np.random.default_rng(0)
+    z, n = rng.integers(3, size=600), 600
+    logs = 2.0 * np.array([[0, 1], [2, 0], [3, 3]])[z] + rng.normal(size=(n, 1)) * [1.0, 0.8]
+    table = pd.DataFrame(np.exp(logs + 0.3 * rng.normal(size=(n, 2))), columns=["earns", "pays"])
+    table["level"] = rng.choice(list("xy"), n)
+    for name in ("earns", "pays"):
+        table.loc[rng.random(n) < 0.06, name] = NAN
+    mix = em.Mixture().fit(table)
+    assert ("earns", "pays") in {block.names for block in mix.model_.family.blocks}
+    part = table[["earns", "pays"]].isna().sum(axis=1) == 1
+    np.testing.assert_array_equal(mix.labels_[part], mix.predict(table[part]))
+    assert mix.n_clusters_ == 3
+
+
 @pytest.mark.parametrize("names", [[f"row {i}" for i in range(N)], list(range(1000, 1000 + N))])
 def test_names_of_rows_are_ignored(names, tmp_path):
     """With them or without, with those of other rows, and after loading: the same clusters."""

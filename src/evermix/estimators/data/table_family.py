@@ -46,6 +46,9 @@ def automatic_table(X: Any) -> Mixed | None:
             _check_words(name, values)
     ids = [name for name, column in columns.items() if _are_names(column)]
     dates = [name for name, column in columns.items() if _are_dates(column)]
+    words = [name for name in ids if columns[name].kind == "level"]
+    if words and len({*ids, *dates}) == len(columns):
+        raise ValueError(_nothing_left(columns, words))
     if len({*ids, *dates}) < len(columns):
         _warn(ids, "another value in (nearly) every row, as names and numbers of rows do")
         _warn([name for name in dates if name not in ids], "dates")
@@ -66,6 +69,23 @@ def automatic_table(X: Any) -> Mixed | None:
     found += [alone(name, knee) for name, knee in knees.items() if name not in together]
     ignored = tuple(name for name in table.names if name not in columns)
     return Mixed(blocks | {block.names: block.family for block in found}, ignored)
+
+
+def _nothing_left(columns: Mapping[str, Column], words: Sequence[str]) -> str:
+    """Say that no column tells of clusters, and what to do with texts."""
+    text = max(words, key=lambda name: _length(columns[name]))
+    return (
+        f"no column of the table tells of clusters: {listed(list(columns))} hold dates, or another "
+        f"value in (nearly) every row, as names and texts do. If {text!r} holds texts, count their "
+        f"words: em.Mixture().fit(CountVectorizer().fit_transform(table[{text!r}])), with "
+        "sklearn.feature_extraction.text.CountVectorizer. Else give columns whose values rows have "
+        "in common, or a block for these in em.Mixed."
+    )
+
+
+def _length(column: Column) -> float:
+    """The mean length of the words of a column."""
+    return float(np.mean([len(str(value)) for value in column.values if value is not None]))
 
 
 def _together(knees: Mapping[str, float], columns: Mapping[str, Floats]) -> dict[str, float]:

@@ -110,7 +110,8 @@ def _follow(names: Sequence[str], options: Options) -> JsonLines:
     for name in names:
         if name.lower().endswith(SUFFIXES) or os.path.isdir(name):
             continue
-        if not (os.path.exists(name) or has_magic(name) or os.path.splitext(name)[1]):
+        other = os.path.exists(name) or has_magic(name) or is_address(name)
+        if not (other or os.path.splitext(name)[1]):
             raise SourceError(
                 f"{name}: there is no such folder.{did_you_mean(name, folders=True)} Files named "
                 f"{' or '.join(SUFFIXES)} need not be there to be followed, but folders must: make "
