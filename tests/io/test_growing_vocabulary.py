@@ -8,7 +8,7 @@ import pytest
 
 from evermix.io import growing_vocabulary
 from evermix.io.growing_vocabulary import GrowingVocabulary
-from evermix.io.text import from_spec
+from evermix.io.text import Hashing, Vocabulary, from_spec
 
 pytestmark = pytest.mark.every_python
 
@@ -137,6 +137,20 @@ def test_texts_to_ask_about_have_columns_for_new_words():
     assert vocabulary.to_spec() == before
     often = GrowingVocabulary(["cat"], min_count=2)
     np.testing.assert_array_equal(often.counts_with_new(["bird fish fish"]).toarray(), [[0, 2]])
+
+
+@pytest.mark.parametrize("known", [GrowingVocabulary(["cat", "dog"]), Vocabulary(["cat", "dog"])])
+def test_all_words_without_a_column_are_in_one_more(known):
+    """However rare they are; nothing is learnt, and nothing is counted as met."""
+    X = known.with_unknown(["cat bird bird", "fish dog cow bird", ""])
+    np.testing.assert_array_equal(X.toarray(), [[1, 0, 2], [0, 1, 3], [0, 0, 0]])
+    assert known.with_unknown([]).shape == (0, 3)
+    assert known.totals.total == 0
+
+
+def test_hashes_have_a_column_for_every_word():
+    X = Hashing(8).with_unknown(["cat bird", ""])
+    assert X.shape == (2, 9) and X[:, 8].nnz == 0 and X.sum() == 2
 
 
 def test_a_copy_learns_alone():

@@ -129,6 +129,10 @@ class GrowingVocabulary(TextCounter):
             rows.append(row)
         return as_csr(rows, max((max(row, default=0) + 1 for row in rows), default=0))
 
+    def with_unknown(self, texts: Iterable[str]) -> Any:
+        """Return counts (N, n_features + 1); the last column is all words without one."""
+        return self._with_unknown(map(self._words_of, texts), self._columns)
+
     def stream(self, texts: Sequence[str], times: Any = None) -> Iterator[CountedTexts]:
         """Yield the next texts of a stream as counts, cut where columns are used anew.
 

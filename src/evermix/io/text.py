@@ -103,6 +103,10 @@ class Vocabulary(TextCounter):
         """Return how often each text holds each word: a CSR matrix (N, n_features), float64."""
         return self._counted(map(self._words_of, texts), self._columns.get)
 
+    def with_unknown(self, texts: Iterable[str]) -> Any:
+        """Return counts (N, n_features + 1); the last column is all words without one."""
+        return self._with_unknown(map(self._words_of, texts), self._columns)
+
     def to_spec(self) -> dict[str, Any]:
         """Return a JSON-ready dict for :func:`from_spec`."""
         return {"type": "vocabulary", "words": self.words, "stop_words": self.stop_words}

@@ -76,6 +76,16 @@ class TextCounter(ABC):
         """
         return self.counts(texts)
 
+    def with_unknown(self, texts: Iterable[str]) -> Any:
+        """Return counts (N, n_features + 1) of texts; the last column is all words without one.
+
+        They say how new a text is, however rare they are. Nothing is learnt. Counters that have a
+        column for every word leave the last one empty.
+        """
+        X = self.counts(texts)
+        X.resize(X.shape[0], X.shape[1] + 1)
+        return X
+
     def again(self, texts: Iterable[str]) -> Any:
         """Return :meth:`counts_with_new` of texts that were met before, so that none is met now."""
         total, unknown = self.totals.total, self.totals.unknown
@@ -86,6 +96,11 @@ class TextCounter(ABC):
     @abstractmethod
     def to_spec(self) -> dict[str, Any]:
         """Return a JSON-ready dict for :func:`from_spec`."""
+
+    def _with_unknown(self, texts: Iterable[list[str]], columns: Mapping[str, int]) -> Any:
+        """Return the words of texts as a CSR matrix, those without a column in one more."""
+        n = self.n_features
+        return as_csr([Counter(columns.get(word, n) for word in words) for words in texts], n + 1)
 
     def _counted(self, texts: Iterable[list[str]], column_of: Callable[[str], int | None]) -> Any:
         """Return the words of texts as a CSR matrix, given the column of each."""

@@ -17,8 +17,10 @@ from evermix.engines.filters.filter import Filter
 from evermix.estimators import Mixture
 from evermix.estimators.answers import row_answers
 from evermix.estimators.mixture.card import Card
+from evermix.estimators.mixture.new_words import proba_with_new_words
 from evermix.estimators.mixture.validation import rows_to_score
 from evermix.hand import UNDO
+from evermix.io.embedded_texts import EmbeddedTexts
 from evermix.io.text import from_spec
 from evermix.io.text_counter import CountedTexts, TextCounter
 from evermix.service.bodies import (
@@ -197,7 +199,7 @@ class Core:
         """Return an answer for every row, which is not learnt."""
         if not self.begun:
             raise BodyError("the model has learnt nothing yet. Send observations to learn first.")
-        proba = self.mix.predict_proba(self.features(given), new_cluster=True)
+        proba = self._proba(given)
         best = proba[:, :-1].argmax(axis=1)
         labels = self.mix.cluster_ids_[best].tolist()
         highest = proba[np.arange(len(best)), best].tolist()
@@ -210,6 +212,13 @@ class Core:
                 answer["name"] = names[cluster]
             answers.append(answer)
         return answers
+
+    def _proba(self, given: Observations) -> Any:
+        """Return the probability of each cluster and of a new one, (N, K + 1)."""
+        self.check_kind(given)
+        if self.text is None or isinstance(self.text, EmbeddedTexts):
+            return self.mix.predict_proba(self.features(given), new_cluster=True)
+        return proba_with_new_words(self.mix, self.text.with_unknown(given.rows))
 
     # ---- requests --------------------------------------------------------------------------
 

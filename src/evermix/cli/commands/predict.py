@@ -23,7 +23,9 @@ from evermix.cli.output.topic_report import shares_line
 from evermix.engines import DPMeans
 from evermix.estimators import Mixture, TopicModel
 from evermix.estimators.files import load_any
+from evermix.estimators.mixture.new_words import proba_with_new_words
 from evermix.io.checkpoint import CheckpointError
+from evermix.io.embedded_texts import EmbeddedTexts
 from evermix.io.sources import Chunk, Source
 from evermix.io.text_counter import TextCounter
 
@@ -103,7 +105,7 @@ def _mixture(settings: Settings, mix: Mixture, extra: Any, text: TextCounter | N
     def lines(chunk: Chunk) -> Iterator[dict[str, Any]]:
         X = features(family, text, chunk.X)
         proba, log_density = mix.predict_proba(X), mix.score_samples(X)
-        best, novelty = proba.argmax(axis=1), None if new is None else mix.novelty(X)
+        best, novelty = proba.argmax(axis=1), None if new is None else _novelty(mix, text, chunk, X)
         if new is not None and novelty is not None:
             new.append(int(np.sum(novelty > NEW)))
         for i, name in enumerate(chunk.ids):
@@ -124,6 +126,13 @@ def _mixture(settings: Settings, mix: Mixture, extra: Any, text: TextCounter | N
     columns = [name for name in known if names or name != "name"]
     columns += [name for name in OF_COARSE if any(name in one for one in coarse.values())]
     return _Answers(rows, lines, len(ids), text, columns, new)
+
+
+def _novelty(mix: Mixture, text: TextCounter | None, chunk: Chunk, X: Any) -> Any:
+    """Return the probability (n,) that rows are of a new cluster; all words of texts count."""
+    if text is None or isinstance(text, EmbeddedTexts) or not isinstance(chunk.X, list):
+        return mix.novelty(X)
+    return proba_with_new_words(mix, text.with_unknown(chunk.X))[:, -1]
 
 
 def _topics(
