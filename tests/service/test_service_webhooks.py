@@ -163,6 +163,24 @@ def test_streams_tell_of_new_clusters_too(listener, tmp_path, monkeypatch):
     assert said.exit_code == 1 and "webhook must be an address" in said.stderr
 
 
+def test_a_stream_says_what_could_not_be_posted(listener, tmp_path, monkeypatch):
+    """How much, where and why; a query may hold a secret and is not shown."""
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(json.dumps(row) + "\n" for row in _texts(150))
+    (tmp_path / "texts.jsonl").write_text(rows)
+    run = ["stream", "texts.jsonl", "--overwrite", "--out", "out.jsonl", "--webhook"]
+    said = CliRunner().invoke(app, [*run, "http://127.0.0.1:9/clusters?key=secret"])
+    assert said.exit_code == 0
+    lost = "3 new clusters were not delivered to http://127.0.0.1:9/clusters ("
+    assert lost in said.stderr and "refused" in said.stderr and "secret" not in said.stderr
+    address = f"http://127.0.0.1:{listener.server_port}/"
+    listener.statuses += [503] * 99
+    said = CliRunner().invoke(app, [*run, address])
+    assert f"not delivered to {address} (the answer was 503 Service Unavailable)." in said.stderr
+    listener.statuses.clear()
+    assert "not delivered" not in CliRunner().invoke(app, [*run, address]).stderr
+
+
 def test_the_last_batch_of_a_stream_is_told_at_its_end(listener, tmp_path, monkeypatch):
     """Also where it is the only one; and --resume says nothing twice."""
     monkeypatch.chdir(tmp_path)

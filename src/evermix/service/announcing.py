@@ -77,3 +77,7 @@ class Announcing:
     def close(self) -> None:
         """Send what waits, and stop."""
         self._webhook.stop()
+
+    def lost(self) -> str:
+        """Return how many clusters could not be posted, where and why; "" if all were."""
+        return self._webhook.lost()

@@ -31,6 +31,8 @@ class Webhook:
     sent, failed, dropped : int
         Events that were delivered, given up after all attempts, and never tried since too many
         waited.
+    why : str
+        Why the last attempt that failed has failed; "" if none has.
     """
 
     def __init__(self, address: str, waits: tuple[float, ...] = WAITS) -> None:
@@ -44,7 +46,9 @@ class Webhook:
         self._port = parts.port  # raises ValueError for a wrong one
         self._path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         self.sent = self.failed = self.dropped = 0
+        self.why = ""
         self._waiting: deque[bytes] = deque()
+        self._sending = 0
         self._changed, self._stopping = Condition(), False
         self._thread = Thread(target=self._run, name="evermix webhook", daemon=True)
 
@@ -72,17 +76,27 @@ class Webhook:
         if self._thread.is_alive():
             self._thread.join(seconds)
 
+    def lost(self) -> str:
+        """Return how many events could not be delivered, where and why; "" if all were."""
+        with self._changed:
+            n = self.failed + self.dropped + len(self._waiting) + self._sending
+        if not n:
+            return ""
+        one = "1 new cluster was" if n == 1 else f"{n:,} new clusters were"
+        place = f"{self._parts.scheme}://{self._parts.netloc}{self._parts.path}"
+        return f"{one} not delivered to {place} ({self.why or 'no answer came in time'})."
+
     def _run(self) -> None:
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._waiting or self._stopping)
                 if not self._waiting:
                     return
-                body = self._waiting.popleft()
-            if self._delivered(body):
-                self.sent += 1
-            else:
-                self.failed += 1
+                body, self._sending = self._waiting.popleft(), 1
+            delivered = self._delivered(body)
+            with self._changed:
+                self.sent, self.failed = self.sent + delivered, self.failed + (not delivered)
+                self._sending = 0
 
     def _delivered(self, body: bytes) -> bool:
         for wait in (0.0, *self._waits):
@@ -102,8 +116,13 @@ class Webhook:
         try:
             headers = {"Content-Type": "application/json", "User-Agent": "evermix"}
             connection.request("POST", self._path, body, headers)
-            return 200 <= connection.getresponse().status < 300
-        except (OSError, http.client.HTTPException):
+            answer = connection.getresponse()
+            if 200 <= answer.status < 300:
+                return True
+            self.why = f"the answer was {answer.status} {answer.reason}".rstrip()
+            return False
+        except (OSError, http.client.HTTPException) as error:
+            self.why = str(error) or type(error).__name__
             return False
         finally:
             connection.close()

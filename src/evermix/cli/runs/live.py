@@ -96,6 +96,8 @@ class Live:
             self._watch.close()
         if self._announcing is not None:
             self._announcing.close()
+            if lost := self._announcing.lost():
+                note(f"--webhook: {lost}")
 
 
 def _name(source: str) -> str:
