@@ -53,3 +53,22 @@ def test_what_is_like_nothing_is_not_guessed(folder):
     )
     assert did_you_mean(folder / "people.csv" / "a.csv") == ""
     assert did_you_mean(folder / "peoples.csv") == " Did you mean 'people.csv'?"
+
+
+def test_hidden_files_are_not_meant(tmp_path):
+    (tmp_path / ".word.out.csv.lock").touch()
+    assert did_you_mean(tmp_path / "word.out.csv") == ""
+    (tmp_path / ".word.csv").touch()
+    assert did_you_mean(tmp_path / ".wrd.csv") == " Did you mean '.word.csv'?"
+
+
+def test_a_misspelt_source_comes_before_files_that_exist(tmp_path, folder, monkeypatch):
+    """The names of outputs follow from that of the source, so that they may be there."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "people.csv").write_text((folder / "people.csv").read_text())
+    evermix("fit", "people.csv", "--out", "labels.csv")
+    for command in (("fit", "people.cvs"), ("predict", "people.evermix", "people.cvs")):
+        said = evermix(*command, "--out", "labels.csv", status=1).stderr
+        assert "people.cvs: there is no such file or folder. Did you mean 'people.csv'?" in said
+    said = evermix("fit", "people.csv", status=1).stderr
+    assert "--checkpoint must be a new file, and people.evermix exists already" in said

@@ -8,6 +8,9 @@ import pandas as pd
 import pytest
 
 import evermix as em
+from evermix.cli.options.commands import options_of
+from evermix.cli.options.settings import Settings
+from evermix.cli.runs.going_on import command_to_go_on
 from evermix.io.sources import SourceError, open_source
 from helpers.commands import evermix
 
@@ -69,3 +72,29 @@ def test_columns_of_dates_are_no_names_of_rows(folder):
     (dates,) = [line for line in said if "'day' holds dates: it is ignored." in line]
     assert "--ignore COLUMN" in dates and "--id-field" not in dates
     assert any("'code' holds another value" in line and "--id-field" in line for line in said)
+
+
+def test_a_split_without_rows_names_the_option(folder):
+    evermix("fit", "one.csv", "--out", "labels.csv")
+    id = int(em.load("one.evermix").cluster_ids_[0])
+    said = " ".join(evermix("edit", "one.evermix", "split", id, status=1).stderr.split())
+    assert "this model keeps no rows of its clusters: give some with --rows SOURCE." in said
+
+
+def test_a_bad_row_to_predict_names_the_option_that_leaves_it_out(folder):
+    evermix("fit", "one.csv", "--out", "labels.csv")
+    (folder / "bad.csv").write_text("a,b\n1,2\n3\n4,5\n")
+    said = evermix("predict", "one.evermix", "bad.csv", status=1).stderr
+    assert "line 3" in said and "leave out bad rows with --skip-bad." in said
+    assert len(evermix("predict", "one.evermix", "bad.csv", "--skip-bad").stdout.split("\n")) == 3
+
+
+def test_the_command_to_go_on_names_who_looks_on(folder):
+    """The page and the webhook are not in the checkpoint."""
+    address = "http://127.0.0.1:9/new clusters"
+    given = {"source": ["one.csv"], "checkpoint": "m.evermix", "out": "o", "follow": True}
+    given |= {"live": 8123, "webhook": address}
+    options = options_of("stream")
+    settings = Settings(options, dict.fromkeys(option.name for option in options) | given)
+    said = command_to_go_on("stream", settings)
+    assert f"--live 8123 --webhook '{address}' --resume --follow" in said

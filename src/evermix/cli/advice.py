@@ -24,6 +24,7 @@ _PHRASES = {  # of the library's messages; the longer ones first
     "(em.Mixed with em.Categorical)": "(--category COLUMN)",
     "(em.Categorical)": "(--category COLUMN)",
     "the ids are in cluster_ids_": "`evermix info MODEL` lists the ids",
+    "give some, split_cluster(id, X).": "give some with --rows SOURCE.",
     "em.Mixture() without an engine": "no --engine",
     "em.Mixture()": "no --engine",
     "forgetting=em.Exponential(half_life=...)": "--half-life",

@@ -13,12 +13,13 @@ def did_you_mean(
 
     It is empty if no name there is similar. ``suffix`` is the end of names that are meant, and
     ``folders`` whether they may be those of folders. ``least`` is how similar names must be, 1 if
-    they are the same.
+    they are the same. Hidden files are meant only where the name given is a hidden one.
     """
     folder, name = os.path.split(os.fspath(path))
     try:
         with os.scandir(folder or ".") as entries:
-            names = sorted(e.name for e in entries if folders or e.is_file())[:MOST]
+            shown = (e for e in entries if not e.name.startswith(".") or name.startswith("."))
+            names = sorted(e.name for e in shown if folders or e.is_file())[:MOST]
     except FileNotFoundError:
         return f" There is no folder {folder!r}."
     except OSError:

@@ -1,6 +1,7 @@
 """``evermix predict``: find the clusters or topics of new rows without learning them."""
 
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ from evermix.estimators.files import load_any
 from evermix.estimators.mixture.new_words import proba_with_new_words
 from evermix.io.checkpoint import CheckpointError
 from evermix.io.embedded_texts import EmbeddedTexts
-from evermix.io.sources import Chunk, Source
+from evermix.io.sources import Chunk, Source, SourceError
 from evermix.io.text_counter import TextCounter
 
 LEAST = 0.01  # share of a topic that a line names
@@ -34,6 +35,7 @@ COLUMNS = "id", "cluster", "probability", "log_density", "novelty", "name"  # of
 NEW = 0.5  # novelty above which a row looks new
 OF_TOPICS = "id", "topics"
 OF_COARSE = "coarse", "coarse_name"
+_OF_ROW = re.compile(r": (?:line|row) [\d,]+: ")  # in errors on a bad row
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,8 @@ def run(settings: Settings) -> None:
     check_answers(settings.out)
     check_files(settings.sources, {"MODEL": settings.model}, settings.outputs)
     if not settings.overwrite:
-        check_new(settings.outputs, "Choose another place, or replace it with --overwrite.")
+        remedy = "Choose another place, or replace it with --overwrite."
+        check_new(settings.outputs, remedy, settings.sources)
     settings.lock_outputs()
     model, extra = load_any(settings.model, settings.custom)
     if type(model) not in _ANSWERS:
@@ -72,7 +75,7 @@ def run(settings: Settings) -> None:
         closing(Lines(settings.out, None, opened)) as lines,
         progress_bar("predicting", answers.rows.n_rows, settings.quiet) as progress,
     ):
-        for chunk in answers.rows.chunks(0, settings.batch):
+        for chunk in _chunks(answers.rows, settings.batch):
             for line in beside.lines(answers.lines(chunk), chunk.fields):
                 lines.write(line)
             lines.flush()
@@ -81,6 +84,18 @@ def run(settings: Settings) -> None:
         lines.flush()  # empties an old file even if there were no rows
     if not settings.quiet:
         note(_summary(answers, done, settings.out))
+
+
+def _chunks(rows: Source, size: int) -> Iterator[Chunk]:
+    """Yield the rows of a source; an error on a bad one names the option that leaves it out."""
+    try:
+        yield from rows.chunks(0, size)
+    except SourceError as error:
+        if not _OF_ROW.search(str(error)):
+            raise
+        raise SourceError(
+            f"{error} Correct the row, or leave out bad rows with --skip-bad."
+        ) from error
 
 
 def _summary(answers: _Answers, done: int, out: str) -> str:

@@ -5,7 +5,6 @@ was stopped anywhere and resumed ends with the same bits as one that was not.
 """
 
 import logging
-import os
 import shlex
 import sys
 import time
@@ -31,9 +30,9 @@ from evermix.cli.output.output_files import (
     checkpoint_written,
     unfinished_outputs,
 )
+from evermix.cli.runs.going_on import command_to_go_on, shown_source
 from evermix.cli.runs.interrupts import CheckpointTimer, Interrupts, Stopped
 from evermix.io import text as texts
-from evermix.io.brokers import is_address
 from evermix.io.checkpoint import CheckpointError
 from evermix.io.embedded_texts import EmbeddedTexts
 from evermix.io.replacing import remove_leftovers
@@ -177,11 +176,13 @@ class Run(ABC):
                 f"run starts from the beginning.{_others(path)}"
             )
         elif not settings.overwrite:
+            sources = [] if settings.values.get("follow") else settings.sources
             check_new(
                 _checkpoint_file(settings),
                 "Resume from it with --resume, or start again with --overwrite.",
+                sources,
             )
-            check_new(outputs, "Choose another place, or replace it with --overwrite.")
+            check_new(outputs, "Choose another place, or replace it with --overwrite.", sources)
         return cls.begin(settings, place)
 
     def _go(self, interrupts: Interrupts) -> None:
@@ -249,7 +250,7 @@ class Run(ABC):
         except ValueError as error:
             model, sources = str(self.settings.checkpoint), self.settings.sources
             if getattr(vars(self.model).get("learner_"), "rows_digest", "") is None:
-                predict = shlex.join(["evermix", "predict", model, *map(_shown, sources)])
+                predict = shlex.join(["evermix", "predict", model, *map(shown_source, sources)])
                 changed = f"{model} was changed by hand, so its fit cannot go on."
                 raise ValueError(f"{changed} The clusters of rows: {predict}") from error
             raise ValueError(
@@ -264,18 +265,7 @@ class Run(ABC):
         stopped = f"Stopped after {self._progress()}."
         if self.settings.checkpoint is None:
             return f"{stopped} Nothing was kept; --checkpoint FILE makes it possible to go on."
-        sources = list(map(_shown, self.settings.sources))
-        plugins = [word for name in self.settings.plugins for word in ("--plugin", name)]
-        model = str(self.settings.checkpoint)
-        again = ["evermix", *plugins, self.command, *sources, "--checkpoint", model]
-        for option, path in self.settings.places.items():
-            again += [option, os.path.relpath(path)]
-        for name in ("dask", "embed", "to", "broker_config"):
-            if self.settings.values.get(name) is not None:
-                again += [f"--{name.replace('_', '-')}", self.settings.values[name]]
-        again += ["--resume", *["--follow"] * bool(self.settings.values.get("follow"))]
-        again += ["--stdin", "continues"] * (sources == ["-"] and "stdin" in self.settings.values)
-        return f"{stopped} Go on with: {shlex.join(again)}"
+        return f"{stopped} Go on with: {command_to_go_on(self.command, self.settings)}"
 
 
 def _others(checkpoint: Path) -> str:
@@ -285,11 +275,6 @@ def _others(checkpoint: Path) -> str:
         return ""
     more = ", ..." if len(names) > MOST_NAMES else ""
     return f" If another one was meant, it may be {', '.join(names[:MOST_NAMES])}{more}."
-
-
-def _shown(source: str) -> str:
-    """Return a source as a command line names it."""
-    return source if source == "-" or is_address(source) else os.path.relpath(source)
 
 
 def _checkpoint_file(settings: Settings) -> dict[str, str | None]:
