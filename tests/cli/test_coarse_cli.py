@@ -100,7 +100,17 @@ def test_coarse_topics(folder):
     assert f"topics joined into {n}" in shown
     evermix("predict", "t.evermix", "texts.jsonl", "--coarse", 1, "--out", "p.jsonl", "--quiet")
     for line in json_lines("p.jsonl"):
-        assert line["coarse"] == [{"topic": 0, "share": pytest.approx(1.0, abs=1e-5)}]
+        name = ", ".join(model.coarse_topics(1)[0].words[:3])
+        one = {"topic": 0, "share": pytest.approx(1.0, abs=1e-5), "name": name}
+        assert line["coarse"] == [one]
+        words = model.top_words(3)
+        assert all(each["name"] == ", ".join(words[each["topic"]]) for each in line["topics"])
+    evermix("predict", "t.evermix", "texts.jsonl", "--coarse", 1, "--out", "p.csv", "--quiet")
+    with open("p.csv", newline="") as file:
+        for row in csv.DictReader(file):
+            assert row["coarse"].startswith("0:") and all(
+                len(cell.split(":")) == 2 for cell in row["topics"].split()
+            )
 
 
 def test_many_clusters_are_met_with_the_option_that_joins_them(folder):

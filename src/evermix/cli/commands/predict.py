@@ -20,6 +20,7 @@ from evermix.cli.output.captions import captions
 from evermix.cli.output.coarse import at_most, describe_coarse
 from evermix.cli.output.lines import Lines, check_answers, open_answers, rounded
 from evermix.cli.output.output_files import check_files, check_new
+from evermix.cli.output.topic_names import topic_names
 from evermix.cli.output.topic_report import shares_line
 from evermix.engines import DPMeans
 from evermix.estimators import Mixture, TopicModel
@@ -166,7 +167,9 @@ def _topics(
     reading = Beside.reading(settings)
     settings = settings.changed(time_field=field if timed else None)
     rows = open_rows(settings, columns, timed, **reading)
-    parts = None if settings.coarse is None else model.coarse(at_most(model, settings.coarse))
+    n = None if settings.coarse is None else at_most(model, settings.coarse)
+    parts = None if n is None else model.coarse(n)
+    names, coarse_names = topic_names(model, extra, n, settings.out)
 
     def lines(chunk: Chunk) -> Iterator[dict[str, Any]]:
         times = None
@@ -175,11 +178,11 @@ def _topics(
         shares = model.transform(features("multinomial", text, chunk.X), times)
         for name, row in zip(chunk.ids, shares, strict=True):
             found = np.flatnonzero(row >= min(LEAST, row.max()))
-            line = shares_line(name, found, row[found])
+            line = shares_line(name, found, row[found], names)
             if parts is not None:
                 sums = np.bincount(parts, row, minlength=len(row))
                 some = np.flatnonzero(sums >= min(LEAST, sums.max()))
-                line["coarse"] = shares_line(name, some, sums[some])["topics"]
+                line["coarse"] = shares_line(name, some, sums[some], coarse_names)["topics"]
             yield line
 
     said = OF_TOPICS if parts is None else (*OF_TOPICS, "coarse")

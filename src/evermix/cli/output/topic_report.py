@@ -4,6 +4,7 @@ import json
 import os
 import shlex
 import sys
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import replace
 from functools import cached_property
@@ -262,10 +263,15 @@ def _pictures(settings: Settings) -> tuple[Path | None, Path | None]:
     return (path, None) if settings.overwrite or not path.exists() else (None, path)
 
 
-def shares_line(id: Any, topics: Array, shares: Array) -> dict[str, Any]:
-    """Return a line on the topics of a document, the largest first."""
-    order = np.argsort(-shares, kind="stable").tolist()
-    found = [{"topic": int(topics[i]), "share": round(float(shares[i]), DIGITS)} for i in order]
+def shares_line(
+    id: Any, topics: Array, shares: Array, names: Mapping[int, str] | None = None
+) -> dict[str, Any]:
+    """Return a line on the topics of a document, the largest first, with names that are known."""
+    found = list[dict[str, Any]]()
+    for i in np.argsort(-shares, kind="stable").tolist():
+        topic = int(topics[i])
+        entry = {"topic": topic, "share": round(float(shares[i]), DIGITS)}
+        found.append(entry | ({"name": names[topic]} if names and topic in names else {}))
     return {"id": id, "topics": found}
 
 
