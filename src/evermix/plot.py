@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from evermix.io.sources.strings import read_number
 from evermix.report import (
@@ -55,9 +56,11 @@ def clusters(
     Parameters
     ----------
     mix : Mixture
-    X : array or table (N, D)
+    X : array, table or sparse matrix (N, D)
     columns : two ints, or two names of a table's columns, optional
-        Columns of X for the two axes. None: the first two, of a table the first two of numbers.
+        Columns of X for the two axes. None: the first two, of a table the first two of numbers. Of
+        a sparse matrix, such as counts of words, they must be given: two words say little of texts,
+        whose clusters ``mix.cards`` and ``mix.report`` show.
     title : str
         Headline of the picture.
     figure : Figure, optional
@@ -70,6 +73,13 @@ def clusters(
     >>> axes = em.plot.clusters(em.Mixture().fit(X), X)
     >>> axes.figure.savefig("clusters.png")  # doctest: +SKIP
     """
+    if columns is None and sparse.issparse(X):
+        raise ValueError(
+            "clusters draws two columns of X, and X is a sparse matrix, of which two columns say "
+            "little. mix.cards(X, names) returns what sets clusters apart, such as words, and "
+            "mix.report('report.html', X, names) writes a page. To draw two columns nevertheless, "
+            "give columns=(0, 1)."
+        )
     labels = np.asarray(mix.predict(X))
     names, rows = _two_columns(mix, X, columns)
     axes = new_figure(title, 7.0, 5.4, figure).subplots()
@@ -108,7 +118,8 @@ def _two_columns(mix: Any, X: Any, columns: Any) -> tuple[list[str], NDArray[Any
         if names and hasattr(X, "columns"):
             named = [name if isinstance(name, str) else names[name] for name in chosen]
             return named, np.column_stack([_numbers(mix, X, name) for name in named])
-        return [f"column {j}" for j in chosen], np.asarray(X)[:, chosen]
+        rows = X.tocsc()[:, chosen].toarray() if sparse.issparse(X) else np.asarray(X)[:, chosen]
+        return [f"column {j}" for j in chosen], rows
     numbers = [str(name) for name in mix.feature_names_in_ if name not in mix.levels_]
     names = numbers[:2] if columns is None else list(columns)
     if len(names) < 2 or any(name not in numbers for name in names):

@@ -6,8 +6,10 @@ import sys
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import evermix as em
+from evermix.estimators.files import load_any, save
 from evermix.io.locks import FileLocks
 from helpers.commands import TICKETS, evermix, write_tickets
 
@@ -37,6 +39,45 @@ def test_info_shows_cards_of_texts(folder):
         assert cluster["nearest"][0]["id"] != cluster["id"]
     shown = evermix("info", "t.evermix").stdout
     assert "words that set it apart" in shown and "lately" in shown and "nearest" in shown
+
+
+@pytest.mark.parametrize("command", [("stream",), ("fit",), ("stream", "--hash", 512)])
+def test_models_of_texts_know_their_words_in_python(folder, command):
+    evermix(*command, "texts.jsonl", "--out", "out", "--checkpoint", "t.evermix", "--quiet")
+    shown = json.loads(evermix("info", "t.evermix", "--json").stdout)["clusters"]
+    mix = em.load("t.evermix")
+    for card, cluster in zip(mix.cards(), shown, strict=True):
+        assert [trait.column for trait in card.traits] == cluster["words"]
+        assert mix.card(card.id).traits == card.traits
+    row = np.zeros(mix.n_features_in_)
+    row[mix.column_names_.index(shown[0]["words"][0])] = 5.0
+    why = {each.name for each in mix.explain(row).contributions}
+    assert why == {"(size)", shown[0]["words"][0]}
+    assert shown[0]["words"][0] in mix._repr_html_()
+    own = [f"word {d}" for d in range(mix.n_features_in_)]
+    assert mix.cards(names=own)[0].traits[0].column.startswith("word ")
+    mix.save("again.evermix")
+    assert em.load("again.evermix").cards() == mix.cards()
+
+
+def test_columns_that_are_new_or_used_anew_have_no_word_of_the_file(folder):
+    evermix("stream", "texts.jsonl", "--out", "out", "--checkpoint", "t.evermix", "--quiet")
+    mix = em.load("t.evermix")
+    word, n = mix.column_names_[0], mix.n_features_in_
+    rows = np.zeros((3, 2 * n))
+    rows[:, -1] = 4.0
+    mix.partial_fit(sparse.csr_matrix(rows))
+    assert mix.n_features_in_ > n and mix.column_names_[0] == word
+    assert mix.column_names_[n:] == [""] * (mix.n_features_in_ - n)
+    assert mix.forget_columns([0]).column_names_[0] == ""
+
+
+def test_models_whose_words_are_broken_are_refused(folder):
+    evermix("fit", "texts.jsonl", "--out", "out", "--checkpoint", "t.evermix", "--quiet")
+    mix, extra = load_any("t.evermix")
+    save(mix, "t.evermix", extra | {"text": {"type": "runes"}})
+    with pytest.raises(em.CheckpointError, match="how its words are counted"):
+        em.load("t.evermix")
 
 
 def test_info_shows_cards_of_tables(folder):

@@ -4,6 +4,7 @@ import sys
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import evermix as em
 
@@ -34,6 +35,16 @@ def test_clusters_with_a_name_are_called_by_it(X):
     mix.rename(int(mix.labels_[0]), "billing")
     names = [text.get_text() for text in em.plot.clusters(mix, X).get_legend().get_texts()]
     assert [name.split(":")[0] for name in names].count("billing") == 1
+
+
+def test_counts_of_words_are_no_picture_of_two_columns():
+    counts = sparse.csr_matrix(np.kron(np.eye(2), np.full((20, 3), 4.0)))
+    mix = em.Mixture().fit(counts)
+    with pytest.raises(ValueError, match=r"mix.cards\(X, names\) .* mix.report\("):
+        em.plot.clusters(mix, counts)
+    axes = em.plot.clusters(mix, counts, columns=(0, 3))
+    assert sorted(len(some.get_offsets()) for some in axes.collections) == [20, 20]
+    assert axes.get_xlabel() == "column 0" and axes.get_ylabel() == "column 3"
 
 
 def test_pictures_can_be_drawn_into_a_given_figure(X):

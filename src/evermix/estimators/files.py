@@ -12,6 +12,7 @@ from evermix._xp import Array
 from evermix.estimators.packing import Registry, plain_json, registry
 from evermix.io import checkpoint
 from evermix.io.checkpoint import CheckpointError
+from evermix.io.text import from_spec
 
 Content: TypeAlias = tuple[Mapping[str, Array], Mapping[str, Any]]
 """The content of a file: named arrays, and a header of plain values with the entry ``kind``."""
@@ -43,6 +44,7 @@ class Kind(NamedTuple):
 
 
 _KINDS: dict[str, Kind] = {}
+_NAMES = {"column_names_", "feature_names_in_"}
 _UNFIT = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
 
 
@@ -63,7 +65,9 @@ def save(estimator: Saveable, path: str | Path, extra: Mapping[str, Any] | None 
 
 
 def load(path: str | Path, custom: Iterable[type] = ()) -> Any:
-    """Restore an estimator from a file that its ``save`` wrote.
+    """Restore an estimator from a file that its ``save``, or the command line, wrote.
+
+    If the command line has clustered texts, ``column_names_`` holds the words of the columns.
 
     Parameters
     ----------
@@ -75,7 +79,25 @@ def load(path: str | Path, custom: Iterable[type] = ()) -> Any:
     -------
     Mixture, DependentMixture or TopicModel
     """
-    return load_any(path, custom)[0]
+    found, extra = load_any(path, custom)
+    try:
+        _name_columns(found, extra)
+    except _UNFIT as error:
+        raise CheckpointError(
+            f"{path} does not say how its words are counted ({type(error).__name__}: {error}). It "
+            "was edited or written by another program; use an earlier copy."
+        ) from error
+    return found
+
+
+def _name_columns(found: Any, extra: Mapping[str, Any]) -> None:
+    """Call the columns of a mixture of texts by the words saved beside it.   Consumes: found."""
+    own = vars(found)
+    if not extra.get("text") or "learner_" not in own or own.keys() & _NAMES:
+        return
+    words, n = from_spec(extra["text"]).words, found.n_features_in_
+    if words and len(words) <= n:
+        found.column_names_ = words + [""] * (n - len(words))  # words to come have columns already
 
 
 def load_any(path: str | Path, custom: Iterable[type] = ()) -> tuple[Any, dict[str, Any]]:

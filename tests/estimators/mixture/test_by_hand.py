@@ -129,6 +129,10 @@ def test_a_merge_keeps_a_name_and_wants_two():
     for ids in ([], [a], [a, a]):
         with pytest.raises(ValueError, match="two or more different ids"):
             mix.merge_clusters(ids)
+    with pytest.raises(
+        TypeError, match=rf"list of ids, such as merge_clusters\(\[2, 4\]\), got {a}"
+    ):
+        mix.merge_clusters(a, c)
     with pytest.raises(ValueError, match=f"no cluster {b};"):
         mix.merge_clusters([c, b])
     assert mix.merge_clusters([c, a]) == c and mix.n_clusters_ == 1

@@ -73,6 +73,10 @@ class ByHand(CardQuestions):
         pin : bool
             Whether to :meth:`pin` the result. Otherwise a review may split it again.
         """
+        if not isinstance(ids, Iterable):
+            raise TypeError(
+                f"merge_clusters takes a list of ids, such as merge_clusters([2, 4]), got {ids!r}."
+            )
         some = list(dict.fromkeys(int(id) for id in ids))
         if len(some) < 2:
             raise ValueError(f"merge_clusters wants two or more different ids, got {some}.")

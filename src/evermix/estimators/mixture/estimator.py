@@ -125,7 +125,7 @@ class Mixture(
         Number of features.
     column_names_ : list of str
         Names of the columns of plain arrays, for cards and reports. It may be set, and is saved;
-        the command line takes those of the file.
+        the command line takes those of the file, and ``em.load`` the words of its texts.
 
     Notes
     -----
