@@ -118,8 +118,10 @@ def _two_columns(mix: Any, X: Any, columns: Any) -> tuple[list[str], NDArray[Any
         if names and hasattr(X, "columns"):
             named = [name if isinstance(name, str) else names[name] for name in chosen]
             return named, np.column_stack([_numbers(mix, X, name) for name in named])
-        rows = X.tocsc()[:, chosen].toarray() if sparse.issparse(X) else np.asarray(X)[:, chosen]
-        return [f"column {j}" for j in chosen], rows
+        named = [f"column {j}" for j in chosen]
+        if hasattr(X, "tocsc"):  # a sparse matrix
+            return named, X.tocsc()[:, chosen].toarray()
+        return named, np.asarray(X)[:, chosen]
     numbers = [str(name) for name in mix.feature_names_in_ if name not in mix.levels_]
     names = numbers[:2] if columns is None else list(columns)
     if len(names) < 2 or any(name not in numbers for name in names):

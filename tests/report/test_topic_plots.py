@@ -193,6 +193,20 @@ def test_files_that_can_hold_no_picture_are_known_before_it_is_drawn(monkeypatch
         check_picture("topics.png")
 
 
+def test_large_topics_that_change_most_are_not_called_always_there():
+    """Their share does not halve, but changes by more words than those of small topics."""
+    pytest.importorskip("matplotlib")
+    evolution = [[0.13, 0.012, 0.002, 0.02, 0.4], [0.19, 0.002, 0.01, 0.021, 0.396]]
+    words = [["deep"], ["rules"], ["planar"], ["kernel"], ["data"]]
+    courses = topic_overview(times=[2011, 2016], evolution=evolution, words=words)[2]
+    names = [label.get_text() for label in courses.get_yticklabels()]
+    grey = [name.split("\n")[0] for name in names if "always there" in name]
+    assert grey == ["data", "kernel"]
+    assert "in grey, those that are always there" in courses.get_xlabel()
+    courses = topic_overview(times=[2011, 2016], evolution=np.eye(2), words=words[:2])[2]
+    assert courses.get_xlabel() == "topics of early times come first, those of late times last"
+
+
 def test_each_course_has_its_own_scale_and_what_is_always_there_comes_last():
     shares = np.array([[0.7, 0.28, 0.02], [0.75, 0.17, 0.08], [0.8, 0.1, 0.1]])
     words = [["the", "and"], ["ink"], ["login"]]

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 PANEL, NAME = 3.7, 3.0  # inches: the panel of a topic, the words beside its course
 MAX_TICKS = 9  # of the axis of times
 WORDS_SHOWN = 5  # of a topic
-FLAT = 0.5  # a topic whose least share is more than this part of its largest is always there
+FLAT = 0.5  # a topic whose least share is more than this part of its largest may be always there
 
 
 # ---- pictures ------------------------------------------------------------------------------
@@ -153,7 +153,8 @@ class _ShownTopics:
     chosen : int array (n,)
         The topics that are shown: those of the past first, those that are always there last.
     flat : bool array (n,)
-        Which of them are always there, in much the same share.
+        Which of them are always there, in much the same share: their share does not halve, and
+        changes no more than that of half of the topics that are shown.
     kept : int array (T,)
         Numbers of these times among those that were given.
     """
@@ -205,6 +206,7 @@ class _ShownTopics:
         middle = x @ evolution[:, chosen] / np.maximum(evolution[:, chosen].sum(axis=0), 1e-12)
         shares = evolution[:, chosen]
         flat = (shares.min(axis=0) > FLAT * shares.max(axis=0)) & (len(kept) > 1)
+        flat &= np.ptp(shares, axis=0) <= np.median(np.ptp(shares, axis=0))
         order = np.lexsort((middle, flat))
         step, chosen, flat = step if step < np.inf else 1.0, chosen[order], flat[order]
         return cls(times, evolution, words, x, step, runs, chosen, flat, kept)
@@ -270,7 +272,10 @@ def _draw_births_and_deaths(axes: "Axes", shown: _ShownTopics, alive: Lifetimes)
 def _draw_courses(axes: "Axes", shown: _ShownTopics, alive: Lifetimes, by: str) -> None:
     """Draw the share of each topic in a row of its own, with marks where it is born and dies."""
     what = "Topics that changed most" if by == "change" else "The largest topics"
-    style_axes(axes, f"{what}, each on its own scale", "")
+    order = "topics of early times come first, those of late times last"
+    order += ",\nbelow them, in grey, those that are always there" if shown.flat.any() else ""
+    order = order if len(shown.times) > 1 and len(shown.chosen) > 1 else ""
+    style_axes(axes, f"{what}, each on its own scale", order)
     names = []
     for y, k in enumerate(shown.chosen):
         course, colour = shown.evolution[:, k], shown.colour(y)
