@@ -26,6 +26,26 @@ def test_stop_words_are_no_unknown_words(folder, command):
     assert "50.0% of their words are unknown" in said
 
 
+@pytest.mark.parametrize("command", ["stream", "fit"])
+def test_stop_words_can_be_chosen(folder, command):
+    """And stay what they were where a run goes on, also for words that come later."""
+    with (folder / "texts.jsonl").open("a") as file:
+        file.writelines('{"text": "the bill is on fire, the system too"}\n' for _ in range(5))
+    run = [command, "texts.jsonl", "--checkpoint", "m.evermix", "--quiet", "--out", "out"]
+    evermix(*run)
+    assert not {"bill", "fire", "the"} & set(em.load("m.evermix").column_names_)
+    evermix(*run, "--stop-words", "function", "--overwrite")
+    words = set(em.load("m.evermix").column_names_)
+    assert {"bill", "fire", "system"} <= words and not {"the", "is", "on", "too"} & words
+    assert "cannot change" in evermix(*run, "--stop-words", "none", "--resume", status=1).stderr
+    if command == "stream":
+        with (folder / "texts.jsonl").open("a") as file:
+            file.writelines('{"text": "the amount of the deposit"}\n' for _ in range(5))
+        evermix(*run, "--resume")
+        words = set(em.load("m.evermix").column_names_)
+        assert {"amount", "deposit"} <= words and not {"the", "of"} & words
+
+
 def test_every_cluster_that_was_born_is_accounted_for(folder):
     (folder / "more.jsonl").write_text(  # rows of their own words, which no other row ever has
         "".join(f'{{"text": "{w} {w} {w}"}}\n' for w in ("zebra", "yacht", "xenon", "walrus"))

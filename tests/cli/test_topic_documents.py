@@ -59,7 +59,7 @@ def test_stop_words_and_rare_words_are_left_out(folder):
     said = evermix("texts.jsonl", "--time-field", "year", "--min-df", 61, "--overwrite")
     assert said.exit_code == 1 and "in at least 61 texts" in said.stderr
     said = evermix("texts.jsonl", "--time-field", "year", "--stop-words", "no.txt", "--overwrite")
-    assert said.exit_code == 1 and "english, none or a file" in said.stderr
+    assert said.exit_code == 1 and "english, function, none or a file" in said.stderr
     with (folder / "texts.jsonl").open("a") as file:
         file.write(json.dumps({"text": "the rare rare rare", "year": 2001}) + "\n")
     assert topics("texts.jsonl", "--time-field", "year")["vocabulary"] == 10

@@ -16,6 +16,7 @@ COUNTERS = [
     Vocabulary(["cat", "mat"]),
     Hashing(n_features=64),
     Hashing(n_features=64, stop_words=None),
+    Hashing(n_features=64, stop_words="function"),
 ]
 
 
@@ -52,6 +53,10 @@ def test_rare_and_stop_words_are_left_out():
     """min_count is over all texts; English stop words go unless they are asked for."""
     assert Vocabulary.learn(["the cat", "the cat", "the dog"]).words == ["cat"]
     assert Vocabulary.learn(["the cat", "the dog"], stop_words=None).words == ["the"]
+    texts = ["They don't pay the full bill", "the system is on fire"]
+    assert Vocabulary.learn(texts, min_count=1).words == ["don", "pay"]
+    found = Vocabulary.learn(texts, min_count=1, stop_words="function").words
+    assert found == ["bill", "fire", "full", "pay", "system"]
 
 
 def test_nothing_to_learn_is_an_error_with_advice():

@@ -41,8 +41,9 @@ class GrowingVocabulary(TextCounter):
         Count a word from this occurrence on.
     horizon : float or None
         Words that were not seen for so long, in rows or in units of their times, lose their column.
-    stop_words : "english" or None
-        Leave out scikit-learn's English stop words.
+    stop_words : "english", "function", list of str or None
+        Leave out scikit-learn's English stop words, among them words such as bill, fire and system;
+        "function": function words only, such as the, of and is; or these.
 
     Attributes
     ----------

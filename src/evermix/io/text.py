@@ -24,7 +24,7 @@ class Vocabulary(TextCounter):
     ----------
     words : list of str
         The word of each column.
-    stop_words : "english", list of str or None
+    stop_words : "english", "function", list of str or None
         Words that have no column on purpose, so that they are no unknown words.
 
     Examples
@@ -62,8 +62,9 @@ class Vocabulary(TextCounter):
             Leave out words that occur less often in all texts together.
         min_df : int
             Leave out words that are in fewer texts.
-        stop_words : "english", list of str or None
-            Leave out scikit-learn's English stop words, or these.
+        stop_words : "english", "function", list of str or None
+            Leave out scikit-learn's English stop words, among them words such as bill, fire and
+            system; function words only; or these.
         """
         words_of = analyzer(stop_words)
         total: Counter[str] = Counter()

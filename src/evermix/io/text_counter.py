@@ -13,7 +13,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 
-StopWords = Literal["english"] | list[str] | None
+from evermix.io.stop_words import FUNCTION_WORDS
+
+StopWords = Literal["english", "function"] | list[str] | None
+"""Those of scikit-learn, function words only, these, or none."""
 LONGEST = 100  # letters in a word that is remembered
 
 _WORD = r"[^\W\d_]{2,}"
@@ -127,6 +130,7 @@ def as_csr(rows: Sequence[Mapping[int, int]], n_features: int) -> Any:
 
 def analyzer(stop_words: StopWords) -> Callable[[str], list[str]]:
     """Return a function from a text to its words."""
-    vectorizer = CountVectorizer(token_pattern=_WORD, stop_words=stop_words)
+    left_out = sorted(FUNCTION_WORDS) if stop_words == "function" else stop_words
+    vectorizer = CountVectorizer(token_pattern=_WORD, stop_words=left_out)
     words_of: Callable[[str], list[str]] = vectorizer.build_analyzer()
     return words_of

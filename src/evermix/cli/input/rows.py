@@ -92,9 +92,8 @@ def make_text_counter(settings: Settings, texts: Iterable[str], remedy: str) -> 
 
     ``remedy`` names the options that may help where there are no words to learn.
     """
-    # Only the options of topics have these.
-    stop_words = _stop_words(settings.values.get("stop_words", "english"))
-    min_df = settings.values.get("min_df")
+    stop_words = stop_words_of(settings)
+    min_df = settings.values.get("min_df")  # of topics alone
     if settings.hash is not None:
         return Hashing(settings.hash, stop_words)
     try:
@@ -111,15 +110,17 @@ def make_text_counter(settings: Settings, texts: Iterable[str], remedy: str) -> 
         ) from error
 
 
-def _stop_words(given: str) -> StopWords:
+def stop_words_of(settings: Settings) -> StopWords:
     """Return the stop words that a setting names: English ones, none, or those of a file."""
-    if given in ("english", "none"):
-        return "english" if given == "english" else None
+    given = settings.values.get("stop_words", "english")
+    if given in ("english", "function", "none"):
+        return None if given == "none" else given
     try:
         text = Path(given).read_text(encoding="utf-8")
     except OSError as error:
         raise ValueError(
-            f"--stop-words wants english, none or a file of words, got {given} ({error.strerror})."
+            "--stop-words wants english, function, none or a file of words, got "
+            f"{given} ({error.strerror})."
         ) from error
     return sorted(set(text.lower().split()))
 

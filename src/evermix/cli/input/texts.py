@@ -35,7 +35,9 @@ def stream_counter(
     mix.set_params(family=replace(mix.family, growing=True, n_features=columns))
     plan = mix.forgetting
     horizon = None if plan is None else HALF_LIVES * plan.half_life
-    return GrowingVocabulary(counter.words, settings.vocabulary, horizon=horizon)
+    return GrowingVocabulary(
+        counter.words, settings.vocabulary, horizon=horizon, stop_words=counter.stop_words
+    )
 
 
 def embedded_texts(settings: Settings, source: Source) -> EmbeddedTexts | None:

@@ -134,6 +134,14 @@ WEBHOOK = Option(
 BATCH = Option("batch", "Rows in a batch.", ROWS, int, 1000, min=1)
 VOCABULARY = Option("vocabulary", "Count at most so many words.", TEXT, int, 20_000, min=1)
 HASH = Option("hash", "Hash words into so many columns instead.", TEXT, int, min=1)
+STOP_WORDS = Option(
+    "stop_words",
+    "Words that are not counted: english (scikit-learn's list; it has bill, fire and system too), "
+    "function (the, of, is and the like), none, or a file that holds them.",
+    TEXT,
+    default="english",
+    metavar="NAME|FILE",
+)
 EMBED = Option(
     "embed",
     "Cluster texts by vectors: a function from a list of texts to an array, of a module in this "
@@ -225,6 +233,7 @@ STREAM = (
         min=1,
     ),
     HASH,
+    STOP_WORDS,
     EMBED,
     QUIET,
 )
@@ -250,6 +259,7 @@ FIT = (
     SKIP_BAD,
     VOCABULARY,
     HASH,
+    STOP_WORDS,
     EMBED,
     QUIET,
 )
@@ -328,13 +338,7 @@ TOPICS = (
     *FIELDS,
     SKIP_BAD,
     VOCABULARY,
-    Option(
-        "stop_words",
-        "Words that are not counted: english, none, or a file that holds them.",
-        TEXT,
-        default="english",
-        metavar="NAME|FILE",
-    ),
+    STOP_WORDS,
     Option("min_df", "Leave out words that are in fewer documents.", TEXT, int, 2, min=1),
     HASH,
     QUIET,
