@@ -98,3 +98,21 @@ def test_the_command_to_go_on_names_who_looks_on(folder):
     settings = Settings(options, dict.fromkeys(option.name for option in options) | given)
     said = command_to_go_on("stream", settings)
     assert f"--live 8123 --webhook '{address}' --resume --follow" in said
+
+
+def test_a_column_that_is_not_known_may_be_empty(folder):
+    """The error says so, and so it is: what is left decides."""
+    rng = np.random.default_rng(0)
+    kinds = rng.integers(2, size=200)
+    rows = [f"{'ab'[k]},{x + 9 * k}" for k, x in zip(kinds, rng.normal(size=200), strict=True)]
+    (folder / "table.csv").write_text("\n".join(["letter,x", *rows]))
+    evermix("fit", "table.csv", "--out", "labels.csv")
+    (folder / "few.csv").write_text("x\n0\n9\n")
+    said = " ".join(evermix("predict", "table.evermix", "few.csv", status=1).stderr.split())
+    assert "the table has no column 'letter'. It has 'x'. One that is not known may be" in said
+    assert "there as an empty column: missing cells are integrated out." in said
+    (folder / "few.csv").write_text("letter,x\n,0\n,9\n")
+    lines = evermix("predict", "table.evermix", "few.csv", "--quiet").stdout.splitlines()
+    found = [json.loads(line) for line in lines]
+    assert found[0]["cluster"] != found[1]["cluster"]
+    assert min(line["probability"] for line in found) > 0.9

@@ -18,6 +18,7 @@ from evermix.families import Categorical, Mixed
 from evermix.families.base import Family
 
 LIBRARIES = {"pandas", "polars", "pyarrow"}
+EMPTY = "One that is not known may be there as an empty column: missing cells are integrated out."
 
 Level: TypeAlias = str | int | float | bool
 Levels: TypeAlias = Mapping[str, Sequence[Level]]
@@ -180,7 +181,10 @@ def check_names(given: Sequence[str], wanted: Sequence[str], learning: bool) -> 
     """
     missing = [name for name in wanted if name not in given]
     if missing:
-        raise ValueError(f"the table has no column {listed(missing)}. It has {listed(given)}.")
+        remedy = "" if learning else f" {EMPTY}"
+        raise ValueError(
+            f"the table has no column {listed(missing)}. It has {listed(given)}.{remedy}"
+        )
     unknown = [name for name in given if name not in wanted]
     if unknown and learning:
         raise ValueError(
