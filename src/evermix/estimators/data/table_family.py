@@ -35,8 +35,8 @@ def automatic_table(X: Any) -> Mixed | None:
     """Choose blocks for the columns of a table; None if it is an array of known numbers.
 
     Words are categories, and so are a few different numbers: a Gaussian would open a cluster for
-    each. Amounts of very different sizes are normal on the log scale, other numbers on their own. Up
-    to 32 of both share a covariance if little is missing; where clusters are searched for, the
+    each. Amounts of very different sizes are normal on the log scale, other numbers on their own.
+    Up to 32 of both share a covariance if little is missing; where clusters are searched for, the
     rows decide whether they do. Names of rows and dates are ignored.
     """
     table = Table(X)
