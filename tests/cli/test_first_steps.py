@@ -1,6 +1,9 @@
 """What commands say to people who use them for the first time: fields, following, next steps."""
 
 import json
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -43,3 +46,16 @@ def test_a_fit_says_once_what_can_be_done_next(tmp_path, monkeypatch, out, times
     said = evermix("fit", "rows.csv", "--out", out)
     assert said.stderr.count("next: evermix info rows.evermix") == times
     assert (said.stdout + said.stderr).count("evermix report rows.evermix") == 1
+
+
+def test_a_terminal_shows_at_once_that_the_command_starts(tmp_path):
+    terminal, end = os.openpty()
+    command = [sys.executable, "-m", "evermix", "info", str(tmp_path / "missing.evermix")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=end) as process:
+        os.close(end)
+        shown = b""
+        while b"starting" not in shown and b"error" not in shown:
+            shown += os.read(terminal, 4096)
+        process.communicate()
+    os.close(terminal)
+    assert b"starting" in shown and b"error" not in shown

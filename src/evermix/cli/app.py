@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from evermix.cli.console import plain_errors
+from evermix.cli.console import plain_errors, starting
 from evermix.cli.options.commands import options_of
 from evermix.cli.options.common import arranged
 from evermix.cli.options.settings import Settings
@@ -131,7 +131,8 @@ def _command(name: str, plugins: list[str], custom: tuple[type, ...]) -> Any:
         given = {name for name, place in sources.items() if place and place.name == "COMMANDLINE"}
         with plain_errors():
             settings = Settings.parsed(options, values, given, plugins, custom)
-            module: Any = import_module(f"evermix.cli.commands.{name}")
+            with starting():
+                module: Any = import_module(f"evermix.cli.commands.{name}")
             with settings.locks:
                 module.run(settings)
 

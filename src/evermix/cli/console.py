@@ -19,6 +19,7 @@ from rich.progress import (
     TextColumn,
     TimeElapsedColumn,
 )
+from rich.status import Status
 
 from evermix.cli.advice import in_options
 
@@ -51,6 +52,11 @@ def output_console() -> Console:
 def at_terminal() -> bool:
     """Whether a person reads standard output, rather than a file or a program."""
     return sys.stdout.isatty()
+
+
+def starting() -> Status:
+    """Return a line for the terminal while scikit-learn and numba are imported."""
+    return Console(stderr=True, highlight=False).status("starting")
 
 
 @contextmanager
