@@ -169,6 +169,50 @@ def _table_of(tables: DocumentTables, k: int, sigma: float, slots: int, target: 
 
 
 @lean
+def _stand_up(
+    words: Words,
+    dishes: Dishes,
+    tables: DocumentTables,
+    sigma: float,
+    t: int,
+    w: int,
+    n_holes: int,
+) -> int:
+    """Take word w from its table, and close the table if it was the last. Returns the holes."""
+    k, table = tables.dish[w], tables.table[w]
+    dishes.totals[k] -= 1
+    tables.n[table] -= 1
+    tables.words[k] -= 1
+    if tables.n[table] == 0:
+        tables.tables[k] -= 1
+        n_holes = close_table(dishes, t, k, n_holes)
+    _refresh(words, dishes, tables, sigma, t, k)
+    return n_holes
+
+
+@lean
+def _sit_down(
+    words: Words,
+    dishes: Dishes,
+    tables: DocumentTables,
+    sigma: float,
+    t: int,
+    w: int,
+    k: int,
+    table: int,
+    own: int,  # the dish before
+) -> None:
+    """Put word w at a table of dish k."""
+    tables.dish[w], tables.table[w] = k, table
+    tables.n[table] += 1
+    tables.words[k] += 1
+    if k != own:
+        recount(dishes, words.word[w], own, k)
+    dishes.totals[k] += 1
+    _refresh(words, dishes, tables, sigma, t, k)
+
+
+@lean
 def seat_pass(
     words: Words,
     new_dishes: NewDishes,
@@ -186,7 +230,7 @@ def seat_pass(
     """
     i, w, K, n_holes, why, born = at.d, at.i, at.K, at.n_holes, DONE, -1
     capacity, now = dishes.totals.size, -1
-    while i < words.time.size:
+    while i < words.time.size and why == DONE:
         d = words.order[i]
         t = words.time[d]
         open_one = a * (1.0 + u[d]) ** sigma  # times 1 + u, which all weights have been given
@@ -202,14 +246,7 @@ def seat_pass(
                 break
             x, k = words.word[w], tables.dish[w]
             if k >= 0:
-                dishes.totals[k] -= 1
-                tables.n[tables.table[w]] -= 1
-                tables.words[k] -= 1
-                if tables.n[tables.table[w]] == 0:
-                    tables.tables[k] -= 1
-                    n_holes = close_table(dishes, t, k, n_holes)
-                _refresh(words, dishes, tables, sigma, t, k)
-
+                n_holes = _stand_up(words, dishes, tables, sigma, t, w, n_holes)
             own, scale = k, open_one / max(dishes.open[t], 1)
             novel = scale * new_dishes.total[t] / words.size
             k, target = choose_sparse(
@@ -229,19 +266,12 @@ def seat_pass(
             if table < 0:
                 table = _open_table(dishes, tables, t, k, slots)
                 slots = max(slots, table + 1)
-            tables.dish[w], tables.table[w] = k, table
-            tables.n[table] += 1
-            tables.words[k] += 1
-            if k != own:
-                recount(dishes, x, own, k)
-            dishes.totals[k] += 1
-            _refresh(words, dishes, tables, sigma, t, k)
+            _sit_down(words, dishes, tables, sigma, t, w, k, table, own)
             w += 1
         _forget_document(words, dishes, tables, sigma, t, slots)
         _leave(words, tables, d, slots)
-        if why != DONE:
-            return Position(i, w, K, n_holes, why, born)
-        i, w = i + 1, 0
+        if why == DONE:
+            i, w = i + 1, 0
     return Position(i, w, K, n_holes, why, born)
 
 
