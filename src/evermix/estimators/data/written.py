@@ -103,10 +103,10 @@ def _is_read(cell: str, writing: Writing) -> bool:
     return True
 
 
-def joined(all: Sequence[Mapping[str, Writing]]) -> dict[str, Writing]:
+def joined(tables: Sequence[Mapping[str, Writing]]) -> dict[str, Writing]:
     """Return how numbers are written in several tables, or raise ValueError if units differ."""
     found: dict[str, Writing] = {}
-    for name, writing in (pair for one in all for pair in one.items()):
+    for name, writing in (pair for table in tables for pair in table.items()):
         found[name] = _agreed(name, found.get(name, writing), writing)
     return found
 
