@@ -128,16 +128,16 @@ def load(events: int, seconds: float) -> dict[str, Any]:
             mix.partial_fit(rows(n))
         watched.turn()
 
-    counts = {"wanted": 0, "told": 0}
+    counts = {"wanted": 0, "sent": 0}
     ended = threading.Event()
 
     def stream() -> None:
         while not ended.is_set():
-            for number in range(counts["told"], counts["wanted"]):
+            for number in range(counts["sent"], counts["wanted"]):
                 kind = {"type": "birth", "cluster": number % 40}
                 watched.core.events.add(**kind, time=time.time(), clock=watched.core.clock)
                 watched.core.timeline.mark("birth", number % 40)
-            counts["told"] = counts["wanted"]
+            counts["sent"] = counts["wanted"]
             learn_rows(2)
             time.sleep(0.05)
 
@@ -168,7 +168,7 @@ def load(events: int, seconds: float) -> dict[str, Any]:
         thread.join()
         assert browser.errors == [], browser.errors
     watch.close()
-    rate = {"events": counts["told"], "seconds": round(took, 1)}
+    rate = {"events": counts["sent"], "seconds": round(took, 1)}
     return rate | _tasks(browser.trace, gaps)
 
 

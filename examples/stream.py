@@ -1,4 +1,4 @@
-"""A stream: how many clusters there are after so many rows, how large, how well foretold."""
+"""A stream: how many clusters there are after so many rows, how large, how well predicted."""
 
 import numpy as np
 

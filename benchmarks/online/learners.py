@@ -59,7 +59,7 @@ def _of_sklearn(D: int) -> dict[str, Learner]:
             lambda: Birch(threshold=1.3 * np.sqrt(D), n_clusters=None),
             clusters=lambda model: len(model.subcluster_centers_),
         ),
-        "MiniBatchKMeans, told K": Learner(
+        "MiniBatchKMeans, given K": Learner(
             lambda: MiniBatchKMeans(CLUSTERS, n_init=1, random_state=0),
             clusters=lambda model: model.n_clusters,
         ),

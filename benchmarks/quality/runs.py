@@ -125,10 +125,10 @@ def scores(one: LabelledSet, answer: Answer) -> Record:
     labels = np.asarray(answer.labels)
     if labels.shape != (one.n,):
         raise ValueError(f"expected {one.n} labels, got an array of shape {labels.shape}.")
-    told, size = one.y >= 0, np.unique(labels[labels >= 0], return_counts=True)[1]
+    labelled, size = one.y >= 0, np.unique(labels[labels >= 0], return_counts=True)[1]
     found = {
-        "ami": round(float(adjusted_mutual_info_score(one.y[told], labels[told])), 5),
-        "ari": round(float(adjusted_rand_score(one.y[told], labels[told])), 5),
+        "ami": round(float(adjusted_mutual_info_score(one.y[labelled], labels[labelled])), 5),
+        "ari": round(float(adjusted_rand_score(one.y[labelled], labels[labelled])), 5),
         "k": len(size) if answer.k is None else int(answer.k),
         "k_large": int(np.sum(size >= LARGE * one.n)),
     }

@@ -1,6 +1,6 @@
 """The abstracts stream: does the time per document follow K, and memory stay put?
 
-K itself grows with n, so the two are told apart by streams with K capped, of a family that reaches
+K itself grows with n, so the two are separated by streams with K capped, of a family that reaches
 the cap early: along each stream only n changes, between the streams only K.
 """
 

@@ -71,7 +71,7 @@ def against_numpy(repeats: int) -> dict[str, Any]:
 
 
 def against_peers(repeats: int) -> dict[str, Any]:
-    """Compare rows per second and NMI with MiniBatchKMeans told K, and River's DBSTREAM."""
+    """Compare rows per second and NMI with MiniBatchKMeans given K, and River's DBSTREAM."""
     from river.cluster import DBSTREAM
 
     X, truth = rows()
@@ -89,12 +89,12 @@ def against_peers(repeats: int) -> dict[str, Any]:
         "rows of DBSTREAM": DBSTREAM_ROWS,
         "rows per second": {
             "evermix": N / seconds["evermix"],
-            "MiniBatchKMeans, told K": N / seconds["kmeans"],
+            "MiniBatchKMeans, given K": N / seconds["kmeans"],
             "DBSTREAM": DBSTREAM_ROWS / dbstream,
         },
         "NMI": {
             "evermix": nmi(truth, fit(X).labels_),
-            "MiniBatchKMeans, told K": nmi(truth, kmeans.labels_),
+            "MiniBatchKMeans, given K": nmi(truth, kmeans.labels_),
             "DBSTREAM": nmi(truth[:DBSTREAM_ROWS], labels),
         },
     }

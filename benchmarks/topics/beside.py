@@ -12,8 +12,8 @@ import numpy as np
 
 import evermix as em
 from benchmarks.topics.documents import CORPORA, Documents, others
-from benchmarks.topics.foretelling import TopicState, judged, perplexity
 from benchmarks.topics.learners import tokens
+from benchmarks.topics.prediction import TopicState, judged, perplexity
 
 __all__ = ["Settings", "learnt"]
 

@@ -1,4 +1,4 @@
-"""Documents with times, to learn and to foretell: five corpora, and drawn ones."""
+"""Documents with times, to learn and to predict: five corpora, and drawn ones."""
 
 import json
 from collections.abc import Callable

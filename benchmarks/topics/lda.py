@@ -1,6 +1,6 @@
 """Topic models beside LDA on five corpora: ``python -m benchmarks.topics.lda``.
 
-LDA gets the number of topics, and the Dirichlet parameter of their words, that foretell other
+LDA gets the number of topics, and the Dirichlet parameter of their words, that predict other
 documents best; ours get no settings. All make the same number of sweeps.
 """
 

@@ -1,6 +1,6 @@
 """What learns topics: ours, tomotopy's and gensim's, in one thread or two.
 
-Everybody has the same Dirichlet law of words, and foretells half of the words of a new document
+Everybody has the same Dirichlet law of words, and predicts half of the words of a new document
 from the other half, with probabilities averaged over several states.
 """
 
@@ -34,7 +34,7 @@ class Learner(Protocol):
         """Remember the present state."""
 
     def perplexity(self) -> float:
-        """Return how held-out words are foretold by what was remembered."""
+        """Return how well held-out words are predicted by what was remembered."""
 
     def topics(self) -> int:
         """Return the number of topics."""
@@ -74,7 +74,7 @@ class Ours:
 
 
 class _Peer:
-    """A model that tells shares of topics of documents, and words of topics."""
+    """A model that gives shares of topics of documents, and words of topics."""
 
     def __init__(self, documents: Documents) -> None:
         X = documents.test.astype(np.int64)
@@ -85,18 +85,18 @@ class _Peer:
     def look(self) -> None:
         """Add the probabilities of words under the present state."""
         bags = np.split(self.first.word, self.first.start[1:-1])
-        theta, phi = self.told(bags)
+        theta, phi = self.shares_and_words(bags)
         document, word = self.second.document, self.second.word
         for some in np.array_split(np.arange(len(word)), len(word) // 10_000 + 1):
             self.p[some] += np.einsum("nk,kn->n", theta[document[some]], phi[:, word[some]])
         self.looks += 1
 
-    def told(self, bags: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    def shares_and_words(self, bags: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """Return shares (D, K) of topics of documents, and probabilities (K, V) of words."""
         raise NotImplementedError
 
     def perplexity(self) -> float:
-        """Return how held-out words are foretold."""
+        """Return how well held-out words are predicted."""
         return float(np.exp(-np.log(self.p / self.looks).mean()))
 
 
@@ -118,7 +118,7 @@ class Tomotopy(_Peer):
         """Go over all words n times."""
         self.model.train(n, **self.how)
 
-    def told(self, bags: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    def shares_and_words(self, bags: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """Return shares of topics, which are inferred with all else fixed, and words."""
         documents = [self.model.make_doc(list(map(str, words))) for words in bags]
         theta = np.array(self.model.infer(documents, iterations=INFER, **self.alone)[0])
@@ -152,7 +152,7 @@ class Gensim(_Peer):
         else:
             self.model.update(self.bags)
 
-    def told(self, bags: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    def shares_and_words(self, bags: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """Return expected shares and words."""
         gamma = self.model.inference([_bag(words) for words in bags])
         return gamma / gamma.sum(axis=1, keepdims=True), self.model.get_topics()

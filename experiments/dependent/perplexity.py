@@ -86,7 +86,7 @@ def _show(name: str, found: dict[str, list[dict[str, Any]]], burn_in: int, draws
 
 
 def _show_gain(found: dict[str, list[dict[str, Any]]]) -> None:
-    """Say by how much models over time foretell better than the HDP."""
+    """Say by how much models over time predict better than the HDP."""
     if "HDP" not in found:
         return
     base = np.mean([run["test"] for run in found["HDP"]])

@@ -70,7 +70,7 @@ def perplexities(
     draws: int,
     alpha: float = ALPHA,
 ) -> dict[str, Any]:
-    """Return what a model foretells of held-out documents, and what it has learnt.
+    """Return how a model predicts held-out documents, and what it has learnt.
 
     ``test`` and ``train`` are perplexities. That of the documents which were learnt is of a single
     draw, and of all their words, which told their topics too.

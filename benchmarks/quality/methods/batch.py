@@ -67,7 +67,7 @@ def clustered_by_density(X: np.ndarray, smallest: int) -> Answer:
     return Answer(HDBSCAN(min_cluster_size=smallest, copy=True).fit_predict(X))
 
 
-def kmeans_told_k(one: LabelledSet, seed: int) -> Answer:
+def kmeans_given_k(one: LabelledSet, seed: int) -> Answer:
     """k-means with the true K; embeddings of unit length are taken as they are."""
     X = one.X if one.kind == "embeddings" else standardised(one.X)
     return Answer(KMeans(one.K, n_init=STARTS, random_state=seed).fit_predict(X))
@@ -78,5 +78,5 @@ METHODS = (
     Method("bgm_30", "peers", DENSE, bgm),
     Method("hdbscan_5", "peers", DENSE, hdbscan_5),
     Method("hdbscan_1pct", "peers", DENSE, hdbscan_1pct),
-    Method("kmeans_told_k", "peers", (*TOLD_K, "embeddings"), kmeans_told_k),
+    Method("kmeans_given_k", "peers", (*TOLD_K, "embeddings"), kmeans_given_k),
 )

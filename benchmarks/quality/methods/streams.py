@@ -21,7 +21,7 @@ Row = dict[int, float]
 
 
 def denstream(one: LabelledSet, seed: int) -> Answer:
-    """DenStream; its micro-clusters are told their radius, and fade slowly."""
+    """DenStream; its micro-clusters get their radius, and fade slowly."""
     del seed
     model = _river("DenStream")(
         decaying_factor=1e-3,
@@ -42,7 +42,7 @@ def denstream(one: LabelledSet, seed: int) -> Answer:
 
 
 def dbstream(one: LabelledSet, seed: int) -> Answer:
-    """DBSTREAM; its micro-clusters are told their radius, and fade slowly."""
+    """DBSTREAM; its micro-clusters get their radius, and fade slowly."""
     del seed
     model = _river("DBSTREAM")(
         clustering_threshold=DBSTREAM_RADIUS * np.sqrt(one.d),
@@ -52,7 +52,7 @@ def dbstream(one: LabelledSet, seed: int) -> Answer:
     return _learnt(model, lambda rows: [model.predict_one(row) for row in rows], one)
 
 
-def clustream_told_k(one: LabelledSet, seed: int) -> Answer:
+def clustream_given_k(one: LabelledSet, seed: int) -> Answer:
     """CluStream with the true K and a window of the whole stream."""
     model = _river("CluStream")(
         n_macro_clusters=one.K,
@@ -87,6 +87,10 @@ METHODS = (
     Method("denstream", "river", ("vectors", "blobs", "newcomers", "drifting"), denstream, _small),
     Method("dbstream", "river", ("vectors", "blobs", "newcomers", "drifting"), dbstream, _small),
     Method(
-        "clustream_told_k", "river", ("vectors", "newcomers", "drifting"), clustream_told_k, _small
+        "clustream_given_k",
+        "river",
+        ("vectors", "newcomers", "drifting"),
+        clustream_given_k,
+        _small,
     ),
 )

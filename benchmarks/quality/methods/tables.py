@@ -18,7 +18,7 @@ __all__ = ["METHODS"]
 STARTS = 3
 
 
-def kprototypes_told_k(one: LabelledSet, seed: int) -> Answer:
+def kprototypes_given_k(one: LabelledSet, seed: int) -> Answer:
     """k-prototypes with the true K, numbers standardised; k-means or k-modes without one kind."""
     try:
         from kmodes.kmodes import KModes
@@ -71,7 +71,7 @@ def _onehot(one: LabelledSet) -> LabelledSet:
 
 
 METHODS = (
-    Method("kprototypes_told_k", "peers", ("tables",), kprototypes_told_k),
+    Method("kprototypes_given_k", "peers", ("tables",), kprototypes_given_k),
     Method("onehot_gmm_bic", "peers", ("tables",), onehot_gmm_bic),
     Method("onehot_hdbscan_5", "peers", ("tables",), onehot_hdbscan_5),
     Method("onehot_hdbscan_1pct", "peers", ("tables",), onehot_hdbscan_1pct),

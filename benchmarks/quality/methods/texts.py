@@ -25,7 +25,7 @@ def collapsed_gibbs(one: LabelledSet, seed: int) -> Answer:
     return Answer(gsdmm(one.X, max(100, 2 * one.K), ALPHA, BETA, SWEEPS, seed))
 
 
-def svd_kmeans_told_k(one: LabelledSet, seed: int) -> Answer:
+def svd_kmeans_given_k(one: LabelledSet, seed: int) -> Answer:
     """k-means with the true K on tf-idf after an SVD, rows of unit length."""
     weighted = TfidfTransformer().fit_transform(one.X)
     components = min(COMPONENTS, one.d - 1)
@@ -53,6 +53,6 @@ def umap_hdbscan(one: LabelledSet, seed: int) -> Answer:
 
 METHODS = (
     Method("gsdmm", "peers", ("texts",), collapsed_gibbs, warm=True),
-    Method("svd_kmeans_told_k", "peers", ("texts",), svd_kmeans_told_k),
+    Method("svd_kmeans_given_k", "peers", ("texts",), svd_kmeans_given_k),
     Method("umap_hdbscan", "peers", ("embeddings",), umap_hdbscan, warm=True),
 )

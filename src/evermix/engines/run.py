@@ -89,7 +89,7 @@ def run_laps(
 def learn(
     engine: Engine, model: Model, state: State, batch: Batch, rng: Generator
 ) -> tuple[State, Info]:
-    """Learn one batch, and scale the statistics when forgetting asks for it.   Consumes: state."""
+    """Learn one batch, and scale the statistics where it forgets.   Consumes: state."""
     if model.forgetting is None or not len(batch.weights):
         return engine.step(model, state, batch, rng)
     counts = batch.weights > 0

@@ -361,7 +361,7 @@ def co_clustering_map(
     axes.grid(False)
     axes.set_xticks([])
     axes.set_yticks([])
-    # Ten steps from light to dark, each of which can be told from its neighbours and read off.
+    # Ten steps from light to dark: each differs enough from its neighbours to be read off.
     levels = np.linspace(0.0, 1.0, 11)
     image = axes.imshow(
         posterior.co_clustering(shown),

@@ -154,7 +154,7 @@ class ByHand(CardQuestions):
 
         Everything is as it was before, bit for bit: a fit can be resumed again, and the change is
         not part of ``lineage_.hand``. This is so until rows are learnt, also after saving and
-        loading; then ValueError is raised, since what was learnt cannot be told apart. One change
+        loading; then ValueError is raised, since what was learnt cannot be separated. One change
         can be undone, not those before it.
 
         Examples

@@ -1,8 +1,8 @@
 """One perplexity for all topic models, and the other numbers by which topics are judged.
 
-A model is told by its states: the words of topics, and the law of the topics of a document. Half of
-the words of a held-out document tell its topics, the others are foretold, with probabilities that
-are averaged over states. The code is the same for all models.
+A model is given by its states: the words of topics, and the law of the topics of a document. Half
+of the words of a held-out document give its topics, the others are predicted, with probabilities
+that are averaged over states. The code is the same for all models.
 """
 
 from typing import Any, NamedTuple
