@@ -46,8 +46,8 @@ def memory(repeats: int) -> dict[str, Any]:
         file = Path(folder) / "abstracts.npz"
         sparse.save_npz(file, X[:, kept], compressed=False)
         command = [sys.executable, "-c", FIT, str(file)]
-        told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    documents, K, before, peak, seconds = json.loads(told)
+        printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    documents, K, before, peak, seconds = json.loads(printed)
     return {
         "documents": documents,
         "K": K,

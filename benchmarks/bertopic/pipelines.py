@@ -75,7 +75,7 @@ for _name in ("none", "pca"):
     PIPELINES |= {
         f"evermix, {_name}": _ours(_name),
         f"MiniBatchKMeans 50, {_name}": _peer(_name, _kmeans(50)),
-        f"MiniBatchKMeans told K, {_name}": _peer(_name, _kmeans(20)),
+        f"MiniBatchKMeans given K, {_name}": _peer(_name, _kmeans(20)),
         f"DBSTREAM, {_name}": _peer(_name, _dbstream()),
         f"DBSTREAM tuned, {_name}": _peer(
             _name, _dbstream(clustering_threshold=THRESHOLDS[_name], fading_factor=FADING)

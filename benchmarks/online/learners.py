@@ -1,6 +1,6 @@
 """What learns a stream of Gaussian clusters: our online engines, and those of River, scikit-learn.
 
-Everybody is told the spread of the clusters: radii, penalties and variances come from it.
+Everybody gets the spread of the clusters: radii, penalties and variances come from it.
 """
 
 from collections.abc import Callable

@@ -19,7 +19,7 @@ LEARN, PREDICT = 5_000, 3_000  # rows per second that are promised: learnt; pred
 
 MODELS: dict[str, Callable[[], base.Clusterer]] = {
     "RiverMixture": lambda: RiverMixture(seed=0),
-    "KMeans told K": lambda: cluster.KMeans(n_clusters=4, seed=0),
+    "KMeans given K": lambda: cluster.KMeans(n_clusters=4, seed=0),
     "DBSTREAM": lambda: cluster.DBSTREAM(),
 }
 

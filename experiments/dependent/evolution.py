@@ -53,7 +53,7 @@ def main(
         ]
         for one, run in found.items()
     ]
-    columns = ["model", "words", "predicted", "told by a year", "s"]
+    columns = ["model", "words", "predicted", "given a year", "s"]
     show("Change of shares from year to year, summed over topics", columns, lines)
     place = "dependent/quick/evolution" if quick else f"dependent/evolution-{name}"
     save(place, _figure(found), found)

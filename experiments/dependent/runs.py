@@ -73,7 +73,7 @@ def perplexities(
     """Return how a model predicts held-out documents, and what it has learnt.
 
     ``test`` and ``train`` are perplexities. That of the documents which were learnt is of a single
-    draw, and of all their words, which told their topics too.
+    draw, and of all their words, which gave their topics too.
     """
     prior = MODELS[model]
     settings = {

@@ -5,7 +5,7 @@ to 3 times the logarithm of the number of drawings. The paper does not say how m
 public code does. Features are 20 principal components, or the means of a small variational
 autoencoder where PyTorch is installed; both are learnt from all drawings, without labels.
 
-Algorithms are told one variance within clusters, which evermix chose from the first 1,000 drawings.
+Algorithms get one variance within clusters, which evermix chose from the first 1,000 drawings.
 """
 
 import numpy as np

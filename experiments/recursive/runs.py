@@ -94,7 +94,7 @@ def by_distance(laps: int | None, data: Data, distance: float, seed: int) -> Fit
 
 
 def by_scikit_learn(data: Data, alpha: float, seed: int) -> Fitted:
-    """Return scikit-learn's variational mixture, which is told the variances too."""
+    """Return scikit-learn's variational mixture, which gets the variances too."""
     family = data.family.candidates(data.X)[0]
     variance, spread = float(np.mean(family.variance)), float(np.mean(family.mean_variance))
     mix = BayesianGaussianMixture(
