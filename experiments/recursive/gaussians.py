@@ -2,8 +2,8 @@
 
 100 rows of 3 round Gaussians in the plane, 10 data sets, concentrations from 0.01 to 6. The paper
 does not give the variance of the means. Its public code draws clusters of variance 0.3 (not 1, as
-printed) with means of variance 6, each as likely as the others; so do we, and all algorithms are
-told these variances.
+printed) with means of variance 6, each as likely as the others; so do we, and all algorithms
+get these variances.
 """
 
 import numpy as np

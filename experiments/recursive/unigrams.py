@@ -2,7 +2,7 @@
 
 150 documents of 120 words, 7 topics over a vocabulary of 8, 10 data sets, the concentrations of the
 Gaussians. The paper gives no numbers; these are those of its public code: topics are drawn from a
-Dirichlet of 0.3, and their shares are sticks of concentration 4.6. All algorithms are told the 0.3.
+Dirichlet of 0.3, and their shares are sticks of concentration 4.6. All algorithms get the 0.3.
 """
 
 import typer
