@@ -346,7 +346,7 @@ def test_fractions_are_no_counts(folder):
 def test_files_that_are_there_are_not_written_over(folder):
     common = ["texts.jsonl", "--time-field", "year", *SHORT]
     assert evermix(*common, "--out", "topics.json").exit_code == 0
-    said = evermix(*common, "--out", "other.json")
+    said = evermix(*common, "--seed", "1", "--out", "other.json")
     assert said.exit_code == 1 and "exists already" in said.stderr
     said = evermix(*common, "--out", "topics.json", "--checkpoint", "b.evermix")
     assert said.exit_code == 1 and "topics.json exists already" in said.stderr

@@ -11,7 +11,8 @@ the first entry of the file. Files of format 1 have none.
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from hashlib import blake2b
 from importlib.metadata import version
 from io import FileIO
@@ -120,11 +121,24 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, NDArray[Any]], dict[st
     CheckpointError
         There is no such file, it is damaged, another program wrote it, or a newer evermix did.
     """
+    with _opened(path) as file:
+        return _content(path, file)
+
+
+def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return the header of a checkpoint alone, whose arrays are not looked at; see :func:`read`."""
+    with _opened(path) as file:
+        return _contents_of(path, file).header
+
+
+@contextmanager
+def _opened(path: str | os.PathLike[str]) -> Iterator[FileIO]:
+    """Open a checkpoint; whatever is wrong with it becomes a CheckpointError."""
     try:
         if not os.path.isfile(path) and os.path.exists(path):
             raise CheckpointError(f"could not read the checkpoint {path}: {_not_a_file(path)}")
         with open(path, "rb", buffering=0) as file:
-            return _content(path, file)
+            yield file
     except CheckpointError:
         raise
     except FileNotFoundError as error:
@@ -208,10 +222,18 @@ class _Entry(NamedTuple):
     shape: tuple[int, ...]
 
 
-def _content(
-    path: str | os.PathLike[str], file: FileIO
-) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """Return arrays and header, in memory of a small multiple of the file."""
+class _Contents(NamedTuple):
+    """What stands before the arrays: length and text of the table, and what they say."""
+
+    first: bytes
+    text: bytearray
+    metadata: dict[str, Any]
+    entries: list[_Entry]
+    header: dict[str, Any]
+
+
+def _contents_of(path: str | os.PathLike[str], file: FileIO) -> _Contents:
+    """Read the table of contents, and check that the arrays fill the rest of the file."""
     size, first = os.fstat(file.fileno()).st_size, file.read(8)
     length = int.from_bytes(first, "little")
     if length > _LONGEST:  # no part of a checkpoint begins so
@@ -233,6 +255,14 @@ def _content(
     ends = [*(entry.end for entry in entries), size - 8 - length]
     if [0, *ends] != [*(entry.begin for entry in entries), ends[-1], ends[-1]]:
         raise _Damaged("its arrays do not fill it")
+    return _Contents(first, text, metadata, entries, header)
+
+
+def _content(
+    path: str | os.PathLike[str], file: FileIO
+) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """Return arrays and header, in memory of a small multiple of the file."""
+    first, text, metadata, entries, header = _contents_of(path, file)
     place = slice(len(_START), len(_START) + len(_BLANK))
     stored, text[place] = bytes(text[place]), _BLANK
     digest = blake2b(first + text, digest_size=len(_BLANK) // 2)

@@ -52,7 +52,7 @@ HELD_BYTES = 2**28  # of rows that are held in memory although they could be rea
 def run(settings: Settings) -> None:
     """Learn all rows of a source in many passes."""
     check_answers(settings.out)
-    settings = with_run_files(with_default_prior(settings, streaming=False))
+    settings = with_run_files(with_default_prior(settings, streaming=False), Fit.command)
     Fit.main(settings, cluster(settings.dask))
 
 
@@ -116,6 +116,7 @@ class Fit(Run):
     """Laps over all rows of a source."""
 
     command, save_model = "fit", staticmethod(save)
+    of_results = frozenset({"out", "keep_fields"})
     model: Mixture
 
     def __init__(
@@ -154,7 +155,7 @@ class Fit(Run):
         changing = AUTO_CHANGES if mix.engine is None else mix.engine.may_change
         free = {field: fields[field].name for field in changing if field in fields}
         # Rows are known by their digest, wherever their files are now.
-        may_differ = {"out", "source", "keep_fields", *free.values()}
+        may_differ = {"source", *cls.of_results, *free.values()}
         settings = resumed_settings(settings, saved, may_differ)
         check_resumed(settings, saved)
         source = open_again(settings, saved, **Beside.reading(settings))

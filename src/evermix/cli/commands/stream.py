@@ -57,7 +57,7 @@ def run(settings: Settings) -> None:
     """Learn the rows of a source once."""
     check_answers(settings.out, grows=True)
     settings = with_warm_up(with_default_prior(with_broker(settings), streaming=True))
-    Stream.main(with_run_files(settings, live=True))
+    Stream.main(with_run_files(settings, Stream.command))
 
 
 class Stream(Run):

@@ -8,4 +8,4 @@ from evermix.cli.runs.topics_follow import FollowedTopics
 def run(settings: Settings) -> None:
     """Find the topics of a source."""
     command = FollowedTopics if settings.follow else Topics
-    command.main(with_run_files(settings))
+    command.main(with_run_files(settings, command.command))

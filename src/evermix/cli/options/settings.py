@@ -1,11 +1,13 @@
 """The values of the options of a command: what a checkpoint saves and ``--resume`` compares."""
 
+import json
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import Enum
 from pathlib import Path
 from typing import Any, Self
 
+from evermix.cli.options.earlier import own_checkpoint
 from evermix.cli.options.option import Option
 from evermix.io.brokers import is_address
 from evermix.io.locks import FileLocks
@@ -66,6 +68,11 @@ class Settings:
         about = self.given, self.plugins, self.custom, self.locks
         return type(self)(self.options, self.values | values, *about)
 
+    def with_given(self, names: Collection[str]) -> Self:
+        """Return the settings as if the user had given these options too, with their values."""
+        about = {*self.given, *names}, self.plugins, self.custom, self.locks
+        return type(self)(self.options, self.values, *about)
+
     @property
     def sources(self) -> list[str]:
         """The paths that were given as SOURCE; none if there need not be any."""
@@ -103,6 +110,14 @@ class Settings:
             if value is not None and not all(_fits(each, option.type) for each in several):
                 raise TypeError(f"{option.flag} cannot be {value!r:.80}")
 
+    def differing(self, saved: Values) -> list[str]:
+        """Return the names of the options whose values are not those that a checkpoint saves."""
+        now = json.loads(json.dumps(self.to_spec()))
+        both = {
+            o.name: (saved.get(o.name, o.default), now[o.name]) for o in self.options if o.saved
+        }
+        return [name for name, (old, new) in both.items() if old != new]
+
     def to_spec(self) -> dict[str, Any]:
         """Return the settings that a checkpoint saves, as a JSON-ready dict."""
         return {o.name: self.values[o.name] for o in self.options if o.saved}
@@ -124,7 +139,7 @@ class Settings:
             old, new = saved.get(option.name, option.default), self.values[option.name]
             if option.name in self.given and old != new:
                 made = "without it" if old is None else f"with {old!r}"
-                advice = "Leave it as it was, or start again with --overwrite."
+                advice = "Leave it as it was, or start again with --overwrite or --checkpoint NAME."
                 if option.flag == "SOURCE":
                     advice = "Append new rows to the old file, or stream a folder of files."
                 raise ValueError(
@@ -143,19 +158,19 @@ def _fits(value: Any, kind: Any) -> bool:
     return isinstance(value, wanted) and (kind is bool or not isinstance(value, bool))
 
 
-def with_run_files(settings: Settings, live: bool = False) -> Settings:
+def with_run_files(settings: Settings, command: str) -> Settings:
     """Return the settings of a command that learns: absolute sources, and a checkpoint.
 
-    Without ``--checkpoint`` that of a fit is named after its source. That of a stream (``live``),
-    or of rows from standard input, is named after ``--out``, since no two runs may share that, and
-    there is none if rows go to standard output: they could not be taken back anyway.
+    Without ``--checkpoint`` that of a fit is named after its source. That of a stream, or of rows
+    from standard input, is named after ``--out``, since no two runs may share that, and there is
+    none if rows go to standard output: they could not be taken back anyway.
     """
     sources, checkpoint, out = settings.source, settings.checkpoint, settings.out
-    if checkpoint is None and (live or sources == ["-"]):
+    if checkpoint is None and (command == "stream" or sources == ["-"]):
         if out != "-" and (os.path.isfile(out) or not os.path.exists(out)):
             checkpoint = os.path.relpath(f"{out}.evermix")
     elif checkpoint is None:
-        checkpoint = _named_after(sources)
+        checkpoint = own_checkpoint(_named_after(sources), command, settings.resume)
     absolute = _absolute(sources)
     return settings.changed(
         source=absolute[0] if len(sources) == 1 else absolute,

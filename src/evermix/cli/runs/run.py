@@ -5,8 +5,8 @@ was stopped anywhere and resumed ends with the same bits as one that was not.
 """
 
 import logging
+import os
 import shlex
-import sys
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -21,6 +21,7 @@ from evermix.cli.console import at_terminal, logged_notes, note, plain_errors
 from evermix.cli.input.model_rows import n_columns
 from evermix.cli.input.rows import open_rows
 from evermix.cli.input.texts import with_function
+from evermix.cli.options.earlier import LEARN
 from evermix.cli.options.settings import Settings
 from evermix.cli.output.lines import Trace
 from evermix.cli.output.output_files import (
@@ -32,6 +33,7 @@ from evermix.cli.output.output_files import (
 )
 from evermix.cli.runs.going_on import command_to_go_on, shown_source
 from evermix.cli.runs.interrupts import CheckpointTimer, Interrupts, Stopped
+from evermix.cli.runs.taken_names import check_free, is_begun
 from evermix.io import text as texts
 from evermix.io.checkpoint import CheckpointError
 from evermix.io.embedded_texts import EmbeddedTexts
@@ -42,7 +44,7 @@ from evermix.io.text_counter import TextCounter
 LOG = logging.getLogger("evermix")
 NOTHING = "Nothing was learnt yet."
 MOST_NAMES = 5  # of checkpoints in a message
-LEARN = "stream", "fit", "topics"  # commands that write checkpoints
+AT_THE_END = "--figure", "--curves", "--documents"  # are made of a whole model, at any time
 
 
 class Saved(NamedTuple):
@@ -71,6 +73,8 @@ class Run(ABC):
     """Writes a model to a path, and a dict beside it."""
     writes_as_it_learns: ClassVar[bool] = False
     """Whether results are written row by row, rather than when everything is learnt."""
+    of_results: ClassVar[frozenset[str]] = frozenset()
+    """Names of options that say which results are written, and do not change what is learnt."""
 
     def __init__(
         self, settings: Settings, model: Any, text: TextCounter | None, notes: dict[str, Any] | None
@@ -177,12 +181,14 @@ class Run(ABC):
             )
         elif not settings.overwrite:
             sources = [] if settings.values.get("follow") else settings.sources
-            check_new(
-                _checkpoint_file(settings),
-                "Resume from it with --resume, or start again with --overwrite.",
-                sources,
-            )
+            results = cls.of_results
+            is_there = not cls.writes_as_it_learns and is_begun(settings, cls.command, results)
+            if not is_there:
+                check_free(settings, cls.command, results, sources)
             check_new(outputs, "Choose another place, or replace it with --overwrite.", sources)
+            if is_there:
+                note(f"{path} holds this run: going on from it (--overwrite starts again).")
+                return cls.resume(settings.with_given(results), place)
         return cls.begin(settings, place)
 
     def _go(self, interrupts: Interrupts) -> None:
@@ -255,7 +261,8 @@ class Run(ABC):
                 raise ValueError(f"{changed} The clusters of rows: {predict}") from error
             raise ValueError(
                 f"cannot go on from {model} with {', '.join(sources)}: {error} On the command "
-                "line: put the old files back, or start again with --overwrite."
+                "line: put the old files back, or start again with --overwrite or another "
+                "--checkpoint NAME."
             ) from error
 
     def farewell(self) -> str:
@@ -342,20 +349,25 @@ def resumed_settings(settings: Settings, saved: Saved, free: Iterable[str] = ())
     """Return the settings of a run that goes on, see :meth:`Settings.resumed`.
 
     A checkpoint is no order to write somewhere: a place that it alone names must be named on the
-    command line, or agreed to at a terminal.
+    command line. Pictures and the like, which are made at the end, are left out otherwise.
     """
     with_function(saved.text, settings)  # which raises if only the checkpoint names it
     resumed = settings.resumed(saved.notes["settings"], free)
     before = settings.changed(**saved.notes["settings"])
-    only = {o: path for o, path in before.places.items() if o not in settings.places}
-    named = " ".join(f"{option} {shlex.quote(path)}" for option, path in only.items())
-    question = f"The checkpoint names {named}, the command line does not. Write there?"
-    if only and not (sys.stdin.isatty() and typer.confirm(question, err=True)):
+    given = {option.flag for option in settings.options if option.name in settings.given}
+    only = {o: path for o, path in before.places.items() if o not in given}
+    named = {o: f"{o} {shlex.quote(os.path.relpath(path))}" for o, path in only.items()}
+    if needed := [words for option, words in named.items() if option not in AT_THE_END]:
         raise ValueError(
             f"the checkpoint {settings.checkpoint} names places to write to that the command line "
-            f"does not name. If they are yours, add: {named}"
+            f"does not name. If they are yours, add: {' '.join(needed)}"
         )
-    return resumed
+    if named:
+        note(
+            f"not written anew, since the command line does not name it: {' '.join(named.values())}"
+        )
+    absent = {option.name: None for option in settings.options if option.flag in named}
+    return resumed.changed(**absent)
 
 
 def check_resumed(settings: Settings, saved: Saved) -> None:
@@ -365,7 +377,7 @@ def check_resumed(settings: Settings, saved: Saved) -> None:
     before = settings.changed(**saved.notes["settings"]).outputs
     new = {option: name for option, name in outputs.items() if name != before[option]}
     check_new(new, "Choose another place.")
-    settings.lock_outputs()  # also those that were agreed to at a terminal
+    settings.lock_outputs()
 
 
 def open_again(
@@ -380,6 +392,6 @@ def open_again(
         raise ValueError(
             f"{', '.join(settings.sources)} held {saved.notes['kind']} when the checkpoint "
             f"{settings.checkpoint} was made, now it holds {source.kind}. Put the old files back, "
-            "or start again with --overwrite."
+            "or start again with --overwrite or --checkpoint NAME."
         )
     return source

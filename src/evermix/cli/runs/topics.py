@@ -37,24 +37,15 @@ from evermix.topics.words.snapshots import TopicSweep
 
 TIMELESS = ("hdp", "hngg")  # priors that take no times
 FLAT = ("mngg", "tngg")  # priors without a level of documents, which can do without times
-# What may change at --resume.
-FREE = (
-    "out",
-    "figure",
-    "curves",
-    "documents",
-    "draws",
-    "top_words",
-    "share",
-    "min_documents",
-    "follow",
-)
+OF_RESULTS = "out", "figure", "curves", "documents", "top_words", "share", "min_documents"
+FREE = *OF_RESULTS, "draws", "follow"  # what may change at --resume
 
 
 class Topics(Run):
     """Sweeps over the documents of a source."""
 
     command, save_model = "topics", staticmethod(save)
+    of_results = frozenset(OF_RESULTS)
     reading: ClassVar[Mapping[str, Any]] = {"fields": "values"}  # how documents there are read
     model: TopicModel
 

@@ -1,0 +1,40 @@
+"""What a run does that finds a checkpoint under its name."""
+
+from collections.abc import Collection, Iterable
+
+from evermix.cli.options.earlier import Earlier
+from evermix.cli.options.settings import Settings
+from evermix.cli.output.output_files import check_new
+from evermix.cli.runs.going_on import shown_source
+
+
+def is_begun(settings: Settings, command: str, of_results: Collection[str]) -> bool:
+    """Whether the checkpoint is of this very run, but for options on what it writes at the end."""
+    earlier = Earlier.of(settings.checkpoint)
+    if earlier is None or earlier.command != command or "-" in settings.sources:
+        return False
+    return not set(settings.differing(earlier.settings)) - set(of_results)
+
+
+def check_free(
+    settings: Settings, command: str, of_results: Collection[str], sources: Iterable[str]
+) -> None:
+    """Raise ValueError if a checkpoint is there, which says what it is and how both can be kept."""
+    path = settings.checkpoint
+    if path is None:
+        return
+    what, ways = "", ["keep it with another --checkpoint NAME", "replace it with --overwrite"]
+    if (earlier := Earlier.of(path)) is not None:
+        what = "It was saved in Python. "
+    if earlier is not None and earlier.command is not None:
+        before = settings.changed(source=earlier.settings.get("source"))
+        what = f"It is of `evermix {earlier.command} {' '.join(map(shown_source, before.sources))}`"
+        other: list[str] = []
+        if earlier.command == command and before.sources == settings.sources:
+            ways.insert(0, "go on from it with --resume")
+            differing = set(settings.differing(earlier.settings)) - set(of_results)
+            other = [option.flag for option in settings.options if option.name in differing]
+        what += f" with another {', '.join(other)}. " if other else ". "
+    advice = f"{', '.join(ways[:-1])}, or {ways[-1]}."
+    remedy = f"{what}{advice[0].upper()}{advice[1:]}"
+    check_new({"--checkpoint": str(path)}, remedy, sources)
