@@ -44,6 +44,10 @@ class Kind(NamedTuple):
 
 
 _KINDS: dict[str, Kind] = {}
+_ADVICE = {  # on a file of a kind that is not wanted
+    "topics": " `evermix info`, `predict` and `report` read topic models; clusters to explain or "
+    "edit are those of `evermix fit` and `stream`.",
+}
 _NAMES = {"column_names_", "feature_names_in_"}
 _UNFIT = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
 
@@ -123,7 +127,10 @@ def _load(
     kind = str(header.get("kind"))
     if kind not in _KINDS or wanted not in (None, kind):
         held = _KINDS[kind].title if kind in _KINDS else kind
-        raise CheckpointError(f"{path} holds a {held}, not a {_KINDS[wanted or 'mixture'].title}.")
+        advice = _ADVICE.get(kind, "")
+        raise CheckpointError(
+            f"{path} holds a {held}, not a {_KINDS[wanted or 'mixture'].title}.{advice}"
+        )
     title, estimator = _KINDS[kind]
     try:
         return estimator.from_file((arrays, header), known), dict(header["extra"])

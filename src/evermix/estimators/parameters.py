@@ -2,7 +2,10 @@
 
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass, replace
+from inspect import signature
 from typing import Any, Self
+
+_NUMBERS = {"n_clusters", "n_components", "n_topics", "num_topics", "k", "K"}
 
 
 class DeepParameters:
@@ -11,6 +14,23 @@ class DeepParameters:
     These objects never change. To set a field of one puts another one in its place, so that
     estimators which share it are not touched.
     """
+
+    def __new__(cls, *_: Any, **params: Any) -> Self:
+        """Make the object, unless a number of clusters is given, which is learnt here."""
+        for name in _NUMBERS & params.keys():
+            raise TypeError(
+                f"{cls.__name__} has no parameter {name!r}: it learns the number from the rows. "
+                f"Leave it out{cls._fewer(params[name])}."
+            )
+        return super().__new__(cls)
+
+    @classmethod
+    def _fewer(cls, n: Any) -> str:
+        """Return how to get n clusters or topics, for a message."""
+        coarse = f"; once it is fitted, coarse({n!r}) joins what it has found into {n!r}"
+        most = f", and max_clusters={n!r} is a limit that it never passes"
+        bounded = "max_clusters" in signature(cls.__init__).parameters
+        return coarse * hasattr(cls, "coarse") + most * bounded
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name.

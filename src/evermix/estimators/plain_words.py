@@ -1,6 +1,8 @@
 """What a model learns from, and how it forgets, in words for those who do not know its parts."""
 
 from collections import Counter
+from collections.abc import Iterable
+from itertools import islice
 
 from evermix.families import Bernoulli, Categorical, Mixed, Multinomial, Poisson, VonMisesFisher
 from evermix.families.base import Family
@@ -15,6 +17,7 @@ KINDS: dict[type[Family], str] = {
 }
 """What columns hold, by their family; those of all others are numbers."""
 NUMBERS = "numbers"
+MOST_IDS = 10  # in a message
 UNITS = {"day": 86_400.0, "hour": 3600.0, "minute": 60.0, "second": 1.0}
 
 
@@ -55,3 +58,10 @@ def _kind(family: Family) -> str:
 
 def _counted(n: float, noun: str) -> str:
     return f"{n:,g} {noun}" if n == 1 else f"{n:,.6g} {noun}s"
+
+
+def no_such_cluster(id: object, known: Iterable[int]) -> str:
+    """Return the message for an id that is not there, with the first of those that are."""
+    first = list(map(str, islice(known, MOST_IDS + 1)))
+    shown = ", ".join(first[:MOST_IDS]) + ", ..." * (len(first) > MOST_IDS)
+    return f"there is no cluster {id}; the ids are in cluster_ids_: {shown}."

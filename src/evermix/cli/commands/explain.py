@@ -1,7 +1,10 @@
 """``evermix explain``: why rows are in their clusters."""
 
 import json
+import os
+import shlex
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,16 +12,20 @@ import typer
 
 from evermix.cli.input.model_rows import column_names, load_with_text, open_rows_of
 from evermix.cli.input.rows import features
+from evermix.cli.options.earlier import Earlier
 from evermix.cli.options.settings import Settings
+from evermix.cli.runs.going_on import shown_source
 from evermix.estimators import Mixture
+from evermix.io.sources import Source, SourceError
 from evermix.io.sources.values import Columns
+from evermix.io.text_counter import TextCounter
 
 
 def run(settings: Settings) -> None:
     """Explain the first rows of the source."""
     settings, mix, text = load_with_text(settings)
     names, left = column_names(mix, text), settings.limit
-    for chunk in open_rows_of(settings, mix, text).chunks(0, left):
+    for chunk in _source(settings, mix, text).chunks(0, left):
         X = features(mix.model_.family, text, chunk.X)
         for i, name in enumerate(chunk.ids[:left]):
             row = X.take(np.array([i])) if isinstance(X, Columns) else X[i : i + 1]
@@ -26,6 +33,21 @@ def run(settings: Settings) -> None:
         left -= len(chunk.ids)
         if left <= 0:
             return
+
+
+def _source(settings: Settings, mix: Mixture, text: TextCounter | None) -> Source:
+    """Open the rows; if there are none of the name, say which ones the model has learnt."""
+    try:
+        return open_rows_of(settings, mix, text)
+    except SourceError as error:
+        earlier = Earlier.of(Path(settings.model))
+        learnt = None if earlier is None else earlier.settings.get("source")
+        if isinstance(learnt, str) and not all(map(os.path.exists, settings.sources)):
+            words = ["evermix", "explain", settings.model, shown_source(learnt)]
+            raise SourceError(
+                f"{error} Rows to explain come from a file: {shlex.join(words)}"
+            ) from error
+        raise
 
 
 def _show(

@@ -15,6 +15,7 @@ from evermix.estimators.mixture.fit_results import rows_learnt
 from evermix.estimators.mixture.going_on import kept, live
 from evermix.estimators.mixture.learner import Learner
 from evermix.estimators.mixture.settings import Settings, parameters_of
+from evermix.estimators.plain_words import no_such_cluster
 from evermix.hand import PIN, RENAME, UNPIN, Change, checked_name
 from evermix.state import State
 
@@ -194,7 +195,7 @@ class ByHand(CardQuestions):
         known = learner.fitted.point.state.tally.ids
         for id in ids:
             if not np.isin(id, known):
-                raise ValueError(f"there is no cluster {id}; the ids are in cluster_ids_.")
+                raise ValueError(no_such_cluster(id, known.tolist()))
         return learner
 
     def _editable(self, ids: list[int]) -> Learner:

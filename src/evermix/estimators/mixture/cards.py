@@ -14,6 +14,7 @@ from evermix.estimators.mixture.explanation import ExplanationQuestions
 from evermix.estimators.mixture.fitted import Fitted
 from evermix.estimators.mixture.learner import Learner
 from evermix.estimators.mixture.naming import Names
+from evermix.estimators.plain_words import no_such_cluster
 from evermix.families import Multinomial
 from evermix.families.base import Family
 from evermix.families.growing import wide_for, widened, widths
@@ -34,7 +35,7 @@ class CardQuestions(ExplanationQuestions):
         writer = self._writer(X, names)
         at = np.flatnonzero(writer.ids == id)
         if not len(at):
-            raise ValueError(f"there is no cluster {id}; the ids are in cluster_ids_.")
+            raise ValueError(no_such_cluster(id, writer.ids.tolist()))
         return writer.card(int(at[0]))
 
     def cards(

@@ -363,6 +363,7 @@ class FileSource(ABC):
 
 
 _FORMATS: list[type[FileSource]] = []
+_SPREADSHEETS = ".xlsx", ".xls", ".xlsm", ".ods"
 
 
 def find_format(path: str) -> type[FileSource]:
@@ -384,6 +385,11 @@ def find_format(path: str) -> type[FileSource]:
         return max(matching, key=lambda format: len(format.prefix))
     if not Path(path).exists():
         raise SourceError(f"{path}: there is no such file or folder.{did_you_mean(path)}")
+    if plain.endswith(_SPREADSHEETS):
+        raise SourceError(
+            f"{path}: evermix does not read spreadsheets. Save it as CSV, or fit it in "
+            f"Python: em.Mixture().fit(pandas.read_excel({path!r}))."
+        )
     known = {f"{format.prefix}*{suffix}" for format in _FORMATS for suffix in format.suffixes}
     raise SourceError(
         f"{path}: unknown format. Known file names are {', '.join(sorted(known))} (formats of text "
