@@ -14,6 +14,9 @@ _PHRASES = {  # of the library's messages; the longer ones first
         "--id-field COLUMN says that a column names the rows, and --ignore COLUMN leaves one out "
         "without this warning."
     ),
+    "Drop the column if it names rows, as first names and codes do.": (
+        "--ignore COLUMN leaves it out, if it names rows as first names and codes do."
+    ),
     "Leave them out, or give them a block in em.Mixed and fit.": (
         "Leave them out with --ignore COLUMN, or fit a model with them."
     ),

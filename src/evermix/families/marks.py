@@ -143,7 +143,18 @@ def _(family: Categorical, stats: Floats, mass: Floats, most: int) -> list[Mark]
     here = (stats[0] + there) / (counts[0] + 1)
     gains = here * np.log(here / there)
     share, best = stats / np.maximum(counts, 1e-300), int(gains.argmax())
-    return [_mark(0, SHARE, share[:, best], float(gains.sum()), level=best)][:most]
+    gain = float(gains.sum()) - _chance(int(np.count_nonzero(stats.sum(axis=0))), counts)
+    return [_mark(0, SHARE, share[:, best], gain, level=best)][:most]
+
+
+def _chance(levels: int, counts: Floats) -> float:
+    """How far levels are set apart by chance alone: two standard deviations above the mean.
+
+    Twice the divergence of equal shares, times the number of rows, is chi-squared: see Wilks.
+    """
+    free = max(levels - 1, 0)
+    chance = 0.5 * (free + 2 * math.sqrt(2 * free))
+    return chance * float(np.sum(1 / np.maximum(counts, 1.0)))
 
 
 @marks.register
@@ -165,6 +176,7 @@ def _(family: Mixed, stats: Floats, mass: Floats, most: int) -> list[Mark]:
         if seen.min() > 0:
             for mark in marks(block.family, own, seen, most):
                 found.append(mark._replace(column=int(span.columns[mark.column])))
+    found = [mark for mark in found if mark.gain > 0] or found
     return sorted(found, key=lambda mark: -mark.gain)[:most]
 
 

@@ -21,6 +21,7 @@ FEW = 10  # different numbers up to which they are levels
 FEW_WHOLE = 20  # different whole numbers up to which they are: floors, rooms, hours
 NAMES = 50  # rows from which a column that holds another value in each is taken for their names
 UNIQUE = 0.9  # least share of different words in it: files may hold some rows twice
+MANY, RARE = 50, 20  # words of a column, and rows for each, below which there is a warning
 MONTH = "(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 DATE = re.compile(
     r"(\d{4}([-/.])\d\d?\2\d\d?"  # 2024-05-31
@@ -53,6 +54,7 @@ def automatic_table(X: Any) -> Mixed | None:
         _warn(ids, "another value in (nearly) every row, as names and numbers of rows do")
         _warn([name for name in dates if name not in ids], "dates")
         columns = {name: one for name, one in columns.items() if name not in (*ids, *dates)}
+    _warn_of_many_words(columns)
     if _is_array(columns) and not isinstance(X, Mapping) and len(columns) == len(table.names):
         return None
     knees: dict[str, float] = {}  # of columns of numbers
@@ -153,6 +155,21 @@ def _warn(names: Sequence[str], what: str) -> None:
             UserWarning,
             stacklevel=2,
         )
+
+
+def _warn_of_many_words(columns: Mapping[str, Column]) -> None:
+    """Name columns of which each word is in few rows, as first names and codes are."""
+    for name, (kind, values) in columns.items():
+        known = [str(value) for value in values.tolist() if value is not None]
+        words = len(set(known)) if kind == "level" else 0
+        if words >= MANY and len(known) < RARE * words:
+            warnings.warn(
+                f"column {name!r} has {words:,} different words in {len(known):,} rows, so each "
+                "says little of clusters. Drop the column if it names rows, as first names and "
+                "codes do.",
+                UserWarning,
+                stacklevel=2,
+            )
 
 
 def _is_few(values: Floats) -> bool:
