@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
 
+from evermix._schema import check_number
 from evermix.cli.console import at_terminal, counted, new_row_fit, output_console, progress_bar
 from evermix.cli.input.dask import Cluster, cluster
 from evermix.cli.input.rows import Rows, make_text_counter, open_rows, read_rows
@@ -37,8 +38,15 @@ from evermix.cli.runs.stream_notes import check_units
 from evermix.engines import Engine
 from evermix.engines.batch import Info
 from evermix.estimators import Mixture
+from evermix.estimators.columns_in_words import (
+    column_groups,
+    count_missing,
+    groups_in_a_line,
+    missing_in_words,
+)
 from evermix.estimators.files import load_with_extra, save
 from evermix.estimators.mixture.settings import Settings as MixtureSettings
+from evermix.families import Mixed
 from evermix.io.embedded_texts import EmbeddedTexts
 from evermix.io.sources import Source
 from evermix.io.text_counter import TextCounter
@@ -132,6 +140,7 @@ class Fit(Run):
         self.source, self.rows = source, rows
         self.log = LapLog() if notes is None else LapLog.from_spec(notes["log"])
         self._X: Any = rows.features(model.family, text)
+        self.missing = count_missing(self._X)  # cells, by column
 
     @classmethod
     def begin(cls, settings: Settings, place: Cluster | None) -> Self:
@@ -252,13 +261,16 @@ class Fit(Run):
 
     def _notes(self) -> dict[str, Any]:
         units = self.source.units
-        return {"kind": self.source.kind, "log": self.log.to_spec(), "units": units}
+        counts = {"units": units, "missing": self.missing}
+        return {"kind": self.source.kind, "log": self.log.to_spec(), **counts}
 
     @classmethod
     def check_notes(cls, notes: dict[str, Any]) -> None:
         """Raise unless notes hold a log of laps."""
         LapLog.from_spec(notes["log"])
         check_units(notes)
+        for name, cells in notes.get("missing", {}).items():
+            check_number(f"missing cells of {name}", cells)
 
     def _progress(self) -> str:
         done, most = self.model.state_.lap, self.engine.max_laps
@@ -282,6 +294,14 @@ class Fit(Run):
         if self.engine.draws(mix.state_) is not None:
             yield from _facts_of_draws(mix)
         yield f"{seconds:.1f} s"
+
+    def _remarks(self) -> Iterable[str]:
+        family = self.model.model_.family
+        missing = missing_in_words(self.missing, family, self.rows.n)
+        if missing is not None:
+            yield f"missing cells: {missing}"
+        if isinstance(family, Mixed):
+            yield f"columns: {groups_in_a_line(column_groups(family))} (evermix info says which)"
 
     def _complaints(self) -> Iterable[str]:
         return self.rows.complaints

@@ -19,11 +19,16 @@ from evermix.cli.output.coarse import coarse_table, describe_coarse, proposed
 from evermix.cli.output.plain_facts import BETTER, plain_facts
 from evermix.cli.output.topic_report import describe_topics
 from evermix.estimators import DependentMixture, Mixture, TopicModel
+from evermix.estimators.columns_in_words import (
+    column_groups,
+    groups_in_words,
+    missing_in_words,
+)
 from evermix.estimators.data.times import shown_label
 from evermix.estimators.files import load_any
 from evermix.estimators.mixture.calendar import shown_time
 from evermix.estimators.mixture.fit_results import met_once, rows_learnt
-from evermix.estimators.mixture.naming import shown_when
+from evermix.estimators.mixture.naming import own_names, shown_when
 from evermix.estimators.plain_words import forgetting_in_words, rows_in_words
 from evermix.estimators.topics.card import TopicCards
 from evermix.estimators.topics.report import course_of
@@ -77,12 +82,16 @@ def _mixture(mix: Mixture, extra: Extra, top: int | None) -> Described:
         described["times"] = " to ".join(t if isinstance(t, str) else shown_when(t) for t in times)
     if not met_once(engine, state):
         described |= engine.progress(state)
+    family, notes = mix.model_.family, extra.get("fit") or {}
+    rows, names = rows_learnt(mix.learner_.shown), own_names(mix) if not extra.get("text") else None
     clusters = describe_clusters(mix, text_of(extra), None if top is None else max(top, AMONG))
     return described | {
         "features": mix.n_features_in_,
         "embedding": (extra.get("text") or {}).get("name"),
         **_vocabulary(extra),
-        "observations": rows_learnt(mix.learner_.shown),
+        "observations": rows,
+        "missing": missing_in_words(notes.get("missing", {}), family, rows),
+        "columns": column_groups(family, names) or None,
         "K": mix.n_clusters_,
         "growing": growing(clusters) or None,
         "clusters": clusters[:top],
@@ -183,11 +192,14 @@ def _show(described: Described, everything: bool) -> None:
     facts = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     facts.add_column(no_wrap=True)
     facts.add_column(overflow="fold")  # long paths are not cut
+    columns = groups_in_words(described.pop("columns", None) or {})
     called = {name: (name, value) for name, value in described.items()}
     for name, (title, value) in (called if everything else plain_facts(described, kind)).items():
         if value is not None:
             better = BETTER if name == "elbo" and not everything else ""
             facts.add_row(f"[bold]{title}[/bold]", escape(shown_value(name, value) + better))
+    for title, line in columns.items():
+        facts.add_row(f"[bold]{title}[/bold]", escape(line))
     if coarse is not None:
         console.print(coarse_table(coarse, kind, described["K"]))
     elif clusters:

@@ -66,7 +66,9 @@ def _mixture(mix: Mixture, extra: dict[str, Any], settings: Settings) -> Report:
             f"{settings.trace} is not a trace of a mixture. Give the file that evermix stream or "
             "fit wrote with --trace."
         )
-    title, beside = settings.title or "", {"ids": rows.ids, "texts": rows.texts}
+    title = settings.title or ""
+    beside: dict[str, Any] = {"ids": rows.ids, "texts": rows.texts}
+    beside["missing"] = (extra.get("fit") or {}).get("missing")
     return mixture_report(mix, rows.X, names, title, words=words, events=events, **beside)
 
 

@@ -15,6 +15,7 @@ PLAIN = {
     "vocabulary": "vocabulary",
     "unknown_words": "unknown words",
     "observations": "rows",
+    "missing": "missing cells",
     "growing": "growing",
 }
 """What plain facts are called, by their names in JSON, in order."""

@@ -33,7 +33,7 @@ from evermix.cli.output.output_files import (
 )
 from evermix.cli.runs.going_on import command_to_go_on, shown_source
 from evermix.cli.runs.interrupts import CheckpointTimer, Interrupts, Stopped
-from evermix.cli.runs.taken_names import check_free, is_begun
+from evermix.cli.runs.taken_names import check_free, is_begun, others_beside
 from evermix.io import text as texts
 from evermix.io.checkpoint import CheckpointError
 from evermix.io.embedded_texts import EmbeddedTexts
@@ -43,7 +43,6 @@ from evermix.io.text_counter import TextCounter
 
 LOG = logging.getLogger("evermix")
 NOTHING = "Nothing was learnt yet."
-MOST_NAMES = 5  # of checkpoints in a message
 AT_THE_END = "--figure", "--curves", "--documents"  # are made of a whole model, at any time
 
 
@@ -132,6 +131,10 @@ class Run(ABC):
     def _complaints(self) -> Iterable[str]:
         """Return what was wrong with the first few bad rows."""
 
+    def _remarks(self) -> Iterable[str]:
+        """Return more lines on what was learnt."""
+        return ()
+
     def _lengths(self) -> dict[str, int]:
         """Return the lengths of output files that grow while rows are learnt, by option."""
         return self.trace.positions()
@@ -177,7 +180,7 @@ class Run(ABC):
             )
             note(
                 f"warning: there is no checkpoint {path}, so there is nothing to go on from: this "
-                f"run starts from the beginning.{_others(path)}"
+                f"run starts from the beginning.{others_beside(path)}"
             )
         elif not settings.overwrite:
             sources = [] if settings.values.get("follow") else settings.sources
@@ -210,7 +213,7 @@ class Run(ABC):
             path = self.settings.checkpoint
             kept = f"checkpoint {path}" if path else "the model is not kept (without --checkpoint)"
             lines = ["; ".join([*self._facts(seconds), *([kept] if self.learnt else [])])]
-            lines += [f"skipped: {complaint}" for complaint in self._complaints()]
+            lines += [*self._remarks(), *(f"skipped: {some}" for some in self._complaints())]
             fitted = self.command == "fit" and self.settings.out != "-"  # else it has shown them
             if path and self.learnt and (fitted or self.command == "stream") and at_terminal():
                 model = shlex.quote(str(path))
@@ -273,15 +276,6 @@ class Run(ABC):
         if self.settings.checkpoint is None:
             return f"{stopped} Nothing was kept; --checkpoint FILE makes it possible to go on."
         return f"{stopped} Go on with: {command_to_go_on(self.command, self.settings)}"
-
-
-def _others(checkpoint: Path) -> str:
-    """Return the names of checkpoints beside one that is not there, for a message."""
-    names = sorted(str(path) for path in checkpoint.parent.glob("*.evermix"))
-    if not names:
-        return ""
-    more = ", ..." if len(names) > MOST_NAMES else ""
-    return f" If another one was meant, it may be {', '.join(names[:MOST_NAMES])}{more}."
 
 
 def _checkpoint_file(settings: Settings) -> dict[str, str | None]:

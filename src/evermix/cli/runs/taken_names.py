@@ -1,11 +1,14 @@
 """What a run does that finds a checkpoint under its name."""
 
 from collections.abc import Collection, Iterable
+from pathlib import Path
 
 from evermix.cli.options.earlier import Earlier
 from evermix.cli.options.settings import Settings
 from evermix.cli.output.output_files import check_new
 from evermix.cli.runs.going_on import shown_source
+
+MOST_NAMES = 5  # of checkpoints in a message
 
 
 def is_begun(settings: Settings, command: str, of_results: Collection[str]) -> bool:
@@ -38,3 +41,12 @@ def check_free(
     advice = f"{', '.join(ways[:-1])}, or {ways[-1]}."
     remedy = f"{what}{advice[0].upper()}{advice[1:]}"
     check_new({"--checkpoint": str(path)}, remedy, sources)
+
+
+def others_beside(checkpoint: Path) -> str:
+    """Return the names of checkpoints beside one that is not there, for a message."""
+    names = sorted(str(path) for path in checkpoint.parent.glob("*.evermix"))
+    if not names:
+        return ""
+    more = ", ..." if len(names) > MOST_NAMES else ""
+    return f" If another one was meant, it may be {', '.join(names[:MOST_NAMES])}{more}."

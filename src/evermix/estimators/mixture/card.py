@@ -124,7 +124,7 @@ class Trait:
         return f"{number} ± {written(spread, 2)}"
 
 
-def _times(nats: float) -> str:
+def times_better(nats: float) -> str:
     """Return a difference of log densities as a factor, in words."""
     if nats > MOST_TIMES:
         return "over a million times"
@@ -245,7 +245,7 @@ class Card:
             some = ", ".join(f"{name} = {shown(value)}" for name, value in example.values.items())
             lines.append(f"  row {example.row}" + (f": {some}" if some else ""))
         if self.nearest:
-            near = ", ".join(f"{id} ({_times(nats)})" for id, nats in self.nearest)
+            near = ", ".join(f"{id} ({times_better(nats)})" for id, nats in self.nearest)
             lines.append(f"  nearest clusters, and how much better its rows fit here: {near}")
         if self.merged:
             lines.append(f"  merged: {', '.join(map(str, self.merged))}")

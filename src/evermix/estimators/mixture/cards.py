@@ -106,7 +106,7 @@ class CardWriter:
         traits, columns = self._traits(k)
         fitted = self.drawn or self.learner.rows_digest is not None  # ids are given at the end
         born = None if fitted else state.lineage.born[id] or None
-        seen = None if self.drawn else state.columns.get("last_seen")
+        seen = None if fitted else state.columns.get("last_seen")
         recent, hand = self.recent_shares, state.lineage.hand
         return Card(
             id=id,

@@ -8,14 +8,19 @@ from typing import Any
 import numpy as np
 
 from evermix.engines.filters.review import FIRST as FIRST_REVIEW
+from evermix.estimators.columns_in_words import (
+    column_groups,
+    groups_in_words,
+    missing_in_words,
+)
 from evermix.estimators.mixture.attributes import FittedAttributes
 from evermix.estimators.mixture.by_hand import ByHand
-from evermix.estimators.mixture.card import Card, Example, Trait
+from evermix.estimators.mixture.card import Card, Example, Trait, times_better
 from evermix.estimators.mixture.course import Course
 from evermix.estimators.mixture.explanation import called
 from evermix.estimators.mixture.fit_results import rows_learnt
 from evermix.estimators.mixture.groups import GroupQuestions
-from evermix.estimators.mixture.naming import shown
+from evermix.estimators.mixture.naming import own_names, shown
 from evermix.estimators.plain_words import forgetting_in_words, rows_in_words
 from evermix.estimators.shown import Shown
 from evermix.families import Multinomial
@@ -83,6 +88,7 @@ def mixture_report(
     events: Iterable[Mapping[str, Any]] | None = None,
     ids: Sequence[Any] | None = None,
     texts: Sequence[str] | None = None,
+    missing: Mapping[str, int] | None = None,
 ) -> Report:
     """Return the report on a mixture.
 
@@ -97,6 +103,8 @@ def mixture_report(
         A trace of the run, in place of ``history_``.
     ids, texts : sequence (N,), optional
         Names of the rows of X, and the texts that they were made of.
+    missing : mapping of str to int, optional
+        How many cells of columns of the rows that were learnt are missing.
     """
     if not mix.n_clusters_:
         raise ValueError("no row was learnt yet, so there is nothing to report. Go on with fit.")
@@ -115,6 +123,8 @@ def mixture_report(
     facts = _facts(mix)
     if hidden := mix.n_clusters_ - len(cards):
         facts["clusters"] = f"{len(cards):,} (and {hidden:,} of less than a row)"
+    known = missing_in_words(missing or {}, mix.model_.family, rows_learnt(mix.learner_.shown))
+    facts |= {} if known is None else {"missing cells": known}
     about = title or _title(mix, len(cards)), "cluster", "rows", facts
     times = mix.learner_.shown.calendar.course
     parts = charts, flow, tree
@@ -163,7 +173,9 @@ def _details(mix: Any) -> dict[str, str]:
     model = mix.model_
     kinds = {"family": model.family, "prior": model.prior, "engine": mix.learner_.engine}
     names = {name: type(part).__name__ for name, part in kinds.items()}
-    return {"columns": f"{mix.n_features_in_:,}"} | names
+    own = None if _counts(mix) else own_names(mix)
+    groups = groups_in_words(column_groups(model.family, own))
+    return {"columns": f"{mix.n_features_in_:,}"} | groups | names
 
 
 def _item(
@@ -190,7 +202,7 @@ def _item(
         "traits": traits,
         "scores": [] if _counts(mix) else [_score(trait) for trait in card.traits],
         "examples": [_example(mix, example, ids, texts) for example in card.examples],
-        "nearest": [[id, round(nats, 2)] for id, nats in card.nearest],
+        "nearest": [[id, times_better(nats)] for id, nats in card.nearest],
         "merged": list(card.merged),
     }
     known = {name: value for name, value in item.items() if value is not None and value != []}

@@ -126,7 +126,8 @@ function card(item, entry) {
   const part = (name, ...content) => box.append(make("div", {}, make("h3", {}, name), ...content));
   const rows = n => `${whole(Number(n))} ${data.unit}`, after = n => when ? `${rows(n)}, ${when(n)}` : rows(n);
   fact("size", rows(item.size));
-  fact(timed ? "share in all" : "share now", percent(item.share));
+  const streamed = item.recent !== undefined || item.age !== undefined || item.seen !== undefined;
+  fact(timed ? "share in all" : streamed ? "share now" : "share", percent(item.share));
   if (item.recent !== undefined) fact("lately", percent(item.recent));
   if (item.born !== undefined) fact("opened after", after(item.born));
   if (item.parent !== undefined) fact("split from", item.parent);
@@ -142,8 +143,10 @@ function card(item, entry) {
   }
   if (item.examples) part(noun === "topic" ? "documents with most of it" : "typical rows", make("ul", {}, ...item.examples.map(([row, values]) => make("li", {}, `${row}: ${brief(values.join(", "), 400)}`))));
   if (item.nearest) {
-    part("nearest", make("ul", {}, ...item.nearest.map(([id, gap]) => make("li", {}, link(id), ` ${items[places.get(id)]?.words.slice(0, 4).join(", ") ?? ""} (${gap} away)`))));
-    box.lastChild.title = noun === "cluster" ? "how much worse it explains a row on average, in nats" : "0: the same words, 1: none in common";
+    const clusters = noun === "cluster", far = gap => clusters ? gap : `${gap} away`;
+    part(clusters ? "nearest, and how much better its rows fit here" : "nearest",
+      make("ul", {}, ...item.nearest.map(([id, gap]) => make("li", {}, link(id), ` ${items[places.get(id)]?.words.slice(0, 4).join(", ") ?? ""} (${far(gap)})`))));
+    if (!clusters) box.lastChild.title = "0: the same words, 1: none in common";
   }
   if (item.course) {
     const chart = make("div");

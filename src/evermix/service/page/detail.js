@@ -89,8 +89,8 @@ export class Detail {
         make("li", {}, `row ${whole(row)}: ${Object.entries(values).map(([name, value]) => `${name} = ${text(value)}`).join(", ")}`)))));
     }
     if (card.nearest.length) {
-      content.push(part("Nearest", make("ul", {}, ...card.nearest.map(({id: other, nats}) => make("li", {}, this.#link(other), ` ${shown(Number(nats.toPrecision(3)))} away`)))));
-      content.at(-1).title = "how much worse it explains a row on average, in nats";
+      const times = nats => nats > Math.log(1e6) ? "over a million times" : Math.exp(nats) < 1.05 ? "not at all" : `${shown(Number(Math.exp(nats).toPrecision(2)))} times`;
+      content.push(part("Nearest, and how much better its rows fit here", make("ul", {}, ...card.nearest.map(({id: other, nats}) => make("li", {}, this.#link(other), ` ${times(nats)}`)))));
     }
     if (card.merged.length) content.push(part("Has taken in", make("p", {}, card.merged.slice(0, 20).join(", ") + (card.merged.length > 20 ? ", …" : ""))));
     if (card.changes.length) {
