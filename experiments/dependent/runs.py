@@ -14,12 +14,13 @@ from experiments.dependent.data import Corpus
 
 __all__ = ["MODELS", "chosen", "fitted", "perplexities", "timed"]
 
+PAPER = em.Gamma(0.1, 0.1)  # law of the weights of regions
 MODELS = {
     "HDP": em.HDP(),
     "HNGG": em.HNGG(),
     "HSNGG": em.HSNGG(),
-    "HMNGG": em.HMNGG(),
-    "HMNGP": em.HMNGP(),
+    "HMNGG": em.HMNGG(q=PAPER),
+    "HMNGP": em.HMNGP(q=PAPER),
     "HTNGG": em.HTNGG(),
     "HTNGP": em.HTNGP(),
     "MNGG": em.MNGG(regions=20),

@@ -3,7 +3,8 @@
 Every document has a normalised generalised gamma process of its own, whose base measure is that of
 its time. The numbers of the processes of documents are ``sigma``, ``M`` and ``a``; those of the
 measures above them are ``sigma0``, ``M0`` and ``a0``. Each is fixed (a float) or learnt (a law,
-``Gamma`` or ``Beta``); the paper's weak laws are the defaults.
+``Gamma`` or ``Beta``); the paper's weak laws are the defaults, but for the
+weights of mixed regions.
 
 References
 ----------
@@ -33,6 +34,10 @@ from evermix.topics.words.seating import Seating, Unseated, mode_of_u
 
 FLAT_REGIONS = 20  # of models without hierarchy, as in the paper
 FIRST_SIGMA = 0.1  # of documents, at most, where it is learnt; see HELD_SWEEPS
+# The shape counts as so many tables of each region at each time. With the paper's 0.1 a time of few
+# documents mixes few regions, and a subject that is always there is cut into topics of several
+# regions, which take turns. Times of many documents outweigh either.
+EVEN_GAMMA = Gamma(1.0, 1.0)
 
 
 class Hierarchy(ABC):
@@ -194,13 +199,14 @@ class HMNGG(TwoLevels):
     regions : int or None
         Number of regions; None for that of times.
     q : float or Gamma
-        Weight of each region at each time.
+        Weight of each region at each time. The smaller the shape of its law, the fewer regions a
+        time mixes; the paper has ``Gamma(0.1, 0.1)``.
     sigma, M, a, sigma0, M0, a0
         See :class:`HNGG`.
     """
 
     regions: int | None = None
-    q: float | Gamma = WEAK_GAMMA
+    q: float | Gamma = EVEN_GAMMA
     sigma: float | Beta = WEAK_BETA
     M: float | Gamma | None = None
     a: float | Gamma | None = None
@@ -225,7 +231,7 @@ class HMNGP(TwoLevels):
     """
 
     regions: int | None = None
-    q: float | Gamma = WEAK_GAMMA
+    q: float | Gamma = EVEN_GAMMA
     a: float | Gamma = WEAK_GAMMA
     a0: float | Gamma = WEAK_GAMMA
 
