@@ -241,6 +241,58 @@ def test_labels_of_a_map_do_not_overlap(browser, tmp_path):
         assert np.isfinite(circles).all() and len(circles) == 40
 
 
+@pytest.fixture(scope="module")
+def many_topics(tmp_path_factory):
+    """A report on 20 subjects in 5 years, found as at least as many topics."""
+    rng, place = np.random.default_rng(0), tmp_path_factory.mktemp("many") / "many.html"
+    years, subjects = np.repeat(np.arange(2010, 2015), 60), rng.integers(0, 20, 300)
+    X = np.zeros((300, 160), dtype=int)
+    for row, subject in zip(X, subjects, strict=True):
+        np.add.at(row, 8 * subject + rng.integers(0, 8, 30), 1)
+    words = [f"subject{k // 8}word{k % 8}" for k in range(160)]
+    model = em.TopicModel(alpha=0.1, burn_in=60, draws=10, random_state=0)
+    model.fit(X, times=years, vocabulary=words).report(place)
+    return place, model
+
+
+def test_many_topics_are_told_as_few_coarse_ones(browser, many_topics):
+    place, model = many_topics
+    browser.open(place)
+    rows = browser.run("""[...document.querySelectorAll('#groups tbody tr')].map(
+        row => [...row.children].map(cell => cell.textContent))""")
+    found = model.coarse_topics(8)
+    assert [row[0] for row in rows] == [", ".join(each.words) for each in found]
+    shares = model.evolution_[0][list(found[0].topics)].sum()
+    assert float(rows[0][2].split()[0]) == pytest.approx(100 * shares, rel=0.05)
+    browser.run("document.querySelector('#groups .link').click()")
+    assert browser.run(FOCUS) == f"item-{found[0].topics[0]}"
+    assert "all others" in browser.run("document.querySelector('#flow svg').textContent")
+
+
+@pytest.mark.parametrize("width", [1200, 360])
+def test_words_of_topics_are_not_cut(browser, many_topics, width):
+    browser.open(many_topics[0], width)
+    assert browser.run("""[...document.querySelectorAll('#list .words')].every(
+        words => words.scrollWidth <= words.clientWidth + 1
+            && getComputedStyle(words).whiteSpace === 'normal')""")
+    assert browser.errors == [] and browser.run("document.documentElement.scrollWidth") <= width
+
+
+def test_a_map_is_walked_by_arrow_keys(browser, many_topics):
+    """It is one stop of the tab key; every topic says its words, and Enter opens its card."""
+    browser.open(many_topics[0])
+    assert browser.run("document.querySelectorAll('#map [tabindex=\"0\"]').length") == 1
+    assert 3 < browser.run("document.querySelectorAll('#map text').length") <= 20
+    browser.press("/")
+    browser.run("document.querySelector('#map circle').focus()")
+    for _ in range(3):
+        browser.press("ArrowDown")
+    browser.wait_for("!document.getElementById('tip').hidden")
+    assert browser.run("document.getElementById('tip').textContent").startswith("topic 3, ")
+    browser.press("Enter")
+    assert browser.run(FOCUS) == "item-3"
+
+
 def test_pages_of_the_list_turn(browser, pages):
     browser.open(pages / "stream.html")
     first = browser.run(NAMES)

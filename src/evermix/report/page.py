@@ -43,6 +43,8 @@ class Report:
         Shares over time, see :meth:`Flow.to_dict`.
     tree : dict, optional
         The items joined two by two: ``merges`` of places and ``heights``.
+    groups : list of dict
+        Fewer, coarser topics: ``words``, ``share``, ``topics`` and ``course``, shares over time.
     map : list of (float, float)
         Where each item lies; empty for no map.
     events : list of (int, str, list of int)
@@ -61,6 +63,7 @@ class Report:
     charts: list[dict[str, Any]] = field(default_factory=list)
     flow: Flow | None = None
     tree: dict[str, Any] | None = None
+    groups: list[dict[str, Any]] = field(default_factory=list)
     map: list[list[float]] = field(default_factory=list)
     events: list[tuple[int, str, list[int]]] = field(default_factory=list)
     times: tuple[list[int], list[Any]] = field(default_factory=lambda: ([], []))

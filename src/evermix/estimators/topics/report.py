@@ -8,7 +8,11 @@ import numpy as np
 from evermix._xp import Floats
 from evermix.estimators.chain_reports import add_times, course_facts, item_of, settings_of
 from evermix.estimators.topics.card import TopicCards, document_name
+from evermix.report.flow import DIGITS
 from evermix.report.page import WHOLE, Item, Report, traces
+
+COARSE = 8  # coarse topics of a report
+SOME, MANY = 2 * COARSE, 400  # topics from which on there are coarse ones, and up to which
 
 
 def topic_report(
@@ -44,9 +48,21 @@ def topic_report(
         if len(items) > 2:
             apart, weights = writer.distances[np.ix_(order, order)], writer.weights[order]
             report.map = plane(apart, weights).round(4).tolist()
+        if SOME < len(items) <= MANY:
+            report.groups = _coarse(model, vocabulary)
         times, evolution = model.times_.tolist(), model.evolution_[:, order]
         add_times(report, times, evolution, writer.lifetimes(order), order)
     return report
+
+
+def _coarse(model: Any, vocabulary: Any) -> list[dict[str, Any]]:
+    """Return few coarse topics, the largest first, with their shares over time."""
+    found, evolution = model.coarse_topics(COARSE, vocabulary), model.evolution_
+    courses = [evolution[:, list(each.topics)].sum(axis=1) for each in found]
+    return [
+        each.to_dict() | {"course": course.round(DIGITS).tolist()}
+        for each, course in zip(found, courses, strict=True)
+    ]
 
 
 def course_of(model: Any) -> str:

@@ -252,29 +252,56 @@ function spread(spots, width, height) {  // push circles apart that hide each ot
   }
 }
 
+function room(values, [low, high]) {  // half by value and half by rank: a few far away do not press all others together
+  const order = values.map((_, k) => k).sort((a, b) => values[a] - values[b]), places = new Array(values.length);
+  const linear = scale([values[order[0]], values[order.at(-1)]], [0, 1]);
+  order.forEach((k, rank) => { places[k] = low + (high - low) * (linear(values[k]) + rank / Math.max(values.length - 1, 1)) / 2; });
+  return places;
+}
+
+const LABELLED = 20;  // topics whose words a map shows; the tip has those of the others
 function mapChart(box, places, items, label, pick) {
   const height = innerWidth < 640 ? 320 : 460;
-  const [root, width] = canvas(box, height, `A map of ${items.length} topics; those with the same words are close.`);
-  const [xs, ys] = [0, 1].map(axis => places.map(place => place[axis]));
+  const [root, width] = canvas(box, height, `A map of ${items.length} topics; those with the same words are close. Arrow keys go from one to the next, the largest first.`);
+  root.setAttribute("role", "group");
   const big = Math.min(width, height) * 0.13, edge = big + 8, most = Math.max(...items.map(item => item.share));
-  const x = scale([Math.min(...xs), Math.max(...xs)], [edge, width - edge]), y = scale([Math.min(...ys), Math.max(...ys)], [edge, height - edge]);
-  const taken = [], spots = items.map((item, k) => ({x: x(xs[k]), y: y(ys[k]), r: Math.max(big * Math.sqrt(item.share / most), 4)}));
+  const xs = room(places.map(place => place[0]), [edge, width - edge]), ys = room(places.map(place => place[1]), [edge, height - edge]);
+  const taken = [], spots = items.map((item, k) => ({x: xs[k], y: ys[k], r: Math.max(big * Math.sqrt(item.share / most), 4)}));
   spread(spots, width, height);
-  items.forEach((item, k) => {
-    const circle = make("circle", {cx: spots[k].x, cy: spots[k].y, r: spots[k].r, fill: item.colour, opacity: 0.72, "data-id": item.id});
-    circle.addEventListener("pointermove", event => tip(event, `${item.name}, ${percent(item.share)}\n${item.words.join(", ")}`));
+  const about = item => `${item.name}, ${percent(item.share)}\n${item.words.join(", ")}`;
+  const circles = items.map((item, k) => {
+    const circle = make("circle", {cx: spots[k].x, cy: spots[k].y, r: spots[k].r, fill: item.colour, opacity: 0.72, "data-id": item.id,
+      tabindex: k ? -1 : 0, role: "button", "aria-label": `${item.name}: ${item.words.slice(0, 5).join(", ")}, ${percent(item.share)}`});
+    circle.addEventListener("pointermove", event => tip(event, about(item)));
     circle.addEventListener("pointerleave", event => tip(event, ""));
-    root.append(circle);
+    circle.addEventListener("focus", () => {
+      const {left, bottom} = circle.getBoundingClientRect();
+      if (circle.matches(":focus-visible")) requestAnimationFrame(() => tip({clientX: left, clientY: bottom - 12}, about(item)));
+    });
+    circle.addEventListener("blur", event => tip(event, ""));
+    return circle;
   });
-  items.forEach((item, k) => {  // the largest first; where there is room for no word, the tip has them
+  root.append(...circles);
+  items.slice(0, LABELLED).forEach((item, k) => {  // the largest first, where there is room
     if (spots[k].r < 6) return;
     for (const text of [brief(label(item), 26), brief(label(item).split(",")[0], 16)]) {
       const half = text.length * 3.9, centre = Math.min(Math.max(spots[k].x, half + 2), width - half - 2), at = spots[k].y + 4;
       if (taken.some(([a, b, h]) => Math.abs(a - centre) < h + half + 6 && Math.abs(b - at) < 18)) continue;
       taken.push([centre, at, half]);
-      root.append(make("text", {class: "strong", x: centre, y: at, "text-anchor": "middle", "pointer-events": "none"}, text));
+      root.append(make("text", {class: "strong label", x: centre, y: at, "text-anchor": "middle", "pointer-events": "none"}, text));
       return;
     }
+  });
+  root.addEventListener("keydown", event => {
+    const at = circles.indexOf(document.activeElement), step = {ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1}[event.key];
+    if (at < 0) return;
+    if (event.key === "Enter" || event.key === " ") { event.preventDefault(); pick(items[at].id); }
+    const next = circles[at + step];
+    if (!next) return;
+    event.preventDefault();
+    circles[at].setAttribute("tabindex", -1);
+    next.setAttribute("tabindex", 0);
+    next.focus();
   });
   root.addEventListener("click", event => event.target.dataset?.id && pick(Number(event.target.dataset.id)));
 }

@@ -64,6 +64,9 @@ const list = {page: 0, sorted: items, found: items};
 for (const [name, [text]] of Object.entries(ORDERS)) {
   if (name === "share" || name === "name" || items.some(item => name in item)) byId("sort").append(make("option", {value: name}, text));
 }
+const longest = Math.max(...items.map(item => title(item).length + (item.pinned ? 8 : 0)));
+byId("list").style.setProperty("--name", `${Math.min(Math.max(7.5 * longest + 6, 60), 150)}px`);
+byId("list").classList.toggle("plain", !items.some(item => item.trend !== undefined));
 byId("items-title").textContent = `${noun[0].toUpperCase()}${noun.slice(1)}s`;
 
 function find() {
@@ -181,7 +184,7 @@ if (data.flow) {
     const item = items[places.get(data.flow.ids[k])], known = values.filter(value => value !== null);
     const mean = known.reduce((sum, value) => sum + value, 0) / Math.max(known.length, 1);
     return item ? {id: item.id, name: title(item), label: label(item), words: item.words.join(", "), colour: item.colour, mean}
-      : {id: null, name: "all others", label: "", words: "", colour: OTHERS, mean};
+      : {id: null, name: "all others", label: "all others", words: "", colour: OTHERS, mean};
   }).filter(layer => layer.id !== null || layer.mean > 0);
   byId("flow-title").textContent = timed || data.flow.when ? "Shares over time" : `Shares of ${noun}s, row by row`;
   byId("flow").querySelector(".hint").textContent = `The largest ${noun}s${timed ? "" : ", and those that have grown most lately"}; choose one to see its card.` +
@@ -227,6 +230,16 @@ if (items.length > 1 && items.some(item => item.scores)) {  // clusters side by 
   byId("grid").querySelector("div").append(make("table", {},
     make("thead", {}, make("tr", {}, make("td"), ...some.map(item => make("th", {scope: "col"}, link(item.id), ` ${percent(item.share)}`)))),
     make("tbody", {}, ...columns.map(column => make("tr", {}, make("th", {scope: "row"}, column), ...some.map(item => cell(item, column)))))));
+}
+if (data.groups.length) {  // fewer, coarser topics, with links to their parts
+  const MOST = 8, times = timed ? [...new Set([0, data.flow.x.length - 1])] : [];
+  const parts = ids => [...links(ids.slice(0, MOST)), ...(ids.length > MOST ? [` and ${whole(ids.length - MOST)} more`] : [])];
+  byId("groups").hidden = false;
+  byId("groups-title").textContent = `${whole(data.groups.length)} coarse topics`;
+  byId("groups").querySelector("div").append(make("table", {},
+    make("thead", {}, make("tr", {}, ...["words that set it apart", "share", ...times.map(t => `in ${data.flow.x[t]}`), "topics"].map(text => make("th", {scope: "col"}, text)))),
+    make("tbody", {}, ...data.groups.map(group => make("tr", {}, make("th", {scope: "row"}, group.words.join(", ")), make("td", {}, percent(group.share)),
+      ...times.map(t => make("td", {}, percent(group.course[t]))), make("td", {}, ...parts(group.topics)))))));
 }
 if (data.map.length) chart("map", box => mapChart(box, data.map, items, label, pick));
 if (data.tree) {
