@@ -30,7 +30,7 @@ class Lineage:
     Attributes
     ----------
     born : list of int
-        Clock at birth, by id.
+        Clock of the first row of each cluster, as far as it is known, by id.
     ended : list of int
         Clock at the end, or -1 while the cluster lives.
     into : list of int
@@ -43,6 +43,9 @@ class Lineage:
     parents : dict of int to int
         The id that a cluster was split from, by a review or by hand; the others were opened by a
         row. Of a fit it is empty, as ids are given anew when it ends.
+    found : dict of int to int
+        Clock at which clusters got their ids, of those that have a row from before that: a review
+        has found them among rows that it keeps, or others were merged into them.
     """
 
     born: list[int] = field(default_factory=list)
@@ -51,6 +54,7 @@ class Lineage:
     last: list[float] = field(default_factory=list)
     hand: Hand = field(default_factory=Hand)
     parents: dict[int, int] = field(default_factory=dict)
+    found: dict[int, int] = field(default_factory=dict)
 
     @property
     def next_id(self) -> int:
@@ -71,8 +75,18 @@ class Lineage:
         return new
 
     def newcomers(self, ids: Iterable[int], clock: int) -> dict[int, int | None]:
-        """Return which of these clusters there are only since a clock, and their parents."""
-        return {id: self.parents.get(id) for id in ids if id >= 0 and self.born[id] > clock}
+        """Return which of these clusters got their ids after a clock, and their parents."""
+        return {id: self.parents.get(id) for id in ids if id >= 0 and self.found_at(id) > clock}
+
+    def found_at(self, id: int) -> int:
+        """Return the clock at which a cluster got its id, perhaps after its first row."""
+        return self.found.get(id, self.born[id])
+
+    def begin(self, id: int, clock: int) -> None:
+        """Record that a cluster has a row of this clock, which may be before its first so far."""
+        if clock < self.born[id]:
+            self.found.setdefault(id, self.born[id])
+            self.born[id] = clock
 
     def merge(self, gone: int, into: int, clock: int) -> None:
         """Record that cluster ``gone`` was merged into another one, ``into``."""
@@ -129,6 +143,8 @@ class Lineage:
             raise ValueError("clusters of the lineage were merged into each other, in a circle.")
         if not all(0 <= parent < id < n for id, parent in self.parents.items()):
             raise ValueError("clusters of the lineage were split from others that were not there.")
+        if not all(0 <= id < n and self.born[id] < clock for id, clock in self.found.items()):
+            raise ValueError("clusters of the lineage were found before their first rows.")
 
 
 @dataclass
@@ -240,9 +256,9 @@ class State:
         The arrays are ``tally.ids``, ``tally.mass``, ``tally.stats``, ``tally.extra.NAME``,
         ``column.NAME``, ``latent.NAME``, ``lineage.born``, ``.ended``, ``.into`` and ``.last``, and
         ``memo.KEY.NAME``, ``lookback.NAME`` and ``recent.NAME``. The header has ``clock``, ``lap``,
-        ``at``, ``now``, ``faded`` and the ``layout`` of the statistics, ``parents`` if clusters
-        were split from others, and ``hand`` if people have named clusters or changed them. Without
-        a copy, arrays are valid until the next step.
+        ``at``, ``now``, ``faded`` and the ``layout`` of the statistics, ``parents`` and ``found``
+        if there are some, and ``hand`` if people have named clusters or changed them. Without a
+        copy, arrays are valid until the next step.
         """
         t, K = self.tally, self.tally.K
         arrays = {"tally.ids": t.ids, "tally.mass": t.mass, "tally.stats": t.stats}
@@ -266,9 +282,10 @@ class State:
         counters = {"clock": self.clock, "lap": self.lap, "at": self.at}
         times = {"now": self.now, "faded": self.faded}
         header: dict[str, Any] = {**counters, **times, "layout": t.layout.value}
-        hand, parents = self.lineage.hand, self.lineage.parents
-        if parents:
-            header["parents"] = [[id, parent] for id, parent in sorted(parents.items())]
+        hand = self.lineage.hand
+        for name in ("parents", "found"):
+            if known := getattr(self.lineage, name):
+                header[name] = [[id, value] for id, value in sorted(known.items())]
         return arrays, header | ({"hand": hand.to_spec()} if hand else {})
 
     @classmethod
@@ -297,7 +314,9 @@ class State:
         if any(values.ndim != 1 for values in lives):
             raise ValueError("the arrays of the lineage must have one dimension.")
         lineage = Lineage(*(values.tolist() for values in lives))
-        lineage.parents = {int(id): int(parent) for id, parent in header.get("parents", [])}
+        for name in ("parents", "found"):
+            pairs = {int(id): int(value) for id, value in header.get(name, [])}
+            setattr(lineage, name, pairs)
         if "hand" in header:
             lineage.hand = Hand.from_spec(header["hand"], lineage.next_id, ids)
         memo: dict[str, Record] = {}

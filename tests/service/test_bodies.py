@@ -165,7 +165,7 @@ def test_the_first_row_of_a_cluster_is_new_and_others_are_not():
     for i, answer in enumerate(answers):
         id = answer["cluster"]
         assert id == mix.labels_[i] and answer["probability"] == mix.probabilities_[i]
-        fresh = first[id] == i and mix.lineage_.born[id] > clock
+        fresh = first[id] == i and mix.lineage_.found_at(id) > clock
         assert answer["new"] == (fresh and id not in mix.lineage_.parents)
         assert ("from" in answer) == (fresh and id in mix.lineage_.parents)
         assert ("id" in answer) == (i > 0) and ("name" in answer) == (id == mix.labels_[0])

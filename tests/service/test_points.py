@@ -53,10 +53,10 @@ def test_one_large_request_has_a_course():
     found, lineage = core.timeline.points, core.mix.lineage_
     assert LEVEL / 2 < len(found) <= LEVEL + 1
     for point in found:
-        clocks = [lineage.born[id] for id in point.marks.get("birth", (0, []))[1]]
+        clocks = [lineage.found_at(id) for id in point.marks.get("birth", (0, []))[1]]
         assert all(point.first < clock <= point.rows for clock in clocks)
-        alive = [b <= point.rows and not 0 <= e <= point.rows
-                 for b, e in zip(lineage.born, lineage.ended, strict=True)]  # fmt: skip
+        alive = [lineage.found_at(id) <= point.rows and not 0 <= end <= point.rows
+                 for id, end in enumerate(lineage.ended)]  # fmt: skip
         assert point.clusters == sum(alive)
 
 

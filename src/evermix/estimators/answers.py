@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-from evermix.estimators.mixture.calendar import Shown
 from evermix.estimators.mixture.estimator import Mixture
 
 COLUMNS = "id", "cluster", "probability", "new", "from", "name"
@@ -38,14 +37,14 @@ def row_answers(
     offsets : sequence of length n, optional
         Where the rows were in their source.
     """
-    labels, lineage = mix.labels_.tolist(), mix.lineage_
+    labels, lineage, calendar = mix.labels_.tolist(), mix.lineage_, mix.learner_.shown.calendar
     answers = _plain(ids, labels, mix.probabilities_.tolist(), novelty)
     for cluster, parent in mix.learner_.first_answers.of(lineage, labels, clock).items():
         place = labels.index(cluster)
         answers[place]["new"] = parent is None
         if parent is not None:
             answers[place]["from"] = parent
-        since = _since(mix, cluster, place)
+        since = calendar.at(lineage.born[cluster])
         if since is not None:
             answers[place]["since"] = since
     names = lineage.hand.names
@@ -64,18 +63,6 @@ def row_answers(
         for answer, offset in zip(answers, offsets, strict=True):
             answer["offset"] = offset
     return answers
-
-
-def _since(mix: Mixture, cluster: int, place: int) -> Shown | None:
-    """Return since when there is the cluster of a row, which may be one that it was merged into.
-
-    Such a cluster may have been opened, and a review may come, after rows of the same call.
-    """
-    calendar, times = mix.learner_.shown.calendar, mix.learner_.first_answers.times
-    since = calendar.time(mix.lineage_.born[cluster])
-    if since is None:
-        return None
-    return calendar.shown(since if times is None else min(since, float(times[place])))
 
 
 def _plain(

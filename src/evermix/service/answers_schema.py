@@ -146,7 +146,7 @@ def _step() -> Schema:
 
 def _life() -> Schema:
     return full(
-        **{"id": WHOLE, "born": WHOLE, "from": PERHAPS_WHOLE},
+        **{"id": WHOLE, "born": WHOLE, "found": WHOLE, "from": PERHAPS_WHOLE},
         ended=PERHAPS_WHOLE,
         into=PERHAPS_WHOLE,
     )

@@ -77,7 +77,7 @@ class Confirming:
                 continue
             self.waiting.setdefault(id, {})
             early = reviewed and clock < FIRST
-            again = reviewed and next_review(lineage.born[id]) <= clock
+            again = reviewed and next_review(lineage.found_at(id)) <= clock
             if (again or (id < met and not early)) and mass >= FEWEST:
                 found.append(id)
         alive = set(mix.cluster_ids_.tolist())

@@ -55,8 +55,8 @@ def _lives(mix: Mixture) -> list[dict[str, Any]]:
     """Return all births and ends, with the number of rows at which they were."""
     lineage, calendar, found = mix.lineage_, mix.learner_.calendar, []
     for event in lives(lineage, 0, [], {}):
-        times = lineage.born if event["type"] == "birth" else lineage.ended
-        clock = times[event["cluster"]]
+        id = event["cluster"]
+        clock = lineage.found_at(id) if event["type"] == "birth" else lineage.ended[id]
         when = calendar.at(clock)
         found.append(event | {"clock": clock} | ({} if when is None else {"row_time": when}))
     return found

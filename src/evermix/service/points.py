@@ -66,8 +66,8 @@ def _times(mix: Mixture, n: int) -> Floats | None:
 
 def alive(lineage: Lineage, clock: int) -> int:
     """Return how many clusters there were at a clock."""
-    pairs = zip(lineage.born, lineage.ended, strict=True)
-    return sum(born <= clock and not 0 <= ended <= clock for born, ended in pairs)
+    ends = enumerate(lineage.ended)
+    return sum(lineage.found_at(id) <= clock and not 0 <= end <= clock for id, end in ends)
 
 
 def _waited(
@@ -96,6 +96,6 @@ def mark(
     ends = [clock - (rows - point.rows) for point in found]
     for event in events:
         id = event["cluster"]
-        when = lineage.born[id] if event["type"] == "birth" else lineage.ended[id]
+        when = lineage.found_at(id) if event["type"] == "birth" else lineage.ended[id]
         at = min(int(np.searchsorted(ends, when)), len(found) - 1)
         found[at].mark(event["type"], [id])

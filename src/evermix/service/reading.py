@@ -82,7 +82,8 @@ def lineage(core: Core) -> dict[str, Any]:
             zip(known.born, known.ended, known.into, strict=True)
         ):
             end = {"ended": None if ended < 0 else ended, "into": None if into < 0 else into}
-            lives.append({"id": id, "born": born, "from": known.parents.get(id), **end})
+            origin = {"found": known.found_at(id), "from": known.parents.get(id)}
+            lives.append({"id": id, "born": born, **origin, **end})
     return {**_as_of(core), "lineage": lives}
 
 

@@ -50,12 +50,41 @@ def test_every_cluster_is_said_to_be_new_once(seed):
 
 
 @pytest.mark.parametrize("cuts", [[], [100], [700], range(90, 1500, 90)], ids=str)
-def test_no_cluster_is_there_only_since_after_its_row(cuts):
+def test_answers_and_cards_agree_since_when_there_is_a_cluster(cuts):
     """Reviews split clusters, and merges fuse them, after rows of the same call."""
-    answers, dates = answered(em.Mixture(random_state=0), stream(1), cuts)
-    firsts = [(a, d) for a, d in zip(answers, dates, strict=True) if "since" in a]
+    mix = em.Mixture(random_state=0)
+    answers, dates = answered(mix, stream(1), cuts)
+    firsts = {a["cluster"]: a["since"] for a in answers if "since" in a}
     assert len(firsts) > 3
-    assert all(np.datetime64(answer["since"]) <= date for answer, date in firsts)
+    for card in mix.cards():
+        assert np.datetime64(card.since) == dates[card.born - 1]
+        if mix.lineage_.found_at(card.id) > 1000 or not cuts:  # it may have taken in others since
+            assert card.since == firsts[card.id]
+
+
+def test_what_a_review_finds_begins_with_the_first_row_that_it_holds(tmp_path):
+    """Not with the review, however the stream is cut; the lineage says when it was found."""
+    rng = np.random.default_rng(0)
+    late = (np.arange(600) >= 200) & (rng.random(600) < 0.5)
+    X = rng.normal(size=(600, 2)) + np.where(late[:, None], [3.5, 0.0], 0.0)
+    dates = START + np.arange(600) * np.timedelta64(1, "h")
+    mixes = []
+    for n in (30, 600):
+        mix = em.Mixture(random_state=0)
+        for at in range(0, 600, n):
+            mix.partial_fit(X[at : at + n], times=dates[at : at + n])
+        mixes.append(mix)
+    mix = mixes[0]
+    new = next(id for id in mix.lineage_.parents if id in mix.cluster_ids_)
+    card, kept = mix.card(new), mix.state_.lookback.rows
+    first = kept.clocks[mix.lineage_.current(kept.ids) == new].min()
+    assert card.born <= first < mix.lineage_.found_at(new)
+    assert card.since == str(dates[card.born - 1])
+    assert f"first row {card.born}" in repr(card) and "split from" in repr(card)
+    assert mixes[1].lineage_ == mix.lineage_
+    assert [c.since for c in mixes[1].cards()] == [c.since for c in mix.cards()]
+    mix.save(tmp_path / "a.evermix")
+    assert em.load(tmp_path / "a.evermix").lineage_ == mix.lineage_
 
 
 def test_what_waits_for_its_first_row_is_saved(tmp_path):

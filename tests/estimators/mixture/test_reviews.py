@@ -257,7 +257,7 @@ def test_what_a_review_has_split_has_a_parent(tmp_path):
         for id in set(mix.lineage_.parents) & set(mix.cluster_ids_.tolist()) - before:
             assert mix.lineage_.parents[id] in before
     parents = mix.lineage_.parents
-    assert parents and all(is_review(mix.model_, mix.lineage_.born[id]) for id in parents)
+    assert parents and all(is_review(mix.model_, mix.lineage_.found_at(id)) for id in parents)
     assert mix.card(max(parents)).parent == parents[max(parents)]
     assert "split from" in repr(mix.card(max(parents)))
     mix.save(tmp_path / "mix.evermix")

@@ -155,6 +155,8 @@ def _share_kept_rows(state: State, kept: _KeptInParts, ids: tuple[int, int]) -> 
     owners = rows.ids.copy()
     owners[kept.mine] = np.where(kept.second, ids[1], ids[0])
     state.lookback = Lookback(state.lookback.complete, [rows._replace(ids=owners)])
+    if kept.second.any():
+        state.lineage.begin(ids[1], int(rows.clocks[kept.mine[kept.second]].min()))
 
 
 def _copy(state: State) -> State:

@@ -17,7 +17,7 @@ from evermix._xp import Ints
 from evermix.engines.batch import Batch, Info, cap_of
 from evermix.engines.filters.filter import Filter
 from evermix.engines.filters.relearn import relearn
-from evermix.engines.filters.review import named, owners, with_sticks
+from evermix.engines.filters.review import begin, named, owners, with_sticks
 from evermix.engines.refine.anchored import beside
 from evermix.lookback import COUNT_ROWS, ROWS, KeptRows, Recent
 from evermix.model import Model
@@ -46,6 +46,7 @@ def newcomers(engine: Filter, model: Model, state: State) -> tuple[Model, State,
         state, births, merges, dropped = _learnt_again(engine, model, state, before, rows, found)
         model, state, info = relearn(model, state)
         info = replace(info, births=births, merges=merges, dropped=dropped)
+    state = _with_first_rows(engine, model, state, rows)
     if found is not None or len(rows.weights) >= COUNT_ROWS:
         state = replace(state, recent=Recent.after(state.tally, state.clock))
     return model, state, info
@@ -122,16 +123,12 @@ def _learnt_again(
         (before.ids, np.arange(K), before.weights),
         (lineage.current(rows.ids), labels, rows.weights),
     ]
-    places = list[Ints]()
     for ids, now, weights in moves:
         old, place = owners(tally, ids), owners(again.tally, again.lineage.current(now))
         both = (old >= 0) & (place >= 0)
         np.add.at(flow, (old[both], place[both]), weights[both])
-        places.append(place)
     renamed = replace(state, lineage=lineage)
     ids, births, merges, dropped = named(renamed, flow, np.zeros(tally.K, dtype=np.bool_))
-    for k in np.flatnonzero(np.isin(ids, births) & ~np.isin(np.arange(len(ids)), places[0])):
-        lineage.born[ids[k]] = int(rows.clocks[places[1] == k].min())  # its first row
     again.tally.ids[:] = ids
     learnt = tally.mass.sum() + state.latents["dropped"]
     again.latents["dropped"] = np.maximum(learnt - again.tally.mass.sum(), 0.0)
@@ -139,3 +136,16 @@ def _learnt_again(
         renamed, tally=again.tally, columns=again.columns, latents=again.latents, derived={}
     )
     return after, births, merges, dropped
+
+
+def _with_first_rows(engine: Filter, model: Model, state: State, rows: KeptRows) -> State:
+    """Return a state that knows the first of the rows of each cluster that was found lately."""
+    last = state.clock - ROWS
+    if all(state.lineage.found_at(id) <= last for id in state.tally.ids.tolist()):
+        return state
+    tally = state.tally
+    fit = model.family.log_predictive(rows.X, model.family.posterior(tally.stats, tally.mass))
+    owner = (fit + engine.log_weights(model, state)[:-1]).argmax(axis=1)
+    state = replace(state, lineage=deepcopy(state.lineage))
+    begin(state, tally.ids, owner, rows.clocks, last)
+    return state

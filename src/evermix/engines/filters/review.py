@@ -157,6 +157,8 @@ def review(engine: Engine, model: Model, state: State) -> tuple[Model, State, In
     after.latents["capped"] = state.latents["capped"]
     if not complete:
         after.latents["dropped"] = state.latents["dropped"] + tally.mass[unseen & ~stays].sum()
+    last = bisect_left(CLOCKS, state.clock)
+    begin(state, ids, new, rows.clocks, CLOCKS[last - 1] if last else 0)
     now = kept.ids.copy()
     now[free] = ids[new]
     after.lookback = Lookback(complete, [kept._replace(ids=now)])
@@ -172,6 +174,17 @@ def review(engine: Engine, model: Model, state: State) -> tuple[Model, State, In
         model=learnt,
     )
     return learnt, after, info
+
+
+def begin(state: State, ids: Ints, owner: Ints, clocks: Ints, last: int) -> None:
+    """Note the first rows of those of the clusters ``ids`` (K,) that were found after a last clock.
+
+    ``owner`` (M,) are the places of the clusters of rows, ``clocks`` (M,) when these were learnt.
+    Consumes: the lineage of the state.
+    """
+    for k in np.unique(owner).tolist():
+        if state.lineage.found_at(id := int(ids[k])) > last:
+            state.lineage.begin(id, int(clocks[owner == k].min()))
 
 
 def with_sticks(model: Model, mass: Floats) -> Prior:

@@ -34,6 +34,7 @@ from evermix.state import State
 YOUNGEST = 0.25  # numbers seen per statistic, below which a cluster is too young
 PARTNERS = 5  # candidates for each cluster
 HOPELESS = -20.0  # log odds by a sketch, below which a pair is given up
+HELD = 0.5  # mass from which a cluster holds a row
 CHANGED = 0.1  # relative change of mass after which a cluster is considered again
 
 
@@ -152,6 +153,7 @@ def fuse(state: State, into: int, gone: int) -> tuple[int, int]:
     The caller removes what is gone.   Consumes: state.
     """
     tally = state.tally
+    held = tally.mass[gone] >= HELD
     tally.fuse(into, gone)
     seen = state.columns["last_seen"]
     seen[into] = max(seen[into], seen[gone])
@@ -159,4 +161,6 @@ def fuse(state: State, into: int, gone: int) -> tuple[int, int]:
         state.columns["judged"][into] = 0.0
     ids = int(tally.ids[gone]), int(tally.ids[into])
     state.lineage.merge(*ids, state.clock)
+    if held:
+        state.lineage.begin(ids[1], state.lineage.born[ids[0]])
     return ids

@@ -12,9 +12,10 @@ import numpy as np
 from evermix._schema import COUNT, FLOAT, WHOLE, Field, check_arrays
 from evermix._xp import Array, Floats
 from evermix.lookback import COUNT_ROWS, ROWS
+from evermix.state import Lineage
 
 POINTS = 256  # evenly spaced rows at most
-LATEST = COUNT_ROWS + ROWS  # rows of short texts in which new clusters are looked for
+LATEST = COUNT_ROWS + ROWS  # rows in which clusters are found, or most of these
 FINEST = 4  # ticks of an axis that must differ: shorter units are shown for shorter streams
 UNITS = {"D": 86_400, "m": 60, "s": 1}  # of dates on an axis, in seconds
 
@@ -163,6 +164,17 @@ class Calendar:
         if len(latest) > min(LATEST, end[0]):
             raise ValueError("the calendar must not know more times than there were rows.")
         return cls(dated, int(arrays["width"][0]), even, events, end, np.array(latest))
+
+
+def of_clusters(lineage: Lineage, first_id: int) -> list[int]:
+    """Return the clocks of first rows, finds and ends of clusters from an id on.
+
+    First rows are left out where they came long before: their times are no longer known.
+    """
+    some = range(first_id, lineage.next_id)
+    late = (id for id in some if lineage.found_at(id) - lineage.born[id] < LATEST)
+    found = (lineage.found_at(id) for id in some)
+    return [*found, *(lineage.born[id] for id in late), *lineage.ended[first_id:]]
 
 
 def _date(time: float) -> np.datetime64:

@@ -173,15 +173,16 @@ class Card:
     recent_share : float or None
         Its share of the latest rows, the last quarter of a stream. None if nothing tells it.
     born : int or None
-        How many rows had been learnt when it was opened, in a stream. None of clusters of
-        a fit, which finds all together.
+        Number of its first row in a stream, from 1, as far as it is known: also of clusters that a
+        review found later, among the rows that it keeps. None of clusters of a fit, which finds
+        all together.
     since : str, float or None
-        When that was, if rows came with times: a date, or a number.
+        When that row came, if rows came with times: a date, or a number.
     parent : int or None
         The id of the cluster that it was split from, by a review of the stream or by hand; None if
         a row opened it, and after fits.
     age : int or None
-        How many were learnt since.
+        How many rows were learnt since.
     last_seen : int or None
         How many had been learnt when a row last joined it, if the engine knows.
     traits : tuple of Trait
@@ -237,9 +238,9 @@ class Card:
         pinned = ", pinned" if self.pinned else ""
         lines = [f"{called(self.id, self.name)}{pinned}: {written_size(self.size)} rows, {share}"]
         if self.age is not None:
-            how = "opened" if self.parent is None else f"split from {self.parent}"
+            how = "" if self.parent is None else f", split from {self.parent}"
             when = "" if self.since is None else f" ({shown_when(self.since)})"
-            lines.append(f"  {how} after {self.born:,} rows{when}, {self.age:,} rows ago")
+            lines.append(f"  first row {self.born:,}{when}, {self.age:,} rows ago{how}")
         lines += [f"  {trait}" for trait in self.traits]
         for example in self.examples:
             some = ", ".join(f"{name} = {shown(value)}" for name, value in example.values.items())

@@ -20,7 +20,7 @@ from evermix.engines.shards import Shard, Shards
 from evermix.estimators.data.dask import ClusterRows
 from evermix.estimators.data.rows import Cuts, LazyRows, Rows, prepare_rows, together
 from evermix.estimators.mixture.beginning import first_model
-from evermix.estimators.mixture.calendar import Calendar
+from evermix.estimators.mixture.calendar import Calendar, of_clusters
 from evermix.estimators.mixture.course import Course
 from evermix.estimators.mixture.first_answers import FirstAnswers
 from evermix.estimators.mixture.fit_results import FitResults, check_memo
@@ -280,9 +280,8 @@ class Learner:
                 weights, lineage = batch.weights[:done], self.state.lineage
                 self.course.add(self._results, weights, self.state.clock)
                 if times is not None:
-                    ends = lineage.ended if moved or reviewed else ()
-                    events = [*lineage.born[first_id:], *ends]
-                    back = self.model.family.sparse and self.state.keeps_rows
+                    events = of_clusters(lineage, 0 if moved or reviewed else first_id)
+                    back = self.state.keeps_rows
                     self.calendar.add(times[:done][weights > 0], self.state.clock, events, back)
                 X = batch.X if done == len(batch.weights) else batch.X[:done]
                 X = fitting(self.model.family, X)

@@ -284,7 +284,7 @@ def _series(course: Course) -> Series:
 def _growth(lineage: Lineage, now: int) -> tuple[Any, Any]:
     """Return the clock of all births and ends, and of now, and the clusters after each."""
     lasting = _lasting(lineage)
-    born = [lineage.born[id] for id in lasting]
+    born = [lineage.found_at(id) for id in lasting]
     ended = [lineage.ended[id] for id in lasting if lineage.ended[id] != ALIVE]
     clock, which = np.unique([*born, *ended, now], return_inverse=True)
     change = np.repeat([1, -1, 0], [len(born), len(ended), 1])
@@ -304,8 +304,11 @@ def _events(lineage: Lineage) -> Events:
     """Return what happened to clusters, in order of the clock."""
     events, lasting = Events(), _lasting(lineage)
     for id in (some for some in lasting if lineage.born[some]):  # a fit has found the others
-        clock, parent = lineage.born[id], lineage.parents.get(id)
-        events.append((clock, "born", [id]) if parent is None else (clock, "split", [id, parent]))
+        parent = lineage.parents.get(id)
+        if parent is None:
+            events.append((lineage.born[id], "born", [id]))
+        else:
+            events.append((lineage.found_at(id), "split", [id, parent]))
     for id in lasting:
         clock, into = lineage.ended[id], lineage.into[id]
         if into >= 0:

@@ -132,7 +132,7 @@ function card(item, entry) {
   const streamed = item.recent !== undefined || item.age !== undefined || item.seen !== undefined;
   fact(timed ? "share in all" : streamed ? "share now" : "share", percent(item.share));
   if (item.recent !== undefined) fact("lately", percent(item.recent));
-  if (item.born !== undefined) fact("opened after", after(item.born));
+  if (item.born !== undefined) fact("first row", when ? `${whole(item.born)}, ${when(item.born)}` : whole(item.born));
   if (item.parent !== undefined) fact("split from", item.parent);
   if (item.age !== undefined) fact("age", rows(item.age));
   if (item.seen !== undefined) fact("last seen after", after(item.seen));
