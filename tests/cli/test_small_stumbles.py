@@ -64,6 +64,20 @@ def test_info_names_clusters_that_grow(folder):
     assert re.search(rf"growing +{found['growing'][0]['id']}: (badge|door|reader), ", shown)
 
 
+def test_info_names_clusters_that_fade(folder):
+    """Not as growing, although most of their rows are among the latest."""
+    words = ["paper jam tray", "reset link expired", "battery fan screen"]
+    rows = [{"text": f"{words[i % 3]} {i % 7}"} for i in range(400)]
+    rows[330:360] = [{"text": f"badge door reader {i % 7}"} for i in range(30)]
+    (folder / "t.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    evermix("stream", "t.jsonl", "--out", "c.jsonl")
+    found = json.loads(evermix("info", "c.jsonl.evermix", "--json").stdout)
+    assert not found.get("growing") and len(found["fading"]) == 1
+    shown = evermix("info", "c.jsonl.evermix").stdout
+    assert re.search(rf"fading +{found['fading'][0]['id']}: (badge|door|reader), ", shown)
+    assert "growing" not in shown
+
+
 @pytest.mark.filterwarnings("default")
 def test_columns_of_dates_are_no_names_of_rows(folder):
     lines = [f"{i * i % 17 / 4},{i % 28 + 1:02}/05/2024,C{i}" for i in range(60)]

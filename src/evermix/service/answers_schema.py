@@ -114,6 +114,7 @@ def _card() -> Schema:
         size=NUMBER,
         share=NUMBER,
         recent_share=PERHAPS_NUMBER,
+        fading=FLAG,
         trend=PERHAPS_NUMBER,
         born=PERHAPS_WHOLE,
         since=VALUE,

@@ -86,6 +86,24 @@ def test_without_kept_rows_the_trend_is_that_of_the_course():
     assert em.Mixture().fit(X).cards()[0].trend is None
 
 
+def test_a_subject_that_has_ended_is_fading_and_not_growing():
+    """Although most of its rows are late ones; what comes seldom is neither."""
+    rng = np.random.default_rng(0)
+    which = np.zeros(3000, int)
+    which[2400:2800] = np.where(rng.random(400) < 0.5, 1, 0)
+    which[[100, 1200, 2300]] = 2
+    X = rng.normal(size=(3000, 2)) + np.array([[0.0, 0.0], [30.0, 0.0], [0.0, 40.0]])[which]
+    for lookback in (0, 64):
+        mix = em.Mixture(em.Gaussian(), em.DP(1.0), em.ADF(lookback=lookback)).partial_fit(X)
+        stays, ended, rare = (
+            mix.card(int(mix.predict([place])[0])) for place in ([0, 0.0], [30, 0.0], [0, 40.0])
+        )
+        assert ended.recent_share > 2 * ended.share
+        assert (ended.fading, ended.trend) == (True, 0.0) and "fading" in repr(ended)
+        assert not stays.fading and stays.trend > 0.7
+        assert (rare.fading, rare.trend) == (False, None)
+
+
 def test_words_are_named():
     rng = np.random.default_rng(0)
     topics = np.array([[9, 9, 0, 0, 5], [0, 0, 9, 9, 5.0]])

@@ -14,7 +14,7 @@ from evermix.cli.console import output_console
 from evermix.cli.input.model_rows import saved_words, text_of
 from evermix.cli.options.settings import Settings
 from evermix.cli.options.table import SHARE
-from evermix.cli.output.cards import cards_table, describe_clusters, growing, shown_value
+from evermix.cli.output.cards import cards_table, describe_clusters, fading, growing, shown_value
 from evermix.cli.output.coarse import coarse_table, describe_coarse, proposed
 from evermix.cli.output.plain_facts import BETTER, plain_facts
 from evermix.cli.output.topic_report import describe_topics
@@ -94,6 +94,7 @@ def _mixture(mix: Mixture, extra: Extra, top: int | None) -> Described:
         "columns": column_groups(family, names) or None,
         "K": mix.n_clusters_,
         "growing": growing(clusters) or None,
+        "fading": fading(clusters) or None,
         "clusters": clusters[:top],
     }
 

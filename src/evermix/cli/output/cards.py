@@ -46,10 +46,21 @@ def describe_clusters(mix: Mixture, text: TextCounter | None, top: int | None) -
 def growing(clusters: list[Described]) -> list[Described]:
     """Return ids, names and words of clusters that have grown, the largest lately first."""
     some = [(each.get("recent_share", 0.0), each) for each in clusters]
-    some = [(lately, each) for lately, each in some if lately >= max(GROWTH * each["share"], LEAST)]
-    found = [each for _, each in sorted(some, key=lambda pair: -pair[0])]
-    names = "id", "name", "words"
-    return [{name: each[name] for name in names if name in each} for each in found]
+    some = [
+        (lately, each)
+        for lately, each in some
+        if lately >= max(GROWTH * each["share"], LEAST) and not each["fading"]
+    ]
+    return [_brief(each) for _, each in sorted(some, key=lambda pair: -pair[0])]
+
+
+def fading(clusters: list[Described]) -> list[Described]:
+    """Return ids, names and words of clusters of which no rows come any more."""
+    return [_brief(each) for each in clusters if each["fading"]]
+
+
+def _brief(cluster: Described) -> Described:
+    return {name: cluster[name] for name in ("id", "name", "words") if name in cluster}
 
 
 def _growing(found: list[Described]) -> str:
@@ -92,7 +103,7 @@ _FORMATS: dict[str, Callable[[Any], str]] = {
     **dict.fromkeys(("since", "seen", "now"), shown_when),
     "times": lambda times: " to ".join(map(shown_when, times.split(" to "))),
     "apart": "\n".join,
-    "growing": _growing,
+    **dict.fromkeys(("growing", "fading"), _growing),
     "nearest": lambda near: ", ".join(str(one.get("name", one["id"])) for one in near),
 }
 # Columns of tables by name, with their titles; JSON has more.

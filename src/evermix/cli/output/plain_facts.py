@@ -17,6 +17,7 @@ PLAIN = {
     "observations": "rows",
     "missing": "missing cells",
     "growing": "growing",
+    "fading": "fading",
 }
 """What plain facts are called, by their names in JSON, in order."""
 BETTER = " (higher is better)"
@@ -29,7 +30,8 @@ def plain_facts(described: dict[str, Any], noun: str) -> dict[str, tuple[str, An
     ``noun`` is what the model has found, such as "clusters".
     """
     names = PLAIN | {"K": noun}
-    order = [name for name in names if name != "growing"] + ["growing"]
+    last = ["growing", "fading"]
+    order = [name for name in names if name not in last] + last
     found = {name: (names[name], described[name]) for name in order if name in described}
     limit = at_limit(described, described.get("source") is not None)
     if limit is not None:

@@ -171,7 +171,9 @@ class Card:
     share : float
         Its share of the clusters now, as in ``weights_``.
     recent_share : float or None
-        Its share of the latest rows, the last quarter of a stream. None if nothing tells it.
+        Its share of the latest rows, the last eighth of a stream. None if nothing tells it.
+    fading : bool
+        Whether no row of a stream has come to it for so long that it should have had four or more.
     born : int or None
         Number of its first row in a stream, from 1, as far as it is known: also of clusters that a
         review found later, among the rows that it keeps. None of clusters of a fit, which finds
@@ -204,6 +206,7 @@ class Card:
     size: float
     share: float
     recent_share: float | None
+    fading: bool
     born: int | None
     since: str | float | None
     parent: int | None
@@ -217,10 +220,15 @@ class Card:
 
     @property
     def trend(self) -> float | None:
-        """The share of the latest rows over the share of all: above 1 if the cluster grows."""
+        """The share of the latest rows over the share of all: above 1 if the cluster grows.
+
+        0 if it is fading, None if there are too few rows of it to tell.
+        """
         if self.recent_share is None or not self.share > 0:
             return None
-        return self.recent_share / self.share
+        if self.fading:
+            return 0.0
+        return self.recent_share / self.share or None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the card as JSON-ready values."""
@@ -235,6 +243,7 @@ class Card:
         share = f"{100 * self.share:.3g} %"
         if self.recent_share is not None:
             share += f", lately {100 * self.recent_share:.3g} %"
+        share += ", fading" if self.fading else ""
         pinned = ", pinned" if self.pinned else ""
         lines = [f"{called(self.id, self.name)}{pinned}: {written_size(self.size)} rows, {share}"]
         if self.age is not None:

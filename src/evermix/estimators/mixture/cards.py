@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from evermix._xp import Array, Floats, Ints, host, is_foreign, logsumexp
+from evermix._xp import Array, Bools, Floats, Ints, host, is_foreign, logsumexp
 from evermix.estimators.mixture.card import Card, Example, Trait
 from evermix.estimators.mixture.explanation import ExplanationQuestions
 from evermix.estimators.mixture.fitted import Fitted
@@ -23,8 +23,9 @@ from evermix.lookback import KeptRows, Lookback
 from evermix.tally import Tally
 
 TRAITS, ROWS, NEAREST = 8, 3, 3  # on a card
-RECENT = 0.25  # of the rows so far: the latest ones
+RECENT = 0.125  # of the rows so far: the latest ones
 FEWEST = 40  # rows of which shares are compared
+MISSED = 4.0  # rows that a cluster should have had since its last one, if it fades
 
 
 class CardQuestions(ExplanationQuestions):
@@ -115,6 +116,7 @@ class CardWriter:
             size=float(self.tally.mass[k]),
             share=float(self.weights[k]),
             recent_share=None if recent is None else float(recent[k]),
+            fading=recent is not None and bool(self._fading[k]),
             born=born,
             since=self.learner.calendar.at(born),
             parent=None if fitted else state.lineage.parents.get(id),
@@ -188,7 +190,7 @@ class CardWriter:
             return None
         if lookback is None or lookback.rows is None:
             bins, ids, mass = self.learner.course.entries(lineage.current)
-            late = self.learner.course.edges[bins] >= (1 - RECENT) * clock
+            late = self.learner.course.edges[bins] >= self._late
             return self._shares(ids[late], mass[late])
         rows = lookback.rows._replace(ids=lineage.current(lookback.rows.ids))
         sample = Lookback(lookback.complete, [rows])
@@ -196,9 +198,30 @@ class CardWriter:
         assert sample.rows is not None
         _, weights, ids, clocks = sample.rows
         all_of = self._masses(ids, weights)
-        late = clocks > (1 - RECENT) * clock
+        late = clocks > self._late
         mass = self.tally.mass * self._masses(ids[late], weights[late]) / np.maximum(all_of, 1e-300)
         return np.asarray(mass / mass.sum()) if mass.sum() > 0 else None
+
+    @property
+    def _late(self) -> float:
+        """The clock after which rows are the latest ones."""
+        clock = self.state.clock
+        return clock - max(RECENT * clock, FEWEST)
+
+    @cached_property
+    def _fading(self) -> Bools:
+        """Whether no row has come to each of the clusters (K,) for longer than chance allows."""
+        lineage, course, lookback = self.state.lineage, self.learner.course, self.state.lookback
+        last = np.zeros(len(self.ids))
+        bins, ids, _ = course.entries(lineage.current)
+        found = [(ids, course.edges[1:][bins])]
+        if lookback is not None and lookback.rows is not None:  # reviews may have moved rows
+            found.append((lineage.current(lookback.rows.ids), lookback.rows.clocks))
+        for some, clocks in found:
+            place, known = self._places(some)
+            np.maximum.at(last, place[known], clocks[known])
+        share = self.weights if self.recent_shares is None else self.recent_shares
+        return np.maximum(share, self.weights) * (self.state.clock - last) >= MISSED
 
     def _shares(self, ids: Ints, weights: Floats) -> Floats | None:
         mass = self._masses(ids, weights)
@@ -206,11 +229,15 @@ class CardWriter:
 
     def _masses(self, ids: Ints, weights: Floats) -> Floats:
         """Sums (K,) of the weights of rows by their clusters."""
-        order = np.argsort(self.ids)
-        place = np.searchsorted(self.ids, ids, sorter=order).clip(max=len(order) - 1)
-        known = self.ids[order[place]] == ids
-        found = np.bincount(order[place[known]], weights[known], minlength=len(order))
+        place, known = self._places(ids)
+        found = np.bincount(place[known], weights[known], minlength=len(self.ids))
         return found.astype(np.float64)
+
+    def _places(self, ids: Ints) -> tuple[Ints, Bools]:
+        """Return the places (N,) of the clusters of some ids, and whether they are there."""
+        order = np.argsort(self.ids)
+        place = order[np.searchsorted(self.ids, ids, sorter=order).clip(max=len(order) - 1)]
+        return place, self.ids[place] == ids
 
     # ---- other clusters --------------------------------------------------------------------
 

@@ -24,6 +24,14 @@ const whole = value => written(value, 15);
 const shown = value => Math.abs(value) >= 1e5 ? written(value, 3, "compact") : written(value, Math.abs(value) >= 1000 ? 6 : 4);
 const writtenTime = value => Number.isInteger(value) && value >= 1500 && value <= 2100 ? String(value) : shown(value);  // years
 const percent = share => share > 0 && share < 1e-4 ? "< 0.01 %" : `${written(100 * share, share < 0.1 ? 2 : 3)} %`;
+// How the trend of a cluster is shown: its share of the latest rows over that of all, 0 if no rows of it come any more.
+function trendOf(trend) {
+  if (trend === undefined || trend === null) return {text: "", kind: "steady", hint: ""};
+  if (trend === 0) return {text: "fading", kind: "down", hint: "no row of it has come for longer than chance allows"};
+  const steady = Math.abs(Math.log(trend)) < Math.log(1.1), up = trend >= 1;  // within ten per cent
+  const text = `${steady ? "" : up ? "▲ " : "▼ "}× ${shown(Number(trend.toPrecision(2)))}`;
+  return {text, kind: steady ? "steady" : up ? "up" : "down", hint: "its share of the latest rows, over its share of all"};
+}
 function clock([rows, times]) {  // what tells when so many rows had been learnt; null without times
   const at = n => Math.max(rows.findLastIndex(row => row <= n), 0);
   return rows.length ? n => typeof times[0] === "number" ? writtenTime(times[at(n)]) : times[at(n)] : null;
@@ -306,4 +314,4 @@ function mapChart(box, places, items, label, pick) {
   root.addEventListener("click", event => event.target.dataset?.id && pick(Number(event.target.dataset.id)));
 }
 
-export {COLOURS, OTHERS, make, clock, whole, shown, writtenTime, percent, brief, tip, lineChart, barChart, flowChart, treeChart, mapChart};
+export {COLOURS, OTHERS, make, clock, whole, shown, writtenTime, percent, trendOf, brief, tip, lineChart, barChart, flowChart, treeChart, mapChart};

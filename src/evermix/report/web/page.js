@@ -80,10 +80,10 @@ function draw() {
   byId("list").replaceChildren(...some.map(item => {
     const trend = make("span", {class: "number trend"}), fill = make("i");
     if (item.trend !== undefined) {
-      const steady = Math.abs(Math.log(item.trend)) < Math.log(1.1);  // within ten per cent
-      trend.textContent = `${steady ? "" : item.trend >= 1 ? "▲ " : "▼ "}× ${shown(Number(item.trend.toPrecision(2)))}`;
-      trend.classList.add(steady ? "steady" : item.trend >= 1 ? "up" : "down");
-      trend.title = "its share of the latest rows, over its share of all";
+      const {text, kind, hint} = trendOf(item.trend);
+      trend.textContent = text;
+      trend.classList.add(kind);
+      trend.title = hint;
     }
     const swatch = make("span", {class: "swatch", "aria-hidden": "true"});
     swatch.style.background = item.colour;
@@ -131,7 +131,7 @@ function card(item, entry) {
   fact("size", rows(item.size));
   const streamed = item.recent !== undefined || item.age !== undefined || item.seen !== undefined;
   fact(timed ? "share in all" : streamed ? "share now" : "share", percent(item.share));
-  if (item.recent !== undefined) fact("lately", percent(item.recent));
+  if (item.recent !== undefined) fact("lately", percent(item.recent) + (item.trend === 0 ? ", fading" : ""));
   if (item.born !== undefined) fact("first row", when ? `${whole(item.born)}, ${when(item.born)}` : whole(item.born));
   if (item.parent !== undefined) fact("split from", item.parent);
   if (item.age !== undefined) fact("age", rows(item.age));

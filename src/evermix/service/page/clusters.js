@@ -1,5 +1,5 @@
 // The clusters as cards: found, sorted, and kept in place while somebody is among them.
-import {make, percent, shown, whole} from "./charts.js";
+import {make, percent, trendOf, whole} from "./charts.js";
 import {called} from "./words.js";
 
 const PAGE = 24, FRESH = 12000;  // cards at a time, and milliseconds for which a new one is marked
@@ -110,10 +110,10 @@ export class Clusters {
     set(parts.name, called(item.id, item.name) + (item.pinned ? ", pinned" : ""));
     set(parts.share, percent(item.share));
     set(parts.words, (item.words ?? []).join(", "));
-    const grows = item.trend === undefined || item.trend === null ? "" : `${item.trend >= 1 ? "▲" : "▼"} × ${shown(Number(item.trend.toPrecision(2)))}`;
-    set(parts.trend, grows);
-    parts.trend.className = `trend ${item.trend >= 1 ? "up" : "down"}`;
-    parts.trend.title = "its share of the latest rows, over its share of all";
+    const {text, kind, hint} = trendOf(item.trend);
+    set(parts.trend, text);
+    parts.trend.className = `trend ${kind}`;
+    parts.trend.title = hint;
     parts.swatch.style.background = this.#colour(item.id);
     parts.bar.style.width = `${100 * item.share / most}%`;
     const age = performance.now() - (this.#born.get(item.id) ?? -Infinity);

@@ -102,7 +102,7 @@ export class Detail {
 
   #facts({card}) {
     const facts = [["size", `${whole(Math.round(card.size))} rows`], ["share now", percent(card.share)]];
-    if (card.recent_share !== null) facts.push(["lately", percent(card.recent_share)]);
+    if (card.recent_share !== null) facts.push(["lately", percent(card.recent_share) + (card.fading ? ", fading" : "")]);
     if (card.born !== null) facts.push(["first row", `${whole(card.born)}${card.since === null ? "" : `, ${card.since}`}`]);
     if (card.age !== null) facts.push(["age", `${whole(card.age)} rows`]);
     if (card.last_seen !== null) facts.push(["last seen after", `${whole(card.last_seen)} rows`]);
