@@ -70,7 +70,12 @@ def answer_schemas() -> dict[str, Schema]:
         "Made": full(name=TEXT, settings=settings),
         "Answer": closed(said, **row),
         "Learnt": closed((*said, "new"), **row, **marks),
-        "Clusters": closed(("sequence", "rows", "clusters"), **known, clusters=several(_cluster())),
+        "Clusters": closed(
+            ("sequence", "rows", "clusters"),
+            **known,
+            clusters=several(_cluster()),
+            hidden=WHOLE,
+        ),
         "ClusterCard": closed(
             ("sequence", "rows", "card", "words", "traits"),
             **known,

@@ -17,6 +17,7 @@ from evermix.engines.filters.filter import Filter
 from evermix.estimators import Mixture
 from evermix.estimators.answers import row_answers
 from evermix.estimators.mixture.card import Card
+from evermix.estimators.mixture.held import n_held
 from evermix.estimators.mixture.new_words import proba_with_new_words
 from evermix.estimators.mixture.validation import rows_to_score
 from evermix.hand import UNDO
@@ -151,6 +152,11 @@ class Core:
     def ids(self) -> list[int]:
         """The ids of the clusters."""
         return self.mix.cluster_ids_.tolist() if self.begun else []
+
+    @property
+    def n_clusters(self) -> int:
+        """The number of clusters that hold a row."""
+        return n_held(self.mix) if self.begun else 0
 
     @property
     def times(self) -> str | None:

@@ -30,7 +30,7 @@ def past_timeline(mix: Mixture, rows: int) -> Timeline:
     edges = course.edges.tolist()
     for start, stop, bin, by_id in zip(edges, edges[1:], course.bins, counts, strict=False):
         first = max(rows - (clock - start), 0)  # laps of a fit before it are counted by the clock
-        point = Point(first, rows - (clock - stop), 0.0, alive(lineage, stop))
+        point = Point(first, rows - (clock - stop), 0.0, alive(mix, stop))
         point.counts = {id: n for id, mass in by_id.items() if id >= 0 and (n := round(mass))}
         point.others = round(sum(mass for id, mass in by_id.items() if id < 0))
         if np.isfinite(bin.log_predictive):

@@ -8,6 +8,7 @@ import numpy as np
 
 from evermix._xp import Floats
 from evermix.estimators import Mixture
+from evermix.estimators.mixture.held import held, n_held
 from evermix.service.timeline import LEVEL, ROWS, Point, counted
 from evermix.state import Lineage
 
@@ -43,7 +44,7 @@ def points(
     total = sum(step.log_predictive for step in scored)
     found = list[Point]()
     for start, stop in zip(cuts, cuts[1:], strict=False):
-        there = len(mix.cluster_ids_) if stop == n else alive(lineage, clock - n + stop)
+        there = n_held(mix) if stop == n else alive(mix, clock - n + stop)
         point = Point(first + start, first + stop, time, there, counts=counted(labels[start:stop]))
         point.at = None if times is None else mix.learner_.calendar.shown(float(times[stop - 1]))
         if scored and len(cuts) > 2:
@@ -64,9 +65,10 @@ def _times(mix: Mixture, n: int) -> Floats | None:
     return times if times is not None and len(times) == n else None
 
 
-def alive(lineage: Lineage, clock: int) -> int:
-    """Return how many clusters there were at a clock."""
-    ends = enumerate(lineage.ended)
+def alive(mix: Mixture, clock: int) -> int:
+    """Return how many clusters there were at a clock, less those that still hold no row."""
+    lineage, never = mix.lineage_, set(mix.cluster_ids_[~held(mix)].tolist())
+    ends = ((id, end) for id, end in enumerate(lineage.ended) if id not in never)
     return sum(lineage.found_at(id) <= clock and not 0 <= end <= clock for id, end in ends)
 
 
@@ -81,7 +83,7 @@ def _waited(
             counts[id] = counts.get(id, 0) - n
     counts = {id: n for id, n in counts.items() if n > 0}
     clock = int(mix.state_.clock) - (later[-1].rows - first)
-    new = Point(0, first, time, alive(mix.lineage_, clock), counts=counts)
+    new = Point(0, first, time, alive(mix, clock), counts=counts)
     new.at = mix.learner_.calendar.at(clock)
     if len(later) > 1 and scored:
         new.scored = max(sum(step.rows for step in scored) - sum(p.scored for p in later), 0)

@@ -4,6 +4,9 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
+from evermix.estimators.mixture.held import held
 from evermix.estimators.mixture.report import naming
 from evermix.service.core import Core
 from evermix.service.models import AbsentError
@@ -31,11 +34,13 @@ def about(name: str, worker: Served) -> dict[str, Any]:
 
 
 def clusters(core: Core, words: bool = False) -> dict[str, Any]:
-    """Return the clusters, the largest first, perhaps with words that name them."""
-    found: list[dict[str, Any]] = []
+    """Return the clusters that hold a row, the largest first, perhaps with words that name them."""
+    found, hidden = list[dict[str, Any]](), 0
     if core.begun:
-        mix, hand = core.mix, core.mix.lineage_.hand
-        rows = zip(core.ids, mix.tally_.mass.tolist(), mix.weights_.tolist(), strict=True)
+        mix, hand, some = core.mix, core.mix.lineage_.hand, held(core.mix)
+        columns = mix.cluster_ids_, mix.tally_.mass, mix.weights_
+        rows = zip(*(values[some].tolist() for values in columns), strict=True)
+        hidden = int(np.sum(~some))
         for id, size, share in sorted(rows, key=lambda row: (-row[1], row[0])):
             life = {"name": hand.names.get(id), "pinned": id in hand.pinned}
             found.append({"id": id, **life, "size": size, "share": share})
@@ -44,10 +49,10 @@ def clusters(core: Core, words: bool = False) -> dict[str, Any]:
         for entry in found:
             card = worded.get(entry["id"])
             if card is not None:
-                some = naming(core.mix, card, core.naming)
-                entry |= {"words": some, "trend": card.trend, "born": card.born}
+                named = naming(core.mix, card, core.naming)
+                entry |= {"words": named, "trend": card.trend, "born": card.born}
                 entry |= {} if card.since is None else {"since": card.since}
-    return {**_as_of(core), "clusters": found}
+    return {**_as_of(core), "clusters": found} | ({"hidden": hidden} if hidden else {})
 
 
 def card(core: Core, id: str) -> dict[str, Any]:

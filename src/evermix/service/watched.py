@@ -63,7 +63,7 @@ class Watched:
         self.core = Core(Plan("vectors"), mix, None, rows=rows)
         if self.core.begun and not self.core.provisional:
             self.core.timeline, self.core.events = past_timeline(mix, rows), past_events(mix)
-        self.clusters = len(self.core.ids)
+        self.clusters = self.core.n_clusters
         self.reading = Lock()
         self._changed, self._wanted = Condition(), True
         self._shown = Core.new(Plan("vectors"))
@@ -108,7 +108,7 @@ class Watched:
         yield
         core.sequence += 1
         core.learnt(before, n, time.time())
-        self.clusters = len(core.ids)
+        self.clusters = core.n_clusters
 
     def turn(self) -> bool:
         """Do what people want, and return whether that was something; show how it is now."""
@@ -125,7 +125,7 @@ class Watched:
             else:
                 done = True
                 future.set_result(result)
-        self.clusters = len(self.core.ids)
+        self.clusters = self.core.n_clusters
         if self._wanted:
             shown = self.core.snapshot()
             shown.columns, shown.naming = self._words() if self.core.begun else (None, {})

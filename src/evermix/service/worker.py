@@ -167,7 +167,7 @@ class Worker:
             self._load()
             if self._told is not None:  # from now on: what is replayed was sent before
                 self.core.events.listen(self._told)
-            self.clusters = len(self.core.ids)
+            self.clusters = self.core.n_clusters
             self._show()
             with self._changed:
                 self.status = READY
@@ -298,7 +298,7 @@ class Worker:
         try:
             result = self._do(job, record, safe)
             safe()
-            self.clusters = len(self.core.ids)  # before those who know the answer can ask
+            self.clusters = self.core.n_clusters  # before those who know the answer can ask
         except FATAL:
             raise
         except Exception as error:  # and so it will be when the log is replayed

@@ -45,6 +45,7 @@ from evermix.estimators.columns_in_words import (
     missing_in_words,
 )
 from evermix.estimators.files import load_with_extra, save
+from evermix.estimators.mixture.held import beside_held, n_held
 from evermix.estimators.mixture.settings import Settings as MixtureSettings
 from evermix.families import Mixed
 from evermix.io.embedded_texts import EmbeddedTexts
@@ -240,11 +241,11 @@ class Fit(Run):
         """Show the largest clusters, and what can be done next."""
         console, settings = output_console(), self.settings
         cards = describe_clusters(self.model, self.text, SHOWN)
-        console.print(cards_table(cards, "clusters", self.model.n_clusters_))
+        console.print(cards_table(cards, "clusters", n_held(self.model)))
         model, rows = str(settings.checkpoint), map(os.path.relpath, settings.sources)
         again = ["evermix", "fit", *rows, "--checkpoint", model, "--resume", "--out", "labels.csv"]
         next_steps = {"a page for your browser": ["evermix", "report", model]}
-        if n := proposed(self.model.n_clusters_):
+        if n := proposed(n_held(self.model)):
             next_steps["fewer, coarser clusters"] = ["evermix", "info", model, "--coarse", str(n)]
         fields = self.source.has_fields
         if settings.sources != ["-"]:
@@ -281,7 +282,7 @@ class Fit(Run):
         mix, rows, last = self.model, self.rows, self.log.last
         skipped = f", {counted(rows.skipped, 'blank or bad row')} skipped" if rows.skipped else ""
         yield f"{counted(rows.n, 'row')}{skipped}"
-        yield counted(mix.n_clusters_, "cluster")
+        yield counted(n_held(mix), "cluster") + beside_held(mix)
         limit = at_limit(self.engine.progress(mix.state_))
         yield self._progress() + ("" if limit is None else f", the limit, {limit}")
         bound, held_out = self.engine.lower_bound(mix.state_), self.held_out

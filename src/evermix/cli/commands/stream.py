@@ -44,6 +44,7 @@ from evermix.engines.batch import Info
 from evermix.estimators import Mixture
 from evermix.estimators.answers import COLUMNS
 from evermix.estimators.files import load_with_extra, save
+from evermix.estimators.mixture.held import beside_held, n_held
 from evermix.io.brokers import is_address
 from evermix.io.sources import Chunk, Source, SourceError
 from evermix.io.sources.several import Several, joined
@@ -163,7 +164,7 @@ class Stream(Run):
                     self._take(chunk if settings.to is None else placed(chunk))
                     if self._live.turn():  # by hand, which is to be saved too
                         self._saved_rows = min(self._saved_rows, totals.rows - 1)
-                    progress.update(totals.offset, self.model.n_clusters_ if totals.rows else None)
+                    progress.update(totals.offset, n_held(self.model) if totals.rows else None)
                     due = self.source.live and (self.timer.due or self._files != self._saved_files)
                     if due or totals.rows - self._saved_rows >= settings.every:
                         self.save()
@@ -340,7 +341,7 @@ class Stream(Run):
         ends = {"merged": into >= 0, "dropped": into == DROPPED, "faded": into == FADED}
         moves = [f"{np.sum(those):,} {how}" for how, those in ends.items() if those.any()]
         lives = ", ".join([f"{len(into):,} born", *moves])
-        yield f"{counted(mix.n_clusters_, 'cluster')} ({lives})"
+        yield f"{counted(n_held(mix), 'cluster')}{beside_held(mix)} ({lives})"
         if self.text is not None:
             yield shown_words(self.text)
         yield f"{new / seconds:,.0f} rows/s" if new else "nothing new: all rows were read before"

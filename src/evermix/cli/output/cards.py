@@ -11,6 +11,7 @@ from evermix.cli.console import counted
 from evermix.cli.input.model_rows import column_names, words_of_texts
 from evermix.estimators import Mixture
 from evermix.estimators.mixture.calendar import shown_time
+from evermix.estimators.mixture.held import held
 from evermix.estimators.mixture.naming import shown_when, written_size
 from evermix.families import Multinomial
 from evermix.io.text_counter import TextCounter
@@ -25,9 +26,9 @@ def describe_clusters(mix: Mixture, text: TextCounter | None, top: int | None) -
     """Return the cards of the largest clusters; what is not known is left out."""
     plan, clusters, names = mix.model_.forgetting, [], mix.lineage_.hand.names
     words = words_of_texts(mix, text)
+    there = set(mix.cluster_ids_[held(mix)].tolist())
     cards = mix.cards(names=column_names(mix, text), top=top)
-    known = [card for card in cards if card.size >= 1 or card.name or card.pinned]
-    for card in known or cards:  # less than a row is hardly a cluster
+    for card in (card for card in cards if card.id in there):
         cluster = {name: value for name, value in card.to_dict().items() if value is not None}
         for near in cluster["nearest"]:
             near |= {"name": names[near["id"]]} if near["id"] in names else {}
@@ -88,7 +89,8 @@ _FORMATS: dict[str, Callable[[Any], str]] = {
     "bytes": "{:,}".format,
     "observations": "{:,}".format,
     "vocabulary": "{:,} words".format,
-    "K": "{:,}".format,
+    "K": lambda n: n if isinstance(n, str) else f"{n:,}",  # in words where some are hidden
+    "hidden": "{:,}".format,
     **dict.fromkeys(("sweeps", "draws", "laps"), "{:,}".format),
     "unknown_words": "{:.1%}".format,
     "elbo": "{:,.2f}".format,

@@ -33,6 +33,8 @@ def plain_facts(described: dict[str, Any], noun: str) -> dict[str, tuple[str, An
     last = ["growing", "fading"]
     order = [name for name in names if name not in last] + last
     found = {name: (names[name], described[name]) for name in order if name in described}
+    if described.get("hidden"):
+        found["K"] = noun, f"{described['K']:,} (and {described['hidden']:,} of less than a row)"
     limit = at_limit(described, described.get("source") is not None)
     if limit is not None:
         found["finished"] = "finished", f"at the limit of {described['laps']:,} passes, {limit}"

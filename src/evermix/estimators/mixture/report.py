@@ -20,6 +20,7 @@ from evermix.estimators.mixture.course import Course
 from evermix.estimators.mixture.explanation import called
 from evermix.estimators.mixture.fit_results import rows_learnt
 from evermix.estimators.mixture.groups import GroupQuestions
+from evermix.estimators.mixture.held import beside_held, held, n_held
 from evermix.estimators.mixture.naming import own_names, shown
 from evermix.estimators.plain_words import forgetting_in_words, rows_in_words
 from evermix.estimators.shown import Shown
@@ -73,8 +74,8 @@ class ReportQuestions(FittedAttributes, ByHand, GroupQuestions, Shown):
     def _glance(self) -> Report | None:
         if "learner_" not in vars(self) or not self.n_clusters_:
             return None
-        items = [_item(self, card, {}) for card in self.cards(top=SHOWN)]
-        about = _title(self, self.n_clusters_), "cluster", "rows", _facts(self)
+        items = [_item(self, card, {}) for card in _shown(self, self.cards(top=SHOWN))]
+        about = _title(self), "cluster", "rows", _facts(self)
         return Report(*about, items, details=_details(self))
 
 
@@ -109,7 +110,7 @@ def mixture_report(
     if not mix.n_clusters_:
         raise ValueError("no row was learnt yet, so there is nothing to report. Go on with fit.")
     steps = [info.to_event() for info in mix.history_] if events is None else list(events)
-    cards = _shown(mix.cards(X, names))
+    cards = _shown(mix, mix.cards(X, names))
     lineage = _events(mix.lineage_) if _streamed(mix) else []
     flow = _flow(mix, X, [card.id for card in cards], lineage)
     items = [_item(mix, card, words or {}, ids, texts) for card in cards]
@@ -121,11 +122,9 @@ def mixture_report(
         charts.append(sizes)
     tree = _tree(mix, [card.id for card in cards])
     facts = _facts(mix)
-    if hidden := mix.n_clusters_ - len(cards):
-        facts["clusters"] = f"{len(cards):,} (and {hidden:,} of less than a row)"
     known = missing_in_words(missing or {}, mix.model_.family, rows_learnt(mix.learner_.shown))
     facts |= {} if known is None else {"missing cells": known}
-    about = title or _title(mix, len(cards)), "cluster", "rows", facts
+    about = title or _title(mix), "cluster", "rows", facts
     times = mix.learner_.shown.calendar.course
     parts = charts, flow, tree
     return Report(*about, items, *parts, events=lineage, times=times, details=_details(mix))
@@ -150,19 +149,23 @@ def _streamed(mix: Any) -> bool:
     return learner.rows_digest is None and learner.fitted.engine.draws(mix.state_) is None
 
 
-def _shown(cards: list[Card]) -> list[Card]:
+def _shown(mix: Any, cards: list[Card]) -> list[Card]:
     """Leave out clusters that hold less than a row, unless a person has named or pinned them."""
-    return [card for card in cards if card.size >= 1 or card.name or card.pinned] or cards
+    there = set(mix.cluster_ids_[held(mix)].tolist())
+    return [card for card in cards if card.id in there]
 
 
-def _title(mix: Any, shown: int) -> str:
+def _title(mix: Any) -> str:
+    shown = n_held(mix)
     clusters = "1 cluster" if shown == 1 else f"{shown:,} clusters"
     return f"{clusters} in {rows_learnt(mix.learner_.shown):,} rows"
 
 
 def _facts(mix: Any) -> dict[str, str]:
     model = mix.model_
-    facts = {"clusters": f"{mix.n_clusters_:,}", "rows": f"{rows_learnt(mix.learner_.shown):,}"}
+    beside = beside_held(mix).strip()
+    facts = {"clusters": f"{n_held(mix):,}" + (f" ({beside})" if beside else "")}
+    facts["rows"] = f"{rows_learnt(mix.learner_.shown):,}"
     facts["data"] = rows_in_words(model.family, mix.n_features_in_)
     if model.forgetting is not None:
         facts["forgets"] = forgetting_in_words(model.forgetting, bool(mix.learner_.timed))
@@ -258,8 +261,8 @@ def _charts(mix: Any, steps: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
         bound = curves(WHOLE, "laps", lines, note=note)
         return [curves("Clusters found", "laps", {"": (laps.lap, laps.K)}), bound]
     series, charts = read_events(steps), []
-    growth = _growth(mix.lineage_, mix.state_.clock) if _streamed(mix) else None
-    if growth is None or growth[1][-1] != mix.n_clusters_:
+    growth = _growth(mix) if _streamed(mix) else None
+    if growth is None or growth[1][-1] != n_held(mix):
         growth = series.clock, series.K
     if len(growth[0]) > 1:
         charts.append(curves("Clusters found", "rows", {"": growth}, steps=True))
@@ -281,9 +284,11 @@ def _series(course: Course) -> Series:
     return Series(course.edges[1:], np.zeros(len(rows), np.int64), logs, rows)
 
 
-def _growth(lineage: Lineage, now: int) -> tuple[Any, Any]:
+def _growth(mix: Any) -> tuple[Any, Any]:
     """Return the clock of all births and ends, and of now, and the clusters after each."""
-    lasting = _lasting(lineage)
+    lineage, now = mix.lineage_, mix.state_.clock
+    hidden = set(mix.cluster_ids_[~held(mix)].tolist())
+    lasting = [id for id in _lasting(lineage) if id not in hidden]
     born = [lineage.found_at(id) for id in lasting]
     ended = [lineage.ended[id] for id in lasting if lineage.ended[id] != ALIVE]
     clock, which = np.unique([*born, *ended, now], return_inverse=True)
