@@ -5,6 +5,8 @@ import json
 import os
 import re
 import signal
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -17,6 +19,8 @@ pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 if os.name != "posix":
     pytest.skip("needs POSIX signals", allow_module_level=True)
+
+import pty  # noqa: E402
 
 from helpers import children  # noqa: E402
 from helpers.browser import Browser, chromium  # noqa: E402
@@ -113,6 +117,36 @@ def test_what_a_stream_learns_does_not_depend_on_the_page(tmp_path):
         )
         assert status == 0, (tmp_path / "stderr").read_text()
     children.assert_same_run(tmp_path / "plain", tmp_path / "live")
+
+
+def test_the_page_of_a_file_that_was_read_stays_until_the_person_ends_it(tmp_path):
+    """At a terminal; elsewhere the program ends, and says what shows the clusters."""
+    write(tmp_path / "My rows.jsonl", 300, 0.0, 0)
+    run = "stream", "My rows.jsonl", "--live", "0", "--out", "out.jsonl"
+    assert children.run(tmp_path, *run) == 0
+    said = (tmp_path / "stderr").read_text()
+    assert "a page that stays: evermix report out.jsonl.evermix" in said
+    reader, writer = pty.openpty()
+    with (tmp_path / "stderr").open("w") as errors:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "evermix", *run, "--overwrite"],
+            **{"stdout": writer, "stderr": errors, "cwd": tmp_path},
+        )
+    try:
+        until(lambda: "stays until Ctrl-C" in (tmp_path / "stderr").read_text())
+        port = said_port(tmp_path)
+        assert ask(port, "GET", "/models/my-rows")[1]["rows"] == 300
+        (only,) = ask(port, "GET", "/models/my-rows/clusters")[1]["clusters"]
+        done = ask(port, "POST", "/models/my-rows/rename", {"cluster": only["id"], "name": "all"})
+        assert done[0] == 200
+        process.send_signal(signal.SIGINT)
+        assert process.wait(PATIENCE) == 0
+    finally:
+        process.kill()
+        process.wait()
+        os.close(reader)
+        os.close(writer)
+    assert em.load(tmp_path / "out.jsonl.evermix").card(only["id"]).name == "all"
 
 
 def test_a_port_that_is_taken(tmp_path, stream):

@@ -408,3 +408,34 @@ def test_the_page_opens_with_the_model_that_has_learnt_last(browser, start):
     assert known["empty"] is None
     assert known["first"] > known["last"] > 1e9
     assert problems(browser) == []
+
+
+def test_nothing_is_new_in_the_first_rows_and_little_change_has_no_arrow(browser, start):
+    """Badges mark what comes later, and the legend names clusters by what sets them apart."""
+    service = start()
+    visit(browser, service)
+    service.make("points", "vectors")
+    browser.wait_for(LIVE)
+    browser.run(
+        """window.seen = [];
+        new MutationObserver(() => {
+            seen.push(...[...document.querySelectorAll('#list .fresh')].map(e => e.dataset.id));
+        }).observe(document.body, {subtree: true, childList: true, attributes: true});"""
+    )
+    feed(service, 30, [0])
+    browser.wait_for(f"{SHOWN} > 0")
+    feed(service, 200, [0, 1, 2], seed=1)
+    browser.wait_for(f"{SHOWN} === 3")
+    assert browser.run("seen.length") == 0
+    feed(service, 400, [0, 1, 2], seed=2)
+    feed(service, 100, [6], seed=3)
+    browser.wait_for("document.querySelectorAll('#list .fresh').length === 1")
+    legend = "[...document.querySelectorAll('#flow .legend > *')].map(each => each.textContent)"
+    browser.wait_for(f"{legend}.filter(text => /^[0-9]+: column [01] /.test(text)).length === 4")
+    assert browser.run("new Set(seen).size") == 1
+    text = browser.run(
+        """import('/page/charts.js').then(({trendOf}) =>
+            [1.09, 0.92, 1.2, 0.8, 0, null].map(trend => trendOf(trend).text))"""
+    )
+    assert text == ["× 1.1", "× 0.92", "▲ × 1.2", "▼ × 0.8", "fading", ""]
+    assert problems(browser) == []

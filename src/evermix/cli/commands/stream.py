@@ -7,8 +7,6 @@ from functools import partial
 from itertools import chain, islice
 from typing import Any, Self
 
-import numpy as np
-
 from evermix.cli.console import counted, new_row_fit, note, progress_bar
 from evermix.cli.input.awaited import note_awaited
 from evermix.cli.input.rows import features, open_rows
@@ -38,7 +36,7 @@ from evermix.cli.runs.run import (
     open_again,
     read_checkpoint,
 )
-from evermix.cli.runs.stream_notes import Totals, check_notes
+from evermix.cli.runs.stream_notes import Totals, check_notes, lives
 from evermix.cli.runs.warm_up import WarmUp, with_warm_up
 from evermix.engines.batch import Info
 from evermix.estimators import Mixture
@@ -49,7 +47,7 @@ from evermix.io.brokers import is_address
 from evermix.io.sources import Chunk, Source, SourceError
 from evermix.io.sources.several import Several, joined
 from evermix.io.text_counter import TextCounter
-from evermix.state import DROPPED, FADED
+from evermix.state import FADED
 
 FIRST_ROWS = 1000  # in a first batch of numbers, from which a mixture takes their scale
 
@@ -162,8 +160,8 @@ class Stream(Run):
                         self._end()
                         return
                     self._take(chunk if settings.to is None else placed(chunk))
-                    if self._live.turn():  # by hand, which is to be saved too
-                        self._saved_rows = min(self._saved_rows, totals.rows - 1)
+                    if self._live.turn():  # by hand
+                        self._to_save()
                     progress.update(totals.offset, n_held(self.model) if totals.rows else None)
                     due = self.source.live and (self.timer.due or self._files != self._saved_files)
                     if due or totals.rows - self._saved_rows >= settings.every:
@@ -211,8 +209,12 @@ class Stream(Run):
             self.model.learner_.settle()
             self._note_steps()
         self._ended = True
-        if self._live.ended():  # which is to be saved too
-            self._saved_rows = min(self._saved_rows, self.totals.rows - 1)
+        if self._live.ended():
+            self._to_save()
+
+    def _to_save(self) -> None:
+        """Note that something has changed without new rows, which is to be saved too."""
+        self._saved_rows = min(self._saved_rows, self.totals.rows - 1)
 
     def _learn_chunk(self, chunk: Chunk, answered: int = 0) -> None:
         """Learn a chunk, and write a line for each of its rows after those that have one."""
@@ -278,6 +280,14 @@ class Stream(Run):
                 "with --complete it is taken as it is."
             )
 
+    def _go(self, interrupts: Interrupts) -> None:
+        """Learn until the end; then the page of a file stays until the person there ends it."""
+        super()._go(interrupts)
+        if not self.settings.follow:
+            for _ in self._live.stay(interrupts):
+                self._to_save()
+                self.save()
+
     def save(self) -> None:
         """Write a checkpoint, unless nothing was learnt since the last."""
         if self.totals.rows > self._saved_rows or (self._ended and not self._saved_end):
@@ -337,11 +347,7 @@ class Stream(Run):
         new = totals.rows - self._first_row
         now = f", {new:,} of them new" if 0 < new < totals.rows else ""
         yield f"{counted(totals.rows, 'row')}{now}{bad}"
-        into = np.array(mix.lineage_.into)
-        ends = {"merged": into >= 0, "dropped": into == DROPPED, "faded": into == FADED}
-        moves = [f"{np.sum(those):,} {how}" for how, those in ends.items() if those.any()]
-        lives = ", ".join([f"{len(into):,} born", *moves])
-        yield f"{counted(n_held(mix), 'cluster')}{beside_held(mix)} ({lives})"
+        yield f"{counted(n_held(mix), 'cluster')}{beside_held(mix)} ({lives(mix.lineage_)})"
         if self.text is not None:
             yield shown_words(self.text)
         yield f"{new / seconds:,.0f} rows/s" if new else "nothing new: all rows were read before"

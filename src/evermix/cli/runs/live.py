@@ -1,19 +1,24 @@
 """Who looks on at a stream: the live page, and the webhook, if they are wanted."""
 
 import re
+import shlex
+import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
-from evermix.cli.console import note
+from evermix.cli.console import at_terminal, note
 from evermix.cli.input.model_rows import all_words, text_labels
 from evermix.cli.options.settings import Settings
+from evermix.cli.runs.interrupts import Interrupts, Stopped
 from evermix.estimators import Mixture
 from evermix.io.sources import Chunk
 from evermix.io.text_counter import TextCounter
 
 EXTRA = "--live and --webhook need what services need: pip install 'evermix[serve]'"
+
+PAUSE = 0.1  # seconds between two looks at what people want with a page
 
 
 class Live:
@@ -44,7 +49,7 @@ class Live:
         notes: dict[str, Any] | None,
         text: Callable[[], TextCounter | None],
     ) -> None:
-        self._watched: Any = None
+        self._settings, self._watched = settings, None
         self._announcing: Any = None
         if settings.live is None is settings.webhook:
             return
@@ -85,6 +90,27 @@ class Live:
     def ended(self) -> bool:
         """Post what waits, since no more rows come; return whether the checkpoint is to say so."""
         return self._announcing is not None and bool(self._announcing.ended())
+
+    def stay(self, interrupts: Interrupts) -> Iterator[None]:
+        """Keep the page until a signal comes, if a person is at a terminal to send one.
+
+        Yields after every change by hand.
+        """
+        if self._watched is None:
+            return
+        if not at_terminal():
+            path = self._settings.checkpoint
+            if path is not None and not self._settings.quiet:
+                command = shlex.join(["evermix", "report", str(path)])
+                note(f"--live has ended with the last row; a page that stays: {command}")
+            return
+        note(f"all rows are learnt; {self._watch.address} stays until Ctrl-C")
+        with suppress(Stopped):
+            while True:
+                with interrupts.allowed():
+                    time.sleep(PAUSE)
+                if self.turn():
+                    yield
 
     def notes(self) -> dict[str, Any]:
         """Return what a checkpoint holds, so that every cluster is posted once."""

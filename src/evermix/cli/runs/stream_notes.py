@@ -4,9 +4,12 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from evermix._schema import check_number
 from evermix.cli.output import broker_lines
 from evermix.io.sources import Mark
+from evermix.state import DROPPED, FADED, Lineage
 
 
 @dataclass
@@ -61,3 +64,11 @@ def check_marks(marks: list[Any]) -> None:
         for name, text in (("a digest", digest), ("an offset", offset)):
             if not isinstance(text, str | None):
                 raise TypeError(f"{name} must be a string, got {text!r:.80}")
+
+
+def lives(lineage: Lineage) -> str:
+    """Return in words how many clusters were born, and how many ended in which way."""
+    into = np.array(lineage.into)
+    ends = {"merged": into >= 0, "dropped": into == DROPPED, "faded": into == FADED}
+    moves = [f"{np.sum(those):,} {how}" for how, those in ends.items() if those.any()]
+    return ", ".join([f"{len(into):,} born", *moves])

@@ -24,7 +24,7 @@ from evermix.tally import Tally
 
 TRAITS, ROWS, NEAREST = 8, 3, 3  # on a card
 RECENT = 0.125  # of the rows so far: the latest ones
-FEWEST = 40  # rows of which shares are compared
+FEWEST, LATEST = 40, 100  # rows of which shares are compared, and least number of latest ones
 MISSED = 4.0  # rows that a cluster should have had since its last one, if it fades
 
 
@@ -206,7 +206,7 @@ class CardWriter:
     def _late(self) -> float:
         """The clock after which rows are the latest ones."""
         clock = self.state.clock
-        return clock - max(RECENT * clock, FEWEST)
+        return clock - max(RECENT * clock, LATEST)
 
     @cached_property
     def _fading(self) -> Bools:

@@ -3,6 +3,7 @@ import {make, percent, trendOf, whole} from "./charts.js";
 import {called} from "./words.js";
 
 const PAGE = 24, FRESH = 12000;  // cards at a time, and milliseconds for which a new one is marked
+const FIRST = 256, LATE = 0.75;  // rows that begin a model, in which nothing is new, and the part of those known before that is old
 const byId = id => document.getElementById(id);
 const collator = new Intl.Collator("en", {numeric: true});
 const ORDERS = {
@@ -13,7 +14,7 @@ const ORDERS = {
 };
 
 export class Clusters {
-  #items = new Map(); #nodes = new Map(); #born = new Map(); #shown = PAGE; #colour; #pick; #known = false;
+  #items = new Map(); #nodes = new Map(); #born = new Map(); #words = new Map(); #rows = 0; #hidden = 0; #shown = PAGE; #colour; #pick; #known = false;
 
   constructor(colour, pick) {
     this.#colour = colour;
@@ -35,26 +36,36 @@ export class Clusters {
     this.#items.clear();
     this.#nodes.clear();
     this.#born.clear();
+    this.#words.clear();
     this.#known = false;
+    this.#rows = 0;
     byId("list").replaceChildren();
   }
+  get known() { return this.#known; }
   get all() { return [...this.#items.values()]; }
   get(id) { return this.#items.get(id); }
   name(id) { return this.#items.get(id)?.name ?? null; }
   // Its name, or its id and the words that name it best.
   label(id) {
-    const item = this.#items.get(id), words = (item?.words ?? []).slice(0, 2).join(", ");
-    return item?.name ?? (words ? `${id}: ${words}` : `${id}`);
+    const words = this.words(id).slice(0, 2).join(", ");
+    return this.name(id) ?? (words ? `${id}: ${words}` : `${id}`);
   }
+  // The words of a cluster, also of one that has ended since.
+  words(id) { return this.#words.get(id) ?? []; }
 
-  take(found) {
-    const before = this.#items;
-    this.#items = new Map(found.map(item => {
+  // Take a list of the clusters after so many rows. Those are new that were not there and began late: a review may find them after their first rows.
+  take({clusters, rows, hidden = 0}) {
+    const before = this.#items, late = Math.max(FIRST, LATE * this.#rows);
+    this.#rows = rows;
+    this.#hidden = hidden;
+    this.#items = new Map(clusters.map(item => {
       const text = [item.id, item.name ?? "", called(item.id, item.name), ...(item.words ?? [])].join(" ").toLowerCase();
-      if (this.#known && !before.has(item.id)) this.#born.set(item.id, performance.now());
+      if (before.size && !before.has(item.id) && (item.born ?? Infinity) > late && rows > FIRST) this.#born.set(item.id, performance.now());
+      if (item.words?.length) this.#words.set(item.id, item.words);
       return [item.id, {...item, text}];
     }));
     this.#known = true;
+    if (this.#born.size) setTimeout(() => this.draw(), FRESH + 100);
   }
 
   // Draw the cards; unless wanted, their order stays while one of them has the focus. `waits` says why there are none.
@@ -80,7 +91,7 @@ export class Clusters {
       } else list.replaceChildren(...nodes);
     }
     for (const id of this.#nodes.keys()) if (!this.#items.has(id)) this.#nodes.delete(id);
-    const all = `${whole(this.#items.size)} cluster${this.#items.size === 1 ? "" : "s"}`;
+    const all = `${whole(this.#items.size)} cluster${this.#items.size === 1 ? "" : "s"}${this.#hidden ? ` and ${whole(this.#hidden)} of less than a row` : ""}`;
     byId("count").textContent = !this.#known ? "" : n === this.#items.size ? all : `${whole(n)} of ${all}`;
     this.#more(n);
   }
@@ -117,6 +128,7 @@ export class Clusters {
     parts.swatch.style.background = this.#colour(item.id);
     parts.bar.style.width = `${100 * item.share / most}%`;
     const age = performance.now() - (this.#born.get(item.id) ?? -Infinity);
+    if (age >= FRESH) this.#born.delete(item.id);
     node.firstChild.classList.toggle("fresh", age < FRESH);
     return node;
   }

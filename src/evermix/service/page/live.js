@@ -78,17 +78,18 @@ function drawFlow() {
   const layers = flow.layers.map((values, k) => {
     const id = flow.ids[k], item = clusters.get(id), mean = values.reduce((sum, value) => sum + value, 0) / values.length;
     if (id === undefined) return {id: null, name: "all others", label: "", words: "", colour: OTHERS, mean};
-    const words = item?.words ?? [], name = called(id, item?.name) + (item || !clusters.all.length ? "" : ", ended");
+    const words = clusters.words(id), name = called(id, item?.name) + (item || !clusters.all.length ? "" : ", ended");
     return {id, name, label: item?.name ?? (words.slice(0, 2).join(", ") || `${id}`), words: words.join(", "), colour: view.timeline.colour(id), mean};
   }).filter(layer => layer.id !== null || layer.mean > 1e-6);
   const marks = flow.marks.map(mark => ({...mark, ids: mark.ids.map(id => clusters.label(id))}));
   flowChart(box, {...flow, marks}, layers, id => detail.open(id));
   byId("flow-title").textContent = flow.when ? "Shares of clusters over time" : "Shares of clusters, row by row";
   const named = document.activeElement?.dataset?.layer;
-  legend.replaceChildren(...layers.map(layer => {
+  legend.replaceChildren(...(clusters.known ? layers : []).map(layer => {
     const swatch = make("span", {class: "swatch"});
     swatch.style.background = layer.colour;
-    const text = layer.id === null ? layer.name : layer.label === String(layer.id) ? layer.name : `${layer.id}: ${layer.label}`;
+    const ended = layer.name.endsWith(", ended") ? ", ended" : "";
+    const text = layer.id === null || layer.label === String(layer.id) ? layer.name : `${layer.id}: ${layer.label}${ended}`;
     const entry = make(layer.id === null ? "span" : "button", layer.id === null ? {} : {type: "button", "data-layer": layer.id}, swatch, text);
     if (layer.id !== null) entry.onclick = () => detail.open(layer.id);
     return entry;
@@ -136,7 +137,7 @@ function refresh() {  // ask for the clusters again, seldom if that takes long
     let old = stale = false;  // whether the answer is of a copy of a moment ago, after which nothing may come
     try {
       const found = await get(`${place(name, "clusters")}?words=true`);
-      if (name === view.name) taken(found.clusters);
+      if (name === view.name) taken(found);
       old = found.sequence < (view.progress?.sequence ?? 0);
     } catch {
       stale = true;
@@ -148,6 +149,7 @@ function refresh() {  // ask for the clusters again, seldom if that takes long
 }
 document.addEventListener("visibilitychange", () => { if (stale) refresh(); });
 function taken(found) {
+  if (!clusters.known) spent.delete("flow");  // which has had no words so far
   clusters.take(found);
   draw("list", "flow", "feed");
   if (view.wanted !== null) detail.open(view.wanted);
