@@ -56,12 +56,13 @@ def without_long_lists(schema: Any) -> Any:
 
 
 def only_of(name: str, description: Description) -> Description:
-    """Return the description of the requests to one model, but for its events."""
+    """Return the description of the requests to one model, but for its events and its end."""
     paths = {}
     for path, operations in description["paths"].items():
         if path.startswith(MODEL) and path != EVENTS:
             others = [each for each in operations["parameters"] if each["name"] != "name"]
-            paths[path.replace("{name}", name)] = operations | {"parameters": others}
+            kept = {method: each for method, each in operations.items() if method != "delete"}
+            paths[path.replace("{name}", name)] = kept | {"parameters": others}
     return description | {"paths": paths}
 
 

@@ -207,6 +207,9 @@ def test_the_page_of_a_stream_that_was_adopted_has_its_course(start, tmp_path):
     mix.save(tmp_path / "old.evermix")
     service = start("--model", "old=old.evermix")
     assert service.get("/models/old")[1]["rows"] == 900
+    born = service.events("old", mix.lineage_.next_id, after=0)
+    assert [event["type"] for event in born].count("birth") >= mix.n_clusters_
+    assert all(event["clock"] <= 900 for event in born)
     service.post("/models/old/observations", [{"vector": x.tolist()} for x in rows(100, seed=1)])
     assert service.stop() == 0
     saved = checkpoint.read(tmp_path / "models/old/model.evermix")[1]["extra"]["service"]

@@ -11,7 +11,7 @@ from evermix.io.checkpoint import CheckpointError
 from evermix.io.text import from_spec
 from evermix.service.core import Core
 from evermix.service.models import PLAN, check_name, write_plan
-from evermix.service.past import past_timeline
+from evermix.service.past import past_events, past_timeline
 from evermix.service.plans import Plan
 from evermix.service.worker import CHECKPOINT
 
@@ -85,5 +85,7 @@ def read(path: Path) -> Core:
     core = Core(plan, mix, text, rows=rows)
     if not core.provisional:
         core.timeline = past_timeline(mix, rows)
+        if core.timeline.points:  # the clusters of a fit have no order
+            core.events = past_events(mix)
     core.confirming.next_id = core.lives()[0]  # what is there needs no announcement
     return core

@@ -68,6 +68,7 @@ def answer_schemas() -> dict[str, Schema]:
         "Model": closed((*state, *counts, *at), **state, **counts, **at, problem=TEXT),
         "Models": full(models=several(reference("Model"))),
         "Made": full(name=TEXT, settings=settings),
+        "Deleted": full(name=TEXT, deleted={"const": True}),
         "Answer": closed(said, **row),
         "Learnt": closed((*said, "new"), **row, **marks),
         "Clusters": closed(

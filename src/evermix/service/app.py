@@ -29,7 +29,7 @@ from evermix.service.progress import Progress
 from evermix.service.replies import RequestError, refusal, refused, reply
 from evermix.service.served import Catalogue, Served
 from evermix.service.static import FOLDER, Page
-from evermix.service.worker import READY, UnavailableError
+from evermix.service.worker import READY, STOPPED, UnavailableError
 
 SMALL = 2**17  # bytes of a body that is read at once: another thread would hold Python's lock too
 
@@ -87,6 +87,7 @@ class Service:
             ("/models", "GET", self._list),
             ("/models/{name}", "GET", self._about),
             ("/models/{name}", "PUT", self._make),
+            ("/models/{name}", "DELETE", self._remove),
             ("/models/{name}/observations", "POST", self._learn),
             ("/models/{name}/predict", "POST", self._predict),
             ("/models/{name}/clusters", "GET", self._clusters),
@@ -156,6 +157,11 @@ class Service:
         plan = Plan.parsed(parsed_object(body, SETTINGS))
         made = await run_in_threadpool(self._models.make, name, plan)
         return reply({"name": name, "settings": plan.to_spec()}, 201 if made else 200)
+
+    async def _remove(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        await run_in_threadpool(self._models.remove, name)
+        return reply({"name": name, "deleted": True})
 
     async def _learn(self, request: Request) -> Response:
         worker, cards = self._model(request), switched(request, "cards")
@@ -227,10 +233,13 @@ class Service:
         if self._readers >= self._limits.readers:
             raise UnavailableError(f"{self._readers} others read events already.")
 
+        def ended() -> bool:
+            return self.stopping() or worker.status == STOPPED
+
         async def counted() -> AsyncIterator[str]:
             self._readers += 1
             try:
-                async for message in event_stream(worker.core.events, after, self.stopping, news):
+                async for message in event_stream(worker.core.events, after, ended, news):
                     yield message
             finally:
                 self._readers -= 1

@@ -2,6 +2,8 @@
 
 import json
 import re
+import shutil
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from threading import Lock
@@ -13,6 +15,7 @@ from evermix.service.webhooks import Webhook
 from evermix.service.worker import READY, Limits, Worker
 
 PLAN = "model.json"
+DELETED = ".deleted-"  # begins the name of a folder that is on its way out
 MOST = 100  # models of a service
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
@@ -44,7 +47,9 @@ class Models:
         self._making = Lock()
         folder.mkdir(parents=True, exist_ok=True)
         for path in sorted(folder.iterdir()):
-            if _NAME.fullmatch(path.name) and (path / PLAN).is_file():
+            if path.name.startswith(DELETED):  # and killed before all of it was gone
+                shutil.rmtree(path, ignore_errors=True)
+            elif _NAME.fullmatch(path.name) and (path / PLAN).is_file():
                 self._workers[path.name] = self._worker(path, _read_plan(path / PLAN))
 
     def _worker(self, path: Path, plan: Plan) -> Worker:
@@ -81,7 +86,9 @@ class Models:
         try:
             return self._workers[name]
         except KeyError:
-            raise AbsentError(f"there is no model {name!r:.80}. PUT makes one.") from None
+            similar = get_close_matches(name[:80], list(self._workers), 1)
+            meant = f" Did you mean {similar[0]!r}?" if similar else ""
+            raise AbsentError(f"there is no model {name!r:.80}.{meant} PUT makes one.") from None
 
     def make(self, name: str, plan: Plan) -> bool:
         """Make a model, and return False if there is one with the same settings already."""
@@ -100,6 +107,26 @@ class Models:
             worker.start()
             self._workers[name] = worker
             return True
+
+    def remove(self, name: str) -> None:
+        """Delete a model, and its folder as a whole: a crash leaves all of it or nothing.
+
+        OSError: the folder cannot be renamed; the model goes on.
+        """
+        with self._making:
+            worker = self[name]
+            del self._workers[name]  # from here on nobody finds it
+            worker.discard()
+            aside = self._folder / f"{DELETED}{name}"
+            try:
+                shutil.rmtree(aside, ignore_errors=True)
+                worker.folder.rename(aside)
+                sync_directory(self._folder)
+            except OSError:
+                self._workers[name] = self._worker(worker.folder, worker.plan)
+                self._workers[name].start()
+                raise
+            shutil.rmtree(aside, ignore_errors=True)
 
 
 def check_name(name: str) -> None:

@@ -159,6 +159,9 @@ def _model() -> dict[str, Any]:
         "parameters": _parameters("name"),
         "get": _operation("Settings and state of a model.", "Model", errors=("404",)),
         "put": made,
+        "delete": _operation(
+            "Delete a model, and all that it has learnt.", "Deleted", errors=("404", "503")
+        ),
     }
 
 

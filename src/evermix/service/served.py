@@ -70,3 +70,6 @@ class Catalogue(Protocol):
 
     def make(self, name: str, plan: Any) -> bool:
         """Make a model, and return False if there is one with the same settings already."""
+
+    def remove(self, name: str) -> None:
+        """Delete a model."""

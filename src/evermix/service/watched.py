@@ -168,6 +168,10 @@ class WatchedModels:
         """Refuse to make another model."""
         raise ConflictError("a stream has one model.")
 
+    def remove(self, name: str) -> None:
+        """Refuse to delete the model."""
+        raise ConflictError("the model is that of a stream, which goes on.")
+
 
 class Watch:
     """Serves the live page of one model on this machine, in a thread.

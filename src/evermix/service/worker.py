@@ -107,7 +107,7 @@ class Worker:
         self._changed = Condition()
         self._jobs: deque[Job] = deque()
         self._waiting_bytes = 0
-        self._wanted = self._stopping = False
+        self._wanted = self._stopping = self._discarded = False
         self._saved, self._saved_at = 0, time.monotonic()
         self._thread = Thread(target=self._run, name=f"evermix {folder.name}", daemon=True)
         self._disk = ThreadPoolExecutor(1, f"evermix {folder.name} disk")
@@ -154,9 +154,20 @@ class Worker:
 
     def stop(self, patience: float | None = None) -> None:
         """Learn what waits, write a checkpoint, and end the thread."""
+        self._stop([], patience)
+
+    def discard(self) -> None:
+        """Refuse what waits, and end the thread: what is on the disk stays as it is."""
+        with self._changed:
+            jobs, self._jobs, self._discarded = list(self._jobs), deque(), True
+            self._waiting_bytes = 0
+        self._stop(jobs, None)
+
+    def _stop(self, refused: list[Job], patience: float | None) -> None:
         with self._changed:
             self._stopping = True
             self._changed.notify_all()
+        _refuse_all(refused, "the model was deleted.")
         if self._thread.is_alive():
             self._thread.join(patience)
 
@@ -173,8 +184,10 @@ class Worker:
                 self.status = READY
             while self._turn():
                 pass
-            self._checkpoint()
-            self._end(STOPPED, "the service is stopping.")
+            if not self._discarded:
+                self._checkpoint()
+            why = "the model was deleted." if self._discarded else "the service is stopping."
+            self._end(STOPPED, why)
         except Exception as error:  # what is on the disk is as it was
             self._end(FAILED, f"the model {self.folder.name} has failed: {error}")
             warnings.warn(self.problem or "", RuntimeWarning, stacklevel=2)
