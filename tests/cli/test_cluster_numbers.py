@@ -9,9 +9,10 @@ import pytest
 import evermix as em
 from evermix.estimators.mixture.held import n_held
 from evermix.service.core import Core
+from evermix.service.models import AbsentError
 from evermix.service.past import past_timeline
 from evermix.service.plans import Plan
-from evermix.service.reading import clusters
+from evermix.service.reading import card, clusters
 from evermix.service.watched import About, Watched
 from helpers.commands import evermix
 
@@ -44,6 +45,26 @@ def test_stream_info_report_page_and_service_agree(folder):
     assert len(listed["clusters"]) == core.n_clusters == 3 and listed["hidden"] == 1
     assert Watched(mix, 901, About("vectors", "x.npy"), lambda: (None, {})).clusters == 3
     assert past_timeline(mix, 901).points[-1].clusters == 3
+
+
+def test_what_was_merged_away_is_said_to_be_part_of_another(folder):
+    mix = em.Mixture().partial_fit(np.load("x.npy"))
+    left, gone = mix.cluster_ids_.tolist()[:2]
+    mix.merge_clusters([left, gone])
+    mix.save("m.evermix")
+    for words in (("rename", str(gone), "far"), ("pin", str(gone))):
+        said = evermix("edit", "m.evermix", *words, status=1).stderr
+        assert f"there is no cluster {gone}; it has become part of cluster {left}." in said
+    with pytest.raises(ValueError, match=f"it has become part of cluster {left}"):
+        mix.card(gone)
+    with pytest.raises(AbsentError, match=f"it has become part of cluster {left}"):
+        card(Core(Plan("vectors"), mix, None, rows=901), str(gone))
+    dropped = mix.lineage_.into.index(-2) if -2 in mix.lineage_.into else None
+    if dropped is not None:
+        with pytest.raises(ValueError, match="it was dropped, the ids are in cluster_ids_"):
+            mix.card(dropped)
+    with pytest.raises(ValueError, match="no cluster 999; the ids"):
+        mix.card(999)
 
 
 def test_what_has_a_name_or_a_pin_is_counted(folder):

@@ -152,6 +152,19 @@ def test_novelty_is_the_last_probability_of_predict_proba():
     np.testing.assert_allclose(mix.novelty(far), last, rtol=1e-9, atol=1e-300)
 
 
+def test_answers_with_clusters_that_may_soon_be_gone_are_provisional():
+    rng = np.random.default_rng(1)
+    mix = em.Mixture(random_state=0)
+    mix.partial_fit(np.vstack([rng.normal(size=(300, 2)), rng.normal(size=(3, 2)) + 30.0]))
+    answers = row_answers(mix, [None] * 303, 0, provisional=None)
+    few = dict(zip(mix.cluster_ids_.tolist(), (mix.tally_.mass < 5).tolist(), strict=True))
+    assert few[answers[-1]["cluster"]] and not few[answers[0]["cluster"]]
+    assert all(("provisional" in answer) == few[answer["cluster"]] for answer in answers)
+    assert not any("provisional" in each for each in row_answers(mix, [None] * 303, 0))
+    mix.pin(answers[-1]["cluster"])
+    assert "provisional" not in row_answers(mix, [None] * 303, 0, provisional=None)[-1]
+
+
 def test_the_first_row_of_a_cluster_is_new_and_others_are_not():
     rng = np.random.default_rng(1)
     X = np.vstack([rng.normal(size=(300, 2)), rng.normal(size=(50, 2)) + 30.0])

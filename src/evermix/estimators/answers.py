@@ -5,6 +5,7 @@ from typing import Any
 
 from evermix.estimators.mixture.estimator import Mixture
 
+FEWEST = 5.0  # rows of a cluster that is no longer provisional
 COLUMNS = "id", "cluster", "probability", "new", "from", "name"
 """What the answer for a row may hold, beside what streams with times, forgetting or waiting say."""
 
@@ -15,7 +16,7 @@ def row_answers(
     clock: int,
     *,
     faded: Sequence[int] = (),
-    provisional: bool = False,
+    provisional: bool | None = False,
     novelty: Sequence[float] | None = None,
     offsets: Sequence[str] | None = None,
 ) -> list[dict[str, Any]]:
@@ -30,8 +31,10 @@ def row_answers(
         Number of rows before these.
     faded : sequence of int
         Clusters that have faded meanwhile, which the row after the end of each says.
-    provisional : bool
+    provisional : bool or None
         Whether clusters may get other numbers, since the model waits for more rows to begin with.
+        None: those of single rows may that hold fewer than five, which may soon be merged or
+        dropped.
     novelty : sequence of length n, optional
         The probability that each row was in no cluster that there was before.
     offsets : sequence of length n, optional
@@ -56,9 +59,12 @@ def row_answers(
         i = min(lineage.ended[cluster] - clock, len(answers) - 1)
         if i >= 0:
             answers[i].setdefault("faded", []).append(cluster)
-    if provisional:
+    if provisional is not False:
+        tally = mix.tally_
+        young = set(tally.ids[tally.mass < FEWEST].tolist()) - lineage.hand.pinned
         for answer in answers:
-            answer["provisional"] = True
+            if provisional or answer["cluster"] in young:
+                answer["provisional"] = True
     if offsets is not None:
         for answer, offset in zip(answers, offsets, strict=True):
             answer["offset"] = offset

@@ -60,8 +60,8 @@ def _counted(n: float, noun: str) -> str:
     return f"{n:,g} {noun}" if n == 1 else f"{n:,.6g} {noun}s"
 
 
-def no_such_cluster(id: object, known: Iterable[int]) -> str:
-    """Return the message for an id that is not there, with the first of those that are."""
+def ids_in_words(known: Iterable[int]) -> str:
+    """Return where the ids of clusters are, and the first of them."""
     first = list(map(str, islice(known, MOST_IDS + 1)))
     shown = ", ".join(first[:MOST_IDS]) + ", ..." * (len(first) > MOST_IDS)
-    return f"there is no cluster {id}; the ids are in cluster_ids_: {shown}."
+    return f"the ids are in cluster_ids_: {shown}"

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from evermix.engines.filters.review import FIRST, next_review
 from evermix.estimators import Mixture
+from evermix.estimators.answers import FEWEST
 from evermix.estimators.mixture.card import Card
 from evermix.estimators.mixture.report import naming
 from evermix.service.bodies import Observations
 from evermix.service.events import Event, at_row
 
-FEWEST = 5.0  # rows of a cluster that is confirmed
 LONGEST_TEXT = 200  # letters of an example
 LATEST = 256  # texts that are kept, for clusters whose rows came before they were found
 

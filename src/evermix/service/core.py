@@ -17,7 +17,7 @@ from evermix.engines.filters.filter import Filter
 from evermix.estimators import Mixture
 from evermix.estimators.answers import row_answers
 from evermix.estimators.mixture.card import Card
-from evermix.estimators.mixture.held import n_held
+from evermix.estimators.mixture.held import absent, n_held
 from evermix.estimators.mixture.new_words import proba_with_new_words
 from evermix.estimators.mixture.validation import rows_to_score
 from evermix.hand import UNDO
@@ -293,7 +293,11 @@ class Core:
             self._confirm(given, some, record.time)
             if answered:
                 answers += row_answers(
-                    self.mix, ids, before.clock, provisional=self.provisional, novelty=novelty
+                    self.mix,
+                    ids,
+                    before.clock,
+                    provisional=self.provisional or None,
+                    novelty=novelty,
                 )
         return answers
 
@@ -367,7 +371,8 @@ class Core:
         known = set(self.ids)
         for cluster in given["clusters"]:
             if cluster not in known:
-                raise BodyError(f"there is no cluster {cluster}; GET clusters lists the others.")
+                listed = "GET clusters lists those that there are"
+                raise BodyError(absent(self.mix.lineage_, cluster, listed))
         return given
 
     def lives(self) -> Before:

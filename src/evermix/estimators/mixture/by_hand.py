@@ -13,9 +13,10 @@ from evermix.engines.filters.by_hand import merged, rows_of, split
 from evermix.estimators.mixture.cards import CardQuestions
 from evermix.estimators.mixture.fit_results import rows_learnt
 from evermix.estimators.mixture.going_on import kept, live
+from evermix.estimators.mixture.held import absent
 from evermix.estimators.mixture.learner import Learner
 from evermix.estimators.mixture.settings import Settings, parameters_of
-from evermix.estimators.plain_words import no_such_cluster
+from evermix.estimators.plain_words import ids_in_words
 from evermix.hand import PIN, RENAME, UNPIN, Change, checked_name
 from evermix.state import State
 
@@ -195,7 +196,8 @@ class ByHand(CardQuestions):
         known = learner.fitted.point.state.tally.ids
         for id in ids:
             if not np.isin(id, known):
-                raise ValueError(no_such_cluster(id, known.tolist()))
+                lineage = learner.fitted.point.state.lineage
+                raise ValueError(absent(lineage, id, ids_in_words(known.tolist())))
         return learner
 
     def _editable(self, ids: list[int]) -> Learner:

@@ -12,9 +12,10 @@ from evermix._xp import Array, Bools, Floats, Ints, host, is_foreign, logsumexp
 from evermix.estimators.mixture.card import Card, Example, Trait
 from evermix.estimators.mixture.explanation import ExplanationQuestions
 from evermix.estimators.mixture.fitted import Fitted
+from evermix.estimators.mixture.held import absent
 from evermix.estimators.mixture.learner import Learner
 from evermix.estimators.mixture.naming import Names
-from evermix.estimators.plain_words import no_such_cluster
+from evermix.estimators.plain_words import ids_in_words
 from evermix.families import Multinomial
 from evermix.families.base import Family
 from evermix.families.growing import wide_for, widened, widths
@@ -36,7 +37,7 @@ class CardQuestions(ExplanationQuestions):
         writer = self._writer(X, names)
         at = np.flatnonzero(writer.ids == id)
         if not len(at):
-            raise ValueError(no_such_cluster(id, writer.ids.tolist()))
+            raise ValueError(absent(writer.state.lineage, id, ids_in_words(writer.ids.tolist())))
         return writer.card(int(at[0]))
 
     def cards(

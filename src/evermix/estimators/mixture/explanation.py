@@ -11,7 +11,7 @@ from evermix._xp import Array, host, is_foreign
 from evermix.estimators.mixture.fitted import Fitted
 from evermix.estimators.mixture.learner import Learner
 from evermix.estimators.mixture.naming import Names, Value, shown
-from evermix.estimators.plain_words import no_such_cluster
+from evermix.estimators.plain_words import ids_in_words
 from evermix.families.growing import wide_for, widened, widths
 from evermix.families.terms import Terms, terms
 
@@ -187,7 +187,7 @@ def _place(ids: Array, id: int) -> int:
     """Return the place of an id among the clusters and, last, a new one."""
     at = np.flatnonzero(ids == id)
     if id != NEW and not len(at):
-        raise ValueError(no_such_cluster(id, ids.tolist()))
+        raise ValueError(f"there is no cluster {id}; {ids_in_words(ids.tolist())}.")
     return int(at[0]) if len(at) else len(ids)
 
 

@@ -1,10 +1,11 @@
-"""The clusters that people are shown: those that hold a row."""
+"""The clusters that people are shown: those that hold a row; and what has become of others."""
 
 from typing import Any
 
 import numpy as np
 
 from evermix._xp import Bools
+from evermix.state import ALIVE, DROPPED, Lineage
 
 
 def held(mix: Any) -> Bools:
@@ -28,3 +29,17 @@ def beside_held(mix: Any) -> str:
     """Return in words how many clusters are not shown, if there are some."""
     n = mix.n_clusters_ - n_held(mix)
     return f" and {n:,} of less than a row" if n else ""
+
+
+def absent(lineage: Lineage, id: int, listed: str) -> str:
+    """Return in words that there is no cluster with an id, and what has become of it.
+
+    ``listed`` says where the ids of those are that there are.
+    """
+    gone = f"there is no cluster {id}; "
+    if not 0 <= id < lineage.next_id or lineage.into[id] == ALIVE:
+        return f"{gone}{listed}."
+    heir = int(lineage.current(np.array([id]))[0])
+    if heir not in (id, DROPPED):
+        return f"{gone}it has become part of cluster {heir}."
+    return f"{gone}it {'was dropped' if heir == DROPPED else 'has faded'}, {listed}."
