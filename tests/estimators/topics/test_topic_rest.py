@@ -81,3 +81,5 @@ def test_summaries_say_whether_chains_climb(capsys):
     run = started._fitted.run
     run.rows = [[np.full_like(row, float(i)) for i, row in enumerate(run.rows[0])]]
     assert "still improves" in started.summary() and started.climbing_[0] > 0
+    assert "more sweeps will help: set_params(draws=40), then resume, goes on" in started.summary()
+    assert "(set_params(draws=" in told

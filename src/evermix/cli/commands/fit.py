@@ -26,6 +26,7 @@ from evermix.cli.output.cards import cards_table, describe_clusters
 from evermix.cli.output.coarse import proposed
 from evermix.cli.output.lines import check_answers, naming, open_answers, rounded
 from evermix.cli.output.plain_facts import at_limit
+from evermix.cli.runs.going_on import command_to_go_on
 from evermix.cli.runs.interrupts import Interrupts
 from evermix.cli.runs.run import (
     Run,
@@ -283,7 +284,9 @@ class Fit(Run):
         skipped = f", {counted(rows.skipped, 'blank or bad row')} skipped" if rows.skipped else ""
         yield f"{counted(rows.n, 'row')}{skipped}"
         yield counted(n_held(mix), "cluster") + beside_held(mix)
-        limit = at_limit(self.engine.progress(mix.state_))
+        limit = at_limit(
+            self.engine.progress(mix.state_), command_to_go_on(self.command, self.settings)
+        )
         yield self._progress() + ("" if limit is None else f", the limit, {limit}")
         bound, held_out = self.engine.lower_bound(mix.state_), self.held_out
         if bound is not None and self.settings.engine != "auto":

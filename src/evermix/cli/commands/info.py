@@ -162,6 +162,7 @@ def _topic_model(model: TopicModel, extra: Extra, top: int | None) -> Described:
     topics = sorted(describe_topics(writer), key=lambda topic: -topic["weight"])
     judged = bool(model._fitted.run.n_draws and not model.gone_on_)
     rises = model.climbing_ if judged else np.empty(0)
+    command = None if saved.get("source") is None else "evermix topics --resume"
     return {
         "kind": "topic model",
         "source": saved.get("source"),
@@ -171,7 +172,7 @@ def _topic_model(model: TopicModel, extra: Extra, top: int | None) -> Described:
         "burn_in": model.burn_in,
         "draws": model.draws,
         "chains": model.chains,
-        "log_joint": course_of(model) if judged else None,
+        "log_joint": course_of(model, command) if judged else None,
         "converged": None if not judged or np.isnan(rises).any() else not rises.any(),
         "features": model.n_features_in_,
         "times": f"{len(times):,}, {times[0]} to {times[-1]}" if times else None,

@@ -35,24 +35,25 @@ def plain_facts(described: dict[str, Any], noun: str) -> dict[str, tuple[str, An
     found = {name: (names[name], described[name]) for name in order if name in described}
     if described.get("hidden"):
         found["K"] = noun, f"{described['K']:,} (and {described['hidden']:,} of less than a row)"
-    limit = at_limit(described, described.get("source") is not None)
+    command = None if described.get("source") is None else "evermix fit --resume"
+    limit = at_limit(described, command)
     if limit is not None:
         found["finished"] = "finished", f"at the limit of {described['laps']:,} passes, {limit}"
     return found
 
 
-def at_limit(progress: dict[str, Any], resumes: bool = True) -> str | None:
+def at_limit(progress: dict[str, Any], command: str | None = "evermix fit --resume") -> str | None:
     """Return in words that a fit has ended before it converged, and how to go on; None if not.
 
-    ``progress`` is that of its engine, ``resumes`` whether the command line can go on with it.
+    ``progress`` is that of its engine, ``command`` what the command line goes on with, if it can.
     """
     laps, gain = progress.get("laps", 0), progress.get("last_gain")
     if progress.get("converged") is not False or laps < 2:
         return None
     if gain is None:  # no objective rises, so that more laps need not be better
         return "before it converged"
-    more = f"evermix fit --resume --laps {2 * laps} goes on"
-    if not resumes:
+    more = f"{command} --laps {2 * laps} goes on"
+    if command is None:
         more = f"Mixture.resume goes on if its engine has more laps, such as {2 * laps}"
     if gain < SMALL:
         return f"before it had tried all splits and merges ({more})"

@@ -11,6 +11,7 @@ from evermix.cli.input.rows import open_rows
 from evermix.cli.options.settings import Settings
 from evermix.cli.options.topics import DEFAULT_SAMPLER, parts
 from evermix.cli.output.topic_report import TopicReport
+from evermix.cli.runs.going_on import command_to_go_on
 from evermix.cli.runs.interrupts import Interrupts
 from evermix.cli.runs.learnt_documents import (
     PIPE,
@@ -224,7 +225,9 @@ class Topics(Run):
         mean = f"{n_topics.mean():.2f} on average over {len(n_topics):,} draws{of}"
         yield f"{self.model.n_topics_:,} topics, {mean}"
         if not gone_on:
-            yield f"the fit {course_of(self.model)}"
+            kept = self.settings.checkpoint is not None
+            command = command_to_go_on("topics", self.settings) if kept else "a run with"
+            yield f"the fit {course_of(self.model, command, kept)}"
         if report.perplexity is not None:
             held = len(self.parts.held)
             yield f"perplexity {report.perplexity:,.1f} of {held:,} documents held out"

@@ -65,17 +65,22 @@ def _coarse(model: Any, vocabulary: Any) -> list[dict[str, Any]]:
     ]
 
 
-def course_of(model: Any) -> str:
-    """Return whether chains have come to rest, in words."""
-    rises = model.climbing_
+def course_of(model: Any, command: str | None = None, begun: bool = True) -> str:
+    """Return whether chains have come to rest, in words, and what goes on if they have not.
+
+    ``command`` is what the command line goes on with, or begins anew with unless the fit is
+    ``begun``; None in Python.
+    """
+    rises, draws = model.climbing_, 2 * model.draws
+    more = f"set_params(draws={draws}), then resume, goes on"
+    if command is not None:
+        more = f"{command} --draws {draws} {'goes on' if begun else 'makes them'}"
     if np.isnan(rises).any():
-        return "cannot be judged yet: there are too few draws"
+        return f"cannot be judged yet: there are too few draws ({more})"
     if not rises.any():
         return "no longer improves (log joint density)"
-    rise = f"{rises.max():.2g} nats a word"
-    return (
-        f"still improves, so that more sweeps will help (log joint density: {rise} over the draws)"
-    )
+    rise = f"log joint density: {rises.max():.2g} nats a word over the draws"
+    return f"still improves, so that more sweeps will help: {more} ({rise})"
 
 
 def _item(writer: TopicCards, k: int, names: Mapping[int, str]) -> Item:
