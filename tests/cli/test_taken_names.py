@@ -86,6 +86,9 @@ def test_pictures_that_only_the_checkpoint_names_are_left_out_without_a_question
     timed[1:4] = ["rows.jsonl"]
     evermix(*timed, "--out", "a.json", "--figure", "a.png")
     said = evermix(*timed, "--out", "b.json", "--resume")
-    assert "not written anew, since the command line does not name it: --figure a.png" in said
+    assert (
+        f"not written anew, since the command line does not name it: --figure {folder / 'a.png'}"
+        in said
+    )
     said = evermix("topics", "rows.jsonl", "--resume", status=1)
-    assert "If they are yours, add: --out b.json" in said
+    assert f"If they are yours, add: --out {folder / 'b.json'}" in said

@@ -5,7 +5,6 @@ was stopped anywhere and resumed ends with the same bits as one that was not.
 """
 
 import logging
-import os
 import shlex
 import time
 from abc import ABC, abstractmethod
@@ -350,7 +349,7 @@ def resumed_settings(settings: Settings, saved: Saved, free: Iterable[str] = ())
     before = settings.changed(**saved.notes["settings"])
     given = {option.flag for option in settings.options if option.name in settings.given}
     only = {o: path for o, path in before.places.items() if o not in given}
-    named = {o: f"{o} {shlex.quote(os.path.relpath(path))}" for o, path in only.items()}
+    named = {o: f"{o} {shlex.quote(path)}" for o, path in only.items()}
     if needed := [words for option, words in named.items() if option not in AT_THE_END]:
         raise ValueError(
             f"the checkpoint {settings.checkpoint} names places to write to that the command line "
