@@ -322,10 +322,23 @@ def test_names_of_priors_are_told_to_who_misspells_them(folder):
 def test_one_time_is_not_enough(folder):
     with open("one.jsonl", "w") as file:
         file.writelines(json.dumps(r) + "\n" for r in records() if r["year"] == 2001)
-    said = evermix("one.jsonl", "--time-field", "day", *SHORT)
+    said = evermix("one.jsonl", "--time-field", "day", "--period", "year", *SHORT)
     assert said.exit_code == 1
     assert "same time, 2001" in said.stderr and "finer --period" in said.stderr
-    assert len(topics("one.jsonl", "--time-field", "day", "--period", "month")["times"]) == 12
+
+
+def test_dates_of_one_year_become_months(folder):
+    """And further files go on with months, and predictions know them."""
+    with open("one.jsonl", "w") as file:
+        file.writelines(json.dumps(r) + "\n" for r in records() if r["year"] == 2001)
+    with open("next.jsonl", "w") as file:
+        file.writelines(json.dumps(r) + "\n" for r in records() if r["year"] == 2002)
+    said = evermix("one.jsonl", "--time-field", "day", *SHORT)
+    assert said.exit_code == 0 and "dates are turned into months (--period)" in said.stderr
+    assert len(json.loads(said.stdout)["times"]) == 12
+    said = evermix("next.jsonl", "--checkpoint", "one.evermix", "--resume")
+    assert said.exit_code == 0, said.stderr
+    assert json.loads(said.stdout)["times"][11:13] == ["2001-12", "2002-01"]
 
 
 def test_pictures_without_matplotlib_are_refused_before_anything_is_learnt(folder, monkeypatch):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from evermix._limits import MIN_DOCUMENTS
 from evermix._xp import Array
 from evermix.cli.console import note
 from evermix.cli.input.rows import features, make_text_counter, read_rows
@@ -19,6 +20,7 @@ from evermix.io.text_counter import TextCounter
 _UNITS = {"year": "Y", "month": "M", "day": "D"}
 _HELD_OUT = 0x746F7069  # seeds the choice of held-out documents apart from the sampler
 TITLE, LONGEST = "title", 80  # the field with titles, and letters of them that are kept
+FEW_TIMES = 3  # with fewer, dates become shorter periods
 MANY_TIMES = 50  # from which on there is a warning if most documents have a time of their own
 
 
@@ -52,6 +54,8 @@ class Documents:
         What was read of each file, where that is wanted.
     titles : sequence of str (D,)
         What their fields "title" hold, or their first words; "" where there are neither.
+    period : str or None
+        What dates were turned into, where it was given or chosen.
     """
 
     X: Array
@@ -67,6 +71,7 @@ class Documents:
     offset: int = 0
     marks: Sequence[Mark] = ()
     titles: Sequence[str] = ()
+    period: str | None = None
 
     def __len__(self) -> int:
         return int(self.X.shape[0])
@@ -86,16 +91,22 @@ def read_documents(
     text: TextCounter | None,
     quiet: bool,
     until: int | None = None,
+    first: bool = False,
 ) -> Documents:
     """Read a source; ``text`` counts words, or None to learn a vocabulary.
 
-    With ``until``, only that many rows, bad ones included.
+    With ``until``, only that many rows, bad ones included. The ``first`` documents of a model
+    decide what dates are turned into, unless that is given.
     """
     rows = read_rows(source, quiet, map_arrays=False, most=math.inf)
     (chunk,) = rows.chunks()
     chunk = chunk if until is None else _first(chunk, until)
     if source.kind == "text" and text is None:
         text = make_text_counter(settings, rows.texts(), "--hash")
+    if first and settings.period is None and chunk.times is not None and source.dated:
+        settings = settings.changed(period=fitting_period(chunk.times))
+        if settings.period != "year" and not quiet:
+            note(f"dates are turned into {settings.period}s (--period), since there are few years.")
     found = documents_of(chunk, source, settings, text)
     if not len(found):
         raise ValueError("no document has any words that are counted, so there are no topics.")
@@ -129,6 +140,7 @@ def documents_of(
         complaints=[],
         offset=chunk.offset,
         titles=[_title(chunk, d) for d in full.tolist()],
+        period=settings.period,
     )
 
 
@@ -188,6 +200,20 @@ def in_periods(times: Array, period: str | None, field: str) -> Array:
             f"{found}, which are times as they are. Leave it out."
         )
     return times
+
+
+def fitting_period(times: Array) -> str:
+    """Return the period that dates are turned into: years, if there are at least three of them.
+
+    Otherwise a shorter one, unless that would leave fewer than five documents to each.
+    """
+    chosen, n = "year", len(np.unique(times.astype("datetime64[Y]")))
+    for period, unit in list(_UNITS.items())[1:]:
+        more = len(np.unique(times.astype(f"datetime64[{unit}]")))
+        thin = n > 1 and len(times) < MIN_DOCUMENTS * more
+        if n < FEW_TIMES and more > n and not thin:
+            chosen, n = period, more
+    return chosen
 
 
 def _warn_of_many(times: Array) -> None:

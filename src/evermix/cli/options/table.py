@@ -331,7 +331,7 @@ TOPICS = (
     ),
     Option(
         "period",
-        "What dates are turned into (default year).",
+        "What dates are turned into (default year; of fewer than three years month, or day).",
         ROWS,
         ("year", "month", "day"),
     ),

@@ -78,9 +78,9 @@ class Topics(Run):
         cls.check_settings(settings)
         model = make_model(settings)
         source = open_rows(settings, None, time_labels=True, **cls.reading)
-        documents = read_documents(source, settings, None, settings.quiet)
+        documents = read_documents(source, settings, None, settings.quiet, first=True)
         _check_one_time(documents, settings)
-        return cls(settings, documents, model)
+        return cls(settings.changed(period=documents.period), documents, model)
 
     @classmethod
     def resume(cls, settings: Settings, place: Any) -> Self:
@@ -290,7 +290,7 @@ def _check_one_time(documents: Documents, settings: Settings) -> None:
     times = documents.times
     if times is None or settings.prior in TIMELESS or len(set(times.tolist())) > 1:
         return
-    finer = ", or a finer --period such as month" if documents.dated else ""
+    finer = ", or a finer --period" if settings.period not in (None, "day") else ""
     raise ValueError(
         f"all documents are of the same time, {shown_label(times[0])}, and topics over time want "
         f"at least two. Give documents of other times{finer}, or find topics without times with "
