@@ -107,6 +107,19 @@ def test_files_that_were_learnt_may_not_grow(folder):
     assert said.exit_code == 1 and "the documents of 2001.jsonl were learnt before" in said.stderr
 
 
+def test_words_that_the_fit_did_not_know_are_counted(folder):
+    """The vocabulary is that of the first fit, which the run says."""
+    assert begin().exit_code == 0
+    with open("new.jsonl", "w") as file:
+        for _ in range(10):
+            text = WORDS["sea"] + " zebra giraffe lion tiger camel"
+            file.write(json.dumps({"text": text, "year": 2003}) + "\n")
+    said = follow("new.jsonl", "b.json")
+    assert said.exit_code == 0
+    n = len(WORDS["sea"].split())
+    assert f"{5 / (n + 5):.1%} of their words are not among those of the first fit" in said.stderr
+
+
 def test_more_documents_of_a_known_time_are_said_to_be_so(folder):
     """And times are shown as they stand in the file."""
     assert begin().exit_code == 0
@@ -152,5 +165,5 @@ def test_the_picture_is_of_all_files_and_replaces_none_in_silence(folder, monkey
     assert said.exit_code == 1 and "all.png exists already" in said.stderr
     said = evermix(*again, "new.png")
     assert "written anew, with what these documents bring: b.json." in said.stderr
-    assert "30 documents, 4 times in all" in said.stderr and "log joint" not in said.stderr
+    assert "30 new documents, 4 times in all" in said.stderr and "log joint" not in said.stderr
     assert titles[1].endswith("2001.jsonl and 2 more")

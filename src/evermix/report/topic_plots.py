@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-PANEL, NAME = 3.7, 3.0  # inches: the panel of a topic, the words beside its course
+PANEL, NAME = 3.7, 3.6  # inches: the panel of a topic, the words beside its course
 MAX_TICKS = 9  # of the axis of times
 WORDS_SHOWN = 5  # of a topic
 FLAT = 0.5  # a topic whose least share is more than this part of its largest may be always there

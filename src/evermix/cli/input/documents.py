@@ -15,7 +15,7 @@ from evermix.cli.console import note
 from evermix.cli.input.rows import features, make_text_counter, read_rows
 from evermix.cli.options.settings import Settings
 from evermix.io.sources import Chunk, Mark, Source
-from evermix.io.text_counter import TextCounter
+from evermix.io.text_counter import TextCounter, WordTotals
 
 _UNITS = {"year": "Y", "month": "M", "day": "D"}
 _HELD_OUT = 0x746F7069  # seeds the choice of held-out documents apart from the sampler
@@ -56,6 +56,8 @@ class Documents:
         What their fields "title" hold, or their first words; "" where there are neither.
     period : str or None
         What dates were turned into, where it was given or chosen.
+    unknown : float
+        Share of the words of texts that are not counted, since the vocabulary lacks them.
     """
 
     X: Array
@@ -72,6 +74,7 @@ class Documents:
     marks: Sequence[Mark] = ()
     titles: Sequence[str] = ()
     period: str | None = None
+    unknown: float = 0.0
 
     def __len__(self) -> int:
         return int(self.X.shape[0])
@@ -120,7 +123,10 @@ def documents_of(
     chunk: Chunk, source: Source, settings: Settings, text: TextCounter | None
 ) -> Documents:
     """Return the documents of a chunk; perhaps none has a known word."""
+    before = WordTotals() if text is None else replace(text.totals)
     X = sparse.csr_matrix(features("multinomial", text, chunk.X))
+    after = before if text is None else text.totals
+    these = WordTotals(after.total - before.total, after.unknown - before.unknown)
     full = np.flatnonzero(np.asarray(X.sum(axis=1)).ravel() != 0)
     times = (
         None
@@ -141,6 +147,7 @@ def documents_of(
         offset=chunk.offset,
         titles=[_title(chunk, d) for d in full.tolist()],
         period=settings.period,
+        unknown=these.share,
     )
 
 

@@ -213,7 +213,10 @@ class Topics(Run):
         n_topics, chains = self.model.traces_["n_topics"], self.settings.chains
         gone_on, times = self.model.gone_on_, f"{len(report.times):,} times"
         of_times = f", {times} in all" if gone_on else f" of {times}"
-        yield f"{len(documents):,} documents{of_times if report.times else ''}"
+        new = "new " if gone_on and not self.nothing_new else ""
+        yield f"{len(documents):,} {new}documents{of_times if report.times else ''}"
+        if new and documents.unknown:
+            yield f"{documents.unknown:.1%} of their words are not among those of the first fit"
         if self.nothing_new:
             yield "nothing new: all of them were learnt before"
         if documents.empty or documents.skipped:
