@@ -221,7 +221,7 @@ def serve(name: str, data: Path | None) -> None:
 
 
 class Child:
-    """A process that times one piece of work of a checkout whenever it is asked to."""
+    """A process that times one piece of work of a checkout on demand."""
 
     def __init__(self, checkout: Path, name: str, data: Path | None) -> None:
         command = [sys.executable, __file__, "--serve", name]

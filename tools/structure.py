@@ -168,11 +168,11 @@ def engine_checks(modules: list[Module], names: Names) -> dict[str, list[str]]:
         if module.folder.split("/")[0] == ENGINES:
             continue
         for node in module.nodes:
-            asked = {names.find(module, one) for one in _asked_classes(node)}
-            where = f"{module.place(node)} {ast.unparse(node)}" if asked else ""
-            if asked & kinds:
+            named = {names.find(module, one) for one in _named_classes(node)}
+            where = f"{module.place(node)} {ast.unparse(node)}" if named else ""
+            if named & kinds:
                 found["kind"].append(where)
-            elif asked & roots:
+            elif named & roots:
                 found["any"].append(where)
     return {which: _in_order(places) for which, places in found.items()}
 
@@ -187,7 +187,7 @@ def _in_order(places: list[str]) -> list[str]:
     return sorted(places, key=key)
 
 
-def _asked_classes(node: ast.AST) -> Iterator[ast.AST]:
+def _named_classes(node: ast.AST) -> Iterator[ast.AST]:
     """Yield the classes that an expression or pattern compares the type of something with."""
     match node:
         case ast.Call(func=ast.Name("isinstance" | "issubclass"), args=[_, classes]):

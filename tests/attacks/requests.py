@@ -199,7 +199,7 @@ class Hostile:
 def status_of(port: int, request: bytes, whole: bool) -> int:
     """Send bytes and return the status of the answer; 0 if the connection was closed without.
 
-    Unless the request is ``whole``, the service is told that nothing more will come.
+    Unless the request is ``whole``, the service is reported that nothing more will come.
     """
     with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
         try:

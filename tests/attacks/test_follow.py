@@ -162,7 +162,7 @@ def test_a_later_run_goes_on_in_every_file_whatever_its_name_is(log):
 
 
 @pytest.mark.parametrize("change", ["cut", "removed", "rewritten", "replaced"])
-def test_rows_that_are_lost_are_told(log, change):
+def test_rows_that_are_lost_are_reported(log, change):
     reader = Reader(log)
     reader()
     if change == "cut":

@@ -58,7 +58,7 @@ def test_a_full_disk_costs_nothing_that_was_saved(whole, children, small_disk, c
 
 @pytest.mark.skipif(os.name != "posix" or os.getuid() != 0, reason="becomes an ordinary user")
 @pytest.mark.parametrize("command", kills.COMMANDS)
-def test_a_folder_that_cannot_be_written_is_told_at_once(whole, children, tmp_path, command):
+def test_a_folder_that_cannot_be_written_is_reported_at_once(whole, children, tmp_path, command):
     for folder in (tmp_path, *tmp_path.parents):
         if folder.owner() == "root" and str(folder).startswith("/tmp/"):
             folder.chmod(0o755)

@@ -94,7 +94,7 @@ ODD = {
 
 
 @pytest.mark.parametrize("change", ODD.values(), ids=ODD)
-def test_missing_and_odd_notes_are_told(folder, change):
+def test_missing_and_odd_notes_are_reported(folder, change):
     assert run("stream", "points.npy", *FILES, "--limit", 30, "--batch", 30).exit_code == 0
     edit(lambda header: change(header["extra"]))
     said = refused("stream", "points.npy", *FILES, "--resume")

@@ -103,7 +103,7 @@ def test_bad_rows_of_every_source_go_to_the_dead_letter_file(evermix, tmp_path):
         (["--from", "redis://h/s", "--broker-config", "none.json"], 1, "none.json"),
     ],
 )
-def test_what_cannot_be_is_told(evermix, words, status, expected):
+def test_what_cannot_be_is_reported(evermix, words, status, expected):
     pytest.importorskip("redis")
     result = evermix("stream", *words)
     assert result.exit_code == status and "Traceback" not in result.stderr

@@ -122,8 +122,8 @@ def test_a_cluster_that_a_review_has_split_from_another_is_not_new(folder):
     evermix("stream", "split.npy", *options)
     parents = em.load("split.jsonl.evermix").lineage_.parents
     lines = rows(Path("split.jsonl").read_text())
-    told = {line["cluster"]: line["from"] for line in lines if "from" in line}
-    assert told and told.items() <= parents.items()
+    reported = {line["cluster"]: line["from"] for line in lines if "from" in line}
+    assert reported and reported.items() <= parents.items()
     assert not any(line["new"] for line in lines if line["cluster"] in parents)
 
 
@@ -201,7 +201,7 @@ def test_a_cap_that_is_reached_warns_in_one_line(folder):
     assert "evermix: warning: K reached max_clusters=1" in result.stderr
 
 
-def test_nothing_is_overwritten_unasked(folder):
+def test_nothing_is_overwritten_unless_wanted(folder):
     (folder / "out.jsonl").write_text("precious\n")
     result = evermix("stream", "texts.jsonl", *TEXTS, "--out", "out.jsonl", status=1)
     assert "exists already" in result.stderr
@@ -332,7 +332,7 @@ def test_docstrings_of_the_standard_library_have_dotted_names():
     assert all(len(text.split()) >= 8 for text in found.values())
 
 
-def test_a_python_without_its_sources_is_told(tmp_path, monkeypatch):
+def test_a_python_without_its_sources_is_reported(tmp_path, monkeypatch):
     monkeypatch.setattr(sysconfig, "get_path", lambda name: str(tmp_path))
     assert "came without the sources" in evermix("demo", status=1).stderr
 

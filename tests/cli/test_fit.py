@@ -171,7 +171,7 @@ def test_count_sources_serve_every_family_of_counts(folder, family):
 
 
 def test_the_trace_tells_of_every_lap_once(folder, monkeypatch):
-    """Laps of several batches are told as one."""
+    """Laps of several batches are reported as one."""
     monkeypatch.setattr("evermix.engines.base.ROWS", 40)
     evermix(
         "fit", "points.npy", "--engine", "ep", "--laps", 3, "--tol", 0, "--trace", "trace.jsonl"
@@ -278,7 +278,7 @@ def test_sources_with_nothing_to_learn_say_what_to_change(folder):
     assert "no rows that can be learnt" in fails("fit", "points.npy", "--skip-bad")
 
 
-def test_nothing_is_overwritten_unasked(folder):
+def test_nothing_is_overwritten_unless_wanted(folder):
     (folder / "out.jsonl").write_text("precious\n")
     arguments = ["fit", "points.npy", "--engine", "ep", "--laps", 1]
     assert "exists already" in fails(*arguments, "--out", "out.jsonl")
@@ -294,12 +294,12 @@ def test_nothing_is_overwritten_unasked(folder):
 
 
 def stop_after(monkeypatch, steps, number=signal.SIGINT):
-    """Send a signal to this process when so many steps and ends of laps have been told."""
-    whole, told = LapLog.add, []
+    """Send a signal to this process when so many steps and ends of laps have been reported."""
+    whole, reported = LapLog.add, []
 
     def add(log, info):
-        told.append(info)
-        if len(told) == steps:
+        reported.append(info)
+        if len(reported) == steps:
             signal.raise_signal(number)
         return whole(log, info)
 

@@ -151,11 +151,11 @@ def test_a_crash_within_a_lap_falls_back_to_a_checkpoint_of_that_lap(points, mon
     monkeypatch.setattr("evermix.cli.runs.interrupts.MIN_SECONDS", 0.0)
     monkeypatch.setattr("evermix.cli.runs.interrupts.MIN_RATIO", 0.0)
     evermix("fit", "points.npy", *options, "--checkpoint", "whole.evermix", "--out", "whole.jsonl")
-    add, told = LapLog.add, []
+    add, reported = LapLog.add, []
 
     def crash(log, info):
-        told.append(info)
-        if len(told) == 8:  # a lap has four batches and an end
+        reported.append(info)
+        if len(reported) == 8:  # a lap has four batches and an end
             raise MemoryError
         return add(log, info)
 

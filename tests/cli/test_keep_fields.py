@@ -95,7 +95,7 @@ def test_streams_of_json_lines_go_on_with_their_columns(folder):
     assert table("whole.csv") == table("cut.csv")
 
 
-def test_a_fit_may_be_asked_for_fields_later(folder):
+def test_a_fit_may_need_fields_later(folder):
     """As the next step that is shown at a terminal does."""
     evermix("fit", *ROWS, "--out", "plain.csv", "--quiet")
     again = ["--checkpoint", "people.evermix", "--resume"]

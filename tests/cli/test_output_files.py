@@ -1,4 +1,4 @@
-"""Outputs are different files from inputs and from each other, and replace nothing unasked."""
+"""Outputs are new files: none is an input, another output, or replaced unless that is wanted."""
 
 import json
 import os
@@ -164,7 +164,7 @@ def test_devices_are_no_files_and_names_of_starts_are_no_outputs():
 
 @pytest.mark.parametrize(("command", "option"), OUTPUTS)
 @pytest.mark.parametrize("spelling", ["same", "symbolic link"])
-def test_nothing_is_replaced_unasked(folder, command, option, spelling):
+def test_nothing_is_replaced_unless_wanted(folder, command, option, spelling):
     arguments, files = COMMANDS[command]
     said = refused(folder, command, *arguments, option, elsewhere(folder, spelling, files[option]))
     assert f"{option} must be a new file" in said and "exists already" in said

@@ -99,7 +99,7 @@ def test_whole_numbers_that_are_vectors_are_not_mapped(folder):
     assert found.features(Gaussian(), None).dtype == np.float64
 
 
-def test_bad_rows_are_left_out_of_every_reading_and_told_once(folder):
+def test_bad_rows_are_left_out_of_every_reading_and_reported_once(folder):
     X = np.load("points.npy")
     X[[3, 60]] = np.nan
     np.save("points.npy", X)

@@ -116,7 +116,7 @@ def test_files_behind_the_last_are_more_rows_of_the_stream(folder):
         os.remove("parts/2.parquet")
 
 
-def test_files_that_changed_before_the_place_to_go_on_are_told(folder):
+def test_files_that_changed_before_the_place_to_go_on_are_reported(folder):
     resumed = ["stream", "parts", *PLACES, "--resume"]
     written("stream", "parts", "--limit", 1050)
     before = Path("out.jsonl").read_text()

@@ -184,8 +184,8 @@ def test_dates_are_forgotten_as_partial_fit_does(folder, source):
     mix = em.Mixture(forgetting=plan, random_state=0).partial_fit(X, times=DATES)
     assert masses("points.evermix") == mix.state_.tally.mass.tolist()
     # The column of times is no feature for the other commands either.
-    asked = ["points.evermix", source, "--time-field", "when"]
-    found = rows(evermix("predict", *asked).stdout)
+    queried = ["points.evermix", source, "--time-field", "when"]
+    found = rows(evermix("predict", *queried).stdout)
     assert [line["cluster"] for line in found] == mix.predict(X).tolist()
     evermix("fit", source, "--engine", "sugs", "--time-field", "when", "--overwrite")
     assert em.load("points.evermix").n_features_in_ == 2

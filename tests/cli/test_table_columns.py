@@ -16,7 +16,7 @@ N = 120
 
 
 def rows():
-    """Two groups of people, told apart by age and country."""
+    """Two groups of people, that differ by age and country."""
     rng = np.random.default_rng(0)
     for i in range(N):
         age = rng.normal([30.0, 70.0][i % 2], 3.0)

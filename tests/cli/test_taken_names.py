@@ -1,4 +1,4 @@
-"""A command that finds a model under the name of its own: nothing is lost, nothing is asked."""
+"""A command that finds a model under the name of its own: nothing is lost."""
 
 import json
 

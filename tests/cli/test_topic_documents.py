@@ -29,8 +29,8 @@ def test_topics_of_documents(folder, prior):
     learnt = lines((folder / "d.jsonl").read_text())
     assert [line["id"] for line in learnt] == list(range(60))
     for line, shares in zip(learnt, model.documents_.toarray(), strict=True):
-        told = {topic["topic"]: topic["share"] for topic in line["topics"]}
-        assert told == pytest.approx({k: shares[k] for k in np.flatnonzero(shares)}, abs=1e-6)
+        reported = {topic["topic"]: topic["share"] for topic in line["topics"]}
+        assert reported == pytest.approx({k: shares[k] for k in np.flatnonzero(shares)}, abs=1e-6)
     said = CliRunner().invoke(app, ["predict", "texts.evermix", "texts.jsonl"])
     assert said.exit_code == 0, said.stderr
     found = lines(said.stdout)
@@ -53,8 +53,8 @@ def test_stop_words_and_rare_words_are_left_out(folder):
     every = {word for words in WORDS.values() for word in words.split()}
     (folder / "stop.txt").write_text("ship\nMoon wave\n")
     settings = ["--time-field", "year", "--stop-words", "stop.txt"]
-    told = topics("texts.jsonl", *settings)["topics"]
-    found = {word for topic in told for word in topic["words"]}
+    reported = topics("texts.jsonl", *settings)["topics"]
+    found = {word for topic in reported for word in topic["words"]}
     assert found == every - {"ship", "moon", "wave"}
     said = evermix("texts.jsonl", "--time-field", "year", "--min-df", 61, "--overwrite")
     assert said.exit_code == 1 and "in at least 61 texts" in said.stderr

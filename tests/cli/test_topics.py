@@ -24,7 +24,7 @@ def folder(tmp_path, monkeypatch):
 # ---- what is found ---------------------------------------------------------------------------
 
 
-def test_topics_that_take_over_from_each_other_are_told(folder):
+def test_topics_that_take_over_from_each_other_are_reported(folder):
     said = evermix("texts.jsonl", "--time-field", "year", "--burn-in", 60, "--draws", 40)
     assert said.exit_code == 0, said.stderr
     assert "60 documents of 3 times" in said.stderr and "on average over" in said.stderr
@@ -80,8 +80,8 @@ def test_spans_births_and_deaths_follow_the_share(folder):
     [(None, "2001", 3), ("month", "2001-01", 36), ("day", "2001-01-03", 36)],
 )
 def test_dates_are_turned_into_periods(folder, period, first, T):
-    asked = [] if period is None else ["--period", period]
-    times = topics("texts.jsonl", "--time-field", "day", *asked)["times"]
+    given = [] if period is None else ["--period", period]
+    times = topics("texts.jsonl", "--time-field", "day", *given)["times"]
     assert times[0] == first and len(times) == T and times == sorted(times)
 
 
@@ -137,7 +137,7 @@ def test_many_times_of_few_documents_are_worth_a_word(folder):
 # ---- files -----------------------------------------------------------------------------------
 
 
-def test_files_are_written_where_asked(folder):
+def test_files_are_written_where_wanted(folder):
     pytest.importorskip("matplotlib")
     files = ["--out", "topics.json", "--figure", "topics.png", "--curves", "curves.svg"]
     files += ["--trace", "trace.jsonl", "--checkpoint", "model.evermix", "--chains", 2]
@@ -152,7 +152,7 @@ def test_files_are_written_where_asked(folder):
     assert all(len(step["log_joint"]) == len(step["n_topics"]) == 2 for step in steps)
 
 
-def test_more_draws_go_on_as_if_asked_for_at_once(folder):
+def test_more_draws_go_on_as_if_wanted_at_once(folder):
     common = ["texts.jsonl", "--time-field", "year", "--held-out", 0.2, "--burn-in", 4]
     assert evermix(*common, "--draws", 7, "--out", "whole.json").exit_code == 0
     assert evermix(*common, "--draws", 3, "--checkpoint", "c.evermix").exit_code == 0
@@ -168,11 +168,11 @@ def test_info_tells_of_topics(folder):
     found = topics("texts.jsonl", "--time-field", "year")
     said = CliRunner().invoke(app, ["info", "texts.evermix", "--json", "--top", "2"])
     assert said.exit_code == 0, said.stderr
-    told = json.loads(said.stdout)
-    assert told["K"] == found["n_topics"] and told["sweeps"] == 10
-    assert told["times"] == "3, 2001 to 2003"
-    assert told["kind"] == "topic model" and told["sampler"].startswith("H1(")
-    assert len(told["topics"]) == 2
+    info = json.loads(said.stdout)
+    assert info["K"] == found["n_topics"] and info["sweeps"] == 10
+    assert info["times"] == "3, 2001 to 2003"
+    assert info["kind"] == "topic model" and info["sampler"].startswith("H1(")
+    assert len(info["topics"]) == 2
     said = CliRunner().invoke(app, ["info", "texts.evermix"])
     assert said.exit_code == 0 and "top words" in said.stdout and "HMNGG" not in said.stdout
     assert "HMNGG" in CliRunner().invoke(app, ["info", "texts.evermix", "--all"]).stdout
@@ -192,14 +192,14 @@ def test_info_says_of_topics_what_was_said_when_they_were_found(folder, prior):
     (folder / "few.jsonl").write_text("".join(lines[:45]))
     found = topics("few.jsonl", "--time-field", "year", "--prior", prior, "--share", 0.3)
     said = CliRunner().invoke(app, ["info", "few.evermix", "--json", "--top", "100"])
-    told = json.loads(said.stdout)["topics"]
-    for topic, other in zip(told, found["topics"], strict=True):
+    info = json.loads(said.stdout)["topics"]
+    for topic, other in zip(info, found["topics"], strict=True):
         assert topic["words"] == other["words"][:8] and topic["weight"] == other["weight"]
         if prior != "hdp":  # a model without times knows none
             assert (topic["first"], topic["last"]) == (other["first"], other["last"])
             by_words = np.average(found["evolution"][topic["topic"]], weights=[200, 200, 50])
             assert topic["weight"] == pytest.approx(by_words, abs=1e-5)
-    weights = [topic["weight"] for topic in told]
+    weights = [topic["weight"] for topic in info]
     assert weights == sorted(weights, reverse=True)
     assert "None " not in CliRunner().invoke(app, ["info", "few.evermix"]).stdout
 
@@ -227,9 +227,9 @@ def test_info_tells_of_models_that_python_saved(folder):
     days[6:] += np.timedelta64(1, "D")
     model = em.TopicModel(sampler=em.H1(slices=True), burn_in=2, draws=2, random_state=0)
     model.fit(X, times=days).save("topics.evermix")
-    told = json.loads(CliRunner().invoke(app, ["info", "topics.evermix", "--json"]).stdout)
-    assert told["prior"] == "HMNGG()" and "slices=True" in told["sampler"] and told["sweeps"] == 4
-    assert told["times"] == "2, 2001-05-01 to 2001-05-02" and told["K"] == model.n_topics_
+    info = json.loads(CliRunner().invoke(app, ["info", "topics.evermix", "--json"]).stdout)
+    assert info["prior"] == "HMNGG()" and "slices=True" in info["sampler"] and info["sweeps"] == 4
+    assert info["times"] == "2, 2001-05-01 to 2001-05-02" and info["K"] == model.n_topics_
     flat = em.TopicModel(em.TNGG(regions=2), burn_in=2, draws=2, random_state=0).fit(X)
     flat.save("flat.evermix")
     assert "T1()" in CliRunner().invoke(app, ["info", "flat.evermix", "--all"]).stdout
@@ -253,19 +253,19 @@ def interrupted(model, X, times):
 
 @pytest.mark.parametrize("burn_in", [3, 1], ids=["as it was", "shorter since"])
 def test_info_tells_of_models_without_draws(folder, burn_in):
-    """Topics are then those of the chain; clusters are told of draws only."""
+    """Topics are then those of the chain; clusters are those of draws only."""
     X, years = np.random.default_rng(0).poisson(2.0, size=(12, 4)), [2001, 2002] * 6
     model = interrupted(em.TopicModel(burn_in=3, draws=2, random_state=0), X, years)
     model.set_params(burn_in=burn_in).save("topics.evermix")
-    told = json.loads(CliRunner().invoke(app, ["info", "topics.evermix", "--json"]).stdout)
-    assert told["sweeps"] == 2 and told["K"] == model.n_topics_ and told["topics"]
+    info = json.loads(CliRunner().invoke(app, ["info", "topics.evermix", "--json"]).stdout)
+    assert info["sweeps"] == 2 and info["K"] == model.n_topics_ and info["topics"]
     mix = interrupted(em.DependentMixture(burn_in=3, draws=2, random_state=0), X, years)
     mix.set_params(burn_in=burn_in).save("mix.evermix")
     said = CliRunner().invoke(app, ["info", "mix.evermix", "--json"])
     assert said.exit_code == 0, said.exception
-    told = json.loads(said.stdout)
-    assert told["sweeps"] == 2 and told["times"] == "2, 2001 to 2002"
-    assert told["K"] is None and told["observations"] is None and told["clusters"] == []
+    info = json.loads(said.stdout)
+    assert info["sweeps"] == 2 and info["times"] == "2, 2001 to 2002"
+    assert info["K"] is None and info["observations"] is None and info["clusters"] == []
     assert "dependent mixture" in CliRunner().invoke(app, ["info", "mix.evermix"]).stdout
 
 
@@ -274,12 +274,12 @@ def test_info_tells_of_mixtures_over_time(folder):
     X, seasons = rng.normal(size=(12, 2)), ["spring", "summer", "autumn"] * 4
     mix = em.DependentMixture(prior=em.TNGG(), burn_in=2, draws=3, random_state=0)
     mix.fit(X, times=seasons).save("mix.evermix")
-    told = json.loads(CliRunner().invoke(app, ["info", "mix.evermix", "--json"]).stdout)
-    assert told["kind"] == "dependent mixture" and told["sampler"] == "T1()"
-    assert told["prior"] == repr(em.TNGG()) and told["family"].startswith("Gaussian(")
-    assert told["times"] == "3, spring to autumn" and told["sweeps"] == 5
-    assert told["K"] == mix.n_clusters_ == len(told["clusters"]) and told["observations"] == 12
-    assert sum(cluster["size"] for cluster in told["clusters"]) == 12
+    info = json.loads(CliRunner().invoke(app, ["info", "mix.evermix", "--json"]).stdout)
+    assert info["kind"] == "dependent mixture" and info["sampler"] == "T1()"
+    assert info["prior"] == repr(em.TNGG()) and info["family"].startswith("Gaussian(")
+    assert info["times"] == "3, spring to autumn" and info["sweeps"] == 5
+    assert info["K"] == mix.n_clusters_ == len(info["clusters"]) and info["observations"] == 12
+    assert sum(cluster["size"] for cluster in info["clusters"]) == 12
     shown = CliRunner().invoke(app, ["info", "mix.evermix"]).stdout
     assert "dependent mixture" in shown and "spring" in shown
 
@@ -314,7 +314,7 @@ def test_what_cannot_be_is_said_in_one_line(folder, arguments, message):
     assert not (folder / "texts.evermix").exists()
 
 
-def test_names_of_priors_are_told_to_who_misspells_them(folder):
+def test_names_of_priors_are_listed_for_who_misspells_them(folder):
     said = evermix("texts.jsonl", "--prior", "hmng")
     assert said.exit_code == 2 and "'hmngg'" in said.stderr
 

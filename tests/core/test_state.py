@@ -20,7 +20,7 @@ def test_ids_are_never_reused_and_heirs_are_followed():
     assert lineage.current([0, 1, 2, 3, 4, -1]).tolist() == [3, 3, -2, 3, 4, -1]
 
 
-def test_parents_are_told_of_clusters_that_were_split_from_others():
+def test_parents_are_reported_of_clusters_that_were_split_from_others():
     lineage = Lineage()
     lineage.birth(1)
     assert lineage.birth(5, parent=0) == 1 and lineage.birth(9) == 2

@@ -207,7 +207,7 @@ def test_little_is_kept_to_do_things_again(client, monkeypatch):
     assert max(lengths) <= -(-len(X) // 200) + 2
 
 
-def test_bad_rows_are_told(client):
+def test_bad_rows_are_reported(client):
     bad = X.copy()
     bad[700, 1] = np.nan
     mix = mixture(em.FullVB(laps=2))
@@ -226,13 +226,13 @@ def _too_large():
     return np.ones((2**46, 3))
 
 
-def test_a_worker_without_memory_is_told(client):
+def test_a_worker_without_memory_is_reported(client):
     with pytest.raises(MemoryError, match="give workers more of it"):
         mixture(em.FullVB(laps=2)).fit([delayed(X[:200]), delayed(_too_large)()])
 
 
 @pytest.mark.slow
-def test_a_worker_that_is_killed_for_its_memory_again_and_again_is_told():
+def test_a_worker_that_is_killed_for_its_memory_again_and_again_is_reported():
     from distributed import Client, LocalCluster
 
     def rows():
@@ -245,7 +245,7 @@ def test_a_worker_that_is_killed_for_its_memory_again_and_again_is_told():
             )
 
 
-def test_a_collection_without_a_client_is_told(monkeypatch):
+def test_a_collection_without_a_client_is_reported(monkeypatch):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("distributed.get_client", _no_client)
         with pytest.raises(RuntimeError, match="Make a client first"):
@@ -256,7 +256,7 @@ def _no_client(*args, **kwargs):
     raise ValueError("No global client found and no address provided")
 
 
-def test_a_scheduler_that_does_not_answer_is_told(monkeypatch):
+def test_a_scheduler_that_does_not_answer_is_reported(monkeypatch):
     monkeypatch.setattr("evermix.distributed.client.CONNECT_SECONDS", 1)
     with pytest.raises(ConnectionError, match="no Dask scheduler answers at tcp://127.0.0.1:9"):
         with cluster_client("tcp://127.0.0.1:9"):
@@ -327,7 +327,7 @@ def test_columns_of_data_frames_must_agree(client):
         mix.predict([delayed(other), delayed(other)])
 
 
-def test_partitions_that_are_no_rows_are_told(client):
+def test_partitions_that_are_no_rows_are_reported(client):
     mix = mixture(em.FullVB(laps=2, truncation=3))
     with pytest.raises(TypeError, match="a partition is NoneType"):
         mix.fit([delayed(X[:10]), delayed(None)])

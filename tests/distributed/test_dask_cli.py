@@ -128,7 +128,7 @@ def test_a_fit_goes_on_there_and_here(folder, address):
     assert_same("one", "other")
 
 
-def test_bad_rows_are_told_or_left_out(folder, address):
+def test_bad_rows_are_reported_or_left_out(folder, address):
     """Those of text files when they are counted, those of tables when they are read."""
     with open("bad.csv", "w") as file:
         file.writelines(f"{x},{y}\n" for x, y in X[:50, :2])

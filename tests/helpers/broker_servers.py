@@ -216,7 +216,7 @@ class Kafka:
         assert not create(self._cluster, name.encode(), count, 1)
 
     def refuse(self, name) -> None:
-        """Have a topic unknown, which the mock would make when it is asked for."""
+        """Have a topic unknown, which the mock would make when it is requested."""
         unknown = 3
         self._library.rd_kafka_mock_topic_set_error(self._cluster, name.encode(), unknown)
 

@@ -10,7 +10,7 @@ from evermix.priors import DP, NGGP, NRM, GeneralizedDirichlet, PitmanYor
 
 @dataclass(frozen=True)
 class GeneralizedGamma(NRM):
-    """The NGGP, told only by its two functions."""
+    """The NGGP, given only by its two functions."""
 
     a: float = 1.0
     sigma: float = 0.5

@@ -1,4 +1,4 @@
-"""A running ``evermix serve``, asked over its port."""
+"""A running ``evermix serve``, used over its port."""
 
 import http.client
 import json

@@ -25,7 +25,7 @@ WEIGHTS = np.resize([1.0, 0.3, 2.5, 0.0, 1.0, 4.0], 120)
 
 
 def memoized(**settings):
-    """Memoized inference with a fixed number of clusters, unless told otherwise."""
+    """Memoized inference with a fixed number of clusters, unless said otherwise."""
     chosen = {"start": "kmeans++", "truncation": 6, "laps": 6, "tol": 0.0, **FIXED}
     return MemoizedVB(**chosen | settings)
 

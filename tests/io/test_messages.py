@@ -115,7 +115,7 @@ def test_a_broker_that_is_not_there_is_named(scheme, monkeypatch):
         open_source(address, max_wait=1.0)
 
 
-def test_a_server_that_speaks_another_language_is_told(monkeypatch):
+def test_a_server_that_speaks_another_language_is_reported(monkeypatch):
     if BROKERS["redis"].missing():
         pytest.skip(BROKERS["redis"].missing())
     monkeypatch.setattr(redis, "PATIENCE", 0.5)

@@ -222,7 +222,7 @@ def test_folders_without_files_and_folders_in_folders_are_named(tmp_path):
     assert open_source(tmp_path / "**" / "*.npy").n_rows == N
 
 
-def test_files_that_changed_since_their_rows_were_read_are_told(case, tmp_path):
+def test_files_that_changed_since_their_rows_were_read_are_reported(case, tmp_path):
     """All but the last must be as they were; that may grow, and files may follow it."""
     parts = case[1]
     files = sorted(parts.iterdir())

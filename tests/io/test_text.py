@@ -50,7 +50,7 @@ def test_vocabulary_does_not_depend_on_the_order_of_texts():
 
 
 def test_rare_and_stop_words_are_left_out():
-    """min_count is over all texts; English stop words go unless they are asked for."""
+    """min_count is over all texts; English stop words go unless they are wanted."""
     assert Vocabulary.learn(["the cat", "the cat", "the dog"]).words == ["cat"]
     assert Vocabulary.learn(["the cat", "the dog"], stop_words=None).words == ["the"]
     texts = ["They don't pay the full bill", "the system is on fire"]

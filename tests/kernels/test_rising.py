@@ -35,7 +35,7 @@ def test_blocks_do_not_show(n, scale):
     np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-12 + 10 * cancelled.max())
 
 
-def test_only_the_slots_asked_for_are_written():
+def test_only_the_wanted_slots_are_written():
     prior, stats, x = np.ones(3), np.zeros((3, 4)), np.array([1.0, 2.0, 0.5])
     got = total(prior, stats, x, slots=2)
     np.testing.assert_array_equal(got[2:], 0.5)

@@ -200,7 +200,7 @@ LAWS = {"a": Gamma(2.0, 1.0), "sigma": Beta(2.0, 4.0)}
 LENGTHS = np.array([3, 3, 2, 1])
 
 
-def told(prior, sizes, together):
+def reported(prior, sizes, together):
     """What is compared of a draw: hyperparameters, clusters, whether two rows are together."""
     K = len(sizes)
     return [prior.a, prior.a**2, prior.sigma, prior.sigma**2, K, K == 1, together]
@@ -215,7 +215,7 @@ def prior_draws(size, rng):
             sizes = np.bincount(labels).astype(float)
             q = np.cumsum(np.exp(prior.log_weights(sizes, np.ones(len(sizes)))))
             labels.append(int(np.searchsorted(q[:-1], rng.random() * q[-1], side="right")))
-        out.append(told(prior, np.bincount(labels), labels[0] == labels[1]))
+        out.append(reported(prior, np.bincount(labels), labels[0] == labels[1]))
     return np.array(out, dtype=float).T
 
 
@@ -232,7 +232,7 @@ def joint_chain(engine, model, sweeps, rng):
         state, _ = engine.step(model, state, batch_of(X), rng)
         labels = state.memo["chain"]["labels"]
         prior = engine.current(model, state).prior
-        out.append(told(prior, state.tally.mass, labels[0] == labels[1]))
+        out.append(reported(prior, state.tally.mass, labels[0] == labels[1]))
     return np.array(out, dtype=float).T
 
 

@@ -255,7 +255,7 @@ def many_topics(tmp_path_factory):
     return place, model
 
 
-def test_many_topics_are_told_as_few_coarse_ones(browser, many_topics):
+def test_many_topics_are_shown_as_few_coarse_ones(browser, many_topics):
     place, model = many_topics
     browser.open(place)
     rows = browser.run("""[...document.querySelectorAll('#groups tbody tr')].map(

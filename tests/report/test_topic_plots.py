@@ -129,7 +129,7 @@ def test_times_without_documents_are_left_blank(times):
     assert [np.ptp(line.get_xdata()) for line in lines.lines] == [1.0, 1.0] * 2
 
 
-def test_the_topics_that_changed_are_shown_and_others_told():
+def test_the_topics_that_changed_are_shown_and_others_counted():
     """A large topic that stays as it is gives way to small ones that come and go."""
     pytest.importorskip("matplotlib")
     evolution = [[0.8, 0.16, 0.04], [0.8, 0.1, 0.1], [0.8, 0.05, 0.15]]

@@ -100,11 +100,11 @@ def test_a_service_learns_arrays_as_it_learns_json(service):
     status, again = service.ask("POST", f"{path}?id=batch-0", saved(X[:20]), NPY)
     assert status == 200 and all(answer["duplicate"] for answer in again["answers"])
     assert service.get("/models/as-array")[1]["rows"] == 60
-    asked = [
+    queried = [
         service.ask("POST", f"/models/{n}/predict", saved(X), NPY)[1]
         for n in ("as-array", "as-json")
     ]
-    assert asked[0] == asked[1] and len(asked[0]["answers"]) == 60
+    assert queried[0] == queried[1] and len(queried[0]["answers"]) == 60
 
 
 @pytest.mark.parametrize("what", ["empty", "cut", "nan", "a call", "too many columns"])

@@ -288,14 +288,14 @@ def test_what_has_no_name_for_screen_readers(browser, watched):
         assert browser.run(unnamed) == []
 
 
-def test_a_token_is_asked_for_and_kept_in_the_tab(browser, start):
+def test_a_token_is_requested_and_kept_in_the_tab(browser, start):
     service = start("--token", TOKEN)
     access = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"}
     status, _ = service.ask("PUT", "/models/points", '{"kind": "vectors"}', headers=access)
     assert status == 201
     visit(browser, service)
     browser.wait_for("document.getElementById('access').open")
-    assert browser.errors == []  # nothing was asked without it
+    assert browser.errors == []  # nothing was requested without it
     browser.run("document.getElementById('token').focus()")
     browser.press("text", "another token, a wrong one")
     browser.press("Enter")

@@ -47,10 +47,10 @@ def test_every_row_birth_and_end_is_there_once(size):
 def test_events_are_those_of_before_in_their_order():
     core = streamed([rows(500, [0]), rows(500, [0, 5], seed=1), rows(500, [9], seed=2)])
     past = past_events(core.mix)
-    told = {(e["type"], e["cluster"]) for e in core.events.kept}
-    assert {(e["type"], e["cluster"]) for e in past.kept} == told
+    reported = {(e["type"], e["cluster"]) for e in core.events.kept}
+    assert {(e["type"], e["cluster"]) for e in past.kept} == reported
     clocks = [event["clock"] for event in past.kept]
-    assert clocks == sorted(clocks) and past.number == len(told)
+    assert clocks == sorted(clocks) and past.number == len(reported)
 
 
 def test_the_past_keeps_its_detail_while_new_rows_come():

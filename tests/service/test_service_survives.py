@@ -132,7 +132,7 @@ def test_a_full_disk_loses_nothing(start, tmp_path):
 
 
 def test_clients_at_the_same_time_and_a_peaceful_end(start, tmp_path):
-    """What is being answered when the service is told to stop is answered, and saved."""
+    """What is being answered when the service has to stop is answered, and saved."""
     from helpers.services import vectors
 
     service, answered = start(), []

@@ -51,12 +51,12 @@ def test_a_vocabulary_that_is_full_survives_a_kill(start, tmp_path):
     rows, _ = _texts(80)
     for at in range(0, len(rows), 8):
         assert service.post("/models/a/observations", rows[at : at + 8])[0] == 200
-    asked = {"observations": _texts(30, seed=1)[0]}
-    before = service.post("/models/a/predict", asked)
+    queried = {"observations": _texts(30, seed=1)[0]}
+    before = service.post("/models/a/predict", queried)
     clusters = service.get("/models/a/clusters")
     service.kill()
     service = start()
-    assert service.post("/models/a/predict", asked) == before
+    assert service.post("/models/a/predict", queried) == before
     assert service.get("/models/a/clusters") == clusters
     assert service.stop() == 0
     assert json.loads((tmp_path / "models" / "a" / "model.json").read_text())["vocabulary"] == 9

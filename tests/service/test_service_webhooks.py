@@ -1,4 +1,4 @@
-"""New clusters are told to another service, and clients are slowed down."""
+"""New clusters are reported to another service, and clients are slowed down."""
 
 import json
 import time
@@ -16,12 +16,12 @@ from evermix.cli import app
 
 @pytest.fixture
 def listener():
-    """A server on loopback, what it was told, and the statuses that it answers with first."""
+    """A server on loopback, what it has received, and the statuses that it answers with first."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self):
             body = self.rfile.read(int(self.headers["Content-Length"]))
-            server.told.append((self.path, json.loads(body)))
+            server.got.append((self.path, json.loads(body)))
             self.send_response(server.statuses.pop(0) if server.statuses else 200)
             self.send_header("Location", "/elsewhere")
             self.send_header("Content-Length", "0")
@@ -31,7 +31,7 @@ def listener():
             pass
 
     server = HTTPServer(("127.0.0.1", 0), Handler)
-    server.told, server.statuses = [], []
+    server.got, server.statuses = [], []
     thread = Thread(target=server.serve_forever)
     thread.start()
     yield server
@@ -59,34 +59,34 @@ def _texts(n):
     ]
 
 
-def test_clusters_are_told_once_they_are_confirmed(start, listener):
+def test_clusters_are_reported_once_they_are_confirmed(start, listener):
     service = start("--webhook", f"http://127.0.0.1:{listener.server_port}/clusters?x=1")
     service.make("a", "texts")
     texts = _texts(99)
     assert service.post("/models/a/observations", texts[:63])[0] == 200
-    assert not listener.told  # the first review is still to come
+    assert not listener.got  # the first review is still to come
     assert service.post("/models/a/observations", texts[63:])[0] == 200
-    _until(lambda: len(listener.told) >= 3)
-    path, first = listener.told[0]
+    _until(lambda: len(listener.got) >= 3)
+    path, first = listener.got[0]
     event = first["event"]
     assert path == "/clusters?x=1" and first["model"] == "a" and event["type"] == "confirmed"
     assert any(set(event["words"]) <= set(subject.split()) for subject in SUBJECTS)
     assert event["size"] >= 5 and len(event["traits"]) == len(event["words"])
     assert event["example"] in texts and set(event["example"]["text"].split()) & {*event["words"]}
     assert datetime.fromisoformat(event["iso_time"]).timestamp() == int(event["time"])
-    told = [message["event"]["cluster"] for _, message in listener.told]
-    assert sorted(told) == sorted(
+    reported = [message["event"]["cluster"] for _, message in listener.got]
+    assert sorted(reported) == sorted(
         each["id"] for each in service.get("/models/a/clusters")[1]["clusters"]
     )
-    _until(lambda: f"evermix_webhook_sent_total {len(told)}" in service.get("/metrics")[1])
+    _until(lambda: f"evermix_webhook_sent_total {len(reported)}" in service.get("/metrics")[1])
     service.kill()
     service = start("--webhook", f"http://127.0.0.1:{listener.server_port}/clusters")
     assert service.get("/models/a")[1]["rows"] == 99
     assert service.post("/models/a/observations", {"text": SUBJECTS[0]})[0] == 200
-    assert len(listener.told) == len(told)  # what is replayed is not told again
+    assert len(listener.got) == len(reported)  # what is replayed is not reported again
     last = service.get("/models/a")[1]["last_event"]
     kinds = [event["type"] for event in service.events("a", last, after=0)]
-    assert kinds.count("confirmed") == len(told) < kinds.count("birth")
+    assert kinds.count("confirmed") == len(reported) < kinds.count("birth")
 
 
 def test_what_fails_is_tried_again_and_redirects_are_not_followed(listener):
@@ -99,12 +99,12 @@ def test_what_fails_is_tried_again_and_redirects_are_not_followed(listener):
     hook.tell("a", {"type": "merge", "cluster": 1})
     hook.tell("a", {"type": "birth", "cluster": 3})
     _until(lambda: hook.sent)
-    assert [path for path, _ in listener.told] == ["/"] * 3
+    assert [path for path, _ in listener.got] == ["/"] * 3
     listener.statuses += [302] * 3
     hook.tell("a", {"type": "confirmed", "cluster": 2})
     _until(lambda: hook.failed)
     hook.stop()
-    assert len(listener.told) == 6 and not any("elsewhere" in path for path, _ in listener.told)
+    assert len(listener.got) == 6 and not any("elsewhere" in path for path, _ in listener.got)
 
 
 def test_nobody_waits_for_a_webhook(monkeypatch):
@@ -144,7 +144,7 @@ def test_each_address_has_its_own_rate(monkeypatch):
 
 
 def test_streams_tell_of_new_clusters_too(listener, tmp_path, monkeypatch):
-    """Each is told once, also where a run goes on."""
+    """Each is reported once, also where a run goes on."""
     monkeypatch.chdir(tmp_path)
     texts = _texts(150)
     address = f"http://127.0.0.1:{listener.server_port}/clusters"
@@ -153,12 +153,12 @@ def test_streams_tell_of_new_clusters_too(listener, tmp_path, monkeypatch):
         (tmp_path / "texts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
         said = CliRunner().invoke(app, [*run, *more])
         assert said.exit_code == 0, said.stderr
-    _until(lambda: len(listener.told) >= 3)
-    told = [message["event"] for _, message in listener.told]
-    assert {message["model"] for _, message in listener.told} == {"texts"}
+    _until(lambda: len(listener.got) >= 3)
+    reported = [message["event"] for _, message in listener.got]
+    assert {message["model"] for _, message in listener.got} == {"texts"}
     known = em.load("out.jsonl.evermix").cluster_ids_.tolist()
-    assert sorted(event["cluster"] for event in told) == sorted(known)
-    assert all(event["example"] in texts and event["words"] for event in told)
+    assert sorted(event["cluster"] for event in reported) == sorted(known)
+    assert all(event["example"] in texts and event["words"] for event in reported)
     said = CliRunner().invoke(app, ["stream", "texts.jsonl", "--webhook", "ftp://a"])
     assert said.exit_code == 1 and "webhook must be an address" in said.stderr
 
@@ -181,7 +181,7 @@ def test_a_stream_says_what_could_not_be_posted(listener, tmp_path, monkeypatch)
     assert "not delivered" not in CliRunner().invoke(app, [*run, address]).stderr
 
 
-def test_the_last_batch_of_a_stream_is_told_at_its_end(listener, tmp_path, monkeypatch):
+def test_the_last_batch_of_a_stream_is_reported_at_its_end(listener, tmp_path, monkeypatch):
     """Also where it is the only one; and --resume says nothing twice."""
     monkeypatch.chdir(tmp_path)
     X = np.random.default_rng(0).normal(size=(300, 2)) + 20.0 * (np.arange(300) % 3)[:, None]
@@ -193,6 +193,6 @@ def test_the_last_batch_of_a_stream_is_told_at_its_end(listener, tmp_path, monke
     for more in ([], ["--resume"], ["--resume"]):
         said = CliRunner().invoke(app, [*run, *more])
         assert said.exit_code == 0, said.stderr
-        _until(lambda: len(listener.told) >= 4)
-    told = [message["event"]["cluster"] for _, message in listener.told]
-    assert sorted(told) == sorted(em.load("out.jsonl.evermix").cluster_ids_.tolist())
+        _until(lambda: len(listener.got) >= 4)
+    reported = [message["event"]["cluster"] for _, message in listener.got]
+    assert sorted(reported) == sorted(em.load("out.jsonl.evermix").cluster_ids_.tolist())

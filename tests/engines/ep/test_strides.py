@@ -92,12 +92,12 @@ def test_a_stride_of_all_batches_is_a_step_of_full_variational_inference():
     np.testing.assert_allclose(many.tally.stats, one.tally.stats, rtol=1e-8, atol=1e-8)
 
 
-def test_what_is_said_of_rows_is_told_once():
+def test_what_is_said_of_rows_is_reported_once():
     model, batches = named("Gaussian", DP(1.0), size=20)
     state, shard = laps(MemoizedVB(laps=2, batch_size=20, stride=2), model, batches)
-    told = shard.do(CollectResults(), range(len(shard)))
-    assert sorted(told) == list(range(len(batches)))
-    assert all(len(told[b.key].labels) == len(b.weights) for b in batches)
+    reported = shard.do(CollectResults(), range(len(shard)))
+    assert sorted(reported) == list(range(len(batches)))
+    assert all(len(reported[b.key].labels) == len(b.weights) for b in batches)
     assert shard.do(CollectResults(), range(len(shard))) == {}
 
 
@@ -194,7 +194,7 @@ def test_rounds_keep_the_cap_and_warn_once():
     X = rng.normal(scale=30.0, size=(120, batches[0].X.shape[1]))
     batches = [b._replace(X=X[20 * b.key : 20 * b.key + 20]) for b in batches]
     most = []
-    with pytest.warns(CapacityWarning) as told:
+    with pytest.warns(CapacityWarning) as reported:
         laps(
             EP(laps=3, batch_size=20, stride=3),
             model,
@@ -202,7 +202,7 @@ def test_rounds_keep_the_cap_and_warn_once():
             observers=[lambda state, info: most.append(state.tally.K)],
         )
     assert max(most) == 4
-    assert len(told) == 1
+    assert len(reported) == 1
 
 
 def test_rows_of_little_weight_are_learnt_in_rounds():

@@ -239,15 +239,15 @@ def test_batches_of_one_row_and_resumes_give_the_same_bits():
     engine = DPMeans(150.0)
 
     def learn(sizes, resume):
-        state, told, at = engine.initial(model, None), [], 0
+        state, reported, at = engine.initial(model, None), [], 0
         for n in sizes:
             batch = Batch(X[at : at + n], weights[at : at + n])
             state, info = engine.step(model, state, batch, None)
-            told.append(info.results.log_predictive)
+            reported.append(info.results.log_predictive)
             if resume:
                 state = State.from_arrays(*state.to_arrays())
             at += n
-        return state, np.concatenate(told)
+        return state, np.concatenate(reported)
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CapacityWarning)
@@ -371,11 +371,11 @@ def test_rows_of_weight_zero_are_labelled_and_teach_nothing(laps):
 
 
 @pytest.mark.parametrize("laps", [1, None])
-def test_a_cap_is_kept_and_told_once(laps):
+def test_a_cap_is_kept_and_reported_once(laps):
     X = vectors(300, 2, groups=6)
-    with pytest.warns(CapacityWarning, match="max_clusters=3 .* raise the penalty") as told:
+    with pytest.warns(CapacityWarning, match="max_clusters=3 .* raise the penalty") as reported:
         mix = fitted(X, 0.5, laps, max_clusters=3)
-    assert mix.n_clusters_ == 3 and len(told) == 1
+    assert mix.n_clusters_ == 3 and len(reported) == 1
 
 
 def test_what_fades_is_dropped_wherever_the_stream_is_cut():

@@ -28,7 +28,7 @@ def test_a_cluster_for_every_row_is_warned_of_once(tmp_path, engine):
     assert not _warnings(em.load(tmp_path / "m.evermix"), X[2500:])
 
 
-def test_a_bound_is_told_of_in_its_own_words():
+def test_a_bound_is_described_in_its_own_words():
     """With max_clusters there is only the warning that it was reached."""
     mix = em.Mixture(FAMILY, em.DP(1.0), em.SUGS(), max_clusters=600)
     (said,) = _warnings(mix, X)

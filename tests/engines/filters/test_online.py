@@ -112,11 +112,11 @@ def test_the_first_of_a_kind_is_never_scored_by_an_old_row():
 
 
 @pytest.mark.parametrize("engine", BOTH, ids=repr)
-def test_the_cap_is_kept_and_told_once(engine):
+def test_the_cap_is_kept_and_reported_once(engine):
     model, X = model_for("FixedGaussian", DP(50.0))
-    with pytest.warns(CapacityWarning, match="max_clusters=2") as told:
+    with pytest.warns(CapacityWarning, match="max_clusters=2") as reported:
         state, info = stream(engine, replace(model, max_clusters=2), X)
-    assert len(told) == 1 and state.tally.K == 2
+    assert len(reported) == 1 and state.tally.K == 2
     assert set(info.results.labels.tolist()) == {0, 1}
 
 

@@ -103,11 +103,11 @@ def test_where_the_number_of_tables_is_certain_a_step_is_that_of_adf():
         engine.log_weights(model, state), adf.log_weights(model, start), rtol=1e-12
     )
     row = Batch(X[20:21], np.ones(1))
-    want, told = adf.step(model, start, row, None)
+    want, reported = adf.step(model, start, row, None)
     got, said = engine.step(model, state, row, None)
     np.testing.assert_allclose(got.tally.mass, want.tally.mass, rtol=1e-9)
     np.testing.assert_allclose(got.tally.stats, want.tally.stats, rtol=1e-9, atol=1e-12)
-    assert said.log_predictive == pytest.approx(told.log_predictive, rel=1e-9)
+    assert said.log_predictive == pytest.approx(reported.log_predictive, rel=1e-9)
 
 
 # ---- the compiled loop ---------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """The slice sampler: jumps above a level, caps and crowds, and every family.
 
-That its draws have the law of the posterior is told in ``tests/laws/test_samplers.py``.
+That its draws have the law of the posterior is reported in ``tests/laws/test_samplers.py``.
 """
 
 import math
@@ -27,7 +27,7 @@ def batch_of(X):
 
 
 def fitted(engine, model, X, seed=0):
-    """The state after all sweeps, and what was told of each."""
+    """The state after all sweeps, and what was reported of each."""
     rng, infos = np.random.default_rng(seed), []
     state = engine.initial(model, rng)
     state = run_laps(engine, model, state, [batch_of(X)], rng, [lambda _, i: infos.append(i)])
@@ -69,7 +69,7 @@ def test_proposals_bound_the_number_of_jumps(sigma):
 
 
 @pytest.mark.parametrize("sigma", [0.0, 1e-9, 0.3, 0.7])
-def test_the_lowest_level_needs_as_many_jumps_as_asked_for(sigma):
+def test_the_lowest_level_needs_as_many_jumps_as_wanted(sigma):
     empty = EmptyClusters(50.0, sigma)
     near, _ = empty.proposed(empty.lowest(1e4))
     assert near == pytest.approx(1e4, rel=0.2)
@@ -120,7 +120,7 @@ def test_small_tables_change_nothing_but_the_noise(monkeypatch):
 
 
 @pytest.mark.parametrize("hybrid", [False, True])
-def test_the_cap_is_kept_and_told_once(hybrid):
+def test_the_cap_is_kept_and_reported_once(hybrid):
     model, X = model_for("Multinomial", NGGP(20.0, 0.5), n=40)
     model = Model(model.family, model.prior, max_clusters=3)
     with pytest.warns(CapacityWarning, match="max_clusters=3") as caught:
@@ -129,7 +129,7 @@ def test_the_cap_is_kept_and_told_once(hybrid):
     assert max(info.K for info in infos) == 3
 
 
-def test_crowds_are_told_once_and_dealt_with_one_by_one(monkeypatch):
+def test_crowds_are_reported_once_and_dealt_with_one_by_one(monkeypatch):
     """Where there are more small jumps than should be drawn."""
     model, X = model_for("Multinomial", NGGP(50.0, 0.9), n=60)
     monkeypatch.setattr(slicing, "MOST_EMPTY", 100.0)

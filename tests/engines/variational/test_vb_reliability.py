@@ -63,21 +63,21 @@ def check_bars(n, seeds):
         assert adjusted_rand_score(labels, mix.labels_) == 1.0
 
 
-def test_edges_are_told_apart():
+def test_edges_are_separated():
     check_edges(2000, range(2))
 
 
-def test_bars_are_told_apart():
+def test_bars_are_separated():
     check_bars(2000, range(2))
 
 
 @pytest.mark.slow
-def test_edges_are_told_apart_from_every_seed():
+def test_edges_are_separated_from_every_seed():
     check_edges(8000, range(5))
 
 
 @pytest.mark.slow
-def test_bars_are_told_apart_from_every_seed():
+def test_bars_are_separated_from_every_seed():
     check_bars(2000, range(10))
 
 

@@ -117,15 +117,15 @@ def test_a_prior_without_sticks_is_refused_and_others_are_named(engine):
 @either_prior
 @every_engine
 def test_there_are_never_more_clusters_than_allowed(engine, prior):
-    """Where births meet the cap, that is told once."""
+    """Where births meet the cap, that is reported once."""
     X = documents(200, V=12, words=30, groups=9)
     for cap in (1, 2, 4):
         model, most = replace(text_model(prior), max_clusters=cap), []
         made = ENGINES[engine](laps=6, truncation=20)
-        with warnings.catch_warnings(record=True, action="always") as told:
+        with warnings.catch_warnings(record=True, action="always") as reported:
             state = fit(made, model, cut(X), observers=[partial(_count, most)])
         assert max(most) == state.tally.K == cap
-        assert [w.category for w in told] == [CapacityWarning] * (engine == "MemoizedVB")
+        assert [w.category for w in reported] == [CapacityWarning] * (engine == "MemoizedVB")
 
 
 def test_births_in_one_lap_share_what_the_cap_leaves():
@@ -192,7 +192,7 @@ def test_clusters_that_hold_rows_are_kept_however_little_rows_weigh():
         assert state.tally.mass.sum() == pytest.approx(120 * weight)
 
 
-def test_clusters_are_told_apart_at_last():
+def test_clusters_are_separated_at_last():
     """One cluster may become many, where the cap allows it."""
     X = np.repeat(100.0 * np.eye(6), 20, axis=0) + np.random.default_rng(0).normal(size=(120, 6))
     family = FixedGaussian(1.0, 1e4, mean=0.0).candidates(X)[0]
@@ -204,7 +204,7 @@ def test_clusters_are_told_apart_at_last():
 
 
 @pytest.mark.parametrize("tol", [0.01, 1e6])
-def test_no_fit_ends_before_the_rows_of_newborn_clusters_are_told(tol):
+def test_no_fit_ends_before_the_rows_of_newborn_clusters_are_reported(tol):
     """However little a rise of the bound counts, and if nothing is left to be tried."""
     X = np.repeat(100.0 * np.eye(6), 20, axis=0) + np.random.default_rng(0).normal(size=(120, 6))
     engine = MemoizedVB(laps=10, batch_size=40, tol=tol, start="random", truncation=2)

@@ -1,4 +1,4 @@
-"""Rows of other array libraries: learnt where they are, and asked about like any others."""
+"""Rows of other array libraries: learnt where they are, and labelled like any others."""
 
 import array_api_strict as strict
 import numpy as np

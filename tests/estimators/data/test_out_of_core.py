@@ -132,7 +132,7 @@ def test_rows_that_have_changed_are_refused(tmp_path):
         mix.resume(rows, sample_weight=np.full(90, 2.0))
 
 
-def test_chunks_that_end_early_or_late_are_told(tmp_path):
+def test_chunks_that_end_early_or_late_are_reported(tmp_path):
     lengths = []
 
     def read(n):
@@ -190,7 +190,7 @@ def test_texts_are_no_rows(tmp_path):
         (em.Poisson(), -1.0, "in rows from 40 on: Negative values.*row 2, column 1"),
     ],
 )
-def test_bad_rows_are_told_before_anything_is_learnt(family, bad, error, tmp_path, monkeypatch):
+def test_bad_rows_are_reported_before_anything_is_learnt(family, bad, error, tmp_path, monkeypatch):
     monkeypatch.setattr("evermix.estimators.data.lazy.ROWS", 40)
     X = np.abs(REAL)
     mix = em.Mixture(family, engine=em.FullVB(laps=2, truncation=2)).fit(X)

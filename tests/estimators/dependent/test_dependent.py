@@ -240,7 +240,7 @@ X, TIMES, _ = two_groups(4)
         ({"chains": 0}, ValueError, "chains must be at least 1"),
     ],
 )
-def test_settings_that_cannot_be_are_told_by_fit(settings, error, message):
+def test_settings_that_cannot_be_are_reported_by_fit(settings, error, message):
     with pytest.raises(error, match=message):
         DependentMixture(**settings).fit(X, times=TIMES)
 
@@ -255,7 +255,7 @@ def test_settings_that_cannot_be_are_told_by_fit(settings, error, message):
         (X * np.nan, TIMES, ValueError, "NaN"),
     ],
 )
-def test_bad_rows_and_times_are_told(rows, times, error, message):
+def test_bad_rows_and_times_are_reported(rows, times, error, message):
     with pytest.raises(error, match=message):
         quick().fit(rows, times=times)
 
@@ -273,7 +273,7 @@ def test_at_a_time_that_was_not_seen_yet_the_last_one_counts():
         mix.set_params(draws=3).resume(X, others)
 
 
-def test_bad_questions_are_told():
+def test_bad_questions_are_reported():
     with pytest.raises(NotFittedError):
         quick().predict(X, TIMES)
     with pytest.raises(NotFittedError):

@@ -248,6 +248,6 @@ def test_a_model_that_went_on_answers_as_others_do(live, tmp_path):
 
 def test_the_command_line_tells_of_all_rows(live, tmp_path):
     live.save(tmp_path / "m.evermix")
-    told = json.loads(evermix("info", tmp_path / "m.evermix", "--json").stdout)
-    assert told["observations"] == 80 and told["K"] == live.n_clusters_
-    assert sum(cluster["size"] for cluster in told["clusters"]) == 80
+    reported = json.loads(evermix("info", tmp_path / "m.evermix", "--json").stdout)
+    assert reported["observations"] == 80 and reported["K"] == live.n_clusters_
+    assert sum(cluster["size"] for cluster in reported["clusters"]) == 80

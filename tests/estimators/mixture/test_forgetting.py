@@ -381,7 +381,7 @@ def test_cuts_do_not_change_when_clusters_were_last_seen(engine, stamped):
 
 
 def test_dates_may_have_time_zones():
-    """They are told by the same clock, and the caller's array stays as it is."""
+    """They are reported by the same clock, and the caller's array stays as it is."""
     X, _ = blobs(200)
     hours = [datetime(2024, 1, 1, tzinfo=UTC) + timedelta(hours=h) for h in range(200)]
     east = [when.astimezone(timezone(timedelta(hours=2))) for when in hours]

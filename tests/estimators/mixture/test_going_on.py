@@ -93,7 +93,7 @@ def stopped(engine, steps):
 
 @every_engine
 def test_a_setting_that_decides_what_is_learnt_cannot_change(engine):
-    """Neither is the fit changed, nor the engine that it is asked and saved with."""
+    """Neither is the fit changed, nor the engine that it predicts and is saved with."""
     mix = fitted(engine)
     labels = mix.labels_.copy()
     for name in {field.name for field in fields(engine)} - set(engine.may_change):

@@ -54,7 +54,7 @@ def test_a_fit_that_fails_before_its_first_step_leaves_the_old_model(fitted):
 
 
 def test_settings_that_cannot_be_are_saved_as_they_are(tmp_path):
-    """A model is as whole as before; what was set is told at the next fit."""
+    """A model is as whole as before; what was set is reported at the next fit."""
     X = np.random.default_rng(0).normal(size=(40, 2))
     mix = em.Mixture().fit(X).set_params(max_clusters=0, family="typo")
     mix.save(tmp_path / "mix.evermix")

@@ -242,11 +242,11 @@ def test_other_rows_and_other_engines_are_refused(X):
 
 def test_a_fit_does_not_go_on_without_what_it_remembers(X, monkeypatch, tmp_path):
     """A cluster that is gone is named as the reason where it is."""
-    bring_home, asked = Shard.bring_home, []
+    bring_home, called = Shard.bring_home, []
 
     def nobody_answers(*arguments):
-        asked.append(1)
-        if len(asked) > 2:
+        called.append(1)
+        if len(called) > 2:
             raise OSError
         bring_home(*arguments)
 

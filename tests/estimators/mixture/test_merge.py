@@ -370,9 +370,9 @@ def test_small_clusters_of_the_same_topic_become_one():
 
 
 def refused(*models):
-    with pytest.raises(ValueError) as told:
+    with pytest.raises(ValueError) as reported:
         em.merge(models)
-    return str(told.value)
+    return str(reported.value)
 
 
 def test_what_differs_is_named():

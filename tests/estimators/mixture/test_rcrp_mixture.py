@@ -46,7 +46,7 @@ def test_only_clusters_that_were_announced_are_shown():
 
 
 def test_densities_count_every_label():
-    """The density of a row before it is learnt is the same, however it is asked for."""
+    """The density of a row before it is learnt is the same, however it is computed."""
     X, _ = blobs(60)
     one_by_one = mixture().partial_fit(X[:1])
     got = []
@@ -147,7 +147,7 @@ def test_what_the_prior_alone_must_say_can_be_forgotten():
 @pytest.mark.parametrize("rule", ["coupled", "joint"])
 @pytest.mark.filterwarnings("ignore::evermix.CapacityWarning")
 def test_rows_far_from_all_labels_that_a_cap_allows_leave_probabilities(rule, likelihood):
-    """A new table would be more likely than can be told, but there is none left."""
+    """A new table would be more likely than numbers can say, but there is none left."""
     X = np.repeat([[0.0, 0.0], [500.0, 500.0], [-500.0, 500.0]], 5, axis=0)
     engine = em.RCRP(rule=rule, likelihood=likelihood)
     for cap in (1, 2):

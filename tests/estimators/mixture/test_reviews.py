@@ -48,13 +48,13 @@ def test_questions_change_nothing(n):
 def test_questions_do_not_decide_what_is_learnt_without_reviews_either(engine):
     X = np.random.default_rng(0).normal(size=(120, 40)) + 3 * np.repeat(np.eye(3, 40), 40, axis=0)
     X /= np.linalg.norm(X, axis=1, keepdims=True)
-    asked, left = em.Mixture(engine=engine), em.Mixture(engine=engine)
+    queried, left = em.Mixture(engine=engine), em.Mixture(engine=engine)
     for start in range(0, 120, 30):
-        asked.partial_fit(X[start : start + 30])
-        assert asked.n_clusters_ == asked.predict_proba(X[:2]).shape[1]
+        queried.partial_fit(X[start : start + 30])
+        assert queried.n_clusters_ == queried.predict_proba(X[:2]).shape[1]
         left.partial_fit(X[start : start + 30])
-    assert asked.state_.lookback is None
-    assert_same_model(asked, left)
+    assert queried.state_.lookback is None
+    assert_same_model(queried, left)
 
 
 def test_the_first_rows_are_labelled_by_the_clusters_that_are_shown():
@@ -107,7 +107,7 @@ def test_a_second_cluster_in_a_direction_that_the_plane_does_not_have(late):
 @pytest.mark.parametrize(
     "distance", [16.0, 1000.0, *(pytest.param(d, marks=pytest.mark.slow) for d in (30.0, 100.0))]
 )
-def test_clusters_that_appear_together_far_away_are_told_apart(distance):
+def test_clusters_that_appear_together_far_away_are_separated(distance):
     X, y = three(1000)
     Z, z = three(900, seed=1)
     mix = stream(np.vstack([X, Z + distance]))

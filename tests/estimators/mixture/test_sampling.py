@@ -39,7 +39,7 @@ ENGINES = [
 
 
 @pytest.mark.parametrize("engine", ENGINES, ids=repr)
-def test_rows_are_drawn_from_the_density_that_is_told(engine):
+def test_rows_are_drawn_from_the_density_that_is_reported(engine):
     mix = em.Mixture(FAMILY, em.DP(2.0), engine, random_state=0).fit(numbers())
     drawn = mix.sample(20_000)[0][:, 0]
     density = np.exp(mix.score_samples(GRID[:, None]))
@@ -85,14 +85,14 @@ SEEDS = {
 @pytest.mark.parametrize("seed", SEEDS.values(), ids=SEEDS)
 def test_asking_does_not_change_what_is_learnt(seed):
     X = numbers(400)
-    asked, silent = (em.Mixture(FAMILY, engine=em.OnlineCRP(), random_state=seed()) for _ in "ab")
-    for mix in (asked, silent):
+    queried, silent = (em.Mixture(FAMILY, engine=em.OnlineCRP(), random_state=seed()) for _ in "ab")
+    for mix in (queried, silent):
         mix.partial_fit(X[:200])
-    asked.sample(3)
-    for mix in (asked, silent):
+    queried.sample(3)
+    for mix in (queried, silent):
         mix.partial_fit(X[200:])
-    np.testing.assert_array_equal(asked.labels_, silent.labels_)
-    np.testing.assert_array_equal(asked.tally_.mass, silent.tally_.mass)
+    np.testing.assert_array_equal(queried.labels_, silent.labels_)
+    np.testing.assert_array_equal(queried.tally_.mass, silent.tally_.mass)
 
 
 def test_an_interrupted_fit_goes_on_bit_for_bit_also_after_sampling():

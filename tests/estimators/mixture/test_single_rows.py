@@ -1,4 +1,4 @@
-"""Streams of single rows: the same results as in one call, whatever is asked in between."""
+"""Streams of single rows: the same results as in one call, whatever is predicted in between."""
 
 import gc
 import pickle
@@ -48,14 +48,14 @@ def test_single_rows_with_questions_equal_one_call(make, n, every):
 
 
 def test_answers_while_rows_wait_do_not_depend_on_those_before():
-    asked, silent = em.Mixture(random_state=0), em.Mixture(random_state=0)
+    queried, silent = em.Mixture(random_state=0), em.Mixture(random_state=0)
     for i in range(41):
-        asked.partial_fit(X[i : i + 1])
-        asked.predict(X[:1])
+        queried.partial_fit(X[i : i + 1])
+        queried.predict(X[:1])
     silent.partial_fit(X[:1]).partial_fit(X[1:40]).partial_fit(X[40:41])
-    np.testing.assert_array_equal(asked.predict_proba(X[:60]), silent.predict_proba(X[:60]))
-    np.testing.assert_array_equal(asked.labels_, silent.labels_)
-    assert asked.state_.clock == 41
+    np.testing.assert_array_equal(queried.predict_proba(X[:60]), silent.predict_proba(X[:60]))
+    np.testing.assert_array_equal(queried.labels_, silent.labels_)
+    assert queried.state_.clock == 41
 
 
 def test_rows_of_a_first_call_are_reviewed_together():

@@ -97,7 +97,7 @@ def test_arrays_are_copies_and_files_are_shared(tmp_path):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="room is made at once on Linux")
-def test_a_full_disk_is_told(tmp_path, monkeypatch):
+def test_a_full_disk_is_reported(tmp_path, monkeypatch):
     def full(*arguments):
         raise OSError(errno.ENOSPC, "No space left on device")
 

@@ -27,7 +27,7 @@ def stream(X, size=100, ask=False):
     return mix
 
 
-def test_short_texts_are_told_apart_in_one_pass():
+def test_short_texts_are_separated_in_one_pass():
     X, y = short_texts()
     mix = stream(X)
     assert adjusted_mutual_info_score(y, mix.predict(X)) > 0.8

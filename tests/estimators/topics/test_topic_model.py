@@ -1,4 +1,4 @@
-"""Topic models as an estimator: input, and what is told."""
+"""Topic models as an estimator: input, and what is reported."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def fitted():
     return em.TopicModel(em.HMNGG(), burn_in=80, draws=60, random_state=1).fit(X, times=YEARS)
 
 
-# ---- what is told ----------------------------------------------------------------------------
+# ---- what is reported ----------------------------------------------------------------------------
 
 
 def test_two_topics_that_take_over_from_each_other_are_found(fitted):
@@ -90,9 +90,9 @@ def test_without_hierarchy_documents_are_times(prior):
     topics = em.TopicModel(prior, **SHORT)
     assert topics.fit_transform(X).shape == (24, topics.n_topics_)
     assert topics.evolution_.shape == (1, topics.n_topics_)
-    told = em.TopicModel(prior, **SHORT).fit(X, times=YEARS)
-    assert told.evolution_.shape == (3, told.n_topics_)
-    np.testing.assert_array_equal(told.traces_["log_joint"], topics.traces_["log_joint"])
+    reported = em.TopicModel(prior, **SHORT).fit(X, times=YEARS)
+    assert reported.evolution_.shape == (3, reported.n_topics_)
+    np.testing.assert_array_equal(reported.traces_["log_joint"], topics.traces_["log_joint"])
     assert 2.0 < topics.perplexity(*documents(seed=5)[:1]) < 7.0
 
 
@@ -121,7 +121,7 @@ def test_names_of_columns_are_the_vocabulary():
     assert list(topics.get_feature_names_out())[0] == "topicmodel0"
 
 
-def test_chains_are_independent_and_told_apart():
+def test_chains_are_independent_and_separated():
     topics = em.TopicModel(em.HDP(), chains=2, **SHORT).fit(X)
     joint = topics.traces_["log_joint"]
     assert joint.shape == (12,)

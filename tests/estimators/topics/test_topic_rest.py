@@ -72,9 +72,11 @@ def test_settings_of_rest_that_cannot_be(wrong, error, message):
 def test_summaries_say_whether_chains_climb(capsys):
     few = em.TopicModel(**SHORT, verbose=True).fit(X, times=YEARS, vocabulary=list("abcdef"))
     assert "sweep 12 of at most 12: " in capsys.readouterr().err
-    told = few.summary(top=1)
+    words = few.summary(top=1)
     assert (
-        "there are too few draws" in told and "topic 0: " in told and np.isnan(few.climbing_).all()
+        "there are too few draws" in words
+        and "topic 0: " in words
+        and np.isnan(few.climbing_).all()
     )
     started = em.TopicModel(em.HDP(), burn_in=0, draws=20, random_state=0).fit(X)
     assert started.climbing_.shape == (1,)
@@ -82,4 +84,4 @@ def test_summaries_say_whether_chains_climb(capsys):
     run.rows = [[np.full_like(row, float(i)) for i, row in enumerate(run.rows[0])]]
     assert "still improves" in started.summary() and started.climbing_[0] > 0
     assert "more sweeps will help: set_params(draws=40), then resume, goes on" in started.summary()
-    assert "(set_params(draws=" in told
+    assert "(set_params(draws=" in words

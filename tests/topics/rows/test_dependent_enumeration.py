@@ -66,7 +66,7 @@ def test_crowded_sweeps_leave_the_posterior_as_it_is(sampler, monkeypatch):
     assert misfit(sampler, measure_for(sampler), data(), 2500) < 3
 
 
-def test_crowded_sweeps_are_told_once(monkeypatch):
+def test_crowded_sweeps_are_reported_once(monkeypatch):
     monkeypatch.setattr(published, "MAX_ATOMS", 1.0)
     with pytest.warns(RuntimeWarning, match="T3 would need more than 1e.00 atoms") as caught:
         list(walk_chain(T3(), thinned(), data(), 5))
