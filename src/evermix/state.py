@@ -16,6 +16,7 @@ from evermix.lookback import Lookback, Recent
 from evermix.tally import Layout, Tally, grown
 
 ALIVE, DROPPED, FADED = -1, -2, -3  # in Lineage.into, in place of an id
+STRAYS = 1 / 3  # share of a cluster's rows that may have come before it began
 
 Record: TypeAlias = dict[str, NDArray[Any]]
 """Named arrays that belong together; an array named ``ids`` holds ids of clusters."""
@@ -30,7 +31,7 @@ class Lineage:
     Attributes
     ----------
     born : list of int
-        Clock of the first row of each cluster, as far as it is known, by id.
+        Clock at which the rows of each cluster began to come, as far as it is known, by id.
     ended : list of int
         Clock at the end, or -1 while the cluster lives.
     into : list of int
@@ -44,8 +45,8 @@ class Lineage:
         The id that a cluster was split from, by a review or by hand; the others were opened by a
         row. Of a fit it is empty, as ids are given anew when it ends.
     found : dict of int to int
-        Clock at which clusters got their ids, of those that have a row from before that: a review
-        has found them among rows that it keeps, or others were merged into them.
+        Clock at which clusters got their ids, of those that did not begin with that: a review has
+        found them among rows that it keeps, or others were merged into them.
     """
 
     born: list[int] = field(default_factory=list)
@@ -83,8 +84,8 @@ class Lineage:
         return self.found.get(id, self.born[id])
 
     def begin(self, id: int, clock: int) -> None:
-        """Record that a cluster has a row of this clock, which may be before its first so far."""
-        if clock < self.born[id]:
+        """Record that a cluster began at a clock, which may be before it was found."""
+        if clock != self.born[id]:
             self.found.setdefault(id, self.born[id])
             self.born[id] = clock
 
@@ -143,8 +144,8 @@ class Lineage:
             raise ValueError("clusters of the lineage were merged into each other, in a circle.")
         if not all(0 <= parent < id < n for id, parent in self.parents.items()):
             raise ValueError("clusters of the lineage were split from others that were not there.")
-        if not all(0 <= id < n and self.born[id] < clock for id, clock in self.found.items()):
-            raise ValueError("clusters of the lineage were found before their first rows.")
+        if not all(0 <= id < n and clock >= 0 for id, clock in self.found.items()):
+            raise ValueError("clusters of the lineage were found that do not exist.")
 
 
 @dataclass

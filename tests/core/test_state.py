@@ -38,15 +38,14 @@ def test_a_cluster_begins_with_its_first_row_and_may_be_found_later():
     lineage.birth(5)
     lineage.birth(9, parent=0)
     lineage.begin(1, 7)
-    lineage.begin(1, 8)
     assert lineage.born == [5, 7] and lineage.found_at(0) == 5 and lineage.found_at(1) == 9
     lineage.begin(1, 6)
     assert lineage.born == [5, 6] and lineage.found == {1: 9}
     assert lineage.newcomers([0, 1], 8) == {1: 0}
     lineage.check()
-    for found in ({1: 6}, {2: 9}):
+    for found in ({1: -1}, {2: 9}):
         lineage.found = found
-        with pytest.raises(ValueError, match="before their first rows"):
+        with pytest.raises(ValueError, match="found that do not exist"):
             lineage.check()
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from evermix._xp import Array, Bools, Floats, Ints
 from evermix.engines.batch import cap_of
+from evermix.engines.filters.beginnings import first_clock
 from evermix.engines.filters.review import with_sticks
 from evermix.engines.merging.stream import fuse
 from evermix.engines.refine.problem import Problem
@@ -156,7 +157,8 @@ def _share_kept_rows(state: State, kept: _KeptInParts, ids: tuple[int, int]) -> 
     owners[kept.mine] = np.where(kept.second, ids[1], ids[0])
     state.lookback = Lookback(state.lookback.complete, [rows._replace(ids=owners)])
     if kept.second.any():
-        state.lineage.begin(ids[1], int(rows.clocks[kept.mine[kept.second]].min()))
+        second = rows.clocks[kept.mine[kept.second]]
+        state.lineage.begin(ids[1], first_clock(second, state.clock))
 
 
 def _copy(state: State) -> State:

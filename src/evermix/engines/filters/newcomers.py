@@ -15,9 +15,10 @@ from scipy import sparse
 
 from evermix._xp import Ints
 from evermix.engines.batch import Batch, Info, cap_of
+from evermix.engines.filters.beginnings import begin
 from evermix.engines.filters.filter import Filter
 from evermix.engines.filters.relearn import relearn
-from evermix.engines.filters.review import begin, named, owners, with_sticks
+from evermix.engines.filters.review import named, owners, with_sticks
 from evermix.engines.refine.anchored import beside
 from evermix.lookback import COUNT_ROWS, ROWS, KeptRows, Recent
 from evermix.model import Model

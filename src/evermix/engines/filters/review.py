@@ -19,6 +19,7 @@ from scipy import sparse
 from evermix._xp import Array, Bools, Floats, Ints
 from evermix.engines.base import Engine
 from evermix.engines.batch import Batch, Info
+from evermix.engines.filters.beginnings import begin
 from evermix.engines.refine.coarse import coarsened, counted
 from evermix.engines.refine.find import find
 from evermix.engines.refine.problem import Clusters, Problem
@@ -135,9 +136,11 @@ def review(engine: Engine, model: Model, state: State) -> tuple[Model, State, In
     else:
         found = _improved(start, tally.take(~pinned) if pinned.any() else tally, rows)
     new = found.r.argmax(axis=1)
-    flow = np.zeros((tally.K, found.K))
+    flow, aged = np.zeros((2, tally.K, found.K))
     known = old >= 0
     np.add.at(flow, (old[known], new[known]), weights[known])
+    age = state.clock - rows.clocks[known] + 1
+    np.add.at(aged, (old[known], new[known]), weights[known] * age)
     learnt = replace(
         model,
         family=found.model.family,
@@ -145,7 +148,7 @@ def review(engine: Engine, model: Model, state: State) -> tuple[Model, State, In
     )
     unseen = flow.sum(axis=1) == 0  # dust, if all rows are kept
     stays = pinned | (unseen & (not (complete or outgrown)))
-    ids, births, merges, dropped = named(state, flow, stays)
+    ids, births, merges, dropped = named(state, aged, stays)
     clusters = Tally.of(ids, found.mass, found.stats, {}, learnt.family.layout)
     if not complete:
         before = None if outgrown else tally
@@ -158,7 +161,7 @@ def review(engine: Engine, model: Model, state: State) -> tuple[Model, State, In
     if not complete:
         after.latents["dropped"] = state.latents["dropped"] + tally.mass[unseen & ~stays].sum()
     last = bisect_left(CLOCKS, state.clock)
-    begin(state, ids, new, rows.clocks, CLOCKS[last - 1] if last else 0)
+    begin(state, ids, new, rows.clocks, None if complete else CLOCKS[last - 1] if last else 0)
     now = kept.ids.copy()
     now[free] = ids[new]
     after.lookback = Lookback(complete, [kept._replace(ids=now)])
@@ -174,17 +177,6 @@ def review(engine: Engine, model: Model, state: State) -> tuple[Model, State, In
         model=learnt,
     )
     return learnt, after, info
-
-
-def begin(state: State, ids: Ints, owner: Ints, clocks: Ints, last: int) -> None:
-    """Note the first rows of those of the clusters ``ids`` (K,) that were found after a last clock.
-
-    ``owner`` (M,) are the places of the clusters of rows, ``clocks`` (M,) when these were learnt.
-    Consumes: the lineage of the state.
-    """
-    for k in np.unique(owner).tolist():
-        if state.lineage.found_at(id := int(ids[k])) > last:
-            state.lineage.begin(id, int(clocks[owner == k].min()))
 
 
 def with_sticks(model: Model, mass: Floats) -> Prior:
@@ -275,7 +267,8 @@ def named(
     """Return the ids of new clusters, given the mass (old, new) that moved; and what happened.
 
     A new cluster has the id of the old one that it shares most with, unless another has it: then
-    it was split from that one. Old ones that are ``unseen`` stay as they are.
+    it was split from that one. Old ones that are ``unseen`` stay as they are. Where rows count by
+    their age, a cluster that took in a new subject leaves its id to the old one.
     Consumes: the lineage of the state.
     """
     old = state.tally.ids

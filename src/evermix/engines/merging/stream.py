@@ -29,7 +29,7 @@ from evermix._xp import Floats, Ints
 from evermix.families.base import Family
 from evermix.model import Model
 from evermix.priors.base import HasPredictive, occupancy
-from evermix.state import State
+from evermix.state import STRAYS, State
 
 YOUNGEST = 0.25  # numbers seen per statistic, below which a cluster is too young
 PARTNERS = 5  # candidates for each cluster
@@ -153,7 +153,7 @@ def fuse(state: State, into: int, gone: int) -> tuple[int, int]:
     The caller removes what is gone.   Consumes: state.
     """
     tally = state.tally
-    held = tally.mass[gone] >= HELD
+    held = tally.mass[gone] >= max(HELD, STRAYS * tally.mass[into])
     tally.fuse(into, gone)
     seen = state.columns["last_seen"]
     seen[into] = max(seen[into], seen[gone])
@@ -162,5 +162,5 @@ def fuse(state: State, into: int, gone: int) -> tuple[int, int]:
     ids = int(tally.ids[gone]), int(tally.ids[into])
     state.lineage.merge(*ids, state.clock)
     if held:
-        state.lineage.begin(ids[1], state.lineage.born[ids[0]])
+        state.lineage.begin(ids[1], min(state.lineage.born[id] for id in ids))
     return ids

@@ -175,9 +175,9 @@ class Card:
     fading : bool
         Whether no row of a stream has come to it for so long that it should have had four or more.
     born : int or None
-        Number of its first row in a stream, from 1, as far as it is known: also of clusters that a
-        review found later, among the rows that it keeps. None of clusters of a fit, which finds
-        all together.
+        Number of the row of a stream, from 1, with which its rows began to come, as far as it is
+        known: also of clusters that a review found later, among the rows that it keeps. None of
+        clusters of a fit, which finds all together.
     since : str, float or None
         When that row came, if rows came with times: a date, or a number.
     parent : int or None

@@ -1,0 +1,52 @@
+r"""When clusters began: where their rows begin to come.
+
+A review finds a cluster after its first rows, and a few rows long before may resemble them. So of
+rows at clocks :math:`c_1 \le \dots \le c_n`, up to a clock T, the first i are strays that maximise
+the likelihood of two rates,
+
+.. math::
+
+    i \log(i / (c_{i+1} - c_1)) + (n - i) \log((n - i) / (T - c_{i+1})),
+
+if they are at most a third of the rows, and came at most a tenth as often as the others.
+"""
+
+import numpy as np
+
+from evermix._xp import Floats, Ints
+from evermix.state import STRAYS, State
+
+SELDOM = 0.1  # rate of strays, as a share of that of other rows
+
+
+def first_clock(clocks: Ints, until: int) -> int:
+    """Return the clock at which a cluster began whose rows have clocks (n,), up to a clock."""
+    clocks = np.sort(clocks)
+    n, most = len(clocks), int(STRAYS * len(clocks)) + 1
+    begins, before = clocks[:most].astype(np.float64), np.arange(min(most, n))
+    early, late = np.maximum(begins - begins[0], 1.0), np.maximum(until - begins, 1.0)
+    seldom = before / early <= SELDOM * (n - before) / late
+    value = _log_likelihood(before, early) + _log_likelihood(n - before, late)
+    return int(clocks[np.where(seldom, value, -np.inf).argmax()])
+
+
+def begin(state: State, ids: Ints, owner: Ints, clocks: Ints, last: int | None) -> None:
+    """Note when the clusters ``ids`` (K,) began.
+
+    ``owner`` (M,) are the places of the clusters of rows, ``clocks`` (M,) when these were learnt.
+    If they are all rows, ``last`` is None; otherwise they say of those that were found after that
+    clock, which may have begun before the first of them.   Consumes: the lineage of the state.
+    """
+    lineage = state.lineage
+    for k in np.unique(owner).tolist():
+        id = int(ids[k])
+        if last is None:
+            lineage.begin(id, first_clock(clocks[owner == k], state.clock))
+        elif lineage.found_at(id) > last:
+            first = first_clock(clocks[owner == k], state.clock)
+            lineage.begin(id, min(first, lineage.born[id]))
+
+
+def _log_likelihood(rows: Ints, time: Floats) -> Floats:
+    """Return the log likelihood of numbers of rows in times, at their rates, up to a constant."""
+    return np.asarray(rows * np.log(np.maximum(rows, 1) / time), dtype=np.float64)

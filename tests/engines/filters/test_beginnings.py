@@ -1,0 +1,53 @@
+"""When clusters began, and which of two parts keeps an id."""
+
+import numpy as np
+import pytest
+
+import evermix as em
+from evermix.engines.filters.beginnings import first_clock
+
+
+@pytest.mark.parametrize("rate", [2, 7, 50])
+def test_steady_rows_begin_with_the_first(rate):
+    rng = np.random.default_rng(rate)
+    for begin in (1, 500, 1800):
+        clocks = np.flatnonzero(rng.random(2000) < 1 / rate) + 1
+        clocks = clocks[clocks >= begin]
+        assert first_clock(clocks, 2000) == clocks[0]
+
+
+@pytest.mark.parametrize("strays", [1, 3, 8])
+def test_rows_long_before_the_others_are_strays(strays):
+    rng = np.random.default_rng(strays)
+    early = rng.choice(np.arange(1, 1500), strays, replace=False)
+    clocks = rng.permutation(np.concatenate([early, np.arange(1600, 2000, 5)]))
+    assert first_clock(clocks, 2000) == 1600
+
+
+def test_a_subject_that_grows_slowly_begins_with_its_first_row():
+    clocks = np.unique(np.sqrt(np.linspace(100**2, 2000**2, 300)).astype(np.int64))
+    assert first_clock(clocks, 2000) == 100
+
+
+def test_a_single_row_begins_its_cluster():
+    assert first_clock(np.array([17]), 2000) == 17
+    assert first_clock(np.array([2000]), 2000) == 2000
+
+
+@pytest.mark.parametrize("D", [1, 2, 5])
+def test_a_new_subject_leaves_the_id_to_the_old_one(D):
+    """Rows 521 on weigh more than all before, when a review parts them from their cluster."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(740, D))
+    X[520:, 0] += 3.5
+    weights = np.where(np.arange(740) < 520, 1.0, 5.0)
+    mix = em.Mixture().partial_fit(X[:723], sample_weight=weights[:723])
+    assert mix.n_clusters_ == 1
+    (old,) = mix.cluster_ids_
+    mix.partial_fit(X[723:], sample_weight=weights[723:])
+    new = (set(mix.cluster_ids_.tolist()) - {int(old)}).pop()
+    ends = np.zeros((2, D))
+    ends[:, 0] = -1.0, 4.5
+    np.testing.assert_array_equal(mix.predict(ends), [old, new])
+    assert mix.lineage_.born[old] == 1 and 515 < mix.lineage_.born[new] <= 521
+    assert mix.lineage_.found_at(new) == 724
