@@ -1,6 +1,8 @@
 """New clusters are reported to another service, and clients are slowed down."""
 
 import json
+import os
+import signal
 import time
 from datetime import datetime
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -12,6 +14,8 @@ from typer.testing import CliRunner
 
 import evermix as em
 from evermix.cli import app
+from evermix.io import checkpoint
+from helpers import children
 
 
 @pytest.fixture
@@ -196,3 +200,43 @@ def test_the_last_batch_of_a_stream_is_reported_at_its_end(listener, tmp_path, m
         _until(lambda: len(listener.got) >= 4)
     reported = [message["event"]["cluster"] for _, message in listener.got]
     assert sorted(reported) == sorted(em.load("out.jsonl.evermix").cluster_ids_.tolist())
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_clusters_that_wait_are_reported_when_a_followed_stream_is_stopped(
+    listener, tmp_path, number
+):
+    """Or, if it is killed, when it goes on, also without new rows; and each of them once."""
+    X = np.random.default_rng(0).normal(size=(300, 2)) + 20.0 * (np.arange(300) % 3)[:, None]
+    X[-9:] += 200.0  # after the last review
+    rows = [json.dumps({"vector": x.tolist()}) + "\n" for x in X]
+    (tmp_path / "rows.jsonl").write_text("".join(rows[:250]))
+    address = f"http://127.0.0.1:{listener.server_port}/clusters"
+    run = ["stream", "rows.jsonl", "--out", "out.jsonl", "--webhook", address, "--max-wait", "0.1"]
+    model = tmp_path / "out.jsonl.evermix"
+
+    def learnt():
+        known = model.exists() and checkpoint.read(model)[1]["extra"]["stream"]["totals"]["rows"]
+        return known == 300
+
+    process = children.start(tmp_path, *run, "--follow")
+    _until(lambda: (tmp_path / "out.jsonl").exists() and listener.got)
+    with (tmp_path / "rows.jsonl").open("a") as file:
+        file.write("".join(rows[250:]))
+    _until(learnt)
+    before = [message["event"]["cluster"] for _, message in listener.got]
+    os.kill(process.pid, number)
+    assert children.finish(process) == (143 if number == signal.SIGTERM else -number)
+    clusters = em.load(model).cluster_ids_.tolist()
+    assert len(before) < len(clusters)
+    said = tmp_path / "stderr"
+    for _ in range(2):
+        said.unlink()
+        process = children.start(tmp_path, *run, "--resume")
+        _until(lambda: said.exists() and "following" in said.read_text())
+        _until(lambda: len(listener.got) >= len(clusters))
+        os.kill(process.pid, signal.SIGTERM)
+        assert children.finish(process) == 143
+    reported = [message["event"]["cluster"] for _, message in listener.got]
+    assert sorted(reported) == sorted(clusters)

@@ -35,8 +35,8 @@ class Confirming:
 
     Many clusters that a row opens are dropped or merged soon. One is confirmed when it has five
     rows and is still there after a review, after the rows of another request than the one that
-    opened it, or at the end of a stream; and never before the first review, which finds all
-    clusters anew.
+    opened it, or when a stream ends or is stopped; and never before the first review, which finds
+    all clusters anew.
 
     Attributes
     ----------

@@ -15,7 +15,6 @@ from evermix.cli.input.texts import (
     counted_parts,
     embedded_texts,
     shown_words,
-    stream_counter,
     waiting_rows,
 )
 from evermix.cli.input.times import check_order, check_times
@@ -29,15 +28,9 @@ from evermix.cli.output.lines import check_answers, naming
 from evermix.cli.runs.interrupts import Interrupts, Stopped
 from evermix.cli.runs.live import Live
 from evermix.cli.runs.next_files import Place, check_stdin, place_after, settings_after
-from evermix.cli.runs.run import (
-    NOTHING,
-    Run,
-    check_resumed,
-    open_again,
-    read_checkpoint,
-)
+from evermix.cli.runs.run import Run, check_resumed, open_again, read_checkpoint
 from evermix.cli.runs.stream_notes import Totals, check_notes, lives
-from evermix.cli.runs.warm_up import WarmUp, with_warm_up
+from evermix.cli.runs.warm_up import WarmUp, first_chunks, first_counter, with_warm_up
 from evermix.engines.batch import Info
 from evermix.estimators import Mixture
 from evermix.estimators.answers import COLUMNS
@@ -112,13 +105,13 @@ class Stream(Run):
         words = source.kind == "text" and text is None
         if source.live:  # rows are answered before there are enough to begin with
             if words and settings.hash is not None:
-                text = _counter(settings, mix, [])
+                text = first_counter(settings, mix, [])
             return cls(settings, source, mix, text, chunks)
         if words:
-            head = _take(chunks, 0 if settings.hash else settings.warmup)
-            text = _counter(settings, mix, head)
+            head = first_chunks(chunks, 0 if settings.hash else settings.warmup)
+            text = first_counter(settings, mix, head)
         else:
-            head = _take(chunks, FIRST_ROWS)
+            head = first_chunks(chunks, FIRST_ROWS)
             head = [joined(head)] if head else []
         return cls(settings, source, mix, text, chain(head, chunks))
 
@@ -149,6 +142,8 @@ class Stream(Run):
 
     def _learn(self, interrupts: Interrupts) -> None:
         settings, totals = self.settings, self.totals
+        if self.resumed:  # a run that was killed has not come to that
+            self._announce()
         if settings.follow and not settings.quiet:
             note(f"following {', '.join(settings.sources)} until a signal (Ctrl-C) ends it.")
         try:
@@ -166,12 +161,15 @@ class Stream(Run):
                     due = self.source.live and (self.timer.due or self._files != self._saved_files)
                     if due or totals.rows - self._saved_rows >= settings.every:
                         self.save()
+            self._announce()
         except Stopped:
             if settings.source == "-":  # what was read will not come again
                 with suppress(ValueError):
                     self._end_warm_up()
+            self._announce()
             raise
         except ValueError as error:  # a bad row, or rows that the family cannot hold
+            self._announce()
             self.save()
             remedy = " --skip-bad (to leave out bad rows)" * isinstance(error, SourceError)
             raise ValueError(f"{error} {self.farewell()}{remedy}") from error
@@ -199,7 +197,7 @@ class Stream(Run):
         waiting = self._warm_up
         if waiting is not None and (waiting.rows or chunks):
             whole = waiting.joined(*chunks)
-            self.text, self._warm_up = _counter(self.settings, self.model, [whole]), None
+            self.text, self._warm_up = first_counter(self.settings, self.model, [whole]), None
             self._learn_chunk(whole, answered=waiting.rows)
 
     def _end(self) -> None:
@@ -209,6 +207,10 @@ class Stream(Run):
             self.model.learner_.settle()
             self._note_steps()
         self._ended = True
+        self._announce()
+
+    def _announce(self) -> None:
+        """Tell of new clusters that wait for more rows before others hear of them."""
         if self._live.ended():
             self._to_save()
 
@@ -370,27 +372,3 @@ def _reading(settings: Settings) -> dict[str, Any]:
         "dead_letters": settings.dead_letter is not None,
         **Beside.reading(settings),
     }
-
-
-def _counter(settings: Settings, mix: Mixture, head: Iterable[Chunk]) -> TextCounter:
-    """Return how words are counted, given the first texts.   Consumes: mix.
-
-    Those after the warm-up change nothing, wherever it was cut off.
-    """
-    known = [text for chunk in head for text in chunk.X][: settings.warmup]
-    return stream_counter(settings, mix, known, "a larger --warmup, or --hash")
-
-
-def _take(chunks: Iterator[Chunk], rows: int) -> list[Chunk]:
-    """Return the first chunks that together have so many rows, or all there are."""
-    taken: list[Chunk] = []
-    try:
-        while sum(len(chunk.ids) for chunk in taken) < rows:
-            taken.append(next(chunks))
-    except StopIteration:
-        pass
-    except SourceError as error:
-        raise SourceError(
-            f"{error} {NOTHING} Correct the row, or leave out bad rows with --skip-bad."
-        ) from error
-    return taken

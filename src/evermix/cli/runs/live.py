@@ -88,7 +88,7 @@ class Live:
         return self._watched is not None and bool(self._watched.turn())
 
     def ended(self) -> bool:
-        """Post what waits, since no more rows come; return whether the checkpoint is to say so."""
+        """Post what waits, since no rows come for now; return whether a checkpoint is to say so."""
         return self._announcing is not None and bool(self._announcing.ended())
 
     def stay(self, interrupts: Interrupts) -> Iterator[None]:
