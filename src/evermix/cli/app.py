@@ -13,7 +13,7 @@ from importlib.metadata import version
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from evermix.cli.console import plain_errors, starting
@@ -96,7 +96,23 @@ PANELS = {
 _NAMES = {"help_option_names": ["-h", "--help"]}
 
 
-class Commands(TyperGroup):
+class _PlainFlags:
+    """Shows options that take no value without the type of one."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the options and arguments."""
+        found: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for each in found:
+            if getattr(each, "is_flag", False):
+                each.metavar = ""
+        return found
+
+
+class Command(_PlainFlags, TyperCommand):
+    """A command with all its options."""
+
+
+class Commands(_PlainFlags, TyperGroup):
     """A group whose commands get their options when they are called."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -141,7 +157,8 @@ def _command(name: str, plugins: list[str], custom: tuple[type, ...]) -> Any:
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     program = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    program.command(name, help=inspect.cleandoc(COMMANDS[name]), context_settings=_NAMES)(run)
+    about = inspect.cleandoc(COMMANDS[name])
+    program.command(name, cls=Command, help=about, context_settings=_NAMES)(run)
     return get_command(program)
 
 

@@ -144,8 +144,9 @@ class Stream(Run):
         settings, totals = self.settings, self.totals
         if self.resumed:  # a run that was killed has not come to that
             self._announce()
-        if settings.follow and not settings.quiet:
-            note(f"following {', '.join(settings.sources)} until a signal (Ctrl-C) ends it.")
+        if settings.follow and not (settings.drain or settings.quiet):
+            end = "; --no-follow reads what is there and ends" * self.resumed
+            note(f"following {', '.join(settings.sources)} until a signal (Ctrl-C) ends it{end}.")
         try:
             with progress_bar("streaming", self.source.n_rows, settings.quiet) as progress:
                 while settings.limit is None or totals.rows < settings.limit:
@@ -285,7 +286,7 @@ class Stream(Run):
     def _go(self, interrupts: Interrupts) -> None:
         """Learn until the end; then the page of a file stays until the person there ends it."""
         super()._go(interrupts)
-        if not self.settings.follow:
+        if self.settings.drain or not self.settings.follow:
             for _ in self._live.stay(interrupts):
                 self._to_save()
                 self.save()

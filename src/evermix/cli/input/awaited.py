@@ -14,7 +14,7 @@ SIMILAR = 0.8  # names of files, of which one may come later
 
 def note_awaited(settings: Settings) -> None:
     """Say what is waited for, unless there is something to read or nobody wants to know."""
-    if settings.follow and not settings.quiet:
+    if settings.follow and not (settings.values.get("drain") or settings.quiet):
         for line in awaited(settings.sources):
             note(f"{line} Waiting for rows until a signal (Ctrl-C) ends it.")
 

@@ -119,10 +119,11 @@ MAX_WAIT = Option(
 )
 FOLLOW = Option(
     "follow",
-    "Wait for more JSON lines at the end of files, and for new files, as tail -F does.",
+    "Wait for more JSON lines and files, as tail -F does; --no-follow ends that at --resume.",
     ROWS,
     bool,
     False,
+    "--follow/--no-follow",
 )
 WEBHOOK = Option(
     "webhook",
@@ -290,6 +291,7 @@ TOPICS = (
         FOLLOW,
         help="Wait for documents that are added later, in files or a folder, and learn them time "
         "by time, once one of another time comes.",
+        flags="",
     ),
     replace(EVERY, help="Sweeps between two checkpoints (default: every few seconds)."),
     replace(TRACE, help="JSON lines on every sweep."),

@@ -103,8 +103,9 @@ def settings_after(settings: Settings, saved: Saved, place: Place) -> Settings:
     """Return the settings of a stream that goes on.
 
     Files may have been added after the last one, and the run may follow them from now on; a broker
-    may have another address. What comes from other files may be written to another place, if all
-    that was before is complete.
+    may have another address. With ``--no-follow`` files that were followed are read on in the same
+    way, up to where they end now. What comes from other files may be written to another place, if
+    all that was before is complete.
     """
     before, now = settings.changed(**saved.notes["settings"]), settings.source
     added = place.follows or settings.sources[: len(before.sources)] == before.sources
@@ -113,7 +114,8 @@ def settings_after(settings: Settings, saved: Saved, place: Place) -> Settings:
     if place.follows and settings.out not in ("-", before.out):
         free.add("out")
         saved.notes["positions"].pop("out", None)
-    return resumed_settings(settings, saved, free).changed(source=now)
+    after = resumed_settings(settings, saved, free).changed(source=now)
+    return after.changed(follow=True, drain=True) if before.follow and not after.follow else after
 
 
 def _files(sources: list[str]) -> list[str]:

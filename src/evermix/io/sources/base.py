@@ -96,7 +96,8 @@ class Options:
     category : tuple of str
         Columns whose numbers are names, such as postcodes, in such files.
     drain : bool
-        Whether messages of a broker end where there is none left, rather than being waited for.
+        Whether messages of a broker, or lines of files that are followed, end where there is none
+        left, rather than being waited for.
     broker_config : str, optional
         A JSON file with more settings for the client of a broker.
     dead_letters : bool

@@ -145,6 +145,8 @@ class FollowedFiles(LiveLines):
         Whether to go on without files of an earlier run that cannot be found any more.
     max_line : int
         Most bytes of a line; longer ones are cut.
+    drain : bool
+        Whether to end where there are no more lines, instead of waiting for them.
     """
 
     live = True
@@ -157,9 +159,10 @@ class FollowedFiles(LiveLines):
         whole: Callable[[bytes], bool],
         skip_lost: bool,
         max_line: int,
+        drain: bool = False,
     ) -> None:
         self._sources, self._whole, self._skip_lost = sources, whole, skip_lost
-        self._max_line = max_line
+        self._max_line, self._drain = max_line, drain
         self._files: dict[Key, Followed] = {}  # in the order in which they are read
         self._open: dict[Key, BufferedReader] = {}
         self._last: Followed | None = None
@@ -181,6 +184,8 @@ class FollowedFiles(LiveLines):
                     for line in self._new_lines(key, file):
                         quiet, self._last = False, file
                         yield line
+                if quiet and self._drain:
+                    return
                 if quiet and self.remaining() == 0.0:
                     yield PAUSE
                 elif quiet:

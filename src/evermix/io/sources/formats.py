@@ -82,7 +82,7 @@ class RecordSource(FileSource):
         reading = Reading(options.marked, None if sure else self.is_whole, options.max_line)
         if options.followed:
             limits = options.max_wait, self.is_whole, options.skip_bad, options.max_line
-            return FollowedFiles(options.followed, options.marks, *limits)
+            return FollowedFiles(options.followed, options.marks, *limits, options.drain)
         if is_address(self.path):
             return Messages(self.path, options)
         if self.path == "-":
