@@ -5,6 +5,8 @@ import json
 import numpy as np
 import pytest
 
+import evermix as em
+from evermix.cli.runs.stream_notes import relabelled
 from helpers.commands import evermix
 
 
@@ -33,3 +35,23 @@ def test_at_a_terminal_it_says_what_can_be_done_next(days, monkeypatch):
     model = "'my answers.jsonl.evermix'"
     assert f"next: evermix info {model}, or as a page: evermix report {model}" in said
     assert "next:" not in evermix("stream", "monday.jsonl", "--out", "-").stderr  # no model is kept
+
+
+def test_rows_that_have_left_the_clusters_of_their_lines(days):
+    """Their share is said, if it is large, with the command that shows where they are now."""
+    run = "stream", "monday.jsonl", "--out", "my out.jsonl"
+    model = "my out.jsonl.evermix"
+    said = evermix(*run).stderr
+    assert "present clusters" not in said and "split from" not in said
+    assert relabelled(em.load(model)) < 0.05
+    kept, gone = sorted(card.id for card in em.load(model).cards())
+    evermix("edit", model, "merge", kept, gone)
+    assert relabelled(em.load(model)) < 0.05  # lines of both mean the cluster that both are in
+    evermix("edit", model, "split", kept)
+    moved = 1.0 - em.load(model).card(kept).size / 90
+    assert relabelled(em.load(model)) == pytest.approx(moved, abs=0.05)
+    said = evermix(*run, "--resume").stderr
+    assert "born, 1 of them split from others" in said
+    share = f"at least {100 * relabelled(em.load(model)):.0f} % of the rows"
+    command = "Their present clusters: evermix predict 'my out.jsonl.evermix' monday.jsonl"
+    assert share in said and command in said

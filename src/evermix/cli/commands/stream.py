@@ -1,5 +1,6 @@
 """``evermix stream``: one pass over a source, with a JSON line for every row."""
 
+import shlex
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext, suppress
 from dataclasses import asdict
@@ -25,11 +26,12 @@ from evermix.cli.output.answers import Beside
 from evermix.cli.output.broker_lines import BrokerLines, open_stream_answers, placed
 from evermix.cli.output.dead_letters import DeadLetters
 from evermix.cli.output.lines import check_answers, naming
+from evermix.cli.runs.going_on import shown_source
 from evermix.cli.runs.interrupts import Interrupts, Stopped
 from evermix.cli.runs.live import Live
 from evermix.cli.runs.next_files import Place, check_stdin, place_after, settings_after
 from evermix.cli.runs.run import Run, check_resumed, open_again, read_checkpoint
-from evermix.cli.runs.stream_notes import Totals, check_notes, lives
+from evermix.cli.runs.stream_notes import Totals, check_notes, lives, relabelled
 from evermix.cli.runs.warm_up import WarmUp, first_chunks, first_counter, with_warm_up
 from evermix.engines.batch import Info
 from evermix.estimators import Mixture
@@ -42,6 +44,7 @@ from evermix.io.sources.several import Several, joined
 from evermix.io.text_counter import TextCounter
 from evermix.state import FADED
 
+RELABELLED = 0.1  # share of rows in other clusters than their lines say, from which on it is said
 FIRST_ROWS = 1000  # in a first batch of numbers, from which a mixture takes their scale
 
 
@@ -356,6 +359,16 @@ class Stream(Run):
         yield f"{new / seconds:,.0f} rows/s" if new else "nothing new: all rows were read before"
         if not mix.learner_.waiting:
             yield new_row_fit(totals.log_predictive / totals.rows)
+
+    def _remarks(self) -> Iterator[str]:
+        share, path = relabelled(self.model) if self.totals.rows else 0.0, self.settings.checkpoint
+        if share > RELABELLED and path is not None and not self.source.live:
+            sources = map(shown_source, self.settings.sources)
+            predict = shlex.join(["evermix", "predict", str(path), *sources])
+            yield (
+                f"clusters have changed after lines were written: at least {100 * share:.0f} % of "
+                f"the rows are in others now. Their present clusters: {predict}"
+            )
 
     def _complaints(self) -> Iterable[str]:
         return self.source.complaints

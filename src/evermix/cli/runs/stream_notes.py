@@ -8,6 +8,7 @@ import numpy as np
 
 from evermix._schema import check_number
 from evermix.cli.output import broker_lines
+from evermix.estimators import Mixture
 from evermix.io.sources import Mark
 from evermix.state import DROPPED, FADED, Lineage
 
@@ -71,4 +72,23 @@ def lives(lineage: Lineage) -> str:
     into = np.array(lineage.into)
     ends = {"merged": into >= 0, "dropped": into == DROPPED, "faded": into == FADED}
     moves = [f"{np.sum(those):,} {how}" for how, those in ends.items() if those.any()]
-    return ", ".join([f"{len(into):,} born", *moves])
+    split = [f"{len(lineage.parents):,} of them split from others"] if lineage.parents else []
+    return ", ".join([f"{len(into):,} born", *split, *moves])
+
+
+def relabelled(mix: Mixture) -> float:
+    """Return the share of rows that have left the clusters of their answers, at least.
+
+    Reviews have moved them to others meanwhile. Those that others have replaced are not known: it
+    is by how much clusters were given more rows than they hold now. 0 of models that forget.
+    """
+    if mix.forgetting is not None:
+        return 0.0
+    holds = dict(zip(mix.cluster_ids_.tolist(), mix.tally_.mass.tolist(), strict=True))
+    given: dict[int, float] = {}
+    for some in mix.learner_.course.bins:
+        ids = mix.lineage_.current(np.array(list(some.mass), dtype=np.int64)).tolist()
+        for id, mass in zip(ids, some.mass.values(), strict=True):
+            given[id] = given.get(id, 0.0) + mass
+    left = sum(max(mass - holds.get(id, 0.0), 0.0) for id, mass in given.items() if id != -1)
+    return left / (sum(given.values()) or 1.0)
