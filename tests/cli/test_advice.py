@@ -84,6 +84,30 @@ def test_every_component_has_its_option():
     assert in_options("nothing to change in em.unknown") == "nothing to change in em.unknown"
 
 
+@pytest.mark.parametrize(
+    "program",
+    [
+        "em.Mixture().fit(pandas.read_excel('a.xlsx'))",
+        "em.Mixture(engine=em.ADF()).fit(load(list(range(3))))",
+        "em.Mixture(em.VonMisesFisher())",
+        "set_params(engine=em.Gibbs(sweeps=5))",
+        "BERTopic(hdbscan_model=em.Mixture())",
+        "em.ADF().draws",
+    ],
+)
+def test_programs_stay_python(program):
+    assert in_options(f"Use em.ADF(), or {program}.") == f"Use --engine adf, or {program}."
+    assert in_options(f"{program} or em.Gibbs() (em.SUGS).").startswith(program)
+
+
+@pytest.mark.parametrize("command", ["fit", "stream"])
+def test_a_spreadsheet_can_be_fitted_in_python(folder, command):
+    (folder / "people.xlsx").write_bytes(b"PK\x03\x04")
+    said = evermix(command, "people.xlsx", status=1).stderr
+    assert re.search(r"em\.Mixture\(\)\.fit\(pandas\.read_excel\('[^']*people\.xlsx'\)\)", said)
+    assert "--engine" not in said
+
+
 def test_files_that_are_no_models_are_refused_with_the_name_of_one(folder):
     write_tickets("texts.jsonl")
     for command in ("report", "info"):

@@ -36,15 +36,29 @@ _PHRASES = {  # of the library's messages; the longer ones first
     "fit(X, times=years)": "--time-field year",
 }
 _CLASS = re.compile(r"(?:\b(?:family|prior|engine|sampler)=)?\bem\.(\w+)(?:\([^()]*\))?")
+_CALLED = r"\((?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*\)"  # brackets within brackets
+# A program, which stays as it is: a method of what em.Name(...) makes, or em.Name in a call.
+_PROGRAM = re.compile(
+    rf"(\bem\.\w+{_CALLED}(?:\.\w+(?:{_CALLED})?)+|\b(?:\w+\.)*\w+(?=\([^()]*\bem\.){_CALLED})"
+)
 
 
 def in_options(message: str) -> str:
-    """Return a message of the library as users of the command line should read it."""
+    """Return a message of the library as users of the command line should read it.
+
+    Python that does more than name a component stays Python.
+    """
+    pieces = _PROGRAM.split(message)
+    pieces[::2] = map(_translated, pieces[::2])
+    return "".join(pieces)
+
+
+def _translated(words: str) -> str:
     for phrase, option in _PHRASES.items():
-        message = message.replace(phrase, option)
-    if "em." not in message:
-        return message
-    return _CLASS.sub(lambda found: _options().get(found[1], found[0]), message)
+        words = words.replace(phrase, option)
+    if "em." not in words:
+        return words
+    return _CLASS.sub(lambda found: _options().get(found[1], found[0]), words)
 
 
 @cache
