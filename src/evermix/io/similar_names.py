@@ -1,9 +1,11 @@
-"""Which file may be meant where there is none of the name that was given."""
+"""Which file or column may be meant where there is none of the name that was given."""
 
 import os
+from collections.abc import Iterable
 from difflib import get_close_matches
 
 MOST = 10_000  # names that are compared
+LONGEST = 255  # characters of a name that are
 
 
 def did_you_mean(
@@ -24,8 +26,12 @@ def did_you_mean(
         return f" There is no folder {folder!r}."
     except OSError:
         return ""
-    by_case = {each.lower(): each for each in names if each.endswith(suffix)}
-    similar = get_close_matches(name.lower(), by_case, n=1, cutoff=least)
-    if not similar and suffix and name.lower() + suffix in by_case:
-        similar = [name.lower() + suffix]
+    names = [each for each in names if each.endswith(suffix)]
+    return one_of(name, names, least) or (one_of(name + suffix, names, 1.0) if suffix else "")
+
+
+def one_of(name: str, names: Iterable[str], least: float = 0.6) -> str:
+    """Return a sentence, after a space, with the most similar of the names; "" if none is."""
+    by_case = {each.lower(): each for each in names}
+    similar = get_close_matches(name[:LONGEST].lower(), by_case, n=1, cutoff=least)
     return f" Did you mean {by_case[similar[0]]!r}?" if similar else ""

@@ -3,12 +3,12 @@
 import json
 import re
 import shutil
-from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from threading import Lock
 
 from evermix.io.replacing import replacing, sync_directory
+from evermix.io.similar_names import one_of
 from evermix.service.bodies import BodyError
 from evermix.service.plans import Plan
 from evermix.service.webhooks import Webhook
@@ -86,8 +86,7 @@ class Models:
         try:
             return self._workers[name]
         except KeyError:
-            similar = get_close_matches(name[:80], list(self._workers), 1)
-            meant = f" Did you mean {similar[0]!r}?" if similar else ""
+            meant = one_of(name[:80], self._workers)
             raise AbsentError(f"there is no model {name!r:.80}.{meant} PUT makes one.") from None
 
     def make(self, name: str, plan: Plan) -> bool:

@@ -145,10 +145,16 @@ class Fit(Run):
         self.missing = count_missing(self._X)  # cells, by column
 
     @classmethod
-    def begin(cls, settings: Settings, place: Cluster | None) -> Self:
-        """Read the source; a checkpoint that is there will be replaced."""
+    def source_of(cls, settings: Settings) -> Source:
+        """Open the rows of a fit that begins."""
         source = open_rows(settings, None, **Beside.reading(settings))
         Beside(settings, COLUMNS).check(source)
+        return source
+
+    @classmethod
+    def begin(cls, settings: Settings, place: Cluster | None) -> Self:
+        """Read the source; a checkpoint that is there will be replaced."""
+        source = cls.source_of(settings)
         mix = make_mixture(settings, source.kind, streaming=False, columns=source.columns)
         rows = _read(source, settings, _engine_of(mix), place)
         text: TextCounter | None = embedded_texts(settings, source)

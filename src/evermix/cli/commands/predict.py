@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
+from glob import has_magic
 from typing import Any
 
 import numpy as np
@@ -26,8 +27,10 @@ from evermix.engines import DPMeans
 from evermix.estimators import Mixture, TopicModel
 from evermix.estimators.files import load_any
 from evermix.estimators.mixture.new_words import proba_with_new_words
+from evermix.io.brokers import is_address
 from evermix.io.checkpoint import CheckpointError
 from evermix.io.embedded_texts import EmbeddedTexts
+from evermix.io.similar_names import did_you_mean
 from evermix.io.sources import Chunk, Source, SourceError
 from evermix.io.text_counter import TextCounter
 
@@ -57,7 +60,7 @@ def run(settings: Settings) -> None:
     check_files(settings.sources, {"MODEL": settings.model}, settings.outputs)
     if not settings.overwrite:
         remedy = "Choose another place, or replace it with --overwrite."
-        check_new(settings.outputs, remedy, settings.sources)
+        check_new(settings.outputs, remedy, partial(_check_there, settings.sources))
     settings.lock_outputs()
     model, extra = load_any(settings.model, settings.custom)
     if type(model) not in _ANSWERS:
@@ -85,6 +88,14 @@ def run(settings: Settings) -> None:
         lines.flush()  # empties an old file even if there were no rows
     if not settings.quiet:
         note(_summary(answers, done, settings.out))
+
+
+def _check_there(sources: Sequence[str]) -> None:
+    """Raise SourceError if one of the files is not there."""
+    for name in sources:
+        named = name == "-" or is_address(name) or has_magic(name)
+        if not named and not os.path.exists(name):
+            raise SourceError(f"{name}: there is no such file or folder.{did_you_mean(name)}")
 
 
 def _chunks(rows: Source, size: int) -> Iterator[Chunk]:

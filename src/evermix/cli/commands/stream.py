@@ -97,10 +97,15 @@ class Stream(Run):
         self._live = Live(settings, model, *about, lambda: self.text)
 
     @classmethod
+    def source_of(cls, settings: Settings) -> Source:
+        """Open the rows of a stream that begins."""
+        return open_rows(settings, None, **_reading(settings))
+
+    @classmethod
     def begin(cls, settings: Settings, place: Any) -> Self:
         """Open the source and start with its first row."""
         note_awaited(settings)
-        source = open_rows(settings, None, **_reading(settings))
+        source = cls.source_of(settings)
         mix = make_mixture(settings, source.kind, streaming=True, columns=source.columns)
         check_times(source, mix.forgetting)
         chunks = source.chunks(0, settings.batch)
@@ -129,9 +134,8 @@ class Stream(Run):
         check_resumed(settings, saved)
         note_awaited(settings)
         marks = place.files
-        continues = settings.stdin == "continues"
-        reading = _reading(settings) | {"continues": continues}
-        if settings.follow or continues or is_address(settings.source):
+        reading = _reading(settings) | {"continues": settings.stdin == "continues"}
+        if settings.follow or reading["continues"] or is_address(settings.source):
             # These need not be looked at to know what they hold.
             reading |= {"kind": saved.notes["kind"], "marks": marks}
         source = place.entered(open_again(settings, saved, **reading))

@@ -12,6 +12,7 @@ from evermix.cli.console import progress_bar
 from evermix.cli.options.settings import Settings
 from evermix.families.base import Family
 from evermix.io.chunks import Chunks
+from evermix.io.similar_names import one_of
 from evermix.io.sources import Chunk, Source, SourceError, open_source
 from evermix.io.sources.arrays import DenseArray
 from evermix.io.sources.several import joined
@@ -69,7 +70,8 @@ def _check_columns(settings: Settings, columns: dict[str, Any], source: Source) 
         unknown = [word for word in given.get(name, ()) if word not in (source.header or ())]
         if unknown:
             raise ValueError(
-                f"--{name}: there is no column {unknown[0]!r}. The columns are "
+                f"--{name}: there is no column {unknown[0]!r}."
+                f"{one_of(unknown[0], source.header or ())} The columns are "
                 f"{', '.join(map(repr, source.header or ()))}."
             )
 

@@ -9,13 +9,11 @@ import json
 import os
 import stat
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Self, TextIO
 
 from evermix.io.brokers import is_address
-from evermix.io.similar_names import did_you_mean
-from evermix.io.sources import SourceError
 
 Files = Mapping[str, str | None]  # by option or argument; None for no file, "-" for standard output
 
@@ -57,24 +55,18 @@ def check_files(sources: Sequence[str], inputs: Files, outputs: Files) -> None:
             _check_place(option, name)
 
 
-def check_new(outputs: Files, remedy: str, sources: Iterable[str] = ()) -> None:
+def check_new(
+    outputs: Files, remedy: str, check_source: Callable[[], object] = lambda: None
+) -> None:
     """Raise ValueError, which ends with the remedy, if one of the outputs holds something.
 
-    If a source is not there, SourceError says so instead: its name may be misspelt, and so that of
-    an output that follows from it.
+    ``check_source`` is called before that, and may raise an error of its own: what is wrong with a
+    source matters more, and the name of an output may follow from that of the source.
     """
     for option, name in outputs.items():
         if name not in (None, "-") and os.path.isfile(str(name)) and os.path.getsize(str(name)):
-            _check_there(sources)
+            check_source()
             raise ValueError(f"{option} must be a new file, and {name} exists already. {remedy}")
-
-
-def _check_there(sources: Iterable[str]) -> None:
-    for source in sources:
-        named = source == "-" or is_address(source) or glob.has_magic(source)
-        if not named and not os.path.exists(source):
-            meant = did_you_mean(source)
-            raise SourceError(f"{source}: there is no such file or folder.{meant}")
 
 
 def _identity(name: str, standard: TextIO) -> object:

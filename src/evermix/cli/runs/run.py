@@ -10,7 +10,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path
+from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self
 
 import typer
@@ -20,7 +20,6 @@ from evermix.cli.console import at_terminal, logged_notes, note, plain_errors
 from evermix.cli.input.model_rows import n_columns
 from evermix.cli.input.rows import open_rows
 from evermix.cli.input.texts import with_function
-from evermix.cli.options.earlier import LEARN
 from evermix.cli.options.settings import Settings
 from evermix.cli.output.lines import Trace
 from evermix.cli.output.output_files import (
@@ -32,8 +31,9 @@ from evermix.cli.output.output_files import (
 )
 from evermix.cli.runs.going_on import command_to_go_on, shown_source
 from evermix.cli.runs.interrupts import CheckpointTimer, Interrupts, Stopped
-from evermix.cli.runs.taken_names import check_free, is_begun, others_beside
+from evermix.cli.runs.taken_names import check_free, is_begun, of_another, others_beside
 from evermix.io import text as texts
+from evermix.io.brokers import is_address
 from evermix.io.checkpoint import CheckpointError
 from evermix.io.embedded_texts import EmbeddedTexts
 from evermix.io.replacing import remove_leftovers
@@ -41,6 +41,7 @@ from evermix.io.sources import Source
 from evermix.io.text_counter import TextCounter
 
 LOG = logging.getLogger("evermix")
+FIRST_ROWS = 100  # that are read before a run is refused because of its outputs
 NOTHING = "Nothing was learnt yet."
 AT_THE_END = "--figure", "--curves", "--documents"  # are made of a whole model, at any time
 
@@ -87,6 +88,11 @@ class Run(ABC):
         self.timer = CheckpointTimer()
 
     # ---- what differs from command to command ----------------------------------------------
+
+    @classmethod
+    @abstractmethod
+    def source_of(cls, settings: Settings) -> Source:
+        """Open the source of a run that begins."""
 
     @classmethod
     @abstractmethod
@@ -168,6 +174,7 @@ class Run(ABC):
     def _open(cls, settings: Settings, place: Any) -> Self:
         """Begin a run or go on with one, if its files allow it."""
         path, outputs = settings.checkpoint, settings.outputs
+        check_source = partial(cls._check_source, settings)
         if settings.resume and path.exists():
             return cls.resume(settings, place)
         if settings.resume:
@@ -176,22 +183,30 @@ class Run(ABC):
                 {option: name for option, name in outputs.items() if name not in begun},
                 f"There is no checkpoint {path} to resume from: correct its name, or start again "
                 "with --overwrite in place of --resume.",
+                check_source,
             )
             note(
                 f"warning: there is no checkpoint {path}, so there is nothing to go on from: this "
                 f"run starts from the beginning.{others_beside(path)}"
             )
         elif not settings.overwrite:
-            sources = [] if settings.values.get("follow") else settings.sources
             results = cls.of_results
             is_there = not cls.writes_as_it_learns and is_begun(settings, cls.command, results)
             if not is_there:
-                check_free(settings, cls.command, results, sources)
-            check_new(outputs, "Choose another place, or replace it with --overwrite.", sources)
+                check_free(settings, cls.command, results, check_source)
+            remedy = "Choose another place, or replace it with --overwrite."
+            check_new(outputs, remedy, check_source)
             if is_there:
                 note(f"{path} holds this run: going on from it (--overwrite starts again).")
                 return cls.resume(settings.with_given(results), place)
         return cls.begin(settings, place)
+
+    @classmethod
+    def _check_source(cls, settings: Settings) -> None:
+        """Read the first rows of a source whose rows do not have to be waited for."""
+        waited = settings.values.get("follow") or "-" in settings.sources
+        if not waited and not any(map(is_address, settings.sources)):
+            next(cls.source_of(settings).chunks(0, FIRST_ROWS), None)
 
     def _go(self, interrupts: Interrupts) -> None:
         """Learn until the end, and leave a checkpoint also if a signal comes first."""
@@ -304,7 +319,7 @@ def read_checkpoint(
     path, command = settings.checkpoint, run.command
     model, extra = load(path)
     if command not in extra:
-        raise CheckpointError(_of_another(path, command, extra))
+        raise CheckpointError(of_another(path, command, extra))
     notes = extra[command]
     try:
         settings.check_saved(notes["settings"])
@@ -321,21 +336,6 @@ def read_checkpoint(
             "again with --overwrite."
         ) from error
     return Saved(model, text, notes)
-
-
-def _of_another(path: Path, command: str, extra: Mapping[str, Any]) -> str:
-    """Return what is wrong with a checkpoint that another command or program wrote."""
-    wrote = next((name for name in LEARN if name in extra), None)
-    if wrote is None:
-        return (
-            f"{path} was saved in Python, so it does not say where in its rows `evermix {command}` "
-            "should go on. Go on in Python, or start again with another --checkpoint; `evermix "
-            "predict` and `evermix report` read it as it is."
-        )
-    return (
-        f"{path} is a checkpoint of `evermix {wrote}`, from which `evermix {command}` cannot go "
-        f"on. Go on with `evermix {wrote} ... --resume`, or start again with another --checkpoint."
-    )
 
 
 def resumed_settings(settings: Settings, saved: Saved, free: Iterable[str] = ()) -> Settings:

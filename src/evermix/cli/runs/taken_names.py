@@ -1,9 +1,10 @@
 """What a run does that finds a checkpoint under its name."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
+from typing import Any
 
-from evermix.cli.options.earlier import Earlier
+from evermix.cli.options.earlier import LEARN, Earlier
 from evermix.cli.options.settings import Settings
 from evermix.cli.output.output_files import check_new
 from evermix.cli.runs.going_on import shown_source
@@ -20,7 +21,10 @@ def is_begun(settings: Settings, command: str, of_results: Collection[str]) -> b
 
 
 def check_free(
-    settings: Settings, command: str, of_results: Collection[str], sources: Iterable[str]
+    settings: Settings,
+    command: str,
+    of_results: Collection[str],
+    check_source: Callable[[], object],
 ) -> None:
     """Raise ValueError if a checkpoint is there, which says what it is and how both can be kept."""
     path = settings.checkpoint
@@ -40,7 +44,7 @@ def check_free(
         what += f" with another {', '.join(other)}. " if other else ". "
     advice = f"{', '.join(ways[:-1])}, or {ways[-1]}."
     remedy = f"{what}{advice[0].upper()}{advice[1:]}"
-    check_new({"--checkpoint": str(path)}, remedy, sources)
+    check_new({"--checkpoint": str(path)}, remedy, check_source)
 
 
 def others_beside(checkpoint: Path) -> str:
@@ -50,3 +54,18 @@ def others_beside(checkpoint: Path) -> str:
         return ""
     more = ", ..." if len(names) > MOST_NAMES else ""
     return f" If another one was meant, it may be {', '.join(names[:MOST_NAMES])}{more}."
+
+
+def of_another(path: Path, command: str, extra: Mapping[str, Any]) -> str:
+    """Return what is wrong with a checkpoint that another command or program wrote."""
+    wrote = next((name for name in LEARN if name in extra), None)
+    if wrote is None:
+        return (
+            f"{path} was saved in Python, so it does not say where in its rows `evermix {command}` "
+            "should go on. Go on in Python, or start again with another --checkpoint; `evermix "
+            "predict` and `evermix report` read it as it is."
+        )
+    return (
+        f"{path} is a checkpoint of `evermix {wrote}`, from which `evermix {command}` cannot go "
+        f"on. Go on with `evermix {wrote} ... --resume`, or start again with another --checkpoint."
+    )

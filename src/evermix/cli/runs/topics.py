@@ -33,6 +33,7 @@ from evermix.estimators import TopicModel
 from evermix.estimators.data.times import shown_label
 from evermix.estimators.files import load_topics, save
 from evermix.estimators.topics.report import course_of
+from evermix.io.sources import Source
 from evermix.report.canvas import check_picture
 from evermix.topics.words.snapshots import TopicSweep
 
@@ -73,11 +74,16 @@ class Topics(Run):
         return with_these(before, now, self.resumed and self.model.gone_on_)
 
     @classmethod
+    def source_of(cls, settings: Settings) -> Source:
+        """Open the documents of a run that begins."""
+        return open_rows(settings, None, time_labels=True, **cls.reading)
+
+    @classmethod
     def begin(cls, settings: Settings, place: Any) -> Self:
         """Read the source; a checkpoint that is there will be replaced."""
         cls.check_settings(settings)
         model = make_model(settings)
-        source = open_rows(settings, None, time_labels=True, **cls.reading)
+        source = cls.source_of(settings)
         documents = read_documents(source, settings, None, settings.quiet, first=True)
         _check_one_time(documents, settings)
         return cls(settings.changed(period=documents.period), documents, model)

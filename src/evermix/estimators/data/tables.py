@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from evermix._xp import Floats
 from evermix.families import Categorical, Mixed
 from evermix.families.base import Family
+from evermix.io.similar_names import one_of
 
 LIBRARIES = {"pandas", "polars", "pyarrow"}
 EMPTY = "One that is not known may be there as an empty column: missing cells are integrated out."
@@ -181,9 +182,10 @@ def check_names(given: Sequence[str], wanted: Sequence[str], learning: bool) -> 
     """
     missing = [name for name in wanted if name not in given]
     if missing:
-        remedy = "" if learning else f" {EMPTY}"
+        meant = one_of(missing[0], (name for name in given if name not in wanted))
+        remedy = "" if learning or meant else f" {EMPTY}"
         raise ValueError(
-            f"the table has no column {listed(missing)}. It has {listed(given)}.{remedy}"
+            f"the table has no column {listed(missing)}. It has {listed(given)}.{meant}{remedy}"
         )
     unknown = [name for name in given if name not in wanted]
     if unknown and learning:

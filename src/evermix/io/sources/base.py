@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Literal, Self, TypeAlias
 import numpy as np
 
 from evermix._limits import MAX_FEATURES, MAX_LINE
-from evermix.io.similar_names import did_you_mean
+from evermix.io.similar_names import did_you_mean, one_of
 from evermix.io.sources.chunk import Chunk, Mark, Rejected
 from evermix.io.sources.dates import find_order, is_open
 from evermix.io.sources.values import Time, read_time
@@ -283,7 +283,8 @@ class FileSource(ABC):
         for name in self.options.required:
             if name not in names:
                 raise self.error(
-                    f"there is no {what} {name!r}. The {what}s are {', '.join(map(repr, names))}."
+                    f"there is no {what} {name!r}.{one_of(name, names)} The {what}s are "
+                    f"{', '.join(map(repr, names))}."
                 )
 
     def set_features(self, found: int) -> None:

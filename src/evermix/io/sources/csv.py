@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from evermix.io.similar_names import one_of
 from evermix.io.sources.base import Kind, RowError
 from evermix.io.sources.dialect import (
     LOOK,
@@ -61,6 +62,7 @@ class CommaSeparated(RecordSource):
             raise self.error(
                 f"expected a column {options.time_field!r} with times, "
                 + (f"got the columns {self._names}." if self._header else "got no header.")
+                + one_of(options.time_field, self._names)
             )
         if options.text_field in self._names and options.kind != "table":
             self.kind = self.choose_kind("text")

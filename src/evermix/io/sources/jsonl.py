@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from evermix.io.similar_names import one_of
 from evermix.io.sources.base import ONE_PER_LINE, Kind, RowError
 from evermix.io.sources.formats import Record, RecordSource, Row, numbered
 from evermix.io.sources.lines import LiveLines
@@ -110,8 +111,8 @@ class JsonLines(RecordSource):
         time = options.time_field
         if time is not None and time not in fields:
             raise RowError(
-                f"there is no field {time!r} with a time (on the command line: --time-field). The "
-                f"fields are {', '.join(map(repr, sorted(fields)))}."
+                f"there is no field {time!r} with a time (on the command line: --time-field)."
+                f"{one_of(time, fields)} The fields are {', '.join(map(repr, sorted(fields)))}."
             )
         return Row(
             name,

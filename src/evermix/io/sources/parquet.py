@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evermix.io.similar_names import did_you_mean
+from evermix.io.similar_names import did_you_mean, one_of
 from evermix.io.sources.base import Kind, RowError
 from evermix.io.sources.dialect import LOOK, Writing
 from evermix.io.sources.formats import Block, BlockSource
@@ -70,7 +70,10 @@ class Parquet(BlockSource):
         names = file.schema_arrow.names
         for name in self._time:
             if name not in names:
-                raise self.error(f"expected a column {name!r} with times, got the columns {names}.")
+                raise self.error(
+                    f"expected a column {name!r} with times, got the columns {names}."
+                    f"{one_of(name, names)}"
+                )
             for batch in file.iter_batches(batch_size=256, columns=[name]):
                 self._times(batch.column(0))
                 if self.dated is not None:
