@@ -136,6 +136,23 @@ def test_columns_must_be_there(folder):
     assert "is for tables" in answers("fit", "points.npy", "--missing", "?", status=1)
 
 
+@pytest.mark.parametrize("command", ["fit", "stream"])
+def test_one_word_of_a_row_is_no_text(folder, command):
+    write("people.csv", lambda i, row: row | {"note": ["red", "blue", "green"][i % 3]})
+    with open("people.csv") as file, open("texts.csv", "w") as other:
+        other.write(file.read().replace("note", "text", 1))
+    out = ["--out", "out.jsonl", "--overwrite"]
+    said = evermix(command, "people.csv", "--text-field", "note", *out).stderr
+    assert "only column 'note' is read" in said and "Without --text-field, all" in said
+    table = ["--kind", "table", "--id-field", "who"]
+    said = evermix(command, "texts.csv", *out).stderr
+    assert "only column 'text' is read" in said and "With --kind table, all" in said
+    assert "only column" not in evermix(command, "texts.csv", *out, *table).stderr
+    lines = ["old red wine,1", "cold white beer,2", "hot black tea,3"] * 20
+    (folder / "texts.csv").write_text("\n".join(["text,n", *lines]))
+    assert "only column" not in evermix(command, "texts.csv", *out).stderr
+
+
 def test_fields_of_json_lines_must_be_there(folder):
     lines = [{"text": "so it is", "number": 7}, {"text": "so it was", "name": "b"}]
     (folder / "t.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))

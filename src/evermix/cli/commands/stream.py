@@ -17,6 +17,7 @@ from evermix.cli.input.texts import (
     embedded_texts,
     shown_words,
     waiting_rows,
+    warn_of_single_words,
 )
 from evermix.cli.input.times import check_order, check_times
 from evermix.cli.options.brokers import with_broker
@@ -117,6 +118,7 @@ class Stream(Run):
             return cls(settings, source, mix, text, chunks)
         if words:
             head = first_chunks(chunks, 0 if settings.hash else settings.warmup)
+            warn_of_single_words(settings, source, (text for some in head for text in some.X))
             text = first_counter(settings, mix, head)
         else:
             head = first_chunks(chunks, FIRST_ROWS)

@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ from evermix.io.growing_vocabulary import HALF_LIVES, GrowingVocabulary
 from evermix.io.sources import Chunk, Source
 from evermix.io.text import Vocabulary
 from evermix.io.text_counter import TextCounter
+
+LOOKED_AT = 1000  # texts whose words are counted for a warning
 
 
 def stream_counter(
@@ -38,6 +41,20 @@ def stream_counter(
     return GrowingVocabulary(
         counter.words, settings.vocabulary, horizon=horizon, stop_words=counter.stop_words
     )
+
+
+def warn_of_single_words(settings: Settings, source: Source, texts: Iterable[str]) -> None:
+    """Warn if texts, which are one column of a table, have hardly more than a word each."""
+    if len(source.header or ()) < 2 or settings.embed is not None:
+        return
+    lengths = [len(text.split()) for text in islice(texts, LOOKED_AT)]
+    if lengths and np.median(lengths) <= 1:
+        name = settings.text_field
+        way = "Without --text-field" if name != "text" else "With --kind table"
+        note(
+            f"warning: only column {name!r} is read, whose texts are mostly of one word. {way}, "
+            "all columns are clustered."
+        )
 
 
 def embedded_texts(settings: Settings, source: Source) -> EmbeddedTexts | None:
