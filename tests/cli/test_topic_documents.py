@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 import evermix as em
 from evermix.cli import app
+from evermix.estimators.plain_words import topics_in_words
 from helpers.topic_texts import SHORT, WORDS, evermix, topics, working_directory
 
 
@@ -80,6 +81,19 @@ def test_a_picture_lies_beside_the_checkpoint(folder, monkeypatch):
     (folder / "texts.evermix").unlink()
     said = evermix("texts.jsonl", "--time-field", "year", *SHORT)
     assert said.exit_code == 0 and (folder / "texts.png").read_text() == "mine"
+
+
+def test_pictures_and_reports_count_topics_in_the_same_words(folder):
+    """Those of the picture count the files; matplotlib repeats texts in comments of SVG."""
+    pytest.importorskip("matplotlib")
+    (folder / "more.jsonl").write_text((folder / "texts.jsonl").read_text())
+    files = ["--curves", "curves.svg", "--checkpoint", "both.evermix", "--overwrite"]
+    said = evermix("texts.jsonl", "more.jsonl", "--time-field", "year", *files, *SHORT)
+    counted = topics_in_words(em.load("both.evermix").weights_)
+    assert said.exit_code == 0 and f"{counted}, " in said.stderr, said.output
+    assert f"<!-- {counted} in 2 files -->" in (folder / "curves.svg").read_text()
+    said = CliRunner().invoke(app, ["report", "both.evermix", "--out", "-"])
+    assert f"{counted} in " in said.stdout
 
 
 def test_terminals_get_cards(folder, monkeypatch):

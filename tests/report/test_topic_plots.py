@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 
+from evermix.estimators.plain_words import topics_in_words
 from evermix.report import changes, lifetimes, topic_curves, topic_overview
 from evermix.report.canvas import check_picture, save_picture
 
@@ -205,6 +206,26 @@ def test_large_topics_that_change_most_are_not_called_always_there():
     assert "in grey, those that are always there" in courses.get_xlabel()
     courses = topic_overview(times=[2011, 2016], evolution=np.eye(2), words=words[:2])[2]
     assert courses.get_xlabel() == "topics of early times come first, those of late times last"
+
+
+def test_what_changes_by_less_than_a_fifth_of_itself_is_always_there():
+    """However many words that is: boilerplate of 30 % stays grey."""
+    pytest.importorskip("matplotlib")
+    evolution = [[0.30, 0.02, 0.002, 0.06], [0.26, 0.002, 0.01, 0.09]]
+    words = [["copyright"], ["rules"], ["planar"], ["deep"]]
+    courses = topic_overview(times=[2011, 2016], evolution=evolution, words=words)[2]
+    names = [label.get_text() for label in courses.get_yticklabels()]
+    assert [name.split("\n")[0] for name in names if "always there" in name] == ["copyright"]
+
+
+def test_small_topics_are_counted_apart():
+    assert topics_in_words([0.5, 0.5]) == "2 topics" and topics_in_words([1.0]) == "1 topic"
+    assert topics_in_words([0.991, 0.009]) == (
+        "1 large topic (1 small one holds 0.9 % of the words)"
+    )
+    weights = np.append(np.full(15, 0.73 / 15), np.full(132, 0.27 / 132))
+    assert topics_in_words(weights) == "15 large topics (132 small ones hold 27 % of the words)"
+    assert topics_in_words(np.full(200, 0.005)) == "200 topics"
 
 
 def test_each_course_has_its_own_scale_and_what_is_always_there_comes_last():

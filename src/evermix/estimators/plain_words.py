@@ -18,6 +18,7 @@ KINDS: dict[type[Family], str] = {
 """What columns hold, by their family; those of all others are numbers."""
 NUMBERS = "numbers"
 MOST_IDS = 10  # in a message
+SMALL = 0.01  # share of the words below which a topic is small
 UNITS = {"day": 86_400.0, "hour": 3600.0, "minute": 60.0, "second": 1.0}
 
 
@@ -50,6 +51,26 @@ def forgetting_in_words(plan: Exponential, timed: bool) -> str:
     else:
         span = f"{plan.half_life:,g} of time" if timed else _counted(plan.half_life, "row")
     return f"a row counts half as much after {span}"
+
+
+def topics_in_words(weights: Iterable[float]) -> str:
+    """Return how many topics there are; small ones, if any, are counted apart.
+
+    Examples
+    --------
+    >>> topics_in_words([0.6, 0.39, 0.008, 0.002])
+    '2 large topics (2 small ones hold 1 % of the words)'
+    """
+    shares = list(map(float, weights))
+    small = [share for share in shares if share < SMALL]
+    large = len(shares) - len(small)
+    if not small or not large:
+        return _counted(len(shares), "topic")
+    ones = "small one holds" if len(small) == 1 else "small ones hold"
+    return (
+        f"{_counted(large, 'large topic')} ({len(small):,} {ones} {100 * sum(small):.2g} % of the "
+        "words)"
+    )
 
 
 def _kind(family: Family) -> str:

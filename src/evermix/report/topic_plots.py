@@ -33,6 +33,7 @@ PANEL, NAME = 3.7, 3.6  # inches: the panel of a topic, the words beside its cou
 MAX_TICKS = 9  # of the axis of times
 WORDS_SHOWN = 5  # of a topic
 FLAT = 0.5  # a topic whose least share is more than this part of its largest may be always there
+STEADY = 0.8  # and one with more than this is, however large it is
 
 
 # ---- pictures ------------------------------------------------------------------------------
@@ -153,8 +154,8 @@ class _ShownTopics:
     chosen : int array (n,)
         The topics that are shown: those of the past first, those that are always there last.
     flat : bool array (n,)
-        Which of them are always there, in much the same share: their share does not halve, and
-        changes no more than that of half of the topics that are shown.
+        Which of them are always there, in much the same share: it changes by less than a fifth of
+        itself, or does not halve and changes no more than that of half of the topics shown.
     kept : int array (T,)
         Numbers of these times among those that were given.
     """
@@ -205,8 +206,9 @@ class _ShownTopics:
         # By the middle of their words: those that fade first, those that grow last.
         middle = x @ evolution[:, chosen] / np.maximum(evolution[:, chosen].sum(axis=0), 1e-12)
         shares = evolution[:, chosen]
-        flat = (shares.min(axis=0) > FLAT * shares.max(axis=0)) & (len(kept) > 1)
-        flat &= np.ptp(shares, axis=0) <= np.median(np.ptp(shares, axis=0))
+        least, most = shares.min(axis=0), shares.max(axis=0)
+        little = (most - least <= np.median(most - least)) | (least > STEADY * most)
+        flat = (least > FLAT * most) & little & (len(kept) > 1)
         order = np.lexsort((middle, flat))
         step, chosen, flat = step if step < np.inf else 1.0, chosen[order], flat[order]
         return cls(times, evolution, words, x, step, runs, chosen, flat, kept)

@@ -22,6 +22,7 @@ from evermix.cli.output.coarse import proposed
 from evermix.cli.output.lines import Lines, naming
 from evermix.estimators import TopicModel
 from evermix.estimators.data.times import Times, shown_label
+from evermix.estimators.plain_words import topics_in_words
 from evermix.estimators.topics.card import (
     DOCUMENTS,
     FEW,
@@ -141,7 +142,7 @@ class TopicReport:
             "documents": self._documents,
             "least": settings.min_documents,
         }
-        title = f"{len(self.cards.words)} topics in {_name(self._sources)}"
+        title = f"{topics_in_words(self._model.weights_)} in {_name(self._sources)}"
         if self.picture is not None:
             axes = topic_overview(**about, share=settings.share, title=title)
             save_picture(self.picture, axes)
@@ -280,8 +281,9 @@ def _rounded(shares: Array) -> list[list[float]]:
 
 
 def _name(sources: list[str]) -> str:
-    name = "standard input" if sources[0] == "-" else os.path.basename(sources[0])
-    return name if len(sources) == 1 else f"{name} and {len(sources) - 1} more"
+    if len(sources) > 1:
+        return f"{len(sources):,} files"
+    return "standard input" if sources[0] == "-" else os.path.basename(sources[0])
 
 
 def _readable(entries: dict[str, Any]) -> str:

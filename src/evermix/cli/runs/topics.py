@@ -32,6 +32,7 @@ from evermix.cli.runs.run import (
 from evermix.estimators import TopicModel
 from evermix.estimators.data.times import shown_label
 from evermix.estimators.files import load_topics, save
+from evermix.estimators.plain_words import topics_in_words
 from evermix.estimators.topics.report import course_of
 from evermix.io.sources import Source
 from evermix.report.canvas import check_picture
@@ -231,8 +232,8 @@ class Topics(Run):
                 "left out"
             )
         of = f" of {chains} chains" if chains > 1 else ""
-        mean = f"{n_topics.mean():.2f} on average over {len(n_topics):,} draws{of}"
-        yield f"{self.model.n_topics_:,} topics, {mean}"
+        mean = f"{n_topics.mean():.2f} in all on average over {len(n_topics):,} draws{of}"
+        yield f"{topics_in_words(self.model.weights_)}, {mean}"
         if not gone_on:
             kept = self.settings.checkpoint is not None
             command = command_to_go_on("topics", self.settings) if kept else "a run with"

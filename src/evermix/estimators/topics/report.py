@@ -7,6 +7,7 @@ import numpy as np
 
 from evermix._xp import Floats
 from evermix.estimators.chain_reports import add_times, course_facts, item_of, settings_of
+from evermix.estimators.plain_words import topics_in_words
 from evermix.estimators.topics.card import TopicCards, document_name
 from evermix.report.flow import DIGITS
 from evermix.report.page import WHOLE, Item, Report, traces
@@ -38,7 +39,7 @@ def topic_report(
     facts |= course_facts(model)
     if not model.gone_on_:  # else the few draws that go on are no course
         facts["fit to the data"] = course_of(model)
-    title = title or f"{model.n_topics_:,} topics in {size:,} words"
+    title = title or f"{topics_in_words(writer.weights)} in {size:,} words"
     report = Report(title, "topic", "words", facts, items, details=settings_of(model))
     if top is None:
         if not model.gone_on_:
