@@ -41,6 +41,18 @@ def test_an_answer_says_cluster_probability_and_novelty(model):
     assert status == 200 and answer["novelty"] > 0.9
 
 
+def test_the_first_batch_has_no_novelty(model):
+    """Nothing was learnt before, so that all of its rows would be new."""
+    model.make("first", "vectors")
+    rows = {"observations": [{"vector": [float(i % 2), 1.0]} for i in range(30)]}
+    for at in range(2):
+        status, said = model.post("/models/first/observations", rows)
+        assert status == 200 and len(said["answers"]) == 30
+        assert all(("novelty" in answer) == (at == 1) for answer in said["answers"])
+        assert all(0 <= answer.get("novelty", 0) <= 1 for answer in said["answers"])
+    assert model.ask("DELETE", "/models/first")[0] == 200
+
+
 def test_predicting_learns_nothing(model):
     before = model.get("/models/a")[1]
     rows = [{"vector": [0.0, 0.0]}, {"vector": [18.0, 18.0], "id": "row 1"}]

@@ -36,7 +36,8 @@ def row_answers(
         None: those of single rows may that hold fewer than five, which may soon be merged or
         dropped.
     novelty : sequence of length n, optional
-        The probability that each row was in no cluster that there was before.
+        The probability that each row was in no cluster that there was before; None: answers do
+        not say.
     offsets : sequence of length n, optional
         Where the rows were in their source.
     """

@@ -70,7 +70,7 @@ def answer_schemas() -> dict[str, Schema]:
         "Made": full(name=TEXT, settings=settings),
         "Deleted": full(name=TEXT, deleted={"const": True}),
         "Answer": closed(said, **row),
-        "Learnt": closed((*said, "new"), **row, **marks),
+        "Learnt": closed(("cluster", "probability", "new"), **row, **marks),
         "Clusters": closed(
             ("sequence", "rows", "clusters"),
             **known,

@@ -281,12 +281,12 @@ class Core:
             before = self.lives()
             if freed:
                 self.mix.forget_columns(freed)
-            ids = given.ids[some]
-            novelty = self._novelty(X, len(ids)) if answered else None
+            ids, scored = given.ids[some], answered and self.begun  # at first, all rows are new
+            novelty = self._novelty(X, len(ids)) if scored else None
             self.mix.partial_fit(X, times=None if times is None else times[some])
             if safe is not None:
                 safe()
-            if novelty is None and answered:
+            if novelty is None and scored:
                 novelty = self.mix.learner_.results.novelty.tolist()
             self.remembered.add(ids)
             self.learnt(before, len(ids), record.time)
@@ -331,8 +331,6 @@ class Core:
 
         None: the engine will say it when it learns them.
         """
-        if not self.begun:
-            return [1.0] * n
         if isinstance(self.mix.learner_.engine, Filter) and not self.provisional:
             return None
         try:
