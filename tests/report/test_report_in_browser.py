@@ -65,7 +65,7 @@ def test_pages_are_drawn_without_errors_or_sideways_scroll(browser, pages, name,
     assert browser.errors == [] and browser.run("document.documentElement.scrollWidth") <= width
 
 
-BARS = """[...document.querySelectorAll('#charts svg:has(.bar) g')].map(group => [
+BARS = """[...document.querySelectorAll('svg:has(.bar) g')].map(group => [
     group.querySelector('text').textContent, group.querySelector('.bar').getBBox().width,
     group.querySelector('text:last-child').textContent])"""
 
@@ -87,11 +87,35 @@ def test_sizes_of_few_clusters_are_bars(browser, tmp_path, width):
         "document.querySelector('#charts svg:has(.bar)').getAttribute('aria-label')"
     )
     assert "from the <b>largest with 300" in label
+    box = "document.querySelector('#charts svg:has(.bar)').getBoundingClientRect().height"
+    assert browser.run(box) < 150  # as high as three bars are
     assert browser.errors == [] and browser.run("document.documentElement.scrollWidth") <= width
 
 
-def test_sizes_of_many_clusters_are_dots(browser, pages):
-    browser.open(pages / "stream.html")
+def _groups(n):
+    """Return a mixture of n groups that are far apart."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40 * n, 2)) + np.repeat(rng.uniform(-400, 400, (n, 2)), 40, axis=0)
+    return em.Mixture(random_state=0).fit(X)
+
+
+@pytest.mark.parametrize("width", [1200, 360])
+def test_two_dozen_clusters_are_bars_and_their_names_are_one_line(browser, tmp_path, width):
+    mix = _groups(24)
+    assert 20 < mix.n_clusters_ <= 30
+    mix.report(tmp_path / "two_dozen.html")
+    browser.open(tmp_path / "two_dozen.html", width)
+    assert len(browser.run(BARS)) == mix.n_clusters_
+    heights = "[...document.querySelectorAll('#list .name')].map(name => name.offsetHeight)"
+    assert set(browser.run(heights)) == {browser.run(heights)[0]} and browser.run(heights)[0] < 30
+    assert browser.errors == [] and browser.run("document.documentElement.scrollWidth") <= width
+
+
+def test_sizes_of_many_clusters_are_dots(browser, tmp_path):
+    mix = _groups(40)
+    assert mix.n_clusters_ > 30
+    mix.report(tmp_path / "many.html")
+    browser.open(tmp_path / "many.html")
     assert browser.run(BARS) == []
     assert browser.run("document.querySelector('#charts').innerText.includes('Sizes, largest')")
 

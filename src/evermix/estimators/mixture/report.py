@@ -27,11 +27,12 @@ from evermix.estimators.shown import Shown
 from evermix.families import Multinomial
 from evermix.report.flow import Flow, flow_of_bins, flow_of_rows
 from evermix.report.page import NEW_ROWS, SHOWN, WHOLE, Item, Report, bars, curves, traces
-from evermix.report.plots import FEW, Series, per_observation, read_events, read_laps
+from evermix.report.plots import Series, per_observation, read_events, read_laps
 from evermix.state import ALIVE, DROPPED, Lineage
 
 LARGEST_TREE, COURSES = 300, 500  # clusters up to which there is a tree, and a course on each card
 NAMING = 3  # traits that name a cluster
+MOST_BARS = 30  # clusters whose sizes are bars with names; those of more are dots
 
 Events = list[tuple[int, str, list[int]]]
 
@@ -136,7 +137,7 @@ def _sizes(cards: list[Card]) -> dict[str, Any] | None:
     if len(some) < 2:
         return None
     title, sizes = "Sizes, largest first", np.array([card.size for card in some])
-    if len(some) <= FEW:
+    if len(some) <= MOST_BARS:
         named = [(card.name or called(card.id, None), round(card.size)) for card in some]
         return bars(title, named, "rows")
     lines = {"": (np.arange(1, len(some) + 1), sizes)}

@@ -133,18 +133,20 @@ function lineChart(box, chart) {
   root.addEventListener("pointerleave", event => { tip(event, ""); dot.setAttribute("visibility", "hidden"); });
 }
 
+const MANY_BARS = 12;  // above which they are in two columns, where there is room
 function barChart(box, chart) {  // a line for each bar: its name, the bar, and its value
-  const {bars} = chart, line = bars.length > 12 ? 17 : 20, top = 6, height = Math.max(174, top + line * bars.length);
+  const {bars} = chart, columns = bars.length > MANY_BARS && box.clientWidth > 640 ? 2 : 1, rows = Math.ceil(bars.length / columns);
+  const line = Math.min(Math.max(200 / rows, 17), 44), thick = Math.min(line - 5, 24), top = 6, height = top + line * rows;
   const named = Math.min(150, 12 + 6.6 * Math.max(...bars.map(([name]) => name.length))), most = Math.max(...bars.map(([, value]) => value));
   const [first, last] = [bars[0], bars.at(-1)];
   const [root, width] = canvas(box, height, `${chart.title}: ${bars.length} of them, from ${first[0]} with ${whole(first[1])} to ${last[0]} with ${whole(last[1])}.`);
-  const x = scale([0, most], [named, width - 20 - 7 * whole(most).length]);
+  const wide = width / columns, x = scale([0, most], [named, wide - 20 - 7 * whole(most).length]);
   bars.forEach(([name, value], i) => {
-    const y = top + line * i, group = make("g", {},
-      make("rect", {x: 0, y, width, height: line, fill: "transparent"}),
-      make("text", {x: named - 8, y: y + line - 6, "text-anchor": "end"}, brief(name, 22)),
-      make("rect", {class: "bar", x: named, y: y + 2, width: Math.max(x(value) - named, 1), height: line - 5, rx: 2, fill: COLOURS[1]}),
-      make("text", {x: x(value) + 6, y: y + line - 6}, whole(value)));
+    const left = wide * Math.floor(i / rows), y = top + line * (i % rows), middle = y + line / 2, group = make("g", {},
+      make("rect", {x: left, y, width: wide, height: line, fill: "transparent"}),
+      make("text", {x: left + named - 8, y: middle + 4, "text-anchor": "end"}, brief(name, 22)),
+      make("rect", {class: "bar", x: left + named, y: middle - thick / 2, width: Math.max(x(value) - named, 1), height: thick, rx: 2, fill: COLOURS[1]}),
+      make("text", {x: left + x(value) + 6, y: middle + 4}, whole(value)));
     group.addEventListener("pointermove", event => tip(event, `${name}: ${whole(value)} ${chart.note}`));
     group.addEventListener("pointerleave", event => tip(event, ""));
     root.append(group);
@@ -314,4 +316,4 @@ function mapChart(box, places, items, label, pick) {
   root.addEventListener("click", event => event.target.dataset?.id && pick(Number(event.target.dataset.id)));
 }
 
-export {COLOURS, OTHERS, make, clock, whole, shown, writtenTime, percent, trendOf, brief, tip, lineChart, barChart, flowChart, treeChart, mapChart};
+export {COLOURS, OTHERS, make, clock, whole, shown, writtenTime, percent, trendOf, brief, tip, lineChart, barChart, MANY_BARS, flowChart, treeChart, mapChart};

@@ -64,8 +64,10 @@ const list = {page: 0, sorted: items, found: items};
 for (const [name, [text]] of Object.entries(ORDERS)) {
   if (name === "share" || name === "name" || items.some(item => name in item)) byId("sort").append(make("option", {value: name}, text));
 }
-const longest = Math.max(...items.map(item => title(item).length + (item.pinned ? 8 : 0)));
-byId("list").style.setProperty("--name", `${Math.min(Math.max(7.5 * longest + 6, 60), 150)}px`);
+const pen = make("canvas").getContext("2d"), heading = item => title(item) + (item.pinned ? ", pinned" : "");
+pen.font = `600 15px ${getComputedStyle(document.body).fontFamily}`;
+const longest = items.reduce((most, item) => Math.max(most, pen.measureText(heading(item)).width), 0);
+byId("list").style.setProperty("--name", `${Math.min(Math.max(Math.ceil(longest) + 2, 60), 150)}px`);
 byId("list").classList.toggle("plain", !items.some(item => item.trend !== undefined));
 byId("items-title").textContent = `${noun[0].toUpperCase()}${noun.slice(1)}s`;
 
@@ -88,7 +90,7 @@ function draw() {
     const swatch = make("span", {class: "swatch", "aria-hidden": "true"});
     swatch.style.background = item.colour;
     fill.style.width = `${100 * item.share / most}%`;
-    const head = make("summary", {}, swatch, make("span", {class: "name"}, title(item) + (item.pinned ? ", pinned" : "")),
+    const head = make("summary", {}, swatch, make("span", {class: "name"}, heading(item)),
       make("span", {class: "words"}, item.words.join(", ")), make("span", {class: "number"}, percent(item.share)),
       make("span", {class: "bar", "aria-hidden": "true"}, fill), trend);
     const entry = make("details", {id: `item-${item.id}`}, head);
@@ -201,7 +203,9 @@ if (data.flow) {
 for (const about of data.charts) {
   const box = make("div");
   if (about.bars) {
-    byId("charts").append(make("div", {class: "panel"}, make("h2", {}, about.title), make("p", {class: "hint"}, about.note), box));
+    const panel = make("div", {class: "panel"}, make("h2", {}, about.title), make("p", {class: "hint"}, about.note), box);
+    if (about.bars.length > MANY_BARS) byId("charts").after(panel);  // as wide as the page
+    else byId("charts").append(panel);
     drawings.push(() => barChart(box, about));
     continue;
   }
