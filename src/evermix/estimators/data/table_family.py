@@ -1,13 +1,13 @@
 """Which family suits each column of a table: words, levels, amounts, numbers, ids of rows."""
 
 import re
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from evermix._warning import warn
 from evermix._xp import Floats
 from evermix.estimators.data.tables import Column, Table, is_number, listed
 from evermix.families import Bernoulli, Categorical, Mixed
@@ -149,11 +149,9 @@ def _warn(names: Sequence[str], what: str) -> None:
     if names:
         it = "it is" if len(names) == 1 else "they are"
         hold = "column {} holds" if len(names) == 1 else "columns {} hold"
-        warnings.warn(
+        warn(
             f"{hold.format(listed(names))} {what}: {it} ignored. Make "
             "numbers of such columns, or give them a block in em.Mixed, if they tell of clusters.",
-            UserWarning,
-            stacklevel=2,
         )
 
 
@@ -163,12 +161,10 @@ def _warn_of_many_words(columns: Mapping[str, Column]) -> None:
         known = [str(value) for value in values.tolist() if value is not None]
         words = len(set(known)) if kind == "level" else 0
         if words >= MANY and len(known) < RARE * words:
-            warnings.warn(
+            warn(
                 f"column {name!r} has {words:,} different words in {len(known):,} rows, so each "
                 "says little of clusters. Drop the column if it names rows, as first names and "
                 "codes do.",
-                UserWarning,
-                stacklevel=2,
             )
 
 

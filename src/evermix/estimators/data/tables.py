@@ -4,7 +4,6 @@ Columns are taken by name, in any order. Levels of categories get codes in the o
 are first met; what is missing (None, NaN) becomes NaN.
 """
 
-import warnings
 from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from decimal import Decimal
@@ -13,6 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from evermix._warning import warn
 from evermix._xp import Floats
 from evermix.families import Categorical, Mixed
 from evermix.families.base import Family
@@ -140,11 +140,9 @@ def check_seen(X: Floats, names: Sequence[Any], whole: bool) -> None:
         raise ValueError(f"no row has a value in column {', '.join(empty)}. Leave it out.")
     rows = int(np.count_nonzero(gone.all(axis=1)))
     if rows:
-        warnings.warn(
+        warn(
             f"{rows} of {len(X)} rows hold no value: which cluster they belong to follows from "
             "the sizes of the clusters alone.",
-            UserWarning,
-            stacklevel=2,
         )
 
 
@@ -194,11 +192,9 @@ def check_names(given: Sequence[str], wanted: Sequence[str], learning: bool) -> 
             "out, or give them a block in em.Mixed and fit."
         )
     if unknown:
-        warnings.warn(
+        warn(
             f"the model does not know the columns {listed(unknown)} of the table, which are "
             "ignored.",
-            UserWarning,
-            stacklevel=2,
         )
 
 

@@ -3,13 +3,13 @@
 import bisect
 import datetime
 import re
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from evermix._warning import warn
 from evermix.forgetting import Exponential
 
 SHOWN = 5  # times that a message names
@@ -86,11 +86,9 @@ class Times:
         if not unknown or min(code.values()) < 0:
             return self.codes(times, n)
         known = [self.values[i] for i in dict.fromkeys(code.values())]
-        warnings.warn(
+        warn(
             f"there were no rows at the time {_shown(unknown)} yet: what is known of the last one "
             f"before it, {_shown(known)}, is used.",
-            UserWarning,
-            stacklevel=4,
         )
         code |= self._code
         return np.array([code[t] for t in _plain(times, n)], dtype=np.int64)

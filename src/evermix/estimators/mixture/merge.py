@@ -1,6 +1,5 @@
 """Merging models that were fitted apart, on different rows: shards, sites, days."""
 
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -9,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evermix._random import generator
+from evermix._warning import warn
 from evermix.engines.base import Engine
 from evermix.engines.batch import CapacityWarning
 from evermix.engines.merging.union import United, moved, unite
@@ -80,11 +80,10 @@ def merge(models: Iterable[Mixture], threshold: float | None = None) -> Mixture:
     united = unite(engine, model, parts, threshold)
     K, cap = united.state.tally.K, model.max_clusters
     if cap is not None and K > cap:
-        warnings.warn(
+        warn(
             f"the merged model has {K} clusters, more than max_clusters={cap}; none was dropped. "
             "Raise max_clusters, or lower threshold.",
             CapacityWarning,
-            stacklevel=2,
         )
     mix = _mixture(chosen, model, united)
     if levels:

@@ -1,11 +1,11 @@
 """The times of the rows of a stream, checked where they enter."""
 
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from evermix._warning import warn
 from evermix.estimators.data.times import are_dates, noted_times, prepare_times
 from evermix.estimators.mixture.learner import Learner
 
@@ -28,12 +28,10 @@ def times_after(learner: Learner, times: Any, n: int) -> NDArray[np.float64] | N
     if forgetting is None:
         stamps = noted_times(times, n, learner.calendar.dated)
         if stamps is not None and not learner.calendar and _go_back(stamps):  # said once
-            warnings.warn(
+            warn(
                 "many rows are not in order of time. They are learnt in the order in which they "
                 "come, so that shares over time and the dates of clusters say little: sort the "
                 "rows by time.",
-                UserWarning,
-                stacklevel=2,
             )
     else:
         since = learner.state.now if learner.started else None

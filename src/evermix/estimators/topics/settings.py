@@ -1,10 +1,10 @@
 """Checks of the settings and of the documents of a topic model."""
 
-import warnings
 from typing import Any
 
 import numpy as np
 
+from evermix._warning import warn
 from evermix._xp import Array
 from evermix.engines.settings import check_whole
 from evermix.estimators.data.checks import check_csr
@@ -61,11 +61,9 @@ def check_times_meant(prior: Any, times: Any, y: Any) -> None:
     ``y`` is what pipelines hand on to every step, labels of a classifier most often.
     """
     if isinstance(prior, Hierarchy) and not prior.timed and times is not None:
-        warnings.warn(
+        warn(
             f"{type(prior).__name__} is a model without times: those that were given are not used. "
             "Leave them out, or take a prior over time such as em.HMNGG().",
-            UserWarning,
-            stacklevel=3,
         )
     if y is not None and times is None:
         if isinstance(prior, Hierarchy) and prior.timed:
@@ -74,11 +72,9 @@ def check_times_meant(prior: Any, times: Any, y: Any) -> None:
                 "second argument, is ignored. Give times by name: fit(X, times=years)."
             )
         if prior is None:
-            warnings.warn(
+            warn(
                 "y is ignored, and topics are found without times. If it holds times, give them by "
                 "name: fit(X, times=years). Otherwise prior=em.HDP() says that there are none.",
-                UserWarning,
-                stacklevel=3,
             )
 
 
