@@ -98,9 +98,12 @@ def test_progress_tells_the_bound_and_the_moves_of_the_last_lap():
     step = em.Info(rows=10, clock=10, K=3, results=em.engines.RowResults.empty(10))
     lap = em.Info(rows=40, clock=40, K=3, births=[1, 2], merges=[(4, 0)], scalars={"elbo": -1e3})
     log = LapLog(last=lap)
-    assert log.described(step) == log.described(lap) == "fit -1,000.0, 2 born, 1 merged"
-    assert LapLog().described(step) == "fit 0.000 per row"
-    assert LapLog().described(em.Info(rows=0, clock=40, K=3)) == ""
+    said = "fit -25.000 per row, 2 born, 1 merged"
+    assert log.described(step, 40) == log.described(lap, 40) == said
+    assert LapLog().described(step, 40) == "fit 0.000 per row"
+    sweep = em.Info(rows=40, clock=40, K=3, scalars={"log_joint": -80.0})
+    assert LapLog().described(sweep, 40) == "fit -2.000 per row"
+    assert LapLog().described(em.Info(rows=0, clock=40, K=3), 40) == ""
 
 
 @pytest.mark.parametrize("name", NAMES)

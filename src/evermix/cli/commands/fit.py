@@ -100,15 +100,15 @@ class LapLog:
         """Rows that the lap in progress has visited."""
         return 0 if self.now is None else self.now.rows
 
-    def described(self, info: Info) -> str:
-        """Return how well the last whole lap, or this step, explains the rows; "" if unknown."""
+    def described(self, info: Info, n: int) -> str:
+        """Return how well the last whole lap, or this step, explains the n rows; "" if unknown."""
         lap = self.last
         if lap is not None and "elbo" in lap.scalars:
             moves = (("born", lap.births), ("merged", lap.merges), ("dropped", lap.dropped))
             shown = [f"{len(ids):,} {move}" for move, ids in moves if ids]
-            return ", ".join([f"fit {lap.scalars['elbo']:,.1f}", *shown])
+            return ", ".join([f"fit {lap.scalars['elbo'] / n:.3f} per row", *shown])
         if "log_joint" in info.scalars:
-            return f"fit {info.scalars['log_joint']:,.1f}"
+            return f"fit {info.scalars['log_joint'] / n:.3f} per row"
         return f"fit {info.log_predictive / info.rows:.3f} per row" if info.rows else ""
 
     def to_spec(self) -> dict[str, Any]:
@@ -213,7 +213,7 @@ class Fit(Run):
                 self.learnt = True
                 lap, state = self.log.add(info), mix.state_
                 done = state.lap + self.log.rows / self.rows.n
-                progress.update(done, info.K, self.log.described(info))
+                progress.update(done, info.K, self.log.described(info, self.rows.n))
                 if lap is not None:
                     self.trace.write(lap.to_event())
                 whole = state.at == 0 and state.lap % (every or 1) == 0
