@@ -97,7 +97,8 @@ class Report:
             f"<td style='text-align:left'>{escape(', '.join(item['words']))}</td></tr>"
             for item in self.items[:SHOWN]
         ]
-        left = int(self.facts[f"{self.noun}s"].replace(",", "")) - len(lines)
+        n = self.facts[f"{self.noun}s"].partition(" ")[0]  # beside it, there may be words
+        left = int(n.replace(",", "")) - len(lines)
         more = f"<tr><td colspan='3'>and {left:,} more</td></tr>" if left > 0 else ""
         head = f"<tr><th>{self.noun}</th><th>share</th><th>what sets it apart</th></tr>"
         return (
