@@ -159,10 +159,11 @@ def _chance(levels: int, counts: Floats) -> float:
 
 @marks.register
 def _(family: Multinomial, stats: Floats, mass: Floats, most: int) -> list[Mark]:
-    """Words by lift: the share of all their occurrences that is in the cluster."""
-    used, corpus = stats[0, :-1], np.sum(stats[:, :-1], axis=0)
-    gain = np.where(used >= USED, used / (corpus + SMOOTHING), -np.inf)
+    """Words by their terms of the divergence from all rows, in nats for each word."""
+    used, corpus = stats[0, :-1], np.sum(stats[:, :-1], axis=0) + SMOOTHING
     share = stats[:, :-1] / np.maximum(stats[:, -1:], 1e-300)
+    lift = share[0] / (corpus / corpus.sum())
+    gain = np.where(used >= USED, share[0] * np.log(np.maximum(lift, 1e-300)), -np.inf)
     order = np.lexsort((-used, -gain))[:most]
     return [_mark(w, SHARE, share[:, w], gain[w]) for w in order if gain[w] > 0]
 

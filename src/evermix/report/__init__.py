@@ -13,7 +13,7 @@ from evermix.report.plots import (
 )
 from evermix.report.posterior import Posterior
 from evermix.report.topic_plots import topic_curves, topic_overview
-from evermix.report.words import distinctive_words, frequent_words, frex_words
+from evermix.report.words import distinctive_words, frequent_words, frex_words, lift_words
 
 __all__ = [
     "Laps",
@@ -26,6 +26,7 @@ __all__ = [
     "distinctive_words",
     "frequent_words",
     "frex_words",
+    "lift_words",
     "lifetimes",
     "overview",
     "read_events",

@@ -41,11 +41,11 @@ def distinctive_words(
     rows: NDArray[Any] | None = None,
     smoothing: float = 10.0,
 ) -> list[list[str]]:
-    """Return the n words of each cluster that it uses most beyond the whole corpus.
+    """Return the n words of each cluster that set it apart most from the whole corpus.
 
-    Words are ranked by lift, the probability of the word in the cluster over its probability in
-    the corpus. For the latter every word counts ``smoothing`` times more than it occurs, so that
-    a word that occurs once is not the most distinctive of its cluster.
+    Words are ranked by their terms p log(p / q) of the divergence of the cluster's distribution p
+    from that of the corpus, q, so that they are frequent too. For q every word counts ``smoothing``
+    times more than it occurs.
 
     Parameters are those of :func:`frequent_words`, and
 
@@ -55,6 +55,33 @@ def distinctive_words(
     Examples
     --------
     >>> distinctive_words([[50.0, 10.0, 0.0], [50.0, 0.0, 30.0]], ["the", "cat", "dog"], 1)
+    [['cat'], ['dog']]
+    """
+    counts = _checked(counts, words, smoothing)
+    corpus = _total(counts) + smoothing
+    q, found = corpus / max(corpus.sum(), 1e-300), []
+    for w, used in _rows(counts, rows):
+        p = used / max(used.sum(), 1e-300)
+        found.append(_leading(p * np.log(p / q[w]), used, w, words, n))
+    return found
+
+
+def lift_words(
+    counts: Any,
+    words: Sequence[str],
+    n: int = 10,
+    *,
+    rows: NDArray[Any] | None = None,
+    smoothing: float = 10.0,
+) -> list[list[str]]:
+    """Return the n words of each cluster that it uses most beyond the whole corpus, rare ones too.
+
+    Words are ranked by lift, the probability of the word in the cluster over its probability in
+    the corpus, smoothed as in :func:`distinctive_words`: a word that occurs once is not the first.
+
+    Examples
+    --------
+    >>> lift_words([[50.0, 10.0, 0.0], [50.0, 0.0, 30.0]], ["the", "cat", "dog"], 1)
     [['cat'], ['dog']]
     """
     counts = _checked(counts, words, smoothing)

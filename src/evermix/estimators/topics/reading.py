@@ -14,9 +14,9 @@ from evermix.estimators.topics.coarse import CoarseTopics
 from evermix.estimators.topics.progress import climb
 from evermix.estimators.topics.report import topic_report
 from evermix.report.page import Report
-from evermix.report.words import distinctive_words, frequent_words, frex_words
+from evermix.report.words import frequent_words, frex_words, lift_words
 
-RANKINGS = {"probability": frequent_words, "lift": distinctive_words, "frex": frex_words}
+RANKINGS = {"probability": frequent_words, "lift": lift_words, "frex": frex_words}
 
 
 class TopicReading(CoarseTopics):
