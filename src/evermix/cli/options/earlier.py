@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from evermix.io.checkpoint import CheckpointError, read_header
-
 LEARN = "stream", "fit", "topics"  # commands that write checkpoints
 
 
@@ -27,6 +25,8 @@ class Earlier(NamedTuple):
         """Return the run that wrote a file; None if it is not there or is no checkpoint."""
         if path is None or not path.is_file():
             return None
+        from evermix.io.checkpoint import CheckpointError, read_header  # help needs no arrays
+
         try:
             extra = read_header(path).get("extra", {})
             command = next((name for name in LEARN if name in extra), None)
