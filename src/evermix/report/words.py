@@ -54,7 +54,7 @@ def distinctive_words(
 
     Examples
     --------
-    >>> distinctive_words([[50.0, 10.0, 0.0], [50.0, 0.0, 30.0]], ["the", "cat", "dog"], 1)
+    >>> distinctive_words([[50.0, 30.0, 0.0], [50.0, 0.0, 30.0]], ["the", "cat", "dog"], 1)
     [['cat'], ['dog']]
     """
     counts = _checked(counts, words, smoothing)
