@@ -33,8 +33,8 @@ def row_answers(
         Clusters that have faded meanwhile, which the row after the end of each says.
     provisional : bool or None
         Whether clusters may get other numbers, since the model waits for more rows to begin with.
-        None: those of single rows may that hold fewer than five, which may soon be merged or
-        dropped.
+        None: those may that hold fewer than five rows now, which may soon be merged or dropped.
+        That depends on where rows are cut into batches.
     novelty : sequence of length n, optional
         The probability that each row was in no cluster that there was before; None: answers do
         not say.

@@ -254,7 +254,7 @@ class Stream(Run):
                     mix.learner_.settle()  # the first batch is large enough, or all there is
         dropped = [k for info in self._steps for k in info.dropped]
         faded = [k for k in dropped if mix.lineage_.into[k] == FADED]
-        provisional = self.source.live and (bool(mix.learner_.waiting) or None)
+        provisional = self.source.live and bool(mix.learner_.waiting)
         answers = self._beside.row_lines(mix, chunk, before, faded, provisional)
         self._write(islice(answers, answered, None))
         self.totals.rows, self.learnt = before + len(chunk.ids), True

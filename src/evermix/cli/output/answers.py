@@ -50,7 +50,7 @@ class Beside:
             )
 
     def row_lines(
-        self, mix: Mixture, chunk: Chunk, clock: int, faded: Sequence[int], provisional: bool | None
+        self, mix: Mixture, chunk: Chunk, clock: int, faded: Sequence[int], provisional: bool
     ) -> Iterator[Answer]:
         """Yield the lines of a chunk that was just learnt; see :func:`row_answers`."""
         lines = row_answers(
