@@ -34,7 +34,7 @@ from evermix.state import STRAYS, State
 YOUNGEST = 0.25  # numbers seen per statistic, below which a cluster is too young
 PARTNERS = 5  # candidates for each cluster
 HOPELESS = -20.0  # log odds by a sketch, below which a pair is given up
-HELD = 0.5  # mass from which a cluster holds a row
+HELD = 1.0  # mass from which a cluster holds a row
 CHANGED = 0.1  # relative change of mass after which a cluster is considered again
 
 
