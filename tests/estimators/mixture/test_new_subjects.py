@@ -51,7 +51,7 @@ def test_a_new_subject_is_found(monkeypatch):
     recall, precision = found(mix, X, y)
     assert recall > 0.8 and precision > 0.9
     monkeypatch.setattr(newcomers, "BURST", np.inf)
-    assert min(found(stream(X), X, y)) < 0.6  # by the filter alone
+    assert min(found(stream(X), X, y)) < 0.7  # by the filter alone
 
 
 def test_nothing_is_lost_and_old_clusters_keep_their_ids():

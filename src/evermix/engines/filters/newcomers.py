@@ -26,8 +26,7 @@ from evermix.state import Lineage, State
 from evermix.tally import Tally
 
 BURST = 30.0  # nats by which a word must be more common than chance allows
-FEWEST = 8.0  # rows of a new cluster
-REAL = 1.0  # mass below which a cluster before the latest rows is none
+FEWEST = 8.0  # rows of a new cluster; one that had fewer before the latest rows is new too
 
 
 def newcomers_due(state: State) -> bool:
@@ -80,7 +79,7 @@ def _found(model: Model, state: State, before: KeptRows, rows: KeptRows) -> Ints
     pinned = state.lineage.hand.pins(state.tally.ids)
     if not np.isin(state.tally.ids[pinned], before.ids).all():
         return None
-    real = before.take(before.weights >= REAL)
+    real = before.take(before.weights >= FEWEST)
     K = len(real.weights)
     start = replace(model, prior=with_sticks(model, state.tally.mass), max_clusters=None)
     clusters = beside(start, (real.X, real.weights), rows.X, rows.weights)
@@ -120,8 +119,9 @@ def _learnt_again(
         labels[~moved] = info.results.labels
     lineage = deepcopy(state.lineage)
     flow = np.zeros((tally.K, again.tally.K))
+    # A row before the latest ones outweighs all of those: no new cluster takes over an old id.
     moves = [
-        (before.ids, np.arange(K), before.weights),
+        (before.ids, np.arange(K), before.weights * (1.0 + rows.weights.sum())),
         (lineage.current(rows.ids), labels, rows.weights),
     ]
     for ids, now, weights in moves:

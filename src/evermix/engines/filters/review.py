@@ -23,7 +23,8 @@ from evermix.engines.filters.beginnings import begin
 from evermix.engines.refine.coarse import coarsened, counted
 from evermix.engines.refine.find import find
 from evermix.engines.refine.problem import Clusters, Problem
-from evermix.engines.refine.search import search
+from evermix.engines.refine.sampled import resampled
+from evermix.engines.refine.search import merged_only, search
 from evermix.engines.seeding import Sample
 from evermix.families import LowRankGaussian, Mixed
 from evermix.families.base import Family
@@ -129,8 +130,8 @@ def review(engine: Engine, model: Model, state: State) -> tuple[Model, State, In
     weights = _standing_for(tally, rows, old)
     start = _beside(model, pinned, with_sticks(model, tally.mass))
     outgrown = not pinned.any() and _is_outgrown(model, rows.X)
-    anew = _begins_anew(model) or (complete and _is_fresh(state.clock)) or bool(pinned.all())
-    anew |= outgrown
+    fresh = complete and _is_fresh(state.clock)
+    anew = _begins_anew(model) or fresh or bool(pinned.all()) or outgrown
     if anew:
         found = find(start if complete or outgrown else _in_place(start), rows.X, rows.weights)
     else:
@@ -256,6 +257,8 @@ def _improved(model: Model, tally: Tally, rows: KeptRows) -> Clusters:
     """
     sample = Sample(model.family, rows.X, rows.weights)
     problem = Problem(coarsened(model, sample), model, np.random.default_rng(0))
+    if model.family.sparse:
+        return counted(merged_only(problem, resampled(problem, owners(tally, rows.ids))), sample)
     found = search(problem, problem.from_sums(tally.mass, tally.stats))
     assert found is not None  # without a floor
     return counted(found, sample)

@@ -6,6 +6,7 @@ families are possible, those that lag far behind are given up.
 
 import math
 from collections.abc import Collection
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.random import Generator
 
 from evermix.engines.refine.merge import merged, thinned
 from evermix.engines.refine.problem import Clusters, Problem
-from evermix.engines.refine.sampled import sampled
+from evermix.engines.refine.sampled import log_predictive, sampled
 from evermix.engines.refine.scattered import scattered
 from evermix.engines.refine.split import split
 from evermix.engines.seeding import Sample, seed
@@ -28,6 +29,7 @@ ROUNDS = 30
 PATIENCE = 2  # rounds without a gain of GAIN nats, after which a search ends
 GAIN = 0.1
 SPARSE_LAPS, DENSE_LAPS = (10, 20), (2, 5)  # of wide rows, before the first merges and after any
+LOSS = 0.4  # nats that merges may take from the predictive probability of a row
 SETTLING = 2  # laps of clusters of wide rows before they are judged
 DELETE_FROM = 3  # rounds before clusters that are still splitting may be deleted
 LAGGING = 10.0  # rounds like the last that a search may need to catch up before it is given up
@@ -103,7 +105,28 @@ def coarse(problem: Problem, clusters: Clusters) -> Clusters:
 
 
 def merged_only(problem: Problem, clusters: Clusters) -> Clusters:
-    """Improve clusters by laps and merges."""
+    """Improve clusters by laps and merges.
+
+    Those of counts are merged under what the sampler has learnt, then while learning. A merge
+    raises the alpha that is best, a larger alpha brings more merges, and the bound is loose where
+    clusters of short texts overlap, so that few texts would all end in one. Hence merges stand
+    only if the rows still predict each other nearly as well.
+    """
+    if not (problem.sample.family.sparse and problem.names):
+        return _merged_in_turn(problem, clusters)
+    held = copy(problem)
+    held.names = []
+    before = _merged_in_turn(held, clusters)
+    after = _merged_in_turn(problem, before)
+    floor = log_predictive(problem, clusters) - LOSS * len(problem.sample)
+    for fewer in (after, problem.learnt(before)):
+        if log_predictive(problem, fewer) >= floor:
+            return fewer
+    return problem.laps(clusters, SPARSE_LAPS[0])
+
+
+def _merged_in_turn(problem: Problem, clusters: Clusters) -> Clusters:
+    """Make laps and merges in turn until there is nothing to merge."""
     first, later = SPARSE_LAPS if problem.sample.family.sparse else DENSE_LAPS
     clusters = problem.laps(clusters, first)
     while (fewer := merged(problem, clusters)).K < clusters.K:

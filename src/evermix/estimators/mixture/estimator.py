@@ -27,7 +27,6 @@ from evermix.estimators.mixture.report import ReportQuestions
 from evermix.estimators.mixture.restoring import restored_unless_learnt
 from evermix.estimators.mixture.row_times import times_after
 from evermix.estimators.mixture.settings import (
-    FIT_ENGINE,
     Settings,
     can_stream,
     parameters_of,
@@ -213,7 +212,7 @@ class Mixture(
             settings = settings.for_rows(family, X)
             stamps = prepare_times(times, len(weights), settings.forgetting)
             learner = Learner(settings.engine, settings.model(family), settings.random_state)
-            if settings.engine is FIT_ENGINE:
+            if settings.automatic:
                 model, start = found(learner.engine, learner.model, X, weights)
             else:
                 model = resolved(learner.engine, learner.model, X, weights)

@@ -1,5 +1,6 @@
 """The parameters of a mixture, validated."""
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from evermix import families
@@ -20,6 +21,8 @@ STREAM_ENGINE = ADF()
 REVIEWED_ENGINE = ADF(birth=0.5)
 # It starts from the clusters that are found on a sample, so that none have to be born.
 FIT_ENGINE = MemoizedVB(laps=20, batch_size=4096, births=False)
+# Those of counts are merged as long as rows predict each other well, which the bound cannot tell.
+COUNTS_ENGINE = replace(FIT_ENGINE, merges=False, deletes=False)
 
 
 def check_family(family: object) -> None:
@@ -125,8 +128,8 @@ class Settings(NamedTuple):
 
     def for_rows(self, family: Family, X: Rows, streaming: bool = False) -> "Settings":
         """Return the settings for prepared rows X (N, D) of a family."""
-        if self.automatic and streaming and family.sparse:
-            return self._replace(engine=STREAM_ENGINE)
+        if self.automatic and family.sparse:
+            return self._replace(engine=STREAM_ENGINE if streaming else COUNTS_ENGINE)
         return self
 
     def model(self, family: Family) -> Model:
