@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import evermix as em
-from evermix.engines.filters.beginnings import first_clock
+from evermix.engines.filters.beginnings import first_clock, may_be
+from evermix.state import Lineage, State
+from evermix.tally import Tally
 
 
 @pytest.mark.parametrize("rate", [2, 7, 50])
@@ -51,3 +53,17 @@ def test_a_new_subject_leaves_the_id_to_the_old_one(D):
     np.testing.assert_array_equal(mix.predict(ends), [old, new])
     assert mix.lineage_.born[old] == 1 and 515 < mix.lineage_.born[new] <= 521
     assert mix.lineage_.found_at(new) == 724
+
+
+def test_a_cluster_that_began_long_after_an_id_was_given_is_another():
+    """Ids 0 and 1 were given at rows 1 and 900; new clusters begin at rows 2, 990 and 905."""
+    lineage = Lineage()
+    lineage.birth(1)
+    lineage.birth(900)
+    tally = Tally.of(np.arange(2), np.ones(2), np.zeros((2, 1)), {})
+    state = State(tally, {}, {}, lineage, clock=1000)
+    clocks = [np.arange(2, 1000, 4), np.arange(990, 1000), np.arange(905, 1000, 30)]
+    owner = np.repeat(np.arange(3), [len(some) for some in clocks])
+    may = may_be(state, owner, np.concatenate(clocks), 3)
+    # The second would have had 90 rows since row 900, the third less than one.
+    assert may.tolist() == [[True, False, False], [True, False, True]]

@@ -13,10 +13,11 @@ if they are at most a third of the rows, and came at most a tenth as often as th
 
 import numpy as np
 
-from evermix._xp import Floats, Ints
+from evermix._xp import Bools, Floats, Ints
 from evermix.state import STRAYS, State
 
 SELDOM = 0.1  # rate of strays, as a share of that of other rows
+MISSED = 5.0  # rows that a cluster would have had since an id was given, if it had been there
 
 
 def first_clock(clocks: Ints, until: int) -> int:
@@ -45,6 +46,23 @@ def begin(state: State, ids: Ints, owner: Ints, clocks: Ints, last: int | None) 
         elif lineage.found_at(id) > last:
             first = first_clock(clocks[owner == k], state.clock)
             lineage.begin(id, min(first, lineage.born[id]))
+
+
+def may_be(state: State, owner: Ints, clocks: Ints, K: int) -> Bools:
+    """Return which of the clusters of a state each of K new ones may be, (old, new).
+
+    One that began long after an id was given is another subject: at its rate, many rows would have
+    come in between. ``owner`` (M,) are the new clusters of rows, ``clocks`` (M,) when they came.
+    """
+    given = np.array([state.lineage.found_at(id) for id in state.tally.ids.tolist()])
+    missed = np.zeros((len(given), K))
+    for j in range(K):
+        own = clocks[owner == j]
+        if len(own):
+            first = first_clock(own, state.clock)
+            rate = np.count_nonzero(own >= first) / (state.clock - first + 1.0)
+            missed[:, j] = rate * (first - given)
+    return missed < MISSED
 
 
 def _log_likelihood(rows: Ints, time: Floats) -> Floats:

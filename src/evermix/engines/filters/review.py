@@ -19,7 +19,7 @@ from scipy import sparse
 from evermix._xp import Array, Bools, Floats, Ints
 from evermix.engines.base import Engine
 from evermix.engines.batch import Batch, Info
-from evermix.engines.filters.beginnings import begin
+from evermix.engines.filters.beginnings import begin, may_be
 from evermix.engines.refine.coarse import coarsened, counted
 from evermix.engines.refine.find import find
 from evermix.engines.refine.problem import Clusters, Problem
@@ -149,7 +149,8 @@ def review(engine: Engine, model: Model, state: State) -> tuple[Model, State, In
     )
     unseen = flow.sum(axis=1) == 0  # dust, if all rows are kept
     stays = pinned | (unseen & (not (complete or outgrown)))
-    ids, births, merges, dropped = named(state, aged, stays)
+    may = may_be(state, new, rows.clocks, found.K)
+    ids, births, merges, dropped = named(state, aged, stays, may)
     clusters = Tally.of(ids, found.mass, found.stats, {}, learnt.family.layout)
     if not complete:
         before = None if outgrown else tally
@@ -265,21 +266,21 @@ def _improved(model: Model, tally: Tally, rows: KeptRows) -> Clusters:
 
 
 def named(
-    state: State, flow: Floats, unseen: Bools
+    state: State, flow: Floats, unseen: Bools, may: Bools | None = None
 ) -> tuple[Ints, list[int], list[tuple[int, int]], list[int]]:
     """Return the ids of new clusters, given the mass (old, new) that moved; and what happened.
 
     A new cluster has the id of the old one that it shares most with, unless another has it: then
     it was split from that one. Old ones that are ``unseen`` stay as they are. Where rows count by
-    their age, a cluster that took in a new subject leaves its id to the old one.
-    Consumes: the lineage of the state.
+    their age, a cluster that took in a new subject leaves its id to the old one. ``may`` (old, new)
+    says which ids they may have; None: all.   Consumes: the lineage of the state.
     """
     old = state.tally.ids
     ids = np.full(flow.shape[1], -1, dtype=np.int64)
     taken = np.zeros(len(old), dtype=bool)
     for place in np.argsort(-flow, axis=None, kind="stable"):
         k, j = np.unravel_index(place, flow.shape)
-        if flow[k, j] > 0 and not taken[k] and ids[j] < 0:
+        if flow[k, j] > 0 and not taken[k] and ids[j] < 0 and (may is None or may[k, j]):
             ids[j], taken[k] = old[k], True
     births = []
     for j in np.flatnonzero(ids < 0):
