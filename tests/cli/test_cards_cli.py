@@ -121,6 +121,32 @@ def test_explain_names_columns_and_levels(folder):
     )
 
 
+def test_explain_says_which_rows_look_new(folder):
+    evermix("fit", "people.csv", "--out", "out", "--checkpoint", "p.evermix", "--quiet")
+    with open("odd.csv", "w") as file:
+        file.write("age,city\n900,Lima\n")
+    novelty = json.loads(evermix("predict", "p.evermix", "odd.csv").stdout)["novelty"]
+    shown = evermix("explain", "p.evermix", "odd.csv").stdout
+    assert shown.startswith(f"row 0: looks new (novelty {novelty:.3g}); among the clusters that ")
+    shown = evermix("explain", "p.evermix", "odd.csv", "--against", -1).stdout
+    assert (
+        shown.startswith("row 0: a new cluster rather than cluster ") and "not a new" not in shown
+    )
+    found = json.loads(evermix("explain", "p.evermix", "odd.csv", "--against", -1, "--json").stdout)
+    assert found["novelty"] == pytest.approx(novelty) and found["log_odds"] < 0
+    assert abs(sum(c["log_odds"] for c in found["contributions"]) - found["log_odds"]) < 1e-9
+
+
+def test_texts_of_unknown_words_look_new(folder):
+    evermix("fit", "texts.jsonl", "--out", "out", "--checkpoint", "t.evermix", "--quiet")
+    with open("odd.jsonl", "w") as file:
+        file.write(json.dumps({"text": "zebra quagga okapi gnu " * 5}))
+    for against in [], ["--against", -1]:
+        shown = evermix("explain", "t.evermix", "odd.jsonl", *against).stdout
+        assert "looks new (novelty " in shown and "cluster " in shown
+    assert "looks new" not in evermix("explain", "t.evermix", "texts.jsonl").stdout
+
+
 # ---- changes by hand ---------------------------------------------------------------------------
 
 STREAM = ("stream", "texts.jsonl", "--out", "out", "--checkpoint", "t.evermix", "--quiet")

@@ -99,6 +99,19 @@ def test_one_cluster_is_compared_with_a_new_one():
     assert "a new cluster" in repr(why)
 
 
+def test_rows_that_fit_nowhere_look_new():
+    X, _ = blobs(300)
+    mix = em.Mixture().fit(X)
+    far = [1e3] * X.shape[1]
+    why, new = mix.explain(far), mix.explain(far, against=-1)
+    assert why.novelty == new.novelty == pytest.approx(mix.novelty([far])[0])
+    assert repr(why).startswith("looks new (novelty 1)") and why.other != -1
+    assert repr(new).startswith(f"a new cluster rather than cluster {new.cluster}: log odds of ")
+    assert new.log_odds < 0 and f"{new.log_odds:.3f}" in repr(new)
+    assert abs(total(new) - new.log_odds) < 1e-9 * abs(new.log_odds)
+    assert repr(mix.explain(X[0])).startswith("cluster ") and mix.explain(X[0]).novelty < 0.1
+
+
 def test_questions_that_have_no_answer_are_refused():
     X, _ = blobs(300)
     mix = em.Mixture().fit(X)

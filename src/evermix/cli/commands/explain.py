@@ -3,19 +3,20 @@
 import json
 import os
 import shlex
-from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import typer
 
-from evermix.cli.input.model_rows import column_names, load_with_text, open_rows_of
+from evermix.cli.input.model_rows import column_names, load_with_text, novelty_of, open_rows_of
 from evermix.cli.input.rows import features
 from evermix.cli.options.earlier import Earlier
 from evermix.cli.options.settings import Settings
 from evermix.cli.runs.going_on import shown_source
 from evermix.estimators import Mixture
+from evermix.estimators.mixture.explanation import Explanation
 from evermix.io.sources import Source, SourceError
 from evermix.io.sources.values import Columns
 from evermix.io.text_counter import TextCounter
@@ -27,9 +28,11 @@ def run(settings: Settings) -> None:
     names, left = column_names(mix, text), settings.limit
     for chunk in _source(settings, mix, text).chunks(0, left):
         X = features(mix.model_.family, text, chunk.X)
+        novelty = novelty_of(mix, text, chunk, X)
         for i, name in enumerate(chunk.ids[:left]):
             row = X.take(np.array([i])) if isinstance(X, Columns) else X[i : i + 1]
-            _show(mix, name, row, names, settings)
+            why = mix.explain(row, settings.against, names)
+            _show(name, replace(why, novelty=float(novelty[i])), settings.as_json)
         left -= len(chunk.ids)
         if left <= 0:
             return
@@ -50,12 +53,9 @@ def _source(settings: Settings, mix: Mixture, text: TextCounter | None) -> Sourc
         raise
 
 
-def _show(
-    mix: Mixture, name: Any, row: Any, names: Sequence[str] | None, settings: Settings
-) -> None:
+def _show(name: Any, why: Explanation, as_json: bool) -> None:
     """Write the explanation of one row."""
-    why = mix.explain(row, settings.against, names)
-    if settings.as_json:
+    if as_json:
         typer.echo(json.dumps({"id": name, **why.to_dict()}))
     else:
         typer.echo(f"{f'row {name}' if isinstance(name, int) else name}: {why!r}\n")

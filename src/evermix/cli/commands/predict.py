@@ -13,7 +13,7 @@ import numpy as np
 
 from evermix.cli.console import counted, note, progress_bar
 from evermix.cli.input.documents import in_periods
-from evermix.cli.input.model_rows import open_rows_of, read_as_learnt, text_of, usable
+from evermix.cli.input.model_rows import novelty_of, open_rows_of, read_as_learnt, text_of, usable
 from evermix.cli.input.rows import features, open_rows
 from evermix.cli.options.settings import Settings
 from evermix.cli.output.answers import Beside
@@ -26,10 +26,8 @@ from evermix.cli.output.topic_report import shares_line
 from evermix.engines import DPMeans
 from evermix.estimators import Mixture, TopicModel
 from evermix.estimators.files import load_any
-from evermix.estimators.mixture.new_words import proba_with_new_words
 from evermix.io.brokers import is_address
 from evermix.io.checkpoint import CheckpointError
-from evermix.io.embedded_texts import EmbeddedTexts
 from evermix.io.similar_names import did_you_mean
 from evermix.io.sources import Chunk, Source, SourceError
 from evermix.io.text_counter import TextCounter
@@ -132,7 +130,10 @@ def _mixture(settings: Settings, mix: Mixture, extra: Any, text: TextCounter | N
     def lines(chunk: Chunk) -> Iterator[dict[str, Any]]:
         X = features(family, text, chunk.X)
         proba, log_density = mix.predict_proba(X), mix.score_samples(X)
-        best, novelty = proba.argmax(axis=1), None if new is None else _novelty(mix, text, chunk, X)
+        best, novelty = (
+            proba.argmax(axis=1),
+            None if new is None else novelty_of(mix, text, chunk, X),
+        )
         if new is not None and novelty is not None:
             new.append(int(np.sum(novelty > NEW)))
         for i, name in enumerate(chunk.ids):
@@ -153,13 +154,6 @@ def _mixture(settings: Settings, mix: Mixture, extra: Any, text: TextCounter | N
     columns = [name for name in known if names or name != "name"]
     columns += [name for name in OF_COARSE if any(name in one for one in coarse.values())]
     return _Answers(rows, lines, len(ids), text, columns, new)
-
-
-def _novelty(mix: Mixture, text: TextCounter | None, chunk: Chunk, X: Any) -> Any:
-    """Return the probability (n,) that rows are of a new cluster; all words of texts count."""
-    if text is None or isinstance(text, EmbeddedTexts) or not isinstance(chunk.X, list):
-        return mix.novelty(X)
-    return proba_with_new_words(mix, text.with_unknown(chunk.X))[:, -1]
 
 
 def _topics(

@@ -8,8 +8,9 @@ from evermix.cli.input.texts import with_function
 from evermix.cli.options.settings import Settings
 from evermix.estimators import Mixture, TopicModel
 from evermix.estimators.files import load_with_extra
+from evermix.estimators.mixture.new_words import proba_with_new_words
 from evermix.io.embedded_texts import EmbeddedTexts
-from evermix.io.sources import Source
+from evermix.io.sources import Chunk, Source
 from evermix.io.sources.several import joined
 from evermix.io.text import from_spec
 from evermix.io.text_counter import TextCounter
@@ -129,3 +130,10 @@ def text_labels(mix: Mixture, text: TextCounter | None, texts: list[str]) -> lis
         return []
     labels: list[int] = mix.predict(features(mix.model_.family, None, text.again(texts))).tolist()
     return labels
+
+
+def novelty_of(mix: Mixture, text: TextCounter | None, chunk: Chunk, X: Any) -> Any:
+    """Return the probability (n,) that rows are of a new cluster; all words of texts count."""
+    if text is None or isinstance(text, EmbeddedTexts) or not isinstance(chunk.X, list):
+        return mix.novelty(X)
+    return proba_with_new_words(mix, text.with_unknown(chunk.X))[:, -1]

@@ -52,6 +52,8 @@ class Explanation:
         Their names, if they have any.
     probability : float
         Of the cluster, among all that there are.
+    novelty : float
+        The probability that the row is of none of them, but of a new one.
     log_odds : float
         Log probability of the cluster minus that of the other.
     contributions : tuple of Contribution
@@ -63,6 +65,7 @@ class Explanation:
     cluster_name: str | None
     other_name: str | None
     probability: float
+    novelty: float
     log_odds: float
     contributions: tuple[Contribution, ...]
 
@@ -71,8 +74,7 @@ class Explanation:
         return asdict(self) | {"contributions": [asdict(each) for each in self.contributions]}
 
     def __repr__(self) -> str:
-        one, two = called(self.cluster, self.cluster_name), called(self.other, self.other_name)
-        lines = [f"{one}, not {two}: log odds {self.log_odds:.3f}, p = {self.probability:.3g}"]
+        lines = [self._headline()]
         for each in self.contributions[:LINES]:
             value = "" if each.value is None else f" = {shown(each.value)}"
             lines.append(f"  {each.log_odds:+10.3f}  {each.name}{value}")
@@ -81,6 +83,19 @@ class Explanation:
             total = sum(each.log_odds for each in left)
             lines.append(f"  {total:+10.3f}  from {len(left)} more")
         return "\n".join(lines)
+
+    def _headline(self) -> str:
+        """Return where the row belongs; a row may look new by words that no column counts."""
+        one, two = called(self.cluster, self.cluster_name), called(self.other, self.other_name)
+        new = f"novelty {self.novelty:.3g}"
+        if self.other == NEW and self.log_odds < 0:
+            return f"{two} rather than {one}: log odds of {one} {self.log_odds:.3f}, {new}"
+        line = f"{one}, not {two}: log odds {self.log_odds:.3f}, p = {self.probability:.3g}"
+        if self.novelty <= self.probability * (1 - self.novelty):
+            return line
+        if self.other == NEW:
+            return f"looks new ({new}) by words that are unknown; by the others {line}"
+        return f"looks new ({new}); among the clusters that there are: {line}"
 
 
 def called(id: int, name: str | None = None) -> str:
@@ -178,6 +193,7 @@ def explained(fitted: Fitted, X: Array, names: Names, against: int | None) -> Ex
         state.lineage.hand.names.get(int(ids[best])),
         state.lineage.hand.names.get(int(ids[other])) if other < len(ids) else None,
         float(shares[best] / shares.sum()),
+        float(fitted.novelty(X)[0]),
         float(joint[best] - joint[other]),
         tuple(sorted(each, key=lambda one: -abs(one.log_odds))),
     )
