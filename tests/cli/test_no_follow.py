@@ -65,3 +65,21 @@ def test_options_without_a_value_are_shown_without_one():
     for arguments in (["--help"], ["stream", "--help"], ["fit", "--help"]):
         said = evermix(*arguments).stdout.lower()
         assert "--help" in said and "bool" not in said
+
+
+def test_a_stopped_stream_says_that_its_lines_are_out_of_date(tmp_path, monkeypatch):
+    write(tmp_path / "a.jsonl", 200, 0)
+    out, said, model = tmp_path / "out", tmp_path / "stderr", "out.evermix"
+    run = "stream", "a.jsonl", "--out", "out", "--max-wait", "0.1"
+    first = stopped_when(
+        tmp_path, lambda: out.exists() and len(children.lines(out)) == 200, *run, "--follow"
+    )
+    assert "Go on with" in first and "present clusters" not in first
+    said.unlink()
+    monkeypatch.chdir(tmp_path)
+    evermix("edit", model, "split", 0, "--rows", "a.jsonl")
+    last = stopped_when(
+        tmp_path, lambda: said.exists() and "following" in said.read_text(), *run, "--resume"
+    )
+    assert "evermix: clusters have changed after lines were written: at least " in last
+    assert f"Their present clusters: evermix predict {model} a.jsonl\n" in last

@@ -366,11 +366,13 @@ class Stream(Run):
         if not mix.learner_.waiting:
             yield new_row_fit(totals.log_predictive / totals.rows)
 
-    def _remarks(self) -> Iterator[str]:
+    def _outdated(self) -> Iterator[str]:
         share, path = relabelled(self.model) if self.totals.rows else 0.0, self.settings.checkpoint
-        if share > RELABELLED and path is not None and not self.source.live:
-            sources = map(shown_source, self.settings.sources)
-            predict = shlex.join(["evermix", "predict", str(path), *sources])
+        if share > RELABELLED and path is not None:
+            sources = self.settings.sources
+            gone = any(name == "-" or is_address(name) for name in sources)  # to be read again
+            files = ["FILE"] if gone else map(shown_source, sources)
+            predict = shlex.join(["evermix", "predict", str(path), *files])
             yield (
                 f"clusters have changed after lines were written: at least {100 * share:.0f} % of "
                 f"the rows are in others now. Their present clusters: {predict}"

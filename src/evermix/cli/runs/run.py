@@ -43,6 +43,7 @@ from evermix.io.text_counter import TextCounter
 LOG = logging.getLogger("evermix")
 FIRST_ROWS = 100  # that are read before a run is refused because of its outputs
 NOTHING = "Nothing was learnt yet."
+NEXT_LINE = "\nevermix: "
 AT_THE_END = "--figure", "--curves", "--documents"  # are made of a whole model, at any time
 
 
@@ -140,6 +141,10 @@ class Run(ABC):
         """Return more lines on what was learnt."""
         return ()
 
+    def _outdated(self) -> Iterable[str]:
+        """Return what is no longer true of the lines that were written, however the run ends."""
+        return ()
+
     def _lengths(self) -> dict[str, int]:
         """Return the lengths of output files that grow while rows are learnt, by option."""
         return self.trace.positions()
@@ -167,7 +172,10 @@ class Run(ABC):
                     finally:
                         run.close()
             except Stopped as stopped:
-                note(NOTHING if run is None else run.farewell())
+                lines = [NOTHING] if run is None else [run.farewell()]
+                if run is not None and not settings.quiet:
+                    lines += run._outdated()
+                note(NEXT_LINE.join(lines))
                 raise typer.Exit(stopped.status) from stopped
 
     @classmethod
@@ -227,12 +235,13 @@ class Run(ABC):
             path = self.settings.checkpoint
             kept = f"checkpoint {path}" if path else "the model is not kept (without --checkpoint)"
             lines = ["; ".join([*self._facts(seconds), *([kept] if self.learnt else [])])]
-            lines += [*self._remarks(), *(f"skipped: {some}" for some in self._complaints())]
+            lines += [*self._outdated(), *self._remarks()]
+            lines += [f"skipped: {some}" for some in self._complaints()]
             fitted = self.command == "fit" and self.settings.out != "-"  # else it has shown them
             if path and self.learnt and (fitted or self.command == "stream") and at_terminal():
                 model = shlex.quote(str(path))
                 lines.append(f"next: evermix info {model}, or as a page: evermix report {model}")
-            note("\nevermix: ".join(lines))
+            note(NEXT_LINE.join(lines))
 
     def save(self) -> None:
         """Write a checkpoint, if there is one and something was learnt."""
