@@ -39,6 +39,18 @@ def test_a_stream_is_reported_with_its_words_rows_and_trace(folder):
         assert page["flow"]["x"] and NEW_ROWS in titles
 
 
+def test_a_second_report_says_which_file_is_there(folder):
+    evermix("stream", "texts.jsonl", "--out", "out", "--checkpoint", "t.evermix", "--quiet")
+    evermix("report", "t.evermix")
+    said = evermix("report", "t.evermix", status=1).stderr
+    assert "the report must be a new file, and t.html exists already. Choose another name" in said
+    assert "--out NAME" in said and "--overwrite" in said
+    said = evermix("report", "t.evermix", "--out", "t.html", status=1).stderr
+    assert "--out must be a new file" in said
+    evermix("report", "t.evermix", "--overwrite")
+    evermix("report", "t.evermix", "--out", "u.html")
+
+
 def test_typical_rows_have_their_ids_and_texts(folder):
     run = ["--out", "out", "--checkpoint", "t.evermix", "--quiet"]
     evermix("stream", "texts.jsonl", *run)

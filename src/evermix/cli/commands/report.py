@@ -32,10 +32,13 @@ _TRACED = {"clock", "K", "rows", "log_predictive", "lap", "births", "merges", "s
 
 def run(settings: Settings) -> None:
     """Write the report on a model."""
+    named = settings.out is not None
     settings = settings.changed(out=settings.out or str(Path(settings.model).with_suffix(".html")))
     check_files(settings.sources, {"MODEL": settings.model, **settings.inputs}, settings.outputs)
     if not settings.overwrite:
-        check_new(settings.outputs, "Choose another place, or replace it with --overwrite.")
+        what, other = ("--out", "place") if named else ("the report", "name with --out NAME")
+        remedy = f"Choose another {other}, or replace it with --overwrite."
+        check_new({what: settings.out}, remedy)
     model, extra = load_any(settings.model, settings.custom)
     if not isinstance(model, Mixture) and (settings.sources or settings.trace):
         raise ValueError(
