@@ -78,3 +78,18 @@ def test_unknown_words_have_the_law_of_a_larger_vocabulary(model):
     np.testing.assert_allclose(proba, expected, rtol=1e-6)
     alone = proba_with_new_words(mix, text.with_unknown(TEXTS[1:2]))
     np.testing.assert_allclose(alone, mix.predict_proba(text.counts(TEXTS[1:2]), True))
+
+
+def test_a_fit_says_which_words_are_not_counted(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_tickets("tickets.jsonl", 60)
+    run = ["--out", "out", "--overwrite"]
+    assert "counted" not in evermix("fit", "tickets.jsonl", *run).stderr
+    with open("tickets.jsonl", "a") as file:
+        file.writelines(json.dumps({"text": text}) + "\n" for text in TEXTS[:1] + ["the of and"])
+    said = evermix("fit", "tickets.jsonl", *run).stderr
+    assert "1 % of the words are not counted: they occur only once; 2 rows have no counted" in said
+    said = evermix("fit", "tickets.jsonl", *run, "--vocabulary", 9).stderr
+    assert "only once or are not among the 9 most frequent ones; " in said
+    said = evermix("fit", "tickets.jsonl", *run, "--hash", 64).stderr
+    assert "evermix: 1 row has no counted word: its cluster means nothing" in said

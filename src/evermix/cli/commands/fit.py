@@ -12,7 +12,7 @@ from evermix._schema import check_number
 from evermix.cli.console import at_terminal, counted, new_row_fit, output_console, progress_bar
 from evermix.cli.input.dask import Cluster, cluster
 from evermix.cli.input.rows import Rows, make_text_counter, open_rows, read_rows
-from evermix.cli.input.texts import embedded_texts, warn_of_single_words
+from evermix.cli.input.texts import embedded_texts, uncounted_words, warn_of_single_words
 from evermix.cli.options.mixture import (
     make_engine,
     make_mixture,
@@ -311,6 +311,9 @@ class Fit(Run):
         missing = missing_in_words(self.missing, family, self.rows.n)
         if missing is not None:
             yield f"missing cells: {missing}"
+        words = uncounted_words(self.text, self._X, self.settings.vocabulary)
+        if words is not None:
+            yield words
         if isinstance(family, Mixed):
             yield f"columns: {groups_in_a_line(column_groups(family))} (evermix info says which)"
 

@@ -8,8 +8,9 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-from evermix.cli.console import note
+from evermix.cli.console import counted, note
 from evermix.cli.input.rows import make_text_counter
 from evermix.cli.options.settings import Settings
 from evermix.estimators import Mixture
@@ -22,6 +23,7 @@ from evermix.io.text import Vocabulary
 from evermix.io.text_counter import TextCounter
 
 LOOKED_AT = 1000  # texts whose words are counted for a warning
+UNCOUNTED = 0.1  # share of words that a fit leaves out, from which on it is said
 
 
 def stream_counter(
@@ -148,6 +150,29 @@ def shown_words(counter: TextCounter) -> str:
         return f"vectors of {counter.n_features:,} numbers" if counter.name else "words of texts"
     columns = sum(map(bool, counter.words)) if counter.words else counter.n_features
     return f"{columns:,} words known, {100 * counter.totals.share:.1f} % of those met unknown"
+
+
+def uncounted_words(counter: TextCounter | None, X: Any, most: int | None) -> str | None:
+    """Return what share of the words a fit leaves out, and how many rows have no others.
+
+    ``X`` are the rows, which are not looked at if they are not in memory; ``most`` is the largest
+    number of words that may be counted. None if there is little to say.
+    """
+    if counter is None or isinstance(counter, EmbeddedTexts):
+        return None
+    share, empty, said = counter.totals.share, 0, []
+    held = isinstance(X, np.ndarray) or sparse.issparse(X)
+    if held:
+        empty = int(np.sum(np.asarray(X.sum(axis=1)) == 0))
+    if share > UNCOUNTED or (empty and share >= 0.005):
+        full = most is not None and counter.n_features >= most
+        rare = f" or are not among the {most:,} most frequent ones" if full else ""
+        said.append(f"{100 * share:.0f} % of the words are not counted: they occur only once{rare}")
+    if empty:
+        they = "has no counted word: its cluster means"
+        they = they if empty == 1 else "have no counted word: their clusters mean"
+        said.append(f"{counted(empty, 'row')} {they} nothing")
+    return "; ".join(said) or None
 
 
 def in_seconds(times: Any) -> Any:
