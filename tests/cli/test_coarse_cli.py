@@ -103,7 +103,7 @@ def test_coarse_topics(folder):
         name = ", ".join(model.coarse_topics(1)[0].words[:3])
         one = {"topic": 0, "share": pytest.approx(1.0, abs=1e-5), "name": name}
         assert line["coarse"] == [one]
-        words = model.top_words(3)
+        words = model.top_words(3, by="frex")
         assert all(each["name"] == ", ".join(words[each["topic"]]) for each in line["topics"])
     evermix("predict", "t.evermix", "texts.jsonl", "--coarse", 1, "--out", "p.csv", "--quiet")
     with open("p.csv", newline="") as file:

@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.stats import rankdata
 
+NAME = 3  # words in the name of a topic
+
 
 def frequent_words(
     counts: Any, words: Sequence[str], n: int = 10, *, rows: NDArray[Any] | None = None
@@ -132,6 +134,20 @@ def frex_words(
         score = 1.0 / (weight / exclusive + (1.0 - weight) / frequent)
         found.append(_leading(score, exclusive, w, words, n))
     return found
+
+
+def naming_words(model: Any, n: int, vocabulary: Any = None) -> list[list[Any]]:
+    """Return the n words that stand for each topic of a model wherever it is shown.
+
+    They are those that set it apart: the most frequent ones are much the same in many topics.
+    """
+    found: list[list[Any]] = model.top_words(n, vocabulary, by="frex")
+    return found
+
+
+def topic_name(words: Sequence[Any]) -> str:
+    """Return the name of a topic, by its :func:`naming_words`; "" where columns have no words."""
+    return ", ".join(word for word in words[:NAME] if isinstance(word, str))
 
 
 def _checked(counts: Any, words: Sequence[str], smoothing: float = 0.0) -> Any:

@@ -119,7 +119,7 @@ _COLUMNS = {
 }
 _TOPIC_COLUMNS = {  # a line for each; JSON and reports have more
     **{name: name for name in ("topic", "weight", "first", "last")},
-    "words": "top words",
+    "words": "words that set it apart",
 }
 
 
@@ -149,7 +149,9 @@ def cards_table(clusters: list[Described], kind: str, total: int | None = None) 
             columns[name], justify="left" if text else "right", no_wrap=line and not text
         )
     for cluster in clusters:
-        if kind == "clusters":
+        if line:
+            cluster["words"] = cluster["apart"]
+        else:
             cluster["apart"] = cluster.get("apart", [])[:SHOWN]
         cells = (shown_value(name, cluster.get(name)) for name in some)
         table.add_row(*(Text(cell, no_wrap=line, overflow="ellipsis") for cell in cells))

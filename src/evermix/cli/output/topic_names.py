@@ -1,10 +1,10 @@
-"""Names of topics in answers: their first words, where words are known."""
+"""Names of topics in answers, where words are known."""
 
 from typing import Any
 
 from evermix.cli.input.model_rows import saved_words
-from evermix.cli.output.captions import SHOWN
 from evermix.estimators import TopicModel
+from evermix.report.words import NAME, naming_words, topic_name
 
 PLAIN = ".csv", ".parquet"  # files whose cells hold numbers of topics and shares alone
 
@@ -14,18 +14,14 @@ def topic_names(
 ) -> tuple[dict[int, str], dict[int, str]]:
     """Return the names of topics, and of so many coarse ones, by id, for the answers in ``out``.
 
-    They are the first words that ``evermix info`` shows; none where columns have no words.
+    They are the first words that tables and pictures show; none where columns have no words.
     """
     words = saved_words(model, extra)
     if out.lower().endswith(PLAIN):
         return {}, {}
-    names = dict(enumerate(map(_joined, model.top_words(SHOWN, words))))
+    names = dict(enumerate(map(topic_name, naming_words(model, NAME, words))))
     coarse = [] if n_coarse is None else model.coarse_topics(n_coarse, words)
-    return _known(names), _known({each.id: _joined(each.words[:SHOWN]) for each in coarse})
-
-
-def _joined(words: Any) -> str:
-    return ", ".join(word for word in words if isinstance(word, str))
+    return _known(names), _known({each.id: topic_name(each.words) for each in coarse})
 
 
 def _known(names: dict[int, str]) -> dict[int, str]:

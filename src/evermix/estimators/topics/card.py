@@ -10,6 +10,7 @@ from evermix._limits import MIN_DOCUMENTS
 from evermix._xp import Array, Floats, Ints
 from evermix.estimators.data.times import shown_label
 from evermix.report.lifetimes import Lifetimes, changes, lifetimes, reliable_times
+from evermix.report.words import naming_words, topic_name
 
 SHARE = 0.01  # a topic with less is absent
 TINY = 0.001  # a topic with less is no neighbour of others
@@ -70,18 +71,24 @@ class TopicCard:
     nearest: tuple[tuple[int, float], ...]
     region: int
 
+    @property
+    def name(self) -> str:
+        """The first words that set it apart, by which it is called; "" where none are known."""
+        return topic_name(self.apart)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the card as JSON-ready values."""
         plain = {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
+        plain = {"id": plain.pop("id"), "name": self.name or None, **plain}
         plain["documents"] = [{"row": row, "share": share} for row, share in self.documents]
         plain["nearest"] = [{"id": id, "distance": distance} for id, distance in self.nearest]
         return plain
 
     def __repr__(self) -> str:
         lines = [f"topic {self.id}: {self.size:,} words, {_percent(self.share)}"]
-        lines.append(f"  words: {', '.join(map(str, self.words))}")
+        lines.append(f"  what sets it apart: {', '.join(map(str, self.apart))}")
         if self.apart != self.words:
-            lines.append(f"  what sets it apart: {', '.join(map(str, self.apart))}")
+            lines.append(f"  most frequent words: {', '.join(map(str, self.words))}")
         if len(self.times) > 1:
             peak = int(np.argmax(self.shares))
             places = {self.times[t]: self.shares[t] for t in (0, peak, len(self.times) - 1)}
@@ -154,7 +161,7 @@ class TopicCards:
     ) -> None:
         self.point = model._fitted.point()
         self.words = model.top_words(n, vocabulary)
-        self.apart = model.top_words(n, vocabulary, by="frex")
+        self.apart = naming_words(model, n, vocabulary)
         self.components, self.weights = model.components_, model.weights_
         self.corpus: Floats = self.weights @ self.components
         self.times, self.evolution, documents = over_time or OverTime.of(model)

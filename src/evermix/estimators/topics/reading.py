@@ -14,7 +14,7 @@ from evermix.estimators.topics.coarse import CoarseTopics
 from evermix.estimators.topics.progress import climb
 from evermix.estimators.topics.report import topic_report
 from evermix.report.page import Report
-from evermix.report.words import frequent_words, frex_words, lift_words
+from evermix.report.words import frequent_words, frex_words, lift_words, naming_words
 
 RANKINGS = {"probability": frequent_words, "lift": lift_words, "frex": frex_words}
 
@@ -106,10 +106,10 @@ class TopicReading(CoarseTopics):
         found = self._report(vocabulary, "", top)
         facts = (found.facts | found.details).items()
         lines = ["; ".join(f"{name}: {text}" for name, text in facts)]
-        words, apart = self.top_words(5, vocabulary), self.top_words(5, vocabulary, by="frex")
+        words, apart = self.top_words(5, vocabulary), naming_words(self, 5, vocabulary)
         shares = self._point().words.sum(axis=0) / self._words_in_all()
         for k in np.argsort(-shares, kind="stable")[:top]:
-            named = f"{', '.join(map(str, words[k]))} (apart: {', '.join(map(str, apart[k]))})"
+            named = f"{', '.join(map(str, apart[k]))} (frequent: {', '.join(map(str, words[k]))})"
             lines.append(f"topic {k}: {100 * shares[k]:.3g} %  {named}")
         return "\n".join(lines)
 
