@@ -10,6 +10,10 @@ import evermix as em
 from evermix.cli.app import app
 
 ROWS = "fit", "rows.csv"
+OTHER = (
+    "error: cannot go on from {}: it was made from other rows than there are now in rows.csv. "
+    "Start again with --overwrite or another --checkpoint NAME, or put the old rows back.\n"
+)
 TOPICS = "topics", "rows.csv", "--prior", "hdp", "--burn-in", "2", "--draws", "2"
 
 
@@ -60,8 +64,30 @@ def test_other_options_and_other_rows_name_all_ways_out(folder):
     with open("rows.csv", "a") as file:
         file.write("1,2,more\n")
     said = evermix(*ROWS, "--ignore", "text", status=1)
-    assert "--overwrite or another --checkpoint NAME" in said
+    assert said.endswith(OTHER.format("rows.evermix")) and "holds this run" not in said
     assert (folder / "rows.evermix").read_bytes() == before
+
+
+@pytest.mark.parametrize("years", [(2000, 2001), (2000, 2005)])
+def test_topics_of_other_documents_claim_nothing(folder, years):
+    """Neither if times are those of the fit, nor if there are new ones."""
+    timed = ["topics", "texts.jsonl", "--time-field", "year", *TOPICS[4:], "--out", "t.json"]
+
+    def write(words, years):
+        rows = [{"text": words, "year": years[i % 2]} for i in range(20)]
+        (folder / "texts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    write("sea ship wave", (2000, 2001))
+    evermix(*timed, "--figure", "t.png")
+    (folder / "t.json").unlink()
+    write("ship wave", years)
+    before = (folder / "texts.evermix").read_bytes()
+    said = evermix(*timed, status=1)
+    assert said.endswith(OTHER.format("texts.evermix").replace("rows.csv", "texts.jsonl"))
+    assert "holds this run" not in said and "fit." not in said
+    assert (folder / "texts.evermix").read_bytes() == before
+    write("sea ship wave", (2000, 2001))
+    assert "texts.evermix holds this run: going on from it" in evermix(*timed)
 
 
 def test_a_model_of_another_command_or_of_python_stays(folder):

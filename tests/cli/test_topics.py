@@ -382,7 +382,7 @@ def test_going_on_with_something_else_is_refused(folder):
     lines = (folder / "texts.jsonl").read_text().splitlines(keepends=True)
     (folder / "texts.jsonl").write_text("".join(lines[1:]))
     said = evermix("texts.jsonl", "--resume", "--draws", 9)
-    assert said.exit_code == 1 and "put the old files back" in said.stderr
+    assert said.exit_code == 1 and "put the old rows back" in said.stderr
     fitted = CliRunner().invoke(app, ["stream", "texts.jsonl", "--checkpoint", "s.evermix"])
     assert fitted.exit_code == 0
     said = evermix("texts.jsonl", "--checkpoint", "s.evermix", "--resume", "--time-field", "year")

@@ -23,7 +23,6 @@ _PHRASES = {  # of the library's messages; the longer ones first
     "a dict of columns needs the family em.Mixed or 'auto'": (
         "a table needs --family mixed or --family auto"
     ),
-    " Give the same X, sample_weight and times again, or call fit.": "",
     "(em.Mixed with em.Categorical)": "(--category COLUMN)",
     "(em.Categorical)": "(--category COLUMN)",
     "the ids are in cluster_ids_": "`evermix info MODEL` lists the ids",

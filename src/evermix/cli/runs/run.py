@@ -29,9 +29,15 @@ from evermix.cli.output.output_files import (
     checkpoint_written,
     unfinished_outputs,
 )
-from evermix.cli.runs.going_on import command_to_go_on, shown_source
+from evermix.cli.runs.going_on import command_to_go_on
 from evermix.cli.runs.interrupts import CheckpointTimer, Interrupts, Stopped
-from evermix.cli.runs.taken_names import check_free, is_begun, of_another, others_beside
+from evermix.cli.runs.taken_names import (
+    cannot_go_on,
+    check_free,
+    is_begun,
+    of_another,
+    others_beside,
+)
 from evermix.io import text as texts
 from evermix.io.brokers import is_address
 from evermix.io.checkpoint import CheckpointError
@@ -87,6 +93,7 @@ class Run(ABC):
         self.positions: dict[str, int] = {} if notes is None else notes["positions"]
         self.trace = Trace(settings.trace, self.positions)
         self.timer = CheckpointTimer()
+        self.found = False  # whether it goes on without --resume, which was not said yet
 
     # ---- what differs from command to command ----------------------------------------------
 
@@ -205,8 +212,9 @@ class Run(ABC):
             remedy = "Choose another place, or replace it with --overwrite."
             check_new(outputs, remedy, check_source)
             if is_there:
-                note(f"{path} holds this run: going on from it (--overwrite starts again).")
-                return cls.resume(settings.with_given(results), place)
+                run = cls.resume(settings.with_given(results), place)
+                run.found = True
+                return run
         return cls.begin(settings, place)
 
     @classmethod
@@ -227,6 +235,7 @@ class Run(ABC):
         except Stopped:
             self.save()
             raise
+        self.say_found()
         self.save()
         seconds = time.perf_counter() - began
         with interrupts.allowed():
@@ -278,18 +287,16 @@ class Run(ABC):
                 self.model.fit(**rows, **(first or {}), observers=observers)
             return
         try:
-            self.model.resume(**rows, observers=[observer])
+            self.model.resume(**rows, observers=[self.say_found, observer])
         except ValueError as error:
-            model, sources = str(self.settings.checkpoint), self.settings.sources
-            if getattr(vars(self.model).get("learner_"), "rows_digest", "") is None:
-                predict = shlex.join(["evermix", "predict", model, *map(shown_source, sources)])
-                changed = f"{model} was changed by hand, so its fit cannot go on."
-                raise ValueError(f"{changed} The clusters of rows: {predict}") from error
-            raise ValueError(
-                f"cannot go on from {model} with {', '.join(sources)}: {error} On the command "
-                "line: put the old files back, or start again with --overwrite or another "
-                "--checkpoint NAME."
-            ) from error
+            raise cannot_go_on(self.settings, self.model, error) from error
+
+    def say_found(self, *_: Any) -> None:
+        """Say that the run goes on, once its rows are known to be those of the checkpoint."""
+        if self.found:
+            path = self.settings.checkpoint
+            note(f"{path} holds this run: going on from it (--overwrite starts again).")
+        self.found = False
 
     def farewell(self) -> str:
         """Return how far a run came that ended early, and how to go on."""

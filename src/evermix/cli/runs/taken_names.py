@@ -1,5 +1,6 @@
 """What a run does that finds a checkpoint under its name."""
 
+import shlex
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from evermix.cli.options.earlier import LEARN, Earlier
 from evermix.cli.options.settings import Settings
 from evermix.cli.output.output_files import check_new
 from evermix.cli.runs.going_on import shown_source
+from evermix.estimators.data.fingerprint import OtherRowsError
 
 MOST_NAMES = 5  # of checkpoints in a message
 
@@ -45,6 +47,31 @@ def check_free(
     advice = f"{', '.join(ways[:-1])}, or {ways[-1]}."
     remedy = f"{what}{advice[0].upper()}{advice[1:]}"
     check_new({"--checkpoint": str(path)}, remedy, check_source)
+
+
+def other_rows(settings: Settings) -> ValueError:
+    """Return what is wrong if the sources of a run are not those that its checkpoint has learnt."""
+    sources = ", ".join(map(shown_source, settings.sources))
+    return ValueError(
+        f"cannot go on from {settings.checkpoint}: it was made from other rows than there are now "
+        f"in {sources}. Start again with --overwrite or another --checkpoint NAME, or put the old "
+        "rows back."
+    )
+
+
+def cannot_go_on(settings: Settings, model: Any, error: ValueError) -> ValueError:
+    """Return why a fit could not go on, and what to do, in place of advice for Python."""
+    if isinstance(error, OtherRowsError):
+        return other_rows(settings)
+    path, sources = str(settings.checkpoint), settings.sources
+    if getattr(vars(model).get("learner_"), "rows_digest", "") is None:
+        predict = shlex.join(["evermix", "predict", path, *map(shown_source, sources)])
+        changed = f"{path} was changed by hand, so its fit cannot go on."
+        return ValueError(f"{changed} The clusters of rows: {predict}")
+    return ValueError(
+        f"cannot go on from {path} with {', '.join(sources)}: {error} On the command line: put the "
+        "old files back, or start again with --overwrite or another --checkpoint NAME."
+    )
 
 
 def others_beside(checkpoint: Path) -> str:

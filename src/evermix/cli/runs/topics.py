@@ -29,6 +29,7 @@ from evermix.cli.runs.run import (
     read_checkpoint,
     resumed_settings,
 )
+from evermix.cli.runs.taken_names import other_rows
 from evermix.estimators import TopicModel
 from evermix.estimators.data.times import shown_label
 from evermix.estimators.files import load_topics, save
@@ -105,7 +106,10 @@ class Topics(Run):
         source = open_again(settings, saved, time_labels=True, fields="values")
         documents = read_documents(source, settings, saved.text, settings.quiet)
         same = settings.sources == before.sources != PIPE
-        if not (same or _are_last(settings, documents, saved)):
+        last = _are_last(settings, documents, saved)
+        if same and not last and _is_first_fit(saved):
+            raise other_rows(settings)
+        if not (same or last):
             check_whole(before, saved)
             saved.notes["waits"] = True  # these follow
         saved.model.set_params(draws=settings.draws)
@@ -255,6 +259,12 @@ def _are_last(settings: Settings, documents: Documents, saved: Saved) -> bool:
     """Whether these are the documents of the last run, whose files have other names now."""
     last = read_learnt(saved.notes)[-1:]
     return [run.digest for run in last] == [Learnt.of(settings.sources, documents).digest]
+
+
+def _is_first_fit(saved: Saved) -> bool:
+    """Whether the documents that the notes name are those of a fit, and no others followed."""
+    follow = saved.model.gone_on_ or saved.notes.get("waits", False)
+    return bool(read_learnt(saved.notes)) and not follow
 
 
 def check_whole(before: Settings, saved: Saved) -> None:

@@ -98,6 +98,7 @@ class FollowedTopics(Topics):
             self._sweep(interrupts)
             self._finish()
             self.save()
+        self.say_found()
         if not self.settings.quiet:
             note(f"following {', '.join(self.settings.sources)} until a signal (Ctrl-C) ends it.")
             note("documents of a time are learnt together, once one of another time has come.")

@@ -12,6 +12,10 @@ from evermix.kernels.digest import digest_dense, digest_sparse, multipliers
 from evermix.kernels.rows import plain
 
 
+class OtherRowsError(ValueError):
+    """A fit cannot go on with other rows than those that it was begun with."""
+
+
 class RowHash:
     """A digest of prepared rows; it does not depend on how they are cut into parts.
 

@@ -12,7 +12,7 @@ from evermix._xp import Array, Floats, Ints, host, is_foreign, logsumexp
 from evermix.estimators import files
 from evermix.estimators.chain_reports import dependent_report
 from evermix.estimators.chains import ChainEstimator, Observer
-from evermix.estimators.data.fingerprint import RowHash
+from evermix.estimators.data.fingerprint import OtherRowsError, RowHash
 from evermix.estimators.data.rows import LOG, prepare_rows
 from evermix.estimators.data.times import Times, check_times_given
 from evermix.estimators.dependent.fitted import FittedClusters, start_measure
@@ -171,7 +171,7 @@ class DependentMixture(LiveClusters, ChainEstimator):
         run = self._resumed()
         self._check_begun()
         if _digest(*self._prepared(X, times, seen=True)) != _digest(run.data.X, run.data.times):
-            raise ValueError(
+            raise OtherRowsError(
                 "these are not the rows, or not the times, that the fit was begun with. Give the "
                 "same X and times again, or call fit."
             )

@@ -14,6 +14,7 @@ from evermix._xp import Array, alike, is_foreign
 from evermix.engines.base import Engine
 from evermix.engines.batch import Batch
 from evermix.estimators import files
+from evermix.estimators.data.fingerprint import OtherRowsError
 from evermix.estimators.data.times import prepare_times
 from evermix.estimators.fitting import StepObserver, check_observers
 from evermix.estimators.mixture.beginning import found, resolved
@@ -251,7 +252,7 @@ class Mixture(
         (_, X, weights), digest = rows_to_fit(self, settings, X, sample_weight, learner)
         stamps = prepare_times(times, len(weights), learner.model.forgetting)
         if digest.result(weights, stamps) != learner.rows_digest:
-            raise ValueError(
+            raise OtherRowsError(
                 "these are not the rows, or not the weights or times, that the fit was begun with. "
                 "Give the same X, sample_weight and times again, or call fit."
             )

@@ -13,6 +13,7 @@ from evermix._random import generator
 from evermix._xp import Array, Floats, Ints, host, is_foreign
 from evermix.estimators import files
 from evermix.estimators.chains import ChainEstimator, Observer
+from evermix.estimators.data.fingerprint import OtherRowsError
 from evermix.estimators.data.times import Times
 from evermix.estimators.topics.exchange import TopicExchange
 from evermix.estimators.topics.fitted import FittedTopics
@@ -226,7 +227,7 @@ class TopicModel(
             corpus = replace(corpus, time=known.codes(times, corpus.n_documents))
         corpus = corpus.one_time_each() if prior.flat else corpus
         if corpus.digest != fitted.digest:
-            raise ValueError(
+            raise OtherRowsError(
                 "these are not the documents, or not the times, that the fit was begun with. Give "
                 "the same X and times again, or call fit."
             )
