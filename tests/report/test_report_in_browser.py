@@ -65,6 +65,17 @@ def test_pages_are_drawn_without_errors_or_sideways_scroll(browser, pages, name,
     assert browser.errors == [] and browser.run("document.documentElement.scrollWidth") <= width
 
 
+@pytest.mark.parametrize(
+    ("name", "unit"), [("topics", "documents"), ("timed", "rows"), ("stream", "")]
+)
+def test_births_and_deaths_over_time_come_with_a_caution(browser, pages, name, unit):
+    browser.open(pages / f"{name}.html")
+    hint = browser.run("document.querySelector('#flow .hint').textContent")
+    dots = browser.run("document.querySelectorAll('#flow svg circle').length")
+    assert (f"In a few hundred {unit}, that may be chance." in hint) == bool(unit and dots)
+    assert ("may be chance" in hint) <= bool(unit)
+
+
 BARS = """[...document.querySelectorAll('svg:has(.bar) g')].map(group => [
     group.querySelector('text').textContent, group.querySelector('.bar').getBBox().width,
     group.querySelector('text:last-child').textContent])"""

@@ -43,6 +43,15 @@ def test_who_is_born_and_does_not_die_is_there(share=0.2):
         assert not set(found.deaths[t]) & there
 
 
+def test_births_and_deaths_come_with_a_caution():
+    """Where there are none, there is nothing to be cautious of."""
+    pytest.importorskip("matplotlib")
+    about = {"times": [1, 2, 3, 4], "words": WORDS}
+    moves = topic_overview(**about, evolution=EVOLUTION)[1]
+    assert moves.get_xlabel() == "in a few hundred documents or rows, this may be chance"
+    assert topic_overview(**about, evolution=np.full((4, 4), 0.25))[1].get_xlabel() == ""
+
+
 @pytest.mark.parametrize(
     ("times", "n"),
     [

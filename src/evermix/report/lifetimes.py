@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from evermix._limits import MIN_DOCUMENTS
 
+CAUTION = "in a few hundred documents or rows, this may be chance"
 HALF = 0.5  # of the share from which a topic is there: with less, it was or is gone
 
 

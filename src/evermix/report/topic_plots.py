@@ -23,7 +23,7 @@ from evermix.report.canvas import (
     shortened,
     style_axes,
 )
-from evermix.report.lifetimes import Lifetimes, changes, lifetimes, reliable_times
+from evermix.report.lifetimes import CAUTION, Lifetimes, changes, lifetimes, reliable_times
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -254,8 +254,8 @@ def _draw_stack(axes: "Axes", shown: _ShownTopics) -> None:
 
 def _draw_births_and_deaths(axes: "Axes", shown: _ShownTopics, alive: Lifetimes) -> None:
     x = shown.x
-    style_axes(axes, "Births and deaths", "")
     born, gone = ([len(some) for some in moves] for moves in (alive.births, alive.deaths))
+    style_axes(axes, "Births and deaths", CAUTION if any(born) or any(gone) else "")
     width = 0.6 * shown.step
     axes.bar(x, born, width, color=GREEN, label="births")
     axes.bar(x, -np.array(gone), width, color=ORANGE, label="deaths")
