@@ -25,7 +25,7 @@ from evermix.report import (
 )
 from evermix.report import topic_curves as curves_of_topics
 from evermix.report.canvas import INK, PALETTE, new_figure, style_axes
-from evermix.report.words import naming_words
+from evermix.report.words import naming_words, numbered
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -310,7 +310,7 @@ def _over_time(model: Any, vocabulary: Any) -> dict[str, Any]:
         )
     evolution = model.evolution_
     if hasattr(model, "top_words"):
-        words = naming_words(model, 10, vocabulary)
+        words = numbered(naming_words(model, 10, vocabulary))
     else:
         words = [[f"cluster {k}"] for k in range(evolution.shape[1])]
     return {

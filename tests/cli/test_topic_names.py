@@ -35,7 +35,10 @@ def test_a_topic_has_the_same_name_everywhere(folder):
     for line in map(json.loads, said_of("predict", "texts.evermix", "texts.jsonl").splitlines()):
         assert all(one["name"] == names[one["topic"]] for one in line["topics"])
     labels = [label.get_text() for label in em.plot.topics(model)[2].get_yticklabels()]
-    assert all(any(name in label for label in labels) for name in names.values())
+    panels = [axes.get_title("left") for axes in em.plot.topic_curves(model)]
+    for k, name in names.items():
+        assert any(label.startswith(f"{k}: {name}") for label in labels)
+        assert any(panel.startswith(f"{k}: {name}") for panel in panels)
     items = model._report(None, "", None).items
     assert {item["id"]: ", ".join(item["words"][:3]) for item in items} == names
     for k, name in names.items():

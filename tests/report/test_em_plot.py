@@ -76,7 +76,9 @@ def test_models_over_time_show_topics_and_clusters(X):
     sampled = {"burn_in": 3, "draws": 3, "random_state": 0}
     topics = em.TopicModel(em.HMNGG(), **sampled).fit(words, times=years)
     shown = em.plot.topics(topics, ["sea", "sky", "sun", "ice"])[2].get_yticklabels()
-    assert {word for text in shown for word in text.get_text().split("\n")[0].split(", ")} <= {
+    lines = [text.get_text().split("\n")[0].split(": ") for text in shown]
+    assert {int(k) for k, _ in lines} <= set(range(topics.n_topics_))
+    assert {word for _, words in lines for word in words.split(", ")} <= {
         *("sea", "sky", "sun", "ice")
     }
     mix = em.DependentMixture(em.DiagonalGaussian(), **sampled).fit(X, times=years)

@@ -150,6 +150,20 @@ def topic_name(words: Sequence[Any]) -> str:
     return ", ".join(word for word in words[:NAME] if isinstance(word, str))
 
 
+def numbered(words: Sequence[Sequence[Any]]) -> list[list[str]]:
+    """Return the words of each topic, the first of them behind the number of the topic.
+
+    Examples
+    --------
+    >>> numbered([["sea", "ship"], []])
+    [['0: sea', 'ship'], ['1']]
+    """
+    return [
+        [f"{k}: {some[0]}", *map(str, some[1:])] if some else [str(k)]
+        for k, some in enumerate(words)
+    ]
+
+
 def _checked(counts: Any, words: Sequence[str], smoothing: float = 0.0) -> Any:
     """Return counts as a CSR matrix (K, V)."""
     if not smoothing >= 0:

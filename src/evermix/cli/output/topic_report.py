@@ -32,6 +32,7 @@ from evermix.estimators.topics.card import (
 )
 from evermix.report import topic_curves, topic_overview
 from evermix.report.canvas import save_picture
+from evermix.report.words import numbered
 
 DIGITS = 6  # behind the point, of shares
 CARDS = 8  # that a terminal shows
@@ -137,7 +138,7 @@ class TopicReport:
         about: dict[str, Any] = {
             "times": self.times,
             "evolution": self.evolution,
-            "words": self.cards.apart,
+            "words": numbered(self.cards.apart),
             "weights": self._model.weights_,
             "documents": self._documents,
             "least": settings.min_documents,
