@@ -29,6 +29,8 @@ def test_a_topic_has_the_same_name_everywhere(folder):
     assert names == {k: ", ".join(w) for k, w in enumerate(model.top_words(3, by="frex"))}
     assert names != {k: ", ".join(w) for k, w in enumerate(model.top_words(3))}
     assert {topic["topic"]: topic["name"] for topic in found["topics"]} == names
+    found = topics("texts.jsonl", "--time-field", "year", "--top-words", 1)
+    assert {topic["topic"]: topic["name"] for topic in found["topics"]} == names
     info = json.loads(said_of("info", "texts.evermix", "--json", "--all"))
     assert {topic["topic"]: topic["name"] for topic in info["topics"]} == names
     assert all(name in said_of("info", "texts.evermix", "--all") for name in names.values())

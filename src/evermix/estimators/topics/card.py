@@ -10,7 +10,7 @@ from evermix._limits import MIN_DOCUMENTS
 from evermix._xp import Array, Floats, Ints
 from evermix.estimators.data.times import shown_label
 from evermix.report.lifetimes import Lifetimes, changes, lifetimes, reliable_times
-from evermix.report.words import naming_words, topic_name
+from evermix.report.words import NAME, naming_words, topic_name
 
 SHARE = 0.01  # a topic with less is absent
 TINY = 0.001  # a topic with less is no neighbour of others
@@ -161,7 +161,7 @@ class TopicCards:
     ) -> None:
         self.point = model._fitted.point()
         self.words = model.top_words(n, vocabulary)
-        self.apart = naming_words(model, n, vocabulary)
+        self.apart = naming_words(model, max(n, NAME), vocabulary)
         self.components, self.weights = model.components_, model.weights_
         self.corpus: Floats = self.weights @ self.components
         self.times, self.evolution, documents = over_time or OverTime.of(model)
