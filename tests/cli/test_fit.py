@@ -460,7 +460,7 @@ def test_resume_refuses_rows_that_have_changed_and_checkpoints_of_streams(folder
     evermix("fit", "points.npy", "--engine", "ep", "--laps", 1, "--out", "out.jsonl")
     np.save("points.npy", np.load("points.npy") + 1.0)
     said = fails("fit", "points.npy", "--out", "out.jsonl", "--resume")
-    assert "not the rows" in said and "--overwrite" in said
+    assert "other rows than there are now" in said and "--overwrite" in said
     assert "is a checkpoint of `evermix fit`, from which `evermix stream` cannot go on" in fails(
         "stream", "points.npy", "--checkpoint", "points.evermix", "--resume"
     )
@@ -478,4 +478,4 @@ def test_a_fit_goes_on_wherever_its_files_are(folder):
     assert (folder / "new.jsonl").read_text() == (folder / "out.jsonl").read_text()
     np.save("points.npy", np.load("moved/points.npy") + 1.0)
     said = fails("fit", "points.npy", *again)
-    assert "not the rows" in said and "sample_weight" not in said
+    assert "other rows than there are now" in said and "sample_weight" not in said

@@ -169,7 +169,7 @@ class Card:
     size : float
         Mass of its rows.
     share : float
-        Its share of the clusters now, as in ``weights_``.
+        Its size as a share of that of all clusters.
     recent_share : float or None
         Its share of the latest rows, the last eighth of a stream. None if nothing tells it.
     fading : bool

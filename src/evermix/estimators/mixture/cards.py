@@ -68,7 +68,7 @@ class CardQuestions(ExplanationQuestions):
         height: 9.1 ± 1.1 (elsewhere -0.01 ± 0.96)
         """
         writer = self._writer(X, names)
-        order = np.argsort(-writer.weights, kind="stable")
+        order = np.argsort(-writer.shares, kind="stable")
         return [writer.card(int(k)) for k in order[:top]]
 
     def _writer(self, X: Any, names: Sequence[str] | None) -> "CardWriter":
@@ -97,8 +97,7 @@ class CardWriter:
         self.model, self.state, _ = self.fitted.point
         self.tally = self.state.tally
         self.ids = self.tally.ids
-        logs = self.fitted.engine.log_weights(self.model, self.state)[:-1]
-        self.weights: Floats = np.exp(logs - logsumexp(logs))
+        self.shares: Floats = self.tally.mass / max(float(self.tally.mass.sum()), 1e-300)
         self.drawn = self.fitted.engine.draws(self.fitted.state) is not None
         self._totals = np.sum(self.tally.stats, axis=0), float(self.tally.mass.sum())
 
@@ -115,7 +114,7 @@ class CardWriter:
             name=hand.names.get(id),
             pinned=id in hand.pinned,
             size=float(self.tally.mass[k]),
-            share=float(self.weights[k]),
+            share=float(self.shares[k]),
             recent_share=None if recent is None else float(recent[k]),
             fading=recent is not None and bool(self._fading[k]),
             born=born,
@@ -221,8 +220,8 @@ class CardWriter:
         for some, clocks in found:
             place, known = self._places(some)
             np.maximum.at(last, place[known], clocks[known])
-        share = self.weights if self.recent_shares is None else self.recent_shares
-        return np.maximum(share, self.weights) * (self.state.clock - last) >= MISSED
+        share = self.shares if self.recent_shares is None else self.recent_shares
+        return np.maximum(share, self.shares) * (self.state.clock - last) >= MISSED
 
     def _shares(self, ids: Ints, weights: Floats) -> Floats | None:
         mass = self._masses(ids, weights)
