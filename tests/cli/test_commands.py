@@ -58,7 +58,7 @@ def test_version_and_help():
 
 
 @pytest.mark.parametrize("command", COMMON)
-def test_help_has_common_options_first_and_all_others_as_advanced_ones(command):
+def test_help_has_common_options_and_help_all_the_advanced_ones_too(command):
     options = options_of(command)
     shown = arranged(command, options)
     assert {option.name for option in shown} == {option.name for option in options}
@@ -68,7 +68,12 @@ def test_help_has_common_options_first_and_all_others_as_advanced_ones(command):
     assert all(option.panel.startswith("Advanced: ") for option in shown[len(plain) + 1 :])
     assert all(len(option.help) <= 90 for option in shown[1 : len(plain) + 1])
     text = evermix(command, "--help").stdout
+    assert "--resume" in text and "--help-all" in text and "Advanced: " not in text
+    short, text = text, evermix(command, "--help-all").stdout
+    assert 3 * len(short.splitlines()) < len(text.splitlines())
     assert 0 < text.index("--resume") < text.index("Advanced: ")
+    flags = {option.flag for option in options if not option.argument}
+    assert {flag for flag in flags if flag not in text} == set()
 
 
 @pytest.mark.every_python

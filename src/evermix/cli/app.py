@@ -10,7 +10,7 @@ import os
 import sys
 from importlib import import_module
 from importlib.metadata import version
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -18,7 +18,7 @@ from typer.main import get_command
 
 from evermix.cli.console import plain_errors, starting
 from evermix.cli.options.commands import options_of
-from evermix.cli.options.common import arranged
+from evermix.cli.options.common import ADVANCED, arranged
 from evermix.cli.options.settings import Settings
 
 TITLE = "Cluster data that keep arriving; how many clusters there are is found on the way."
@@ -96,10 +96,17 @@ PANELS = {
     "Change": ("edit",),
 }
 _NAMES = {"help_option_names": ["-h", "--help"]}
+HELP_ALL = "help_all"
 
 
-class _PlainFlags:
-    """Shows options that take no value without the type of one."""
+def _about(name: str) -> str:
+    """Return the help of a command, each paragraph on one line."""
+    paragraphs = inspect.cleandoc(COMMANDS[name]).split("\n\n")
+    return "\n\n".join(" ".join(text.split()) for text in paragraphs)
+
+
+class _PlainTypes:
+    """Shows no type of arguments, and of options that take no value."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the options and arguments."""
@@ -107,14 +114,23 @@ class _PlainFlags:
         for each in found:
             if getattr(each, "is_flag", False):
                 each.metavar = ""
+            elif each.param_type_name == "argument":
+                each.display_type_rich = lambda ctx: None
         return found
 
 
-class Command(_PlainFlags, TyperCommand):
-    """A command with all its options."""
+class Command(_PlainTypes, TyperCommand):
+    """A command with all its options, of which ``--help`` shows the common ones."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help; with ``--help-all`` given, that of advanced options too."""
+        for option in cast("list[Any]", self.params):
+            panel = getattr(option, "rich_help_panel", None) or ""
+            option.hidden = panel.startswith(ADVANCED) and not ctx.meta.get(HELP_ALL)
+        super().format_help(ctx, formatter)
 
 
-class Commands(_PlainFlags, TyperGroup):
+class Commands(_PlainTypes, TyperGroup):
     """A group whose commands get their options when they are called."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -136,8 +152,7 @@ app = typer.Typer(
 )
 for _panel, _names in PANELS.items():
     for _name in _names:
-        _help = inspect.cleandoc(COMMANDS[_name])
-        app.command(_name, help=_help, rich_help_panel=_panel)(lambda: None)
+        app.command(_name, help=_about(_name), rich_help_panel=_panel)(lambda: None)
 
 
 def _command(name: str, plugins: list[str], custom: tuple[type, ...]) -> Any:
@@ -145,6 +160,7 @@ def _command(name: str, plugins: list[str], custom: tuple[type, ...]) -> Any:
     options = arranged(name, options_of(name, custom))
 
     def run(context: typer.Context, **values: Any) -> None:
+        values.pop(HELP_ALL, None)
         sources = {name: context.get_parameter_source(name) for name in values}
         given = {name for name, place in sources.items() if place and place.name == "COMMANDLINE"}
         with plain_errors():
@@ -156,12 +172,29 @@ def _command(name: str, plugins: list[str], custom: tuple[type, ...]) -> Any:
 
     context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
     parameters = [context, *(option.parameter() for option in options)]
+    advanced = sum((option.panel or "").startswith(ADVANCED) for option in options)
+    if advanced:
+        parameters.append(_help_all(advanced))
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     program = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    about = inspect.cleandoc(COMMANDS[name])
-    program.command(name, cls=Command, help=about, context_settings=_NAMES)(run)
+    program.command(name, cls=Command, help=_about(name), context_settings=_NAMES)(run)
     return get_command(program)
+
+
+def _help_all(advanced: int) -> inspect.Parameter:
+    """Return the option that shows the help of all options."""
+
+    def show(context: typer.Context, wanted: bool) -> None:
+        if wanted:
+            context.meta[HELP_ALL] = True
+            typer.echo(context.get_help())
+            raise typer.Exit
+
+    text = f"Show {advanced} advanced options too."
+    option = typer.Option("--help-all", help=text, is_eager=True, callback=show)
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(HELP_ALL, kind, default=False, annotation=Annotated[bool, option])
 
 
 def _classes(plugins: list[str]) -> tuple[type, ...]:

@@ -32,6 +32,7 @@ TIMES = (
         "time_field",
         "Field or column with a row's time: a number, or a date such as 2024-05-31 or 31.5.2024.",
         _ROWS,
+        metavar="FIELD",
     ),
     Option(
         "date_order",

@@ -1,10 +1,11 @@
-"""Which options newcomers want: ``--help`` lists them first, and all others as advanced ones."""
+"""Which options newcomers want: ``--help`` lists them, and ``--help-all`` the advanced ones too."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
 from evermix.cli.options.option import Option
 
+ADVANCED = "Advanced: "  # how the panels of all other options begin
 _FILES = "out", "keep_fields", "checkpoint", "resume", "overwrite"
 _COLUMNS = "text_field", "id_field", "time_field", "ignore", "category"
 COMMON = {  # by command, in order
@@ -32,7 +33,7 @@ def arranged(command: str, options: Sequence[Option]) -> list[Option]:
     order = {name: place for place, name in enumerate(names)}
     common.sort(key=lambda option: order.get(option.name, -1))
     rare = [each for each in options if not each.argument and each.name not in names]
-    return [*common, *(replace(each, panel=f"Advanced: {_small(each.panel)}") for each in rare)]
+    return [*common, *(replace(each, panel=ADVANCED + _small(each.panel)) for each in rare)]
 
 
 def _small(panel: str | None) -> str:

@@ -8,6 +8,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+_VALUES = {str: "TEXT", int: "N", float: "NUMBER"}  # what help calls a value of a type
+
 
 @dataclass(frozen=True)
 class Option:
@@ -45,6 +47,13 @@ class Option:
         """How messages call the option."""
         return self.name.upper() if self.argument else "--" + self.name.replace("_", "-")
 
+    @property
+    def _value(self) -> str | None:
+        """What help calls the value of the option."""
+        if self.file:
+            return "FOLDER" if self.file == "folder" else "FILE"
+        return None if isinstance(self.type, tuple) else _VALUES.get(self.type)
+
     def parameter(self) -> inspect.Parameter:
         """Return the option as a parameter of a function that Typer turns into a command."""
         kind: Any = _choices(self.type) if isinstance(self.type, tuple) else self.type
@@ -65,7 +74,7 @@ class Option:
                 help=self.help,
                 rich_help_panel=self.panel,
                 show_default=default is not None,
-                metavar=self.metavar or ("FILE" if self.file == "written" else None),
+                metavar=self.metavar or self._value,
                 min=self.min,
                 max=self.max,
             )

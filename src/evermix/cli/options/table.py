@@ -78,19 +78,23 @@ FIELDS = (
         ROWS,
         ("text", "counts", "vectors", "table"),
     ),
-    Option("text_field", "Field or column with a row's text.", ROWS, default="text"),
+    Option(
+        "text_field", "Field or column with a row's text.", ROWS, default="text", metavar="FIELD"
+    ),
     Option(
         "vector_field",
         "Field or column with a row's vector. If it is given and JSON lines have texts too, words "
         "of clusters come from the texts.",
         ROWS,
         default="vector",
+        metavar="FIELD",
     ),
     Option(
         "id_field",
         "Field or column with a row's id (else its number).",
         ROWS,
         default="id",
+        metavar="FIELD",
     ),
     Option(
         "max_features",
