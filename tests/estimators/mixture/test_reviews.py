@@ -5,9 +5,8 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 import evermix as em
-from evermix.engines.filters.review import is_review, next_review, thin
+from evermix.engines.filters.review import next_review, thin
 from evermix.lookback import FEATURES, KeptRows, hashed
-from evermix.model import Model
 from helpers.mixture_cases import assert_same_model, blobs
 
 
@@ -31,11 +30,35 @@ def test_reviews_come_at_clocks_that_grow_by_a_factor():
     while clocks[-1] < 10_000:
         clocks.append(next_review(clocks[-1]))
     assert clocks[:6] == [64, 91, 128, 181, 256, 362]
-    vectors, directions = (
-        Model(family, em.DP()) for family in (em.Gaussian(), em.VonMisesFisher())
-    )
-    assert [c for c in range(1, 400) if is_review(vectors, c)] == clocks[:6]
-    assert [c for c in range(1, 400) if is_review(directions, c)] == clocks[:6:2]
+    assert reviewed(stream(three(400)[0])) == clocks[:6]
+
+
+def reviewed(mix):
+    """Return the clocks at which the clusters of a stream were reviewed."""
+    return [info.clock for info in mix.history_ if info.rows == 0]
+
+
+def directions(subjects, seed=0):
+    """Return rows of length 1 near one of four directions each."""
+    rng = np.random.default_rng(seed)
+    X = 4.0 * np.eye(40)[np.asarray(subjects)] + 0.3 * rng.normal(size=(len(subjects), 40))
+    return X / np.linalg.norm(X, axis=1, keepdims=True)
+
+
+def test_directions_are_reviewed_at_every_other_clock_and_where_they_change():
+    """Subjects that come in turn change; the same ones in random order do not."""
+    subjects = np.repeat([0, 1, 2], [150, 150, 100])
+    shuffled = np.random.default_rng(1).permutation(subjects)
+    assert reviewed(stream(directions(shuffled))) == [64, 128, 256]
+    assert reviewed(stream(directions(subjects))) == [64, 128, 181, 256, 362]
+
+
+def test_a_late_subject_of_directions_is_found_before_the_rows_have_doubled():
+    """The filter alone had shared it among the clusters that were there."""
+    rng = np.random.default_rng(2)
+    subjects = np.where(np.arange(724) < 530, rng.integers(0, 2, 724), rng.integers(0, 3, 724))
+    mix, rows = stream(directions(subjects)), directions([2] * 50, seed=3)
+    assert 724 in reviewed(mix) and len(np.unique(mix.predict(rows))) == 1
 
 
 @pytest.mark.parametrize("n", [40, 64, 300, pytest.param(2200, marks=pytest.mark.slow)])
@@ -238,8 +261,8 @@ def test_a_fit_reviews_as_a_stream_does():
 @pytest.mark.parametrize("engine", [em.ADF(lookback=0), em.ADF(merge=None)])
 def test_reviews_can_be_switched_off(engine):
     X, _ = three(300)
-    mix = em.Mixture(engine=engine).fit(X)
-    assert mix.state_.lookback is None and not any(info.reviews for info in mix.history_)
+    mix = em.Mixture(engine=engine).partial_fit(X)
+    assert mix.state_.lookback is None and reviewed(mix) == []
 
 
 def overlapping(n=600):
@@ -257,7 +280,7 @@ def test_what_a_review_has_split_has_a_parent(tmp_path):
         for id in set(mix.lineage_.parents) & set(mix.cluster_ids_.tolist()) - before:
             assert mix.lineage_.parents[id] in before
     parents = mix.lineage_.parents
-    assert parents and all(is_review(mix.model_, mix.lineage_.found_at(id)) for id in parents)
+    assert parents and {mix.lineage_.found_at(id) for id in parents} <= set(reviewed(mix))
     assert mix.card(max(parents)).parent == parents[max(parents)]
     assert "split from" in repr(mix.card(max(parents)))
     mix.save(tmp_path / "mix.evermix")

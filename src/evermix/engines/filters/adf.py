@@ -90,7 +90,7 @@ class ADF(Filter):
             parts.append(info)
             assert info.results is not None
             keep(model, state, rows, info.results.labels, self.lookback)
-            if state.clock > before and is_review(model, state.clock):
+            if state.clock > before and is_review(model, state):
                 model, state, info = self.review(model, state)
                 parts.append(info)
             if state.clock > before and newcomers_due(state):

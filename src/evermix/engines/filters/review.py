@@ -15,6 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 from scipy import sparse
+from scipy.special import xlogy
 
 from evermix._xp import Array, Bools, Floats, Ints
 from evermix.engines.base import Engine
@@ -40,6 +41,7 @@ FIRST = 64  # rows before the first review
 RATIO = 2**0.5  # between the clocks of two reviews
 CLOCKS = [round(FIRST * RATIO**step) for step in range(116)]  # of all reviews, beyond 2**63
 LEAST = 1e-6  # concentration
+CHANGE = 30.0  # nats by which shares of clusters must differ for a change
 FLOWS = 0.02  # share of a cluster that must move for it to be connected with another
 
 
@@ -53,10 +55,28 @@ def next_stop(clock: int) -> int:
     return min(next_review(clock), (clock // ROWS + 1) * ROWS)
 
 
-def is_review(model: Model, clock: int) -> bool:
-    """Whether a review is due at a clock; if all begin anew, at every other one."""
+def is_review(model: Model, state: State) -> bool:
+    """Whether a review is due; if all begin anew, at every other clock or where rows change."""
+    clock = state.clock
     due = CLOCKS[bisect_left(CLOCKS, clock)] == clock
-    return due and (_is_fresh(clock) or not _begins_anew(model))
+    return due and (_is_fresh(clock) or not _begins_anew(model) or has_changed(state))
+
+
+def has_changed(state: State) -> bool:
+    """Whether the rows since the last clock of reviews are of other clusters than those before.
+
+    The likelihood ratio of their shares exceeds what K clusters have by chance by CHANGE nats.
+    """
+    if state.lookback is None or (rows := state.lookback.rows) is None:
+        return False
+    last = CLOCKS[bisect_left(CLOCKS, state.clock) - 1]
+    k = np.unique(state.lineage.current(rows.ids), return_inverse=True)[1]
+    mass = np.zeros((2, k.max() + 1))
+    np.add.at(mass, ((rows.clocks > last).astype(np.int64), k), rows.weights)
+    if not mass.any(axis=1).all():
+        return False
+    usual = mass.sum(axis=1, keepdims=True) * mass.sum(axis=0) / mass.sum()
+    return float(np.sum(xlogy(mass, mass / usual))) - 0.5 * mass.shape[1] > CHANGE
 
 
 def _is_fresh(clock: int) -> bool:
