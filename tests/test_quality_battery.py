@@ -53,6 +53,7 @@ def test_a_run_is_written_down_resumed_and_summarised(battery, tmp_path):
     assert "hdbscan_5" in table
 
 
+@pytest.mark.slow
 def test_tables_are_clustered_beside_what_needs_numbers_without_holes(battery, tmp_path):
     """Peers see the same table with its holes filled."""
     options = ["--sets", "table_small_holes", "--methods", "fit,stream,onehot_hdbscan_5"]

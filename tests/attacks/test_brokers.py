@@ -8,7 +8,11 @@ from tests.attacks.brokers import Attack
 ROWS = 600
 
 
-@pytest.mark.parametrize("to_broker", [False, True], ids=["to a file", "to the broker"])
+@pytest.mark.parametrize(
+    "to_broker",
+    [pytest.param(False, marks=pytest.mark.slow), True],
+    ids=["to a file", "to the broker"],
+)
 @pytest.mark.parametrize("name", broker_servers.BROKERS)
 def test_kills_and_a_restart_of_the_broker_lose_and_double_nothing(
     children, tmp_path, name, to_broker

@@ -49,7 +49,7 @@ def assert_found(lines):
 
 
 @pytest.mark.parametrize("name", COUNTED)
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(s, marks=pytest.mark.slow) for s in (1, 2))])
 def test_a_new_subject_has_a_cluster_within_50_rows(tmp_path, monkeypatch, name, seed):
     monkeypatch.chdir(tmp_path)
     write_subjects(tmp_path / "texts.jsonl", seed)
@@ -74,7 +74,9 @@ def test_a_new_subject_has_a_cluster_within_50_rows(tmp_path, monkeypatch, name,
         assert f"{described['vocabulary']:,} words" in said
 
 
-@pytest.mark.parametrize("name", ["grows", "bounded", "hashes"])
+@pytest.mark.parametrize(
+    "name", ["grows", pytest.param("bounded", marks=pytest.mark.slow), "hashes"]
+)
 def test_kills_change_nothing_of_what_new_words_bring(children, tmp_path, name):
     """Killed before, while and after the new subject comes up; batches of other sizes do not."""
     write_subjects(tmp_path / "texts.jsonl", 0)

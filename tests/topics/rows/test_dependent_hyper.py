@@ -102,7 +102,7 @@ def joint_scores(sampler, sweeps, seed=0):
     return [z_score(*both) for both in zip(chain, reference, strict=True)]
 
 
-@pytest.mark.parametrize("sampler", [M1(), T1()], ids=repr)
+@pytest.mark.parametrize("sampler", [pytest.param(M1(), marks=pytest.mark.slow), T1()], ids=repr)
 def test_data_and_parameters_in_turn_leave_the_prior_as_it_is(sampler):
     assert max(joint_scores(sampler, 800)) < 4.5
 

@@ -69,8 +69,15 @@ def test_without_sigma_the_law_is_that_of_the_hierarchical_dirichlet_process():
     assert got[key] == pytest.approx(want, abs=1e-9)
 
 
-@pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("sampler", [H1(), H2()], ids=repr)
+@pytest.mark.parametrize(
+    ("name", "sampler"),
+    [
+        *(("HDP", H1()), ("HMNGG", H1()), ("HNGG", H2()), ("HTNGG", H2())),
+        *(pytest.param(name, H1(), marks=pytest.mark.slow) for name in ("HNGG", "HTNGG")),
+        *(pytest.param(name, H2(), marks=pytest.mark.slow) for name in ("HDP", "HMNGG")),
+    ],
+    ids=repr,
+)
 def test_topics_and_tables_have_the_posterior_of_the_enumeration(name, sampler):
     assert of_case(name, sampler, QUICK) < 3
 
@@ -90,7 +97,7 @@ def test_with_jumps_or_without_topics_have_the_posterior_of_the_enumeration(name
 
 @pytest.mark.parametrize(
     ("measure", "jumps"),
-    [(mixed, False), (mixed, True), (thinned, True)],
+    [(mixed, False), pytest.param(mixed, True, marks=pytest.mark.slow), (thinned, True)],
     ids=["M1", "M3", "T1"],
 )
 def test_without_hierarchy_topics_have_the_posterior_of_the_enumeration(measure, jumps):

@@ -49,7 +49,7 @@ def test_chains_begin_where_the_measure_allows_it(prior):
     assert np.isfinite(chain.log_joint(words))
 
 
-@pytest.mark.parametrize("sampler", [H1(), H2()], ids=repr)
+@pytest.mark.parametrize("sampler", [H1(), pytest.param(H2(), marks=pytest.mark.slow)], ids=repr)
 def test_no_chain_stays_at_a_single_topic(sampler):
     """Six topics are found from every seed, and predict new documents equally well."""
     X, new = drawn(0), drawn(1)

@@ -15,7 +15,7 @@ from evermix.topics.words.tables import SlicedSweep
 from helpers.franchise_oracles import corpus, walk_chain
 
 SLICED = H1(slices=True)
-MODELS = pytest.mark.parametrize("name", ["HMNGG", "HTNGG"])
+MODELS = pytest.mark.parametrize("name", ["HMNGG", pytest.param("HTNGG", marks=pytest.mark.slow)])
 QUICK = 1500
 
 
