@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-INK, FAINT, BLUE, ORANGE, GREEN = "#24313d", "#c9d1d9", "#2266aa", "#d9762b", "#2d8f6f"
+INK, GREY, FAINT = "#24313d", "#8b97a3", "#c9d1d9"
+BLUE, ORANGE, GREEN = "#2266aa", "#d9762b", "#2d8f6f"
 PALETTE = (  # of clusters and topics
     *(BLUE, ORANGE, GREEN, "#b03a5b", "#7a5aa6", "#8a6d3b", "#4aa3c7", "#c9a227"),
     *("#5d7f2b", "#d66fa0", "#3d4f9f", "#9c4a1a", "#57b894", "#6b7680", "#a88bd0"),

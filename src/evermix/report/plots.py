@@ -15,6 +15,7 @@ from evermix.report.canvas import (
     BLUE,
     FAINT,
     GREEN,
+    GREY,
     INK,
     ORANGE,
     label_last,
@@ -160,7 +161,7 @@ def _draw_bars(axes: "Axes", sizes: NDArray[Any], names: Sequence[str]) -> None:
     """Draw a bar with its name and its number for each of few clusters, the largest above."""
     style_axes(axes, "Cluster sizes, largest first", "observations")
     places, size = np.arange(len(sizes)), 9.0 if len(sizes) <= FEW / 2 else 7.5
-    axes.barh(places, sizes, height=0.72, color=ORANGE, alpha=0.85, linewidth=0)
+    axes.barh(places, sizes, height=0.72, color=GREY, alpha=0.85, linewidth=0)
     axes.set_yticks(places, [shortened(name, size, NAME) for name in names], fontsize=size)
     axes.set_ylim(max(len(sizes), SPARE) - 0.4, -0.6)
     axes.set_xlim(0, sizes[0] * 1.18)

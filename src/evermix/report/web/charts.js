@@ -145,7 +145,7 @@ function barChart(box, chart) {  // a line for each bar: its name, the bar, and 
     const left = wide * Math.floor(i / rows), y = top + line * (i % rows), middle = y + line / 2, group = make("g", {},
       make("rect", {x: left, y, width: wide, height: line, fill: "transparent"}),
       make("text", {x: left + named - 8, y: middle + 4, "text-anchor": "end"}, brief(name, 22)),
-      make("rect", {class: "bar", x: left + named, y: middle - thick / 2, width: Math.max(x(value) - named, 1), height: thick, rx: 2, fill: COLOURS[1]}),
+      make("rect", {class: "bar", x: left + named, y: middle - thick / 2, width: Math.max(x(value) - named, 1), height: thick, rx: 2, fill: OTHERS}),
       make("text", {x: left + x(value) + 6, y: middle + 4}, whole(value)));
     group.addEventListener("pointermove", event => tip(event, `${name}: ${whole(value)} ${chart.note}`));
     group.addEventListener("pointerleave", event => tip(event, ""));

@@ -5,10 +5,11 @@ const noun = data.noun, timed = data.flow && data.flow.xlabel !== "rows", when =
 if (data.flow?.clocked) data.flow.when = when;
 for (const about of data.charts) if (about.xlabel === "rows") about.when = when;
 
-// ---- colours and words of the items; those of the stream graph have their own colours
+// ---- colours and words of the items; those of the stream graph have their own colours, few others those of em.plot
 
+const few = items.every(item => item.id < COLOURS.length);
 items.forEach(item => {
-  const k = data.flow ? data.flow.ids.indexOf(item.id) : places.get(item.id);
+  const k = data.flow ? data.flow.ids.indexOf(item.id) : few ? item.id : places.get(item.id);
   item.colour = k < 0 || k >= COLOURS.length ? OTHERS : COLOURS[k];
   item.text = [item.id, item.name, ...item.words, ...(item.traits ?? []).map(trait => trait[0])].join(" ").toLowerCase();
 });
