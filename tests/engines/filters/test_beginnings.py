@@ -26,9 +26,27 @@ def test_rows_long_before_the_others_are_strays(strays):
     assert first_clock(clocks, 2000) == 1600
 
 
-def test_a_subject_that_grows_slowly_begins_with_its_first_row():
-    clocks = np.unique(np.sqrt(np.linspace(100**2, 2000**2, 300)).astype(np.int64))
-    assert first_clock(clocks, 2000) == 100
+@pytest.mark.parametrize("trickle", [0.03, 0.1, 0.2])
+@pytest.mark.parametrize("begin", [700, 1500])
+def test_a_trickle_of_rows_long_before_does_not_count(trickle, begin):
+    """The cluster takes every tenth row from some row on, and a few of those before."""
+    late = []
+    for seed in range(20):
+        rate = np.where(np.arange(2500) < begin, 0.1 * trickle, 0.1)
+        clocks = np.flatnonzero(np.random.default_rng(seed).random(2500) < rate) + 1
+        late.append(first_clock(clocks, 2500) - begin)
+    assert abs(np.median(late)) <= 10
+
+
+def test_rows_that_became_a_little_more_frequent_begin_with_the_first():
+    clocks = np.concatenate([np.arange(5, 1000, 10), np.arange(1000, 2000, 5)])
+    assert first_clock(clocks, 2000) == 5
+
+
+@pytest.mark.parametrize("first", [1, 100, 1000])
+def test_a_subject_that_grows_slowly_begins_with_its_first_row(first):
+    clocks = first + (2000 - first) * np.sqrt(np.linspace(0, 1, 300))
+    assert first_clock(np.unique(clocks.astype(np.int64)), 2000) == first
 
 
 def test_a_single_row_begins_its_cluster():

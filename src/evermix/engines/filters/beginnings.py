@@ -1,14 +1,16 @@
 r"""When clusters began: where their rows begin to come.
 
-A review finds a cluster after its first rows, and a few rows long before may resemble them. So of
-rows at clocks :math:`c_1 \le \dots \le c_n`, up to a clock T, the first i are strays that maximise
-the likelihood of two rates,
+A review finds a cluster after its first rows, and a trickle of rows long before may resemble them.
+So of rows at clocks :math:`c_1 \le \dots \le c_n`, up to a clock T, the first i are strays that
+maximise the likelihood of two rates,
 
 .. math::
 
     i \log(i / (c_{i+1} - c_1)) + (n - i) \log((n - i) / (T - c_{i+1})),
 
-if they are at most a third of the rows, and came at most a tenth as often as the others.
+if they are at most a third of the rows, and came at most a third as often as the others. That must
+be log n nats more likely than one rate from the first row on, and more likely than a rate that
+grows evenly from there: a subject that grows slowly has no strays.
 """
 
 import numpy as np
@@ -16,7 +18,7 @@ import numpy as np
 from evermix._xp import Bools, Floats, Ints
 from evermix.state import STRAYS, State
 
-SELDOM = 0.1  # rate of strays, as a share of that of other rows
+SELDOM = 1 / 3  # rate of strays, as a share of that of other rows
 MISSED = 5.0  # rows that a cluster would have had since an id was given, if it had been there
 
 
@@ -28,7 +30,9 @@ def first_clock(clocks: Ints, until: int) -> int:
     early, late = np.maximum(begins - begins[0], 1.0), np.maximum(until - begins, 1.0)
     seldom = before / early <= SELDOM * (n - before) / late
     value = _log_likelihood(before, early) + _log_likelihood(n - before, late)
-    return int(clocks[np.where(seldom, value, -np.inf).argmax()])
+    i = int(np.where(seldom, value, -np.inf).argmax())
+    known = max(value[0] + np.log(n), _of_growth(clocks, until))
+    return int(clocks[i if value[i] > known else 0])
 
 
 def begin(state: State, ids: Ints, owner: Ints, clocks: Ints, last: int | None) -> None:
@@ -68,3 +72,9 @@ def may_be(state: State, owner: Ints, clocks: Ints, K: int) -> Bools:
 def _log_likelihood(rows: Ints, time: Floats) -> Floats:
     """Return the log likelihood of numbers of rows in times, at their rates, up to a constant."""
     return np.asarray(rows * np.log(np.maximum(rows, 1) / time), dtype=np.float64)
+
+
+def _of_growth(clocks: Ints, until: int) -> float:
+    """Return the log likelihood of rows whose rate grows evenly from the first on, as above."""
+    since = np.maximum(clocks - clocks[0], 0.5)
+    return float(np.log(2 * len(clocks) * since / max(until - clocks[0], 1.0) ** 2).sum())
