@@ -42,15 +42,17 @@ def row_answers(
         Where the rows were in their source.
     """
     labels, lineage, calendar = mix.labels_.tolist(), mix.lineage_, mix.learner_.shown.calendar
+    times = mix.learner_.first_answers.times
     answers = _plain(ids, labels, mix.probabilities_.tolist(), novelty)
     for cluster, parent in mix.learner_.first_answers.of(lineage, labels, clock).items():
         place = labels.index(cluster)
         answers[place]["new"] = parent is None
         if parent is not None:
             answers[place]["from"] = parent
-        since = calendar.at(lineage.born[cluster])
+        since = calendar.time(lineage.born[cluster])
         if since is not None:
-            answers[place]["since"] = since
+            own = since if times is None else float(times[place])  # it may be a stray before it
+            answers[place]["since"] = calendar.shown(min(since, own))
     names = lineage.hand.names
     if not names.keys().isdisjoint(labels):
         for cluster, answer in zip(labels, answers, strict=True):

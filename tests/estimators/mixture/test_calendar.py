@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import evermix as em
+from evermix.estimators.answers import row_answers
 from evermix.estimators.mixture.calendar import LATEST, POINTS, Calendar
 
 N = 3000
@@ -30,6 +31,18 @@ def test_births_have_the_dates_of_their_rows(forgetting):
         assert f"({str(card.since).replace('T', ' ')})" in repr(card)
     since = {mix.lineage_.born[id]: mix.card(id).since for id in mix.cluster_ids_.tolist()}
     assert any(np.datetime64(date) >= DATES[2000] for date in since.values())
+
+
+def test_no_answer_says_that_a_cluster_began_after_its_row():
+    """Row 1,500 resembles the rows from 2,000 on, in whose cluster it is in the end."""
+    rows = X.copy()
+    rows[1499] = X[2500]
+    mix = em.Mixture(random_state=0).partial_fit(rows, times=DATES)
+    stray = int(mix.labels_[1499])
+    assert mix.lineage_.born[stray] == 2001 and mix.card(stray).since == str(DATES[2000])
+    first = {a["cluster"]: a["since"] for a in row_answers(mix, range(N), 0) if "since" in a}
+    assert first[stray] == str(DATES[1499])
+    assert first[int(mix.labels_[0])] == "2024-01-01"
 
 
 def test_times_change_nothing_that_is_learnt():

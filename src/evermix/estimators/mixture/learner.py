@@ -294,6 +294,7 @@ class Learner:
     def learn_row(self, X: NDArray[np.float64]) -> None:
         """Learn one row (1, D) as :meth:`add` does, in less time; the family does not grow."""
         self.before, first_id = None, self.state.lineage.next_id
+        self.first_answers.times = None
         with interrupts_wait():
             batch = Batch(X, np.array([1.0]))
             state, info = learn(self.engine, self.model, self.state, batch, self.rng)
