@@ -137,6 +137,18 @@ def test_rows_far_from_the_order_of_time_are_met_with_a_warning():
     assert np.datetime64(first) < DATES[100] and np.datetime64(last) > DATES[-100]
 
 
+def test_rows_that_go_back_behind_those_before_are_met_with_a_warning(tmp_path):
+    half = N // 2
+    mix = em.Mixture(random_state=0).partial_fit(X[:half], times=DATES[half:])
+    mix.save(tmp_path / "mix.evermix")
+    mix = em.load(tmp_path / "mix.evermix")
+    with pytest.warns(UserWarning, match=f"come from before {DATES[-1]}"):
+        mix.partial_fit(X[half : half + 100], times=DATES[:100])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # it is said once
+        mix.partial_fit(X[half + 100 :], times=DATES[100:half])
+
+
 def test_rows_may_overtake_others_a_little():
     late = DATES - np.random.default_rng(1).integers(0, 20, N) * np.timedelta64(1, "h")
     with warnings.catch_warnings():

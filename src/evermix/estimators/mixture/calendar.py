@@ -96,28 +96,27 @@ class Calendar:
             return None
         time = self.events.get(clock)
         if time is None:
-            known = self.events | self.even | dict([self.last])
+            known = self.known
             time = known[max(at for at in known if at <= clock)]
         return time
 
     @property
+    def known(self) -> dict[int, float]:
+        """All times that are kept, but for the latest, in order of the clock."""
+        known = self.events | self.even | dict([] if self.last is None else [self.last])
+        return dict(sorted(known.items()))
+
+    @property
     def ends(self) -> tuple[Shown, Shown] | None:
         """The earliest and the latest time that is kept, None if there are none."""
-        if self.last is None:
-            return None
-        known = [*self.events.values(), *self.even.values(), self.last[1]]
-        both = min(known), max(known)
-        return self.shown(both[0]), self.shown(both[1])
+        times = self.known.values()
+        return (self.shown(min(times)), self.shown(max(times))) if times else None
 
     @property
     def course(self) -> tuple[list[int], list[Shown]]:
         """Clocks and the times at them, dates as briefly as their span allows, for axes."""
-        if self.last is None:
-            return [], []
-        known = self.events | self.even | dict([self.last])
-        clocks = sorted(known)
-        times = [known[at] for at in clocks]
-        if not self.dated:
+        clocks, times = list(self.known), list(self.known.values())
+        if not self.dated or not times:
             return clocks, [float(time) for time in times]
         span = max(times) - min(times)
         unit = next((unit for unit, size in UNITS.items() if span >= FINEST * size), "ms")

@@ -7,10 +7,11 @@ from numpy.typing import NDArray
 
 from evermix._warning import warn
 from evermix.estimators.data.times import are_dates, noted_times, prepare_times
+from evermix.estimators.mixture.calendar import Calendar
 from evermix.estimators.mixture.learner import Learner
 
 MANY = 64  # rows of a call from which on their order is looked at
-FAR, OFTEN = 0.05, 0.1  # how far back, in all the time of a call, and what share of its rows
+FAR, OFTEN = 0.05, 0.1  # how far back, in all the time so far, and what share of the rows
 
 
 def times_after(learner: Learner, times: Any, n: int) -> NDArray[np.float64] | None:
@@ -27,12 +28,8 @@ def times_after(learner: Learner, times: Any, n: int) -> NDArray[np.float64] | N
         )
     if forgetting is None:
         stamps = noted_times(times, n, learner.calendar.dated)
-        if stamps is not None and not learner.calendar and _go_back(stamps):  # said once
-            warn(
-                "many rows are not in order of time. They are learnt in the order in which they "
-                "come, so that shares over time and the dates of clusters say little: sort the "
-                "rows by time.",
-            )
+        if stamps is not None:
+            _warn_of_order(learner.calendar, stamps)
     else:
         since = learner.state.now if learner.started else None
         if learner.waiting and learner.waiting[-1].times is not None:
@@ -43,9 +40,21 @@ def times_after(learner: Learner, times: Any, n: int) -> NDArray[np.float64] | N
     return stamps
 
 
-def _go_back(times: NDArray[np.float64]) -> bool:
-    """Whether many times (n,) lie far before one that came earlier; rows may overtake a little."""
+def _warn_of_order(calendar: Calendar, times: NDArray[np.float64]) -> None:
+    """Warn, once, if many times (n,) lie far before earlier ones; rows may overtake a little."""
     if len(times) < MANY:
-        return False
-    back = np.maximum.accumulate(times) - times
-    return bool(np.mean(back > FAR * np.ptp(times)) > OFTEN)
+        return
+    before = list(calendar.known.values())
+    n, known = len(before), np.append(before, times)
+    late = np.maximum.accumulate(known) - known > FAR * np.ptp(known)
+    said = n > 0 and (late[n - 1] or np.mean(late[:n]) > OFTEN)
+    if said or np.mean(late[n:]) <= OFTEN:
+        return
+    wrong = "are not in order of time"
+    if before:
+        wrong = f"come from before {calendar.shown(before[-1])}, the time of the row before them"
+    warn(
+        f"many rows {wrong}. They are learnt in the order in "
+        "which they come, so that shares over time and the dates of clusters say little: sort the "
+        "rows by time."
+    )
