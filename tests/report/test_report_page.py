@@ -9,6 +9,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 import evermix as em
+from evermix.cli.runs.stream_notes import lives
 from evermix.estimators.topics.report import plane
 from evermix.report.flow import flow_of_rows
 from evermix.report.page import NEW_ROWS, WHOLE, Report, curves
@@ -49,10 +50,14 @@ def test_a_report_on_a_stream_holds_what_the_model_knows(stream, tmp_path):
     for chart in (growth, likelihood):  # no curve runs backwards
         assert all(np.all(np.diff(line["x"]) >= 0) for line in chart["lines"])
     assert len(data["tree"]["merges"]) == mix.n_clusters_ - 1
-    born = [ids[0] for _, what, ids in data["events"] if what == "born"]
-    lasting = [id for id, clock in enumerate(mix.lineage_.ended) if clock == -1 or clock > 64]
-    opened = [id for id in lasting if id not in mix.lineage_.parents]
-    assert born == sorted(born) == opened
+    lineage = mix.lineage_
+    born = {ids[0]: clock for clock, what, ids in data["events"] if what == "born"}
+    lasting = [id for id, clock in enumerate(lineage.ended) if clock == -1 or clock > 64]
+    assert born == {id: lineage.born[id] for id in lasting}
+    assert all(item["born"] == born[item["id"]] for item in data["items"])
+    split = {tuple(ids) for _, what, ids in data["events"] if what == "split"}
+    assert split == {(id, k) for id, k in lineage.parents.items() if id in lasting}
+    assert lives(lineage).startswith(f"{len(lasting)} born")
     assert max(growth["lines"][0]["y"]) <= len(lasting) < mix.lineage_.next_id
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from evermix._schema import check_number
 from evermix.cli.output import broker_lines
 from evermix.estimators import Mixture
+from evermix.estimators.mixture.held import lasting
 from evermix.io.sources import Mark
 from evermix.state import DROPPED, FADED, Lineage
 
@@ -68,12 +69,17 @@ def check_marks(marks: list[Any]) -> None:
 
 
 def lives(lineage: Lineage) -> str:
-    """Return in words how many clusters were born, and how many ended in which way."""
-    into = np.array(lineage.into)
+    """Return in words how many clusters were born, and how many ended in which way.
+
+    Those that the first review joined with others are left out, as in reports.
+    """
+    ids = lasting(lineage)
+    into = np.array([lineage.into[id] for id in ids], dtype=np.int64)
     ends = {"merged": into >= 0, "dropped": into == DROPPED, "faded": into == FADED}
     moves = [f"{np.sum(those):,} {how}" for how, those in ends.items() if those.any()]
-    split = [f"{len(lineage.parents):,} of them split from others"] if lineage.parents else []
-    return ", ".join([f"{len(into):,} born", *split, *moves])
+    n_split = len(lineage.parents.keys() & set(ids))
+    split = [f"{n_split:,} of them split from others"] if n_split else []
+    return ", ".join([f"{len(ids):,} born", *split, *moves])
 
 
 def relabelled(mix: Mixture) -> float:

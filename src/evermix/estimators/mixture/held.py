@@ -1,10 +1,11 @@
-"""The clusters that people are shown: those that hold a row; and what has become of others."""
+"""The clusters that people are shown: those that hold a row, and those that there were."""
 
 from typing import Any
 
 import numpy as np
 
 from evermix._xp import Bools
+from evermix.engines.filters.review import FIRST as FIRST_REVIEW
 from evermix.state import ALIVE, DROPPED, Lineage
 
 
@@ -29,6 +30,15 @@ def beside_held(mix: Any) -> str:
     """Return in words how many clusters are not shown, if there are some."""
     n = mix.n_clusters_ - n_held(mix)
     return f" and {n:,} of less than a row" if n else ""
+
+
+def lasting(lineage: Lineage) -> list[int]:
+    """Return the ids of clusters that were there after the first review.
+
+    Before it, when nothing is known of their scale yet, many are opened that it joins again.
+    """
+    ended = enumerate(lineage.ended)
+    return [id for id, clock in ended if clock == ALIVE or clock > FIRST_REVIEW]
 
 
 def absent(lineage: Lineage, id: int, listed: str) -> str:

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from evermix.engines.filters.review import FIRST as FIRST_REVIEW
 from evermix.estimators.columns_in_words import (
     column_groups,
     groups_in_words,
@@ -20,7 +19,7 @@ from evermix.estimators.mixture.course import Course
 from evermix.estimators.mixture.explanation import called
 from evermix.estimators.mixture.fit_results import rows_learnt
 from evermix.estimators.mixture.groups import GroupQuestions
-from evermix.estimators.mixture.held import beside_held, held, n_held
+from evermix.estimators.mixture.held import beside_held, held, lasting, n_held
 from evermix.estimators.mixture.naming import own_names, shown
 from evermix.estimators.plain_words import forgetting_in_words, rows_in_words
 from evermix.estimators.shown import Shown
@@ -289,33 +288,22 @@ def _growth(mix: Any) -> tuple[Any, Any]:
     """Return the clock of all births and ends, and of now, and the clusters after each."""
     lineage, now = mix.lineage_, mix.state_.clock
     hidden = set(mix.cluster_ids_[~held(mix)].tolist())
-    lasting = [id for id in _lasting(lineage) if id not in hidden]
-    born = [lineage.found_at(id) for id in lasting]
-    ended = [lineage.ended[id] for id in lasting if lineage.ended[id] != ALIVE]
+    ids = [id for id in lasting(lineage) if id not in hidden]
+    born = [lineage.found_at(id) for id in ids]
+    ended = [lineage.ended[id] for id in ids if lineage.ended[id] != ALIVE]
     clock, which = np.unique([*born, *ended, now], return_inverse=True)
     change = np.repeat([1, -1, 0], [len(born), len(ended), 1])
     return clock, np.cumsum(np.bincount(which, change)).astype(np.int64)
 
 
-def _lasting(lineage: Lineage) -> list[int]:
-    """Return the ids of clusters that were there after the first review.
-
-    Before it, when nothing is known of their scale yet, many are opened that it joins again.
-    """
-    ended = enumerate(lineage.ended)
-    return [id for id, clock in ended if clock == ALIVE or clock > FIRST_REVIEW]
-
-
 def _events(lineage: Lineage) -> Events:
-    """Return what happened to clusters, in order of the clock."""
-    events, lasting = Events(), _lasting(lineage)
-    for id in (some for some in lasting if lineage.born[some]):  # a fit has found the others
-        parent = lineage.parents.get(id)
-        if parent is None:
-            events.append((lineage.born[id], "born", [id]))
-        else:
-            events.append((lineage.found_at(id), "split", [id, parent]))
-    for id in lasting:
+    """Return what happened to clusters, in order of the clock; a split comes after the birth."""
+    events, ids = Events(), lasting(lineage)
+    for id in (some for some in ids if lineage.born[some]):  # a fit has found the others
+        events.append((lineage.born[id], "born", [id]))
+        if id in lineage.parents:
+            events.append((lineage.found_at(id), "split", [id, lineage.parents[id]]))
+    for id in ids:
         clock, into = lineage.ended[id], lineage.into[id]
         if into >= 0:
             events.append((clock, "merged", [id, into]))
