@@ -9,8 +9,8 @@ maximise the likelihood of two rates,
     i \log(i / (c_{i+1} - c_1)) + (n - i) \log((n - i) / (T - c_{i+1})),
 
 if they are at most a third of the rows, and came at most a third as often as the others. That must
-be log n nats more likely than one rate from the first row on, and more likely than a rate that
-grows evenly from there: a subject that grows slowly has no strays.
+be far more likely than one rate from the first row on, and more likely than a rate that grows
+evenly from there: a subject that grows slowly has no strays.
 """
 
 import numpy as np
@@ -19,6 +19,7 @@ from evermix._xp import Bools, Floats, Ints
 from evermix.state import STRAYS, State
 
 SELDOM = 1 / 3  # rate of strays, as a share of that of other rows
+CHANCE = 5.0  # nats that two rates gain over one by chance, in one of some 300 clusters
 MISSED = 5.0  # rows that a cluster would have had since an id was given, if it had been there
 
 
@@ -31,7 +32,7 @@ def first_clock(clocks: Ints, until: int) -> int:
     seldom = before / early <= SELDOM * (n - before) / late
     value = _log_likelihood(before, early) + _log_likelihood(n - before, late)
     i = int(np.where(seldom, value, -np.inf).argmax())
-    known = max(value[0] + np.log(n), _of_growth(clocks, until))
+    known = max(value[0] + CHANCE, _of_growth(clocks, until))
     return int(clocks[i if value[i] > known else 0])
 
 
