@@ -8,7 +8,9 @@ A file format is a subclass of :class:`FileSource` that names its suffixes; ``fo
 two bases for it.
 """
 
+import shlex
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
@@ -286,6 +288,24 @@ class FileSource(ABC):
                     f"there is no {what} {name!r}.{one_of(name, names)} The {what}s are "
                     f"{', '.join(map(repr, names))}."
                 )
+
+    def check_different(self, names: Sequence[str], read: Collection[str] | None) -> None:
+        """Raise SourceError if columns that are read have the same name.
+
+        ``read`` are the names of the text or vector, the id and the time, if no others are read.
+        """
+        kept = self.options.fields is not None
+        some = read if read is not None else set(names).difference(self.options.ignore)
+        counts = Counter(name for name in names if kept or name in some)
+        twice = [name for name, n in counts.items() if n > 1]
+        if twice:
+            leave_out = " ".join(f"--ignore {shlex.quote(name)}" for name in twice)
+            ways = "" if kept or read is not None else ", or leave them out with ignore"
+            ways += f" (on the command line: {leave_out})" if ways else ""
+            raise self.error(
+                f"the columns of a table need different names, got {twice} twice. Rename one of "
+                f"each{ways}."
+            )
 
     def set_features(self, found: int) -> None:
         """Take the number of columns from the file; it must agree with one that the user gave."""

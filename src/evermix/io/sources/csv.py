@@ -64,11 +64,15 @@ class CommaSeparated(RecordSource):
                 + (f"got the columns {self._names}." if self._header else "got no header.")
                 + one_of(options.time_field, self._names)
             )
-        if options.text_field in self._names and options.kind != "table":
+        text = options.text_field in self._names and options.kind != "table"
+        own = {options.text_field, options.id_field, options.time_field or options.text_field}
+        self.check_different(self._names, own if text else None)
+        if text:
             self.kind = self.choose_kind("text")
             self._used = [self._names.index(options.text_field)]
         else:
-            others = {self._id, self._time, *map(self._position, options.ignore)}
+            others = {self._id, self._time}
+            others |= {j for j, name in enumerate(self._names) if name in options.ignore}
             self._used = [j for j in range(len(cells)) if j not in others]
             if not self._used:
                 raise self.error(

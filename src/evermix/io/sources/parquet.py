@@ -40,12 +40,15 @@ class Parquet(BlockSource):
             raise self.no_rows("expected at least one row, the file has none.")
         self._id = [options.id_field] if options.id_field in names else []
         self._time = [] if options.time_field is None else [options.time_field]
+        text = options.text_field in names and options.kind != "table"
+        self._lists = options.vector_field in names and not text
+        own = [options.text_field, options.vector_field, *self._id, *self._time]
+        self.check_different(names, own if text or self._lists else None)
         self._find_times(file)
-        if options.text_field in names and options.kind != "table":
+        if text:
             self.kind = self.choose_kind("text")
             self._used = [options.text_field]
             return
-        self._lists = options.vector_field in names
         others = [n for n in names if n not in (*self._id, *self._time, *options.ignore)]
         self._used = [options.vector_field] if self._lists else others
         self.columns = None if self._lists else self._used
