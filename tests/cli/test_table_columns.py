@@ -153,6 +153,23 @@ def test_one_word_of_a_row_is_no_text(folder, command):
     assert "only column" not in evermix(command, "texts.csv", *out).stderr
 
 
+@pytest.mark.parametrize("command", [["fit"], ["stream"], ["topics", "--prior", "hdp"]])
+def test_columns_beside_a_text_are_said_to_be_ignored(folder, command):
+    lines = ["a,old red wine,1,x", "b,cold white beer,2,y", "c,red beer,3,z"] * 20
+    (folder / "texts.csv").write_text("\n".join(["id,text,n,kind", *lines]))
+    line = "texts are read from column 'text': column{} ignored.\n"
+
+    def said(*options):
+        draws = ["--draws", "2", "--burn-in", "2"] if command[0] == "topics" else []
+        out = ["--out", "out.json", "--overwrite", *draws]
+        return evermix(command[0], "texts.csv", *out, *command[1:], *options).stderr
+
+    assert line.format("s 'n', 'kind' are") in said()
+    assert line.format(" 'kind' is") in said("--ignore", "n")
+    assert "ignored" not in said("--ignore", "n", "--ignore", "kind") + said("--quiet")
+    assert "ignored" not in said("--id-field", "n", "--ignore", "kind", "--ignore", "id")
+
+
 def test_fields_of_json_lines_must_be_there(folder):
     lines = [{"text": "so it is", "number": 7}, {"text": "so it was", "name": "b"}]
     (folder / "t.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))

@@ -12,7 +12,7 @@ from evermix._schema import check_number
 from evermix.cli.console import at_terminal, counted, new_row_fit, output_console, progress_bar
 from evermix.cli.input.dask import Cluster, cluster
 from evermix.cli.input.rows import Rows, make_text_counter, open_rows, read_rows
-from evermix.cli.input.texts import embedded_texts, uncounted_words, warn_of_single_words
+from evermix.cli.input.texts import embedded_texts, say_what_is_read, uncounted_words
 from evermix.cli.options.mixture import (
     make_engine,
     make_mixture,
@@ -158,8 +158,9 @@ class Fit(Run):
         mix = make_mixture(settings, source.kind, streaming=False, columns=source.columns)
         rows = _read(source, settings, _engine_of(mix), place)
         text: TextCounter | None = embedded_texts(settings, source)
+        if source.kind == "text":
+            say_what_is_read(settings, source, rows.texts())
         if source.kind == "text" and text is None:
-            warn_of_single_words(settings, source, rows.texts())
             text = make_text_counter(settings, rows.texts(), "--hash")
         return cls(settings, source, rows, mix, text)
 

@@ -15,9 +15,9 @@ from evermix.cli.input.texts import (
     count_words,
     counted_parts,
     embedded_texts,
+    say_what_is_read,
     shown_words,
     waiting_rows,
-    warn_of_single_words,
 )
 from evermix.cli.input.times import check_order, check_times
 from evermix.cli.options.brokers import with_broker
@@ -116,12 +116,13 @@ class Stream(Run):
             if words and settings.hash is not None:
                 text = first_counter(settings, mix, [])
             return cls(settings, source, mix, text, chunks)
+        few = 0 if settings.hash else settings.warmup
+        head = first_chunks(chunks, few if words else FIRST_ROWS)
+        if source.kind == "text":
+            say_what_is_read(settings, source, (text for some in head for text in some.X))
         if words:
-            head = first_chunks(chunks, 0 if settings.hash else settings.warmup)
-            warn_of_single_words(settings, source, (text for some in head for text in some.X))
             text = first_counter(settings, mix, head)
         else:
-            head = first_chunks(chunks, FIRST_ROWS)
             head = [joined(head)] if head else []
         return cls(settings, source, mix, text, chain(head, chunks))
 

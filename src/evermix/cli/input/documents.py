@@ -13,6 +13,7 @@ from evermix._limits import MIN_DOCUMENTS
 from evermix._xp import Array
 from evermix.cli.console import note
 from evermix.cli.input.rows import features, make_text_counter, read_rows
+from evermix.cli.input.texts import say_what_is_read
 from evermix.cli.options.settings import Settings
 from evermix.io.sources import Chunk, Mark, Source
 from evermix.io.text_counter import TextCounter, WordTotals
@@ -104,6 +105,8 @@ def read_documents(
     rows = read_rows(source, quiet, map_arrays=False, most=math.inf)
     (chunk,) = rows.chunks()
     chunk = chunk if until is None else _first(chunk, until)
+    if source.kind == "text" and first:
+        say_what_is_read(settings, source, rows.texts(), also=[TITLE])
     if source.kind == "text" and text is None:
         text = make_text_counter(settings, rows.texts(), "--hash")
     if first and settings.period is None and chunk.times is not None and source.dated:

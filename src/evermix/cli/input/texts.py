@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -14,6 +14,7 @@ from evermix.cli.console import counted, note
 from evermix.cli.input.rows import make_text_counter
 from evermix.cli.options.settings import Settings
 from evermix.estimators import Mixture
+from evermix.estimators.data.tables import listed
 from evermix.families import Multinomial
 from evermix.families.growing import room
 from evermix.io.embedded_texts import EmbeddedTexts, imported_function
@@ -45,18 +46,27 @@ def stream_counter(
     )
 
 
-def warn_of_single_words(settings: Settings, source: Source, texts: Iterable[str]) -> None:
-    """Warn if texts, which are one column of a table, have hardly more than a word each."""
-    if len(source.header or ()) < 2 or settings.embed is not None:
-        return
+def say_what_is_read(
+    settings: Settings, source: Source, texts: Iterable[str], also: Collection[str] = ()
+) -> None:
+    """Say of texts, which are one column of a table, which other columns are ignored.
+
+    Warns if the texts have hardly more than a word each. ``also`` are columns that are read too.
+    """
+    name, columns = settings.text_field, source.header or ()
+    read = {name, settings.id_field, settings.time_field, *also, *(settings.ignore or ())}
+    others = [column for column in columns if column not in read]
     lengths = [len(text.split()) for text in islice(texts, LOOKED_AT)]
-    if lengths and np.median(lengths) <= 1:
-        name = settings.text_field
+    words = lengths and settings.values.get("embed") is None
+    if words and len(columns) > 1 and np.median(lengths) <= 1:
         way = "Without --text-field" if name != "text" else "With --kind table"
         note(
             f"warning: only column {name!r} is read, whose texts are mostly of one word. {way}, "
             "all columns are clustered."
         )
+    elif others and not settings.quiet:
+        verb = "column {} is" if len(others) == 1 else "columns {} are"
+        note(f"texts are read from column {name!r}: {verb.format(listed(others))} ignored.")
 
 
 def embedded_texts(settings: Settings, source: Source) -> EmbeddedTexts | None:
