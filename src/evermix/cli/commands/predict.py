@@ -13,7 +13,15 @@ import numpy as np
 
 from evermix.cli.console import counted, note, progress_bar
 from evermix.cli.input.documents import in_periods
-from evermix.cli.input.model_rows import novelty_of, open_rows_of, read_as_learnt, text_of, usable
+from evermix.cli.input.model_rows import (
+    about_model,
+    check_rows,
+    novelty_of,
+    open_rows_of,
+    read_as_learnt,
+    text_of,
+    usable,
+)
 from evermix.cli.input.rows import features, open_rows
 from evermix.cli.options.settings import Settings
 from evermix.cli.output.answers import Beside
@@ -171,7 +179,9 @@ def _topics(
     columns = None if text else model.n_features_in_
     reading = Beside.reading(settings)
     settings = settings.changed(time_field=field if timed else None)
-    rows = open_rows(settings, columns, timed, **reading)
+    with about_model(settings, model, text):
+        rows = open_rows(settings, columns, timed, **reading)
+        check_rows(rows, model, text)
     n = None if settings.coarse is None else at_most(model, settings.coarse)
     parts = None if n is None else model.coarse(n)
     names, coarse_names = topic_names(model, extra, n, settings.out)

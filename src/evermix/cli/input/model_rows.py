@@ -1,16 +1,20 @@
 """A saved mixture, and rows to ask it about."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from evermix.cli.console import counted
 from evermix.cli.input.rows import COLUMNS, features, open_rows
 from evermix.cli.input.texts import with_function
 from evermix.cli.options.settings import Settings
 from evermix.estimators import Mixture, TopicModel
+from evermix.estimators.data.tables import listed
 from evermix.estimators.files import load_with_extra
 from evermix.estimators.mixture.new_words import proba_with_new_words
 from evermix.io.embedded_texts import EmbeddedTexts
-from evermix.io.sources import Chunk, Source
+from evermix.io.sources import Chunk, Source, SourceError
+from evermix.io.sources.base import FileSource, OtherRows
 from evermix.io.sources.several import joined
 from evermix.io.text import from_spec
 from evermix.io.text_counter import TextCounter
@@ -66,7 +70,50 @@ def open_rows_of(
     units = {name: unit for name, unit in written.items() if unit} | settings.values.get(
         "units", {}
     )
-    return open_rows(settings, None if text else n_columns(mix), kind=kind, units=units, **reading)
+    with about_model(settings, mix, text):
+        source = open_rows(
+            settings, None if text else n_columns(mix), kind=kind, units=units, **reading
+        )
+        check_rows(source, mix, text)
+    return source
+
+
+@contextmanager
+def about_model(settings: Settings, model: Any, text: TextCounter | None) -> Iterator[None]:
+    """Add to the error of a source with other rows what the model was learnt from."""
+    try:
+        yield
+    except OtherRows as error:
+        learnt = _learnt_from(settings, model, text)
+        raise SourceError(f"{error} The model {settings.model} was learnt from {learnt}") from error
+
+
+def check_rows(source: Source, model: Any, text: TextCounter | None) -> None:
+    """Raise OtherRows if a source that was opened holds rows of another kind than the model's."""
+    fits = source.kind != "text" if text is None else source.kind != "table"
+    if text is None and source.kind == "table" and not hasattr(model, "levels_"):
+        fits = isinstance(model, Mixture) and model.model_.family.missing
+    if source.kind in ("vectors", "counts"):
+        fits = source.n_features == model.n_features_in_
+    if not fits:
+        numbers = f"rows of {counted(source.n_features or 0, 'number')}"
+        holds = {"text": "texts", "table": "a table"}.get(source.kind, numbers)
+        path = source.path if isinstance(source, FileSource) else "the source"
+        raise OtherRows(f"{path} holds {holds}.")
+
+
+def _learnt_from(settings: Settings, model: Any, text: TextCounter | None) -> str:
+    """Return what rows a model has learnt, and so what to give it."""
+    if text is not None:
+        field = repr(settings.text_field)
+        return (
+            f"texts: give JSON lines with a field {field} or a CSV file with a column {field}, or "
+            "name the field or column with --text-field."
+        )
+    if hasattr(model, "levels_"):
+        columns = listed(model.feature_names_in_.tolist())
+        return f"a table: give a CSV or Parquet file with the columns {columns}."
+    return f"rows of {counted(model.n_features_in_, 'number')}: give such rows."
 
 
 def n_columns(mix: Any) -> int | None:

@@ -40,6 +40,10 @@ class NoRows(SourceError):
     """A file has no rows."""
 
 
+class OtherRows(SourceError):
+    """A file has rows of another kind, or with other columns, than were wanted."""
+
+
 class RowError(ValueError):
     """A row is invalid; the source adds the file and the line to the message."""
 
@@ -277,7 +281,7 @@ class FileSource(ABC):
         kind = self.options.kind or allowed[0]
         if kind not in allowed:
             names = " or ".join(f'"{name}"' for name in allowed)
-            raise self.error(f'this format can be read as {names}, not as "{kind}".')
+            raise OtherRows(f'{self.path}: this format can be read as {names}, not as "{kind}".')
         return kind
 
     def check_required(self, names: Collection[str], what: str = "column") -> None:
@@ -313,7 +317,7 @@ class FileSource(ABC):
         if found == 0:
             raise self.error("expected at least one feature, the rows have none.")
         if expected is not None and expected != found:
-            raise self.error(f"expected {expected} features, the file has {found}.")
+            raise OtherRows(f"{self.path}: expected {expected} features, the file has {found}.")
         if found > self.options.max_features:
             raise self.error(f"{too_many(self.options.max_features)}, the file has {found:,}.")
         self.n_features = found

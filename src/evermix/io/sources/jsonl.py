@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from evermix.io.similar_names import one_of
-from evermix.io.sources.base import ONE_PER_LINE, Kind, RowError
+from evermix.io.sources.base import ONE_PER_LINE, Kind, OtherRows, RowError
 from evermix.io.sources.formats import Record, RecordSource, Row, numbered
 from evermix.io.sources.lines import LiveLines
 from evermix.io.sources.values import Numbers
@@ -42,7 +42,9 @@ class JsonLines(RecordSource):
             self.beside = self.options.beside and self.kind == "vectors"
             return
         if self.options.kind == "table":
-            raise self.error("JSON lines hold texts or vectors. Give the rows of a table as CSV.")
+            raise OtherRows(
+                f"{self.path}: JSON lines hold texts or vectors. Give the rows of a table as CSV."
+            )
         self.kind = self.options.kind or self._guess()
         self.beside = self.options.beside and self.kind == "vectors" and self._has_texts()
         self.check_first(numbered(self.lines.peek(), 0))
@@ -101,9 +103,10 @@ class JsonLines(RecordSource):
             self._notice(fields)
         if field not in fields:
             raise RowError(
-                f"expected the field {field!r}, got the fields {sorted(fields)}. "
-                "Name the field to read with --text-field or --vector-field (in Python: "
-                f"text_field, vector_field).{_likely(fields)}"
+                f"expected the field {field!r}, got the fields {list(fields)}. JSON lines hold "
+                "texts or vectors: name the field to read with --text-field or --vector-field (in "
+                "Python: text_field, vector_field), or give the rows of a table as CSV."
+                f"{_likely(fields)}"
             )
         value = (_text if self.kind == "text" else _numbers)(fields[field], field)
         number = self.lines.offset or self.rows_before + record.row
