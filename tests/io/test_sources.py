@@ -325,11 +325,9 @@ def test_bad_row_of_a_table_is_named_or_skipped(tmp_path, name, content, options
 
 
 UNREADABLE = {
-    "empty.jsonl": (b"", "expected at least one record"),
-    "blank.jsonl": (b"\n\n", "expected at least one record"),
+    "blank.jsonl": (b"\n\n", "the file has only blank lines"),
     "fields.jsonl": (b'{"a": 1}\n', r"line 1: expected the field 'text', got the fields \['a'\]"),
     "empty.csv": (b"", "the file is empty"),
-    "header.csv": (b"x,y\n", "expected at least one record"),
     "onlyid.csv": (b"id\n1\n", "expected at least one feature"),
     "empty.svmlight": (b"", "found no features"),
     "labels.svmlight": (b"1\n1\n", "found no features"),
@@ -346,6 +344,13 @@ UNREADABLE = {
     "list.jsonl": (b'[{"text": "a b"}]\n', r"line 1: expected a JSON object, got list\. .* jq -c"),
     "lines.jsonl": (b'[\n{"text": "a b"}\n]\n', r"line 1: expected a JSON object.* jq -c"),
     "a.npy.gz": (b"", "unknown format"),
+    "header.csv": (b"a,b\n", "expected at least one row, the file has a header and no rows"),
+    "empty.jsonl": (b"", "expected at least one row, the file is empty"),
+    "picture.csv": (b"\x89PNG\r\n\x1a\n" + bytes(9), "expected lines of text, got a file of"),
+    "picture.csv.gz": (gzip.compress(b"\x89PNG\r\n\x1a\n" + bytes(9)), "expected lines of text"),
+    "page.jsonl": (b"%PDF-1.5\n%\xe2\xe3\n", "expected lines of text"),
+    "packed.svmlight": (gzip.compress(b"1 2:3\n"), "expected lines of text"),
+    "sheet.csv": ("a,b\n1,2\n".encode("utf-16"), "expected text in UTF-8, got UTF-16.* iconv -f"),
 }
 
 

@@ -122,10 +122,12 @@ class RecordSource(FileSource):
 
     def check_first(self, records: Iterator[Record]) -> None:
         """Parse the first good record, and set the number of features by it."""
+        bad = blank = False
         for record in records:
             try:
                 row = self._parse(record)
             except RowError as error:
+                bad = True
                 if not self.options.skip_bad:
                     raise self.error(f"line {record.line}: {error}") from error
             else:
@@ -133,7 +135,12 @@ class RecordSource(FileSource):
                     if self.kind != "text":
                         self.set_features(len(row.value))
                     return
-        raise self.no_rows("expected at least one record, found none that can be read.")
+                blank = True
+        if bad or self.lines.unfinished:
+            raise self.no_rows("expected at least one record, found none that can be read.")
+        holds = "has only blank lines" if blank else "is empty"
+        holds = "has a header and no rows" if self.header else holds
+        raise self.no_rows(f"expected at least one row, the file {holds}.")
 
     def chunks(self, start: int, size: int) -> Iterator[Chunk]:
         """Yield the rows from ``start`` on, at most ``size`` at a time; no chunk is empty."""

@@ -19,6 +19,9 @@ from evermix.io.sources.base import SourceError
 
 PAUSE = b""
 """Comes in place of a line when a live source has had none for some time."""
+LOOK = 1024  # bytes that are looked at to see whether a file is text
+ZEROS = 4  # zero bytes among them that no text has, not even one with damaged rows
+NO_TEXT = b"%PDF-", b"PK\x03\x04", b"\x1f\x8b"  # how other files begin: also zip and gzip
 BLOCK = 2**16  # bytes to read at a time
 SKIPPED = 2**20  # bytes of a line that are passed over at a time
 
@@ -152,6 +155,7 @@ class FileLines:
         self.unfinished = False
         try:
             with self._open() as file:
+                self._check_text(file.peek(LOOK)[:LOOK])
                 for line in bounded_lines(file.readline, limit):
                     number += 1
                     ends = line.endswith(b"\n") or self._packed
@@ -176,6 +180,20 @@ class FileLines:
             raise SourceError(f"{self.path}: could not be read: {error.strerror}.") from error
 
     peek = read
+
+    def _check_text(self, head: bytes) -> None:
+        """Raise SourceError if a file that begins with these bytes is no text in UTF-8."""
+        if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+            raise SourceError(
+                f"{self.path}: expected text in UTF-8, got UTF-16. Convert it: iconv -f utf-16 "
+                "-t utf-8 FILE > NEW."
+            )
+        if head.count(b"\0") >= ZEROS or head.startswith(NO_TEXT):
+            raise SourceError(
+                f"{self.path}: expected lines of text, got a file of another kind, such as a "
+                "picture or an archive. Give the file that holds the rows, or end its name as its "
+                "format does."
+            )
 
     def mark(self) -> Any:
         """Return what was read so far, for a checkpoint; None unless that was wanted."""
