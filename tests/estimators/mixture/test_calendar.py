@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import evermix as em
@@ -118,6 +119,26 @@ def test_axes_show_dates_as_briefly_as_they_may(step, text):
 def test_times_that_are_not_finite_are_refused():
     with pytest.raises(ValueError, match="times must be finite, got nan in row 1"):
         em.Mixture().partial_fit(X[:2], times=np.array([1.0, np.nan]))
+
+
+@pytest.mark.parametrize("plan", [None, em.Exponential(np.timedelta64(9, "D"))])
+def test_dates_may_be_strings_as_iso_writes_them(plan):
+    as_dates = streamed([1000], forgetting=plan)
+    zoned = np.array([f"{date}+00:00" for date in DATES.astype(str).tolist()], dtype=object)
+    for times in (DATES.astype(str), zoned, pd.Series(DATES.astype(str))):
+        mix = streamed([1000], times, forgetting=plan)
+        assert mix.learner_.calendar == as_dates.learner_.calendar
+        np.testing.assert_array_equal(mix.tally_.mass, as_dates.tally_.mass)
+
+
+@pytest.mark.parametrize("wrong", ["1.6.2025", "yesterday", "7", None])
+def test_other_strings_are_no_dates_and_the_error_names_the_conversion(wrong):
+    mix = em.Mixture()
+    with pytest.raises(TypeError, match=r"in row 1\. .* Convert others with pandas\.to_datetime"):
+        mix.partial_fit(np.eye(2), times=["2025-01-01", wrong])
+    with pytest.raises(TypeError, match="half_life is a number, so times must be numbers"):
+        mix.set_params(forgetting=em.Exponential(half_life=3))
+        mix.partial_fit(np.eye(2), times=["2025-01-01", "2025-01-02"])
 
 
 def test_pictures_of_streams_have_dates():

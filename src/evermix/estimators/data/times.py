@@ -290,7 +290,7 @@ def noted_times(times: Any, n: int, dated: bool | None) -> NDArray[np.float64] |
 def are_dates(times: Any) -> bool:
     """Whether times are dates rather than numbers, by the first of them."""
     array = np.asarray(times)
-    return array.dtype.kind == "M" or isinstance(next(array.flat, None), datetime.date)
+    return array.dtype.kind == "M" or isinstance(next(array.flat, None), datetime.date | str)
 
 
 def _stamps(times: Any, n: int, dated: bool, why: str) -> NDArray[np.float64]:
@@ -307,6 +307,8 @@ def _stamps(times: Any, n: int, dated: bool, why: str) -> NDArray[np.float64]:
 
 def _as_numbers(stamps: NDArray[Any], dated: bool, why: str) -> NDArray[np.float64]:
     """Return times (n,) as float64, in seconds where they are dates, or raise TypeError."""
+    if isinstance(next(stamps.flat, None), str):
+        stamps = _in_utc(_from_iso(stamps))
     if stamps.dtype.kind == "O":  # dates of the standard library, or of a data frame
         try:
             stamps = _in_utc(stamps) if dated else stamps.astype(np.float64)
@@ -324,6 +326,21 @@ def _as_numbers(stamps: NDArray[Any], dated: bool, why: str) -> NDArray[np.float
         return stamps.astype(np.float64)
     seconds = (stamps - np.datetime64(0, "s")) / np.timedelta64(1, "s")
     return np.asarray(seconds, dtype=np.float64)
+
+
+def _from_iso(texts: NDArray[Any]) -> NDArray[Any]:
+    """Return dates (n,) that are written as in ISO 8601, or raise TypeError."""
+    dates = np.empty(len(texts), dtype=object)
+    for row, text in enumerate(texts.tolist()):
+        try:
+            dates[row] = datetime.datetime.fromisoformat(text)
+        except (TypeError, ValueError) as error:
+            raise TypeError(
+                f"times must be numbers or dates, got {text!r} in row {row}. Dates may be strings "
+                "such as '2025-01-31T18:30'. Convert others with pandas.to_datetime(times), or "
+                "with np.array(times, dtype=float)."
+            ) from error
+    return dates
 
 
 def _in_utc(dates: NDArray[Any]) -> NDArray[Any]:

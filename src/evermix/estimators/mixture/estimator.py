@@ -200,6 +200,7 @@ class Mixture(
             A row of weight w is met once and adds w to the mass of its clusters.
         times : array (N,) or None
             When each row was seen: numbers or dates that never go back, for models that forget.
+            Dates may be strings in ISO 8601, such as "2025-01-31T18:30".
             Without them the rows themselves are counted.
         observers : iterable of callables
             Each is called as ``observer(mix, info)`` after every step and after every lap (then
