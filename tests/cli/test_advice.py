@@ -129,3 +129,22 @@ def test_rows_of_several_files_make_a_report_and_a_split(folder):
     assert len(one) < len(page)
     id = int(em.load("m.evermix").cluster_ids_[0])
     evermix("edit", "m.evermix", "split", id, *both)
+
+
+@pytest.mark.parametrize("option", ["--clusters", "--n-clusters", "--k", "-k", "--n_components"])
+@pytest.mark.parametrize("command", ["fit", "stream"])
+def test_the_number_of_clusters_is_no_option(command, option):
+    for given in ([option, "4"], [f"{option}=4"]):
+        said = " ".join(
+            evermix(command, "rows.csv", *given, status=2).stderr.replace("│", "").split()
+        )
+        assert f"no option {option}: the number of clusters is learnt from the rows" in said
+        assert "`evermix info MODEL --coarse 4`" in said and "--max-clusters 4" in said
+    assert "No such option" in evermix(command, "rows.csv", "--clustering", "4", status=2).stderr
+
+
+@pytest.mark.parametrize("option", ["--topics", "--n-topics", "--num-topics"])
+def test_the_number_of_topics_is_no_option(option):
+    said = " ".join(evermix("topics", "x", option, "20", status=2).stderr.replace("│", "").split())
+    assert f"no option {option}: the number of topics is learnt" in said
+    assert "--coarse 20`" in said and "--max-clusters" not in said

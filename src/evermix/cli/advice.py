@@ -1,6 +1,7 @@
 """What the library advises, in words of the command line: options in place of Python."""
 
 import re
+from collections.abc import Collection, Sequence
 from functools import cache
 
 _PHRASES = {  # of the library's messages; the longer ones first
@@ -40,6 +41,28 @@ _CALLED = r"\((?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*\)"  # brackets
 _PROGRAM = re.compile(
     rf"(\bem\.\w+{_CALLED}(?:\.\w+(?:{_CALLED})?)+|\b(?:\w+\.)*\w+(?=\([^()]*\bem\.){_CALLED})"
 )
+_NUMBER = re.compile(r"--?(?:(?:n|num)[-_])?(?:clusters|topics|components)|--?[kK]")
+
+
+def number_given(arguments: Sequence[str], options: Collection[str]) -> str | None:
+    """Return what to do in place of an option that gives the number of clusters; None if none does.
+
+    ``options`` are those that the command has.
+    """
+    for i, argument in enumerate(arguments):
+        name, _, value = argument.partition("=")
+        if name in options or not _NUMBER.fullmatch(name):
+            continue
+        following = value or next(iter(arguments[i + 1 :]), "")
+        n = following if following.isdecimal() else "N"
+        noun = "topics" if "--period" in options else "clusters"
+        most = f"; with --max-clusters {n} there are never more"
+        return (
+            f"There is no option {name}: the number of {noun} is learnt from the rows. Leave it "
+            f"out. Then `evermix info MODEL --coarse {n}` joins the {noun} that were found into "
+            f"{n}{most if '--max-clusters' in options else ''}."
+        )
+    return None
 
 
 def in_options(message: str) -> str:

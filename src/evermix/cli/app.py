@@ -16,6 +16,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
+from evermix.cli.advice import number_given
 from evermix.cli.console import plain_errors, starting
 from evermix.cli.options.commands import options_of
 from evermix.cli.options.common import ADVANCED, arranged
@@ -121,6 +122,13 @@ class _PlainTypes:
 
 class Command(_PlainTypes, TyperCommand):
     """A command with all its options, of which ``--help`` shows the common ones."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the command line; the number of clusters is no option."""
+        options = {flag for each in self.params for flag in each.opts}
+        if advice := number_given(args, options):
+            ctx.fail(advice)
+        return super().parse_args(ctx, args)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help; with ``--help-all`` given, that of advanced options too."""
