@@ -34,7 +34,7 @@ def _here(folder, monkeypatch):
         (("fit", "people", "--out", "x.jsonl"), "people.csv"),
         (("info", "a.evermx"), "a.evermix"),
         (("info", "a"), "a.evermix"),
-        (("predict", "b.evermix", "tickets.jsonl"), "a.evermix"),
+        (("predict", "a.evermixx", "tickets.jsonl"), "a.evermix"),
         (("predict", "a.evermix", "ticket.jsonl", "--out", "x.jsonl"), "tickets.jsonl"),
         (("report", "a.evermix", "--rows", "ticktes.jsonl"), "tickets.jsonl"),
     ],
@@ -53,6 +53,15 @@ def test_what_is_like_nothing_is_not_guessed(folder):
     )
     assert did_you_mean(folder / "people.csv" / "a.csv") == ""
     assert did_you_mean(folder / "peoples.csv") == " Did you mean 'people.csv'?"
+
+
+def test_the_same_end_makes_no_names_alike(tmp_path):
+    for name in ("labels.csv", "pl.evermix", "b.evermix", "rows.csv.gz"):
+        (tmp_path / name).touch()
+    for name in ("abs.csv", "a.evermix", "nope.evermix", "data.csv.gz"):
+        assert did_you_mean(tmp_path / name) == ""
+        assert did_you_mean(tmp_path / name, ".evermix") == ""
+    assert did_you_mean(tmp_path / "row.csv") == " Did you mean 'rows.csv.gz'?"
 
 
 def test_hidden_files_are_not_meant(tmp_path):

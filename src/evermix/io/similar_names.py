@@ -2,9 +2,10 @@
 
 import os
 from collections.abc import Iterable
-from difflib import get_close_matches
+from difflib import SequenceMatcher, get_close_matches
 
 MOST = 10_000  # names that are compared
+ALIKE = 0.7  # how similar names of files must be without their ends
 LONGEST = 255  # characters of a name that are
 
 
@@ -15,7 +16,8 @@ def did_you_mean(
 
     It is empty if no name there is similar. ``suffix`` is the end of names that are meant, and
     ``folders`` whether they may be those of folders. ``least`` is how similar names must be, 1 if
-    they are the same. Hidden files are meant only where the name given is a hidden one.
+    they are the same; they must be alike without their ends too. Hidden files are meant only where
+    the name given is a hidden one.
     """
     folder, name = os.path.split(os.fspath(path))
     try:
@@ -26,8 +28,14 @@ def did_you_mean(
         return f" There is no folder {folder!r}."
     except OSError:
         return ""
-    names = [each for each in names if each.endswith(suffix)]
+    names = [each for each in names if each.endswith(suffix) and _are_alike(name, each)]
     return one_of(name, names, least) or (one_of(name + suffix, names, 1.0) if suffix else "")
+
+
+def _are_alike(name: str, other: str) -> bool:
+    """Whether names of files are similar up to their first point."""
+    stems = (each.lower().lstrip(".").partition(".")[0][:LONGEST] for each in (name, other))
+    return SequenceMatcher(None, *stems).ratio() >= ALIKE
 
 
 def one_of(name: str, names: Iterable[str], least: float = 0.6) -> str:
