@@ -34,6 +34,7 @@ _PHRASES = {  # of the library's messages; the longer ones first
     "em.Exponential(half_life=timedelta(days=7))": "--half-life 7d",
     "forgetting=None": "no --half-life",
     "fit(X, times=years)": "--time-field year",
+    "times=years": "--time-field year",
 }
 _CLASS = re.compile(r"(?:\b(?:family|prior|engine|sampler)=)?\bem\.(\w+)(?:\([^()]*\))?")
 _CALLED = r"\((?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*\)"  # brackets within brackets

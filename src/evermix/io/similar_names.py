@@ -34,8 +34,8 @@ def did_you_mean(
 
 def _are_alike(name: str, other: str) -> bool:
     """Whether names of files are similar up to their first point."""
-    stems = (each.lower().lstrip(".").partition(".")[0][:LONGEST] for each in (name, other))
-    return SequenceMatcher(None, *stems).ratio() >= ALIKE
+    one, two = (each.lower().lstrip(".").partition(".")[0][:LONGEST] for each in (name, other))
+    return SequenceMatcher(None, one, two).ratio() >= ALIKE
 
 
 def one_of(name: str, names: Iterable[str], least: float = 0.6) -> str:

@@ -184,8 +184,10 @@ def test_documents_and_times_that_cannot_be_are_refused(rows, times, message):
 def test_times_that_were_not_there_are_refused(fitted):
     with pytest.raises(ValueError, match="no rows at the time 1999"):
         fitted.transform(X[:1], [1999])
-    with pytest.raises(ValueError, match="times are missing"):
-        fitted.perplexity(X)
+    for ask in (fitted.perplexity, fitted.transform, fitted.score):
+        with pytest.raises(ValueError, match="times are missing: .* by name: times=years") as error:
+            ask(X)
+        assert "fit(" not in str(error.value)
     with pytest.raises(ValueError, match="no words to predict"):
         fitted.perplexity(X * 0, YEARS)
     with pytest.raises(ValueError, match="X has 5 features"):

@@ -152,7 +152,7 @@ def check_times_given(times: Any, y: Any) -> None:
     if times is None and y is not None:
         raise ValueError(
             "times are missing: y, the second argument, is ignored. Give times by name: "
-            "fit(X, times=years)."
+            "times=years."
         )
 
 
@@ -160,8 +160,8 @@ def _plain(times: Any, n: int) -> list[Any]:
     """Return n times as numbers, dates or strings, or raise ValueError or TypeError."""
     if times is None:
         raise ValueError(
-            "times are missing: give one number, date or label for each row, such as "
-            "fit(X, times=years)."
+            "times are missing: the model is one over time. Give a number, date or label for each "
+            "row by name: times=years."
         )
     array = np.asarray(times)
     if array.shape != (n,):
