@@ -32,7 +32,7 @@ def test_the_field_of_the_longest_text_is_named(tmp_path, record, hint):
 def test_no_field_is_named_if_none_holds_words(tmp_path):
     path = tmp_path / "tickets.jsonl"
     path.write_text('{"id": "T-1", "size": 3}\n')
-    with pytest.raises(SourceError, match=r"text_field, vector_field\)\.$"):
+    with pytest.raises(SourceError, match=r"or give the rows of a table as CSV\.$"):
         list(open_source(path).chunks(0, 9))
 
 
@@ -46,6 +46,16 @@ def test_a_fit_says_once_what_can_be_done_next(tmp_path, monkeypatch, out, times
     said = evermix("fit", "rows.csv", "--out", out)
     assert said.stderr.count("next: evermix info rows.evermix") == times
     assert (said.stdout + said.stderr).count("evermix report rows.evermix") == 1
+
+
+def test_a_terminal_shows_the_clusters_beside_a_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.save("rows.npy", np.random.default_rng(0).normal(size=(60, 2)))
+    fit = "fit", "rows.npy", "--overwrite", "--out"
+    assert "share" not in evermix(*fit, "labels.csv").stderr
+    monkeypatch.setattr("rich.console.Console.is_terminal", property(lambda self: self.stderr))
+    assert "share" in evermix(*fit, "labels.csv").stderr
+    assert "share" not in evermix(*fit, "labels.csv", "--quiet").stderr
 
 
 def test_a_terminal_shows_at_once_that_the_command_starts(tmp_path):

@@ -125,3 +125,12 @@ def test_the_next_steps_name_columns_and_ids(folder, monkeypatch):
     shown = evermix("fit", "people.csv", *ROWS[3:], "--ignore", "who", "--quiet").stdout
     assert "--keep-fields" in shown and "--id-field COLUMN" in shown
     assert "--id-field" not in evermix("fit", *ROWS, "--overwrite", "--quiet").stdout
+
+
+@pytest.mark.parametrize("command", ["fit", "stream"])
+def test_fields_beside_numbers_of_rows_come_with_a_word_on_ids(folder, command):
+    keep = "--keep-fields", "--out", "all.csv", "--checkpoint", "all.evermix", "--overwrite"
+    source = ["people.csv", *ROWS[3:], "--ignore", "who"]
+    assert "--id-field COLUMN names a column" in evermix(command, *source, *keep).stderr
+    assert "--id-field" not in evermix(command, *ROWS, *keep).stderr
+    assert "--id-field" not in evermix(command, *source, *keep, "--quiet").stderr

@@ -54,6 +54,12 @@ def at_terminal() -> bool:
     return sys.stdout.isatty()
 
 
+def beside_console(quiet: bool) -> Console | None:
+    """Return the console for tables beside results; None if it is quiet, or nobody would read."""
+    console = Console(stderr=True, highlight=False)
+    return console if console.is_terminal and not quiet else None
+
+
 def starting() -> Status:
     """Return a line for the terminal while scikit-learn and numba are imported."""
     return Console(stderr=True, highlight=False).status("starting")

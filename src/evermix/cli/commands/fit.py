@@ -8,8 +8,17 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
 
+from rich.table import Table
+
 from evermix._schema import check_number
-from evermix.cli.console import at_terminal, counted, new_row_fit, output_console, progress_bar
+from evermix.cli.console import (
+    at_terminal,
+    beside_console,
+    counted,
+    new_row_fit,
+    output_console,
+    progress_bar,
+)
 from evermix.cli.input.dask import Cluster, cluster
 from evermix.cli.input.rows import Rows, make_text_counter, open_rows, read_rows
 from evermix.cli.input.texts import embedded_texts, say_what_is_read, uncounted_words
@@ -20,7 +29,7 @@ from evermix.cli.options.mixture import (
     with_default_prior,
 )
 from evermix.cli.options.settings import Settings, with_run_files
-from evermix.cli.output.answers import Beside
+from evermix.cli.output.answers import NO_IDS, Beside, has_no_ids
 from evermix.cli.output.captions import captions
 from evermix.cli.output.cards import cards_table, describe_clusters
 from evermix.cli.output.coarse import proposed
@@ -238,6 +247,8 @@ class Fit(Run):
         with naming(out), open_answers(out, 0, beside.columns, beside.kept) as lines:
             for line in beside.lines(self._answers(names), fields):
                 lines.write(line)
+        if console := beside_console(self.settings.quiet):
+            console.print(self._table())
 
     def _answers(self, names: Mapping[int, str]) -> Iterator[dict[str, Any]]:
         """Yield the answer for each row; ``names`` are those of clusters."""
@@ -249,8 +260,7 @@ class Fit(Run):
     def _show(self) -> None:
         """Show the largest clusters, and what can be done next."""
         console, settings = output_console(), self.settings
-        cards = describe_clusters(self.model, self.text, SHOWN)
-        console.print(cards_table(cards, "clusters", n_held(self.model)))
+        console.print(self._table())
         model, rows = str(settings.checkpoint), map(os.path.relpath, settings.sources)
         again = ["evermix", "fit", *rows, "--checkpoint", model, "--resume", "--out", "labels.csv"]
         next_steps = {"a page for your browser": ["evermix", "report", model]}
@@ -262,12 +272,13 @@ class Fit(Run):
             next_steps[what] = [*again, *["--keep-fields"] * fields]
         for what, words in next_steps.items():
             console.print(f"{what}: {shlex.join(words)}", soft_wrap=True)
-        if self.source.header is not None and settings.id_field not in self.source.header:
-            console.print(
-                "rows have no id but their number: --id-field COLUMN names a column that holds "
-                "ids, which is then no feature",
-                soft_wrap=True,
-            )
+        if has_no_ids(settings, self.source):
+            console.print(NO_IDS, soft_wrap=True)
+
+    def _table(self) -> Table:
+        """Return the table of the largest clusters."""
+        cards = describe_clusters(self.model, self.text, SHOWN)
+        return cards_table(cards, "clusters", n_held(self.model))
 
     def _notes(self) -> dict[str, Any]:
         units = self.source.units
@@ -317,6 +328,9 @@ class Fit(Run):
             yield words
         if isinstance(family, Mixed):
             yield f"columns: {groups_in_a_line(column_groups(family))} (evermix info says which)"
+        shown = self.settings.out == "-" and at_terminal()  # which has said it
+        if self.settings.keep_fields and not shown and has_no_ids(self.settings, self.source):
+            yield NO_IDS
 
     def _complaints(self) -> Iterable[str]:
         return self.rows.complaints

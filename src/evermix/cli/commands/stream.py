@@ -23,7 +23,7 @@ from evermix.cli.input.times import check_order, check_times
 from evermix.cli.options.brokers import with_broker
 from evermix.cli.options.mixture import make_mixture, with_default_prior
 from evermix.cli.options.settings import Settings, with_run_files
-from evermix.cli.output.answers import Beside
+from evermix.cli.output.answers import NO_IDS, Beside, has_no_ids
 from evermix.cli.output.broker_lines import BrokerLines, open_stream_answers, placed
 from evermix.cli.output.dead_letters import DeadLetters
 from evermix.cli.output.lines import check_answers, naming
@@ -378,6 +378,10 @@ class Stream(Run):
                 f"clusters have changed after lines were written: at least {100 * share:.0f} % of "
                 f"the rows are in others now. Their present clusters: {predict}"
             )
+
+    def _remarks(self) -> Iterator[str]:
+        if self.settings.keep_fields and has_no_ids(self.settings, self.source):
+            yield NO_IDS
 
     def _complaints(self) -> Iterable[str]:
         return self.source.complaints

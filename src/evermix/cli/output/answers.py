@@ -11,6 +11,10 @@ from evermix.estimators.answers import row_answers
 from evermix.io.sources import Chunk, Source
 
 Answer = dict[str, Any]
+NO_IDS = (
+    "rows have no id but their number: --id-field COLUMN names a column that holds ids, which is "
+    "then no feature"
+)
 _RENAMED = {"name": "cluster_name"}  # of answers, beside fields, which often have a name too
 
 
@@ -70,6 +74,11 @@ class Beside:
                 found.pop("id", None)
             taken = {*self.columns, *found}
             yield {f"row_{n}" if n in taken else n: _plain(v) for n, v in row.items()} | found
+
+
+def has_no_ids(settings: Settings, source: Source) -> bool:
+    """Whether columns have names, and none of them is that of the ids."""
+    return source.header is not None and settings.id_field not in source.header
 
 
 def _plain(value: Any) -> Any:
