@@ -167,3 +167,12 @@ def test_a_loop_for_a_users_family_is_compiled_again_when_its_verbs_change(tmp_p
     assert compiled > 0 and value == 14.0
     assert written("constants", "SHIFT = 10.0", SCORE) == [0, 14.0]
     _output(SCRIPT, cache)  # the user's module cannot be imported here, and need not be
+
+
+def test_an_empty_cache_is_noticed(tmp_path, monkeypatch):
+    monkeypatch.setattr(disk_cache, "_FOLDERS", {str(tmp_path / "a"), str(tmp_path / "none")})
+    assert disk_cache.is_empty()
+    (tmp_path / "a").mkdir()
+    assert disk_cache.is_empty()
+    (tmp_path / "a" / "score.nbi").touch()
+    assert not disk_cache.is_empty()

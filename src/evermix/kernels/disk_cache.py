@@ -55,7 +55,16 @@ def cached(compiled: Any) -> Any:
         stamp = _stamp(_code(compiled.py_func))
         name = compiled._cache._impl.filename_base
         compiled._cache._cache_file = _CacheFile(compiled._cache.cache_path, name, stamp)
+        _FOLDERS.add(compiled._cache.cache_path)
     return compiled
+
+
+_FOLDERS: set[str] = set()  # of compiled functions
+
+
+def is_empty() -> bool:
+    """Whether no function was compiled yet, so that the first ones take a while."""
+    return not any(next(Path(folder).glob("*.nbi"), None) for folder in _FOLDERS)
 
 
 # ---- where ----------------------------------------------------------------------------------
