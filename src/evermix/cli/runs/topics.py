@@ -34,6 +34,7 @@ from evermix.estimators import TopicModel
 from evermix.estimators.data.times import shown_label
 from evermix.estimators.files import load_topics, save
 from evermix.estimators.plain_words import topics_in_words
+from evermix.estimators.topics.card import OverTime
 from evermix.estimators.topics.report import course_of
 from evermix.io.sources import Source
 from evermix.report.canvas import check_picture
@@ -67,6 +68,7 @@ class Topics(Run):
         # Whether these documents are still to be learnt, from what is known of others.
         self.waits: bool = notes is not None and notes.get("waits", False)
         self.nothing_new = False
+        self.added: list[str] = []  # times that no document had that was learnt before
         self.report: TopicReport | None = None
         before = [] if notes is None else read_learnt(notes)
         self.history = self._histories(before, Learnt.of(settings.sources, documents))
@@ -145,8 +147,10 @@ class Topics(Run):
             rows = self.rows(self.parts.learnt)
             if rows["times"] is not None and not self.settings.quiet:
                 note_known_times(self.model, rows["times"])
+            before = OverTime.of(self.model).times
             with interrupts.allowed():  # a signal leaves what is known as it was
                 self.model.partial_fit(**rows)
+            self.added = list(map(str, OverTime.of(self.model).times[len(before) :]))
             self.learnt, self.waits, self.sweeps = True, False, self.model.n_sweeps_
         elif self.resumed and self.model.gone_on_:
             self.nothing_new = True
@@ -226,6 +230,11 @@ class Topics(Run):
         of_times = f", {times} in all" if gone_on else f" of {times}"
         new = "new " if gone_on and not self.nothing_new else ""
         yield f"{len(documents):,} {new}documents{of_times if report.times else ''}"
+        if self.added:
+            yield (
+                f"{_span(self.added)} added later: small topics have a little less of it than in a "
+                "fit of all documents, and their births and deaths there are uncertain"
+            )
         if new and documents.unknown:
             yield f"{documents.unknown:.1%} of their words are not among those of the first fit"
         if self.nothing_new:
@@ -253,6 +262,11 @@ class Topics(Run):
 
     def _complaints(self) -> Iterable[str]:
         return self.documents.complaints
+
+
+def _span(times: list[str]) -> str:
+    """Return the subject of a sentence on some times, with its verb."""
+    return f"{times[0]} was" if len(times) == 1 else f"{times[0]} to {times[-1]} were"
 
 
 def _are_last(settings: Settings, documents: Documents, saved: Saved) -> bool:

@@ -21,6 +21,7 @@ from evermix.priors.hyper import Beta, Gamma, HyperPrior
 from evermix.topics.measures.levels import jumps_above
 
 NEVER = -1e200  # log of a probability of zero
+EVEN = 0.7  # power of weights at which observations arrive beside a past; see Offers.evened
 MIN_SIGMA, MAX_SIGMA = 1e-12, 1.0 - 1e-9  # beyond, gamma functions overflow
 
 
@@ -76,6 +77,18 @@ class Offers(NamedTuple):
     newborn: Floats  # (T, Q) log share of an atom of each kind, where discount >= 0
     kind: Ints  # (K,) of each atom
     discount: float
+
+    def evened(self, n: Ints) -> "Offers":
+        """Return offers in which weights of atoms of n (K,) observations differ less.
+
+        Each is a power of what it was, and their sum at each time stays.
+        """
+        sizes = np.log(n - self.discount) if self.discount >= 0.0 else np.zeros(len(n))
+        weights = self.atoms + sizes
+        before, after = (np.logaddexp.reduce(w, axis=1) for w in (weights, EVEN * weights))
+        seen = np.isfinite(before)  # a time may see no atoms
+        scale = np.subtract(before, after, out=np.zeros(len(before)), where=seen)
+        return self._replace(atoms=EVEN * weights + scale[:, None] - sizes)
 
 
 class Newborn(NamedTuple):

@@ -52,9 +52,11 @@ class WordSampler(PlainSettings, ABC):
     def _begin(self, corpus: Corpus, chain: Franchise, rng: np.random.Generator) -> None:
         """Give all words topics and tables, and make the first sweep.
 
-        Where there is a past, words arrive at its topics. Otherwise topics of thinned measures are
-        on wherever they can be: newborn ones have small jumps, and are off nearly everywhere, so
-        that as long as there are no others, words would open thousands that never meet.
+        Where there is a past, words arrive at its topics, at small ones more readily than in later
+        sweeps: from large topics it takes them many sweeps to come there. Otherwise topics of
+        thinned measures are on wherever they can be: newborn ones have small jumps, and are off
+        nearly everywhere, so that as long as there are no others, words would open thousands that
+        never meet.
         """
         if chain.past is not None:
             self.move(corpus, chain, chain.occupancy(corpus), rng)
@@ -64,7 +66,9 @@ class WordSampler(PlainSettings, ABC):
 
     def offers(self, chain: Franchise, atoms: Occupancy, rng: np.random.Generator) -> Offers:
         """Return what tables may choose.   Consumes: atoms."""
-        return chain.measure.offers(atoms, self._has_jumps(chain), rng)
+        offers = chain.measure.offers(atoms, self._has_jumps(chain), rng)
+        arrive = chain.past is not None and not chain.started
+        return offers.evened(atoms.sizes) if arrive else offers
 
     def switch(
         self, corpus: Corpus, chain: Franchise, atoms: Occupancy, rng: np.random.Generator
