@@ -1,9 +1,13 @@
 """Topics joined into few coarse ones, by their words."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+from scipy import sparse
 
 import evermix as em
+from evermix.estimators.topics.coarse import _tree
 
 
 @pytest.fixture(scope="module")
@@ -51,3 +55,16 @@ def test_as_many_as_there_are_changes_nothing(fitted):
     np.testing.assert_array_equal(model.coarse(K), np.arange(K))
     with pytest.raises(ValueError, match=f"n_topics must be a whole number from 1 to .*, {K}, got"):
         model.coarse(K + 1)
+
+
+def test_small_topics_go_with_their_subject_and_not_with_each_other():
+    """Half of all words are common ones, and most topics are tiny."""
+    common, rare = np.full(10, 500), np.zeros((2, 20), dtype=int)
+    rare[0, :10] = rare[1, 10:] = 500
+    large = np.hstack([np.tile(common, (2, 1)), rare])
+    rng = np.random.default_rng(0)
+    small = [rng.multinomial(40, row / row.sum()) for row in np.repeat(large, 15, axis=0)]
+    parts = _tree(SimpleNamespace(counts=sparse.csr_matrix(np.vstack([large, *small]).T))).cut(
+        n_groups=2
+    )
+    np.testing.assert_array_equal(parts, np.append([0, 1], np.repeat([0, 1], 15)))

@@ -1,5 +1,7 @@
 """A tree over clusters in which those are joined first that are best described as one."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from evermix._xp import Floats, Ints
@@ -25,7 +27,23 @@ def coarse_tree(family: Family, tally: Tally) -> Hierarchy:
         family, work = family.sketch(tally, np.arange(K))
     else:
         work = Tally.of(tally.ids, tally.mass, tally.stats, {}, tally.layout)
-    loss = _all_losses(family, work)
+
+    def joined(a: int, b: int, others: Ints) -> Floats:
+        work.stats[a] += work.stats[b]
+        work.mass[a] += work.mass[b]
+        pairs = np.column_stack([np.full(len(others), a), others])
+        return _losses(family, work, pairs)
+
+    return agglomerate(tally.ids, _all_losses(family, work), joined)
+
+
+def agglomerate(ids: Ints, loss: Floats, join: Callable[[int, int, Ints], Floats]) -> Hierarchy:
+    """Return the tree in which those two are joined first whose union loses least.
+
+    ``loss`` (K, K) is that of all pairs, infinite on the diagonal, and is overwritten. ``join(a, b,
+    others)`` takes b into a, and returns the losses of the union with the others.
+    """
+    K = len(ids)
     nearest = np.argmin(loss, axis=1)  # of each cluster: with which its union costs least
     merges, heights = np.zeros((max(K - 1, 0), 2), np.int64), np.zeros(max(K - 1, 0))
     node, sizes, alive = np.arange(K), np.ones(K, np.int64), np.ones(K, dtype=np.bool_)
@@ -34,19 +52,17 @@ def coarse_tree(family: Family, tally: Tally) -> Hierarchy:
         least = np.where(alive, loss[np.arange(K), nearest], np.inf)
         a, b = sorted((first := int(np.argmin(least)), int(nearest[first])))
         heights[i], merges[i] = loss[a, b], np.sort(node[[a, b]])
-        work.stats[a] += work.stats[b]
-        work.mass[a] += work.mass[b]
         sizes[a] += sizes[b]
         node[a], joined[i], alive[b] = K + i, sizes[a], False
-        loss[b, :] = loss[:, b] = np.inf
         others = np.flatnonzero(alive & (np.arange(K) != a))
-        pairs = np.column_stack([np.full(len(others), a), others])
-        loss[a, others] = loss[others, a] = _losses(family, work, pairs)
+        losses = join(a, b, others)
+        loss[b, :] = loss[:, b] = np.inf
+        loss[a, others] = loss[others, a] = losses
         moved = np.isin(nearest, (a, b)) | (loss[:, a] < loss[np.arange(K), nearest])
         moved[a] = True
         nearest[moved] = np.argmin(loss[moved], axis=1)
     heights = np.maximum.accumulate(np.maximum(heights, 0.0)) if len(heights) else heights
-    return Hierarchy(tally.ids.copy(), merges, heights, joined)
+    return Hierarchy(ids.copy(), merges, heights, joined)
 
 
 def _all_losses(family: Family, tally: Tally) -> Floats:

@@ -4,15 +4,16 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-from evermix._xp import Ints
-from evermix.estimators.mixture.coarse_tree import coarse_tree, cut_to
-from evermix.families import Multinomial
+from evermix._xp import Floats, Ints
+from evermix.estimators.mixture.coarse_tree import agglomerate, cut_to
+from evermix.estimators.mixture.hierarchy import Hierarchy
 from evermix.report.words import frex_words
-from evermix.tally import Tally
 from evermix.topics.words.snapshots import Snapshot
 
 WORDS = 8  # of a coarse topic
+TINY = 1e-12  # a topic with less in excess of all words is like every other
 
 
 @dataclass(frozen=True)
@@ -50,9 +51,10 @@ class CoarseTopics:
     def coarse(self, n_topics: int) -> Ints:
         """Return the coarse topic of each topic (K,), named by the least number in it.
 
-        Each step joins the two topics whose words are best described as one topic, by the evidence
-        of their Dirichlet law, until there are so many. The share of a coarse topic in a document
-        is the sum of the shares of its topics; the model stays as it is.
+        Each step joins the two topics that are set apart by the same words, until there are so
+        many: those whose words in excess of all documents correlate most, averaged over the topics
+        that were joined before, by their sizes. The share of a coarse topic in a document is the
+        sum of the shares of its topics; the model stays as it is.
 
         Examples
         --------
@@ -65,7 +67,7 @@ class CoarseTopics:
         >>> shares[:, coarse == 0].sum(axis=1).round(6).tolist() == [1.0] * 40
         True
         """
-        return cut_to(coarse_tree(*_tally(self._point())), n_topics, "topics")
+        return cut_to(_tree(self._point()), n_topics, "topics")
 
     def coarse_topics(self, n_topics: int, vocabulary: Any = None) -> list[CoarseTopic]:
         """Return what the coarse topics of :meth:`coarse` are, the largest first.
@@ -86,10 +88,26 @@ class CoarseTopics:
         return found
 
 
-def _tally(point: Snapshot) -> tuple[Multinomial, Tally]:
-    """Return the words of topics as clusters of a family."""
-    counts = point.counts.T.toarray().astype(np.float64)
-    family = Multinomial(alpha=point.beta, n_features=counts.shape[1])
-    stats = np.column_stack([counts, counts.sum(axis=1)])
-    mass = np.ones(len(counts))
-    return family, Tally.of(np.arange(len(counts)), mass, stats, {}, family.layout)
+def _tree(point: Snapshot) -> Hierarchy:
+    """Return the tree of topics by average linkage, in which each weighs as its words.
+
+    Two topics are as far apart as 1 less the cosine of what their words have in excess of all
+    words, in units of the roots of the shares of these. So words that all topics have join none.
+    """
+    counts = sparse.csr_matrix(point.counts.T, dtype=np.float64)  # (K, V)
+    sizes, total = (np.asarray(counts.sum(axis=axis)).ravel() for axis in (1, 0))
+    roots = np.sqrt(total / total.sum())
+    scale = np.divide(1.0, roots, out=np.zeros(len(roots)), where=roots > 0.0)
+    weight = np.maximum(sizes, 1.0)
+    shares = sparse.diags(1.0 / weight) @ counts @ sparse.diags(scale)
+    inner = (shares @ shares.T).toarray() - 1.0
+    length = np.sqrt(np.maximum(np.diag(inner), TINY))
+    far = 1.0 - inner / np.outer(length, length)
+    np.fill_diagonal(far, np.inf)
+
+    def join(a: int, b: int, others: Ints) -> Floats:
+        mean: Floats = weight[a] * far[a, others] + weight[b] * far[b, others]
+        weight[a] += weight[b]
+        return mean / weight[a]
+
+    return agglomerate(np.arange(len(sizes)), far, join)
