@@ -81,6 +81,7 @@ def test_cards_tell_what_the_model_knows(fitted):
         np.testing.assert_allclose(card.shares, fitted.evolution_[:, card.id])
         for row, share in card.documents:
             assert share == pytest.approx(fitted.documents_[row, card.id])
+        assert [share for _, share in card.documents] == sorted(dict(card.documents).values())[::-1]
         json.dumps(card.to_dict())
         assert f"topic {card.id}: " in repr(card) and " in 2003" in repr(card)
     with pytest.raises(ValueError, match="there is no topic 999"):

@@ -29,6 +29,7 @@ from evermix.estimators.topics.card import (
     OverTime,
     TopicCards,
     document_name,
+    in_order,
 )
 from evermix.report import topic_curves, topic_overview
 from evermix.report.canvas import save_picture
@@ -179,7 +180,8 @@ class TopicReport:
         if self._model.gone_on_:
             shares = self._shares[:, [k]].toarray().ravel()
             order = np.argsort(-shares * self._n / (self._n + FEW), kind="stable")[:DOCUMENTS]
-            found = tuple((int(row), float(shares[row])) for row in order if shares[row] >= PRESENT)
+            order = order[shares[order] >= PRESENT]
+            found = in_order(order, shares[order])
         return list(found)
 
     @cached_property

@@ -243,8 +243,14 @@ class TopicCards:
         part = slice(*self._columns.indptr[[k, k + 1]])
         rows, words = self._columns.indices[part], self._columns.data[part]
         order = np.lexsort((rows, -words / (self._lengths[rows] + FEW)))[:DOCUMENTS]
-        shares = words / self._lengths[rows]
-        return tuple((int(rows[i]), float(shares[i])) for i in order)
+        found = rows[order], words[order] / self._lengths[rows[order]]
+        return in_order(*found)
+
+
+def in_order(rows: Ints, shares: Floats) -> tuple[tuple[int, float], ...]:
+    """Return documents and their shares of a topic, the largest share first."""
+    order = np.argsort(-shares, kind="stable")
+    return tuple((int(rows[i]), float(shares[i])) for i in order)
 
 
 def document_name(id: Any, title: str = "") -> str:
