@@ -230,10 +230,12 @@ def test_what_changes_by_less_than_a_fifth_of_itself_is_always_there():
 def test_small_topics_are_counted_apart():
     assert topics_in_words([0.5, 0.5]) == "2 topics" and topics_in_words([1.0]) == "1 topic"
     assert topics_in_words([0.991, 0.009]) == (
-        "1 large topic (1 small one holds 0.9 % of the words)"
+        "2 topics, 1 of them large (the other holds 0.9 % of the words)"
     )
     weights = np.append(np.full(15, 0.73 / 15), np.full(132, 0.27 / 132))
-    assert topics_in_words(weights) == "15 large topics (132 small ones hold 27 % of the words)"
+    assert topics_in_words(weights) == (
+        "147 topics, 15 of them large (the others hold 27 % of the words)"
+    )
     assert topics_in_words(np.full(200, 0.005)) == "200 topics"
 
 

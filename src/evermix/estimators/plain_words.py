@@ -59,17 +59,17 @@ def topics_in_words(weights: Iterable[float]) -> str:
     Examples
     --------
     >>> topics_in_words([0.6, 0.39, 0.008, 0.002])
-    '2 large topics (2 small ones hold 1 % of the words)'
+    '4 topics, 2 of them large (the others hold 1 % of the words)'
     """
     shares = list(map(float, weights))
     small = [share for share in shares if share < SMALL]
     large = len(shares) - len(small)
     if not small or not large:
         return _counted(len(shares), "topic")
-    ones = "small one holds" if len(small) == 1 else "small ones hold"
+    others = "other holds" if len(small) == 1 else "others hold"
     return (
-        f"{_counted(large, 'large topic')} ({len(small):,} {ones} {100 * sum(small):.2g} % of the "
-        "words)"
+        f"{_counted(len(shares), 'topic')}, {large:,} of them large (the {others} "
+        f"{100 * sum(small):.2g} % of the words)"
     )
 
 

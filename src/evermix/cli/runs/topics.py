@@ -245,8 +245,8 @@ class Topics(Run):
                 "left out"
             )
         of = f" of {chains} chains" if chains > 1 else ""
-        mean = f"{n_topics.mean():.2f} in all on average over {len(n_topics):,} draws{of}"
-        yield f"{topics_in_words(self.model.weights_)}, {mean}"
+        mean = f"{n_topics.mean():,.0f} on average over {len(n_topics):,} draws{of}"
+        yield f"{topics_in_words(self.model.weights_)}, in the draw that is shown ({mean})"
         if not gone_on:
             kept = self.settings.checkpoint is not None
             command = command_to_go_on("topics", self.settings) if kept else "a run with"
