@@ -27,6 +27,20 @@ def by_centre(mix, X, y):
     return [mix.card(int(np.bincount(mix.predict(X[y == k])).argmax())) for k in range(y.max() + 1)]
 
 
+def test_clusters_without_common_words_are_not_near():
+    """Two subjects share half of their words; the third, which is small, has words of its own."""
+    rng = np.random.default_rng(0)
+    words = [range(0, 8), range(4, 12), range(12, 20)]
+    counts = np.zeros((330, 20))
+    for row, subject in enumerate(np.repeat([0, 1, 2], [150, 150, 30])):
+        np.add.at(counts[row], rng.choice(words[subject], 12), 1)
+    mix = em.Mixture(em.Multinomial(alpha=0.05), prior=em.DP()).fit(counts)
+    first, second, alone = (int(mix.labels_[row]) for row in (0, 150, 300))
+    assert len({first, second, alone}) == mix.n_clusters_ == 3
+    near = {card.id: [id for id, _ in card.nearest] for card in mix.cards()}
+    assert near == {first: [second], second: [first], alone: []}
+
+
 @pytest.mark.parametrize("learn", ["fit", "partial_fit"])
 def test_a_card_says_how_large_a_cluster_is_and_what_is_near(learn):
     X, y = line()

@@ -193,7 +193,8 @@ class Card:
         Typical rows.
     nearest : tuple of (int, float)
         The ids of the clusters that would explain its rows next best, and how many nats for each
-        row they explain them worse.
+        row they explain them worse. Clusters of texts that share too few words with it are not
+        among them.
     merged : tuple of int
         Ids of clusters that have become part of it.
     changes : tuple of Change

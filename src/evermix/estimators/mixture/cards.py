@@ -242,22 +242,31 @@ class CardWriter:
     # ---- other clusters --------------------------------------------------------------------
 
     @cached_property
-    def _beliefs(self) -> tuple[Floats, Floats]:
-        """The average row of each cluster, and what is expected of its parameters, (K, E) both."""
+    def _beliefs(self) -> tuple[Floats, Floats, Floats]:
+        """The average row of each cluster, and what is expected of its parameters, (K, E) both.
+
+        Then what is expected of those of a new cluster, (E,).
+        """
         tally = self.fitted.engine.believed(self.state)
         family, few = self.model.family.sketch(tally, np.arange(tally.K))
         eta = family.posterior(few.stats, few.mass)
         rows = (eta - family.eta0) / np.maximum(few.mass, 1e-300)[:, None]
-        return rows, np.nan_to_num(family.mean_params(eta))
+        params = np.nan_to_num(family.mean_params(np.vstack([eta, family.eta0])))
+        return rows, params[:-1], params[-1]
 
     def _nearest(self, k: int) -> tuple[tuple[int, float], ...]:
-        """Return the clusters that explain the rows of a cluster next best, and how much worse."""
-        rows, params = self._beliefs
+        """Return the clusters that explain the rows of a cluster next best, and how much worse.
+
+        Clusters of counts that share none of its words differ by their sizes only: of those no
+        cluster is named that explains the rows no better than a new one.
+        """
+        rows, params, new = self._beliefs
         fit = params @ rows[k]
         worse = fit[k] - fit
         worse[k] = np.inf
+        most = fit[k] - new @ rows[k] if self.model.family.sparse else np.inf
         order = np.argsort(worse, kind="stable")[: min(NEAREST, self.tally.K - 1)]
-        return tuple((int(self.ids[j]), float(worse[j])) for j in order)
+        return tuple((int(self.ids[j]), float(worse[j])) for j in order if worse[j] < most)
 
     @cached_property
     def _heirs(self) -> dict[int, list[int]]:
