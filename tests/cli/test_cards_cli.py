@@ -38,7 +38,7 @@ def test_info_shows_cards_of_texts(folder):
         assert set(cluster["examples"][0]["values"]) <= set(" ".join(TICKETS).split())
         assert cluster["nearest"] == []  # subjects share no words
     shown = evermix("info", "t.evermix").stdout
-    assert "words that set it apart" in shown and "lately" in shown and "nearest" not in shown
+    assert "words that set it apart" in shown and "lately" in shown
 
 
 @pytest.mark.parametrize("command", [("stream",), ("fit",), ("stream", "--hash", 512)])
