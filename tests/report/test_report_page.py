@@ -10,6 +10,7 @@ from sklearn.exceptions import NotFittedError
 
 import evermix as em
 from evermix.cli.runs.stream_notes import lives
+from evermix.estimators.chain_reports import add_times
 from evermix.estimators.topics.report import plane
 from evermix.report.flow import flow_of_rows
 from evermix.report.page import NEW_ROWS, WHOLE, Report, curves
@@ -252,3 +253,17 @@ def test_nothing_learnt_is_no_report(tmp_path):
         with pytest.raises(NotFittedError):
             model.report(tmp_path / "r.html")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("times", "at"),
+    [
+        ([2008.0, 2010.0, 2011.0], [2008.0, 2010.0, 2011.0]),
+        (["2024-01", "2024-02", "2024-06"], [648.0, 649.0, 653.0]),  # months since 1970
+        (["early", "middle", "late"], [0.0, 1.0, 2.0]),
+    ],
+)
+def test_times_of_topics_are_drawn_to_scale(times, at):
+    report = Report("Topics", "topic", "words", {}, [{"share": 0.7}, {"share": 0.3}])
+    add_times(report, times, np.full((3, 2), 0.5))
+    assert report.flow.to_dict()["at"] == at

@@ -15,6 +15,7 @@ from evermix.families.marks import marks
 from evermix.report import Lifetimes, lifetimes
 from evermix.report.flow import Flow, Mark
 from evermix.report.page import WHOLE, Item, Report, traces
+from evermix.report.topic_plots import positions
 from evermix.tally import Tally
 
 SHARE = 0.01  # a cluster with less is absent
@@ -98,7 +99,8 @@ def add_times(
     ]
     labels = [shown_label(time) for time in times]
     weights = np.array([item["share"] for item in report.items])
-    report.flow = Flow("times", labels, names, evolution, marks, weights)
+    at = positions(times)[0].tolist()
+    report.flow = Flow("times", labels, names, evolution, marks, weights, at=at)
     for k, (item, spans) in enumerate(zip(report.items, alive.spans, strict=True)):
         item["course"] = report.flow.course(k)
         if spans:

@@ -40,6 +40,8 @@ class Flow:
         Shares in all, by which the largest are chosen; None: the mean over times.
     clocked : bool
         Whether rows are counted as the model has learnt them, so that their times may be known.
+    at : list of float, optional
+        Where the times are on an axis; None: at equal distances.
     """
 
     xlabel: str
@@ -49,6 +51,7 @@ class Flow:
     marks: list[Mark] = field(default_factory=list)
     weights: NDArray[Any] | None = None
     clocked: bool = True
+    at: list[float] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the largest clusters one by one, and the others as one, as JSON-ready values.
@@ -65,6 +68,7 @@ class Flow:
             "xlabel": self.xlabel,
             "clocked": self.clocked,
             "x": self.x,
+            "at": list(range(len(self.x))) if self.at is None else self.at,
             "ids": [self.ids[k] for k in top],
             "layers": layers.T.round(DIGITS).tolist(),
             "marks": [

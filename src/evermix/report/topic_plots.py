@@ -193,7 +193,7 @@ class _ShownTopics:
             )
         reliable = np.intersect1d(kept, reliable_times(len(times), documents, least))
         kept = reliable if len(reliable) > 1 else kept
-        x, regular = _positions(times)
+        x, regular = positions(times)
         step = float(np.diff(x[kept]).min(initial=np.inf))
         gaps = (np.diff(kept) > 1) | (regular & (np.diff(x[kept]) > 1.5 * step))
         evolution, times, x = evolution[kept], [times[int(t)] for t in kept], x[kept]
@@ -317,7 +317,7 @@ def _draw_curve(
     axes.plot(x, broken, color=colour, linewidth=1.7, marker=marker, markersize=2.6, label=label)
 
 
-def _positions(times: Sequence[Any]) -> tuple[NDArray[Any], bool]:
+def positions(times: Sequence[Any]) -> tuple[NDArray[Any], bool]:
     """Return the places of times on an axis, and whether they count years, months or days."""
     if _numeric(times):
         x = np.asarray(times, dtype=np.float64)

@@ -166,11 +166,11 @@ function band(xs, tops, bottoms) {  // the outline of a layer, with soft bends
 function flowChart(box, flow, layers, pick) {
   const lane = mark => mark.what in MARKS ? mark.what : "ended", lanes = Object.keys(MARKS).filter(name => flow.marks.some(mark => lane(mark) === name));
   const top = 6, bottom = innerWidth < 640 ? 226 : 286, height = bottom + 26 + (lanes.length ? 10 + 24 * lanes.length : 0);
-  const left = lanes.length ? 56 : 12, n = flow.x.length;
+  const left = lanes.length ? 56 : 12;
   const [root, width] = canvas(box, height, `Shares of the largest over ${flow.xlabel}: ` +
     layers.map(layer => `${layer.name} ${percent(layer.mean)} on average`).join(", ") + ".");
-  const rows = flow.xlabel === "rows", along = scale(rows ? [flow.x[0], flow.x.at(-1)] : [0, n - 1], [left, width - 12]);
-  const places = flow.x.map((value, i) => along(rows ? value : i));
+  const rows = flow.xlabel === "rows", where = rows ? flow.x : flow.at, along = scale([where[0], where.at(-1)], [left, width - 12]);
+  const places = where.map(along);
   const y = scale([0, 1], [top, bottom]);
   const known = flow.x.map((_, i) => flow.layers[0][i] !== null), sums = flow.x.map(() => 0);
   const runs = [];
@@ -194,7 +194,7 @@ function flowChart(box, flow, layers, pick) {
     if (bottoms[best] - tops[best] > 16 && text && free) labels.push({x: places[best], y: centre, half, text});
   });
   root.append(...labels.map(({x, y, text}) => make("text", {class: "inside", x, y, "text-anchor": "middle"}, text)));
-  const named = flow.when ?? (rows ? shown : String), texts = flow.x.map((value, i) => [i, named(value)]);
+  const named = flow.when ?? (rows ? shown : String), texts = flow.x.map((value, i) => [where[i], named(value)]);
   const position = i => flow.when ? `${texts[i][1]}, after ${shown(flow.x[i])} rows` : `${texts[i][1]} ${flow.xlabel}`;
   axis(root, along, rows ? ticks(flow.x[0], flow.x.at(-1), 7).map(value => [value, named(value)]) : texts, bottom + 18);
   lanes.forEach((name, k) => {
