@@ -39,7 +39,7 @@ def topic_report(
     facts |= course_facts(model)
     if not model.gone_on_:  # else the few draws that go on are no course
         facts["fit to the data"] = course_of(model)
-    title = title or f"{topics_in_words(writer.weights)} in {size:,} words"
+    title = title or topics_in_words(writer.weights)
     report = Report(title, "topic", "words", facts, items, details=settings_of(model))
     if top is None:
         if not model.gone_on_:
