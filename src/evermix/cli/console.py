@@ -26,6 +26,7 @@ from evermix.cli.advice import in_options
 Item = TypeVar("Item")
 
 WIDTH = 110  # of tables that do not go to a terminal
+COMPILING = "compiling for this machine, at the first run only"
 
 
 def note(message: str) -> None:
@@ -135,8 +136,11 @@ class ProgressBar:
 @contextmanager
 def progress_bar(title: str, total: int | None, quiet: bool) -> Iterator[ProgressBar]:
     """Show a progress bar on standard error if that is a terminal, and nothing otherwise."""
+    from evermix.kernels.disk_cache import is_empty  # which imports numba
+
+    status = COMPILING if is_empty() else ""
     with _progress(quiet) as progress:
-        yield ProgressBar(progress, progress.add_task(title, total=total, status=""))
+        yield ProgressBar(progress, progress.add_task(title, total=total, status=status))
 
 
 @contextmanager

@@ -61,10 +61,8 @@ from evermix.families import Mixed
 from evermix.io.embedded_texts import EmbeddedTexts
 from evermix.io.sources import Source
 from evermix.io.text_counter import TextCounter
-from evermix.kernels.disk_cache import is_empty
 
 COLUMNS = "id", "cluster", "probability", "name"  # of the answer for a row
-COMPILING = "compiling for this machine, at the first run only"
 SHOWN = 10  # clusters at a terminal
 AUTO_CHANGES = "laps", "tol"  # of the engine that auto has chosen, when its fit goes on
 HELD_BYTES = 2**28  # of rows that are held in memory although they could be read again
@@ -220,8 +218,6 @@ class Fit(Run):
         every = self.settings.every
         title = f"{type(self.engine).__name__} {self.engine.lap_name}s"
         with progress_bar(title, self.engine.max_laps, self.settings.quiet) as progress:
-            if is_empty():
-                progress.update(0, quality=COMPILING)
 
             def observe(mix: Mixture, info: Info) -> None:
                 self.learnt = True
