@@ -6,7 +6,7 @@ import numpy as np
 
 from evermix._xp import Bools
 from evermix.engines.filters.review import FIRST as FIRST_REVIEW
-from evermix.state import ALIVE, DROPPED, Lineage
+from evermix.state import ALIVE, DROPPED, FADED, Lineage
 
 
 def held(mix: Any) -> Bools:
@@ -33,12 +33,14 @@ def beside_held(mix: Any) -> str:
 
 
 def lasting(lineage: Lineage) -> list[int]:
-    """Return the ids of clusters that were there after the first review.
+    """Return the ids of clusters that were there after the first review, or have faded before.
 
     Before it, when nothing is known of their scale yet, many are opened that it joins again.
     """
-    ended = enumerate(lineage.ended)
-    return [id for id, clock in ended if clock == ALIVE or clock > FIRST_REVIEW]
+    ends = enumerate(zip(lineage.ended, lineage.into, strict=True))
+    return [
+        id for id, (clock, into) in ends if clock == ALIVE or clock > FIRST_REVIEW or into == FADED
+    ]
 
 
 def absent(lineage: Lineage, id: int, listed: str) -> str:
