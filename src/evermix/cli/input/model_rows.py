@@ -14,7 +14,7 @@ from evermix.estimators.files import load_with_extra
 from evermix.estimators.mixture.new_words import proba_with_new_words
 from evermix.io.embedded_texts import EmbeddedTexts
 from evermix.io.sources import Chunk, Source, SourceError
-from evermix.io.sources.base import FileSource, OtherRows
+from evermix.io.sources.base import FileSource, WrongKind
 from evermix.io.sources.several import joined
 from evermix.io.text import from_spec
 from evermix.io.text_counter import TextCounter
@@ -83,13 +83,13 @@ def about_model(settings: Settings, model: Any, text: TextCounter | None) -> Ite
     """Add to the error of a source with other rows what the model was learnt from."""
     try:
         yield
-    except OtherRows as error:
+    except WrongKind as error:
         learnt = _learnt_from(settings, model, text)
         raise SourceError(f"{error} The model {settings.model} was learnt from {learnt}") from error
 
 
 def check_rows(source: Source, model: Any, text: TextCounter | None) -> None:
-    """Raise OtherRows if a source that was opened holds rows of another kind than the model's."""
+    """Raise WrongKind if a source that was opened holds rows of another kind than the model's."""
     fits = source.kind != "text" if text is None else source.kind != "table"
     if text is None and source.kind == "table" and not hasattr(model, "levels_"):
         fits = isinstance(model, Mixture) and model.model_.family.missing
@@ -99,7 +99,7 @@ def check_rows(source: Source, model: Any, text: TextCounter | None) -> None:
         numbers = f"rows of {counted(source.n_features or 0, 'number')}"
         holds = {"text": "texts", "table": "a table"}.get(source.kind, numbers)
         path = source.path if isinstance(source, FileSource) else "the source"
-        raise OtherRows(f"{path} holds {holds}.")
+        raise WrongKind(f"{path} holds {holds}.")
 
 
 def _learnt_from(settings: Settings, model: Any, text: TextCounter | None) -> str:

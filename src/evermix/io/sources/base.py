@@ -40,7 +40,7 @@ class NoRows(SourceError):
     """A file has no rows."""
 
 
-class OtherRows(SourceError):
+class WrongKind(SourceError):
     """A file has rows of another kind, or with other columns, than were wanted."""
 
 
@@ -281,7 +281,7 @@ class FileSource(ABC):
         kind = self.options.kind or allowed[0]
         if kind not in allowed:
             names = " or ".join(f'"{name}"' for name in allowed)
-            raise OtherRows(f'{self.path}: this format can be read as {names}, not as "{kind}".')
+            raise WrongKind(f'{self.path}: this format can be read as {names}, not as "{kind}".')
         return kind
 
     def check_required(self, names: Collection[str], what: str = "column") -> None:
@@ -317,7 +317,7 @@ class FileSource(ABC):
         if found == 0:
             raise self.error("expected at least one feature, the rows have none.")
         if expected is not None and expected != found:
-            raise OtherRows(f"{self.path}: expected {expected} features, the file has {found}.")
+            raise WrongKind(f"{self.path}: expected {expected} features, the file has {found}.")
         if found > self.options.max_features:
             raise self.error(f"{too_many(self.options.max_features)}, the file has {found:,}.")
         self.n_features = found

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from evermix.io.similar_names import one_of
-from evermix.io.sources.base import ONE_PER_LINE, Kind, OtherRows, RowError
+from evermix.io.sources.base import ONE_PER_LINE, Kind, RowError, WrongKind
 from evermix.io.sources.formats import Record, RecordSource, Row, numbered
 from evermix.io.sources.lines import LiveLines
 from evermix.io.sources.values import Numbers
@@ -42,7 +42,7 @@ class JsonLines(RecordSource):
             self.beside = self.options.beside and self.kind == "vectors"
             return
         if self.options.kind == "table":
-            raise OtherRows(
+            raise WrongKind(
                 f"{self.path}: JSON lines hold texts or vectors. Give the rows of a table as CSV."
             )
         self.kind = self.options.kind or self._guess()
