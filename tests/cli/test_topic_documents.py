@@ -95,7 +95,7 @@ def test_pictures_and_reports_count_topics_in_the_same_words(folder):
     )
     assert f"<!-- {counted} in 2 files -->" in (folder / "curves.svg").read_text()
     said = CliRunner().invoke(app, ["report", "both.evermix", "--out", "-"])
-    assert f"{counted} in " in said.stdout
+    assert f"<h1>{counted}</h1>" in said.stdout
 
 
 def test_terminals_get_cards(folder, monkeypatch):
