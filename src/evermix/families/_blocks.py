@@ -1,6 +1,6 @@
 """Blocks of a table: columns that share a family, and what a row has seen of them."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any, NamedTuple, TypeAlias
 
@@ -127,6 +127,14 @@ def checked_blocks(blocks: Any) -> tuple[Block, ...]:
             f"blocks must name every column once, all by names or all by numbers, got {columns!r}."
         )
     return tuple(found)
+
+
+def checked_order(order: Any, blocks: Sequence[Block] | None) -> tuple[str, ...]:
+    """Return the names of all columns as rows have them, or raise ValueError."""
+    found, names = tuple(order), [name for block in blocks or () for name in block.names]
+    if set(found) != set(names) or len(found) != len(names):
+        raise ValueError(f"order must hold every column of blocks once, got {list(found)!r}.")
+    return found
 
 
 def _with_weight(family: Any) -> tuple[Any, Any]:

@@ -28,6 +28,7 @@ from evermix.families._blocks import (
     Span,
     blocks_of_spec,
     checked_blocks,
+    checked_order,
     filled,
     marginal_base,
     marginal_scores,
@@ -52,6 +53,8 @@ class Mixed(Family):
         chosen from the columns.
     ignored : sequence of str, default=()
         Columns that tables may have beside these, and that are not looked at, such as ids of rows.
+    order : sequence of str, optional
+        The names of all columns in the order of rows; set from tables. None: that of the blocks.
     n_features : int, optional
         Number of columns D; set from data.
 
@@ -75,17 +78,22 @@ class Mixed(Family):
 
     blocks: Any = None
     ignored: Sequence[str] = ()
+    order: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "ignored", tuple(map(str, self.ignored)))
         if self.blocks is not None:
             object.__setattr__(self, "blocks", checked_blocks(self.blocks))
+        if self.order is not None:
+            object.__setattr__(self, "order", checked_order(self.order, self.blocks))
 
     # ---- columns ---------------------------------------------------------------------------
 
     @cached_property
     def names(self) -> tuple[Name, ...]:
         """The names of the columns, in the order of rows."""
+        if self.order is not None:
+            return tuple(self.order)
         found = [name for block in self.blocks for name in block.names]
         return tuple(sorted(found) if isinstance(found[0], int) else found)
 
@@ -365,19 +373,22 @@ class Mixed(Family):
     def to_spec(self) -> dict[str, Any]:
         """Return names and families of the blocks as a JSON-ready dict."""
         blocks = None if self.blocks is None else [block.to_spec() for block in self.blocks]
-        return {"blocks": blocks, "ignored": list(self.ignored), "n_features": self.n_features}
+        order = None if self.order is None else list(self.order)
+        spec = {"blocks": blocks, "ignored": list(self.ignored), "order": order}
+        return spec | {"n_features": self.n_features}
 
     @classmethod
     def from_spec(cls, spec: dict[str, Any]) -> Self:
         """Return the family that :meth:`to_spec` described."""
         blocks = None if spec["blocks"] is None else blocks_of_spec(spec["blocks"])
-        return cls(blocks, spec.get("ignored", ()), n_features=spec["n_features"])
+        order = spec.get("order")  # files of the first versions have none
+        return cls(blocks, spec.get("ignored", ()), order, n_features=spec["n_features"])
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
             return NotImplemented
-        mine, others = (self.blocks, self.ignored), (other.blocks, other.ignored)
-        return mine == others and self.n_features == other.n_features
+        mine = self.blocks, self.ignored, self.order, self.n_features
+        return mine == (other.blocks, other.ignored, other.order, other.n_features)
 
     def __repr__(self) -> str:
         shown = []

@@ -87,6 +87,35 @@ def test_columns_are_taken_by_name_from_any_table(holed, change):
     np.testing.assert_allclose(em.Mixture().fit(change(table)).score(table), want.mean(), rtol=1e-3)
 
 
+@pytest.mark.parametrize("family", ["auto", Mixed(BLOCKS)], ids=["auto", "blocks"])
+def test_rows_and_names_have_the_order_of_the_table(family, tmp_path):
+    """Not that of the blocks; files written before there was an order still have the latter."""
+    table, _ = made(holes=0.1)
+    table = table[["member", "height", "country", "age"]]
+    mix = em.Mixture(family).fit(table)
+    assert list(mix.feature_names_in_) == list(mix.model_.family.order) == list(table)
+    assert {tuple(example.values) for card in mix.cards(table) for example in card.examples} == {
+        tuple(table)
+    }
+    mix.save(tmp_path / "model.em")
+    again = em.load(tmp_path / "model.em")
+    assert again.model_.family == mix.model_.family
+    np.testing.assert_array_equal(
+        again.score_samples(table[list(BLOCKS)]), mix.score_samples(table)
+    )
+
+    spec = Mixed(BLOCKS).to_spec()
+    del spec["order"]
+    assert Mixed.from_spec(spec).names == tuple(BLOCKS)
+
+
+def test_an_order_holds_every_column_once():
+    with pytest.raises(
+        ValueError, match=r"order must hold every column of blocks once, got \['age"
+    ):
+        Mixed(BLOCKS, order=["age", "age", "country", "member"])
+
+
 def test_polars_tables_are_those_of_pandas(holed):
     pl = pytest.importorskip("polars")
     table, mix = holed

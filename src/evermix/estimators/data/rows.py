@@ -16,7 +16,7 @@ from evermix.engines.batch import ROWS, Batch, Batches
 from evermix.estimators.data.checks import check_csr, check_plain
 from evermix.estimators.data.fingerprint import RowHash
 from evermix.estimators.data.table_family import automatic_table
-from evermix.estimators.data.tables import encoded, is_table, known_columns
+from evermix.estimators.data.tables import encoded, in_order_of, is_table, known_columns
 from evermix.estimators.data.written import Reading
 from evermix.families import Mixed
 from evermix.families.base import Family
@@ -248,7 +248,9 @@ class Validator:
         return None
 
     def _table(self, family: Mixed, X: Any, reset: bool) -> Array:
-        """Return the rows of a table as numbers, its columns in the order of the family."""
+        """Return the rows of a table as numbers, its columns in the order of the first table."""
+        if reset:
+            family = in_order_of(X, family)
         known = {} if reset else vars(self.estimator).get("levels_", {})
         rows, levels = encoded(family, X, known, self.learning)
         if reset:

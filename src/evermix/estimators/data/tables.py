@@ -5,6 +5,7 @@ are first met; what is missing (None, NaN) becomes NaN.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any, NamedTuple, TypeAlias
@@ -144,6 +145,15 @@ def check_seen(X: Floats, names: Sequence[Any], whole: bool) -> None:
             f"{rows} of {len(X)} rows hold no value: which cluster they belong to follows from "
             "the sizes of the clusters alone.",
         )
+
+
+def in_order_of(X: Any, family: Mixed) -> Mixed:
+    """Return the family for rows whose columns have the order of a table X, if it has none."""
+    if family.order is not None:
+        return family
+    given, names = Table(X).names, set(map(str, family.names))
+    order = [name for name in given if name in names]
+    return replace(family, order=order) if len(order) == len(names) else family
 
 
 def encoded(family: Mixed, X: Any, levels: Levels, learning: bool) -> tuple[Floats, Levels]:
