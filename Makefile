@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
+# Tests start hundreds of commands: without bytecode each compiles the sources again.
+test test-all test-part test-versions: export PYTHONDONTWRITEBYTECODE =
+
 .PHONY: demo docs test test-all test-part test-versions lint wheel bench clean
 
 $(BIN)/python:

@@ -3,6 +3,7 @@
 import pytest
 
 from helpers import broker_servers
+from helpers.variants import slow_but
 from tests.attacks.brokers import Attack
 
 ROWS = 600
@@ -13,7 +14,7 @@ ROWS = 600
     [pytest.param(False, marks=pytest.mark.slow), True],
     ids=["to a file", "to the broker"],
 )
-@pytest.mark.parametrize("name", broker_servers.BROKERS)
+@pytest.mark.parametrize("name", slow_but(["redis"], broker_servers.BROKERS))
 def test_kills_and_a_restart_of_the_broker_lose_and_double_nothing(
     children, tmp_path, name, to_broker
 ):

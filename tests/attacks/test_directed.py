@@ -12,9 +12,11 @@ import pytest
 import evermix as em
 from attacks.models import MODELS, save_all
 from evermix.io import checkpoint
+from helpers.variants import slow_but
 
 KINDS = ("default", "waiting", "stream", "words", "bits", "diagonal", "full", "slice", "forgetting")
 KINDS += ("mixed", "topics", "flat")
+FAST = "default", "waiting", "stream", "words", "forgetting", "mixed", "topics", "flat"
 pytestmark = pytest.mark.filterwarnings("ignore")  # of fits that are short
 
 
@@ -61,7 +63,7 @@ def write_and_refuse(folder, arrays, header):
 # ---- arrays --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["words", "bits", "diagonal", "full", "stream"])
+@pytest.mark.parametrize("name", slow_but(FAST, ["words", "bits", "diagonal", "full", "stream"]))
 @pytest.mark.parametrize("value", [-1e6, 1e300, -1e300])
 def test_negative_and_huge_statistics(tmp_path, saved, name, value):
     arrays, header = saved(name)
@@ -175,7 +177,7 @@ def test_the_digest_is_what_the_documentation_says(tmp_path, saved):
     assert signed(content, lambda text: text) == content
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", slow_but(FAST, KINDS))
 def test_arrays_that_nobody_knows(tmp_path, saved, name):
     arrays, header = saved(name)
     write_and_refuse(tmp_path, arrays | {"more": np.zeros(3)}, header)
@@ -184,7 +186,7 @@ def test_arrays_that_nobody_knows(tmp_path, saved, name):
 # ---- header --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", slow_but(FAST, KINDS))
 @pytest.mark.parametrize("value", [10**12, 0, -1, 2.0, True, None, "2", 2**31 - 1])
 def test_numbers_of_features_that_the_arrays_do_not_have(tmp_path, saved, name, value):
     arrays, header = saved(name)
@@ -262,6 +264,7 @@ def test_words_that_are_not_those_of_the_documents(tmp_path, saved):
             model.set_params(draws=9).resume(COUNTS, TIMES)
 
 
+@pytest.mark.slow
 def test_every_kind_is_loaded_as_it_was_saved(tmp_path):
     """Nothing above refuses what is whole; saving again gives the same bytes."""
     for name, path in save_all(tmp_path).items():

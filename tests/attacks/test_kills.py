@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 
+from helpers.variants import slow_but
 from tests.attacks import kills
 
 FILES = kills.FILES
@@ -16,7 +17,7 @@ def whole(children, tmp_path_factory):
     return kills.Whole(tmp_path_factory.mktemp("whole"))
 
 
-@pytest.mark.parametrize("command", kills.COMMANDS)
+@pytest.mark.parametrize("command", slow_but(["stream"], kills.COMMANDS))
 def test_kills_in_operations_on_files_lose_and_double_nothing(whole, tmp_path, command):
     most = whole.operations[command]
     for number, moments in enumerate(([most // 3], [2 * most // 3, most // 4])):
@@ -39,7 +40,7 @@ def small_disk(tmp_path):
     assert waiting.returncode == 0
 
 
-@pytest.mark.parametrize("command", kills.COMMANDS)
+@pytest.mark.parametrize("command", slow_but(["topics"], kills.COMMANDS))
 def test_a_full_disk_costs_nothing_that_was_saved(whole, children, small_disk, command):
     """The command ends with an error, and goes on when there is room again."""
     arguments = whole.arguments[command]

@@ -8,13 +8,14 @@ import time
 import numpy as np
 import pytest
 
+from helpers.variants import slow_but
 from tests.attacks import live
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs pipes that can be waited for")
 FILES = ["--out", "out.jsonl", "--checkpoint", "model.evermix", "--trace", "trace.jsonl"]
 
 
-@pytest.mark.parametrize("kind", live.KINDS)
+@pytest.mark.parametrize("kind", slow_but(["text"], live.KINDS))
 def test_a_row_in_a_row_out_in_order(kind):
     seconds, answers = live.measure(kind, 30, 0.05, ["--max-wait", "0.1"])
     assert np.median(seconds) < 2.0  # on any machine; about 0.1
@@ -41,7 +42,7 @@ def learnt(folder, children):
     return arrays | {"header": header["state"]}
 
 
-@pytest.mark.parametrize("kind", ["texts", "vectors", "given engine"])
+@pytest.mark.parametrize("kind", slow_but(["texts"], ["texts", "vectors", "given engine"]))
 def test_how_rows_come_changes_nothing_of_what_is_learnt(children, tmp_path, kind):
     """Also lines that come in two parts, and rows that were answered before the model began."""
     source, options = tmp_path / "rows.jsonl", ["--batch", "50", "--warmup", "120"]
@@ -64,7 +65,7 @@ def test_how_rows_come_changes_nothing_of_what_is_learnt(children, tmp_path, kin
     assert learnt(tmp_path / "live", children) == learnt(tmp_path / "whole", children)
 
 
-@pytest.mark.parametrize("kind", ["texts", "vectors"])
+@pytest.mark.parametrize("kind", slow_but(["texts"], ["texts", "vectors"]))
 def test_a_pipe_that_continues_loses_and_doubles_nothing(children, tmp_path, kind):
     """Terminated while it waits, in its warm-up or after it, and resumed with the rows after."""
     if kind == "texts":

@@ -164,9 +164,7 @@ def test_the_vocabulary_is_counted_over_all_texts(folder):
 def test_count_sources_serve_every_family_of_counts(folder, family):
     lines = [f"1 {1 + i % 2}:1 {3 + i % 2}:1" for i in range(60)]
     (folder / "counts.svmlight").write_text("\n".join(lines) + "\n")
-    found = evermix(
-        "fit", "counts.svmlight", "--family", family, "--engine", "ep", "--laps", 2
-    ).stdout
+    found = evermix("fit", "counts.svmlight", "--family", family, "--engine", "adf").stdout
     assert len(rows(found)) == 60
 
 

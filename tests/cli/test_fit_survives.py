@@ -2,9 +2,12 @@
 
 import re
 import signal
+from functools import cache
 
 import numpy as np
 import pytest
+
+from helpers.variants import slow_but
 
 FILES = ["--out", "out.jsonl", "--checkpoint", "model.evermix", "--trace", "trace.jsonl"]
 OPTIONS = {
@@ -21,20 +24,22 @@ def uninterrupted(children, tmp_path_factory):
     """Arguments of each fit, and the folder of a run that nothing disturbed."""
     data = tmp_path_factory.mktemp("data")
     children.write_texts(data / "texts.jsonl", 500)
-    runs = {}
-    for name, options in OPTIONS.items():
-        arguments = ["fit", str(data / "texts.jsonl"), *options, *FILES]
+
+    @cache
+    def run(name):
+        arguments = ["fit", str(data / "texts.jsonl"), *OPTIONS[name], *FILES]
         folder = tmp_path_factory.mktemp("whole")
         assert children.run(folder, *arguments) == 0
-        runs[name] = arguments, folder
-    return runs
+        return arguments, folder
+
+    return run
 
 
-@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize("name", slow_but(["memoizedvb"], OPTIONS))
 @pytest.mark.parametrize("kills", [2, pytest.param(10, marks=pytest.mark.slow)])
 def test_kills_change_nothing(children, tmp_path, uninterrupted, name, kills):
     """Killed at random moments and resumed each time: same model, same lines, same trace."""
-    arguments, whole = uninterrupted[name]
+    arguments, whole = uninterrupted(name)
     length = (whole / "trace.jsonl").stat().st_size
     moments = np.sort(np.random.default_rng(kills).uniform(0, 0.9 * length, size=kills))
     trace = tmp_path / "trace.jsonl"
@@ -54,7 +59,7 @@ def test_a_signal_finishes_the_step_and_says_how_to_go_on(
     children, tmp_path, uninterrupted, name, number, status
 ):
     """Also after a kill of the run that goes on from the step's checkpoint."""
-    arguments, whole = uninterrupted[name]
+    arguments, whole = uninterrupted(name)
     half = (whole / "trace.jsonl").stat().st_size // 2
     kill = children.Kill(tmp_path / "trace.jsonl", half, number)
     assert children.run(tmp_path, *arguments, kill=kill) == status
@@ -70,7 +75,7 @@ def test_a_signal_finishes_the_step_and_says_how_to_go_on(
 
 def test_a_full_disk_leaves_the_last_good_checkpoint(children, tmp_path, uninterrupted):
     """Draws make the checkpoints of a sampler grow until one of them has no room."""
-    arguments, whole = uninterrupted["gibbs"]
+    arguments, whole = uninterrupted("gibbs")
     limit = (whole / "model.evermix").stat().st_size - 4 * 500 * 4  # a few draws fewer
     assert children.run(tmp_path, *arguments, file_limit=limit) == 1
     said = (tmp_path / "stderr").read_text()

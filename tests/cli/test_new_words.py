@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from evermix.io import checkpoint
+from helpers.variants import slow_but
 from tests.helpers.commands import evermix
 
 OLD, ROWS, SUBJECTS = 2500, 3100, 5
@@ -74,9 +75,7 @@ def test_a_new_subject_has_a_cluster_within_50_rows(tmp_path, monkeypatch, name,
         assert f"{described['vocabulary']:,} words" in said
 
 
-@pytest.mark.parametrize(
-    "name", ["grows", pytest.param("bounded", marks=pytest.mark.slow), "hashes"]
-)
+@pytest.mark.parametrize("name", slow_but(["grows"], ["grows", "bounded", "hashes"]))
 def test_kills_change_nothing_of_what_new_words_bring(children, tmp_path, name):
     """Killed before, while and after the new subject comes up; batches of other sizes do not."""
     write_subjects(tmp_path / "texts.jsonl", 0)

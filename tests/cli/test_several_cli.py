@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from evermix.cli import app
 from helpers.commands import evermix
+from helpers.variants import slow_but
 
 ROWS = 1500
 FILES = ["--out", "out.jsonl", "--checkpoint", "model.evermix", "--trace", "trace.jsonl"]
@@ -72,7 +73,7 @@ def test_folders_patterns_and_lists_give_what_the_whole_gives(folder, command):
     assert predicted[0].splitlines()[:600] == predicted[1].splitlines()
 
 
-@pytest.mark.parametrize("kind", ["parquet", "texts"])
+@pytest.mark.parametrize("kind", slow_but(["texts"], ["parquet", "texts"]))
 def test_kills_change_nothing(children, tmp_path, kind):
     """A stream over parts, killed at random moments and resumed each time."""
     parts = tmp_path / "parts"

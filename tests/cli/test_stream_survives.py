@@ -2,9 +2,12 @@
 
 import os
 import signal
+from functools import cache
 
 import numpy as np
 import pytest
+
+from helpers.variants import slow_but
 
 ROWS = 2000
 RUNS = {
@@ -29,21 +32,24 @@ def uninterrupted(children, tmp_path_factory):
     children.write_texts(data / "texts.jsonl", ROWS)
     children.write_vectors(data / "vectors.npy", ROWS)
     children.write_dated(data / "dated.jsonl", data / "vectors.npy")
-    runs = {}
-    for name, (source, *options) in RUNS.items():
+
+    @cache
+    def run(name):
+        source, *options = RUNS[name]
         arguments = ["stream", str(data / source), "--batch", "25", "--every", "100"]
         arguments += [*options, *FILES]
         folder = tmp_path_factory.mktemp("whole")
         assert children.run(folder, *arguments) == 0
-        runs[name] = arguments, folder
-    return runs
+        return arguments, folder
+
+    return run
 
 
-@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize("name", slow_but(["texts", "forgets dates"], RUNS))
 @pytest.mark.parametrize("kills", [3, pytest.param(10, marks=pytest.mark.slow)])
 def test_kills_change_nothing(children, tmp_path, uninterrupted, name, kills):
     """Killed at random moments and resumed each time: same model, each row exactly once."""
-    arguments, whole = uninterrupted[name]
+    arguments, whole = uninterrupted(name)
     out = tmp_path / "out.jsonl"
     length = (whole / "out.jsonl").stat().st_size
     moments = np.sort(np.random.default_rng(kills).uniform(0, 0.9 * length, size=kills))
@@ -60,7 +66,7 @@ def test_kills_change_nothing(children, tmp_path, uninterrupted, name, kills):
 
 
 def test_an_interrupt_finishes_the_batch_and_says_how_to_go_on(children, tmp_path, uninterrupted):
-    arguments, whole = uninterrupted["vectors"]
+    arguments, whole = uninterrupted("vectors")
     half = (whole / "out.jsonl").stat().st_size // 2
     kill = children.Kill(tmp_path / "out.jsonl", half, signal.SIGINT)
     assert children.run(tmp_path, *arguments, kill=kill) == 130

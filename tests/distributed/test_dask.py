@@ -20,6 +20,8 @@ import dask.array as da  # noqa: E402
 import dask.bag as db  # noqa: E402
 from dask import delayed  # noqa: E402
 
+from helpers.variants import slow_but
+
 RNG = np.random.default_rng(0)
 CENTRES = RNG.normal(scale=4.0, size=(6, 3))
 X = CENTRES[RNG.integers(6, size=1190)] + RNG.normal(size=(1190, 3))
@@ -66,7 +68,7 @@ ENGINES = {
     "ep": em.EP(laps=4, batch_size=100, stride=2),
     "damped ep": em.EP(laps=4, batch_size=100, stride=3, damping=0.5, validation=0.1),
 }
-every_engine = pytest.mark.parametrize("name", ENGINES)
+every_engine = pytest.mark.parametrize("name", slow_but(["memoized", "ep"], ENGINES))
 
 
 def prior_for(name):
@@ -149,7 +151,7 @@ def killing(client, steps):
     return watch
 
 
-@pytest.mark.parametrize("name", ["memoized", pytest.param("full", marks=pytest.mark.slow), "ep"])
+@pytest.mark.parametrize("name", slow_but(["memoized"], ["memoized", "full", "ep"]))
 def test_a_worker_killed_in_the_middle_of_a_lap_changes_nothing(mortals, name):
     theirs, steps = fitted_here(name), (2,) if name == "full" else (9,)
     ours = mixture(ENGINES[name], prior=prior_for(name))

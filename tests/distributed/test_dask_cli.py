@@ -19,6 +19,7 @@ from evermix.cli import app
 from evermix.distributed.client import cluster_client
 from evermix.distributed.partitions import Piece
 from evermix.io.sources import SourceError, open_source
+from helpers.variants import slow_but
 
 pytest.importorskip("dask")
 
@@ -79,7 +80,7 @@ def assert_same(one, other):
         assert first.lower_bound_ == pytest.approx(second.lower_bound_, rel=1e-9)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", slow_but(["memoized"], ENGINES))
 def test_parts_on_a_cluster_give_what_they_give_here(folder, address, engine):
     fit("here", "parts", *ENGINES[engine])  # first: workers then read the kernels it compiles
     said = fit("there", "parts", *ENGINES[engine], "--dask", address)

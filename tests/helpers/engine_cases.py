@@ -3,20 +3,17 @@
 from dataclasses import dataclass
 
 import numpy as np
-import pytest
 from scipy import sparse
 
 from evermix.families import FAMILIES, Multinomial
 from evermix.model import Model
 from evermix.priors import NGGP
 from evermix.priors.base import HasPredictive, Prior
+from helpers.variants import slow_but
 
-# The loops of EP and RCRP take long to compile, for each family anew. The verbs of a Gaussian of
-# mean zero are those of a Gaussian but for the mean, and its own tests and ADF's are fast ones.
-MOST_FAMILIES = [
-    pytest.param(name, marks=pytest.mark.slow if name == "ZeroMeanGaussian" else ())
-    for name in FAMILIES
-]
+# Each engine's loop takes long to compile, for each family anew. ADF's tests and those of the
+# families themselves take all families.
+FEW_FAMILIES = slow_but(("Gaussian", "Multinomial", "Mixed"), FAMILIES)
 
 
 def documents(n=120, V=12, words=15, groups=4, seed=0):

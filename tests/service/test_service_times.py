@@ -17,6 +17,7 @@ from evermix.service.bodies import BodyError, observations
 from evermix.service.core import LEARN, Core
 from evermix.service.log import Record
 from evermix.service.plans import Plan
+from helpers.variants import slow_but
 
 N, DAY = 240, 86_400
 START = np.datetime64("2024-01-01", "s")
@@ -214,7 +215,7 @@ def _saved(folder):
     return arrays, header["extra"]
 
 
-@pytest.mark.parametrize("every", ["1000", "0.05"])
+@pytest.mark.parametrize("every", slow_but(["0.05"], ["1000", "0.05"]))
 def test_times_survive_kills(start, tmp_path, tmp_path_factory, every):
     from helpers.services import Running
 

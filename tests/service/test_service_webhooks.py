@@ -16,6 +16,7 @@ import evermix as em
 from evermix.cli import app
 from evermix.io import checkpoint
 from helpers import children
+from helpers.variants import slow_but
 
 
 @pytest.fixture
@@ -203,7 +204,7 @@ def test_the_last_batch_of_a_stream_is_reported_at_its_end(listener, tmp_path, m
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", slow_but([signal.SIGKILL], [signal.SIGTERM, signal.SIGKILL]))
 def test_clusters_that_wait_are_reported_when_a_followed_stream_is_stopped(
     listener, tmp_path, number
 ):

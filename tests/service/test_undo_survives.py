@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from evermix.io import checkpoint
+from helpers.variants import slow_but
 
 SETTINGS = {"kind": "vectors", "seed": 3}
 FAR = "1000"  # seconds between two checkpoints
@@ -74,7 +75,7 @@ def undisturbed(tmp_path_factory):
     return _saved(folder)
 
 
-@pytest.mark.parametrize("every", [FAR, "0.05"])
+@pytest.mark.parametrize("every", slow_but([FAR], [FAR, "0.05"]))
 def test_undo_survives_kills(start, tmp_path, undisturbed, every):
     from helpers.services import vectors
 

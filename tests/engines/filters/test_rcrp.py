@@ -12,7 +12,7 @@ from evermix.model import Model
 from evermix.state import State
 from evermix.testing import check_engine
 from experiments.recursive.published_rules import RULES, PublishedRCRP
-from helpers.engine_cases import MOST_FAMILIES, documents, model_for, text_model, vectors
+from helpers.engine_cases import FEW_FAMILIES, documents, model_for, text_model, vectors
 from helpers.oracles import set_partitions
 from helpers.rcrp_cases import by_arrays, stream
 
@@ -122,7 +122,7 @@ def test_the_compiled_loop_equals_the_array_maths(name, engine):
     _same(state, info, engine, by_arrays(engine, model, X, weights))
 
 
-@pytest.mark.parametrize("name", MOST_FAMILIES)
+@pytest.mark.parametrize("name", FEW_FAMILIES)
 def test_it_does_so_for_every_family(name):
     model, X = model_for(name, DP(2.0), n=60)
     for engine in (RCRP(), RCRP("joint", "paper"), PublishedRCRP("paper", "paper")):
@@ -142,13 +142,13 @@ def _same(state, info, engine, want):
     np.testing.assert_allclose(info.results.log_predictive, want.log_predictive, rtol=1e-7)
 
 
-@pytest.mark.parametrize("name", MOST_FAMILIES)
+@pytest.mark.parametrize("name", FEW_FAMILIES)
 def test_laws_hold_for_every_family(name):
     check_engine(RCRP(), *model_for(name, DP(2.0)))
 
 
 @pytest.mark.parametrize("engine", [RCRP(), RCRP("joint", "paper")], ids=repr)
-@pytest.mark.parametrize("name", MOST_FAMILIES)
+@pytest.mark.parametrize("name", FEW_FAMILIES)
 def test_batches_of_one_row_and_resumes_give_the_same_bits(name, engine, monkeypatch):
     """What is derived from the state is rebuilt at every cut, exactly as it was."""
     monkeypatch.setattr(rcrp, "CHECK_EVERY", 40)
@@ -331,7 +331,7 @@ def test_what_has_faded_leaves_its_label_empty_and_its_name_behind():
 
 
 @pytest.mark.parametrize("engine", ENGINES, ids=repr)
-@pytest.mark.parametrize("name", MOST_FAMILIES)
+@pytest.mark.parametrize("name", FEW_FAMILIES)
 def test_a_state_in_which_all_has_faded_still_works(name, engine):
     model, X = model_for(name, DP(2.0), n=40)
     state, _ = stream(engine, model, X)
