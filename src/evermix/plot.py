@@ -319,4 +319,5 @@ def _over_time(model: Any, vocabulary: Any) -> dict[str, Any]:
         "words": words,
         "weights": getattr(model, "weights_", None),
         "documents": getattr(model, "n_documents_", None),
+        "added": len(getattr(model, "added_times_", ())),
     }

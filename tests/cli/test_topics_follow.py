@@ -166,5 +166,5 @@ def test_the_picture_is_of_all_files_and_replaces_none_in_silence(folder, monkey
     said = evermix(*again, "new.png")
     assert "written anew, with what these documents bring: b.json." in said.stderr
     assert "30 new documents, 4 times in all" in said.stderr and "log joint" not in said.stderr
-    assert "2003 was added later" in " ".join(said.stderr.split())
+    assert "2003 added after the fit" in " ".join(said.stderr.split())
     assert titles[1].endswith(" in 3 files")

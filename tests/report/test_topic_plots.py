@@ -103,12 +103,15 @@ def _texts(axes):
 
 @pytest.mark.parametrize("draw", [topic_overview, topic_curves])
 @pytest.mark.parametrize("word", ["i", "mmmmmmmmm", "words of several parts"])
-def test_no_text_covers_another(draw, word):
+@pytest.mark.parametrize("added", [0, 1, 5])
+def test_no_text_covers_another(draw, word, added):
     pytest.importorskip("matplotlib")
     K = 20
     evolution = np.random.default_rng(0).dirichlet(np.full(K, 0.4), size=6)
     words = [[f"{word}{k}"] * 5 for k in range(K)]
-    panels = draw(times=range(6), evolution=evolution, words=words, title="Topics", n=15)
+    panels = draw(
+        times=range(6), evolution=evolution, words=words, title="Topics", n=15, added=added
+    )
     figure = panels[0].figure
     figure.draw_without_rendering()
     boxes = [box for axes in panels for box in _texts(axes)]
@@ -153,6 +156,21 @@ def test_the_topics_that_changed_are_shown_and_others_counted():
     assert "not shown: 1 others, together 80% of the words" in stack.get_xlabel()
     assert stack.get_ylim()[1] < 0.25  # no place is left blank for others
     assert named(topic_overview(**shown, by="size")[2]) == ["b", "a"]
+
+
+@pytest.mark.parametrize("draw", [topic_overview, topic_curves])
+@pytest.mark.parametrize(("added", "edge"), [(0, None), (1, 2007.0), (3, 2003.0), (5, None)])
+def test_a_line_stands_before_times_that_were_added(draw, added, edge):
+    """Midway between times with documents; where all were added, nothing was fitted before."""
+    pytest.importorskip("matplotlib")
+    evolution = np.random.default_rng(0).dirichlet(np.ones(4), size=5)
+    evolution[1] = 0.0
+    times = [2001, 2002, 2005, 2006, 2008]
+    for axes in draw(times=times, evolution=evolution, words=WORDS, added=added):
+        dashed = [line.get_xdata() for line in axes.lines if line.is_dashed()]
+        assert dashed == ([] if edge is None else [[edge, edge]])
+    note = axes.figure.axes[0].get_xlabel()
+    assert ("added after the fit" in note) == (draw is topic_overview and edge is not None)
 
 
 def test_times_of_few_documents_are_left_out():

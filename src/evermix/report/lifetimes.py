@@ -1,5 +1,6 @@
 """When topics, or clusters over time, are there: spans, births and deaths, and how they change."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,7 +9,13 @@ from numpy.typing import NDArray
 from evermix._limits import MIN_DOCUMENTS
 
 CAUTION = "in a few hundred documents or rows, this may be chance"
+UNCERTAIN = "births and deaths where they begin are uncertain"  # times that were added
 HALF = 0.5  # of the share from which a topic is there: with less, it was or is gone
+
+
+def span_of(times: Sequence[Any]) -> str:
+    """Return the first and the last of some times, in words."""
+    return str(times[0]) if len(times) == 1 else f"{times[0]} to {times[-1]}"
 
 
 class Lifetimes(NamedTuple):

@@ -23,7 +23,13 @@ from evermix.report.canvas import (
     shortened,
     style_axes,
 )
-from evermix.report.lifetimes import CAUTION, Lifetimes, changes, lifetimes, reliable_times
+from evermix.report.lifetimes import (
+    CAUTION,
+    Lifetimes,
+    changes,
+    lifetimes,
+    reliable_times,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,6 +56,7 @@ def topic_overview(
     share: float = 0.01,
     n: int = 15,
     by: str = "change",
+    added: int = 0,
     title: str = "",
     figure: "Figure | None" = None,
 ) -> NDArray[Any]:
@@ -75,12 +82,14 @@ def topic_overview(
         Number of topics to show; the others are summed up in a line of text.
     by : "change" or "size"
         Which are shown: those whose share changes most, or the largest.
+    added : int
+        How many of the last times were added after a fit; a dashed line stands before them.
     title : str
         Headline of the picture.
     figure : Figure, optional
         Where to draw.
     """
-    shown = _ShownTopics.of(times, evolution, words, weights, n, by, documents, least)
+    shown = _ShownTopics.of(times, evolution, words, weights, n, by, documents, least, added)
     alive = lifetimes(shown.evolution, share)
     figure = new_figure(title, 14.5, 3.0 + 0.42 * max(len(shown.chosen), 8), figure)
     grid = figure.add_gridspec(2, 2, width_ratios=(1.0, 1.15), height_ratios=(2.2, 1.0))
@@ -102,6 +111,7 @@ def topic_curves(
     predicted: NDArray[Any] | None = None,
     n: int = 12,
     by: str = "change",
+    added: int = 0,
     title: str = "",
     figure: "Figure | None" = None,
 ) -> NDArray[Any]:
@@ -112,7 +122,7 @@ def topic_curves(
     predicted : array (T, K), optional
         Weight of each topic at each time, predicted for one more document.
     """
-    shown = _ShownTopics.of(times, evolution, words, weights, n, by, documents, least)
+    shown = _ShownTopics.of(times, evolution, words, weights, n, by, documents, least, added)
     width = min(4, len(shown.chosen))
     height = -(-len(shown.chosen) // width)
     figure = new_figure(title, PANEL * width, 0.7 + 2.3 * height, figure)
@@ -131,6 +141,7 @@ def topic_curves(
         axes.set_ylim(bottom=0.0)
         axes.yaxis.set_major_formatter(_percent)
         shown.tick(axes, 4)
+        shown.divide(axes)
     legend = {"handles": panels[0].lines[: 1 if predicted is None else 2], "ncols": 2}
     figure.legend(**legend, loc="outside upper right", frameon=False, fontsize=9, labelcolor=INK)
     return panels[: len(shown.chosen)]
@@ -158,6 +169,8 @@ class _ShownTopics:
         itself, or does not halve and changes no more than that of half of the topics shown.
     kept : int array (T,)
         Numbers of these times among those that were given.
+    edge : float or None
+        Where times begin on the axis that were added after a fit.
     """
 
     times: Sequence[Any]
@@ -169,6 +182,7 @@ class _ShownTopics:
     chosen: NDArray[Any]
     flat: NDArray[Any]
     kept: NDArray[Any]
+    edge: float | None = None
 
     @classmethod
     def of(
@@ -181,10 +195,11 @@ class _ShownTopics:
         by: str = "size",
         documents: Sequence[int] | None = None,
         least: int = MIN_DOCUMENTS,
+        added: int = 0,
     ) -> Self:
         """Check shapes, find times without documents or with few, and choose n topics."""
-        evolution = np.asarray(evolution, dtype=np.float64)
-        fits = evolution.shape == (len(times), len(words))
+        evolution, T = np.asarray(evolution, dtype=np.float64), len(times)
+        fits = evolution.shape == (T, len(words))
         kept = np.flatnonzero(np.nan_to_num(evolution).any(axis=1)) if fits else np.empty(0, int)
         if not len(kept):
             raise ValueError(
@@ -211,7 +226,9 @@ class _ShownTopics:
         flat = (least > FLAT * most) & little & (len(kept) > 1)
         order = np.lexsort((middle, flat))
         step, chosen, flat = step if step < np.inf else 1.0, chosen[order], flat[order]
-        return cls(times, evolution, words, x, step, runs, chosen, flat, kept)
+        late = np.searchsorted(kept, T - added)
+        edge = float(x[late - 1 : late + 1].mean()) if 0 < late < len(x) else None
+        return cls(times, evolution, words, x, step, runs, chosen, flat, kept, edge)
 
     def colour(self, i: int) -> str:
         """Return the colour of the topic in place i; those that are always there are grey."""
@@ -232,13 +249,20 @@ class _ShownTopics:
         step = -(-len(self.x) // max(most * 4 // max(longest, 4), 2))  # as much room as for years
         axes.set_xticks(self.x[::step], [str(time) for time in self.times[::step]])
 
+    def divide(self, axes: "Axes") -> None:
+        """Draw a line before the times that were added after a fit."""
+        if self.edge is not None:
+            axes.axvline(self.edge, color=INK, linewidth=0.9, linestyle=(0, (4, 3)))
+
 
 def _draw_stack(axes: "Axes", shown: _ShownTopics) -> None:
     """Draw the shares of the topics above each other; a line of text sums up the others."""
     shares = shown.evolution[:, shown.chosen]
     total, others = shares.sum(axis=1), shown.evolution.shape[1] - len(shown.chosen)
     rest = f"not shown: {others:,} others, together {1 - total.mean():.0%} of the words"
-    style_axes(axes, "Share of the words of each time", rest if others > 0 else "")
+    notes = [rest] if others > 0 else []
+    notes += ["right of the dashed line: added after the fit"] if shown.edge is not None else []
+    style_axes(axes, "Share of the words of each time", "\n".join(notes))
     colours = [shown.colour(i) for i in range(len(shown.chosen))]
     for run in shown.runs:
         x, some = shown.x[run], shares[run]
@@ -250,12 +274,15 @@ def _draw_stack(axes: "Axes", shown: _ShownTopics) -> None:
     axes.set_ylim(0.0, min(1.04 * float(total.max()), 1.0) if others > 0 else 1.0)
     axes.yaxis.set_major_formatter(_percent)
     shown.tick(axes)
+    shown.divide(axes)
 
 
 def _draw_births_and_deaths(axes: "Axes", shown: _ShownTopics, alive: Lifetimes) -> None:
     x = shown.x
     born, gone = ([len(some) for some in moves] for moves in (alive.births, alive.deaths))
-    style_axes(axes, "Births and deaths", CAUTION if any(born) or any(gone) else "")
+    uncertain = "beside the dashed line they are uncertain" if shown.edge is not None else CAUTION
+    style_axes(axes, "Births and deaths", uncertain if any(born) or any(gone) else "")
+    shown.divide(axes)
     width = 0.6 * shown.step
     axes.bar(x, born, width, color=GREEN, label="births")
     axes.bar(x, -np.array(gone), width, color=ORANGE, label="deaths")
@@ -300,6 +327,7 @@ def _draw_courses(axes: "Axes", shown: _ShownTopics, alive: Lifetimes, by: str) 
     axes.grid(axis="y", visible=False)
     axes.margins(x=0.01)
     shown.tick(axes)
+    shown.divide(axes)
 
 
 def _told(shown: _ShownTopics, course: NDArray[Any]) -> str:

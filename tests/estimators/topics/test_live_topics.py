@@ -249,6 +249,28 @@ def test_a_model_that_went_on_answers_as_others_do(years):
         assert topics.perplexity(X[:4], np.full(4, 2010)) > 1
 
 
+def test_times_that_were_added_are_known(tmp_path):
+    """Those of the fit are not, nor documents that are added at known times."""
+    topics, path = model(), tmp_path / "topics.evermix"
+    rows, times = zip(*parts(), strict=True)
+    topics.fit(np.vstack(rows[:2]), times=np.concatenate(times[:2]))
+    assert topics.partial_fit(rows[0], times=times[1]).added_times_ == []
+    topics.save(path)
+    topics = em.load(path).partial_fit(rows[2], times=times[2])
+    assert topics.added_times_ == [2003]
+    assert topics._repr_html_().count("2003 (births and deaths where they begin are uncertain)")
+
+    topics.save(path)
+    arrays, header = checkpoint.read(path)
+    for number in (4, -1, "2"):
+        checkpoint.write(path, arrays, header | {"n_fitted": number})
+        with pytest.raises(em.CheckpointError, match="n_fitted"):
+            em.load(path)
+    del header["n_fitted"]  # as in older files
+    checkpoint.write(path, arrays, header)
+    assert em.load(path).added_times_ == []
+
+
 def test_words_and_numbers_of_documents_go_on(tmp_path):
     """Cards are written; documents themselves are not kept."""
     topics, words = model(), list("abcdef")

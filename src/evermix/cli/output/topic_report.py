@@ -143,6 +143,7 @@ class TopicReport:
             "weights": self._model.weights_,
             "documents": self._documents,
             "least": settings.min_documents,
+            "added": len(self._model.added_times_),
         }
         title = f"{topics_in_words(self._model.weights_)} in {_name(self._sources)}"
         if self.picture is not None:

@@ -38,6 +38,7 @@ from evermix.estimators.topics.card import OverTime
 from evermix.estimators.topics.report import course_of
 from evermix.io.sources import Source
 from evermix.report.canvas import check_picture
+from evermix.report.lifetimes import UNCERTAIN, span_of
 from evermix.topics.words.snapshots import TopicSweep
 
 TIMELESS = ("hdp", "hngg")  # priors that take no times
@@ -232,8 +233,8 @@ class Topics(Run):
         yield f"{len(documents):,} {new}documents{of_times if report.times else ''}"
         if self.added:
             yield (
-                f"{_span(self.added)} added later: small topics have a little less of it than in a "
-                "fit of all documents, and their births and deaths there are uncertain"
+                f"{span_of(self.added)} added after the fit: small topics have a little less there "
+                f"than in a fit of all documents, and {UNCERTAIN}"
             )
         if new and documents.unknown:
             yield f"{documents.unknown:.1%} of their words are not among those of the first fit"
@@ -262,11 +263,6 @@ class Topics(Run):
 
     def _complaints(self) -> Iterable[str]:
         return self.documents.complaints
-
-
-def _span(times: list[str]) -> str:
-    """Return the subject of a sentence on some times, with its verb."""
-    return f"{times[0]} was" if len(times) == 1 else f"{times[0]} to {times[-1]} were"
 
 
 def _are_last(settings: Settings, documents: Documents, saved: Saved) -> bool:

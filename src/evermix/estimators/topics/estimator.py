@@ -208,7 +208,9 @@ class TopicModel(
             words = None if names is None else [str(name) for name in names]
             size, digest = corpus.size, corpus.digest
             per_time = np.bincount(codes, minlength=len(known)).tolist() if len(known) else []
-            self._fitted = FittedTopics(prior, alpha, known, run, digest, size, words, per_time)
+            self._fitted = FittedTopics(
+                prior, alpha, known, run, digest, size, words, per_time, len(known)
+            )
             self._go_on(watching)
         return self
 

@@ -67,6 +67,7 @@ class FittedTopics:
     size: int  # number V of words in the vocabulary
     words: list[str] | None = None  # the vocabulary, if it was given
     per_time: list[int] | None = None  # number of documents of each time; older files lack it
+    n_fitted: int | None = None  # number of times of the fit, before any were added; same
 
     def point(self) -> Snapshot:
         """Return the draw that is shown."""
@@ -97,6 +98,7 @@ class FittedTopics:
             "seen": self.digest,
             "words": self.words,
             "per_time": self.per_time,
+            "n_fitted": self.n_fitted,
         }
         if isinstance(run, LiveRun):
             arrays, live = live_content(run)
@@ -145,19 +147,20 @@ class FittedTopics:
         rngs, size = [restore(state) for state in header["rngs"]], header["n_features_in"]
         sampler = built(header["sampler"], WORD_SAMPLERS)
         times, seen = Times.from_spec(header["times"]), str(header["seen"])
-        words, per_time = (
+        rest = (
             checked_names("words", header.get("words"), size),
             _per_time(header, times),
+            _n_fitted(header, times),
         )
         shape = max(len(times), 1), size
         if "live" in header:
             known = live_run(arrays, header, prior, alpha, rngs, shape)
-            return cls(prior, alpha, times, LiveRun(sampler, *known), seen, size, words, per_time)
+            return cls(prior, alpha, times, LiveRun(sampler, *known), seen, size, *rest)
         chains = [
             _chain(prior, alpha, header, parts) for parts in numbered(taken(arrays, "chain."))
         ]
         run = WordRun(None, sampler, chains, rngs, **_settings(header["run"]))
-        fitted = cls(prior, alpha, times, run, seen, size, words, per_time)
+        fitted = cls(prior, alpha, times, run, seen, size, *rest)
         best = taken(arrays, "best.")
         every = [numbered(each) for each in numbered(taken(arrays, "draws."))]
         measure = chains[0].measure
@@ -246,3 +249,9 @@ def _chain(
     chain = Franchise(measure, seating, beta, *(arrays[name] for name in _WORDS))
     chain.beta, chain.law = float(arrays["beta"][0]), law
     return chain
+
+
+def _n_fitted(header: Mapping[str, Any], times: Times) -> int | None:
+    """Return the number of times of the fit, if the file has it, or raise ValueError."""
+    found = header.get("n_fitted")
+    return None if found is None else int(check_number("n_fitted", found, (0, len(times))))

@@ -23,6 +23,7 @@ class TopicReading(CoarseTopics):
     """Words and cards of the topics of a fitted model, their documents, and reports."""
 
     n_features_in_: int
+    times_: Any
     _fitted: Any
     _point: Any
     _check_drawn: Any
@@ -132,6 +133,17 @@ class TopicReading(CoarseTopics):
         """Number of documents of each time (T,); None for models of older files."""
         check_is_fitted(self)
         return self._fitted.per_time
+
+    @property
+    def added_times_(self) -> list[Any]:
+        """Times that :meth:`partial_fit` added after the fit, in order.
+
+        Births and deaths of topics where they begin are uncertain. Models of older files do not
+        know them.
+        """
+        check_is_fitted(self)
+        n = self._fitted.n_fitted
+        return [] if n is None else self.times_.tolist()[n:]
 
     def nearest_documents(self, shares: Any, n: int = 10) -> tuple[Ints, Floats]:
         """Return the documents of the fit whose topics are most like some shares.

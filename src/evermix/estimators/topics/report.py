@@ -10,6 +10,7 @@ from evermix.estimators.chain_reports import add_times, course_facts, item_of, s
 from evermix.estimators.plain_words import topics_in_words
 from evermix.estimators.topics.card import TopicCards, document_name
 from evermix.report.flow import DIGITS
+from evermix.report.lifetimes import UNCERTAIN, span_of
 from evermix.report.page import WHOLE, Item, Report, traces
 
 COARSE = 8  # coarse topics of a report
@@ -37,6 +38,8 @@ def topic_report(
         "vocabulary": f"{model.n_features_in_:,}",
     }
     facts |= course_facts(model)
+    if added := model.added_times_:
+        facts["added after the fit"] = f"{span_of(added)} ({UNCERTAIN})"
     if not model.gone_on_:  # else the few draws that go on are no course
         facts["fit to the data"] = course_of(model)
     title = title or topics_in_words(writer.weights)
