@@ -6,7 +6,7 @@ import pytest
 import evermix as em
 from evermix.families import FAMILIES, Family
 from evermix.kernels.interpreted import ArrayWork
-from helpers.engine_cases import MOST_FAMILIES
+from helpers.engine_cases import FEW_FAMILIES
 from helpers.family_cases import CASES
 
 KERNELS = ("rows", "workspace", "columns")
@@ -66,12 +66,12 @@ def test_every_engine(engine):
 
 
 @pytest.mark.parametrize("engine", [em.ADF(), em.Gibbs(sweeps=3)], ids=repr)
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", FEW_FAMILIES)
 def test_every_family(name, engine):
     assert_twins_agree(name, engine)
 
 
-@pytest.mark.parametrize("name", MOST_FAMILIES)
+@pytest.mark.parametrize("name", FEW_FAMILIES)
 def test_sites_of_every_family(name):
     assert_twins_agree(name, em.EP(laps=2))
 

@@ -15,11 +15,10 @@ from evermix.engines import Batch, CapacityWarning, Slice
 from evermix.engines.run import run_laps
 from evermix.engines.samplers import slice as slicing
 from evermix.engines.samplers.conditional import EmptyClusters
-from evermix.families import FAMILIES
 from evermix.model import Model
 from evermix.priors import DP, NGGP, Gamma, PitmanYor
 from evermix.state import State
-from helpers.engine_cases import model_for
+from helpers.engine_cases import FEW_FAMILIES, model_for
 
 
 def batch_of(X):
@@ -85,7 +84,7 @@ def test_jumps_are_continuous_where_sigma_vanishes():
 
 
 @pytest.mark.parametrize("hybrid", [False, True])
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", FEW_FAMILIES)
 def test_every_family_is_sampled(name, hybrid):
     """Rows are in one cluster each, and what is said of them are densities and probabilities."""
     model, X = model_for(name, n=60)

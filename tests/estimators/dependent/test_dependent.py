@@ -12,6 +12,7 @@ import evermix as em
 from evermix import DependentMixture
 from evermix.families import FAMILIES
 from evermix.topics.rows.draws import RowRun
+from helpers.variants import slow_but
 
 PRIORS = [em.MNGG(), em.MNGG(regions=2, sigma=0.0), em.SNGG(), em.TNGG(), em.TNGG(2, 0.3, a=1.0)]
 SAMPLERS = [em.M1(), em.M2(), em.M3(), em.T1(), em.T2(), em.T3(), em.T4(), em.T5()]
@@ -70,7 +71,7 @@ def test_every_sampler_tells_groups_that_are_far_apart_from_each_other(sampler):
     assert [group[mix.labels_ == k][0] for k in found] == [0, 1]
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", slow_but(["Gaussian", "Multinomial"], FAMILIES))
 def test_every_family_can_be_learnt(name):
     X, times = counts()
     X = (X > 4).astype(float) if name == "Bernoulli" else X
