@@ -43,7 +43,7 @@ test-all: $(VENV)/.test    ## also the slow statistical tests
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m ''
 
 test-part: $(VENV)/.part   ## a minute's part of the tests, marked with every_python
-	$(BIN)/python -m pytest -q -p no:cacheprovider -m every_python
+	$(BIN)/python -m pytest -q -p no:cacheprovider -m every_python $$(grep -rl --include='*.py' every_python tests)
 
 test-versions: $(BIN)/python  ## test-part on every other supported Python of this machine
 	$(BIN)/python .ci/versions.py $(VENV)

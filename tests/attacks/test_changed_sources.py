@@ -14,6 +14,7 @@ from pyarrow import parquet
 import evermix as em
 from evermix.io import checkpoint
 from helpers.commands import evermix
+from helpers.variants import slow_but
 
 N = 60
 X = np.random.default_rng(0).normal(size=(N, 2)).round(3)
@@ -96,7 +97,9 @@ def test_one_file_that_changed_is_noticed(folder, monkeypatch, name, change):
 
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("part", ["a", "b"])
-@pytest.mark.parametrize("name", ["rows.jsonl", "rows.npy", "rows.parquet"])
+@pytest.mark.parametrize(
+    "name", slow_but(["rows.jsonl"], ["rows.jsonl", "rows.npy", "rows.parquet"])
+)
 def test_one_of_several_files_that_changed_is_noticed(folder, monkeypatch, name, part, change):
     """Whether it was read to its end or not; also if its size is the same."""
     monkeypatch.setattr("evermix.cli.commands.stream.FIRST_ROWS", 1)

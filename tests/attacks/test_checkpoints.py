@@ -27,7 +27,7 @@ def attacked(*arguments):
 
 @pytest.mark.parametrize("names", KINDS.values(), ids=KINDS)
 def test_mutated_checkpoints_do_no_harm(names):
-    attacked("--count", 30 * len(names), "--seed", 7, "--only", *names)
+    attacked("--count", 12 * len(names), "--seed", 7, "--only", *names)
 
 
 @pytest.mark.slow

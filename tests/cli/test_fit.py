@@ -12,6 +12,7 @@ import evermix as em
 from evermix.cli import app
 from evermix.cli.commands.fit import LapLog
 from evermix.io import checkpoint
+from helpers.variants import slow_but
 
 WORDS = {"sea": "ship wave salt harbour sail", "sky": "cloud wing wind feather moon"}
 SAMPLED = [
@@ -328,7 +329,7 @@ INTERRUPTED = {
 }
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", slow_but([signal.SIGINT], [signal.SIGINT, signal.SIGTERM]))
 @pytest.mark.parametrize("name", INTERRUPTED)
 def test_a_stopped_fit_that_is_resumed_equals_a_whole_one(folder, monkeypatch, name, number):
     """Stopped within a lap, also the first, or a chain; only the files must be named again."""

@@ -49,7 +49,7 @@ def assert_found(lines):
     assert others.count(cluster) < 0.05 * len(others)
 
 
-@pytest.mark.parametrize("name", COUNTED)
+@pytest.mark.parametrize("name", slow_but(["grows", "grows and forgets"], COUNTED))
 @pytest.mark.parametrize("seed", [0, *(pytest.param(s, marks=pytest.mark.slow) for s in (1, 2))])
 def test_a_new_subject_has_a_cluster_within_50_rows(tmp_path, monkeypatch, name, seed):
     monkeypatch.chdir(tmp_path)

@@ -277,6 +277,7 @@ def test_answers_are_joined_in_a_tree(mortals, name, monkeypatch):
     assert_same(ours, theirs)
 
 
+@pytest.mark.slow
 def test_a_tree_goes_on_if_two_actors_are_on_one_worker(monkeypatch):
     """A chain of three; the lost one moves in with another, which must not wait for itself."""
     from distributed import Client, LocalCluster

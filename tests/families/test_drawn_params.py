@@ -12,12 +12,12 @@ from helpers.family_cases import CASES
 DRAWS = 4000
 
 
-@pytest.fixture(params=CASES)
+@pytest.fixture(scope="module", params=CASES)
 def case(request):
     return CASES[request.param]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def clusters(case):
     """The prior, and two posteriors that share the rows softly, (3, E)."""
     family, X = case
@@ -26,9 +26,11 @@ def clusters(case):
     return family.posterior(statistics, np.append(0.0, r.sum(axis=0)))
 
 
-def draws(family, eta):
-    """Many draws of the parameters of one cluster eta (E,), (DRAWS, E)."""
-    return family.draw_params(np.tile(eta, (DRAWS, 1)), np.random.default_rng(0))
+@pytest.fixture(scope="module")
+def samples(case, clusters):
+    """Many draws of the parameters of each cluster, (3, DRAWS, E)."""
+    rng = np.random.default_rng
+    return [case[0].draw_params(np.tile(eta, (DRAWS, 1)), rng(0)) for eta in clusters]
 
 
 def standard_error(sample):
@@ -41,18 +43,17 @@ def assert_mean(sample, want):
     assert np.all(np.abs(sample.mean(axis=0) - want) <= tolerance)
 
 
-def test_mean_of_draws_is_mean_params(case, clusters):
+def test_mean_of_draws_is_mean_params(case, clusters, samples):
     """E[phi; -A(phi)] is the gradient of the log normaliser, coordinate by coordinate."""
-    family, _ = case
-    for eta, want in zip(clusters, family.mean_params(clusters), strict=True):
-        assert_mean(draws(family, eta), want)
+    for sample, want in zip(samples, case[0].mean_params(clusters), strict=True):
+        assert_mean(sample, want)
 
 
-def test_mean_log_density_of_draws_is_minus_their_entropy(case, clusters):
+def test_mean_log_density_of_draws_is_minus_their_entropy(case, clusters, samples):
     """Along eta itself the spread is least, so that a prior far from the origin hides nothing."""
-    family, _ = case
-    for eta, want in zip(clusters, family.mean_params(clusters), strict=True):
-        assert_mean(draws(family, eta) @ eta, want @ eta)
+    wanted = case[0].mean_params(clusters)
+    for eta, sample, want in zip(clusters, samples, wanted, strict=True):
+        assert_mean(sample @ eta, want @ eta)
 
 
 def relative_variance(family, X, eta):
@@ -63,18 +64,18 @@ def relative_variance(family, X, eta):
     return np.expm1(twice - 2 * once + family.log_partition(eta[None]))
 
 
-def test_mean_likelihood_of_draws_is_the_predictive(case, clusters):
+def test_mean_likelihood_of_draws_is_the_predictive(case, clusters, samples):
     """E p(x | phi) = p(x), for the rows whose mean is not decided by a few of the draws.
 
     Which rows these are is known beforehand, from the exact variance, and so is the error.
     """
     family, X = case
     compared = 0
-    for eta in clusters:
+    for eta, sample in zip(clusters, samples, strict=True):
         variance = relative_variance(family, X, eta)
         rows = np.flatnonzero(variance < 4.0)
         compared += len(rows)
-        log_p = family.log_likelihood(X[rows], draws(family, eta))
+        log_p = family.log_likelihood(X[rows], sample)
         ratio = np.exp(log_p - family.log_predictive(X[rows], eta[None])).mean(axis=1)
         tolerance = 5 * np.sqrt(np.maximum(variance[rows], 0.0) / DRAWS) + 1e-8
         assert np.all(np.abs(ratio - 1) <= tolerance)

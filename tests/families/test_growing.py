@@ -8,6 +8,7 @@ import evermix as em
 from evermix.families.growing import room
 from evermix.io.growing_vocabulary import GrowingVocabulary
 from evermix.io.text import Vocabulary
+from helpers.variants import slow_but
 
 ENGINES = [None, em.ADF(), em.SUGS(), em.RCRP(), em.OnlineCRP()]
 V = 200
@@ -81,7 +82,7 @@ def test_texts_give_what_a_vocabulary_known_from_the_start_gives(engine):
 
 
 @pytest.mark.parametrize("forgetting", [None, em.Exponential(100)])
-@pytest.mark.parametrize("size", [1, 7, 300])
+@pytest.mark.parametrize("size", slow_but([7], [1, 7, 300]))
 def test_neither_cuts_nor_files_change_how_columns_grow(tmp_path, size, forgetting):
     """The rows alone decide where there are more columns; a file holds all that is needed."""
     X = _counts(1)

@@ -15,6 +15,7 @@ from evermix.families.kinds import (
     shared,
     without_search,
 )
+from helpers.variants import slow_but
 
 NUMBERS = tuple("abcdefghij")
 
@@ -91,7 +92,7 @@ def _amounts(rho: float) -> tuple[pd.DataFrame, np.ndarray]:
     return pd.DataFrame(X, columns=["income", "spent", "age", "visits"]), y
 
 
-@pytest.mark.parametrize("level", [True, False])
+@pytest.mark.parametrize("level", slow_but([True], [True, False]))
 @pytest.mark.parametrize("rho", [0.8, 0.0])
 def test_amounts_that_rise_together_are_one_cluster(rho, level):
     """In a table with a category, and in a table that is an array of numbers."""
@@ -118,7 +119,7 @@ def test_without_a_search_many_columns_stay_apart():
     assert shared(em.Mixture(engine=em.ADF()).fit(table).model_.family) is None
 
 
-@pytest.mark.parametrize("gaps", [False, True])
+@pytest.mark.parametrize("gaps", slow_but([True], [False, True]))
 @pytest.mark.parametrize("correlated", [True, False])
 def test_the_rows_of_a_table_decide_whether_columns_share_a_covariance(correlated, gaps):
     table, y = _table(300, correlated)

@@ -10,6 +10,7 @@ import evermix as em
 from evermix.families.von_mises_fisher import ENOUGH, log_sphere
 from evermix.kernels.families import von_mises_fisher as kernels
 from evermix.testing import check_family
+from helpers.variants import slow_but
 
 
 def unit(X):
@@ -109,7 +110,7 @@ def test_rows_of_length_one_with_many_columns_are_directions():
 
 
 @pytest.mark.parametrize("concentration", [0.0, 20.0, 200.0])
-@pytest.mark.parametrize("n", [100, 1000])
+@pytest.mark.parametrize("n", slow_but([100], [100, 1000]))
 def test_one_cluster_is_one_cluster(n, concentration):
     rng = np.random.default_rng(n)
     X = unit(rng.normal(size=(n, 40)))

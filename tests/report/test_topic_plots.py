@@ -9,6 +9,7 @@ import pytest
 from evermix.estimators.plain_words import topics_in_words
 from evermix.report import changes, lifetimes, topic_curves, topic_overview
 from evermix.report.canvas import check_picture, save_picture
+from helpers.variants import slow_but
 
 EVOLUTION = np.array(
     [[0.9, 0.1, 0.0, 0.0], [0.5, 0.0, 0.5, 0.0], [0.0, 0.3, 0.7, 0.0], [0.4, 0.0, 0.6, 0.0]]
@@ -103,7 +104,7 @@ def _texts(axes):
 
 @pytest.mark.parametrize("draw", [topic_overview, topic_curves])
 @pytest.mark.parametrize("word", ["i", "mmmmmmmmm", "words of several parts"])
-@pytest.mark.parametrize("added", [0, 1, 5])
+@pytest.mark.parametrize("added", slow_but([1], [0, 1, 5]))
 def test_no_text_covers_another(draw, word, added):
     pytest.importorskip("matplotlib")
     K = 20

@@ -6,6 +6,7 @@ from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.metrics import adjusted_rand_score
 
 import evermix as em
+from helpers.variants import slow_but
 
 
 def mixed(n, D, groups, spread, seed=0):
@@ -22,7 +23,7 @@ def embeddings(n=3000, D=384, groups=20, noise=1.0, seed=0):
     return X / np.linalg.norm(X, axis=1, keepdims=True), y
 
 
-@pytest.mark.parametrize("D", [2, 8, 30])
+@pytest.mark.parametrize("D", slow_but([8], [2, 8, 30]))
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e4])
 def test_the_unit_of_measurement_does_not_matter(D, scale):
     X, y = mixed(1500, D, groups=6, spread=12.0 / np.sqrt(D))
@@ -37,7 +38,7 @@ def test_columns_may_have_any_scale():
     assert adjusted_rand_score(y, mix.labels_) > 0.9
 
 
-@pytest.mark.parametrize("noise", [0.5, 1.0, 2.0])
+@pytest.mark.parametrize("noise", slow_but([2.0], [0.5, 1.0, 2.0]))
 def test_embeddings_of_384_dimensions(noise):
     X, y = embeddings(noise=noise)
     mix = em.Mixture().fit(X.astype(np.float32))
@@ -72,6 +73,7 @@ def test_small_classics_are_not_one_cluster(load, least):
     assert adjusted_rand_score(y[order], em.Mixture().fit(X[order]).labels_) > least
 
 
+@pytest.mark.slow
 def test_raw_digits_as_real_vectors():
     X, y = load_digits(return_X_y=True)
     labels = em.Mixture().fit(X.astype(float)).labels_

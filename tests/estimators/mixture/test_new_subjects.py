@@ -10,8 +10,10 @@ from evermix.engines.filters import newcomers
 from evermix.estimators.answers import row_answers
 from evermix.estimators.mixture import settings
 from helpers.mixture_cases import assert_same_model
+from helpers.variants import slow_but
 
 OLD, LATE, NEW = 1500, 700, 8  # rows before the new subject, rows with it, its number
+SIZES = [2200], [100] * 22, [700, 1, 1300, 47, 152]  # of batches
 
 
 @pytest.fixture(autouse=True)
@@ -76,7 +78,7 @@ def test_rows_that_bring_nothing_new_are_not_reviewed(monkeypatch):
     stream(X[:OLD][np.random.default_rng(0).permutation(OLD)])
 
 
-@pytest.mark.parametrize("cut", [1500, 2040, 2048, 2100])
+@pytest.mark.parametrize("cut", slow_but([2040], [1500, 2040, 2048, 2100]))
 def test_a_stream_that_was_saved_goes_on_as_if_it_was_not(cut, tmp_path):
     X, _ = texts()
     mix = em.Mixture().partial_fit(X[:cut])
@@ -136,7 +138,7 @@ def test_long_texts_are_not_kept():
     assert mix.state_.recent is None and mix.state_.lookback is None
 
 
-@pytest.mark.parametrize("sizes", [[2200], [100] * 22, [700, 1, 1300, 47, 152]], ids=str)
+@pytest.mark.parametrize("sizes", slow_but([[700, 1, 1300, 47, 152]], SIZES), ids=str)
 def test_a_new_subject_is_there_since_its_first_row(sizes, tmp_path, monkeypatch):
     """However the stream is cut, and saved in between."""
     monkeypatch.setattr(settings, "STREAM_ENGINE", em.ADF(birth=0.99))  # no row opens its cluster

@@ -8,6 +8,7 @@ import evermix as em
 from evermix.engines.filters.review import next_review, thin
 from evermix.lookback import FEATURES, KeptRows, hashed
 from helpers.mixture_cases import assert_same_model, blobs
+from helpers.variants import slow_but
 
 
 def stream(X, size=100, ask=False):
@@ -115,7 +116,9 @@ def test_of_long_rows_more_are_kept():
     assert rooms == {8: 1024, 32: 1024, 64: 2048, 128: 4096, 2048: 2048}
 
 
-@pytest.mark.parametrize("late", [300, 1500])  # while all rows are kept, and later
+@pytest.mark.parametrize(
+    "late", slow_but([1500], [300, 1500])
+)  # while all rows are kept, and later
 def test_a_second_cluster_in_a_direction_that_the_plane_does_not_have(late):
     D, rng = 64, np.random.default_rng(0)
     X = rng.normal(size=(late + 2500, D))

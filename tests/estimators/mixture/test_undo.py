@@ -7,6 +7,7 @@ import evermix as em
 from evermix.io import checkpoint
 from evermix.io.checkpoint import CheckpointError
 from helpers.same_models import assert_same
+from helpers.variants import slow_but
 
 RNG = np.random.default_rng(0)
 FAMILY = em.Gaussian(0.0, 0.01, 5.0, 1.0)
@@ -27,9 +28,9 @@ BEGINNINGS = {
 }
 
 
-@pytest.mark.parametrize("stored", [False, True])
+@pytest.mark.parametrize("stored", slow_but([True], [False, True]))
 @pytest.mark.parametrize("what", EDITS)
-@pytest.mark.parametrize("begun", BEGINNINGS)
+@pytest.mark.parametrize("begun", slow_but(["stream", "fit"], BEGINNINGS))
 def test_undo_gives_back_every_bit(tmp_path, begun, what, stored):
     mix = BEGINNINGS[begun]()
     mix.save(tmp_path / "before.evermix")

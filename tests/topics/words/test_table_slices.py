@@ -79,7 +79,8 @@ def test_a_threshold_of_each_region_is_caught(name, no_switches, monkeypatch):
     assert of_case(name, SLICED, 2500) > 4
 
 
-@pytest.mark.parametrize("name", ["HMNGG", pytest.param("HTNGG", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["HMNGG", "HTNGG"])
 def test_without_data_learnt_numbers_keep_their_laws_with_slices(name):
     """A vocabulary of one word tells nothing of topics."""
     words = corpus(np.array([[3], [2]]), (0, 1))
