@@ -197,9 +197,10 @@ def _normal(family: Any, first: Floats, second: Floats, mass: Floats, most: int)
     mean, spread = mean + (0.0 if origin is None else origin), np.sqrt(variance)
     kinds = np.full(len(gain), VALUE)
     if isinstance(family, LogNormal | LogGaussian):
-        kinds = np.where(family.on_log_scale, FACTOR, VALUE)
-        mean = np.where((kinds == FACTOR) & (np.abs(mean) < FLAT), 0.0, mean)  # behind a knee
-        mean, spread = family.unscaled(mean), np.where(kinds == FACTOR, np.exp(spread), spread)
+        logs = family.on_log_scale
+        kinds = np.where(logs, FACTOR, VALUE)
+        mean = family.unscaled(np.where(logs & (np.abs(mean) < FLAT), 0.0, mean))  # behind a knee
+        np.exp(spread, where=logs, out=spread)
     return [
         _mark(d, str(kinds[d]), mean[:, d], gain[d], spread=spread[:, d]) for d in _best(gain, most)
     ]
