@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from evermix.estimators.plain_words import KINDS
+from evermix.estimators.plain_words import KINDS, NUMBERS
 from evermix.families import DiagonalGaussian, FixedGaussian, Mixed
 from evermix.families.base import Family
 from evermix.families.log_gaussian import LogGaussian
@@ -67,6 +67,14 @@ def groups_in_a_line(groups: Mapping[str, Sequence[str]]) -> str:
     counts = [f"{len(names):,} {name}" for name, names in groups.items() if names and name != LOGS]
     logs = len(groups.get(LOGS, ()))
     return ", ".join(counts) + (f"; {logs:,} of them {LOGS}" if logs else "")
+
+
+def kinds_in_a_line(family: Mixed) -> str:
+    """Return which columns of a table are of which kind, before rows say which vary together."""
+    groups = column_groups(family)
+    numbers = [*groups.pop(TOGETHER, ()), *groups.pop(APART, ())]
+    kinds = {NUMBERS: numbers} | groups
+    return ", ".join(f"{kind} ({_listed(names)})" for kind, names in kinds.items() if names)
 
 
 def count_missing(X: Any) -> dict[str, int]:

@@ -83,3 +83,15 @@ def test_the_choice_is_logged_once_and_kept(caplog, tmp_path):
     assert em.load(tmp_path / "m.evermix").family_reason_ == mix.family_reason_
     mix.set_params(family=em.Bernoulli()).fit(YES_NO)
     assert not hasattr(mix, "family_reason_")
+
+
+def test_the_reason_of_a_table_says_which_column_is_taken_as_what():
+    rng = np.random.default_rng(0)
+    income = np.exp(8 + 2 * rng.normal(size=100))
+    table = {"age": rng.normal(size=100), "income": income, "city": ["Rome", "Oslo"] * 50}
+    table["id"] = [f"p{i}" for i in range(100)]
+    with pytest.warns(UserWarning, match="'id' holds another value"):
+        reason = em.Mixture().fit(table).family_reason_
+    assert reason.startswith("columns are taken as numbers (")
+    assert reason.endswith("on the log scale (income), categories (city), ignored (id)")
+    assert "age" in reason

@@ -13,6 +13,7 @@ from sklearn.utils.validation import validate_data
 from evermix._csr import DeviceCSR, is_foreign_csr
 from evermix._xp import Array, alike, host, is_foreign, namespace, real
 from evermix.engines.batch import ROWS, Batch, Batches
+from evermix.estimators.columns_in_words import kinds_in_a_line
 from evermix.estimators.data.checks import check_csr, check_plain
 from evermix.estimators.data.fingerprint import RowHash
 from evermix.estimators.data.table_family import automatic_table
@@ -256,7 +257,7 @@ class Validator:
         if reset:
             self._forget(reset)
             if self.family is None:
-                self._chose(family, "the table has columns of several kinds, or missing values")
+                self._chose(family, f"columns are taken as {kinds_in_a_line(family)}")
         if self.learning:
             self.family, self.estimator.levels_ = family, levels
         if reset:
