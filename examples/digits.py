@@ -1,4 +1,4 @@
-"""Births and merges: a variational fit of digits, beside one with a fixed number of clusters."""
+"""Births and merges: variational fits of digits that begin with 3 and with 40 clusters."""
 
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
@@ -7,7 +7,11 @@ import evermix as em
 from pictures import save
 
 X = PCA(10, random_state=0).fit_transform(load_digits().data)
-engines = {"MemoizedVB": em.MemoizedVB(laps=15), "FullVB, K = 20": em.FullVB(15, truncation=20)}
+engines = {
+    "MemoizedVB from 3": em.MemoizedVB(laps=15, start="random", truncation=3),
+    "MemoizedVB from 40": em.MemoizedVB(laps=15, start="random", truncation=40),
+    "FullVB, always 20": em.FullVB(15, truncation=20),
+}
 family = em.Gaussian().candidates(X)[0]
 fits = {
     name: em.Mixture(family, em.DP(1.0), engine, random_state=0).fit(X)

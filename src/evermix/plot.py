@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from evermix.families import Multinomial
 from evermix.io.sources.strings import read_number
 from evermix.report import (
     bound_plot,
@@ -41,7 +42,7 @@ __all__ = [
     "traces",
 ]
 
-NAMED = 12  # clusters in a legend
+NAMED, NAMING = 12, 3  # clusters in a legend, and traits that call one
 
 
 def clusters(
@@ -142,13 +143,22 @@ def _numbers(mix: Any, X: Any, name: str) -> NDArray[np.float64]:
     return np.asarray(values, dtype=np.float64)
 
 
-def stream(mix: Any, *, title: str = "", figure: "Figure | None" = None) -> NDArray[Any]:
+def stream(
+    mix: Any,
+    names: Sequence[str] | None = None,
+    *,
+    title: str = "",
+    figure: "Figure | None" = None,
+) -> NDArray[Any]:
     """Draw the course of a stream: growth of K, sizes of clusters, prequential log-likelihood.
 
     Parameters
     ----------
     mix : Mixture
         One that has learnt by ``partial_fit``; if its rows came with times, the axes show these.
+    names : sequence of str (D,), optional
+        Names of the columns, such as the words of counts: clusters are then called by what sets
+        them apart, and of many the largest are shown.
     title : str
         Headline of the picture.
     figure : Figure, optional
@@ -165,10 +175,22 @@ def stream(mix: Any, *, title: str = "", figure: "Figure | None" = None) -> NDAr
     def when(clock: float) -> str:
         return str(times[max(bisect_right(clocks, clock) - 1, 0)])
 
-    called = mix.lineage_.hand.names
-    names = [called.get(id, f"cluster {id}") for id in mix.cluster_ids_.tolist()]
-    about = {"sizes": mix.tally_.mass, "names": names, "when": when if clocks else None}
+    about = {
+        "sizes": mix.tally_.mass,
+        "names": _called(mix, names),
+        "telling": names is not None,
+        "when": when if clocks else None,
+    }
     return overview(**series._asdict(), **about, title=title, figure=figure)
+
+
+def _called(mix: Any, names: Sequence[str] | None) -> list[str]:
+    """Return what clusters are called (K,): by a person, or by what sets them apart, or by id."""
+    called, counts = dict(mix.lineage_.hand.names), isinstance(mix.model_.family, Multinomial)
+    for card in [] if names is None else mix.cards(names=names):
+        traits = [trait.column if counts else trait.brief() for trait in card.traits[:NAMING]]
+        called.setdefault(card.id, ", ".join(traits) or f"cluster {card.id}")
+    return [called.get(id, f"cluster {id}") for id in mix.cluster_ids_.tolist()]
 
 
 def bound(

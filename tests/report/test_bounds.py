@@ -48,6 +48,13 @@ def test_the_history_of_a_fit_can_be_read():
     assert laps.elbo[-1] == mix.lower_bound_ and np.all(np.diff(laps.elbo) >= -1e-9)
 
 
+def test_numbers_of_clusters_have_whole_ticks():
+    pytest.importorskip("matplotlib")
+    laps = read_laps(_laps(7))._replace(K=np.full(7, 20))
+    _, clusters = bound_plot({"one": laps})
+    assert np.all(clusters.get_yticks() % 1 == 0)
+
+
 @pytest.mark.parametrize("runs", [{"one": 5}, {"one": 1}, {"one": 5, "other": 3}])
 def test_the_bound_has_a_picture_that_leaves_pyplot_alone(tmp_path, runs):
     """Also of a single lap, or of several runs."""

@@ -58,6 +58,16 @@ def test_pictures_can_be_drawn_into_a_given_figure(X):
     assert em.plot.clusters(mix, X, figure=lower).figure is lower
 
 
+def test_clusters_of_a_stream_are_called_by_what_sets_them_apart_if_columns_have_names(X):
+    counts = sparse.csr_matrix(np.kron(np.eye(2), np.full((60, 3), 4.0)))
+    mix = em.Mixture(em.Multinomial(0.5), engine=em.ADF()).partial_fit(counts)
+    called = [text.get_text() for text in em.plot.stream(mix)[1].get_yticklabels()]
+    assert len(called) == 2 and all(name.startswith("cluster ") for name in called)
+    _, sizes, _ = em.plot.stream(mix, ["sea", "ship", "sail", "ice", "snow", "sky"])
+    called = [text.get_text().split(", ") for text in sizes.get_yticklabels()]
+    assert sorted(map(sorted, called)) == [["ice", "sky", "snow"], ["sail", "sea", "ship"]]
+
+
 def test_bounds_of_one_fit_and_of_several(X):
     fits = {f"{K}": em.Mixture(engine=em.FullVB(laps=3, truncation=K)).fit(X) for K in (2, 3)}
     assert len(em.plot.bound(fits["2"])[0].lines) == 1

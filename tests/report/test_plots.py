@@ -10,7 +10,7 @@ import evermix as em
 from evermix.engines.batch import Info
 from evermix.report import overview, read_events
 from evermix.report.canvas import save_picture
-from evermix.report.plots import FEW, per_observation
+from evermix.report.plots import FEW, LARGEST, per_observation
 
 
 def _steps():
@@ -80,3 +80,15 @@ def test_missing_matplotlib_says_what_to_install(monkeypatch):
     series = read_events(step.to_event() for step in _steps())
     with pytest.raises(ImportError, match=r"pip install evermix\[plot\]"):
         overview(**series._asdict(), sizes=np.array([1.0]))
+
+
+def test_the_largest_of_many_clusters_are_bars_if_their_names_tell_what_they_are():
+    pytest.importorskip("matplotlib")
+    series = read_events(step.to_event() for step in _steps())
+    sizes, names = np.arange(1.0, 51.0), [f"words {k}" for k in range(50)]
+    _, bars, _ = overview(**series._asdict(), sizes=sizes, names=names, telling=True)
+    shown = [label.get_text() for label in bars.get_yticklabels()]
+    assert shown[:2] == ["words 49", "words 48"] and len(bars.patches) == len(shown) == LARGEST
+    assert bars.get_title("left") == "The largest of 50 clusters"
+    _, dust, _ = overview(**series._asdict(), sizes=np.array([0.3]), names=["x"], telling=True)
+    assert not dust.patches

@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 
 COLOURS = (BLUE, ORANGE, GREEN, INK)  # of runs and chains
 FEW = 20  # clusters whose sizes are bars with names; those of more are dots on logarithmic axes
-NAME, SPARE = 1.3, 5  # inches of a name beside a bar, and bars for which there is room at least
+LARGEST = 12  # clusters of more that are bars if their names say what they are
+NAME, WORDS, SPARE = 1.3, 2.2, 5  # inches of a name, of words beside a bar; bars that have room
+SIZES = "Cluster sizes, largest first"
 MAX_ROWS = 1000  # of a co-clustering map; more could not be distinguished
 
 # ---- streams -------------------------------------------------------------------------------
@@ -85,6 +87,7 @@ def overview(
     rows: NDArray[Any],
     sizes: NDArray[Any],
     names: Sequence[str] | None = None,
+    telling: bool = False,
     when: Callable[[float], str] | None = None,
     title: str = "",
     figure: "Figure | None" = None,
@@ -100,6 +103,8 @@ def overview(
         Mass of each cluster at the end.
     names : sequence of str (K,), optional
         What the clusters are called; those of few clusters are shown. None: their numbers.
+    telling : bool
+        Whether names say what is in a cluster: of many clusters, the largest are shown by name.
     when : callable, optional
         Returns the time at which so many observations had been seen, for the axes.
     title : str
@@ -117,7 +122,8 @@ def overview(
     growth, rank, likelihood = panels
     _draw_growth(growth, series.clock, series.K)
     masses = np.asarray(sizes, dtype=np.float64)
-    _draw_sizes(rank, masses, list(map(str, range(len(masses)))) if names is None else names)
+    called = list(map(str, range(len(masses)))) if names is None else names
+    _draw_sizes(rank, masses, called, telling)
     _draw_likelihood(likelihood, series)
     if when is not None:
         for axes in (growth, likelihood):
@@ -138,14 +144,17 @@ def _draw_growth(axes: "Axes", clock: NDArray[Any], K: NDArray[Any]) -> None:
     label_last(axes, clock[-1], K[-1], f"{K[-1]:,}", BLUE)
 
 
-def _draw_sizes(axes: "Axes", sizes: NDArray[Any], names: Sequence[str]) -> None:
+def _draw_sizes(axes: "Axes", sizes: NDArray[Any], names: Sequence[str], telling: bool) -> None:
     # Clusters of less than one observation mean nothing on a logarithmic axis.
     order = [k for k in np.argsort(-sizes, kind="stable").tolist() if sizes[k] >= 1.0]
     ranked = sizes[order]
-    if 0 < len(order) <= FEW:
-        _draw_bars(axes, ranked, [names[k] for k in order])
+    if order and (telling or len(order) <= FEW):
+        shown = order[: LARGEST if len(order) > FEW else FEW]
+        title = SIZES if len(shown) == len(order) else f"The largest of {len(sizes):,} clusters"
+        style_axes(axes, title, "observations")
+        _draw_bars(axes, sizes[shown], [names[k] for k in shown], WORDS if telling else NAME)
         return
-    style_axes(axes, "Cluster sizes, largest first", "rank")
+    style_axes(axes, SIZES, "rank")
     axes.set_xscale("log")
     axes.set_yscale("log")
     rank = np.arange(1, len(ranked) + 1)
@@ -157,12 +166,11 @@ def _draw_sizes(axes: "Axes", sizes: NDArray[Any], names: Sequence[str]) -> None
         axes.set_ylim(0.8, ranked[0] * 2)
 
 
-def _draw_bars(axes: "Axes", sizes: NDArray[Any], names: Sequence[str]) -> None:
+def _draw_bars(axes: "Axes", sizes: NDArray[Any], names: Sequence[str], width: float) -> None:
     """Draw a bar with its name and its number for each of few clusters, the largest above."""
-    style_axes(axes, "Cluster sizes, largest first", "observations")
-    places, size = np.arange(len(sizes)), 9.0 if len(sizes) <= FEW / 2 else 7.5
+    places, size = np.arange(len(sizes)), 9.0 if len(sizes) <= LARGEST else 7.5
     axes.barh(places, sizes, height=0.72, color=GREY, alpha=0.85, linewidth=0)
-    axes.set_yticks(places, [shortened(name, size, NAME) for name in names], fontsize=size)
+    axes.set_yticks(places, [shortened(name, size, width) for name in names], fontsize=size)
     axes.set_ylim(max(len(sizes), SPARE) - 0.4, -0.6)
     axes.set_xlim(0, sizes[0] * 1.18)
     axes.grid(visible=False, axis="y")
@@ -269,6 +277,7 @@ def bound_plot(
     style_axes(bound, "Fit to the data (evidence lower bound, nats)", "laps")
     style_axes(clusters, "Clusters", "laps")
     clusters.set_ylim(bottom=0)
+    clusters.locator_params(axis="y", integer=True)
     for axes in (bound, clusters):
         axes.locator_params(axis="x", integer=True)
         axes.yaxis.set_major_formatter("{x:,.0f}")

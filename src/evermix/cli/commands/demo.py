@@ -171,7 +171,7 @@ def _save(
         file.writelines(json.dumps(document._asdict()) + "\n" for document in documents)
     console = output_console()
     console.print(f"Report    {report}, for your browser")
-    console.print(f"Picture   {_draw(picture, mix, len(documents))}")
+    console.print(f"Picture   {_draw(picture, mix, vocabulary.words, len(documents))}")
     console.print(f"Model     {model}")
     console.print(f"Texts     {texts}\n")
     console.print("Go on with:")
@@ -191,10 +191,10 @@ def _title(n: int) -> str:
     return f"{n:,} docstrings of Python's standard library, clustered in one pass"
 
 
-def _draw(path: Path, mix: Mixture, n: int) -> str:
+def _draw(path: Path, mix: Mixture, words: Sequence[str], n: int) -> str:
     """Save the picture, and return its path or why there is none."""
     try:
-        save_picture(path, plot.stream(mix, title=_title(n)))
+        save_picture(path, plot.stream(mix, words, title=_title(n)))
     except ImportError as error:
         return f"none: {error}"
     return str(path)
