@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import evermix as em
-from evermix.report.page import Report
+from evermix.report.page import Report, curves
 from helpers.browser import Browser, chromium
 
 pytestmark = pytest.mark.skipif(
@@ -45,6 +45,25 @@ def pages(tmp_path_factory):
     timed = em.DependentMixture(burn_in=20, draws=20, random_state=0).fit(rows, times=years)
     timed.report(folder / "timed.html")
     return folder
+
+
+def test_bars_trends_and_the_tree_are_explained(browser, pages):
+    browser.open(pages / "stream.html", 1200)
+    explained = browser.run("document.querySelector('#bars').textContent")
+    assert "Bars show shares" in explained and "share of the latest rows" in explained
+    assert "less of a gap" in browser.run("document.querySelector('#tree .hint').textContent")
+    browser.open(pages / "topics.html", 1200)
+    assert browser.run("document.querySelector('#bars').textContent").endswith("largest topic.")
+
+
+def test_numbers_of_clusters_have_whole_ticks(browser, tmp_path):
+    chart = curves("Clusters found", "rows", {"": ([1, 2, 3], [1, 1, 1])}, steps=True)
+    items = [{"id": 0, "name": "cluster 0", "words": [], "share": 1.0, "size": 3}]
+    Report("Few", "cluster", "rows", {}, items, [chart]).write(tmp_path / "few.html")
+    browser.open(tmp_path / "few.html", 1200)
+    ticks = browser.run("""[...document.querySelectorAll('#charts svg text[text-anchor=end]')]
+        .map(text => text.textContent).filter(text => text !== 'rows')""")
+    assert ticks and not any("." in tick for tick in ticks)
 
 
 @pytest.mark.parametrize("name", ["stream", "topics", "timed"])

@@ -95,7 +95,8 @@ function lineChart(box, chart) {
   const range = chart.log ? [low / 1.2, high * 1.3] : [low === 0 ? 0 : low - pad, high + pad];
   const along = [chart.log || chart.labels || from > 0.2 * to ? from : 0, to];
   const x = scale(along, [left, width - right], chart.log), y = scale(range, [bottom, top], chart.log);
-  const values = ticks(...range, 4, chart.log), digits = chart.log ? 0 : Math.max(0, Math.ceil(-Math.log10(values[1] - values[0] || 1)));
+  const counts = ys.every(Number.isInteger), values = ticks(...range, 4, chart.log).filter(v => !counts || Number.isInteger(v));
+  const digits = chart.log ? 0 : Math.max(0, Math.ceil(-Math.log10(values[1] - values[0] || 1)));
   for (const value of values) {
     root.append(make("line", {class: "grid", x1: left, x2: width - right, y1: y(value), y2: y(value)}),
       make("text", {x: left - 8, y: y(value) + 4, "text-anchor": "end"}, digits ? value.toFixed(digits) : shown(value)));

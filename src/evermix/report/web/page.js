@@ -71,6 +71,8 @@ const longest = items.reduce((most, item) => Math.max(most, pen.measureText(head
 byId("list").style.setProperty("--name", `${Math.min(Math.max(Math.ceil(longest) + 2, 60), 150)}px`);
 byId("list").classList.toggle("plain", !items.some(item => item.trend !== undefined));
 byId("items-title").textContent = `${noun[0].toUpperCase()}${noun.slice(1)}s`;
+byId("bars").textContent = `Bars show shares: the longest is that of the largest ${noun}.` +
+  (items.some(item => item.trend !== undefined) ? " ▲ × 2: its share of the latest rows is twice its share of all; ▼ × 0.5: half of it." : "");
 
 function find() {
   const terms = byId("search").value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -248,7 +250,8 @@ if (data.groups.length) {  // fewer, coarser topics, with links to their parts
 }
 if (data.map.length) chart("map", box => mapChart(box, data.map, items, label, pick));
 if (data.tree) {
-  byId("tree").querySelector(".hint").textContent = "Joined by how deep the density dips between them: further left, more alike (depths are in nats)." +
+  byId("tree").querySelector(".hint").textContent = "The further left two lines meet, the less of a gap there is between their clusters. " +
+    "At 2.3, rows are ten times as dense in the clusters as between them, at 4.6 a hundred times (natural logarithms)." +
     (data.tree.groups < items.length ? ` It suggests ${data.tree.groups} groups; lines within them are coloured.` : "");
   const leaf = item => `${item.id}: ${[...(named(item) ? [item.name] : []), ...item.words].join(", ")}`;
   chart("tree", box => treeChart(box, data.tree, items, leaf, pick));
