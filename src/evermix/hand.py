@@ -132,6 +132,18 @@ def checked_name(name: Any) -> str:
     return name
 
 
+def new_name(name: Any) -> str:
+    """Return a name that a cluster may get, which no id can be mistaken for, or raise an error."""
+    try:
+        int(checked_name(name))
+    except ValueError:
+        return checked_name(name)
+    raise ValueError(
+        f"the name of a cluster must not be a whole number, as ids are, got {name!r:.80}: add a "
+        "word, such as 'group 1'."
+    )
+
+
 def _known(id: Any, next_id: int) -> int:
     if type(id) is not int or not 0 <= id < next_id:
         raise ValueError(f"there never was a cluster {id!r:.80}.")

@@ -214,6 +214,16 @@ def test_the_last_edit_of_a_file_can_be_undone(folder):
     assert "until rows are learnt" in evermix("edit", "t.evermix", "undo", status=1).stderr
 
 
+def test_a_whole_number_is_an_id_even_if_a_cluster_is_called_so(folder):
+    evermix(*STREAM)
+    mix = em.load("t.evermix")
+    a, b = mix.cluster_ids_.tolist()[:2]
+    mix.lineage_.hand.names[a] = str(b)  # as older files may hold it
+    mix.save("old.evermix")
+    evermix("edit", "old.evermix", "merge", a, b)
+    assert em.load("old.evermix").lineage_.current([b]).tolist() == [a]
+
+
 def test_edits_that_fail_change_nothing(folder):
     evermix(*STREAM)
     before = (folder / "t.evermix").read_bytes()
@@ -223,6 +233,7 @@ def test_edits_that_fail_change_nothing(folder):
         (["split", "x"], "its id, a whole number, or its name"),
         (["split", 0, 1], "one cluster"),
         (["rename", 0, "\n"], "name of a cluster"),
+        (["rename", 0, 1], "must not be a whole number"),
         (["pin", 77], "no cluster 77"),
         (["split", 0, "--rows", "t.evermix"], "t.evermix"),
     ]:

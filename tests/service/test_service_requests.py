@@ -55,6 +55,7 @@ EDITS = {
     "twice the same": ("merge", '{"clusters": [0, 0]}'),
     "a number for a name": ("rename", '{"cluster": 0, "name": 5}'),
     "an empty name": ("rename", '{"cluster": 0, "name": ""}'),
+    "a whole number as a name": ("rename", '{"cluster": 0, "name": "1"}'),
     "a control letter": ("rename", '{"cluster": 0, "name": "a\\u0000"}'),
     "a long name": ("rename", json.dumps({"cluster": 0, "name": "a" * 201})),
     "another entry": ("pin", '{"cluster": 0, "force": true}'),

@@ -74,6 +74,10 @@ def test_bad_names_are_refused():
     for name in ("", " x", "a\nb", "x" * 201):
         with pytest.raises(ValueError, match="the name of a cluster must be"):
             mix.rename(0, name)
+    for name in ("7", "-1", "007"):
+        with pytest.raises(ValueError, match="must not be a whole number"):
+            mix.rename(0, name)
+    assert mix.rename(0, "7 to 9").card(0).name == "7 to 9"
     with pytest.raises(TypeError, match="must be a string"):
         mix.rename(0, 7)
     with pytest.raises(ValueError, match="no cluster 99"):

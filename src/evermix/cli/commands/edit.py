@@ -1,5 +1,6 @@
 """``evermix edit``: name, merge, split and pin the clusters of a model, and undo it."""
 
+import shlex
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ from evermix.cli.options.settings import Settings
 from evermix.cli.output.captions import parts_shown
 from evermix.cli.output.output_files import check_files
 from evermix.estimators import Mixture, files
+from evermix.hand import MERGE, SPLIT
 from evermix.io.text_counter import TextCounter
 
 
@@ -25,6 +27,12 @@ def run(settings: Settings) -> None:
     done = _ACTIONS[settings.action](mix, settings, text_of(extra))
     files.save(mix, path, extra)
     note(done)
+    if settings.action in (MERGE, SPLIT):
+        model = shlex.quote(str(path))
+        note(
+            "files of answers are as they were; "
+            f"`evermix predict {model} ROWS --out FILE` writes them anew."
+        )
 
 
 def _rename(mix: Mixture, settings: Settings, text: TextCounter | None) -> str:
@@ -92,7 +100,11 @@ def _only_id(mix: Mixture, settings: Settings) -> int:
 
 
 def _id(mix: Mixture, word: Any) -> int:
-    """Return the id of a cluster that is called by its name or id, or raise ValueError."""
+    """Return the id of a cluster that is called by its id or name, or raise ValueError."""
+    try:
+        return int(word)
+    except ValueError:
+        pass
     alive = set(mix.cluster_ids_.tolist())
     names = {id: name for id, name in mix.lineage_.hand.names.items() if id in alive}
     named = [id for id, name in names.items() if name == word]
@@ -100,10 +112,7 @@ def _id(mix: Mixture, word: Any) -> int:
         raise ValueError(f"clusters {', '.join(map(str, named))} are called {word}: say which id.")
     if named:
         return named[0]
-    try:
-        return int(word)
-    except ValueError:
-        known = f" The names are {', '.join(sorted(set(names.values())))}." if names else ""
-        raise ValueError(
-            f"a cluster is called by its id, a whole number, or its name, got {word!r}.{known}"
-        ) from None
+    known = f" The names are {', '.join(sorted(set(names.values())))}." if names else ""
+    raise ValueError(
+        f"a cluster is called by its id, a whole number, or its name, got {word!r}.{known}"
+    )

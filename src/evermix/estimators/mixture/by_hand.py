@@ -17,7 +17,7 @@ from evermix.estimators.mixture.held import absent
 from evermix.estimators.mixture.learner import Learner
 from evermix.estimators.mixture.settings import Settings, parameters_of
 from evermix.estimators.plain_words import ids_in_words
-from evermix.hand import PIN, RENAME, UNPIN, Change, checked_name
+from evermix.hand import PIN, RENAME, UNPIN, Change, new_name
 from evermix.state import State
 
 
@@ -32,9 +32,10 @@ class ByHand(CardQuestions):
     def rename(self, id: int, name: str | None) -> Self:
         """Call a cluster by a name, on cards and in the output of the command line.
 
-        Labels stay ids. The name stays with the cluster, also when others become part of it; if it
-        becomes part of one without a name, that gets it. None takes the name away. Samplers have no
-        clusters to name: those of a draw are gone with the next one.
+        Labels stay ids, and a name must not be a whole number, as they are. The name stays with the
+        cluster, also when others become part of it; if it becomes part of one without a name, that
+        gets it. None takes the name away. Samplers have no clusters to name: those of a draw are
+        gone with the next one.
 
         Examples
         --------
@@ -50,7 +51,7 @@ class ByHand(CardQuestions):
         if name is None:
             hand.names.pop(int(id), None)
         else:
-            owner = {other: own for own, other in hand.names.items()}.get(checked_name(name), id)
+            owner = {other: own for own, other in hand.names.items()}.get(new_name(name), id)
             if owner != id:
                 raise ValueError(
                     f"cluster {owner} is called {name!r} already: choose another name."
