@@ -121,18 +121,31 @@ def test_explain_names_columns_and_levels(folder):
     )
 
 
+def test_explain_picks_rows_by_their_ids(folder):
+    evermix("stream", "texts.jsonl", "--out", "out", "--checkpoint", "t.evermix", "--quiet")
+    shown = evermix("explain", "t.evermix", "texts.jsonl", "--id", "T205", "--id", "T17").stdout
+    assert shown.startswith("T17: cluster ") and shown.count("T205: cluster ") == 1
+    evermix("fit", "people.csv", "--out", "p.csv", "--checkpoint", "p.evermix", "--quiet")
+    shown = evermix("explain", "p.evermix", "people.csv", "--id", 150, "--json").stdout
+    assert [json.loads(line)["id"] for line in shown.splitlines()] == [150]
+    said = evermix("explain", "t.evermix", "texts.jsonl", "--id", "T0", "--id", "X", status=1)
+    assert "no row with the id X. Ids are what `evermix predict` writes" in said.stderr
+    assert "T0: cluster " in said.stdout
+    both = "explain", "t.evermix", "texts.jsonl", "--id", "T0", "--limit", 3
+    assert "--id and --limit exclude each other" in evermix(*both, status=1).stderr
+
+
 def test_explain_says_which_rows_look_new(folder):
     evermix("fit", "people.csv", "--out", "out", "--checkpoint", "p.evermix", "--quiet")
     with open("odd.csv", "w") as file:
         file.write("age,city\n900,Lima\n")
     novelty = json.loads(evermix("predict", "p.evermix", "odd.csv").stdout)["novelty"]
     shown = evermix("explain", "p.evermix", "odd.csv").stdout
-    assert shown.startswith(f"row 0: looks new (novelty {novelty:.3g}); among the clusters that ")
-    shown = evermix("explain", "p.evermix", "odd.csv", "--against", -1).stdout
-    assert (
-        shown.startswith("row 0: a new cluster rather than cluster ") and "not a new" not in shown
-    )
-    found = json.loads(evermix("explain", "p.evermix", "odd.csv", "--against", -1, "--json").stdout)
+    assert shown.startswith(f"row 0: looks new (novelty {novelty:.3g}): a new cluster rather than ")
+    assert "age = 900" in shown.splitlines()[1]
+    shown = evermix("explain", "p.evermix", "odd.csv", "--against", 0).stdout
+    assert shown.startswith(f"row 0: looks new (novelty {novelty:.3g})")
+    found = json.loads(evermix("explain", "p.evermix", "odd.csv", "--json").stdout)
     assert found["novelty"] == pytest.approx(novelty) and found["log_odds"] < 0
     assert abs(sum(c["log_odds"] for c in found["contributions"]) - found["log_odds"]) < 1e-9
 

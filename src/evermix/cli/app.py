@@ -128,7 +128,11 @@ class Command(_PlainTypes, TyperCommand):
         options = {flag for each in self.params for flag in each.opts}
         if advice := number_given(args, options):
             ctx.fail(advice)
-        return super().parse_args(ctx, args)
+        try:
+            return super().parse_args(ctx, args)
+        except typer.BadParameter as error:
+            error.message = error.message.removeprefix("Value error, ")  # pydantic's, of Typer
+            raise
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help; with ``--help-all`` given, that of advanced options too."""

@@ -99,16 +99,21 @@ def test_one_cluster_is_compared_with_a_new_one():
     assert "a new cluster" in repr(why)
 
 
-def test_rows_that_fit_nowhere_look_new():
+def test_rows_that_fit_nowhere_are_compared_with_a_new_cluster():
     X, _ = blobs(300)
     mix = em.Mixture().fit(X)
-    far = [1e3] * X.shape[1]
-    why, new = mix.explain(far), mix.explain(far, against=-1)
-    assert why.novelty == new.novelty == pytest.approx(mix.novelty([far])[0])
-    assert repr(why).startswith("looks new (novelty 1)") and why.other != -1
-    assert repr(new).startswith(f"a new cluster rather than cluster {new.cluster}: log odds of ")
-    assert new.log_odds < 0 and f"{new.log_odds:.3f}" in repr(new)
-    assert abs(total(new) - new.log_odds) < 1e-9 * abs(new.log_odds)
+    odd = X[0].copy()
+    odd[-1] = 1e3
+    why = mix.explain(odd)
+    near, next_best = np.argsort(-mix.predict_proba([odd])[0])[:2]
+    assert (why.cluster, why.other) == (mix.cluster_ids_[near], -1)
+    assert why.novelty == pytest.approx(mix.novelty([odd])[0])
+    start = f"looks new (novelty 1): a new cluster rather than cluster {why.cluster}, log odds of "
+    assert repr(why).startswith(start) and f"{why.log_odds:.3f}" in repr(why)
+    assert why.log_odds < 0 and why.contributions[0].name == str(X.shape[1] - 1)
+    assert abs(total(why) - why.log_odds) < 1e-9 * abs(why.log_odds)
+    other = mix.explain(odd, against=int(mix.cluster_ids_[next_best]))
+    assert repr(other).startswith("looks new (novelty 1); among the clusters that there are: ")
     assert repr(mix.explain(X[0])).startswith("cluster ") and mix.explain(X[0]).novelty < 0.1
 
 

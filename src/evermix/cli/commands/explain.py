@@ -21,21 +21,37 @@ from evermix.io.sources import Source, SourceError
 from evermix.io.sources.values import Columns
 from evermix.io.text_counter import TextCounter
 
+BATCH = 1000  # rows that are read at a time
+
 
 def run(settings: Settings) -> None:
-    """Explain the first rows of the source."""
+    """Explain the first rows of the source, or those of some ids."""
+    if settings.ids and "limit" in settings.given:
+        raise ValueError("--id and --limit exclude each other: leave one of them out.")
     settings, mix, text = load_with_text(settings)
-    names, left = column_names(mix, text), settings.limit
-    for chunk in _source(settings, mix, text).chunks(0, left):
+    names, wanted = column_names(mix, text), set(settings.ids or ())
+    sought, left = set(wanted), settings.limit
+    for chunk in _source(settings, mix, text).chunks(0, BATCH if wanted else left):
+        ids = list(map(str, chunk.ids))
+        some = [i for i, id in enumerate(ids) if id in wanted] if wanted else range(len(ids))[:left]
+        if not some:
+            continue
         X = features(mix.model_.family, text, chunk.X)
         novelty = novelty_of(mix, text, chunk, X)
-        for i, name in enumerate(chunk.ids[:left]):
+        for i in some:
             row = X.take(np.array([i])) if isinstance(X, Columns) else X[i : i + 1]
             why = mix.explain(row, settings.against, names)
-            _show(name, replace(why, novelty=float(novelty[i])), settings.as_json)
-        left -= len(chunk.ids)
-        if left <= 0:
+            _show(chunk.ids[i], replace(why, novelty=float(novelty[i])), settings.as_json)
+        sought -= {ids[i] for i in some}
+        left -= len(some)
+        if left <= 0 and not wanted:
             return
+    if sought:
+        raise SourceError(
+            f"{', '.join(settings.sources)}: there is no row with the id "
+            f"{' or '.join(sorted(sought))}. Ids are what `evermix predict` writes: those of "
+            "--id-field, or the numbers of rows from 0 on."
+        )
 
 
 def _source(settings: Settings, mix: Mixture, text: TextCounter | None) -> Source:

@@ -7,7 +7,8 @@ from evermix.cli.options.option import Option
 
 ADVANCED = "Advanced: "  # how the panels of all other options begin
 _FILES = "out", "keep_fields", "checkpoint", "resume", "overwrite"
-_COLUMNS = "text_field", "id_field", "time_field", "ignore", "category"
+_COLUMNS = "text_field", "id_field", "time_field", "ignore", "missing", "category"
+_ROWS = "text_field", "id_field", "missing", "skip_bad"  # of a model, which knows the other columns
 COMMON = {  # by command, in order
     "stream": (*_FILES, *_COLUMNS, "half_life", "max_clusters", "follow", "live", "skip_bad"),
     "fit": (*_FILES, *_COLUMNS[:2], *_COLUMNS[3:], "max_clusters", "skip_bad"),
@@ -21,6 +22,10 @@ COMMON = {  # by command, in order
         "draws",
         "skip_bad",
     ),
+    "predict": (*_FILES[:2], "overwrite", "coarse", *_ROWS),
+    "explain": ("ids", "limit", "against", "as_json", *_ROWS),
+    "report": ("out", "overwrite", "title", "source", *_ROWS),
+    "edit": ("source", "loose", *_ROWS),
 }
 
 

@@ -360,11 +360,20 @@ EXPLAIN = (
     replace(AS_JSON, help="Write one JSON line per row, with all contributions."),
     Option(
         "against",
-        "Compare with this cluster, -1 for a new one (default: the second most probable).",
+        "Compare with this cluster, -1 for a new one (default: the second most probable, or a new "
+        "one if the row looks new).",
         type=int,
         metavar="ID",
     ),
     Option("limit", "Explain the first N rows.", ROWS, int, 10, min=1, metavar="N"),
+    Option(
+        "ids",
+        "Explain the rows of this id, as predict writes it; may be repeated.",
+        ROWS,
+        flags="--id",
+        metavar="ID",
+        repeated=True,
+    ),
     *_ROWS_OF,
 )
 INFO = (

@@ -89,7 +89,9 @@ class Explanation:
         one, two = called(self.cluster, self.cluster_name), called(self.other, self.other_name)
         new = f"novelty {self.novelty:.3g}"
         if self.other == NEW and self.log_odds < 0:
-            return f"{two} rather than {one}: log odds of {one} {self.log_odds:.3f}, {new}"
+            return (
+                f"looks new ({new}): {two} rather than {one}, log odds of {one} {self.log_odds:.3f}"
+            )
         line = f"{one}, not {two}: log odds {self.log_odds:.3f}, p = {self.probability:.3g}"
         if self.novelty <= self.probability * (1 - self.novelty):
             return line
@@ -114,7 +116,7 @@ class ExplanationQuestions:
     def explain(
         self, row: Any, against: int | None = None, names: Sequence[str] | None = None
     ) -> Explanation:
-        """Return why a row is in its most probable cluster, and not in the next one.
+        """Return why a row is in its most probable cluster, and not in the next one or a new one.
 
         The log odds of two clusters are a sum: of their sizes, and of what each column or word
         says. Nothing is approximated. In clusters with full covariances a squared distance is
@@ -125,8 +127,8 @@ class ExplanationQuestions:
         row : array (D,), or one row of whatever :meth:`predict` takes; or a dict by column, or a
             row of a pandas data frame such as ``df.iloc[0]``
         against : int, optional
-            The id of the cluster to compare with; -1 for a new one. None: the second most
-            probable, or a new one if there is no second.
+            The id of the cluster to compare with; -1 for a new one. None: a new one if that is
+            more probable than any that there is, else the second most probable, if there is one.
         names : sequence of str, optional
             Names of the columns, such as the words of a vocabulary. None: those of the table.
 
@@ -169,7 +171,8 @@ def explained(fitted: Fitted, X: Array, names: Names, against: int | None) -> Ex
     ids, joint = state.tally.ids, fitted.log_joint(X)[0]
     order = np.argsort(-joint[:-1], kind="stable")
     best = int(order[0])
-    other = len(ids) if len(ids) == 1 else int(order[1])
+    looks_new = joint[-1] > joint[best]
+    other = len(ids) if looks_new or len(ids) == 1 else int(order[1])
     if against is not None:
         other = _place(ids, against)
         if other == best:
