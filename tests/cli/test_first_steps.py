@@ -46,6 +46,8 @@ def test_a_fit_says_once_what_can_be_done_next(tmp_path, monkeypatch, out, times
     said = evermix("fit", "rows.csv", "--out", out)
     assert said.stderr.count("next: evermix info rows.evermix") == times
     assert (said.stdout + said.stderr).count("evermix report rows.evermix") == 1
+    summary, hint = "; checkpoint rows.evermix", "evermix report rows.evermix"
+    assert 0 < said.output.index(summary) < said.output.index(hint)
 
 
 def test_a_terminal_shows_the_clusters_beside_a_file(tmp_path, monkeypatch):

@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 import evermix as em
 from evermix.cli import app
 from evermix.cli.commands.fit import LapLog
+from evermix.cli.console import laps_in_words, progress_bar
 from evermix.engines import ENGINES
 from evermix.io import checkpoint
 from helpers.commands import evermix
@@ -92,6 +93,14 @@ def test_the_trace_tells_the_bound_and_the_moves_of_every_lap(points):
     gone = [len(lap["merges"]) + len(lap["dropped"]) for lap in laps]
     assert 1 + sum(born) - sum(gone) == laps[-1]["K"] == mix.n_clusters_ == 3
     assert all(lap["seconds"] > 0 for lap in laps)
+
+
+def test_progress_is_in_plain_words():
+    with progress_bar(laps_in_words(1, 20, "lap"), 20, quiet=False, of_rows=False) as bar:
+        bar.update(2.5, 5, "fit -43.8 per row", laps_in_words(3, 20, "lap"))
+        (task,) = bar._progress.tasks
+    assert task.description == "lap 3 of at most 20"
+    assert task.fields["status"] == "5 clusters, fit -43.8 per row"
 
 
 def test_progress_tells_the_bound_and_the_moves_of_the_last_lap():

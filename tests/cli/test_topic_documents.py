@@ -103,9 +103,7 @@ def test_terminals_get_cards(folder, monkeypatch):
     said = evermix("texts.jsonl", "--time-field", "year", *SHORT)
     assert said.exit_code == 0 and said.stdout.startswith("The largest topics\n\ntopic 0: ")
     assert " in 2003" in said.stdout and "documents with most of it:\n    " in said.stdout
-    n = em.load("texts.evermix").n_topics_
-    hint = f"fewer, coarser topics than these {n}: evermix info texts.evermix --coarse {n // 2}"
-    assert (hint in said.stdout) == (6 <= n <= 16)
+    assert em.load("texts.evermix").n_topics_ <= 20 and "--coarse" not in said.stdout
 
 
 @pytest.mark.parametrize("titled", [True, False])

@@ -119,28 +119,40 @@ def _described(error: OSError) -> str:
 class ProgressBar:
     """A progress bar with the number of clusters, and how fast or how well rows are learnt."""
 
-    def __init__(self, progress: Progress, task: TaskID) -> None:
-        self._progress, self._task = progress, task
+    def __init__(self, progress: Progress, task: TaskID, noun: str) -> None:
+        self._progress, self._task, self._noun = progress, task, noun
         self._quality = ""
 
-    def update(self, done: float, K: int | None = None, quality: str | None = None) -> None:
+    def update(
+        self,
+        done: float,
+        K: int | None = None,
+        quality: str | None = None,
+        title: str | None = None,
+    ) -> None:
         """Show how much is done; without a quality the speed, with "" the quality before."""
         if quality is None:
             speed = self._progress.tasks[self._task].speed or 0.0
             quality = f"{speed:,.0f} rows/s"
         self._quality = quality or self._quality
-        status = self._quality if K is None else f"K = {K:,}  {self._quality}"
-        self._progress.update(self._task, completed=done, status=status)
+        found = [] if K is None else [counted(K, self._noun)]
+        status = ", ".join([*found, *filter(None, [self._quality])])
+        self._progress.update(self._task, completed=done, status=status, description=title)
 
 
 @contextmanager
-def progress_bar(title: str, total: int | None, quiet: bool) -> Iterator[ProgressBar]:
-    """Show a progress bar on standard error if that is a terminal, and nothing otherwise."""
+def progress_bar(
+    title: str, total: int | None, quiet: bool, noun: str = "cluster", of_rows: bool = True
+) -> Iterator[ProgressBar]:
+    """Show a progress bar on standard error if that is a terminal, and nothing otherwise.
+
+    ``noun`` is what is found. Unless the total is one ``of_rows``, titles say how far it has come.
+    """
     from evermix.kernels.disk_cache import is_empty  # which imports numba
 
     status = COMPILING if is_empty() else ""
-    with _progress(quiet) as progress:
-        yield ProgressBar(progress, progress.add_task(title, total=total, status=status))
+    with _progress(quiet, of_rows) as progress:
+        yield ProgressBar(progress, progress.add_task(title, total=total, status=status), noun)
 
 
 @contextmanager
@@ -151,13 +163,18 @@ def item_progress(title: str, items: Sequence[Item], quiet: bool) -> Iterator[It
         yield progress.track(items, task_id=task)
 
 
-def _progress(quiet: bool) -> Progress:
+def laps_in_words(lap: int, most: int, name: str) -> str:
+    """Return which lap, or sweep, a fit is making."""
+    return f"{name} {min(lap, most):,} of at most {most:,}"
+
+
+def _progress(quiet: bool, of_rows: bool = True) -> Progress:
     console = Console(stderr=True)
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}"),
         BarColumn(),
-        MofNCompleteColumn(),
+        *([MofNCompleteColumn()] if of_rows else []),
         TextColumn("{task.fields[status]}"),
         TimeElapsedColumn(),
     )

@@ -15,6 +15,7 @@ from evermix.cli.console import (
     at_terminal,
     beside_console,
     counted,
+    laps_in_words,
     new_row_fit,
     output_console,
     progress_bar,
@@ -215,15 +216,16 @@ class Fit(Run):
         return sum(int(record["held"].sum()) for record in records if "held" in record)
 
     def _learn(self, interrupts: Interrupts) -> None:
-        every = self.settings.every
-        title = f"{type(self.engine).__name__} {self.engine.lap_name}s"
-        with progress_bar(title, self.engine.max_laps, self.settings.quiet) as progress:
+        every, quiet = self.settings.every, self.settings.quiet
+        most, title = self.engine.max_laps, partial(laps_in_words, name=self.engine.lap_name)
+        with progress_bar(title(1, most), most, quiet, of_rows=False) as progress:
 
             def observe(mix: Mixture, info: Info) -> None:
                 self.learnt = True
                 lap, state = self.log.add(info), mix.state_
                 done = state.lap + self.log.rows / self.rows.n
-                progress.update(done, info.K, self.log.described(info, self.rows.n))
+                fit = self.log.described(info, self.rows.n)
+                progress.update(done, info.K, fit, title(int(done) + 1, most))
                 if lap is not None:
                     self.trace.write(lap.to_event())
                 whole = state.at == 0 and state.lap % (every or 1) == 0
@@ -238,7 +240,7 @@ class Fit(Run):
 
     def _finish(self) -> None:
         if self.settings.out == "-" and at_terminal():
-            self._show()
+            output_console().print(self._table())
             return
         out, names = self.settings.out, captions(self.model, self.text)
         columns = [name for name in COLUMNS if names or name != "name"]
@@ -257,14 +259,15 @@ class Fit(Run):
             line = {"id": name, "cluster": id, "probability": rounded(probability)}
             yield line | ({"name": names[id]} if id in names else {})
 
-    def _show(self) -> None:
-        """Show the largest clusters, and what can be done next."""
+    def _next_steps(self) -> None:
+        if not (self.settings.out == "-" and at_terminal()):
+            super()._next_steps()
+            return
         console, settings = output_console(), self.settings
-        console.print(self._table())
         model, rows = str(settings.checkpoint), map(os.path.relpath, settings.sources)
         again = ["evermix", "fit", *rows, "--checkpoint", model, "--resume", "--out", "labels.csv"]
         next_steps = {"a page for your browser": ["evermix", "report", model]}
-        if n := proposed(n_held(self.model)):
+        if n := proposed(self.model):
             next_steps["fewer, coarser clusters"] = ["evermix", "info", model, "--coarse", str(n)]
         fields = self.source.has_fields
         if settings.sources != ["-"]:

@@ -54,7 +54,7 @@ def run(settings: Settings) -> None:
     if settings.as_json:
         typer.echo(json.dumps(described, indent=2))
     else:
-        _show(described, settings.everything)
+        _show(described, settings.everything, None if settings.coarse else proposed(found))
 
 
 # ---- mixtures --------------------------------------------------------------------------------
@@ -188,8 +188,11 @@ _DESCRIBE: dict[type, Callable[[Any, Extra, int | None], Described]] = {
 }
 
 
-def _show(described: Described, everything: bool) -> None:
-    """Print a table of the clusters or topics of a model, and the facts on it, plain or all."""
+def _show(described: Described, everything: bool, fewer: int | None) -> None:
+    """Print a table of the clusters or topics of a model, and the facts on it, plain or all.
+
+    ``fewer`` is how many coarse ones to propose, if any.
+    """
     console = output_console()
     kind = "topics" if "topics" in described else "clusters"
     clusters, coarse = described.pop(kind), described.pop("coarse", None)
@@ -211,9 +214,5 @@ def _show(described: Described, everything: bool) -> None:
     console.print(facts)
     if not everything:
         console.print(f"[dim]--all shows all {kind}, and the settings of the model.[/dim]")
-    if (
-        coarse is None
-        and (n := proposed(described["K"] or 0))
-        and "dependent" not in described["kind"]
-    ):
-        console.print(f"[dim]--coarse {n} shows the {kind} joined into {n} coarser ones.[/dim]")
+    if fewer is not None:
+        console.print(f"[dim]--coarse {fewer} shows the {kind} joined into {fewer}.[/dim]")

@@ -13,7 +13,8 @@ COLUMNS = (
     ),
     Option(
         "missing",
-        "What stands for a missing value, such as ? or -999, beside blanks and NA; may be repeated.",
+        "What stands for a missing value, such as ? or -999, beside blanks and NA; may be "
+        "repeated.",
         _ROWS,
         metavar="VALUE",
         repeated=True,

@@ -12,14 +12,16 @@ from evermix.cli.input.model_rows import WORDS, column_names, saved_words, text_
 from evermix.cli.output.captions import SHOWN
 from evermix.estimators import Mixture, TopicModel
 from evermix.estimators.mixture.coarse import CoarseCluster
+from evermix.estimators.mixture.held import n_held
 from evermix.estimators.mixture.naming import Names, written_size
+from evermix.estimators.plain_words import SMALL
 from evermix.families import Multinomial
 from evermix.io.embedded_texts import EmbeddedTexts
 from evermix.report import distinctive_words
 
 PARTS = 5  # ids of parts in a table
-MANY = 6  # clusters or topics from which on coarse ones may be wanted
-FEW = 8  # coarse ones that are proposed at most
+MANY = 20  # clusters or large topics above which coarse ones may be wanted
+FEW = 8  # coarse ones that are proposed
 
 Described = dict[str, Any]
 
@@ -103,6 +105,10 @@ def coarse_table(found: list[Described], kind: str, total: int) -> Table:
     return table
 
 
-def proposed(total: int) -> int | None:
-    """Return how many coarse ones to propose where there are so many; None where they are few."""
-    return min(FEW, total // 2) if total >= MANY else None
+def proposed(model: Any) -> int | None:
+    """Return how many coarse ones to propose where a model has many; None where they are few."""
+    if isinstance(model, TopicModel):
+        many = int(np.sum(model.weights_ >= SMALL))
+    else:
+        many = n_held(model) if isinstance(model, Mixture) else 0
+    return FEW if many > MANY else None

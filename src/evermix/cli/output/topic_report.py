@@ -161,7 +161,7 @@ class TopicReport:
         if others:
             parts += ["Others that change most", *map(self._card, others[:n])]
         total, model = len(self.cards.words), self._settings.checkpoint
-        if model is not None and (fewer := proposed(total)):
+        if model is not None and (fewer := proposed(self._model)):
             command = shlex.join(["evermix", "info", str(model), "--coarse", str(fewer)])
             parts.append(f"fewer, coarser topics than these {total:,}: {command}")
         return "\n\n".join(parts)

@@ -152,6 +152,13 @@ class Run(ABC):
         """Return what is no longer true of the lines that were written, however the run ends."""
         return ()
 
+    def _next_steps(self) -> None:
+        """Say at a terminal what can be done with the model."""
+        path, quiet = self.settings.checkpoint, self.settings.quiet
+        if path and self.learnt and not quiet and self.command != "topics" and at_terminal():
+            model = shlex.quote(str(path))
+            note(f"next: evermix info {model}, or as a page: evermix report {model}")
+
     def _lengths(self) -> dict[str, int]:
         """Return the lengths of output files that grow while rows are learnt, by option."""
         return self.trace.positions()
@@ -246,11 +253,8 @@ class Run(ABC):
             lines = ["; ".join([*self._facts(seconds), *([kept] if self.learnt else [])])]
             lines += [*self._outdated(), *self._remarks()]
             lines += [f"skipped: {some}" for some in self._complaints()]
-            fitted = self.command == "fit" and self.settings.out != "-"  # else it has shown them
-            if path and self.learnt and (fitted or self.command == "stream") and at_terminal():
-                model = shlex.quote(str(path))
-                lines.append(f"next: evermix info {model}, or as a page: evermix report {model}")
             note(NEXT_LINE.join(lines))
+        self._next_steps()
 
     def save(self) -> None:
         """Write a checkpoint, if there is one and something was learnt."""

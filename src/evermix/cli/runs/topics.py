@@ -162,11 +162,11 @@ class Topics(Run):
         """Make the sweeps of a fit."""
         settings = self.settings
         total = settings.burn_in + settings.draws
-        with progress_bar(f"{settings.prior} sweeps", total, settings.quiet) as progress:
+        with progress_bar("sweeps", total, settings.quiet, "topic") as progress:
 
             def observe(_: TopicModel, sweep: TopicSweep) -> None:
                 self.learnt, self.sweeps = True, sweep.number
-                burn_in = "" if sweep.kept else "  burn-in"
+                burn_in = "" if sweep.kept else ", burn-in"
                 quality = f"fit {sweep.log_joint[0]:,.1f}{burn_in}"
                 progress.update(sweep.number, sweep.n_topics[0], quality)
                 self.trace.write(sweep._asdict())
