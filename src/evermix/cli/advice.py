@@ -24,8 +24,10 @@ _PHRASES = {  # of the library's messages; the longer ones first
     "a dict of columns needs the family em.Mixed or 'auto'": (
         "a table needs --family mixed or --family auto"
     ),
+    "Replace such a value by None if it is missing, correct it,": (
+        "Say with --missing VALUE what stands for a missing value, correct it,"
+    ),
     "(em.Mixed with em.Categorical)": "(--category COLUMN)",
-    "(em.Categorical)": "(--category COLUMN)",
     "the ids are in cluster_ids_": "`evermix info MODEL` lists the ids",
     "give some, split_cluster(id, X).": "give some with --rows SOURCE.",
     "em.Mixture() without an engine": "no --engine",

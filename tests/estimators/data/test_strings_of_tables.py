@@ -194,7 +194,7 @@ def test_numbers_among_strings_and_stray_words():
     mixed = written | {"weight": [61.5, *written["weight"][1:]]}
     assert em.Mixture(random_state=0).fit(mixed).written_["weight"].unit == "kg"
     stray = written | {"weight": ["heavy", *written["weight"][1:]]}
-    with pytest.raises(ValueError, match=r"got 'heavy' in row 0. Make it a category"):
+    with pytest.raises(ValueError, match=r"got 'heavy' in row 0. Replace such a value by None"):
         em.Mixture().fit(stray)
 
 

@@ -1,6 +1,7 @@
 """Bad input gets an error that says what was wanted, what came and what to do."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
@@ -17,7 +18,8 @@ X = np.random.default_rng(0).normal(size=(30, 3))
         ("auto", np.array([[1.0, np.inf]]), "infinity"),
         ("auto", np.empty((4, 0)), "0 feature"),
         ("auto", np.empty((0, 4)), "0 sample"),
-        ("auto", [["a", "b"]], "could not convert string to float|dtype='numeric'"),
+        ("auto", [["1", "b"]], "got 'b' in row 0 of column 1. Give columns .* as a table"),
+        ("auto", np.array([[1.0, "b"]], object), "'b' in row 0 of column 1. Give columns"),
         ("auto", np.array([1.0, 2.0]), "Expected 2D array"),
         ("auto", np.array([[1e200, 1.0]]), "values up to 1e\\+200.*Rescale"),
         (
@@ -33,6 +35,23 @@ X = np.random.default_rng(0).normal(size=(30, 3))
 def test_bad_rows(method, family, data, message):
     with pytest.raises(ValueError, match=message):
         getattr(em.Mixture(family=family), method)(data)
+
+
+def test_words_in_tables_for_a_family_of_numbers():
+    table = pd.DataFrame({"size": [1.0, 2.0], "colour": ["red", "blue"]})
+    with pytest.raises(ValueError, match="got 'red' in row 0 of column 'colour'. Leave the column"):
+        em.Mixture(em.Gaussian()).fit(table)
+
+
+def test_one_row_of_a_table_is_not_taken_for_texts():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"colour": ["red", "blue"] * 30, "size": rng.normal(size=60)})
+    mix = em.Mixture().fit(table)
+    with pytest.raises(TypeError, match=r"give a table of one row, df.iloc\[\[0\]\]"):
+        mix.predict(table.iloc[0])
+    assert mix.predict(table.iloc[[0]]).shape == (1,)
+    with pytest.raises(TypeError, match="must hold numbers, got texts"):
+        mix.predict(table["colour"])
 
 
 def test_sparse_rows_for_a_dense_family():

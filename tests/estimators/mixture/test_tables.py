@@ -198,7 +198,7 @@ def test_other_tables_are_refused_and_nothing_is_lost(holed, change, problem):
 
 @pytest.mark.parametrize(
     ("value", "problem"),
-    [("oops", "'age' holds numbers, but 'oops' in row 5"), (np.inf, "infinity")],
+    [("oops", "'age' must hold numbers, got 'oops' in row 5. Replace"), (np.inf, "infinity")],
 )
 def test_a_stray_value_among_numbers_is_refused_from_the_start(value, problem):
     table, _ = made()
@@ -209,6 +209,23 @@ def test_a_stray_value_among_numbers_is_refused_from_the_start(value, problem):
             learn(table)
     with pytest.raises(ValueError, match="infinity"):
         em.Mixture().fit(table.assign(age=np.inf))
+
+
+@pytest.mark.parametrize("as_words", [False, True])
+def test_stray_words_in_several_columns_are_named_at_once(as_words):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(60, 3)), columns=["a", "b", "c"]).astype(object)
+    table.loc[3, "a"], table.loc[5, "c"] = "unknown", "none known"
+    said = "'unknown' in row 3 of 'a', 'none known' in row 5 of 'c'. Replace such a value by None"
+    with pytest.raises(ValueError, match=said):
+        em.Mixture().fit(table.astype(str) if as_words else table)
+
+
+def test_a_column_of_times_is_said_to_hold_dates():
+    days = pd.date_range("2024-01-01", periods=60)
+    table = pd.DataFrame({"size": np.random.default_rng(0).normal(size=60), "day": days})
+    with pytest.warns(UserWarning, match="'day' holds dates: it is ignored"):
+        em.Mixture().fit(table)
 
 
 def test_a_column_without_values_is_refused_by_a_fit():

@@ -18,6 +18,11 @@ def check_plain(name: str, X: Any) -> None:
     first = X[0] if isinstance(X, list | tuple) and len(X) else X
     if hasattr(X, "iloc") and X.ndim == 1 and len(X):  # of a data frame
         first = X.iloc[0]
+        if isinstance(X.index[0], str) and not isinstance(X.name, str | None):
+            raise TypeError(
+                f"{name} must hold rows, got a Series with the labels of columns, as one row of a "
+                "table is: give a table of one row, df.iloc[[0]] in place of df.iloc[0]."
+            )
     if isinstance(first, str):
         raise TypeError(
             f"{name} must hold numbers, got {'a word' if first is X else 'texts'}. Count the words "
@@ -30,6 +35,34 @@ def check_plain(name: str, X: Any) -> None:
             f"{name} must hold numbers, got dates or durations. Turn them into numbers in a unit "
             "of your choice; the times of rows go into `times`."
         )
+
+
+def word_in(X: Any) -> ValueError | None:
+    """Return the error on the first word in rows that must be numbers, or None if there is none."""
+    values = np.asarray(X, dtype=object)
+    if values.ndim != 2:
+        return None
+    names = getattr(X, "columns", range(values.shape[1]))
+    remedy = (
+        "Leave the column out, or give no family: then words are categories."
+        if hasattr(X, "columns")
+        else "Give columns of different kinds as a table, a DataFrame or a dict of columns."
+    )
+    for (row, column), value in np.ndenumerate(values):
+        if isinstance(value, str) and not _reads_as_number(value):
+            return ValueError(
+                f"X must hold numbers, got {value!r:.60} in row {row} of column "
+                f"{names[column]!r}. {remedy}"
+            )
+    return None
+
+
+def _reads_as_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
 
 
 def check_csr(data: Array, indices: Array, indptr: Array, shape: tuple[int, int]) -> None:

@@ -3,6 +3,7 @@
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -14,7 +15,7 @@ from evermix._csr import DeviceCSR, is_foreign_csr
 from evermix._xp import Array, alike, host, is_foreign, namespace, real
 from evermix.engines.batch import ROWS, Batch, Batches
 from evermix.estimators.columns_in_words import kinds_in_a_line
-from evermix.estimators.data.checks import check_csr, check_plain
+from evermix.estimators.data.checks import check_csr, check_plain, word_in
 from evermix.estimators.data.fingerprint import RowHash
 from evermix.estimators.data.table_family import automatic_table
 from evermix.estimators.data.tables import encoded, in_order_of, is_table, known_columns
@@ -184,19 +185,16 @@ class Validator:
         self._forget(reset)
         if not reset and self._is_valid(X):
             return X
-        accept = "csr" if self._takes_sparse(reset) else False
+        check = partial(validate_data, self.estimator, reset=reset)
         if self.growing and not reset:
-            return check_array(
-                X, accept_sparse=accept, dtype="numeric", ensure_all_finite=False, input_name="X"
-            )
-        return validate_data(
-            self.estimator,
-            X,
-            reset=reset,
-            accept_sparse=accept,
-            dtype="numeric",
-            ensure_all_finite=False,
-        )
+            check = partial(check_array, input_name="X")
+        accept = "csr" if self._takes_sparse(reset) else False
+        try:
+            return check(X, accept_sparse=accept, dtype="numeric", ensure_all_finite=False)
+        except ValueError as error:
+            if (plainer := word_in(X)) is not None:
+                raise plainer from error
+            raise
 
     def family_of(self, X: Array, levels: bool = True) -> Family:
         """Return the family, or one that suits the validated rows X (N, D), and tell why.

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from evermix._warning import warn
 from evermix._xp import Floats
-from evermix.estimators.data.tables import Column, Table, is_number, listed
+from evermix.estimators.data.tables import Column, Table, first_word, is_number, listed, no_numbers
 from evermix.families import Bernoulli, Categorical, Mixed
 from evermix.families.amounts import knee_in_group, knee_of
 from evermix.families.base import Family
@@ -42,17 +42,16 @@ def automatic_table(X: Any) -> Mixed | None:
     """
     table = Table(X)
     columns = {name: table.column(name) for name in table.names}
-    for name, (kind, values) in columns.items():
-        if kind == "level":
-            _check_words(name, values)
-    ids = [name for name, column in columns.items() if _are_names(column)]
+    _check_words({name: values for name, (kind, values) in columns.items() if kind == "level"})
     dates = [name for name, column in columns.items() if _are_dates(column)]
+    ids = [name for name, column in columns.items() if _are_names(column)]
     words = [name for name in ids if columns[name].kind == "level"]
     if words and len({*ids, *dates}) == len(columns):
         raise ValueError(_nothing_left(columns, words))
     if len({*ids, *dates}) < len(columns):
-        _warn(ids, "another value in (nearly) every row, as names and numbers of rows do")
-        _warn([name for name in dates if name not in ids], "dates")
+        others = [name for name in ids if name not in dates]
+        _warn(others, "another value in (nearly) every row, as names and numbers of rows do")
+        _warn(dates, "dates")
         columns = {name: one for name, one in columns.items() if name not in (*ids, *dates)}
     _warn_of_many_words(columns)
     if _is_array(columns) and not isinstance(X, Mapping) and len(columns) == len(table.names):
@@ -116,16 +115,17 @@ def _is_array(columns: Mapping[str, Column]) -> bool:
     return kinds == {"yes/no"} and not any(np.isnan(c.values).any() for c in columns.values())
 
 
-def _check_words(name: str, values: NDArray[Any]) -> None:
-    """Raise ValueError if most values of a column are numbers, too many to be levels."""
-    known = [value for value in values.tolist() if value is not None]
-    numbers = [value for value in known if is_number(value)]
-    if 2 * len(numbers) > len(known) and len(set(numbers)) > FEW:
-        row = next(i for i, v in enumerate(values) if v is not None and not is_number(v))
-        raise ValueError(
-            f"column {name!r} holds numbers, but {values[row]!r} in row {row}. Correct the value, "
-            "or make the column a category (em.Mixed with em.Categorical)."
-        )
+def _check_words(columns: Mapping[str, NDArray[Any]]) -> None:
+    """Raise ValueError if most values of columns are numbers, too many to be levels."""
+    wrong = []
+    for name, values in columns.items():
+        known = [value for value in values.tolist() if value is not None]
+        numbers = [value for value in known if is_number(value)]
+        if 2 * len(numbers) > len(known) and len(set(numbers)) > FEW:
+            row = first_word(values)
+            wrong.append((name, row, values[row]))
+    if wrong:
+        raise no_numbers(wrong)
 
 
 def _are_names(column: Column) -> bool:

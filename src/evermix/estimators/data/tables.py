@@ -233,10 +233,25 @@ def _numbers(name: str, column: Column) -> Floats:
                 f"column {name!r} must hold finite numbers, got infinity in row {rows[0]}."
             )
         return column.values
-    row = next(i for i, v in enumerate(column.values) if v is not None and not is_number(v))
-    raise ValueError(
-        f"column {name!r} must hold numbers, got {column.values[row]!r} in row {row}. Make it a "
-        "category (em.Categorical) or correct the value."
+    row = first_word(column.values)
+    raise no_numbers([(name, row, column.values[row])])
+
+
+def first_word(values: NDArray[Any]) -> int:
+    """Return the row of the first value (N,) that is there and no number."""
+    return next(i for i, v in enumerate(values) if v is not None and not is_number(v))
+
+
+def no_numbers(found: Sequence[tuple[str, int, Any]]) -> ValueError:
+    """Return the error on columns of numbers that hold something else: column, row and value."""
+    name, row, value = found[0]
+    what = f"column {name!r} must hold numbers, got {value!r:.60} in row {row}."
+    if len(found) > 1:
+        others = ", ".join(f"{value!r:.60} in row {row} of {name!r}" for name, row, value in found)
+        what = f"columns must hold numbers, got {others}."
+    return ValueError(
+        f"{what} Replace such a value by None if it is missing, correct it, or make the column a "
+        "category (em.Mixed with em.Categorical)."
     )
 
 

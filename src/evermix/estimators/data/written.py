@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from evermix._xp import Floats
-from evermix.estimators.data.tables import Table, categories, is_gone, with_columns
+from evermix.estimators.data.tables import Table, categories, is_gone, no_numbers, with_columns
 from evermix.families import Mixed
 from evermix.families.base import Family
 from evermix.io.sources.dialect import Writing
@@ -62,6 +62,7 @@ class Reading:
         if numeric and all(numeric):
             return X, {}
         table, columns, found = Table(X), dict[str, Floats](), dict[str, Writing]()
+        wrong: list[tuple[str, int, Any]] = []  # column, row and value
         for name, skipped in zip(table.names, numeric or [False] * len(table.names), strict=True):
             looked_at = not skipped and (self.others or name in self.numbers)
             values = _strings(table.raw(name)) if looked_at else None
@@ -69,8 +70,10 @@ class Reading:
                 continue
             writing = self._writing(name, [v for v in values if isinstance(v, str)])
             if writing is not None:
-                columns[name] = _numbers(name, values, writing)
+                columns[name] = _numbers(name, values, writing, wrong)
                 found[name] = writing
+        if wrong:
+            raise no_numbers(wrong)
         return (with_columns(X, columns) if columns else X), found
 
     def _writing(self, name: str, cells: list[str]) -> Writing | None:
@@ -130,8 +133,13 @@ def _strings(column: Any) -> list[Any] | None:
     return values if good and not any(v is False for v in values) else None
 
 
-def _numbers(name: str, values: list[Any], writing: Writing) -> Floats:
-    """Return the numbers (N,) of a column, NaN where they are missing, or raise ValueError."""
+def _numbers(
+    name: str, values: list[Any], writing: Writing, wrong: list[tuple[str, int, Any]]
+) -> Floats:
+    """Return the numbers (N,) of a column, NaN where they are missing, or raise ValueError.
+
+    ``wrong`` gets the first value that is no number, with column and row.   Consumes: wrong.
+    """
     numbers = np.full(len(values), np.nan)
     for row, value in enumerate(values):
         if value is None:
@@ -142,12 +150,13 @@ def _numbers(name: str, values: list[Any], writing: Writing) -> Floats:
         try:
             number = read_number(value, writing)
         except ValueError:
-            remedy = "Make it a category (em.Categorical) or correct the value."
             if writing.unit and value.strip()[:1].isdigit():
-                remedy = f"Numbers of this column are in {writing.unit}: convert it."
-            raise ValueError(
-                f"column {name!r} must hold numbers, got {value!r:.60} in row {row}. {remedy}"
-            ) from None
+                raise ValueError(
+                    f"column {name!r} must hold numbers, got {value!r:.60} in row {row}. Numbers "
+                    f"of this column are in {writing.unit}: convert it."
+                ) from None
+            wrong.append((name, row, value))
+            return numbers
         numbers[row] = np.nan if number is None else number
     return numbers
 
