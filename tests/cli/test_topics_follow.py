@@ -158,7 +158,7 @@ def test_the_picture_is_of_all_files_and_replaces_none_in_silence(folder, monkey
     )
     assert "picture all.png" in begin().stderr
     said = follow("2002.jsonl", "b.json")
-    assert "all.png is an old one" in said.stderr and len(titles) == 1
+    assert "no new picture, since all.png is there" in said.stderr and len(titles) == 1
     assert "written anew" not in said.stderr
     again = ["2003.jsonl", "--checkpoint", "all.evermix", "--resume", "--out", "b.json", "--figure"]
     said = evermix(*again, "all.png")

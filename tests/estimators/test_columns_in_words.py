@@ -43,7 +43,7 @@ def evermix(*arguments):
 def test_info_fit_and_report_say_what_was_decided_of_columns(folder):
     said = evermix("fit", "people.csv", "--out", "labels.csv").stderr
     assert "missing cells: 34 of 1,200 (age 30, city 4): clusters are found by what" in said
-    assert "columns: " in said and "1 categories, 1 ignored; 2 of them on the log scale" in said
+    assert "columns: " in said and "1 category, 1 ignored; 2 of them on the log scale" in said
     shown = evermix("info", "people.evermix").stdout
     assert "34 of 1,200" in shown and "(ratios count, not differences)" in shown
     columns = json.loads(evermix("info", "people.evermix", "--json").stdout)["columns"]

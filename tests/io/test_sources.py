@@ -343,6 +343,7 @@ UNREADABLE = {
     "a.json": (b"[]", r"unknown format.* jq -c '.\[\]' FILE"),
     "list.jsonl": (b'[{"text": "a b"}]\n', r"line 1: expected a JSON object, got list\. .* jq -c"),
     "lines.jsonl": (b'[\n{"text": "a b"}\n]\n', r"line 1: expected a JSON object.* jq -c"),
+    "a.txt": (b"one text\n", r"unknown format.* jq -R '{text: \.}' FILE > NEW.jsonl"),
     "a.npy.gz": (b"", "unknown format"),
     "header.csv": (b"a,b\n", "expected at least one row, the file has a header and no rows"),
     "empty.jsonl": (b"", "expected at least one row, the file is empty"),

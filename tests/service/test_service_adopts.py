@@ -51,8 +51,8 @@ def test_ids_names_and_lineage_are_those_of_the_file(start, fitted):
     assert [life["born"] for life in lineage] == list(fitted.lineage_.born)
     about = service.get("/models/old")[1]
     assert about["settings"] == {"kind": "vectors", "imported": "old.evermix"}
-    status, _ = service.ask("PUT", "/models/old", json.dumps({"kind": "vectors"}))
-    assert status == 409
+    status, error = service.ask("PUT", "/models/old", json.dumps({"kind": "vectors"}))
+    assert status == 409 and "it began with the file old.evermix" in error["error"]
     status, error = service.ask(
         "PUT", "/models/b", json.dumps({"kind": "vectors", "imported": "/etc/passwd"})
     )

@@ -155,7 +155,17 @@ def test_kinds_that_are_not_known_are_quoted(model):
 def test_settings_of_a_model_stay(model):
     assert model.ask("PUT", "/models/a", '{"kind": "vectors"}')[0] == 200
     assert model.ask("PUT", "/models/a", '{"kind": "vector"}')[0] == 200  # the same
-    assert model.ask("PUT", "/models/a", '{"kind": "texts"}')[0] == 409
+    status, answer = model.ask("PUT", "/models/a", '{"kind": "texts", "seed": 3}')
+    assert status == 409
+    assert 'kind is "vectors", not "texts", seed is 0, not 3. Choose' in answer["error"]
+
+
+def test_unknown_paths_and_methods_say_what_there_is(model):
+    said = model.get("/models/a/explain")[1]["error"]
+    assert "there is no /models/a/explain. There are /models/{name}, " in said
+    assert "/models/{name}/predict" in said and "/health" not in said
+    assert "/health" in model.get("/nothing")[1]["error"]
+    assert model.get("/models/a/predict")[1]["error"] == "/models/a/predict takes POST, got GET."
 
 
 def test_other_forms_and_methods(model):

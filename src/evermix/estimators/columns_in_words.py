@@ -14,6 +14,7 @@ from evermix.families.log_normal import LogNormal
 SHOWN = 8  # names in a line
 TOGETHER, APART = "vary together", "each on its own"
 LOGS, IGNORED = "on the log scale", "ignored"
+ONE = {"categories": "category", "counts": "count", "directions": "direction"}
 ABOUT = {  # beside the names
     TOGETHER: "a covariance of its own for each cluster",
     LOGS: "ratios count, not differences",
@@ -64,7 +65,8 @@ def groups_in_words(groups: Mapping[str, Sequence[str]]) -> dict[str, str]:
 
 def groups_in_a_line(groups: Mapping[str, Sequence[str]]) -> str:
     """Return how many columns are in each group."""
-    counts = [f"{len(names):,} {name}" for name, names in groups.items() if names and name != LOGS]
+    sizes = {name: len(names) for name, names in groups.items() if names and name != LOGS}
+    counts = [f"{n:,} {ONE.get(name, name) if n == 1 else name}" for name, n in sizes.items()]
     logs = len(groups.get(LOGS, ()))
     return ", ".join(counts) + (f"; {logs:,} of them {LOGS}" if logs else "")
 

@@ -300,6 +300,17 @@ async def _plain(request: Request, error: Exception) -> Response:
     """Answer requests that no route takes."""
     assert isinstance(error, HTTPException)
     message = f"{request.method} {request.url.path:.80}: {error.detail}."
+    if error.status_code == 404:
+        paths = [str(getattr(route, "path", "")) for route in request.app.routes]
+        of_model = request.url.path.startswith("/models/")
+        known = ", ".join(path for path in paths if path.startswith("/models/") == of_model)
+        message = (
+            f"there is no {request.url.path:.80}. There are {known}. GET /openapi.json describes "
+            "them."
+        )
+    elif error.status_code == 405:
+        allowed = (error.headers or {}).get("Allow", "")
+        message = f"{request.url.path:.80} takes {allowed}, got {request.method}."
     response = refusal(error.status_code, message)
     response.headers.update(error.headers or {})
     return response

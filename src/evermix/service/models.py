@@ -95,7 +95,11 @@ class Models:
         with self._making:
             if name in self._workers:
                 if self._workers[name].plan != plan:
-                    raise ConflictError(f"there is a model {name} with other settings already.")
+                    raise ConflictError(
+                        f"there is a model {name} with other settings already: "
+                        f"{_differing(self._workers[name].plan, plan)}. Choose another name, or "
+                        "DELETE this model first."
+                    )
                 return False
             if len(self._workers) >= MOST:
                 raise ConflictError(f"a service has {MOST} models at most.")
@@ -126,6 +130,18 @@ class Models:
                 self._workers[name].start()
                 raise
             shutil.rmtree(aside, ignore_errors=True)
+
+
+def _differing(old: Plan, new: Plan) -> str:
+    """Return the settings of a model that differ from those of a request."""
+    if old.imported is not None:
+        return f"it began with the file {old.imported}"
+    was, wanted = old.to_spec(), new.to_spec()
+    return ", ".join(
+        f"{name} is {json.dumps(value)}, not {json.dumps(wanted[name])}"
+        for name, value in was.items()
+        if value != wanted.get(name)
+    )
 
 
 def check_name(name: str) -> None:

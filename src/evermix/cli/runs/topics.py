@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Self
 
 from evermix._schema import check_number
-from evermix.cli.console import note, progress_bar
+from evermix.cli.console import counted, note, progress_bar
 from evermix.cli.input.documents import Documents, read_documents, split
 from evermix.cli.input.rows import open_rows
 from evermix.cli.options.settings import Settings
@@ -240,11 +240,10 @@ class Topics(Run):
             yield f"{documents.unknown:.1%} of their words are not among those of the first fit"
         if self.nothing_new:
             yield "nothing new: all of them were learnt before"
-        if documents.empty or documents.skipped:
-            yield (
-                f"{documents.empty:,} without words and {documents.skipped:,} blank or bad rows "
-                "left out"
-            )
+        empty = [f"{documents.empty:,} without words"] if documents.empty else []
+        bad = [counted(documents.skipped, "blank or bad row")] if documents.skipped else []
+        if empty or bad:
+            yield f"{' and '.join(empty + bad)} left out"
         of = f" of {chains} chains" if chains > 1 else ""
         mean = f"{n_topics.mean():,.0f} on average over {len(n_topics):,} draws{of}"
         yield f"{topics_in_words(self.model.weights_)}, in the draw that is shown ({mean})"
@@ -259,7 +258,7 @@ class Topics(Run):
         if report.picture is not None:
             yield f"picture {os.path.relpath(report.picture)}"
         elif report.old_picture is not None:
-            yield f"picture {report.old_picture} is an old one (--figure FILE makes a new one)"
+            yield f"no new picture, since {report.old_picture} is there (--figure FILE makes one)"
 
     def _complaints(self) -> Iterable[str]:
         return self.documents.complaints

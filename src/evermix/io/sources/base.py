@@ -29,6 +29,7 @@ from evermix.io.sources.values import Time, read_time
 Kind: TypeAlias = Literal["text", "counts", "vectors", "table"]
 
 _COMPLAINTS_KEPT = 5
+ONE_TEXT_PER_LINE = "If each line is a text: jq -R '{text: .}' FILE > NEW.jsonl."
 ONE_PER_LINE = "Write each object into a line of its own: jq -c '.[]' FILE > NEW.jsonl."
 
 
@@ -416,9 +417,10 @@ def find_format(path: str) -> type[FileSource]:
             f"{path}: evermix does not read spreadsheets. Save it as CSV, or fit it in "
             f"Python: em.Mixture().fit(pandas.read_excel({path!r}))."
         )
+    remedies = {".json": f" {ONE_PER_LINE}", ".txt": f" {ONE_TEXT_PER_LINE}"}
     known = {f"{format.prefix}*{suffix}" for format in _FORMATS for suffix in format.suffixes}
     raise SourceError(
         f"{path}: unknown format. Known file names are {', '.join(sorted(known))} (formats of text "
         "also with .gz), and - for standard input. A module that defines a format of your "
-        "own must be imported first." + (f" {ONE_PER_LINE}" if plain.endswith(".json") else "")
+        f"own must be imported first.{remedies.get(Path(plain).suffix, '')}"
     )
