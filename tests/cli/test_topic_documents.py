@@ -23,22 +23,36 @@ def lines(text):
 
 
 @pytest.mark.parametrize("prior", ["hmngg", "hdp"])
-def test_topics_of_documents(folder, prior):
-    """Of those that were learnt by a file, and of others by the command predict."""
+def test_documents_and_predict_write_the_same(folder, prior):
+    """Of those that were learnt, by a file of the fit and by the command predict."""
+    with (folder / "texts.jsonl").open("a") as file:
+        file.write(json.dumps({"id": 60, "text": "ship wave zebra", "year": 2003}) + "\n")
     topics("texts.jsonl", "--time-field", "year", "--prior", prior, "--documents", "d.jsonl")
-    model = em.load("texts.evermix")
-    learnt = lines((folder / "d.jsonl").read_text())
-    assert [line["id"] for line in learnt] == list(range(60))
-    for line, shares in zip(learnt, model.documents_.toarray(), strict=True):
-        reported = {topic["topic"]: topic["share"] for topic in line["topics"]}
-        assert reported == pytest.approx({k: shares[k] for k in np.flatnonzero(shares)}, abs=1e-6)
     said = CliRunner().invoke(app, ["predict", "texts.evermix", "texts.jsonl"])
-    assert said.exit_code == 0, said.stderr
+    assert said.exit_code == 0 and "61 rows predicted. 0.2% of their words" in said.stderr
     found = lines(said.stdout)
-    assert len(found) == 60 and "60 rows predicted. 0.0% of their words" in said.stderr
+    assert lines((folder / "d.jsonl").read_text()) == found
+    assert [line["id"] for line in found] == list(range(61))
+    assert [line["unknown_words"] for line in found] == [0.0] * 60 + [0.333333]
     for line in found:
         shares = [topic["share"] for topic in line["topics"]]
         assert shares == sorted(shares, reverse=True) and 0.9 < sum(shares) < 1.0 + 1e-4
+
+
+def test_a_subject_of_unknown_words_is_named(folder):
+    """Words of one document in fifty or more, not those of a few; the fit's own files are not."""
+    topics("texts.jsonl", "--prior", "hdp")
+    texts = ["ship virus mask"] * 3 + ["sail virus"] * 3 + ["cloud mask"] * 2 + ["moon zebra"] * 4
+    rows = [{"text": text, "year": 2004} for text in [*texts, *["wave salt"] * 50]]
+    (folder / "new.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    warned = "warning: words that the first fit did not know are in 8 of 62 documents: virus, mask."
+    again = "evermix topics texts.jsonl new.jsonl"
+    said = CliRunner().invoke(app, ["predict", "texts.evermix", "new.jsonl", "--batch", "5"])
+    assert warned in said.stderr and said.stderr.rstrip().endswith(again)
+    said = evermix("new.jsonl", "--checkpoint", "texts.evermix", "--resume", "--out", "new.json")
+    assert warned in said.stderr and said.stderr.rstrip().endswith(again)
+    said = CliRunner().invoke(app, ["predict", "texts.evermix", "texts.jsonl"])
+    assert said.exit_code == 0 and "did not know" not in said.stderr
 
 
 def test_topics_over_time_want_times_to_predict(folder):

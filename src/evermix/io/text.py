@@ -108,6 +108,11 @@ class Vocabulary(TextCounter):
         """Return counts (N, n_features + 1); the last column is all words without one."""
         return self._with_unknown(map(self._words_of, texts), self._columns)
 
+    def unknown(self, texts: Iterable[str]) -> list[list[str]]:
+        """Return the words of each text that have no column."""
+        every = map(self._words_of, texts)
+        return [[word for word in words if word not in self._columns] for words in every]
+
     def to_spec(self) -> dict[str, Any]:
         """Return a JSON-ready dict for :func:`from_spec`."""
         return {"type": "vocabulary", "words": self.words, "stop_words": self.stop_words}

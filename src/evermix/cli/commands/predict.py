@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -29,8 +29,10 @@ from evermix.cli.output.captions import captions
 from evermix.cli.output.coarse import at_most, describe_coarse
 from evermix.cli.output.lines import Lines, check_answers, open_answers, rounded
 from evermix.cli.output.output_files import check_files, check_new
+from evermix.cli.output.topic_lines import document_lines, named_shares
 from evermix.cli.output.topic_names import topic_names
-from evermix.cli.output.topic_report import shares_line
+from evermix.cli.runs.learnt_documents import read_learnt
+from evermix.cli.runs.lost_words import lost_words
 from evermix.engines import DPMeans
 from evermix.estimators import Mixture, TopicModel
 from evermix.estimators.files import load_any
@@ -38,9 +40,10 @@ from evermix.io.brokers import is_address
 from evermix.io.checkpoint import CheckpointError
 from evermix.io.similar_names import did_you_mean
 from evermix.io.sources import Chunk, Source, SourceError
+from evermix.io.text import Vocabulary
 from evermix.io.text_counter import TextCounter
+from evermix.io.unknown_words import UnknownWords
 
-LEAST = 0.01  # share of a topic that a line names
 COLUMNS = "id", "cluster", "probability", "log_density", "novelty", "name"  # of an answer
 NEW = 0.5  # novelty above which a row looks new
 OF_TOPICS = "id", "topics"
@@ -58,6 +61,7 @@ class _Answers:
     text: TextCounter | None
     columns: Sequence[str]  # of a line
     new: list[int] | None = None  # how many rows of each chunk look new, if that is known
+    warnings: Callable[[], Iterable[str]] = tuple  # on all rows, once they are answered
 
 
 def run(settings: Settings) -> None:
@@ -94,6 +98,8 @@ def run(settings: Settings) -> None:
         lines.flush()  # empties an old file even if there were no rows
     if not settings.quiet:
         note(_summary(answers, done, settings.out))
+        for warning in answers.warnings():
+            note(warning)
 
 
 def _check_there(sources: Sequence[str]) -> None:
@@ -186,22 +192,28 @@ def _topics(
     parts = None if n is None else model.coarse(n)
     names, coarse_names = topic_names(model, extra, n, settings.out)
 
+    unknown, counts = UnknownWords(), isinstance(text, Vocabulary)
+
     def lines(chunk: Chunk) -> Iterator[dict[str, Any]]:
-        times = None
-        if timed:
-            times = in_periods(chunk.times, saved.get("period"), str(field))
-        shares = model.transform(features("multinomial", text, chunk.X), times)
-        for name, row in zip(chunk.ids, shares, strict=True):
-            found = np.flatnonzero(row >= min(LEAST, row.max()))
-            line = shares_line(name, found, row[found], names)
+        times = in_periods(chunk.times, saved.get("period"), str(field)) if timed else None
+        X = features("multinomial", text, chunk.X)
+        shares, new = model.transform(X, times), None
+        if isinstance(text, Vocabulary):
+            new = unknown.add(text.unknown(chunk.X), np.asarray(X.sum(axis=1)).ravel())
+        for d, line in enumerate(document_lines(chunk.ids, shares, names, new)):
             if parts is not None:
-                sums = np.bincount(parts, row, minlength=len(row))
-                some = np.flatnonzero(sums >= min(LEAST, sums.max()))
-                line["coarse"] = shares_line(name, some, sums[some], coarse_names)["topics"]
+                sums = np.bincount(parts, shares[d], minlength=shares.shape[1])
+                line["coarse"] = named_shares(sums, coarse_names)
             yield line
 
-    said = OF_TOPICS if parts is None else (*OF_TOPICS, "coarse")
-    return _Answers(rows, lines, model.n_topics_, text, said)
+    def warnings() -> Iterator[str]:
+        learnt = [run.sources for run in read_learnt(extra.get("topics", {}))]
+        if learnt and not {*map(os.path.abspath, settings.sources)} <= {*learnt[0]}:
+            every = [source for some in learnt for source in some]
+            yield from lost_words(unknown, [*every, *settings.sources])
+
+    said = [*OF_TOPICS, *["unknown_words"] * counts, *["coarse"] * (parts is not None)]
+    return _Answers(rows, lines, model.n_topics_, text, said, warnings=warnings)
 
 
 def _coarse(settings: Settings, mix: Mixture, extra: dict[str, Any]) -> dict[int, dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from textwrap import shorten
 from typing import Any
 
@@ -16,7 +16,9 @@ from evermix.cli.input.rows import features, make_text_counter, read_rows
 from evermix.cli.input.texts import say_what_is_read
 from evermix.cli.options.settings import Settings
 from evermix.io.sources import Chunk, Mark, Source
+from evermix.io.text import Vocabulary
 from evermix.io.text_counter import TextCounter, WordTotals
+from evermix.io.unknown_words import UnknownWords
 
 _UNITS = {"year": "Y", "month": "M", "day": "D"}
 _HELD_OUT = 0x746F7069  # seeds the choice of held-out documents apart from the sampler
@@ -59,6 +61,10 @@ class Documents:
         What dates were turned into, where it was given or chosen.
     unknown : float
         Share of the words of texts that are not counted, since the vocabulary lacks them.
+    unknown_shares : array (D,) or None
+        The same of each document; None without a vocabulary.
+    unknown_words : UnknownWords
+        Those words, also of documents that have no others.
     """
 
     X: Array
@@ -76,6 +82,8 @@ class Documents:
     titles: Sequence[str] = ()
     period: str | None = None
     unknown: float = 0.0
+    unknown_shares: Array | None = None
+    unknown_words: UnknownWords = field(default_factory=UnknownWords)
 
     def __len__(self) -> int:
         return int(self.X.shape[0])
@@ -130,7 +138,10 @@ def documents_of(
     X = sparse.csr_matrix(features("multinomial", text, chunk.X))
     after = before if text is None else text.totals
     these = WordTotals(after.total - before.total, after.unknown - before.unknown)
-    full = np.flatnonzero(np.asarray(X.sum(axis=1)).ravel() != 0)
+    known, unknown, shares = np.asarray(X.sum(axis=1)).ravel(), UnknownWords(), None
+    if isinstance(text, Vocabulary):
+        shares = unknown.add(text.unknown(chunk.X), known)
+    full = np.flatnonzero(known != 0)
     times = (
         None
         if chunk.times is None
@@ -151,6 +162,8 @@ def documents_of(
         titles=[_title(chunk, d) for d in full.tolist()],
         period=settings.period,
         unknown=these.share,
+        unknown_shares=None if shares is None else shares[full],
+        unknown_words=unknown,
     )
 
 

@@ -4,7 +4,6 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import replace
 from functools import cached_property
@@ -20,6 +19,8 @@ from evermix.cli.input.documents import Documents, Parts
 from evermix.cli.options.settings import Settings
 from evermix.cli.output.coarse import proposed
 from evermix.cli.output.lines import Lines, naming
+from evermix.cli.output.topic_lines import DIGITS, document_lines
+from evermix.cli.output.topic_names import topic_names
 from evermix.estimators import TopicModel
 from evermix.estimators.data.times import Times, shown_label
 from evermix.estimators.plain_words import topics_in_words
@@ -35,8 +36,8 @@ from evermix.report import topic_curves, topic_overview
 from evermix.report.canvas import save_picture
 from evermix.report.words import numbered
 
-DIGITS = 6  # behind the point, of shares
 CARDS = 8  # that a terminal shows
+AT_ONCE = 4096  # documents whose shares of all topics are in memory
 PRESENT = 0.05  # share of a topic from which on a document is named
 
 
@@ -87,6 +88,8 @@ class TopicReport:
         self._sources = sources
         self._model, self._settings, self._parts = model, settings, parts
         self._ids = [documents.ids[d] for d in parts.learnt.tolist()]
+        unknown = documents.unknown_shares
+        self._unknown = None if unknown is None else unknown[parts.learnt]
         self._titles = [documents.titles[d] for d in parts.learnt.tolist()]
         X, times = documents.X[parts.learnt], documents.times
         self._rows = {"X": X}
@@ -193,12 +196,15 @@ class TopicReport:
         return self._model.documents_
 
     def _write_documents(self, path: str) -> None:
-        """Write a line on the topics of each document that was learnt."""
-        shares = self._shares
+        """Write a line on the topics of each document that was learnt, as ``predict`` does."""
+        names, _ = topic_names(self._model, {}, None, path)
         with closing(Lines(path, None)) as lines:
-            for d, id in enumerate(self._ids):
-                part = slice(*shares.indptr[[d, d + 1]])
-                lines.write(shares_line(id, shares.indices[part], shares.data[part]))
+            for start in range(0, len(self._ids), AT_ONCE):
+                some = slice(start, start + AT_ONCE)
+                shares = self._model.transform(**{k: x[some] for k, x in self._rows.items()})
+                unknown = None if self._unknown is None else self._unknown[some]
+                for line in document_lines(self._ids[some], shares, names, unknown):
+                    lines.write(line)
             lines.flush()
 
     def to_spec(self) -> dict[str, Any]:
@@ -266,18 +272,6 @@ def _pictures(settings: Settings) -> tuple[Path | None, Path | None]:
         return None, None
     path = Path(settings.checkpoint).with_suffix(".png")
     return (path, None) if settings.overwrite or not path.exists() else (None, path)
-
-
-def shares_line(
-    id: Any, topics: Array, shares: Array, names: Mapping[int, str] | None = None
-) -> dict[str, Any]:
-    """Return a line on the topics of a document, the largest first, with names that are known."""
-    found = list[dict[str, Any]]()
-    for i in np.argsort(-shares, kind="stable").tolist():
-        topic = int(topics[i])
-        entry = {"topic": topic, "share": round(float(shares[i]), DIGITS)}
-        found.append(entry | ({"name": names[topic]} if names and topic in names else {}))
-    return {"id": id, "topics": found}
 
 
 def _rounded(shares: Array) -> list[list[float]]:

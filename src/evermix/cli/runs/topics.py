@@ -21,6 +21,7 @@ from evermix.cli.runs.learnt_documents import (
     read_learnt,
     with_these,
 )
+from evermix.cli.runs.lost_words import lost_words
 from evermix.cli.runs.run import (
     Run,
     Saved,
@@ -259,6 +260,15 @@ class Topics(Run):
             yield f"picture {os.path.relpath(report.picture)}"
         elif report.old_picture is not None:
             yield f"no new picture, since {report.old_picture} is there (--figure FILE makes one)"
+
+    def _remarks(self) -> Iterator[str]:
+        if self.model.gone_on_ and not self.nothing_new:
+            yield from self._lost_words()
+
+    def _lost_words(self) -> Iterator[str]:
+        """Yield a warning if documents that were just learnt share words that are not counted."""
+        sources = [source for run in self.history for source in run.sources]
+        yield from lost_words(self.documents.unknown_words, sources)
 
     def _complaints(self) -> Iterable[str]:
         return self.documents.complaints

@@ -142,6 +142,8 @@ class FollowedTopics(Topics):
             assert documents.times is not None
             time, n = shown_label(documents.times[0]), len(documents)
             note(f"{time}: {n:,} documents learnt; {self.model.n_topics_:,} topics.")
+            for warning in self._lost_words():
+                note(warning)
 
     def _count(self, now: Learnt) -> None:
         """Take note of documents that were learnt."""

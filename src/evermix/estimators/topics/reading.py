@@ -121,7 +121,8 @@ class TopicReading(CoarseTopics):
     def documents_(self) -> Array:
         """Share of each topic among the words of each document of the fit, CSR matrix (D, K).
 
-        Those of the draw that is shown. Documents without words have empty rows.
+        Those of one draw, the one that is shown. :meth:`transform` averages over many sweeps, which
+        tells better what a document is about. Documents without words have empty rows.
         """
         counts = self._counts_of_documents()
         lengths = np.maximum(np.asarray(counts.sum(axis=1)).ravel(), 1)
