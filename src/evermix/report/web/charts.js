@@ -21,7 +21,7 @@ function written(value, digits, notation = "standard") {
   return formats.get(key).format(value);
 }
 const whole = value => written(value, 15);
-const shown = value => Math.abs(value) >= 1e5 ? written(value, 3, "compact") : written(value, Math.abs(value) >= 1000 ? 6 : 4);
+const shown = (value, digits = 3) => Math.abs(value) >= 1e5 ? written(value, digits, "compact") : written(value, Math.abs(value) >= 1000 ? 6 : 4);
 const writtenTime = value => Number.isInteger(value) && value >= 1500 && value <= 2100 ? String(value) : shown(value);  // years
 const percent = share => share > 0 && share < 1e-4 ? "< 0.01 %" : `${written(100 * share, share < 0.1 ? 2 : 3)} %`;
 // How the trend of a cluster is shown: its share of the latest rows over that of all, 0 if no rows of it come any more.
@@ -82,7 +82,7 @@ function axis(root, x, texts, y) {  // below a chart, with as many texts as ther
 }
 
 function lineChart(box, chart) {
-  const height = 210, left = 56, top = 16, bottom = height - 36, right = 12;
+  const height = 210, left = 62, top = 16, bottom = height - 36;
   const xs = chart.lines.flatMap(line => line.x), ys = chart.lines.flatMap(line => line.y).filter(y => y !== null).sort((a, b) => a - b);
   const last = chart.lines.at(-1), end = last.y.at(-1), places = chart.labels ?? [];
   const named = value => chart.when ? chart.when(value) : places[value] === undefined ? shown(value) : String(places[value]);
@@ -91,15 +91,19 @@ function lineChart(box, chart) {
   // A few extreme dots do not decide the scale.
   const least = ys[Math.floor(ys.length * (chart.lines[0].dots && !chart.log ? 0.03 : 0))];
   const high = ys.at(-1), low = !chart.log && ys[0] >= 0 ? 0 : Math.min(least, end ?? least), from = Math.min(...xs), to = Math.max(...xs);
+  const alone = end !== null && !last.dots && chart.lines.filter(line => !line.dots).length === 1;
   const pad = 0.08 * Math.max(high - low, 1e-4 * Math.abs(high), 1e-9);
   const range = chart.log ? [low / 1.2, high * 1.3] : [low === 0 ? 0 : low - pad, high + pad];
   const along = [chart.log || chart.labels || from > 0.2 * to ? from : 0, to];
-  const x = scale(along, [left, width - right], chart.log), y = scale(range, [bottom, top], chart.log);
   const counts = ys.every(Number.isInteger), values = ticks(...range, 4, chart.log).filter(v => !counts || Number.isInteger(v));
   const digits = chart.log ? 0 : Math.max(0, Math.ceil(-Math.log10(values[1] - values[0] || 1)));
+  // As many digits of large numbers as tell one line of the grid from another.
+  const n = [3, 4, 5, 6].find(n => new Set(values.map(value => shown(value, n))).size === values.length) ?? 7;
+  const label = alone ? shown(Number(end.toPrecision(n + 1)), n + 1) : "", right = alone ? 18 + 7 * label.length : 12;
+  const x = scale(along, [left, width - right], chart.log), y = scale(range, [bottom, top], chart.log);
   for (const value of values) {
     root.append(make("line", {class: "grid", x1: left, x2: width - right, y1: y(value), y2: y(value)}),
-      make("text", {x: left - 8, y: y(value) + 4, "text-anchor": "end"}, digits ? value.toFixed(digits) : shown(value)));
+      make("text", {x: left - 8, y: y(value) + 4, "text-anchor": "end"}, digits ? value.toFixed(digits) : shown(value, n)));
   }
   axis(root, x, ticks(...along, 5, chart.log).filter(v => !chart.labels || Number.isInteger(v)).map(v => [v, named(v)]), bottom + 16);
   root.append(make("text", {x: width - right, y: height - 4, "text-anchor": "end"}, chart.when ? "time" : chart.xlabel));
@@ -115,10 +119,7 @@ function lineChart(box, chart) {
         d: points.map(([a, b], j) => `${j ? chart.steps ? `H${x(a).toFixed(1)}L` : "L" : "M"}${x(a).toFixed(1)},${y(b).toFixed(1)}`).join("")}));
     }
   });
-  if (end !== null && !last.dots && chart.lines.filter(line => !line.dots).length === 1) {
-    const above = y(end) - 10 > top;
-    root.append(make("text", {class: "strong", x: width - 12, y: y(end) + (above ? -9 : 18), "text-anchor": "end"}, shown(Number(end.toPrecision(4)))));
-  }
+  if (alone) root.append(make("text", {class: "strong", x: width - right + 8, y: y(end) + 4}, label));  // beside the line
   const dot = make("circle", {r: 4.5, fill: "var(--accent)", visibility: "hidden"});
   root.append(dot);
   root.addEventListener("pointermove", event => {
@@ -126,7 +127,7 @@ function lineChart(box, chart) {
     let best = 0;
     last.x.forEach((value, j) => { if (Math.abs(x(value) - place) < Math.abs(x(last.x[best]) - place)) best = j; });
     const lines = chart.lines.filter(line => line.x.length === last.x.length && line.y[best] !== null);
-    tip(event, [position(last.x[best]), ...lines.map(line => `${line.name || chart.title}: ${shown(line.y[best])}`)].join("\n"));
+    tip(event, [position(last.x[best]), ...lines.map(line => `${line.name || chart.title}: ${shown(line.y[best], n + 1)}`)].join("\n"));
     dot.setAttribute("cx", x(last.x[best]));
     dot.setAttribute("cy", y(last.y[best] ?? low));
     dot.setAttribute("visibility", "visible");
