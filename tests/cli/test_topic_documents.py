@@ -141,4 +141,5 @@ def test_titles_may_be_given_in_python(tmp_path):
     model = em.TopicModel(burn_in=2, draws=2, random_state=0)
     model.fit(rng.poisson(2.0, size=(12, 4)))
     model.report(tmp_path / "t.html", documents=[f"Essay {i}" for i in range(12)])
-    assert "Essay" in (tmp_path / "t.html").read_text()
+    page = (tmp_path / "t.html").read_text()
+    assert "Essay" in page and f"the one that is shown has {model.n_topics_}" in page

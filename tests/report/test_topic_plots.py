@@ -9,6 +9,7 @@ import pytest
 from evermix.estimators.plain_words import topics_in_words
 from evermix.report import changes, lifetimes, topic_curves, topic_overview
 from evermix.report.canvas import check_picture, save_picture
+from evermix.report.shares import percent
 from helpers.variants import slow_but
 
 EVOLUTION = np.array(
@@ -68,7 +69,7 @@ def test_pictures_of_topics_leave_pyplot_alone(tmp_path, times, n):
     save_picture(tmp_path / "topics.png", topic_overview(**shown))
     curves = topic_curves(**shown, predicted=EVOLUTION[::-1])
     save_picture(tmp_path / "curves.svg", curves)
-    assert len(curves) == min(n, 4)
+    assert len(curves) == min(n, 3)  # one is never there
     assert (tmp_path / "topics.png").read_bytes().startswith(b"\x89PNG")
     assert "svg" in (tmp_path / "curves.svg").read_text()[:200]
     assert ("matplotlib.pyplot" in sys.modules) == before
@@ -154,7 +155,7 @@ def test_the_topics_that_changed_are_shown_and_others_counted():
 
     stack, _, courses = topic_overview(**shown)
     assert named(courses) == ["b", "c"]
-    assert "not shown: 1 others, together 80% of the words" in stack.get_xlabel()
+    assert "not shown: 1 other, 80 % of the words" in stack.get_xlabel()
     assert stack.get_ylim()[1] < 0.25  # no place is left blank for others
     assert named(topic_overview(**shown, by="size")[2]) == ["b", "a"]
 
@@ -229,9 +230,9 @@ def test_large_topics_that_change_most_are_not_called_always_there():
     words = [["deep"], ["rules"], ["planar"], ["kernel"], ["data"]]
     courses = topic_overview(times=[2011, 2016], evolution=evolution, words=words)[2]
     names = [label.get_text() for label in courses.get_yticklabels()]
-    grey = [name.split("\n")[0] for name in names if "always there" in name]
+    grey = [name.split("\n")[0] for name in names if "changes little" in name]
     assert grey == ["data", "kernel"]
-    assert "in grey, those that are always there" in courses.get_xlabel()
+    assert "in grey, those that change little" in courses.get_xlabel()
     courses = topic_overview(times=[2011, 2016], evolution=np.eye(2), words=words[:2])[2]
     assert courses.get_xlabel() == "topics of early times come first, those of late times last"
 
@@ -243,7 +244,7 @@ def test_what_changes_by_less_than_a_fifth_of_itself_is_always_there():
     words = [["copyright"], ["rules"], ["planar"], ["deep"]]
     courses = topic_overview(times=[2011, 2016], evolution=evolution, words=words)[2]
     names = [label.get_text() for label in courses.get_yticklabels()]
-    assert [name.split("\n")[0] for name in names if "always there" in name] == ["copyright"]
+    assert [name.split("\n")[0] for name in names if "changes little" in name] == ["copyright"]
 
 
 def test_small_topics_are_counted_apart():
@@ -256,6 +257,31 @@ def test_small_topics_are_counted_apart():
         "147 topics, 15 of them large (the others hold 27 % of the words)"
     )
     assert topics_in_words(np.full(200, 0.005)) == "200 topics"
+    assert topics_in_words(np.full(300, 1 / 300)) == "300 topics"
+
+
+def test_tiny_topics_are_left_out_of_headlines_and_pictures():
+    """Those that hold next to nothing at all times, on a scale of their own too."""
+    pytest.importorskip("matplotlib")
+    assert topics_in_words([0.6, 0.4 - 7e-6, 7e-6]) == "2 topics"
+    assert percent(7e-6) == "< 0.01 %"
+    evolution = [[0.6, 0.4, 0.0], [0.5, 0.5 - 1e-5, 1e-5], [0.3, 0.7, 0.0]]
+    shown = {"times": [1, 2, 3], "evolution": evolution, "words": [["a"], ["b"], ["c"]]}
+    for by in "change", "size":
+        stack, _, courses = topic_overview(**shown, by=by)
+        assert len(courses.get_yticklabels()) == 2
+        assert "not shown: 1 other, < 0.01 % of the words" in stack.get_xlabel()
+        assert len(topic_curves(**shown, by=by)) == 2
+    small = np.full((2, 400), 1 / 400)
+    assert len(topic_curves(times=[1, 2], evolution=small, words=[["a"]] * 400, n=3)) == 3
+
+
+def test_a_legend_says_what_the_marks_of_births_and_deaths_are():
+    pytest.importorskip("matplotlib")
+    shown = {"times": [1, 2, 3, 4], "words": WORDS}
+    legend = topic_overview(**shown, evolution=EVOLUTION)[2].get_legend()
+    assert [text.get_text() for text in legend.get_texts()] == ["born", "died"]
+    assert topic_overview(**shown, evolution=np.full((4, 4), 0.25))[2].get_legend() is None
 
 
 def test_each_course_has_its_own_scale_and_what_is_always_there_comes_last():
@@ -264,6 +290,6 @@ def test_each_course_has_its_own_scale_and_what_is_always_there_comes_last():
     axes = topic_overview(times=[2001, 2002, 2003], evolution=shares, words=words, n=3)
     names = [label.get_text() for label in axes[2].get_yticklabels()]
     assert [name.split("\n")[0] for name in names] == ["ink", "login", "the, and"]
-    assert ["always there" in name for name in names] == [False, False, True]
+    assert ["changes little" in name for name in names] == [False, False, True]
     tops = [y - line.get_ydata().min() for y, line in enumerate(axes[2].lines)]
     np.testing.assert_allclose(tops, 0.8)

@@ -4,9 +4,12 @@ from collections import Counter
 from collections.abc import Iterable
 from itertools import islice
 
+import numpy as np
+
 from evermix.families import Bernoulli, Categorical, Mixed, Multinomial, Poisson, VonMisesFisher
 from evermix.families.base import Family
 from evermix.forgetting import Exponential
+from evermix.report.shares import percent, tiny
 
 KINDS: dict[type[Family], str] = {
     Bernoulli: "yes or no",
@@ -54,14 +57,17 @@ def forgetting_in_words(plan: Exponential, timed: bool) -> str:
 
 
 def topics_in_words(weights: Iterable[float]) -> str:
-    """Return how many topics there are; small ones, if any, are counted apart.
+    """Return how many topics there are; small ones, if any, are counted apart, tiny ones left out.
 
     Examples
     --------
-    >>> topics_in_words([0.6, 0.39, 0.008, 0.002])
-    '4 topics, 2 of them large (the others hold 1 % of the words)'
+    >>> topics_in_words([0.6, 0.38, 0.008, 0.007, 0.005])
+    '5 topics, 2 of them large (the others hold 2 % of the words)'
+    >>> topics_in_words([0.6, 0.39999, 0.00001])
+    '2 topics'
     """
-    shares = list(map(float, weights))
+    every = np.fromiter(weights, dtype=np.float64)
+    shares = every[~tiny(every)].tolist()
     small = [share for share in shares if share < SMALL]
     large = len(shares) - len(small)
     if not small or not large:
@@ -69,7 +75,7 @@ def topics_in_words(weights: Iterable[float]) -> str:
     others = "other holds" if len(small) == 1 else "others hold"
     return (
         f"{_counted(len(shares), 'topic')}, {large:,} of them large (the {others} "
-        f"{100 * sum(small):.2g} % of the words)"
+        f"{percent(sum(small))} of the words)"
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from html import escape
 from importlib.resources import files
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -138,9 +139,12 @@ def bars(title: str, values: Sequence[tuple[str, float]], note: str = "") -> dic
 
 
 def traces(
-    values: Mapping[str, Any], chain: Any, titles: Mapping[str, str]
+    values: Mapping[str, Any],
+    chain: Any,
+    titles: Mapping[str, str],
+    notes: Mapping[str, str] = MappingProxyType({}),
 ) -> list[dict[str, Any]]:
-    """Return charts of numbers (M,) of all draws, a curve for each chain (M,)."""
+    """Return charts of numbers (M,) of all draws, a curve for each chain (M,), with notes."""
     numbers = np.unique(chain)
     return [
         curves(
@@ -153,7 +157,7 @@ def traces(
                 )
                 for c in numbers.tolist()
             },
-            note=NOTES.get(name, ""),
+            note=(NOTES | {**notes}).get(name, ""),
         )
         for name, title in titles.items()
     ]

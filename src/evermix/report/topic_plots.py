@@ -30,6 +30,7 @@ from evermix.report.lifetimes import (
     lifetimes,
     reliable_times,
 )
+from evermix.report.shares import TINY, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,8 +39,9 @@ if TYPE_CHECKING:
 PANEL, NAME = 3.7, 3.6  # inches: the panel of a topic, the words beside its course
 MAX_TICKS = 9  # of the axis of times
 WORDS_SHOWN = 5  # of a topic
-FLAT = 0.5  # a topic whose least share is more than this part of its largest may be always there
-STEADY = 0.8  # and one with more than this is, however large it is
+MOVES = {"born": {"marker": "^", "color": GREEN}, "died": {"marker": "v", "color": ORANGE}}
+FLAT = 0.5  # a topic whose least share is more than this part of its largest may change little
+STEADY = 0.8  # and one with more than this does, however large it is
 
 
 # ---- pictures ------------------------------------------------------------------------------
@@ -163,9 +165,10 @@ class _ShownTopics:
     runs : list of slice
         Times that follow one another; between two runs there are times without documents.
     chosen : int array (n,)
-        The topics that are shown: those of the past first, those that are always there last.
+        The topics that are shown: those of the past first, those that change little last. Tiny
+        ones, at all times, are not.
     flat : bool array (n,)
-        Which of them are always there, in much the same share: it changes by less than a fifth of
+        Which of them change little, and are always there: the share changes by less than a fifth of
         itself, or does not halve and changes no more than that of half of the topics shown.
     kept : int array (T,)
         Numbers of these times among those that were given.
@@ -217,7 +220,8 @@ class _ShownTopics:
         size = evolution.mean(axis=0) if weights is None else np.asarray(weights)
         if by == "change" and len(kept) > 1:
             size = np.abs(changes(evolution)) + 1e-9 * size  # where nothing changes, the largest
-        chosen = np.argsort(-size, kind="stable")[:n]
+        seen = evolution.max(axis=0) >= TINY
+        chosen = np.argsort(-size * (seen | ~seen.any()), kind="stable")[: min(n, seen.sum() or n)]
         # By the middle of their words: those that fade first, those that grow last.
         middle = x @ evolution[:, chosen] / np.maximum(evolution[:, chosen].sum(axis=0), 1e-12)
         shares = evolution[:, chosen]
@@ -231,7 +235,7 @@ class _ShownTopics:
         return cls(times, evolution, words, x, step, runs, chosen, flat, kept, edge)
 
     def colour(self, i: int) -> str:
-        """Return the colour of the topic in place i; those that are always there are grey."""
+        """Return the colour of the topic in place i; those that change little are grey."""
         return FAINT if self.flat[i] else PALETTE[i % len(PALETTE)]
 
     def name(self, k: int, n: int, size: float, width: float) -> str:
@@ -259,7 +263,8 @@ def _draw_stack(axes: "Axes", shown: _ShownTopics) -> None:
     """Draw the shares of the topics above each other; a line of text sums up the others."""
     shares = shown.evolution[:, shown.chosen]
     total, others = shares.sum(axis=1), shown.evolution.shape[1] - len(shown.chosen)
-    rest = f"not shown: {others:,} others, together {1 - total.mean():.0%} of the words"
+    rest = f"not shown: {others:,} other{'s, together' if others > 1 else ','} "
+    rest += f"{percent(max(1 - total.mean(), 0.0))} of the words"
     notes = [rest] if others > 0 else []
     notes += ["right of the dashed line: added after the fit"] if shown.edge is not None else []
     style_axes(axes, "Share of the words of each time", "\n".join(notes))
@@ -291,21 +296,23 @@ def _draw_births_and_deaths(axes: "Axes", shown: _ShownTopics, alive: Lifetimes)
     axes.set_ylim(-most, most)
     axes.locator_params(axis="y", integer=True)
     axes.yaxis.set_major_formatter(lambda value, _: f"{abs(value):.0f}")
-    above = (1.0, 1.0)
-    axes.legend(
-        frameon=False, fontsize=9, labelcolor=INK, ncols=2, loc="lower right", bbox_to_anchor=above
-    )
+    _legend_above(axes)
     shown.tick(axes)
+
+
+def _legend_above(axes: "Axes", place: str = "lower right", **what: Any) -> None:
+    look = {"frameon": False, "fontsize": 9, "labelcolor": INK, "ncols": 2}
+    axes.legend(**what, **look, loc=place, bbox_to_anchor=(1.0, 1.0))
 
 
 def _draw_courses(axes: "Axes", shown: _ShownTopics, alive: Lifetimes, by: str) -> None:
     """Draw the share of each topic in a row of its own, with marks where it is born and dies."""
     what = "Topics that changed most" if by == "change" else "The largest topics"
     order = "topics of early times come first, those of late times last"
-    order += ",\nbelow them, in grey, those that are always there" if shown.flat.any() else ""
+    order += ",\nbelow them, in grey, those that change little" if shown.flat.any() else ""
     order = order if len(shown.times) > 1 and len(shown.chosen) > 1 else ""
     style_axes(axes, f"{what}, each on its own scale", order)
-    names = []
+    names, marks = [], dict[str, Any]()
     for y, k in enumerate(shown.chosen):
         course, colour = shown.evolution[:, k], shown.colour(y)
         height = 0.8 / max(float(course.max()), 1e-12) * course
@@ -316,11 +323,15 @@ def _draw_courses(axes: "Axes", shown: _ShownTopics, alive: Lifetimes, by: str) 
                 axes.plot(at, high, color=colour, linewidth=1.2)
             else:
                 axes.bar(at[0], -height[run][0], 0.5 * shown.step, y, color=colour)
-        for t, sign, mark in zip(alive.moves(k), (GREEN, ORANGE), ("^", "v"), strict=True):
+        for t, (what, look) in zip(alive.moves(k), MOVES.items(), strict=True):
             if t is not None:
-                axes.scatter(shown.x[t], y, s=42, marker=mark, color=sign, edgecolor="white")
-        always = "always there: " if shown.flat[y] else ""
-        names.append(f"{shown.name(k, WORDS_SHOWN, 9.0, NAME)}\n{always}{_told(shown, course)}")
+                marks[what] = axes.scatter(shown.x[t], y, s=42, edgecolor="white", **look)
+        little = "changes little: " if shown.flat[y] else ""
+        names.append(f"{shown.name(k, WORDS_SHOWN, 9.0, NAME)}\n{little}{_told(shown, course)}")
+    if marks:
+        some = [what for what in MOVES if what in marks]
+        handles = [marks[what] for what in some]
+        _legend_above(axes, "lower left", handles=handles, labels=some)  # the headline is long
     axes.set_ylim(len(shown.chosen) - 0.7, -0.95)
     axes.set_yticks(np.arange(len(shown.chosen)) - 0.35, names)
     axes.yaxis.tick_right()
@@ -333,7 +344,7 @@ def _draw_courses(axes: "Axes", shown: _ShownTopics, alive: Lifetimes, by: str) 
 def _told(shown: _ShownTopics, course: NDArray[Any]) -> str:
     """Return the first, the highest and the last share of a topic, in words."""
     places = sorted({0, int(course.argmax()), len(course) - 1})
-    return ", ".join(f"{100 * course[t]:.1f}% in {_label(shown.times[t])}" for t in places)
+    return ", ".join(f"{percent(course[t])} in {_label(shown.times[t])}" for t in places)
 
 
 def _draw_curve(

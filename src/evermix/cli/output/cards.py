@@ -15,6 +15,7 @@ from evermix.estimators.mixture.held import held
 from evermix.estimators.mixture.naming import shown_when, written_size
 from evermix.families import Multinomial
 from evermix.io.text_counter import TextCounter
+from evermix.report.shares import percent
 
 SHOWN = 3  # lines on what sets a cluster apart
 GROWTH, LEAST = 2.0, 0.01  # of shares lately where clusters grow: over that in all, alone
@@ -76,10 +77,6 @@ def _text(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.3g} %"
-
-
 def _rounded(text: str) -> str:
     """Return a text with its long decimal numbers cut to four digits."""
     return re.sub(r"\d+\.\d{5,}(e[+-]\d+)?", lambda number: f"{float(number[0]):.4g}", text)
@@ -98,9 +95,9 @@ _FORMATS: dict[str, Callable[[Any], str]] = {
     "prior": _rounded,
     "engine": _rounded,
     "size": written_size,
-    "weight": _percent,
-    "share": _percent,
-    "recent_share": _percent,
+    "weight": percent,
+    "share": percent,
+    "recent_share": percent,
     "born": "{:,}".format,
     **dict.fromkeys(("since", "seen", "now"), shown_when),
     "times": lambda times: " to ".join(map(shown_when, times.split(" to "))),

@@ -18,6 +18,7 @@ from evermix.estimators.plain_words import SMALL
 from evermix.families import Multinomial
 from evermix.io.embedded_texts import EmbeddedTexts
 from evermix.report import distinctive_words
+from evermix.report.shares import percent
 
 PARTS = 5  # ids of parts in a table
 MANY = 20  # clusters or large topics above which coarse ones may be wanted
@@ -99,7 +100,7 @@ def coarse_table(found: list[Described], kind: str, total: int) -> Table:
         listed = ", ".join(map(str, parts[:PARTS]))
         listed += f" and {len(parts) - PARTS:,} more" * (len(parts) > PARTS)
         about = ", ".join(map(str, one["words"])) if words else "\n".join(one["apart"][:SHOWN])
-        cells = [str(one["id"]), f"{100 * one['share']:.3g} %", listed, about]
+        cells = [str(one["id"]), percent(one["share"]), listed, about]
         cells[1:1] = [written_size(one["size"])] if kind == "clusters" else []
         table.add_row(*(Text(cell) for cell in cells))
     return table

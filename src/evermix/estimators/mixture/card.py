@@ -16,6 +16,7 @@ from evermix.estimators.mixture.naming import (
 )
 from evermix.families.marks import FACTOR, SHARE, Mark
 from evermix.hand import Change
+from evermix.report.shares import percent
 
 MOST_DIGITS = 6  # behind the point
 MOST_TIMES = math.log(1e6)
@@ -241,9 +242,9 @@ class Card:
         return plain | {"merged": list(self.merged)}
 
     def __repr__(self) -> str:
-        share = f"{100 * self.share:.3g} %"
+        share = percent(self.share)
         if self.recent_share is not None:
-            share += f", lately {100 * self.recent_share:.3g} %"
+            share += f", lately {percent(self.recent_share)}"
         share += ", fading" if self.fading else ""
         pinned = ", pinned" if self.pinned else ""
         lines = [f"{called(self.id, self.name)}{pinned}: {written_size(self.size)} rows, {share}"]

@@ -16,6 +16,7 @@ from evermix.estimators.mixture.groups import named_rows
 from evermix.estimators.mixture.hierarchy import Hierarchy
 from evermix.estimators.mixture.learner import Learner
 from evermix.estimators.mixture.naming import Names, written_size
+from evermix.report.shares import percent
 
 
 @dataclass(frozen=True, repr=False)
@@ -51,7 +52,7 @@ class CoarseCluster:
 
     def __repr__(self) -> str:
         some = ", ".join(map(str, self.clusters))
-        head = f"coarse cluster {self.id}: {written_size(self.size)} rows, {100 * self.share:.3g} %"
+        head = f"coarse cluster {self.id}: {written_size(self.size)} rows, {percent(self.share)}"
         return "\n".join([head, f"  clusters: {some}", *(f"  {trait}" for trait in self.traits)])
 
 

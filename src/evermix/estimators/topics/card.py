@@ -10,6 +10,7 @@ from evermix._limits import MIN_DOCUMENTS
 from evermix._xp import Array, Floats, Ints
 from evermix.estimators.data.times import shown_label
 from evermix.report.lifetimes import Lifetimes, changes, lifetimes, reliable_times
+from evermix.report.shares import percent
 from evermix.report.words import NAME, naming_words, topic_name
 
 SHARE = 0.01  # a topic with less is absent
@@ -85,19 +86,19 @@ class TopicCard:
         return plain
 
     def __repr__(self) -> str:
-        lines = [f"topic {self.id}: {self.size:,} words, {_percent(self.share)}"]
+        lines = [f"topic {self.id}: {self.size:,} words, {percent(self.share)}"]
         lines.append(f"  what sets it apart: {', '.join(map(str, self.apart))}")
         if self.apart != self.words:
             lines.append(f"  most frequent words: {', '.join(map(str, self.words))}")
         if len(self.times) > 1:
             peak = int(np.argmax(self.shares))
             places = {self.times[t]: self.shares[t] for t in (0, peak, len(self.times) - 1)}
-            course = ", ".join(f"{_percent(share)} in {time}" for time, share in places.items())
+            course = ", ".join(f"{percent(share)} in {time}" for time, share in places.items())
             moves = {"born": self.born, "died": self.died}
             changes = [f"{name} {time}" for name, time in moves.items() if time is not None]
             lines.append(f"  over time: {'; '.join([course, *changes])}")
         if self.documents:
-            some = [f"{row} ({_percent(share)})" for row, share in self.documents]
+            some = [f"{row} ({percent(share)})" for row, share in self.documents]
             long = max(map(len, some)) > LONG
             listed = "".join(f"\n    {one}" for one in some) if long else f" {', '.join(some)}"
             lines.append(f"  documents with most of it:{listed}")
@@ -258,7 +259,3 @@ def document_name(id: Any, title: str = "") -> str:
     if title and title != id:
         return f"{id}: {title}"
     return f"row {id:,}" if isinstance(id, int) else str(id)
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.3g} %"

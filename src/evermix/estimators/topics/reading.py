@@ -14,6 +14,7 @@ from evermix.estimators.topics.coarse import CoarseTopics
 from evermix.estimators.topics.progress import climb
 from evermix.estimators.topics.report import topic_report
 from evermix.report.page import Report
+from evermix.report.shares import percent
 from evermix.report.words import frequent_words, frex_words, lift_words, naming_words
 
 RANKINGS = {"probability": frequent_words, "lift": lift_words, "frex": frex_words}
@@ -111,7 +112,7 @@ class TopicReading(CoarseTopics):
         shares = self._point().words.sum(axis=0) / self._words_in_all()
         for k in np.argsort(-shares, kind="stable")[:top]:
             named = f"{', '.join(map(str, apart[k]))} (frequent: {', '.join(map(str, words[k]))})"
-            lines.append(f"topic {k}: {100 * shares[k]:.3g} %  {named}")
+            lines.append(f"topic {k}: {percent(shares[k])}  {named}")
         return "\n".join(lines)
 
     def _words_in_all(self) -> int:

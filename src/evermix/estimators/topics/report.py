@@ -12,6 +12,7 @@ from evermix.estimators.topics.card import TopicCards, document_name
 from evermix.report.flow import DIGITS
 from evermix.report.lifetimes import UNCERTAIN, span_of
 from evermix.report.page import WHOLE, Item, Report, traces
+from evermix.report.shares import percent, tiny
 
 COARSE = 8  # coarse topics of a report
 SOME, MANY = 2 * COARSE, 400  # topics from which on there are coarse ones, and up to which
@@ -33,7 +34,7 @@ def topic_report(
     items = [_item(writer, k, documents or {}) for k in order.tolist()]
     size = int(writer.point.words.sum())
     facts = {
-        "topics": f"{model.n_topics_:,}",
+        "topics": _counted(writer.weights),
         "words": f"{size:,}",
         "vocabulary": f"{model.n_features_in_:,}",
     }
@@ -48,7 +49,8 @@ def topic_report(
         if not model.gone_on_:
             values, chain = model._fitted.run.traces()
             titles = {"n_topics": "Topics in each draw", "log_joint": WHOLE}
-            report.charts = traces(values, chain, titles)
+            note = f"each draw has its own topics; the one that is shown has {model.n_topics_:,}"
+            report.charts = traces(values, chain, titles, {"n_topics": note})
         if len(items) > 2:
             apart, weights = writer.distances[np.ix_(order, order)], writer.weights[order]
             report.map = plane(apart, weights).round(4).tolist()
@@ -57,6 +59,13 @@ def topic_report(
         times, evolution = model.times_.tolist(), model.evolution_[:, order]
         add_times(report, times, evolution, writer.lifetimes(order), order)
     return report
+
+
+def _counted(weights: Floats) -> str:
+    """Return the number of all topics, and of those that headlines leave out."""
+    few = tiny(weights)
+    left = f" ({few.sum()} of them tiny, with {percent(weights[few].sum())} of the words)"
+    return f"{len(weights):,}" + left * bool(few.any())
 
 
 def _coarse(model: Any, vocabulary: Any) -> list[dict[str, Any]]:
@@ -94,12 +103,12 @@ def _item(writer: TopicCards, k: int, names: Mapping[int, str]) -> Item:
     here, everywhere = writer.components[k], writer.corpus
     frequent = np.argsort(-here, kind="stable")[: len(card.words)]
     columns = zip(card.words, here[frequent], everywhere[frequent], strict=True)
-    item["traits"] = [[str(word), *(_percent(p) for p in both)] for word, *both in columns]
+    item["traits"] = [[str(word), *(percent(p) for p in both)] for word, *both in columns]
     item["nearest"] = [list(each) for each in card.nearest]
     item["region"] = card.region
     if card.documents:
         item["examples"] = [
-            [names.get(row, document_name(row)), [_percent(share)]] for row, share in card.documents
+            [names.get(row, document_name(row)), [percent(share)]] for row, share in card.documents
         ]
     if len(card.times) > 1:
         item["change"] = card.change
@@ -121,7 +130,3 @@ def plane(apart: Floats, weights: Floats) -> Floats:
     values, vectors = values[:-3:-1], vectors[:, :-3:-1]
     scale = np.where(values > 0, np.sqrt(np.maximum(values, np.finfo(float).tiny)), np.inf)
     return np.asarray((inner * root) @ vectors / scale)
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.3g} %"
