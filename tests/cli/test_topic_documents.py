@@ -1,6 +1,7 @@
 """`evermix topics` and `predict` on documents: their topics, and the words that are counted."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -62,6 +63,19 @@ def test_topics_over_time_want_times_to_predict(folder):
     np.save("rows.npy", X)
     said = CliRunner().invoke(app, ["predict", "topics.evermix", "rows.npy"])
     assert said.exit_code == 1 and "such as --time-field year" in said.stderr
+
+
+def test_the_command_that_goes_on_works_as_it_stands(folder):
+    """As ``info`` and ``report`` print it."""
+    evermix("texts.jsonl", "--time-field", "year", "--out", "t.json", *SHORT)
+    info = json.loads(CliRunner().invoke(app, ["info", "texts.evermix", "--json"]).stdout)
+    command = re.search(r"\((evermix topics texts.jsonl .* --draws 8) goes on", info["log_joint"])[
+        1
+    ]
+    page = CliRunner().invoke(app, ["report", "texts.evermix", "--out", "-"]).stdout
+    assert command in page and "set_params" not in page
+    said = CliRunner().invoke(app, command.split()[1:])
+    assert said.exit_code == 0 and em.load("texts.evermix").n_draws_ == 8, said.stderr
 
 
 def test_stop_words_and_rare_words_are_left_out(folder):

@@ -18,6 +18,7 @@ from evermix.cli.output.cards import cards_table, describe_clusters, fading, gro
 from evermix.cli.output.coarse import coarse_table, describe_coarse, proposed
 from evermix.cli.output.plain_facts import BETTER, plain_facts
 from evermix.cli.output.topic_report import describe_topics
+from evermix.cli.runs.going_on import saved_command
 from evermix.estimators import DependentMixture, Mixture, TopicModel
 from evermix.estimators.columns_in_words import (
     column_groups,
@@ -48,7 +49,8 @@ def run(settings: Settings) -> None:
     path = Path(settings.model)
     found, extra = load_any(path, settings.custom)
     described = {"file": str(path), "bytes": path.stat().st_size}
-    described |= _DESCRIBE[type(found)](found, extra, None if settings.everything else settings.top)
+    top = None if settings.everything else settings.top
+    described |= _DESCRIBE[type(found)](found, extra, top, path)
     if settings.coarse is not None:
         described["coarse"] = describe_coarse(found, extra, settings.coarse)
     if settings.as_json:
@@ -60,7 +62,8 @@ def run(settings: Settings) -> None:
 # ---- mixtures --------------------------------------------------------------------------------
 
 
-def _mixture(mix: Mixture, extra: Extra, top: int | None) -> Described:
+def _mixture(mix: Mixture, extra: Extra, top: int | None, path: Path) -> Described:
+    del path
     engine, state = mix.learner_.engine, mix.state_
     plan = mix.model_.forgetting
     saved = (extra.get("stream") or extra.get("fit") or {}).get("settings", {})
@@ -110,7 +113,10 @@ def _vocabulary(extra: Extra) -> Described:
     return {"vocabulary": known, "unknown_words": counter.totals.share}
 
 
-def _dependent_mixture(mix: DependentMixture, extra: Extra, top: int | None) -> Described:
+def _dependent_mixture(
+    mix: DependentMixture, extra: Extra, top: int | None, path: Path
+) -> Described:
+    del extra, path
     times = [shown_label(time) for time in mix.times_.tolist()]
     drawn = mix._fitted.run.n_draws > 0  # a chain in its burn-in has no clusters to show
     return {
@@ -152,7 +158,7 @@ def _clusters_over_time(mix: DependentMixture, times: list[Any]) -> list[Describ
 # ---- topics ----------------------------------------------------------------------------------
 
 
-def _topic_model(model: TopicModel, extra: Extra, top: int | None) -> Described:
+def _topic_model(model: TopicModel, extra: Extra, top: int | None, path: Path) -> Described:
     notes = extra.get("topics", {})
     saved = notes.get("settings", {})
     names = saved_words(model, extra)
@@ -162,7 +168,7 @@ def _topic_model(model: TopicModel, extra: Extra, top: int | None) -> Described:
     topics = sorted(describe_topics(writer), key=lambda topic: -topic["weight"])
     judged = bool(model._fitted.run.n_draws and not model.gone_on_)
     rises = model.climbing_ if judged else np.empty(0)
-    command = None if saved.get("source") is None else "evermix topics --resume"
+    command = saved_command("topics", extra, path)
     return {
         "kind": "topic model",
         "source": saved.get("source"),
@@ -181,7 +187,7 @@ def _topic_model(model: TopicModel, extra: Extra, top: int | None) -> Described:
     }
 
 
-_DESCRIBE: dict[type, Callable[[Any, Extra, int | None], Described]] = {
+_DESCRIBE: dict[type, Callable[[Any, Extra, int | None, Path], Described]] = {
     Mixture: _mixture,
     DependentMixture: _dependent_mixture,
     TopicModel: _topic_model,

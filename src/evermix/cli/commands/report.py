@@ -18,6 +18,7 @@ from evermix.cli.input.model_rows import (
 )
 from evermix.cli.options.settings import Settings
 from evermix.cli.output.output_files import check_files, check_new
+from evermix.cli.runs.going_on import saved_command
 from evermix.estimators import DependentMixture, Mixture, TopicModel
 from evermix.estimators.chain_reports import dependent_report
 from evermix.estimators.files import load_any
@@ -78,7 +79,9 @@ def _mixture(mix: Mixture, extra: dict[str, Any], settings: Settings) -> Report:
 def _topics(model: TopicModel, extra: dict[str, Any], settings: Settings) -> Report:
     typical = extra.get("topics", {}).get("typical", [])
     names = {row: document_name(id, title) for row, id, title in typical}
-    return topic_report(model, saved_words(model, extra), settings.title or "", documents=names)
+    command = saved_command("topics", extra, settings.model)
+    words, title = saved_words(model, extra), settings.title or ""
+    return topic_report(model, words, title, documents=names, command=command)
 
 
 def _dependent(mix: DependentMixture, extra: dict[str, Any], settings: Settings) -> Report:

@@ -2,7 +2,11 @@
 
 import os
 import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
+from evermix.cli.options.commands import options_of
 from evermix.cli.options.settings import Settings
 from evermix.io.brokers import is_address
 
@@ -22,6 +26,21 @@ def command_to_go_on(command: str, settings: Settings) -> str:
     again += ["--resume", *["--follow"] * bool(settings.values.get("follow"))]
     again += ["--stdin", "continues"] * (sources == ["-"] and "stdin" in settings.values)
     return shlex.join(again)
+
+
+def saved_command(command: str, extra: Mapping[str, Any], path: str | Path) -> str | None:
+    """Return what to type to go on with ``evermix COMMAND``, whose checkpoint is ``path``.
+
+    ``extra`` is what the file holds beside its model. None if the command line did not make it.
+    """
+    saved = extra.get(command, {}).get("settings", {})
+    if saved.get("source") is None:
+        return None
+    options = options_of(command)
+    values = {option.name: option.default for option in options} | saved
+    return command_to_go_on(
+        command, Settings(options, values | {"checkpoint": os.path.relpath(path)})
+    )
 
 
 def shown_source(source: str) -> str:

@@ -24,10 +24,12 @@ def topic_report(
     title: str = "",
     top: int | None = None,
     documents: Mapping[int, str] | None = None,
+    command: str | None = None,
 ) -> Report:
     """Return the report on a topic model: the largest ``top`` topics; None: all.
 
-    ``documents`` are names of documents by their rows, as far as they are known.
+    ``documents`` are names of documents by their rows, as far as they are known; ``command`` is
+    what the command line goes on with, None in Python.
     """
     writer = TopicCards(model, vocabulary)
     order = np.array(writer.order("size")[:top])
@@ -42,7 +44,7 @@ def topic_report(
     if added := model.added_times_:
         facts["added after the fit"] = f"{span_of(added)} ({UNCERTAIN})"
     if not model.gone_on_:  # else the few draws that go on are no course
-        facts["fit to the data"] = course_of(model)
+        facts["fit to the data"] = course_of(model, command)
     title = title or topics_in_words(writer.weights)
     report = Report(title, "topic", "words", facts, items, details=settings_of(model))
     if top is None:
