@@ -36,6 +36,8 @@ COMMANDS = {  # by name: the help, whose first line is listed
 
         evermix stream sales.csv --time-field date --out clusters.csv
 
+        evermix stream new.csv --model visits.evermix --out clusters.csv
+
         Writes one line per row: id, cluster, its probability, and whether the row opened it
         ("new"). The first line of a cluster that a review has split from another says "from"
         instead. --webhook posts all new clusters that last.""",

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from evermix.engines.base import Engine
 from evermix.estimators import files
+from evermix.estimators.mixture.going_on import as_stream
 from evermix.families import Mixed
 from evermix.io.checkpoint import CheckpointError
 from evermix.io.text import from_spec
@@ -62,8 +62,7 @@ def read(path: Path) -> Core:
     What was fitted by an engine that returns to its rows goes on as ``engine=None`` does.
     """
     mix, extra = files.load_with_extra(path)
-    if isinstance(mix.engine, Engine) and not mix.engine.streams:
-        mix.set_params(engine=None)
+    as_stream(mix)
     learner = mix.learner_
     try:
         text = from_spec(extra["text"]) if extra.get("text") else None

@@ -57,6 +57,8 @@ def _lives(mix: Mixture) -> list[dict[str, Any]]:
     for event in lives(lineage, 0, [], {}):
         id = event["cluster"]
         clock = lineage.found_at(id) if event["type"] == "birth" else lineage.ended[id]
+        if not clock:  # a cluster of a fit, whose rows have no order
+            continue
         when = calendar.at(clock)
         found.append(event | {"clock": clock} | ({} if when is None else {"row_time": when}))
     return found

@@ -5,48 +5,47 @@ from collections.abc import Iterable, Iterator
 from contextlib import nullcontext, suppress
 from dataclasses import asdict
 from functools import partial
-from itertools import chain, islice
+from itertools import islice
 from typing import Any, Self
 
 from evermix.cli.console import counted, new_row_fit, note, progress_bar
 from evermix.cli.input.awaited import note_awaited
-from evermix.cli.input.rows import features, open_rows
+from evermix.cli.input.rows import features
 from evermix.cli.input.texts import (
     count_words,
     counted_parts,
-    embedded_texts,
-    say_what_is_read,
     shown_words,
     waiting_rows,
 )
 from evermix.cli.input.times import check_order, check_times
 from evermix.cli.options.brokers import with_broker
-from evermix.cli.options.mixture import make_mixture, with_default_prior
+from evermix.cli.options.mixture import with_default_prior
 from evermix.cli.options.settings import Settings, with_run_files
 from evermix.cli.output.answers import NO_IDS, Beside, has_no_ids
 from evermix.cli.output.broker_lines import BrokerLines, open_stream_answers, placed
 from evermix.cli.output.dead_letters import DeadLetters
 from evermix.cli.output.lines import check_answers, naming
+from evermix.cli.runs.beginning import begun, reading, source_of
 from evermix.cli.runs.going_on import shown_source
 from evermix.cli.runs.interrupts import Interrupts, Stopped
 from evermix.cli.runs.live import Live
 from evermix.cli.runs.next_files import Place, check_stdin, place_after, settings_after
 from evermix.cli.runs.run import Run, check_resumed, open_again, read_checkpoint
 from evermix.cli.runs.stream_notes import Totals, check_notes, lives, relabelled
-from evermix.cli.runs.warm_up import WarmUp, first_chunks, first_counter, with_warm_up
+from evermix.cli.runs.warm_up import WarmUp, first_counter, with_warm_up
 from evermix.engines.batch import Info
 from evermix.estimators import Mixture
 from evermix.estimators.answers import COLUMNS
 from evermix.estimators.files import load_with_extra, save
+from evermix.estimators.mixture.fit_results import rows_learnt
 from evermix.estimators.mixture.held import beside_held, n_held
 from evermix.io.brokers import is_address
 from evermix.io.sources import Chunk, Source, SourceError
-from evermix.io.sources.several import Several, joined
+from evermix.io.sources.several import Several
 from evermix.io.text_counter import TextCounter
 from evermix.state import FADED
 
 RELABELLED = 0.1  # share of rows in other clusters than their lines say, from which on it is said
-FIRST_ROWS = 1000  # in a first batch of numbers, from which a mixture takes their scale
 
 
 def run(settings: Settings) -> None:
@@ -94,37 +93,20 @@ class Stream(Run):
         self._beside = Beside(settings, columns)
         self._beside.check(source)
         self._out = open_stream_answers(settings, self.positions.get("out"), notes, self._beside)
-        about = source.kind, self.totals.rows, notes
+        rows = rows_learnt(model.learner_.shown) if model.__sklearn_is_fitted__() else 0
+        about = source.kind, rows, notes
         self._live = Live(settings, model, *about, lambda: self.text)
 
     @classmethod
     def source_of(cls, settings: Settings) -> Source:
         """Open the rows of a stream that begins."""
-        return open_rows(settings, None, **_reading(settings))
+        return source_of(settings)
 
     @classmethod
     def begin(cls, settings: Settings, place: Any) -> Self:
         """Open the source and start with its first row."""
         note_awaited(settings)
-        source = cls.source_of(settings)
-        mix = make_mixture(settings, source.kind, streaming=True, columns=source.columns)
-        check_times(source, mix.forgetting)
-        chunks = source.chunks(0, settings.batch)
-        text: TextCounter | None = embedded_texts(settings, source)
-        words = source.kind == "text" and text is None
-        if source.live:  # rows are answered before there are enough to begin with
-            if words and settings.hash is not None:
-                text = first_counter(settings, mix, [])
-            return cls(settings, source, mix, text, chunks)
-        few = 0 if settings.hash else settings.warmup
-        head = first_chunks(chunks, few if words else FIRST_ROWS)
-        if source.kind == "text":
-            say_what_is_read(settings, source, (text for some in head for text in some.X))
-        if words:
-            text = first_counter(settings, mix, head)
-        else:
-            head = [joined(head)] if head else []
-        return cls(settings, source, mix, text, chain(head, chunks))
+        return cls(*begun(settings))
 
     @classmethod
     def resume(cls, settings: Settings, place: Any) -> Self:
@@ -135,17 +117,19 @@ class Stream(Run):
         place = place_after(settings, saved.notes)
         settings = settings_after(settings, saved, place)
         check_resumed(settings, saved)
+        if settings.model is not None:
+            note(f"the stream of {settings.checkpoint} goes on; {settings.model} was not read.")
         note_awaited(settings)
         marks = place.files
-        reading = _reading(settings) | {"continues": settings.stdin == "continues"}
-        if settings.follow or reading["continues"] or is_address(settings.source):
+        read = reading(settings) | {"continues": settings.stdin == "continues"}
+        if settings.follow or read["continues"] or is_address(settings.source):
             # These need not be looked at to know what they hold.
-            reading |= {"kind": saved.notes["kind"], "marks": marks}
-        source = place.entered(open_again(settings, saved, **reading))
+            read |= {"kind": saved.notes["kind"], "marks": marks}
+        source = place.entered(open_again(settings, saved, **read))
         check_times(source, saved.model.forgetting)
         if isinstance(source, Several):
             source.recall(marks)
-        elif marks and "marks" not in reading:
+        elif marks and "marks" not in read:
             source.recall(marks[0])
         chunks = source.chunks(saved.notes["totals"]["offset"], settings.batch)
         return cls(settings, source, saved.model, saved.text, chunks, saved.notes, place)
@@ -233,7 +217,7 @@ class Stream(Run):
         """Learn a chunk, and write a line for each of its rows after those that have one."""
         timed = self.model.forgetting is not None and chunk.times is not None
         if timed:  # before anything of it is learnt
-            now = self.model.state_.now if self.totals.rows else None
+            now = self.model.state_.now if self.model.__sklearn_is_fitted__() else None
             check_order(self.source, chunk, now)
         rows = waiting_rows(self.model)
         for freed, part in counted_parts(self.text, chunk, timed):
@@ -256,7 +240,8 @@ class Stream(Run):
         dropped = [k for info in self._steps for k in info.dropped]
         faded = [k for k in dropped if mix.lineage_.into[k] == FADED]
         provisional = self.source.live and bool(mix.learner_.waiting)
-        answers = self._beside.row_lines(mix, chunk, before, faded, provisional)
+        clock = mix.state_.clock - len(chunk.ids)  # before them; a model may have learnt others
+        answers = self._beside.row_lines(mix, chunk, clock, faded, provisional)
         self._write(islice(answers, answered, None))
         self.totals.rows, self.learnt = before + len(chunk.ids), True
         self._pass(chunk)
@@ -385,17 +370,3 @@ class Stream(Run):
 
     def _complaints(self) -> Iterable[str]:
         return self.source.complaints
-
-
-def _reading(settings: Settings) -> dict[str, Any]:
-    """Return how a stream reads its source."""
-    return {
-        "marked": settings.checkpoint is not None,
-        "complete": settings.complete,
-        "max_wait": settings.max_wait,
-        "follow": settings.follow,
-        "drain": settings.drain,
-        "broker_config": settings.broker_config,
-        "dead_letters": settings.dead_letter is not None,
-        **Beside.reading(settings),
-    }

@@ -33,16 +33,19 @@ def load_with_text(settings: Settings) -> tuple[Settings, Mixture, TextCounter |
     return read_as_learnt(settings, extra), mix, usable(text_of(extra), settings)
 
 
-def read_as_learnt(settings: Settings, extra: dict[str, Any]) -> Settings:
+def read_as_learnt(settings: Settings, extra: dict[str, Any], timed: bool = False) -> Settings:
     """Return settings that read rows as the model has read them, where nothing else is given.
 
-    Rows of a mixture need no times here, so a column of times is one that is ignored.
+    Unless rows are ``timed``, a mixture needs no times of them, so that a column of times is one
+    that is ignored.
     """
     command = next((name for name in ("stream", "fit", "topics") if name in extra), "")
     saved = extra.get(command, {}).get("settings", {})
-    open_here = {name: saved[name] for name in FIELDS if name in saved.keys() - settings.given}
+    fields = (*FIELDS, "time_field") if timed else FIELDS
+    open_here = {name: saved[name] for name in fields if name in saved.keys() - settings.given}
     time = saved.get("time_field")
-    if time is not None and settings.time_field is None and command != "topics":
+    unused = not timed and settings.time_field is None
+    if time is not None and unused and command != "topics":
         open_here["ignore"] = [*(settings.ignore or open_here.get("ignore") or ()), time]
     return settings.changed(**open_here, units=extra.get(command, {}).get("units", {}))
 

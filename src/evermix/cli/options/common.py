@@ -10,7 +10,16 @@ _FILES = "out", "keep_fields", "checkpoint", "resume", "overwrite"
 _COLUMNS = "text_field", "id_field", "time_field", "ignore", "missing", "category"
 _ROWS = "text_field", "id_field", "missing", "skip_bad"  # of a model, which knows the other columns
 COMMON = {  # by command, in order
-    "stream": (*_FILES, *_COLUMNS, "half_life", "max_clusters", "follow", "live", "skip_bad"),
+    "stream": (
+        *_FILES,
+        "model",
+        *_COLUMNS,
+        "half_life",
+        "max_clusters",
+        "follow",
+        "live",
+        "skip_bad",
+    ),
     "fit": (*_FILES, *_COLUMNS[:2], *_COLUMNS[3:], "max_clusters", "skip_bad"),
     "topics": (
         "out",

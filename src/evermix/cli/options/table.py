@@ -164,6 +164,13 @@ MAX_CLUSTERS = Option(
 
 STREAM = (
     replace(SOURCE, optional=True),
+    Option(
+        "model",
+        "Begin with this model of fit, stream or Mixture.save, whose file stays as it is.",
+        FILES,
+        saved=False,
+        file="read",
+    ),
     *ANSWERS,
     replace(
         RUN[0], help="The model (default: name of --out + .evermix; none for standard output)."

@@ -339,7 +339,7 @@ def read_checkpoint(
     path, command = settings.checkpoint, run.command
     model, extra = load(path)
     if command not in extra:
-        raise CheckpointError(of_another(path, command, extra))
+        raise CheckpointError(of_another(settings, command, extra))
     notes = extra[command]
     try:
         settings.check_saved(notes["settings"])

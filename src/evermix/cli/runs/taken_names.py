@@ -44,6 +44,8 @@ def check_free(
             differing = set(settings.differing(earlier.settings)) - set(of_results)
             other = [option.flag for option in settings.options if option.name in differing]
         what += f" with another {', '.join(other)}. " if other else ". "
+        if command == "stream" and earlier.command == "fit":
+            ways.insert(0, f"begin with it by --model {shlex.quote(str(path))} and another name")
     advice = f"{', '.join(ways[:-1])}, or {ways[-1]}."
     remedy = f"{what}{advice[0].upper()}{advice[1:]}"
     check_new({"--checkpoint": str(path)}, remedy, check_source)
@@ -83,16 +85,30 @@ def others_beside(checkpoint: Path) -> str:
     return f" If another one was meant, it may be {', '.join(names[:MOST_NAMES])}{more}."
 
 
-def of_another(path: Path, command: str, extra: Mapping[str, Any]) -> str:
+def of_another(settings: Settings, command: str, extra: Mapping[str, Any]) -> str:
     """Return what is wrong with a checkpoint that another command or program wrote."""
+    path = settings.checkpoint
     wrote = next((name for name in LEARN if name in extra), None)
+    own = "was saved in Python" if wrote is None else f"is a checkpoint of `evermix {wrote}`"
+    if command == "stream":
+        again = _with_model(settings)
+        return f"{path} {own}, not of a stream. A stream that begins with that model: {again}"
     if wrote is None:
         return (
-            f"{path} was saved in Python, so it does not say where in its rows `evermix {command}` "
+            f"{path} {own}, so it does not say where in its rows `evermix {command}` "
             "should go on. Go on in Python, or start again with another --checkpoint; `evermix "
             "predict` and `evermix report` read it as it is."
         )
     return (
-        f"{path} is a checkpoint of `evermix {wrote}`, from which `evermix {command}` cannot go "
-        f"on. Go on with `evermix {wrote} ... --resume`, or start again with another --checkpoint."
+        f"{path} {own}, from which `evermix {command}` cannot go on. Go on with "
+        f"`evermix {wrote} ... --resume`, or start again with another --checkpoint."
     )
+
+
+def _with_model(settings: Settings) -> str:
+    """Return the command of a stream that begins with the model under its --checkpoint."""
+    path, out = settings.checkpoint, settings.out
+    lines = [] if out == "-" else ["--out", shown_source(out)]
+    kept = ["--checkpoint", str(path.with_suffix(".stream.evermix"))]
+    words = ["evermix", "stream", *map(shown_source, settings.sources), "--model", str(path)]
+    return shlex.join([*words, *lines, *kept])

@@ -2,6 +2,7 @@
 
 from copy import copy, deepcopy
 from dataclasses import replace
+from typing import Any
 
 from evermix.engines.base import Engine
 from evermix.estimators.mixture.fit_results import rows_learnt
@@ -25,12 +26,20 @@ def checked_engine(learner: Learner, engine: Engine, resume: bool = False) -> En
     return engine
 
 
+def as_stream(mix: Any) -> None:
+    """Let a model that was fitted by an engine that returns to its rows go on without it."""
+    if isinstance(mix.engine, Engine) and not mix.engine.streams:
+        mix.set_params(engine=None)
+
+
 def live(fit: Learner, engine: Engine) -> Learner:
     """Return a learner that goes on, with an engine that streams, from what a fit has learnt."""
     model, state, _ = fit.fitted.point
     engine.check(model)
     learner = Learner(engine, model, fit.random_state)
     clock, lineage = rows_learnt(fit), deepcopy(fit.state.lineage)  # laps do not count
+    # Neither do rows have an order, so that it is not known when clusters began.
+    lineage.born, lineage.found = [0] * lineage.next_id, {}
     before = replace(fit.state, lineage=lineage, clock=clock)
     learner.state = engine.continued(model, fit.engine.believed(state), before)
     learner.rng, learner.started, learner.history = fit.rng, True, fit.history.copy()
