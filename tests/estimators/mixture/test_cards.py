@@ -118,6 +118,42 @@ def test_a_subject_that_has_ended_is_fading_and_not_growing():
         assert (rare.fading, rare.trend) == (False, None)
 
 
+@pytest.mark.parametrize("lookback", [0, 64])
+def test_a_subject_that_has_ended_is_fading_although_strays_come(lookback):
+    rng = np.random.default_rng(0)
+    which = (rng.random(4000) < 0.14) & (np.arange(4000) < 2000)
+    which[[2500, 3000, 3700, 3990]] = True
+    X = rng.normal(size=(4000, 2)) + 30.0 * which[:, None]
+    mix = em.Mixture(em.Gaussian(), em.DP(1.0), em.ADF(lookback=lookback)).partial_fit(X)
+    ended, stays = (mix.card(int(mix.predict([[x, x]])[0])) for x in (30.0, 0.0))
+    assert 0 < ended.recent_share < 0.01 and ended.fading and ended.trend == 0
+    assert not stays.fading
+
+
+@pytest.mark.parametrize("lookback", [0, 64])
+def test_steady_clusters_hardly_ever_seem_to_fade(lookback):
+    """Four rows are missed by chance once in 55 times, less the width of bins."""
+    rng, found = np.random.default_rng(0), []
+    which = rng.choice(8, 6000, p=[0.3, 0.2, 0.15, 0.1, 0.1, 0.07, 0.05, 0.03])
+    X = rng.normal(size=(6000, 2)) + 30.0 * np.stack([which % 3, which // 3], axis=1)
+    mix = em.Mixture(em.Gaussian(), em.DP(1.0), em.ADF(lookback=lookback))
+    for some in np.split(X, 30):
+        mix.partial_fit(some)
+        found += [card.fading for card in mix.cards()]
+    assert len(found) > 200 and sum(found) <= 0.02 * len(found)
+
+
+def test_clusters_of_a_fit_do_not_fade_before_they_should_have_had_rows():
+    X, y = blobs(1000, groups=4)
+    mix = em.Mixture(random_state=0).fit(X)
+    mix.partial_fit(X[y == 0][:12])
+    assert not any(card.fading for card in mix.cards())
+    assert all(card.recent_share is None for card in mix.cards())  # of twelve rows
+    for _ in range(4):
+        mix.partial_fit(X[y == 0][:100])
+    assert [card.fading for card in mix.cards()] == [False, True, True, True]
+
+
 def test_words_are_named():
     rng = np.random.default_rng(0)
     topics = np.array([[9, 9, 0, 0, 5], [0, 0, 9, 9, 5.0]])

@@ -174,7 +174,9 @@ class Card:
     recent_share : float or None
         Its share of the latest rows, the last eighth of a stream. None if nothing tells it.
     fading : bool
-        Whether no row of a stream has come to it for so long that it should have had four or more.
+        Whether hardly any row of a stream comes to it any more: none for so long that it should
+        have had four or more, or of the latest rows a tenth of its earlier share or less, and fewer
+        than chance explains.
     born : int or None
         Number of the row of a stream, from 1, with which its rows began to come, as far as it is
         known: also of clusters that a review found later, among the rows that it keeps. None of

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import pdtr
 from sklearn.utils.validation import check_is_fitted
 
 from evermix._xp import Array, Bools, Floats, Ints, host, is_foreign, logsumexp
@@ -27,6 +28,7 @@ TRAITS, ROWS, NEAREST = 8, 3, 3  # on a card
 RECENT = 0.125  # of the rows so far: the latest ones
 FEWEST, LATEST = 40, 100  # rows of which shares are compared, and least number of latest ones
 MISSED = 4.0  # rows that a cluster should have had since its last one, if it fades
+LEFT, CHANCE = 0.1, 1e-5  # of the rows that it should have had lately, and that there are so few
 
 
 class CardQuestions(ExplanationQuestions):
@@ -186,12 +188,11 @@ class CardWriter:
     def recent_shares(self) -> Floats | None:
         """The shares (K,) of the clusters among the latest rows, if something tells them."""
         clock, lookback, lineage = self.state.clock, self.state.lookback, self.state.lineage
-        if self.learner.rows_digest is not None or self.drawn or clock < FEWEST:
+        known = clock - self.learner.course.start  # those of a fit before them have no order
+        if self.learner.rows_digest is not None or self.drawn or known < FEWEST:
             return None
         if lookback is None or lookback.rows is None:
-            bins, ids, mass = self.learner.course.entries(lineage.current)
-            late = self.learner.course.edges[bins] >= self._late
-            return self._shares(ids[late], mass[late])
+            return self._course_shares
         rows = lookback.rows._replace(ids=lineage.current(lookback.rows.ids))
         sample = Lookback(lookback.complete, [rows])
         sample.thin(self.tally.K, 1)  # the last rows are all kept, for a while
@@ -202,6 +203,14 @@ class CardWriter:
         mass = self.tally.mass * self._masses(ids[late], weights[late]) / np.maximum(all_of, 1e-300)
         return np.asarray(mass / mass.sum()) if mass.sum() > 0 else None
 
+    @cached_property
+    def _course_shares(self) -> Floats | None:
+        """The shares (K,) of the clusters among the latest rows, as they were when learnt."""
+        course = self.learner.course
+        bins, ids, mass = course.entries(self.state.lineage.current)
+        late = course.edges[bins] >= self._late
+        return self._shares(ids[late], mass[late])
+
     @property
     def _late(self) -> float:
         """The clock after which rows are the latest ones."""
@@ -210,9 +219,14 @@ class CardWriter:
 
     @cached_property
     def _fading(self) -> Bools:
+        """Whether fewer rows come to each of the clusters (K,) than chance allows: hardly any."""
+        return self._silent | self._scarce
+
+    @property
+    def _silent(self) -> Bools:
         """Whether no row has come to each of the clusters (K,) for longer than chance allows."""
         lineage, course, lookback = self.state.lineage, self.learner.course, self.state.lookback
-        last = np.zeros(len(self.ids))
+        last = np.full(len(self.ids), float(course.start))
         bins, ids, _ = course.entries(lineage.current)
         found = [(ids, course.edges[1:][bins])]
         if lookback is not None and lookback.rows is not None:  # reviews may have moved rows
@@ -222,6 +236,22 @@ class CardWriter:
             np.maximum.at(last, place[known], clocks[known])
         share = self.shares if self.recent_shares is None else self.recent_shares
         return np.maximum(share, self.shares) * (self.state.clock - last) >= MISSED
+
+    @property
+    def _scarce(self) -> Bools:
+        """Whether the latest rows of each of the clusters (K,) are far fewer than those before.
+
+        Some strays come to a subject that has ended. A cluster that was found among the latest rows
+        may have had its own before that.
+        """
+        clock, lineage = self.state.clock, self.state.lineage
+        late = clock - max(self._late, self.learner.course.start)
+        shares = [some for some in (self.recent_shares, self._course_shares) if some is not None]
+        n = late * np.max([np.zeros(len(self.ids)), *shares], axis=0)
+        expected = np.maximum(self.shares * clock - n, 0.0) * late / max(clock - late, 1)
+        found = np.array([lineage.found_at(id) for id in self.ids.tolist()])
+        few = (n <= LEFT * expected) & (pdtr(n, expected) < CHANCE)
+        return np.asarray(few & (found <= self._late))
 
     def _shares(self, ids: Ints, weights: Floats) -> Floats | None:
         mass = self._masses(ids, weights)
