@@ -14,13 +14,14 @@ from evermix.distributed.shards import ClusterShards
 from evermix.engines.batch import ROWS
 from evermix.engines.shards import Shard, Task
 from evermix.estimators.data.fingerprint import RowHash
+from evermix.estimators.data.levels import Levels, joined_levels
 from evermix.estimators.data.rows import (
     LazyRows,
     Validator,
     prepare_rows,
     stack,
 )
-from evermix.estimators.data.tables import Levels, encoded, is_table, joined_levels
+from evermix.estimators.data.tables import encoded, is_table
 from evermix.estimators.data.written import Reading
 from evermix.families import Mixed
 from evermix.families.base import Family

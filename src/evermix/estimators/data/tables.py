@@ -1,30 +1,32 @@
 """Tables of pandas, polars and Arrow, and dicts of columns, as rows of numbers.
 
-Columns are taken by name, in any order. Levels of categories get codes in the order in which they
-are first met; what is missing (None, NaN) becomes NaN.
+Columns are taken by name, in any order. Levels of categories get codes; what is missing (None, NaN)
+becomes NaN.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 from decimal import Decimal
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evermix._warning import warn
 from evermix._xp import Floats
+from evermix.estimators.data.levels import (
+    Levels,
+    categories,
+    codes_of,
+    is_gone,
+    is_gone_among_numbers,
+)
 from evermix.families import Categorical, Mixed
-from evermix.families.base import Family
 from evermix.io.similar_names import one_of
 
 LIBRARIES = {"pandas", "polars", "pyarrow"}
 EMPTY = "One that is not known may be there as an empty column: missing cells are integrated out."
-
-Level: TypeAlias = str | int | float | bool
-Levels: TypeAlias = Mapping[str, Sequence[Level]]
-"""The levels of each column of categories; the place of a level is its code."""
 
 
 class Column(NamedTuple):
@@ -120,13 +122,6 @@ def _objects(values: list[Any]) -> NDArray[Any]:
     return array
 
 
-def is_gone(value: Any) -> bool:
-    """Whether a value stands for one that is missing."""
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(value, float) and value != value
-
-
 # ---- rows ------------------------------------------------------------------------------------
 
 
@@ -175,7 +170,7 @@ def encoded(family: Mixed, X: Any, levels: Levels, learning: bool) -> tuple[Floa
             )
         block = next(block for block in family.blocks if name in map(str, block.names))
         if isinstance(block.family, Categorical):
-            codes, known = _codes(name, column, found.get(name, ()), learning)
+            codes, known = codes_of(name, column.values, found.get(name, ()), learning)
             found[name] = known
             parts.append(codes)
         else:
@@ -227,6 +222,8 @@ def listed(names: Sequence[str]) -> str:
 
 
 def _numbers(name: str, column: Column) -> Floats:
+    if column.kind == "level":  # in which other columns would have words
+        column = _column([None if is_gone_among_numbers(v) else v for v in column.values])
     if column.kind != "level":
         if len(rows := np.flatnonzero(np.isinf(column.values))):
             raise ValueError(
@@ -258,38 +255,6 @@ def no_numbers(found: Sequence[tuple[str, int, Any]]) -> ValueError:
 def is_number(value: Any) -> bool:
     """Whether a value of a column is a number."""
     return isinstance(value, int | float)
-
-
-def _codes(
-    name: str, column: Column, known: Sequence[Level], learning: bool
-) -> tuple[Floats, list[Level]]:
-    """Return the codes (N,) of the levels of a column, and the levels."""
-    place = {_key(level): code for code, level in enumerate(known)}
-    levels, codes = list(known), np.full(len(column.values), np.nan)
-    for i, value in enumerate(column.values.tolist()):
-        if is_gone(value):
-            continue
-        level = _level(name, i, value)
-        code = place.get(_key(level), len(known) if not learning else -1)
-        if code < 0:
-            code = place[_key(level)] = len(levels)
-            levels.append(level)
-        codes[i] = code
-    return codes, levels
-
-
-def _level(name: str, row: int, value: Any) -> Level:
-    value = value.item() if isinstance(value, np.generic) else value
-    if not isinstance(value, str | int | float) or value in (np.inf, -np.inf):
-        raise ValueError(
-            f"levels must be words, numbers or booleans, got {value!r} in row {row} of column "
-            f"{name!r}."
-        )
-    return int(value) if isinstance(value, float) and value == int(value) else value
-
-
-def _key(level: Level) -> tuple[bool, Level]:
-    return isinstance(level, bool), level  # True is not 1
 
 
 def refilled(family: Mixed, X: Any, rows: Floats, levels: Levels) -> Any:
@@ -334,30 +299,3 @@ def with_columns(X: Any, columns: Mapping[str, Floats]) -> Any:
     for key, values in changed.items():
         X[key] = values
     return X
-
-
-def categories(family: Mixed) -> list[str]:
-    """Return the names of the columns of categories, in the order of the blocks."""
-    return [str(b.names[0]) for b in family.blocks if isinstance(b.family, Categorical)]
-
-
-def joined_levels(family: Mixed, found: Sequence[Levels]) -> dict[str, list[Level]]:
-    """Return the levels of several tables, in the order in which they are met."""
-    each = {name: [level for one in found for level in one[name]] for name in categories(family)}
-    return {
-        name: list({_key(level): level for level in all}.values()) for name, all in each.items()
-    }
-
-
-def check_levels(family: Family, levels: Any) -> dict[str, list[Level]]:
-    """Return the levels of a file, or raise ValueError unless they can be those of a family."""
-    good = isinstance(levels, dict) and isinstance(family, Mixed) and family.blocks is not None
-    wanted = categories(family) if isinstance(family, Mixed) and good else []
-    good = good and levels.keys() == set(wanted)
-    for words in levels.values() if good else ():
-        good = good and isinstance(words, list)
-        good = good and all(isinstance(word, str | int | float) for word in words)
-        good = good and len({_key(word) for word in words}) == len(words)
-    if not good:
-        raise ValueError("the levels of the file are not those of its columns of categories.")
-    return {name: levels[name] for name in wanted}

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from evermix._xp import Floats
-from evermix.estimators.data.tables import Table, categories, is_gone, no_numbers, with_columns
+from evermix.estimators.data.levels import categories, is_gone
+from evermix.estimators.data.tables import Table, no_numbers, with_columns
 from evermix.families import Mixed
 from evermix.families.base import Family
 from evermix.io.sources.dialect import Writing

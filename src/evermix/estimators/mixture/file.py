@@ -11,7 +11,7 @@ from evermix._schema import check_arrays
 from evermix._xp import Array
 from evermix.engines.batch import Batch, RowResults
 from evermix.estimators.data import written
-from evermix.estimators.data.tables import check_levels
+from evermix.estimators.data.levels import check_levels
 from evermix.estimators.files import Content
 from evermix.estimators.mixture.calendar import Calendar
 from evermix.estimators.mixture.course import Course

@@ -13,7 +13,7 @@ from evermix.engines.base import Engine
 from evermix.engines.batch import CapacityWarning
 from evermix.engines.merging.union import United, moved, unite
 from evermix.engines.settings import check_number
-from evermix.estimators.data.tables import Level
+from evermix.estimators.data.levels import Level, with_common_codes
 from evermix.estimators.data.written import joined
 from evermix.estimators.mixture.estimator import Mixture
 from evermix.estimators.mixture.learner import Learner
@@ -101,16 +101,15 @@ def _with_same_levels(
     Levels of the first model keep their codes; those that only others know follow.
     """
     known = [vars(mix).get("levels_", {}) for mix in models]
-    levels: dict[str, list[Level]] = {}
-    for name, words in ((name, each[name]) for each in known for name in each):
-        levels[name] = list(dict.fromkeys([*levels.get(name, []), *words]))
+    common = {name: with_common_codes([own[name] for own in known]) for name in known[0]}
+    levels = {name: words for name, (words, _) in common.items()}
     families = [mix.model_.family for mix in models]
     wide = tuple(max(each) for each in zip(*map(widths, families), strict=True))
     if levels:
         wide = tuple(map(max, wide, map(len, levels.values())))
     aligned = []
-    for mix, family, own in zip(models, families, known, strict=True):
-        codes = [np.array([words.index(w) for w in own[name]]) for name, words in levels.items()]
+    for number, (mix, family) in enumerate(zip(models, families, strict=True)):
+        codes = [np.array(found[number]) for _, found in common.values()]
         codes = codes or [np.arange(n) for n in widths(family)]
         tally = mix.state_.tally
         if wide and not grows(family):
