@@ -12,9 +12,11 @@ from evermix.estimators import Mixture, TopicModel
 from evermix.estimators.data.tables import listed
 from evermix.estimators.files import load_with_extra
 from evermix.estimators.mixture.new_words import proba_with_new_words
+from evermix.families import Bernoulli
 from evermix.io.embedded_texts import EmbeddedTexts
 from evermix.io.sources import Chunk, Source, SourceError
 from evermix.io.sources.base import FileSource, WrongKind
+from evermix.io.sources.dialect import is_number
 from evermix.io.sources.several import joined
 from evermix.io.text import from_spec
 from evermix.io.text_counter import TextCounter
@@ -75,7 +77,12 @@ def open_rows_of(
     )
     with about_model(settings, mix, text):
         source = open_rows(
-            settings, None if text else n_columns(mix), kind=kind, units=units, **reading
+            settings,
+            None if text else n_columns(mix),
+            kind=kind,
+            units=units,
+            **known_kinds(mix),
+            **reading,
         )
         check_rows(source, mix, text)
     return source
@@ -117,6 +124,20 @@ def _learnt_from(settings: Settings, model: Any, text: TextCounter | None) -> st
         columns = listed(model.feature_names_in_.tolist())
         return f"a table: give a CSV or Parquet file with the columns {columns}."
     return f"rows of {counted(model.n_features_in_, 'number')}: give such rows."
+
+
+def known_kinds(model: Any) -> dict[str, Any]:
+    """Return which columns of a table hold numbers, and codes, as a model knows: for a source."""
+    levels = vars(model).get("levels_")
+    if levels is None:
+        return {"codes": ()}
+    family = model.learner_.model.family
+    words = {name for name, some in levels.items() if all(isinstance(one, str) for one in some)}
+    yes_no = {str(b.names[0]) for b in family.blocks if isinstance(b.family, Bernoulli)}
+    return {
+        "numbers": tuple(n for n in map(str, family.names) if n not in levels.keys() | yes_no),
+        "codes": tuple(name for name in words if any(map(is_number, levels[name]))),
+    }
 
 
 def n_columns(mix: Any) -> int | None:

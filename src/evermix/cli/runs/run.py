@@ -17,7 +17,7 @@ import typer
 
 from evermix._schema import check_number
 from evermix.cli.console import at_terminal, logged_notes, note, plain_errors
-from evermix.cli.input.model_rows import n_columns
+from evermix.cli.input.model_rows import known_kinds, n_columns
 from evermix.cli.input.rows import open_rows
 from evermix.cli.input.texts import with_function
 from evermix.cli.options.settings import Settings
@@ -400,7 +400,7 @@ def open_again(
     beside = isinstance(saved.text, EmbeddedTexts) and saved.text.name is None
     n_features = None if saved.text and not beside else n_columns(saved.model)
     reading |= {"beside": beside, "units": saved.notes.get("units", {})}
-    source = open_rows(settings, n_features, time_labels, **reading)
+    source = open_rows(settings, n_features, time_labels, **known_kinds(saved.model), **reading)
     if source.kind != saved.notes["kind"]:
         raise ValueError(
             f"{', '.join(settings.sources)} held {saved.notes['kind']} when the checkpoint "

@@ -144,7 +144,7 @@ def _open_all(paths: Sequence[str], options: Options) -> Several:
                 f"first, {sources[0].path}, are {options.kind}."
             ) from error
         sources.append(source)
-        options = replace(options, kind=source.kind, units=source.units)
+        options = replace(options, kind=source.kind, units=source.units, codes=source.codes)
     if not sources:
         raise empty
     return Several(sources)

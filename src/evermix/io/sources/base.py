@@ -102,6 +102,12 @@ class Options:
         What stands for a missing value in such files, beside blank cells and NA.
     category : tuple of str
         Columns whose numbers are names, such as postcodes, in such files.
+    numbers : tuple of str
+        Columns of such files that hold numbers, as known from rows before: there what is neither
+        a number nor missing is a mistake, however few rows there are.
+    codes : tuple of str, optional
+        Columns of CSV files whose digits are names, as known from rows before. None: those of
+        digits with leading zeros, all of the same length.
     drain : bool
         Whether messages of a broker, or lines of files that are followed, end where there is none
         left, rather than being waited for.
@@ -145,6 +151,8 @@ class Options:
     fields: Literal["text", "values"] | None = None
     required: tuple[str, ...] = ()
     units: Mapping[str, str] = field(default_factory=dict)
+    numbers: tuple[str, ...] = ()
+    codes: tuple[str, ...] | None = None
 
 
 def too_many(limit: int) -> str:
@@ -177,6 +185,8 @@ class FileSource(ABC):
     """What the rows are: ``"text"``, ``"counts"``, ``"vectors"`` or ``"table"``."""
     n_features: int | None = None
     """Number of columns D; None for text."""
+    codes: tuple[str, ...] = ()
+    """Names of the features whose digits are names, such as postcodes."""
     n_rows: int | None = None
     """Number of rows, bad and blank ones included; None until all were read."""
     columns: list[str] | None = None

@@ -1,7 +1,7 @@
 """Separated values: numeric columns, a text column, or a table of several kinds."""
 
 import csv
-import shlex
+import logging
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
@@ -14,14 +14,23 @@ from evermix.io.sources.dialect import (
     LOOK,
     STRAY,
     Writing,
+    are_codes,
     find_delimiter,
     find_writing,
     is_number,
     is_written_number,
 )
 from evermix.io.sources.formats import Record, RecordSource, Row
-from evermix.io.sources.values import Numbers, is_mark, is_missing, read_cell, read_field
+from evermix.io.sources.values import (
+    Numbers,
+    is_mark,
+    is_missing,
+    read_cell,
+    read_field,
+    say_missing,
+)
 
+LOG = logging.getLogger("evermix")
 FEWEST = 20  # rows that tell what columns hold
 STRAYS = 5  # words in columns of numbers that a message names
 _TOO_LONG = "\udc00"  # in place of a line that is too long: no text holds it
@@ -39,7 +48,8 @@ class CommaSeparated(RecordSource):
     that are ignored, is a feature. Where cells of the first row are words or blank, the file is a
     table; also where one of the first rows has a blank cell, or many have words. A column in which
     nearly all of the first rows have numbers is one of numbers, and a word in it spoils its row; a
-    cell without letters and digits, such as ``-`` or ``?``, is a missing value there.
+    cell without letters and digits, such as ``-`` or ``?``, is a missing value there. Digits of the
+    same length with leading zeros, such as postcodes, are names, not numbers.
     Without an id field a row's id is its index from 0.
     """
 
@@ -95,13 +105,19 @@ class CommaSeparated(RecordSource):
         width = max(self._used) + 1
         rows = [cells for cells in records if isinstance(cells, list) and len(cells) >= width]
         missing, few = self.options.missing, len(rows) < FEWEST
+        numbers = set(map(self._position, self.options.numbers))
         self._numeric: set[int] = set()
         self._strays: dict[str, None] = {}  # words in columns of numbers, in order
         self._category = set(map(self._position, self.options.category))
+        self._codes = set[int]()  # of which ``codes`` has the names
         self._words = bool(missing or self.options.category)
         for j in self._used:
             cells = [row[j] for row in rows]
             known = [cell for cell in cells if not is_missing(cell, missing) and not is_mark(cell)]
+            if j not in self._category and self._are_codes(j, known):
+                self._codes.add(j)
+                self._category.add(j)
+                self._words = True
             writing = None
             if j not in self._category:
                 writing = find_writing(known, self._delimiter)
@@ -111,11 +127,26 @@ class CommaSeparated(RecordSource):
                 known = [c for c in cells if not is_missing(c, missing) and not is_mark(c)]
             words = [cell.strip() for cell in known if not is_number(cell)]
             many = len(words) > STRAY * len(known)
-            if known and not many and not few and j not in self._category:
+            found = known and not many and not few and j not in self._category
+            if found or j in numbers:
                 self._numeric.add(j)
                 self._strays |= dict.fromkeys(words)
             self._words |= not all(map(is_number, cells[:1]))
             self._words |= not few and (len(known) < len(cells) or many)
+        self.codes = tuple(self._names[j] for j in sorted(self._codes))
+
+    def _are_codes(self, j: int, known: list[str]) -> bool:
+        """Whether the digits of a column are names, of which rows have these."""
+        name, before = self._names[j] if self._header else "", self.options.codes
+        if before is not None:
+            return name in before
+        found = bool(name) and self.options.kind in (None, "table") and are_codes(known)
+        if found:
+            LOG.info(
+                f"column {name!r} holds digits with leading zeros: they are taken for names, as "
+                "postcodes are, not for numbers."
+            )
+        return found
 
     def _has_words(self) -> bool:
         """Whether columns that have names hold words or gaps."""
@@ -202,7 +233,7 @@ class CommaSeparated(RecordSource):
         """Return the value of a cell of a table, or raise RowError."""
         value = read_cell(cell, self.options.missing)
         if j in self._category and value is not None:
-            return cell.strip()
+            return None if j in self._codes and is_mark(cell) else cell.strip()
         if j in self._numeric and value is not None and not isinstance(value, float):
             if is_mark(cell):
                 return None
@@ -226,8 +257,7 @@ class CommaSeparated(RecordSource):
             remedy = ' Read the file as kind "table" (--kind table) if values are missing.'
         elif self._header:
             words = list(dict.fromkeys([cell.strip(), *self._strays]))[:STRAYS]
-            options = " ".join(f"--missing {shlex.quote(word[:60])}" for word in words)
-            remedy = f" If it stands for a missing value, say so (on the command line: {options})."
+            remedy = say_missing(words)
         name = self.column_name(column)
         return RowError(f"expected a number in column {name}, got {cell!r:.60}.{remedy}")
 

@@ -60,6 +60,16 @@ def is_number(cell: str) -> bool:
     return True
 
 
+def are_codes(cells: Sequence[str]) -> bool:
+    """Whether the digits of a column are names, as postcodes are, by its cells with a value.
+
+    They have leading zeros, and all of them the same length.
+    """
+    digits = [cell for cell in map(str.strip, cells) if cell.isdecimal()]
+    same = len(set(map(len, digits))) == 1 and len(digits) >= (1 - STRAY) * len(cells)
+    return same and len(digits[0]) > 1 and any(cell.startswith("0") for cell in digits)
+
+
 def is_written_number(cell: str) -> bool:
     """Whether a cell is a number as programs or as people write it."""
     return is_number(cell) or any(is_number(plain(cell, decimal)) for decimal in _WRITTEN)

@@ -12,7 +12,14 @@ from evermix.io.sources.base import Kind, RowError
 from evermix.io.sources.dialect import LOOK, Writing
 from evermix.io.sources.formats import Block, BlockSource
 from evermix.io.sources.strings import read_number, writing_of
-from evermix.io.sources.values import Columns, Numbers, Time, objects, without_missing
+from evermix.io.sources.values import (
+    Columns,
+    Numbers,
+    Time,
+    objects,
+    say_missing,
+    without_missing,
+)
 
 
 class Parquet(BlockSource):
@@ -126,6 +133,8 @@ class Parquet(BlockSource):
             if types.is_string(kind) or types.is_large_string(kind):
                 cells = [cell for cell in first.column(name).to_pylist() if cell is not None]
                 writing = writing_of(cells, self.options.missing)
+                if writing is None and name in self.options.numbers:
+                    writing = Writing(".", "")
                 found |= {} if writing is None else {name: writing}
         return found
 
@@ -212,7 +221,10 @@ class Parquet(BlockSource):
                     values[row] = None if cell is None else read_number(cell, self._written[name])
                 except ValueError:
                     values[row] = None
-                    problems[row] = f"expected a number in column {name!r}, got {cell!r:.60}."
+                    problems[row] = (
+                        f"expected a number in column {name!r}, got {cell!r:.60}."
+                        f"{say_missing([str(cell)])}"
+                    )
         if name in self.options.category:
             values = [None if value is None else str(value) for value in values]
         return objects(values)

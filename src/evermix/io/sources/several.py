@@ -41,6 +41,7 @@ class Several:
         self.kind: Kind = first.kind
         self.n_features = first.n_features
         self.columns, self.header = first.columns, first.header
+        self.codes = first.codes
         self.dated, self.beside = first.dated, first.beside
         self.units = {name: unit for some in sources for name, unit in some.units.items()}
         self.complaints: list[str] = []

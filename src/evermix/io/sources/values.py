@@ -1,6 +1,7 @@
 """The values of rows: valid numbers, valid times, and stacking rows into matrices."""
 
 import re
+import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, date, datetime
 from math import isfinite
@@ -123,6 +124,12 @@ def is_missing(cell: str, missing: Collection[str] = ()) -> bool:
 def is_mark(cell: str) -> bool:
     """Whether a cell has neither letters nor digits, as ``-`` and ``?``."""
     return not any(letter.isalnum() for letter in cell)
+
+
+def say_missing(words: Sequence[str]) -> str:
+    """Return what to do if words among numbers stand for missing values."""
+    options = " ".join(f"--missing {shlex.quote(word[:60])}" for word in words)
+    return f" If it stands for a missing value, say so (on the command line: {options})."
 
 
 def without_missing(values: Sequence[Any], missing: Collection[str]) -> list[Any]:

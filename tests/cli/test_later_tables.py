@@ -1,0 +1,104 @@
+"""Later tables on the command line are read by what the model knows of its columns."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+import evermix as em
+from helpers.commands import evermix
+
+N = 120
+
+
+def rows(n=N, seed=0):
+    """Two groups, which differ by a number, by few whole numbers, by a word and by a postcode."""
+    rng = np.random.default_rng(seed)
+    for i in range(n):
+        yield {
+            "temp": f"{rng.normal([10.0, 30.0][i % 2]):.1f}",
+            "nights": str([0, 5][i % 2] + rng.integers(0, 3)),
+            "kind": "ab"[i % 2],
+            "zip": [["01067", "10115"], ["80331", "50667"]][i % 2][rng.integers(0, 2)],
+        }
+
+
+def write(path, some):
+    some = list(some)
+    with open(path, "w", newline="") as file:
+        lines = csv.DictWriter(file, list(some[0]))
+        lines.writeheader()
+        lines.writerows(some)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    path = tmp_path_factory.mktemp("model")
+    write(
+        path / "a.csv",
+        ({**row, "temp": "-"} if i % 10 == 3 else row for i, row in enumerate(rows())),
+    )
+    evermix("fit", path / "a.csv", "--checkpoint", path / "a.evermix", "--out", path / "out.csv")
+    return path / "a.evermix"
+
+
+def predicted(model, *arguments):
+    """The answers without ids, and what was said."""
+    found = evermix("predict", model, *arguments)
+    lines = [json.loads(line) for line in found.stdout.splitlines()]
+    return [{k: v for k, v in line.items() if k != "id"} for line in lines], found.stderr
+
+
+def test_marks_among_numbers_are_missing_in_files_of_any_length(folder, model):
+    change = {"temp": "-", "nights": "?"}
+    first = next(rows())
+    for name, gone in ("short.csv", change), ("blank.csv", dict.fromkeys(change, "")):
+        write(name, [first | gone, first])
+    write("long.csv", [first | change, *rows()])
+    short, blank, long = (predicted(model, f"{name}.csv")[0] for name in ("short", "blank", "long"))
+    assert short[0] == blank[0] == long[0] and len(long) == N + 1
+    explained = evermix("explain", model, "short.csv", "--json").stdout
+    assert explained == evermix("explain", model, "blank.csv", "--json").stdout
+
+
+def test_a_word_among_numbers_is_named_with_its_line_and_what_to_do(folder, model):
+    first = next(rows())
+    write("b.csv", [first, first | {"temp": "cold"}])
+    said = evermix("predict", model, "b.csv", status=1).stderr
+    assert "line 3: expected a number in column 'temp', got 'cold'" in said
+    assert "--missing cold" in said
+    assert len(predicted(model, "b.csv", "--missing", "cold")[0]) == 2
+
+
+def test_a_stream_goes_on_with_marks_in_a_short_file(folder):
+    write("a.csv", rows())
+    write("b.csv", [next(rows()) | {"temp": "-"}])
+    for name in ("a.csv", "b.csv"):
+        evermix("stream", name, "--checkpoint", "m.evermix", "--resume", "--out", "out.jsonl")
+    assert em.load("m.evermix").state_.clock == N + 1
+
+
+def test_digits_with_leading_zeros_are_names(folder, model):
+    mix = em.load(model)
+    assert sorted(mix.levels_["zip"]) == ["01067", "10115", "50667", "80331"]
+    write("b.csv", [next(rows()) | {"zip": "10115"}])  # without a leading zero
+    (one,), _ = predicted(model, "b.csv")
+    row = {**next(rows()), "temp": float(next(rows())["temp"]), "nights": 0, "zip": "10115"}
+    assert one["cluster"] == mix.predict({name: [value] for name, value in row.items()})[0]
+    write("c.csv", [next(rows()) | {"zip": "99999"}])
+    assert predicted(model, "c.csv")[0][0]["novelty"] > one["novelty"]
+
+
+def test_digits_with_leading_zeros_are_names_in_all_files_of_a_source(folder):
+    write("1.csv", rows())
+    write("2.csv", (row | {"zip": "10115"} for row in rows()))
+    found = evermix("fit", "1.csv", "2.csv", "--checkpoint", "m.evermix", "--out", "out.csv")
+    assert "column 'zip' holds digits with leading zeros" in found.stderr
+    assert len(em.load("m.evermix").levels_["zip"]) == 4
