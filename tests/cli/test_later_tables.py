@@ -102,3 +102,63 @@ def test_digits_with_leading_zeros_are_names_in_all_files_of_a_source(folder):
     found = evermix("fit", "1.csv", "2.csv", "--checkpoint", "m.evermix", "--out", "out.csv")
     assert "column 'zip' holds digits with leading zeros" in found.stderr
     assert len(em.load("m.evermix").levels_["zip"]) == 4
+
+
+@pytest.mark.filterwarnings("always")
+def test_other_columns_are_ignored_or_missing_and_named(folder, model):
+    first = next(rows())
+    write("more.csv", [first | {"shoe": "9", "note": "x"}])
+    (more,), said = predicted(model, "more.csv")
+    assert "warning: the model does not know the columns 'shoe', 'note' of the table" in said
+    write("same.csv", [first])
+    assert predicted(model, "same.csv")[0] == [more]
+    few = {name: first[name] for name in ("temp", "nights")}
+    write("few.csv", [few])
+    found, said = predicted(model, "few.csv")
+    assert "warning: the table has no column 'kind', 'zip': it is missing in all rows." in said
+    write("blank.csv", [few | {"kind": "", "zip": ""}])
+    assert predicted(model, "blank.csv")[0] == found
+    write("one.csv", [{"temp": "11.0"}])
+    said = evermix("predict", model, "one.csv", status=1).stderr
+    assert "has no column 'nights', 'kind', 'zip'" in said and "At least half" in said
+
+
+@pytest.mark.filterwarnings("always")
+def test_numbers_alone_are_found_by_the_names_of_their_columns(folder):
+    numbers = [
+        {"a": f"{float(row['temp']):.2f}", "b": f"{i % 7 + 0.5}"} for i, row in enumerate(rows())
+    ]
+    write("a.csv", numbers)
+    evermix("fit", "a.csv", "--out", "out.csv")
+    write("b.csv", ({"kind": "x", "b": row["b"], "a": row["a"]} for row in numbers))
+    found, said = predicted("a.evermix", "b.csv")
+    assert "does not know the columns 'kind' of b.csv" in said
+    assert found == predicted("a.evermix", "a.csv")[0]
+
+
+@pytest.mark.filterwarnings("always")
+@pytest.mark.parametrize("command", ["fit", "stream"])
+def test_runs_go_on_where_the_file_has_one_column_more(folder, command):
+    write("a.csv", rows())
+    run = [command, "a.csv", "--checkpoint", "m.evermix", "--out", "out.csv"]
+    evermix(*run)
+    before = em.load("m.evermix").state_
+    write("a.csv", (row | {"shoe": "9"} for row in rows()))
+    if command == "stream":  # whose rows were read: others follow
+        write("b.csv", (row | {"shoe": "9"} for row in rows(seed=1)))
+        run[1:2] = ["b.csv"]
+    said = evermix(*run, "--resume").stderr
+    assert "does not know the columns 'shoe'" in said
+    after = em.load("m.evermix").state_
+    assert after.clock == before.clock + (N if command == "stream" else 0)
+
+
+@pytest.mark.filterwarnings("always")
+def test_a_fit_does_not_go_on_with_a_column_less(folder):
+    write("a.csv", rows())
+    run = ["fit", "a.csv", "--checkpoint", "m.evermix", "--out", "out.csv"]
+    evermix(*run)
+    write("a.csv", ({k: v for k, v in row.items() if k != "kind"} for row in rows()))
+    said = evermix(*run, "--resume", status=1).stderr
+    assert "cannot go on from m.evermix with" in said and "the table has no column 'kind'" in said
+    assert "put the old files back" in said

@@ -179,7 +179,8 @@ def test_a_level_that_was_never_met_is_scored_as_new(holed):
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        (lambda t: t.drop(columns="age"), "no column 'age'"),
+        (lambda t: t[["age"]], "no column 'country'.*At least half"),
+        (lambda t: t.rename(columns={"age": "Age"}), "Did you mean 'Age'"),
         (lambda t: t.assign(age="old"), "'age' must hold numbers, got 'old' in row 0"),
         (lambda t: t.assign(age=np.inf), "infinity"),
         (lambda t: t.assign(country=[[1]] * len(t)), "levels must be words"),
@@ -522,9 +523,27 @@ def test_columns_beside_those_that_are_known_are_ignored_with_a_warning(holed, t
     with pytest.warns(UserWarning, match="'shoe'"):
         mix.report(tmp_path / "page.html", more)
     with pytest.raises(ValueError, match="does not know: 'shoe'"):
-        mix.partial_fit(more)
+        em.Mixture(Mixed(BLOCKS)).fit(more)
     with pytest.raises(ValueError, match="no column 'age'"):
-        mix.predict(more.drop(columns="age"))
+        em.Mixture(Mixed(BLOCKS)).fit(table.drop(columns="age"))
+
+
+def test_a_column_that_a_later_table_lacks_is_missing_in_all_rows(holed):
+    table, mix = holed
+    fewer, empty = table.drop(columns="age"), table.assign(age=np.nan)
+    with pytest.warns(UserWarning, match="has no column 'age': it is missing in all rows"):
+        np.testing.assert_array_equal(mix.predict_proba(fewer), mix.predict_proba(empty))
+
+
+def test_a_stream_goes_on_with_tables_of_other_columns(holed):
+    table, _ = holed
+    found, plain = (em.Mixture(Mixed(BLOCKS)).partial_fit(table[:200]) for _ in range(2))
+    with pytest.warns(UserWarning, match="does not know the columns 'shoe'"):
+        found.partial_fit(table[200:300].assign(shoe=1.0))
+    with pytest.warns(UserWarning, match="no column 'age'"):
+        found.partial_fit(table[300:].drop(columns="age"))
+    plain.partial_fit(table[200:300]).partial_fit(table[300:].assign(age=np.nan))
+    np.testing.assert_array_equal(found.state_.tally.stats, plain.state_.tally.stats)
 
 
 @pytest.mark.parametrize("library", [pd.DataFrame, pa.table])

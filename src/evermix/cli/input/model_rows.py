@@ -127,10 +127,11 @@ def _learnt_from(settings: Settings, model: Any, text: TextCounter | None) -> st
 
 
 def known_kinds(model: Any) -> dict[str, Any]:
-    """Return which columns of a table hold numbers, and codes, as a model knows: for a source."""
+    """Return which columns are features, hold numbers, or codes, as a model knows: for a source."""
     levels = vars(model).get("levels_")
     if levels is None:
-        return {"codes": ()}
+        names = vars(model).get("feature_names_in_", vars(model).get("column_names_", ()))
+        return {"features": tuple(map(str, names)), "codes": ()}
     family = model.learner_.model.family
     words = {name for name, some in levels.items() if all(isinstance(one, str) for one in some)}
     yes_no = {str(b.names[0]) for b in family.blocks if isinstance(b.family, Bernoulli)}

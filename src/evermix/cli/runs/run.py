@@ -400,6 +400,8 @@ def open_again(
     beside = isinstance(saved.text, EmbeddedTexts) and saved.text.name is None
     n_features = None if saved.text and not beside else n_columns(saved.model)
     reading |= {"beside": beside, "units": saved.notes.get("units", {})}
+    if hasattr(saved.model, "levels_"):  # also where no cell of a file is missing or a word
+        reading["kind"] = "table"
     source = open_rows(settings, n_features, time_labels, **known_kinds(saved.model), **reading)
     if source.kind != saved.notes["kind"]:
         raise ValueError(

@@ -45,7 +45,9 @@ class Prepare:
         rows = _read(self.family, rows, self.written)
         if self.levels is not None:
             assert isinstance(self.family, Mixed)
-            return prepare_rows(self.family, encoded(self.family, rows, self.levels, False)[0])
+            return prepare_rows(
+                self.family, encoded(self.family, rows, self.levels, False, first=True)[0]
+            )
         names = _names(rows)
         if self.names is not None and names is not None and names != self.names:
             raise ValueError(
@@ -159,7 +161,7 @@ def _read(family: Family, rows: Any, written: Mapping[str, Writing]) -> Any:
 
 def _levels(family: Mixed, part: Any, written: Mapping[str, Writing]) -> Levels:
     """Return the levels of a partition of a table."""
-    return encoded(family, _read(family, stacked(part), written), {}, learning=True)[1]
+    return encoded(family, _read(family, stacked(part), written), {}, learning=True, first=True)[1]
 
 
 def _widths(family: Family, part: Any, written: Mapping[str, Writing]) -> Ints:

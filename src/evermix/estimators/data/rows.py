@@ -156,6 +156,7 @@ class Validator:
         self.provisional = provisional
         self.estimator, self.family, self.reset = estimator, family, reset
         self.learning, self.before, self.enough = learning, before, enough
+        self.streaming = streaming
         self.growing = streaming and grows(family)
 
     def array(self, X: Any, first: bool = True) -> Array:
@@ -251,7 +252,8 @@ class Validator:
         if reset:
             family = in_order_of(X, family)
         known = {} if reset else vars(self.estimator).get("levels_", {})
-        rows, levels = encoded(family, X, known, self.learning)
+        may_lack = self.streaming or not self.learning  # rows of a fit are always the same
+        rows, levels = encoded(family, X, known, self.learning, reset, may_lack)
         if reset:
             self._forget(reset)
             if self.family is None:

@@ -25,8 +25,8 @@ from evermix.estimators.data.levels import (
 from evermix.families import Categorical, Mixed
 from evermix.io.similar_names import one_of
 
+ALIKE = 0.8  # how similar names are of which one is taken for the other, misspelt
 LIBRARIES = {"pandas", "polars", "pyarrow"}
-EMPTY = "One that is not known may be there as an empty column: missing cells are integrated out."
 
 
 class Column(NamedTuple):
@@ -151,18 +151,30 @@ def in_order_of(X: Any, family: Mixed) -> Mixed:
     return replace(family, order=order) if len(order) == len(names) else family
 
 
-def encoded(family: Mixed, X: Any, levels: Levels, learning: bool) -> tuple[Floats, Levels]:
+def encoded(
+    family: Mixed,
+    X: Any,
+    levels: Levels,
+    learning: bool,
+    first: bool = False,
+    may_lack: bool = True,
+) -> tuple[Floats, Levels]:
     """Return rows (N, D) of a table in the columns of a family, and the levels by column.
 
     Levels that are not known get codes of their own if the rows are to be learnt, and else all the
-    same one, behind those that are known.
+    same one, behind those that are known. The ``first`` table must have the columns of the family;
+    others may have more, and fewer if they ``may_lack`` some.
     """
     table = Table(X)
     names = [str(name) for name in family.names]
-    check_names([name for name in table.names if name not in family.ignored], names, learning)
+    given = [name for name in table.names if name not in family.ignored]
+    if first:
+        check_first_names(given, names)
+    else:
+        check_names(given, names, may_lack)
     parts, found = [], dict(levels)
     for name in names:
-        column = table.column(name)
+        column = table.column(name) if name in given else Column("number", _nothing(len(table)))
         if column.kind == "date":
             raise TypeError(
                 f"column {name!r} holds dates or durations. Turn them into numbers in a unit of "
@@ -178,29 +190,49 @@ def encoded(family: Mixed, X: Any, levels: Levels, learning: bool) -> tuple[Floa
     return np.column_stack(parts), {name: found[name] for name in categories(family)}
 
 
-def check_names(given: Sequence[str], wanted: Sequence[str], learning: bool) -> None:
-    """Raise ValueError unless a table has the columns that are wanted.
-
-    Others are refused where rows are learnt, and otherwise there is a warning.
-    """
-    missing = [name for name in wanted if name not in given]
-    if missing:
-        meant = one_of(missing[0], (name for name in given if name not in wanted))
-        remedy = "" if learning or meant else f" {EMPTY}"
-        raise ValueError(
-            f"the table has no column {listed(missing)}. It has {listed(given)}.{meant}{remedy}"
-        )
+def check_first_names(given: Sequence[str], wanted: Sequence[str]) -> None:
+    """Raise ValueError unless a table has all columns that are wanted, and no others."""
     unknown = [name for name in given if name not in wanted]
-    if unknown and learning:
+    if missing := [name for name in wanted if name not in given]:
+        raise _lacking(missing, given, unknown)
+    if unknown:
         raise ValueError(
             f"the table has columns that the model does not know: {listed(unknown)}. Leave them "
             "out, or give them a block in em.Mixed and fit."
         )
+
+
+def check_names(given: Sequence[str], wanted: Sequence[str], may_lack: bool = True) -> None:
+    """Warn of columns that a table lacks, and of others than those that are wanted.
+
+    Raises ValueError if it lacks one and may not, if it lacks more than half of them, or if one of
+    another name may be meant.
+    """
+    unknown = [name for name in given if name not in wanted]
+    missing = [name for name in wanted if name not in given]
+    if missing and not may_lack:
+        raise _lacking(missing, given, unknown)
+    if any(one_of(name, unknown, ALIKE) for name in missing):
+        raise _lacking(missing, given, unknown, " If it is not known, add it as an empty column.")
+    if 2 * len(missing) > len(wanted):
+        raise _lacking(missing, given, unknown, " At least half of the columns must be there.")
+    if missing:
+        warn(f"the table has no column {listed(missing)}: it is missing in all rows.")
     if unknown:
         warn(
             f"the model does not know the columns {listed(unknown)} of the table, which are "
             "ignored.",
         )
+
+
+def _lacking(
+    missing: Sequence[str], given: Sequence[str], unknown: Sequence[str], remedy: str = ""
+) -> ValueError:
+    """Return what is wrong with a table that lacks columns, and which may be meant by others."""
+    meant = next(filter(None, (one_of(name, unknown) for name in missing)), "")
+    return ValueError(
+        f"the table has no column {listed(missing)}. It has {listed(given)}.{meant}{remedy}"
+    )
 
 
 def known_columns(X: Any, names: Sequence[str] | None) -> Any:
@@ -211,7 +243,7 @@ def known_columns(X: Any, names: Sequence[str] | None) -> Any:
     given = [str(key) for key in getattr(X, "column_names", X.columns)]
     if names is None or not set(names) < set(given):
         return X
-    check_names(given, list(names), learning=False)
+    check_names(given, list(names))
     return X.select(list(names)) if hasattr(X, "column_names") else X[list(names)]
 
 
@@ -219,6 +251,10 @@ def listed(names: Sequence[str]) -> str:
     """Return names as messages show them."""
     shown = ", ".join(repr(name) for name in names[:8])
     return shown + (f", ... ({len(names)})" if len(names) > 8 else "")
+
+
+def _nothing(n: int) -> Floats:
+    return np.full(n, np.nan)
 
 
 def _numbers(name: str, column: Column) -> Floats:

@@ -21,6 +21,7 @@ from typing import Any, ClassVar, Literal, Self, TypeAlias
 import numpy as np
 
 from evermix._limits import MAX_FEATURES, MAX_LINE
+from evermix._warning import warn
 from evermix.io.similar_names import did_you_mean, one_of
 from evermix.io.sources.chunk import Chunk, Mark, Rejected
 from evermix.io.sources.dates import find_order, is_open
@@ -102,6 +103,9 @@ class Options:
         What stands for a missing value in such files, beside blank cells and NA.
     category : tuple of str
         Columns whose numbers are names, such as postcodes, in such files.
+    features : tuple of str
+        Columns of CSV and Parquet files that are features, in this order, as known from rows
+        before; where all of them are there, others are ignored.
     numbers : tuple of str
         Columns of such files that hold numbers, as known from rows before: there what is neither
         a number nor missing is a mistake, however few rows there are.
@@ -151,6 +155,7 @@ class Options:
     fields: Literal["text", "values"] | None = None
     required: tuple[str, ...] = ()
     units: Mapping[str, str] = field(default_factory=dict)
+    features: tuple[str, ...] = ()
     numbers: tuple[str, ...] = ()
     codes: tuple[str, ...] | None = None
 
@@ -303,6 +308,18 @@ class FileSource(ABC):
                     f"there is no {what} {name!r}.{one_of(name, names)} The {what}s are "
                     f"{', '.join(map(repr, names))}."
                 )
+
+    def known_features(self, names: list[str]) -> list[str]:
+        """Return those of the features of these names that are known, if all of them are there."""
+        known = list(self.options.features)
+        if not known or not set(known) <= set(names):
+            return names
+        if unknown := [repr(name) for name in names if name not in known]:
+            warn(
+                f"the model does not know the columns {', '.join(unknown)} of {self.path}, which "
+                "are ignored."
+            )
+        return known
 
     def check_different(self, names: Sequence[str], read: Collection[str] | None) -> None:
         """Raise SourceError if columns that are read have the same name.

@@ -84,6 +84,9 @@ class CommaSeparated(RecordSource):
             others = {self._id, self._time}
             others |= {j for j, name in enumerate(self._names) if name in options.ignore}
             self._used = [j for j in range(len(cells)) if j not in others]
+            if self._header:
+                known = self.known_features([self._names[j] for j in self._used])
+                self._used = [self._names.index(name) for name in known]
             if not self._used:
                 raise self.error(
                     "expected at least one feature beside ids, times and ignored columns."

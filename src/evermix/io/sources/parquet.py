@@ -57,7 +57,7 @@ class Parquet(BlockSource):
             self._used = [options.text_field]
             return
         others = [n for n in names if n not in (*self._id, *self._time, *options.ignore)]
-        self._used = [options.vector_field] if self._lists else others
+        self._used = [options.vector_field] if self._lists else self.known_features(others)
         self.columns = None if self._lists else self._used
         self.kind = self._kind_of_columns(file.schema_arrow)
         self._written = self._find_written(file) if self.kind == "table" else {}
