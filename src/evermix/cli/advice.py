@@ -15,6 +15,10 @@ _PHRASES = {  # of the library's messages; the longer ones first
         "--id-field COLUMN says that a column names the rows, and --ignore COLUMN leaves one out "
         "without this warning."
     ),
+    "Give such a column a block in em.Mixed (em.Categorical) if it tells of clusters.": (
+        "--category COLUMN keeps one, --id-field COLUMN says that it names the rows, and --ignore "
+        "COLUMN leaves it out without this warning."
+    ),
     "Drop the column if it names rows, as first names and codes do.": (
         "--ignore COLUMN leaves it out, if it names rows as first names and codes do."
     ),

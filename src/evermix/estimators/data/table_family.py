@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from evermix._warning import warn
 from evermix._xp import Floats
+from evermix.estimators.data.levels import folded
 from evermix.estimators.data.tables import Column, Table, first_word, is_number, listed, no_numbers
 from evermix.families import Bernoulli, Categorical, Mixed
 from evermix.families.amounts import knee_in_group, knee_of
@@ -16,12 +17,16 @@ from evermix.families.base import Family
 from evermix.families.choosing import choose
 from evermix.families.dense import MAX_FULL_COVARIANCE
 from evermix.families.kinds import WHOLE, alone, group
+from evermix.io.sources.values import Columns
 
 FEW = 10  # different numbers up to which they are levels
 FEW_WHOLE = 20  # different whole numbers up to which they are: floors, rooms, hours
-NAMES = 50  # rows from which a column that holds another value in each is taken for their names
-UNIQUE = 0.9  # least share of different words in it: files may hold some rows twice
+NUMBERED = 50  # rows from which a column without gaps is taken for their numbers
+NAMES = 30  # rows from which the words of a column may be taken for their names
+FEWEST = 3  # rows for each of its different words, below which these are names
 MANY, RARE = 50, 20  # words of a column, and rows for each, below which there is a warning
+KEEP = "Give such a column a block in em.Mixed (em.Categorical) if it tells of clusters."
+CHANGE = "Make numbers of such columns, or give them a block in em.Mixed, if they tell of clusters."
 MONTH = "(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 DATE = re.compile(
     r"(\d{4}([-/.])\d\d?\2\d\d?"  # 2024-05-31
@@ -43,17 +48,20 @@ def automatic_table(X: Any) -> Mixed | None:
     table = Table(X)
     columns = {name: table.column(name) for name in table.names}
     _check_words({name: values for name, (kind, values) in columns.items() if kind == "level"})
+    kept = X.categories if isinstance(X, Columns) else ()
     dates = [name for name, column in columns.items() if _are_dates(column)]
-    ids = [name for name, column in columns.items() if _are_names(column)]
-    words = [name for name in ids if columns[name].kind == "level"]
-    if words and len({*ids, *dates}) == len(columns):
+    some = {name: one for name, one in columns.items() if name not in (*kept, *dates)}
+    words = [name for name, column in some.items() if _are_names(column)]
+    numbers = [name for name, column in some.items() if _are_numbers_of_rows(column)]
+    used = {n: one for n, one in columns.items() if n not in (*dates, *words, *numbers)}
+    if words and not used:
         raise ValueError(_nothing_left(columns, words))
-    if len({*ids, *dates}) < len(columns):
-        others = [name for name in ids if name not in dates]
-        _warn(others, "another value in (nearly) every row, as names and numbers of rows do")
-        _warn(dates, "dates")
-        columns = {name: one for name, one in columns.items() if name not in (*ids, *dates)}
-    _warn_of_many_words(columns)
+    if used:
+        _warn(words, "more different words than a third of its rows, as names and codes do", KEEP)
+        _warn(numbers, "another number in every row, as numbers of rows do", CHANGE)
+        _warn(dates, "dates", CHANGE)
+        columns = used
+    _warn_of_many_words({name: one for name, one in columns.items() if name not in kept})
     if _is_array(columns) and not isinstance(X, Mapping) and len(columns) == len(table.names):
         return None
     knees: dict[str, float] = {}  # of columns of numbers
@@ -76,11 +84,12 @@ def _nothing_left(columns: Mapping[str, Column], words: Sequence[str]) -> str:
     """Say that no column tells of clusters, and what to do with texts."""
     text = max(words, key=lambda name: _length(columns[name]))
     return (
-        f"no column of the table tells of clusters: {listed(list(columns))} hold dates, or another "
-        f"value in (nearly) every row, as names and texts do. If {text!r} holds texts, count their "
-        f"words: em.Mixture().fit(CountVectorizer().fit_transform(table[{text!r}])), with "
-        "sklearn.feature_extraction.text.CountVectorizer. Else give columns whose values rows have "
-        "in common, or a block for these in em.Mixed."
+        f"no column of the table tells of clusters: {listed(list(columns))} hold dates, numbers of "
+        "rows, or more different words than a third of the rows, as names and texts do. If "
+        f"{text!r} holds texts, count their words: "
+        f"em.Mixture().fit(CountVectorizer().fit_transform(table[{text!r}])), with sklearn."
+        "feature_extraction.text.CountVectorizer. Else give columns whose values rows have in "
+        "common, or a block for these in em.Mixed."
     )
 
 
@@ -129,12 +138,23 @@ def _check_words(columns: Mapping[str, NDArray[Any]]) -> None:
 
 
 def _are_names(column: Column) -> bool:
-    """Whether nearly every row has a word of its own, or every row a number, as their names are."""
-    if column.kind in ("level", "date"):
-        known = [value for value in column.values.tolist() if value is not None]
-        return len(known) >= NAMES and len({str(value) for value in known}) >= UNIQUE * len(known)
+    """Whether words are so many different ones that they tell nothing, as names and codes are."""
+    known, different = _words(column)
+    return known >= NAMES and known < FEWEST * different
+
+
+def _words(column: Column) -> tuple[int, int]:
+    """How many rows have a word, and how many different words there are."""
+    words = [str(v) for v in column.values.tolist() if v is not None]
+    return (len(words), len(set(map(folded, words)))) if column.kind == "level" else (0, 0)
+
+
+def _are_numbers_of_rows(column: Column) -> bool:
+    """Whether every row has a number of its own, without gaps."""
+    if column.kind != "number":
+        return False
     steps = np.diff(np.unique(column.values[np.isfinite(column.values)]))
-    return len(steps) + 1 == len(column.values) >= NAMES and bool(np.all(steps == 1))
+    return len(steps) + 1 == len(column.values) >= NUMBERED and bool(np.all(steps == 1))
 
 
 def _are_dates(column: Column) -> bool:
@@ -145,24 +165,22 @@ def _are_dates(column: Column) -> bool:
     return column.kind == "date"
 
 
-def _warn(names: Sequence[str], what: str) -> None:
+def _warn(names: Sequence[str], what: str, remedy: str) -> None:
     if names:
         it = "it is" if len(names) == 1 else "they are"
         hold = "column {} holds" if len(names) == 1 else "columns {} hold"
         warn(
-            f"{hold.format(listed(names))} {what}: {it} ignored. Make "
-            "numbers of such columns, or give them a block in em.Mixed, if they tell of clusters.",
+            f"{hold.format(listed(names))} {what}: {it} ignored. {remedy}",
         )
 
 
 def _warn_of_many_words(columns: Mapping[str, Column]) -> None:
     """Name columns of which each word is in few rows, as first names and codes are."""
-    for name, (kind, values) in columns.items():
-        known = [str(value) for value in values.tolist() if value is not None]
-        words = len(set(known)) if kind == "level" else 0
-        if words >= MANY and len(known) < RARE * words:
+    for name, column in columns.items():
+        known, different = _words(column)
+        if different >= MANY and known < RARE * different:
             warn(
-                f"column {name!r} has {words:,} different words in {len(known):,} rows, so each "
+                f"column {name!r} has {different:,} different words in {known:,} rows, so each "
                 "says little of clusters. Drop the column if it names rows, as first names and "
                 "codes do.",
             )

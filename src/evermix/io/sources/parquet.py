@@ -207,7 +207,7 @@ class Parquet(BlockSource):
             columns = {
                 name: self._values(name, batch.column(name), problems) for name in self._used
             }
-            return Columns(columns, self.units), problems
+            return Columns(columns, self.units, self.options.category), problems
         if self._lists:
             return self._vectors(batch.column(self._used[0]))
         return np.column_stack([_floats(batch.column(name)) for name in self._used]), {}

@@ -90,13 +90,18 @@ class Columns(dict[str, NDArray[Any]]):
     columns : mapping of str to array
     units : mapping of str to str
         Of columns whose numbers were written with one.
+    categories : collection of str
+        Columns that are said to be categories.
     """
 
     def __init__(
-        self, columns: Mapping[str, NDArray[Any]], units: Mapping[str, str] | None = None
+        self,
+        columns: Mapping[str, NDArray[Any]],
+        units: Mapping[str, str] | None = None,
+        categories: Collection[str] = (),
     ) -> None:
         super().__init__(columns)
-        self.units = dict(units or {})
+        self.units, self.categories = dict(units or {}), categories
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -105,7 +110,9 @@ class Columns(dict[str, NDArray[Any]]):
 
     def take(self, rows: NDArray[np.int64]) -> "Columns":
         """Return some rows."""
-        return Columns({name: values[rows] for name, values in self.items()}, self.units)
+        return Columns(
+            {name: values[rows] for name, values in self.items()}, self.units, self.categories
+        )
 
 
 def objects(values: Sequence[Any]) -> NDArray[Any]:
@@ -171,17 +178,22 @@ def read_field(cell: str) -> int | float | bool | str | None:
 
 
 def stack_rows(
-    rows: list[Any], kind: str, n_features: int | None, units: Mapping[str, str] | None = None
+    rows: list[Any],
+    kind: str,
+    n_features: int | None,
+    units: Mapping[str, str] | None = None,
+    categories: Collection[str] = (),
 ) -> Any:
     """Return rows as the X of a chunk.
 
     A row is a text, an array (D,), or sparse: a pair of columns (n,) and values (n,). ``units`` are
-    those of columns of a table.
+    those of columns of a table, ``categories`` the columns that are said to be such.
     """
     if kind == "text":
         return rows
     if kind == "table":
-        return Columns({name: objects([row[name] for row in rows]) for name in rows[0]}, units)
+        found = {name: objects([row[name] for row in rows]) for name in rows[0]}
+        return Columns(found, units, categories)
     if not isinstance(rows[0], tuple):
         X = np.array(rows, dtype=np.float64)
         return sparse.csr_matrix(X) if kind == "counts" else X
@@ -200,7 +212,8 @@ def stack_chunks(parts: Sequence[Any]) -> Any:
         return [text for part in parts for text in part]
     if isinstance(parts[0], Columns):
         units = {name: unit for part in parts for name, unit in part.units.items()}
-        return Columns({k: np.concatenate([part[k] for part in parts]) for k in parts[0]}, units)
+        found = {k: np.concatenate([part[k] for part in parts]) for k in parts[0]}
+        return Columns(found, units, parts[0].categories)
     return np.vstack(parts) if isinstance(parts[0], np.ndarray) else sparse.vstack(parts, "csr")
 
 
