@@ -162,3 +162,16 @@ def test_a_fit_does_not_go_on_with_a_column_less(folder):
     said = evermix(*run, "--resume", status=1).stderr
     assert "cannot go on from m.evermix with" in said and "the table has no column 'kind'" in said
     assert "put the old files back" in said
+
+
+def test_levels_that_were_never_met_are_counted_and_named(folder, model):
+    some = list(rows())
+    for row, kind in zip(some, ["ferret", "A ", "Ferret", "elephant", "-"], strict=False):
+        row["kind"] = kind
+    write("b.csv", some)
+    said = predicted(model, "b.csv", "--batch", "2")[1].splitlines()
+    assert said[-1] == (
+        "evermix: kind: 4 rows with levels that were never met: ferret, elephant, -"
+    )
+    write("same.csv", rows())
+    assert "never met" not in predicted(model, "same.csv")[1]

@@ -28,6 +28,7 @@ from evermix.cli.output.answers import Beside
 from evermix.cli.output.captions import captions
 from evermix.cli.output.coarse import at_most, describe_coarse
 from evermix.cli.output.lines import Lines, check_answers, open_answers, rounded
+from evermix.cli.output.new_levels import NewLevels
 from evermix.cli.output.output_files import check_files, check_new
 from evermix.cli.output.topic_lines import document_lines, named_shares
 from evermix.cli.output.topic_names import topic_names
@@ -61,7 +62,7 @@ class _Answers:
     text: TextCounter | None
     columns: Sequence[str]  # of a line
     new: list[int] | None = None  # how many rows of each chunk look new, if that is known
-    warnings: Callable[[], Iterable[str]] = tuple  # on all rows, once they are answered
+    remarks: Callable[[], Iterable[str]] = tuple  # on all rows, once they are answered
 
 
 def run(settings: Settings) -> None:
@@ -98,8 +99,8 @@ def run(settings: Settings) -> None:
         lines.flush()  # empties an old file even if there were no rows
     if not settings.quiet:
         note(_summary(answers, done, settings.out))
-        for warning in answers.warnings():
-            note(warning)
+        for remark in answers.remarks():
+            note(remark)
 
 
 def _check_there(sources: Sequence[str]) -> None:
@@ -140,9 +141,11 @@ def _mixture(settings: Settings, mix: Mixture, extra: Any, text: TextCounter | N
     says_new = not isinstance(mix.learner_.engine, DPMeans)  # which gives new clusters no chance
     new: list[int] | None = [] if says_new else None
     coarse = _coarse(settings, mix, extra)
+    levels = NewLevels(vars(mix).get("levels_", {}))
 
     def lines(chunk: Chunk) -> Iterator[dict[str, Any]]:
         X = features(family, text, chunk.X)
+        levels.take(X)
         proba, log_density = mix.predict_proba(X), mix.score_samples(X)
         best, novelty = (
             proba.argmax(axis=1),
@@ -167,7 +170,7 @@ def _mixture(settings: Settings, mix: Mixture, extra: Any, text: TextCounter | N
     known = [name for name in COLUMNS if says_new or name != "novelty"]
     columns = [name for name in known if names or name != "name"]
     columns += [name for name in OF_COARSE if any(name in one for one in coarse.values())]
-    return _Answers(rows, lines, len(ids), text, columns, new)
+    return _Answers(rows, lines, len(ids), text, columns, new, levels.described)
 
 
 def _topics(
@@ -206,14 +209,14 @@ def _topics(
                 line["coarse"] = named_shares(sums, coarse_names)
             yield line
 
-    def warnings() -> Iterator[str]:
+    def remarks() -> Iterator[str]:
         learnt = [run.sources for run in read_learnt(extra.get("topics", {}))]
         if learnt and not {*map(os.path.abspath, settings.sources)} <= {*learnt[0]}:
             every = [source for some in learnt for source in some]
             yield from lost_words(unknown, [*every, *settings.sources])
 
     said = [*OF_TOPICS, *["unknown_words"] * counts, *["coarse"] * (parts is not None)]
-    return _Answers(rows, lines, model.n_topics_, text, said, warnings=warnings)
+    return _Answers(rows, lines, model.n_topics_, text, said, remarks=remarks)
 
 
 def _coarse(settings: Settings, mix: Mixture, extra: dict[str, Any]) -> dict[int, dict[str, Any]]:
