@@ -77,6 +77,16 @@ def test_a_word_among_numbers_is_named_with_its_line_and_what_to_do(folder, mode
     assert len(predicted(model, "b.csv", "--missing", "cold")[0]) == 2
 
 
+def test_marks_in_a_short_file_are_missing_in_a_fit_too(folder):
+    short = [row | {"temp": "?"} if i % 5 == 0 else row for i, row in enumerate(rows(15))]
+    write("a.csv", short)
+    said = evermix("fit", "a.csv", "--out", "out.csv").stderr
+    assert "missing cells: 3 of 60 (temp 3)" in said
+    write("b.csv", [short[1] | {"temp": "cold"}, *rows(18)])
+    said = evermix("fit", "b.csv", "--out", "out.csv", "--overwrite", status=1).stderr
+    assert "column 'temp' holds numbers, but 'cold'" in said and "--missing VALUE" in said
+
+
 def test_a_stream_goes_on_with_marks_in_a_short_file(folder):
     write("a.csv", rows())
     write("b.csv", [next(rows()) | {"temp": "-"}])

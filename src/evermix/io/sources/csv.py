@@ -130,7 +130,7 @@ class CommaSeparated(RecordSource):
                 known = [c for c in cells if not is_missing(c, missing) and not is_mark(c)]
             words = [cell.strip() for cell in known if not is_number(cell)]
             many = len(words) > STRAY * len(known)
-            found = known and not many and not few and j not in self._category
+            found = known and not (words if few else many) and j not in self._category
             if found or j in numbers:
                 self._numeric.add(j)
                 self._strays |= dict.fromkeys(words)
