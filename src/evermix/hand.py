@@ -120,26 +120,27 @@ class Hand:
         return cls(names, pinned, changes, former)
 
 
-def checked_name(name: Any) -> str:
-    """Return the name of a cluster, or raise TypeError or ValueError."""
+def checked_name(name: Any, noun: str = "cluster") -> str:
+    """Return the name of a cluster or topic, or raise TypeError or ValueError."""
     if not isinstance(name, str):
-        raise TypeError(f"the name of a cluster must be a string, got {name!r:.80}.")
+        raise TypeError(f"the name of a {noun} must be a string, got {name!r:.80}.")
     if not 0 < len(name) <= LONGEST or not name.isprintable() or name != name.strip():
         raise ValueError(
-            f"the name of a cluster must be 1 to {LONGEST} printable letters without blanks at its "
+            f"the name of a {noun} must be 1 to {LONGEST} printable letters without blanks at its "
             f"ends, got {name!r:.80}."
         )
     return name
 
 
-def new_name(name: Any) -> str:
-    """Return a name that a cluster may get, which no id can be mistaken for, or raise an error."""
+def new_name(name: Any, noun: str = "cluster") -> str:
+    """Return a name that may be given, which no id can be mistaken for, or raise an error."""
+    checked_name(name, noun)
     try:
-        int(checked_name(name))
+        int(name)
     except ValueError:
-        return checked_name(name)
+        return str(name)
     raise ValueError(
-        f"the name of a cluster must not be a whole number, as ids are, got {name!r:.80}: add a "
+        f"the name of a {noun} must not be a whole number, as ids are, got {name!r:.80}: add a "
         "word, such as 'group 1'."
     )
 

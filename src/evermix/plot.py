@@ -332,7 +332,7 @@ def _over_time(model: Any, vocabulary: Any) -> dict[str, Any]:
         )
     evolution = model.evolution_
     if hasattr(model, "top_words"):
-        words = numbered(naming_words(model, 10, vocabulary))
+        words = numbered(naming_words(model, 10, vocabulary), model.names_)
     else:
         words = [[f"cluster {k}"] for k in range(evolution.shape[1])]
     return {

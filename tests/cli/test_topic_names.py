@@ -45,3 +45,36 @@ def test_a_topic_has_the_same_name_everywhere(folder):
     assert {item["id"]: ", ".join(item["words"][:3]) for item in items} == names
     for k, name in names.items():
         assert repr(model.card(k)).splitlines()[1].startswith(f"  what sets it apart: {name}")
+
+
+def test_a_name_that_was_given_is_shown_everywhere(folder):
+    """And the file goes on with more documents; other edits are for clusters."""
+    topics("texts.jsonl", "--prior", "hdp")
+    some = (folder / "texts.jsonl").read_text().splitlines(keepends=True)[:40]
+    (folder / "more.jsonl").write_text("".join(some))
+    runner = CliRunner()
+    runner.invoke(app, ["edit", "texts.evermix", "rename", "0", "harbour", "news"])
+    said = runner.invoke(app, ["edit", "texts.evermix", "rename", "harbour news", "port"])
+    assert "topic 0 is called port." in said.stderr
+    info = json.loads(said_of("info", "texts.evermix", "--json", "--all"))
+    assert info["topics"][0]["name"] == "port" and info["topics"][1]["name"] != "port"
+    assert "port" in said_of("info", "texts.evermix")
+    assert '"name":"port"' in said_of("report", "texts.evermix", "--out", "-")
+    more = ["--checkpoint", "texts.evermix", "--resume", "--out", "more.json"]
+    said_of("topics", "more.jsonl", *more, "--documents", "d.jsonl")
+    for text in (
+        said_of("predict", "texts.evermix", "more.jsonl"),
+        (folder / "d.jsonl").read_text(),
+    ):
+        named = [one for line in map(json.loads, text.splitlines()) for one in line["topics"]]
+        assert {one["name"] == "port" for one in named if one["topic"] == 0} == {True}
+    assert json.loads((folder / "more.json").read_text())["topics"][0]["name"] == "port"
+    said = runner.invoke(app, ["edit", "texts.evermix", "rename", "port"])
+    assert "topic 0 has no name." in said.stderr and em.load("texts.evermix").names_ == {}
+    for words, error in {
+        ("rename", "99", "x"): "there is no topic 99; they are 0 to",
+        ("rename", "sails", "x"): "a topic is called by its id, a whole number, or its name",
+        ("merge", "0", "1"): "`evermix edit MODEL rename` names topics",
+    }.items():
+        said = runner.invoke(app, ["edit", "texts.evermix", *words])
+        assert said.exit_code == 1 and error in said.stderr

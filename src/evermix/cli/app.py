@@ -77,6 +77,8 @@ COMMANDS = {  # by name: the help, whose first line is listed
 
         evermix edit MODEL undo
 
+        Topics of evermix topics are named as clusters are, and cannot be changed in other ways.
+
         A pinned cluster is never dropped, merged or split but by hand. What was merged or split is
         pinned.""",
     "report": """

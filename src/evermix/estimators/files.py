@@ -45,8 +45,8 @@ class Kind(NamedTuple):
 
 _KINDS: dict[str, Kind] = {}
 _ADVICE = {  # on a file of a kind that is not wanted
-    "topics": " `evermix info`, `predict` and `report` read topic models; clusters to explain or "
-    "edit are those of `evermix fit` and `stream`.",
+    "topics": " `evermix info`, `predict` and `report` read topic models, and `evermix edit MODEL "
+    "rename` names topics; clusters to explain or edit are those of `evermix fit` and `stream`.",
 }
 _NAMES = {"column_names_", "feature_names_in_"}
 _UNFIT = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)

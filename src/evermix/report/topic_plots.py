@@ -39,7 +39,10 @@ if TYPE_CHECKING:
 PANEL, NAME = 3.7, 3.6  # inches: the panel of a topic, the words beside its course
 MAX_TICKS = 9  # of the axis of times
 WORDS_SHOWN = 5  # of a topic
-MOVES = {"born": {"marker": "^", "color": GREEN}, "died": {"marker": "v", "color": ORANGE}}
+MOVES: dict[str, dict[str, Any]] = {  # marks, by what they stand for
+    "born": {"marker": "^", "color": GREEN},
+    "died": {"marker": "v", "color": ORANGE},
+}
 FLAT = 0.5  # a topic whose least share is more than this part of its largest may change little
 STEADY = 0.8  # and one with more than this does, however large it is
 
@@ -301,8 +304,8 @@ def _draw_births_and_deaths(axes: "Axes", shown: _ShownTopics, alive: Lifetimes)
 
 
 def _legend_above(axes: "Axes", place: str = "lower right", **what: Any) -> None:
-    look = {"frameon": False, "fontsize": 9, "labelcolor": INK, "ncols": 2}
-    axes.legend(**what, **look, loc=place, bbox_to_anchor=(1.0, 1.0))
+    what |= {"frameon": False, "fontsize": 9, "labelcolor": INK, "ncols": 2, "loc": place}
+    axes.legend(**what, bbox_to_anchor=(1.0, 1.0))
 
 
 def _draw_courses(axes: "Axes", shown: _ShownTopics, alive: Lifetimes, by: str) -> None:

@@ -1,6 +1,7 @@
 """The most frequent and the most distinctive words of clusters of documents."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -150,17 +151,22 @@ def topic_name(words: Sequence[Any]) -> str:
     return ", ".join(word for word in words[:NAME] if isinstance(word, str))
 
 
-def numbered(words: Sequence[Sequence[Any]]) -> list[list[str]]:
+def numbered(
+    words: Sequence[Sequence[Any]], names: Mapping[int, str] = MappingProxyType({})
+) -> list[list[str]]:
     """Return the words of each topic, the first of them behind the number of the topic.
+
+    In the place of words stands the name of a topic, if it has one.
 
     Examples
     --------
-    >>> numbered([["sea", "ship"], []])
-    [['0: sea', 'ship'], ['1']]
+    >>> numbered([["sea", "ship"], [], ["moon"]], {2: "sky"})
+    [['0: sea', 'ship'], ['1'], ['2: sky']]
     """
+    shown = [[names[k]] if k in names else some for k, some in enumerate(words)]
     return [
         [f"{k}: {some[0]}", *map(str, some[1:])] if some else [str(k)]
-        for k, some in enumerate(words)
+        for k, some in enumerate(shown)
     ]
 
 

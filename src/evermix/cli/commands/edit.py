@@ -1,4 +1,4 @@
-"""``evermix edit``: name, merge, split and pin the clusters of a model, and undo it."""
+"""``evermix edit``: name, merge, split and pin the clusters of a model; name topics."""
 
 import shlex
 from collections.abc import Callable
@@ -9,8 +9,9 @@ from evermix.cli.input.model_rows import all_rows, read_as_learnt, text_of
 from evermix.cli.options.settings import Settings
 from evermix.cli.output.captions import parts_shown
 from evermix.cli.output.output_files import check_files
-from evermix.estimators import Mixture, files
+from evermix.estimators import Mixture, TopicModel, files
 from evermix.hand import MERGE, SPLIT
+from evermix.io.checkpoint import CheckpointError
 from evermix.io.text_counter import TextCounter
 
 
@@ -18,7 +19,8 @@ def run(settings: Settings) -> None:
     """Change the model in its file."""
     path = settings.model
     settings.locks.add(path, replaced=True)
-    mix, extra = files.load_with_extra(path, settings.custom)
+    load = files.load_any if settings.action == "rename" else files.load_with_extra
+    mix, extra = load(path, settings.custom)
     check_files(settings.sources, {}, {"MODEL": str(path)})
     settings = read_as_learnt(settings, extra)
     if bool(settings.arguments) == (settings.action == "undo"):
@@ -35,11 +37,15 @@ def run(settings: Settings) -> None:
         )
 
 
-def _rename(mix: Mixture, settings: Settings, text: TextCounter | None) -> str:
+def _rename(model: Any, settings: Settings, text: TextCounter | None) -> str:
+    if not isinstance(model, Mixture | TopicModel):
+        raise CheckpointError(
+            f"{settings.model} holds a dependent mixture, not a mixture or topic model."
+        )
     which, *name = settings.arguments
-    id = _id(mix, which)
-    mix.rename(id, " ".join(name) or None)
-    return f"cluster {id} is called {' '.join(name)}." if name else f"cluster {id} has no name."
+    id, noun = _id(model, which), "topic" if isinstance(model, TopicModel) else "cluster"
+    model.rename(id, " ".join(name) or None)
+    return f"{noun} {id} is called {' '.join(name)}." if name else f"{noun} {id} has no name."
 
 
 def _merge(mix: Mixture, settings: Settings, text: TextCounter | None) -> str:
@@ -99,20 +105,27 @@ def _only_id(mix: Mixture, settings: Settings) -> int:
     return _id(mix, settings.arguments[0])
 
 
-def _id(mix: Mixture, word: Any) -> int:
-    """Return the id of a cluster that is called by its id or name, or raise ValueError."""
+def _names(model: Mixture | TopicModel) -> dict[int, str]:
+    """Return the names of the clusters or topics that there are, by their ids."""
+    if isinstance(model, TopicModel):
+        return model.names_
+    alive = set(model.cluster_ids_.tolist())
+    return {id: name for id, name in model.lineage_.hand.names.items() if id in alive}
+
+
+def _id(model: Mixture | TopicModel, word: Any) -> int:
+    """Return the id of a cluster or topic called by its id or name, or raise ValueError."""
     try:
         return int(word)
     except ValueError:
         pass
-    alive = set(mix.cluster_ids_.tolist())
-    names = {id: name for id, name in mix.lineage_.hand.names.items() if id in alive}
+    names, noun = _names(model), "topic" if isinstance(model, TopicModel) else "cluster"
     named = [id for id, name in names.items() if name == word]
     if len(named) > 1:
-        raise ValueError(f"clusters {', '.join(map(str, named))} are called {word}: say which id.")
+        raise ValueError(f"{noun}s {', '.join(map(str, named))} are called {word}: say which id.")
     if named:
         return named[0]
     known = f" The names are {', '.join(sorted(set(names.values())))}." if names else ""
     raise ValueError(
-        f"a cluster is called by its id, a whole number, or its name, got {word!r}.{known}"
+        f"a {noun} is called by its id, a whole number, or its name, got {word!r}.{known}"
     )

@@ -16,6 +16,7 @@ from evermix.estimators.mixture.naming import shown_when, written_size
 from evermix.families import Multinomial
 from evermix.io.text_counter import TextCounter
 from evermix.report.shares import percent
+from evermix.report.words import topic_name
 
 SHOWN = 3  # lines on what sets a cluster apart
 GROWTH, LEAST = 2.0, 0.01  # of shares lately where clusters grow: over that in all, alone
@@ -115,7 +116,7 @@ _COLUMNS = {
     "apart": "what sets it apart",
 }
 _TOPIC_COLUMNS = {  # a line for each; JSON and reports have more
-    **{name: name for name in ("topic", "weight", "first", "last")},
+    **{name: name for name in ("topic", "name", "weight", "first", "last")},
     "words": "words that set it apart",
 }
 
@@ -138,6 +139,9 @@ def cards_table(clusters: list[Described], kind: str, total: int | None = None) 
     if total == len(clusters):
         title = counted(total, kind.removesuffix("s"))
     table = Table(title=title, title_justify="left")
+    for cluster in clusters if line else ():
+        if cluster["name"] == topic_name(cluster["apart"]):
+            del cluster["name"]  # nobody gave it
     some = [name for name in columns if any(each.get(name) is not None for each in clusters)]
     some = [name for name in some if name != "born" or "since" not in some]
     for name in some:

@@ -14,12 +14,13 @@ def topic_names(
 ) -> tuple[dict[int, str], dict[int, str]]:
     """Return the names of topics, and of so many coarse ones, by id, for the answers in ``out``.
 
-    They are the first words that tables and pictures show; none where columns have no words.
+    They are those that people gave, or else the first words that tables and pictures show; none
+    where columns have no words.
     """
     words = saved_words(model, extra)
     if out.lower().endswith(PLAIN):
         return {}, {}
-    names = dict(enumerate(map(topic_name, naming_words(model, NAME, words))))
+    names = dict(enumerate(map(topic_name, naming_words(model, NAME, words)))) | model.names_
     coarse = [] if n_coarse is None else model.coarse_topics(n_coarse, words)
     return _known(names), _known({each.id: topic_name(each.words) for each in coarse})
 

@@ -142,7 +142,7 @@ class TopicReport:
         about: dict[str, Any] = {
             "times": self.times,
             "evolution": self.evolution,
-            "words": numbered(self.cards.apart),
+            "words": numbered(self.cards.apart, self.cards.names),
             "weights": self._model.weights_,
             "documents": self._documents,
             "least": settings.min_documents,

@@ -1,5 +1,6 @@
 """Cards of topics: what a person wants to know of them, from the draw that is shown."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -27,6 +28,9 @@ class TopicCard:
     Attributes
     ----------
     id : int
+    name : str
+        The one that ``TopicModel.rename`` gave it, or else the first words that set it apart; ""
+        where none are known.
     size : int
         Number of its words.
     share : float
@@ -57,6 +61,7 @@ class TopicCard:
     """
 
     id: int
+    name: str
     size: int
     share: float
     words: tuple[Any, ...]
@@ -72,21 +77,17 @@ class TopicCard:
     nearest: tuple[tuple[int, float], ...]
     region: int
 
-    @property
-    def name(self) -> str:
-        """The first words that set it apart, by which it is called; "" where none are known."""
-        return topic_name(self.apart)
-
     def to_dict(self) -> dict[str, Any]:
         """Return the card as JSON-ready values."""
         plain = {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
-        plain = {"id": plain.pop("id"), "name": self.name or None, **plain}
+        plain["name"] = self.name or None
         plain["documents"] = [{"row": row, "share": share} for row, share in self.documents]
         plain["nearest"] = [{"id": id, "distance": distance} for id, distance in self.nearest]
         return plain
 
     def __repr__(self) -> str:
-        lines = [f"topic {self.id}: {self.size:,} words, {percent(self.share)}"]
+        given = {} if self.name == topic_name(self.apart) else {self.id: self.name}
+        lines = [f"{called(self.id, given)}: {self.size:,} words, {percent(self.share)}"]
         lines.append(f"  what sets it apart: {', '.join(map(str, self.apart))}")
         if self.apart != self.words:
             lines.append(f"  most frequent words: {', '.join(map(str, self.words))}")
@@ -160,7 +161,7 @@ class TopicCards:
         least: int = MIN_DOCUMENTS,
         over_time: OverTime | None = None,
     ) -> None:
-        self.point = model._fitted.point()
+        self.point, self.names = model._fitted.point(), model.names_
         self.words = model.top_words(n, vocabulary)
         self.apart = naming_words(model, max(n, NAME), vocabulary)
         self.components, self.weights = model.components_, model.weights_
@@ -202,6 +203,7 @@ class TopicCards:
         born, died = (None if t is None else times[t] for t in self.alive.moves(k))
         return TopicCard(
             id=k,
+            name=self.names.get(k) or topic_name(self.apart[k]),
             size=int(self.point.words[:, k].sum()),
             share=float(self.weights[k]),
             words=tuple(self.words[k]),
@@ -252,6 +254,11 @@ def in_order(rows: Ints, shares: Floats) -> tuple[tuple[int, float], ...]:
     """Return documents and their shares of a topic, the largest share first."""
     order = np.argsort(-shares, kind="stable")
     return tuple((int(rows[i]), float(shares[i])) for i in order)
+
+
+def called(topic: int, names: Mapping[int, str]) -> str:
+    """Return how texts call a topic, given names by numbers."""
+    return f"topic {topic} ({names[topic]})" if topic in names else f"topic {topic}"
 
 
 def document_name(id: Any, title: str = "") -> str:

@@ -18,6 +18,7 @@ from evermix.estimators.data.times import Times
 from evermix.estimators.topics.exchange import TopicExchange
 from evermix.estimators.topics.fitted import FittedTopics
 from evermix.estimators.topics.live import LiveTopics
+from evermix.estimators.topics.naming import NamedTopics
 from evermix.estimators.topics.progress import ProgressLines
 from evermix.estimators.topics.reading import TopicReading, names_of
 from evermix.estimators.topics.settings import (
@@ -52,6 +53,7 @@ class TopicModel(
     LiveTopics,
     TopicReading,
     TopicExchange,
+    NamedTopics,
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
     TransformerMixin,  # type: ignore[misc]
     ChainEstimator,
@@ -103,6 +105,8 @@ class TopicModel(
         every document is a time.
     regions_ : int64 array (K,)
         The region that each topic lies in.
+    names_ : dict of int to str
+        Names that :meth:`rename` gave to topics.
     traces_ : dict of arrays (chains * draws,)
         Numbers of all draws, by name: log_joint, n_topics, n_tables, alpha, sigma, sigma0, M or a,
         M0[r] or a0[r], u[t], q[r,t]; those that a model has.
@@ -195,7 +199,7 @@ class TopicModel(
         check_times_meant(self.prior, times, y)
         prior = wanted_prior(self.prior, times)
         sampler = wanted_sampler(self.sampler, prior)
-        with self._or_as_before():
+        with self._warn_of_lost_names(), self._or_as_before():
             X = self._validated(X, reset=True)
             names = None if vocabulary is None else names_of(vocabulary, X.shape[1]).tolist()
             known, codes = Times([]), np.zeros(X.shape[0], dtype=np.int64)
@@ -235,7 +239,8 @@ class TopicModel(
             )
         fitted.check_corpus(corpus)
         run.corpus = corpus
-        self._go_on(watching)
+        with self._warn_of_lost_names():
+            self._go_on(watching)
         return self
 
     def _begun(self, prior: Hierarchy, sampler: WordSampler, corpus: Corpus) -> WordRun:

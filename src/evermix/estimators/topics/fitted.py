@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -39,6 +39,7 @@ from evermix.estimators.topics.draw_files import (
     snapshot_of,
 )
 from evermix.estimators.topics.settings import checked_alpha, wanted_rest
+from evermix.hand import checked_name
 from evermix.kernels.topics.evaluation import FrozenTopics
 from evermix.priors.hyper import HYPERPRIORS, Gamma
 from evermix.topics.hierarchies import TOPIC_PRIORS, Flat, Hierarchy
@@ -55,6 +56,18 @@ SWEEPS, SKIP = 20, 20  # over new documents: those that are averaged, and those 
 _WORDS = ("dish", "opens", "table", "region", "on")
 
 
+class NamesOfDraw(NamedTuple):
+    """Names that people gave to topics of a draw, which has no others."""
+
+    draw: tuple[int, int]  # number of its chain, and its own
+    names: dict[int, str]
+
+    @classmethod
+    def of(cls, draw: Snapshot, names: dict[int, str]) -> "NamesOfDraw":
+        """Return names of the topics of a draw."""
+        return cls((draw.chain, draw.draw), names)
+
+
 @dataclass
 class FittedTopics:
     """Chains of a topic model, and answers from their draws."""
@@ -68,10 +81,17 @@ class FittedTopics:
     words: list[str] | None = None  # the vocabulary, if it was given
     per_time: list[int] | None = None  # number of documents of each time; older files lack it
     n_fitted: int | None = None  # number of times of the fit, before any were added; same
+    given: NamesOfDraw | None = None  # names of topics, if there are any
 
     def point(self) -> Snapshot:
         """Return the draw that is shown."""
         return self.run.point()
+
+    @property
+    def names(self) -> dict[int, str]:
+        """Names that people gave to topics of the draw that is shown."""
+        same = self.given is not None and self.given.draw == NamesOfDraw.of(self.point(), {}).draw
+        return dict(self.given.names) if self.given is not None and same else {}
 
     def shares(self, snapshot: Snapshot, corpus: Corpus, seed: int) -> tuple[FrozenTopics, Floats]:
         """Return the topics of a draw, and their shares and that of a new one, (D, K + 1)."""
@@ -100,6 +120,8 @@ class FittedTopics:
             "per_time": self.per_time,
             "n_fitted": self.n_fitted,
         }
+        if self.names:
+            header["names"] = [[topic, name] for topic, name in sorted(self.names.items())]
         if isinstance(run, LiveRun):
             arrays, live = live_content(run)
             return arrays, header | live
@@ -155,7 +177,9 @@ class FittedTopics:
         shape = max(len(times), 1), size
         if "live" in header:
             known = live_run(arrays, header, prior, alpha, rngs, shape)
-            return cls(prior, alpha, times, LiveRun(sampler, *known), seen, size, *rest)
+            fitted = cls(prior, alpha, times, LiveRun(sampler, *known), seen, size, *rest)
+            fitted.given = _given(header, fitted.point())
+            return fitted
         chains = [
             _chain(prior, alpha, header, parts) for parts in numbered(taken(arrays, "chain."))
         ]
@@ -176,6 +200,7 @@ class FittedTopics:
             run.best = snapshot_of(prior, alpha, measure, shape, best) if best else None
         else:
             (run.answers["now"],) = kept[0]
+        fitted.given = _given(header, fitted.point())
         return fitted
 
     def check_corpus(self, corpus: Corpus) -> None:
@@ -255,3 +280,15 @@ def _n_fitted(header: Mapping[str, Any], times: Times) -> int | None:
     """Return the number of times of the fit, if the file has it, or raise ValueError."""
     found = header.get("n_fitted")
     return None if found is None else int(check_number("n_fitted", found, (0, len(times))))
+
+
+def _given(header: Mapping[str, Any], shown: Snapshot) -> NamesOfDraw | None:
+    """Return the names of topics, if the file has any, or raise ValueError."""
+    found = header.get("names", [])
+    names = {
+        int(check_number("a topic", topic, (0, shown.K - 1))): checked_name(name, "topic")
+        for topic, name in found
+    }
+    if len({*names.values()}) < len(found):
+        raise ValueError(f"topics must have different names, got {found!r:.80}.")
+    return NamesOfDraw.of(shown, names) if names else None

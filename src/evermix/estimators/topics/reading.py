@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from evermix._xp import Array, Floats, Ints
-from evermix.estimators.topics.card import TopicCard, TopicCards
+from evermix.estimators.topics.card import TopicCard, TopicCards, called
 from evermix.estimators.topics.coarse import CoarseTopics
 from evermix.estimators.topics.progress import climb
 from evermix.estimators.topics.report import topic_report
@@ -28,6 +28,8 @@ class TopicReading(CoarseTopics):
     _fitted: Any
     _point: Any
     _check_drawn: Any
+    _checked_topic: Any
+    names_: dict[int, str]
 
     def top_words(
         self, n: int = 10, vocabulary: Any = None, by: str = "probability"
@@ -60,10 +62,7 @@ class TopicReading(CoarseTopics):
 
     def card(self, id: int, vocabulary: Any = None) -> TopicCard:
         """Return the card of one topic; see :meth:`cards`."""
-        writer = TopicCards(self, vocabulary)
-        if not 0 <= id < len(writer.weights):
-            raise ValueError(f"there is no topic {id}; they are 0 to {len(writer.weights) - 1}.")
-        return writer.card(int(id))
+        return TopicCards(self, vocabulary).card(self._checked_topic(id))
 
     def cards(
         self, vocabulary: Any = None, top: int | None = None, by: str = "size"
@@ -112,7 +111,7 @@ class TopicReading(CoarseTopics):
         shares = self._point().words.sum(axis=0) / self._words_in_all()
         for k in np.argsort(-shares, kind="stable")[:top]:
             named = f"{', '.join(map(str, apart[k]))} (frequent: {', '.join(map(str, words[k]))})"
-            lines.append(f"topic {k}: {percent(shares[k])}  {named}")
+            lines.append(f"{called(k, self.names_)}: {percent(shares[k])}  {named}")
         return "\n".join(lines)
 
     def _words_in_all(self) -> int:

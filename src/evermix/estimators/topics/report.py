@@ -102,6 +102,7 @@ def _item(writer: TopicCards, k: int, names: Mapping[int, str]) -> Item:
     """Return the card of a topic as a page shows it: the words that set it apart name it."""
     card = writer.card(k)
     item = item_of("topic", k, float(card.size), card.share, list(map(str, card.apart)))
+    item["name"] = writer.names.get(k, item["name"])
     here, everywhere = writer.components[k], writer.corpus
     frequent = np.argsort(-here, kind="stable")[: len(card.words)]
     columns = zip(card.words, here[frequent], everywhere[frequent], strict=True)
