@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
-from threading import Condition, Lock, Thread
+from threading import Lock, Thread
 from typing import Any
 
 import uvicorn
@@ -65,7 +65,8 @@ class Watched:
             self.core.timeline, self.core.events = past_timeline(mix, rows), past_events(mix)
         self.clusters = self.core.n_clusters
         self.reading = Lock()
-        self._changed, self._wanted = Condition(), True
+        self._learning, self._wanted = Lock(), True
+        self._learning.acquire()
         self._shown = Core.new(Plan("vectors"))
         self._jobs: deque[tuple[str, bytes, Future[Any]]] = deque()
         self.turn()
@@ -79,11 +80,14 @@ class Watched:
 
     def snapshot(self) -> Core:
         """Return a copy of the model to read from, of now or a moment ago."""
-        with self._changed:
-            if self._shown.sequence < self.core.sequence:
-                self._wanted = True
-                self._changed.wait_for(lambda: not self._wanted, PATIENCE)
-            return self._shown
+        if self._shown.sequence < self.core.sequence:
+            self._wanted = True
+            if self._learning.acquire(timeout=PATIENCE):  # the other thread waits for rows
+                try:
+                    self._show()
+                finally:
+                    self._learning.release()
+        return self._shown
 
     def submit(
         self, action: str, form: str, body: bytes, given: Observations | None = None
@@ -110,6 +114,15 @@ class Watched:
         core.learnt(before, n, time.time())
         self.clusters = core.n_clusters
 
+    @contextmanager
+    def idle(self) -> Iterator[None]:
+        """Let others look at the model while this thread waits for rows."""
+        self._learning.release()
+        try:
+            yield
+        finally:
+            self._learning.acquire()
+
     def turn(self) -> bool:
         """Do what people want, and return whether that was something; show how it is now."""
         done = False
@@ -126,13 +139,15 @@ class Watched:
                 done = True
                 future.set_result(result)
         self.clusters = self.core.n_clusters
+        self._show()
+        return done
+
+    def _show(self) -> None:
+        """Let readers have a copy of the model as it is now, if they want one."""
         if self._wanted:
             shown = self.core.snapshot()
             shown.columns, shown.naming = self._words() if self.core.begun else (None, {})
-            with self._changed:
-                self._shown, self._wanted = shown, False
-                self._changed.notify_all()
-        return done
+            self._shown, self._wanted = shown, False
 
     def stop(self) -> None:
         """Answer all who wait that there will be no answer."""

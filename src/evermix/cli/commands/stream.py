@@ -144,7 +144,7 @@ class Stream(Run):
         try:
             with progress_bar("streaming", self.source.n_rows, settings.quiet) as progress:
                 while settings.limit is None or totals.rows < settings.limit:
-                    with interrupts.allowed():
+                    with self._live.idle(), interrupts.allowed():
                         chunk = next(self._chunks, None)
                     if chunk is None:
                         self._end()

@@ -4,7 +4,7 @@ import re
 import shlex
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +82,10 @@ class Live:
             yield
         if self._announcing is not None:
             self._announcing.learnt(chunk.ids, chunk.texts)
+
+    def idle(self) -> AbstractContextManager[None]:
+        """Return a context in which the stream waits for rows, and its page is up to date."""
+        return nullcontext() if self._watched is None else self._watched.idle()
 
     def turn(self) -> bool:
         """Do what people want, and return whether that has changed the model."""
