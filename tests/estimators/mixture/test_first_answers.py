@@ -5,6 +5,8 @@ import pytest
 
 import evermix as em
 from evermix.estimators.answers import row_answers
+from evermix.estimators.mixture.first_answers import FirstAnswers
+from evermix.state import Lineage
 
 START = np.datetime64("2024-01-01T00:00:00")
 
@@ -47,6 +49,32 @@ def test_every_cluster_is_said_to_be_new_once(seed):
             assert np.datetime64(answer["since"]) <= date
     assert len(known) > 3
     assert flags
+
+
+@pytest.mark.parametrize("cuts", [[], [700], range(100, 1500, 7)], ids=str)
+def test_answers_say_of_no_cluster_that_it_is_from_one_they_have_not_named(cuts, tmp_path):
+    """Reviews split clusters that have no row yet; a cluster of such a one is new."""
+    for seed in range(3):
+        known = set()
+        for answer in answered(em.Mixture(random_state=0), stream(seed), cuts)[0]:
+            first = answer["cluster"] not in known
+            assert (answer["new"] or "from" in answer) == first, answer
+            assert answer.get("from", answer["cluster"]) in known or answer["new"], answer
+            known.add(answer["cluster"])
+
+
+def test_a_cluster_is_new_if_that_it_is_from_has_ended_without_an_answer():
+    lineage = Lineage()
+    for clock, parent in ((1, None), (20, 0), (30, 1)):
+        lineage.birth(clock, parent)
+    firsts = FirstAnswers()
+    firsts.answered(lineage, 1, np.array([0]))
+    lineage.drop(1, 35)
+    for label in (0, 2):
+        firsts = FirstAnswers.from_spec(sorted(firsts.unmet), lineage)
+        firsts.answered(lineage, 3, np.array([label]))
+    assert firsts.of(lineage, [2], 40) == {2: None}
+    assert not firsts.unmet
 
 
 @pytest.mark.parametrize("cuts", [[], [100], [700], range(90, 1500, 90)], ids=str)
@@ -119,9 +147,6 @@ def test_a_split_by_hand_is_said_with_the_first_row_until_it_is_undone(tmp_path)
 
 
 def test_files_of_clusters_that_are_not_there_are_refused():
-    from evermix.estimators.mixture.first_answers import FirstAnswers
-    from evermix.state import Lineage
-
     lineage = Lineage([1, 2], [-1, 5], [-1, 0])
     assert FirstAnswers.from_spec([0], lineage).unmet == {0}
     for unmet in ([1], [2], [-1]):

@@ -16,7 +16,8 @@ class FirstAnswers:
     Attributes
     ----------
     unmet : frozenset of int
-        Clusters that there are and that no answer has named; they are saved.
+        Clusters that there are and that no answer has named, and those that these were split from
+        if none has named them either; they are saved.
     before : frozenset of int
         Those that had been named by no answer before the last call, or were born in it.
     times : array (n,) or None
@@ -31,25 +32,39 @@ class FirstAnswers:
         """Note the labels (n,) of the rows of a call; ids from ``first_id`` on were born in it."""
         if self.unmet or first_id < lineage.next_id:
             self.opened(lineage, first_id)
-            self.before, self.unmet = self.unmet, self.unmet - set(labels.tolist())
+            self.before = self.unmet
+            self.unmet = _waiting(lineage, self.before - set(labels.tolist()))
         else:
             self.before = self.unmet
 
     def opened(self, lineage: Lineage, first_id: int) -> None:
         """Note that the clusters from ``first_id`` on were born, and that others may have ended."""
-        ids = *self.unmet, *range(first_id, lineage.next_id)
-        self.unmet = frozenset(id for id in ids if lineage.into[id] == ALIVE)
+        ids = self.unmet.union(range(first_id, lineage.next_id))
+        self.unmet = _waiting(lineage, ids)
 
     def of(self, lineage: Lineage, labels: Sequence[int], clock: int) -> dict[int, int | None]:
-        """Return the clusters that the labels of a call name first, after a clock; with parents."""
+        """Return the clusters that the labels of a call name first, after a clock; with parents.
+
+        A parent is left out that no answer has named before.
+        """
         known: Iterable[int] = set(labels)
         late = self.before.intersection(known)
-        return lineage.newcomers(known, clock) | {id: lineage.parents.get(id) for id in late}
+        found = lineage.newcomers(known, clock) | {id: lineage.parents.get(id) for id in late}
+        for id, parent in found.items():
+            if parent is not None and (parent in self.before or lineage.found_at(parent) > clock):
+                found[id] = parent if parent in labels[: labels.index(id)] else None
+        return found
 
     @classmethod
     def from_spec(cls, unmet: Sequence[int], lineage: Lineage) -> "FirstAnswers":
         """Return what a file holds, or raise ValueError unless these clusters are there."""
         some = frozenset(int(id) for id in unmet)
-        if not all(0 <= id < lineage.next_id and lineage.into[id] == ALIVE for id in some):
+        if not all(0 <= id < lineage.next_id for id in some) or some != _waiting(lineage, some):
             raise ValueError("clusters that wait for a first answer must be there.")
         return cls(some)
+
+
+def _waiting(lineage: Lineage, ids: frozenset[int]) -> frozenset[int]:
+    """Return those of some ids that are there, and those that these were split from."""
+    there = {id for id in ids if lineage.into[id] == ALIVE}
+    return frozenset(there | (ids & {lineage.parents.get(id) for id in there}))
