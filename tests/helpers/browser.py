@@ -103,7 +103,9 @@ class Browser:
         url = path if served else Path(path).resolve().as_uri()
         self._origin = "/".join(url.split("/")[:3]) + "/" if served else "file:"
         self.call("Page.navigate", url=url)
-        ready = f"document.readyState === 'complete' && location.href === {json.dumps(url)}"
+        # A page may add what it shows, after a #, before it is complete.
+        there = f"location.href.startsWith({json.dumps(url)})"
+        ready = f"document.readyState === 'complete' && {there}"
         self.wait_for(ready)
         frames = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
         self.run(frames)
