@@ -78,10 +78,25 @@ def test_rows_have_the_times_of_the_stream():
     assert all("row_time" in event for event in past_events(core.mix).kept)
 
 
+def test_births_are_dated_as_on_cards():
+    """With their first rows, although a review has found some much later."""
+    rng = np.random.default_rng(0)
+    late = (np.arange(600) >= 200) & (rng.random(600) < 0.5)
+    X = rng.normal(size=(600, 2)) + np.where(late[:, None], [3.5, 0.0], 0.0)
+    days = np.datetime64("2024-01-01") + np.arange(600).astype("timedelta64[D]")
+    core = streamed(np.split(X, 20), np.split(days, 20))
+    cards = {card.id: card for card in core.mix.cards()}
+    for events in (core.events, past_events(core.mix)):
+        births = {e["cluster"]: e for e in events.kept if e["type"] == "birth"}
+        assert any("from" in births[id] for id in cards)
+        for id, card in cards.items():
+            assert (births[id]["born"], births[id]["since"]) == (card.born, card.since)
+
+
 def test_rows_after_a_fit_follow_those_of_the_fit():
     """The clock of a fit counts the rows of each lap; its rows have no order."""
     mix = em.Mixture(random_state=0, engine=em.MemoizedVB(laps=5)).fit(rows(600, [0, 1]))
-    assert past_timeline(mix, 600).points == []
+    assert past_timeline(mix, 600).points == [] and not past_events(mix).number
     mix.set_params(engine=None)
     mix.partial_fit(rows(100, [0, 1], seed=1))
     past = past_timeline(mix, 700).points

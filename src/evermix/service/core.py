@@ -391,7 +391,7 @@ class Core:
         if self.provisional:
             return []
         when = {"time": time, **at_row(self.mix)}
-        found = list(lives(self.mix.lineage_, before.next_id, before.ids, when))
+        found = list(lives(self.mix, before.next_id, before.ids, when))
         for event in found:
             self.events.add(**event)
         return found

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from evermix.estimators import Mixture
-from evermix.state import FADED, Lineage
+from evermix.state import FADED
 
 KEPT = 10_000  # events that can be replayed
 
@@ -62,16 +62,18 @@ def at_row(mix: Mixture) -> dict[str, Any]:
 
 
 def lives(
-    lineage: Lineage, next_id: int, alive: Sequence[int], when: Mapping[str, Any]
+    mix: Mixture, next_id: int, alive: Sequence[int], when: Mapping[str, Any]
 ) -> Iterator[Event]:
     """Yield an event for every cluster that was born or ended since there were ``next_id`` ids.
 
     ``alive`` are the ids that there were then, ``when`` says when that was noticed.
     """
+    lineage, calendar = mix.lineage_, mix.learner_.calendar
     born = range(next_id, lineage.next_id)
     for id in born:
-        parent = lineage.parents.get(id)
+        parent, since = lineage.parents.get(id), calendar.at(lineage.born[id])
         origin = {} if parent is None else {"from": parent}
+        origin |= {"born": lineage.born[id]} | ({} if since is None else {"since": since})
         yield {"type": "birth", "cluster": id, **origin, **when}
     for id in [*alive, *born]:
         into = lineage.into[id]

@@ -54,7 +54,7 @@ def past_events(mix: Mixture) -> Events:
 def _lives(mix: Mixture) -> list[dict[str, Any]]:
     """Return all births and ends, with the number of rows at which they were."""
     lineage, calendar, found = mix.lineage_, mix.learner_.calendar, []
-    for event in lives(lineage, 0, [], {}):
+    for event in lives(mix, 0, [], {}):
         id = event["cluster"]
         clock = lineage.found_at(id) if event["type"] == "birth" else lineage.ended[id]
         if not clock:  # a cluster of a fit, whose rows have no order

@@ -119,9 +119,11 @@ function drawFeed() {
     const words = item && !item.name ? (item.words ?? []).slice(0, 3).join(", ") : "";
     const link = make("button", {type: "button", class: "link"}, words ? `${text}: ${words}` : text);
     link.onclick = () => detail.open(id);
-    const date = event.row_time === undefined ? null : typeof event.row_time === "number" ? writtenTime(event.row_time) : event.row_time.replace("T", " ");
-    const when = date ? `${date}, ` : event.time ? `${clock.format(1000 * event.time)}, ` : "";
-    return make("li", {"data-kind": kind}, item ? link : text, make("span", {class: "when"}, event.clock === undefined ? "" : ` ${when}row ${whole(event.clock)}`));
+    const birth = event.type === "birth", found = birth && event.from !== undefined ? "since " : "";  // its rows began before a review found it
+    const {born, since} = (birth ? [item, event].find(each => each?.born) : null) ?? {born: event.clock, since: event.row_time};
+    const date = since === undefined ? null : typeof since === "number" ? writtenTime(since) : since.replace("T", " ");
+    const when = date ? `${date}, ` : event.time && !found ? `${clock.format(1000 * event.time)}, ` : "";
+    return make("li", {"data-kind": kind}, item ? link : text, make("span", {class: "when"}, born === undefined ? "" : ` ${found}${when}row ${whole(born)}`));
   });
   byId("feed").replaceChildren(...(lines.length ? lines : [make("li", {}, "Nothing yet.")]));
 }
