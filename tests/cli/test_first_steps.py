@@ -32,7 +32,7 @@ def test_the_field_of_the_longest_text_is_named(tmp_path, record, hint):
 def test_no_field_is_named_if_none_holds_words(tmp_path):
     path = tmp_path / "tickets.jsonl"
     path.write_text('{"id": "T-1", "size": 3}\n')
-    with pytest.raises(SourceError, match=r"or give the rows of a table as CSV\.$"):
+    with pytest.raises(SourceError, match=r"of a table with --kind table .*\)\.$"):
         list(open_source(path).chunks(0, 9))
 
 

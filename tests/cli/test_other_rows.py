@@ -12,7 +12,7 @@ LEARNT = {  # by model: how it is made, and what is said that it was learnt from
     "texts": (("fit", "texts.jsonl"), "texts: give JSON lines with a field 'text' or a CSV file"),
     "table": (
         ("fit", "table.csv"),
-        "a table: give a CSV or Parquet file with the columns '",
+        "a table: give a file of CSV, JSON lines or Parquet with the columns '",
     ),
     "numbers": (("fit", "numbers.npy"), "rows of 3 numbers: give such rows."),
     "topics": (("topics", "texts.jsonl", *FEW), "texts: give JSON lines with a field 'text'"),
@@ -62,10 +62,9 @@ def test_the_error_says_what_the_model_was_learnt_from(folder, monkeypatch, mode
         assert private not in said.stderr
 
 
-def test_a_table_of_json_lines_is_refused_for_what_it_is(folder, monkeypatch):
+def test_json_lines_without_texts_are_refused_with_what_to_do(folder, monkeypatch):
     monkeypatch.chdir(folder)
     for command in (["fit"], ["stream"], ["topics", "--prior", "hdp"]):
         said = evermix(*command, "table.jsonl", "--out", "new.json", status=1).stderr
         assert "expected the field 'text', got the fields ['age', 'town']" in said
-        assert "JSON lines hold texts or vectors" in said
-        assert "give the rows of a table as CSV" in said
+        assert "or read all fields as columns of a table with --kind table" in said

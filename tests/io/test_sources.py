@@ -364,12 +364,6 @@ def test_file_without_rows_is_refused_when_opened(tmp_path, name):
         open_source(tmp_path / name)
 
 
-def test_json_lines_are_no_table(tmp_path):
-    (tmp_path / "a.jsonl").write_text('{"text": "a b"}\n')
-    with pytest.raises(SourceError, match="a.jsonl: JSON lines hold texts or vectors"):
-        open_source(tmp_path / "a.jsonl", kind="table")
-
-
 @pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.npy", "a.npz", "a.parquet", "a.libsvm"])
 def test_missing_file_is_named(tmp_path, name):
     """A path that leads nowhere is an error of the same kind for every format."""

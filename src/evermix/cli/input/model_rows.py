@@ -105,9 +105,13 @@ def check_rows(source: Source, model: Any, text: TextCounter | None) -> None:
         fits = isinstance(model, Mixture) and model.model_.family.missing
     if source.kind in ("vectors", "counts"):
         fits = source.n_features == model.n_features_in_
+    of_table = hasattr(model, "levels_")
+    if of_table and source.kind == "table":
+        fits = not set(source.columns or ()).isdisjoint(map(str, model.feature_names_in_))
     if not fits:
         numbers = f"rows of {counted(source.n_features or 0, 'number')}"
-        holds = {"text": "texts", "table": "a table"}.get(source.kind, numbers)
+        table = "a table with other columns" if of_table else "a table"
+        holds = {"text": "texts", "table": table}.get(source.kind, numbers)
         path = source.path if isinstance(source, FileSource) else "the source"
         raise WrongKind(f"{path} holds {holds}.")
 
@@ -122,7 +126,7 @@ def _learnt_from(settings: Settings, model: Any, text: TextCounter | None) -> st
         )
     if hasattr(model, "levels_"):
         columns = listed(model.feature_names_in_.tolist())
-        return f"a table: give a CSV or Parquet file with the columns {columns}."
+        return f"a table: give a file of CSV, JSON lines or Parquet with the columns {columns}."
     return f"rows of {counted(model.n_features_in_, 'number')}: give such rows."
 
 

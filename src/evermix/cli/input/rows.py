@@ -63,8 +63,9 @@ def _check_columns(settings: Settings, columns: dict[str, Any], source: Source) 
     given = {name: words for name, words in columns.items() if name in settings.given and words}
     if given and source.header is None:
         raise ValueError(
-            f"--{next(iter(given))} is for tables whose columns have names: CSV with a header, or "
-            f"Parquet. {settings.sources[0]} has none; leave it out."
+            f"--{next(iter(given))} is for tables whose columns have names: CSV with a header, "
+            f"Parquet, or JSON lines with --kind table. {settings.sources[0]} has none; leave it "
+            "out."
         )
     for name in ("ignore", "category"):
         unknown = [word for word in given.get(name, ()) if word not in (source.header or ())]

@@ -1,4 +1,4 @@
-"""JSON lines: one record per line, with a text or a vector."""
+"""JSON lines: one record per line, with a text, a vector or the values of a row of a table."""
 
 import json
 import logging
@@ -12,7 +12,9 @@ import numpy as np
 
 from evermix.io.similar_names import one_of
 from evermix.io.sources.base import ONE_PER_LINE, Kind, RowError, WrongKind
+from evermix.io.sources.dialect import LOOK as FIRST
 from evermix.io.sources.formats import Record, RecordSource, Row, numbered
+from evermix.io.sources.json_table import JsonTable
 from evermix.io.sources.lines import LiveLines
 from evermix.io.sources.values import Numbers
 
@@ -23,14 +25,16 @@ LOOK = 10  # records among which a text and other fields are looked for
 class JsonLines(RecordSource):
     """Records such as ``{"id": 7, "text": "..."}`` or ``{"vector": [0.5, 2.0]}``, one per line.
 
-    The first good record decides which of the two the source holds. A record without an id gets
-    its index, from 0 as in all formats, or its offset if it comes from a broker. The path ``"-"``
-    is standard input.
+    The first good record decides which of the two the source holds. As kind "table" all fields are
+    columns of a table, see :class:`~evermix.io.sources.json_table.JsonTable`. A record without an
+    id gets its index, from 0 as in all formats, or its offset if it comes from a broker. The path
+    ``"-"`` is standard input.
     """
 
     suffixes = (".jsonl", ".ndjson")
     packable = True
     has_fields = True
+    _table: JsonTable
     _awaited: tuple[str, ...] = ()  # fields that the user has named, of which no row was seen yet
 
     def survey(self) -> None:
@@ -42,14 +46,30 @@ class JsonLines(RecordSource):
             self.beside = self.options.beside and self.kind == "vectors"
             return
         if self.options.kind == "table":
-            raise WrongKind(
-                f"{self.path}: JSON lines hold texts or vectors. Give the rows of a table as CSV."
-            )
+            self._survey_table()
+            return
         self.kind = self.options.kind or self._guess()
         self.beside = self.options.beside and self.kind == "vectors" and self._has_texts()
         self.check_first(numbered(self.lines.peek(), 0))
         if self.options.required and not isinstance(self.lines, LiveLines):
             self.check_required(self._first_fields(), "field")
+
+    def _survey_table(self) -> None:
+        """Find out which columns the table has, and what they hold."""
+        if isinstance(self.lines, LiveLines):
+            raise WrongKind(
+                f"{self.path}: rows of a table must be in files that are whole. JSON lines that "
+                "come while they are read hold texts or vectors."
+            )
+        rows = list[dict[str, Any]]()
+        for line in islice(self.lines.peek(), FIRST):
+            with suppress(RowError):
+                rows.append(_decoded(line))
+        self.kind, self._table = "table", JsonTable(rows, self.options)
+        self.columns, self.header = self._table.names, self._table.header or None
+        self.set_units(self._table.units)
+        self.check_first(numbered(self.lines.peek(), 0))
+        self.check_required(self._table.header, "field")
 
     def _first_fields(self) -> list[str]:
         """Return the fields that the first records have."""
@@ -98,17 +118,9 @@ class JsonLines(RecordSource):
         if not record.data.strip():
             return None
         fields, options = _decoded(record.data), self.options
-        field = options.text_field if self.kind == "text" else options.vector_field
         if self._awaited:
             self._notice(fields)
-        if field not in fields:
-            raise RowError(
-                f"expected the field {field!r}, got the fields {list(fields)}. JSON lines hold "
-                "texts or vectors: name the field to read with --text-field or --vector-field (in "
-                "Python: text_field, vector_field), or give the rows of a table as CSV."
-                f"{_likely(fields)}"
-            )
-        value = (_text if self.kind == "text" else _numbers)(fields[field], field)
+        value = self._value(fields)
         number = self.lines.offset or self.rows_before + record.row
         name = fields.get(options.id_field, number)
         time = options.time_field
@@ -122,8 +134,29 @@ class JsonLines(RecordSource):
             value,
             None if time is None else self.parse_time(fields[time]),
             _text(fields.get(options.text_field, ""), options.text_field) if self.beside else None,
-            fields=fields if options.fields else None,
+            fields=self._kept(fields) if options.fields else None,
         )
+
+    def _value(self, fields: dict[str, Any]) -> Any:
+        """Return the text, the vector or the values by column of a record."""
+        if self.kind == "table":
+            return self._table.row(fields)
+        options = self.options
+        field = options.text_field if self.kind == "text" else options.vector_field
+        if field not in fields:
+            raise RowError(
+                f"expected the field {field!r}, got the fields {list(fields)}. Name the field with "
+                "the text or vector with --text-field or --vector-field, or read all fields as "
+                "columns of a table with --kind table (in Python: text_field, vector_field, kind)."
+                f"{_likely(fields)}"
+            )
+        return (_text if self.kind == "text" else _numbers)(fields[field], field)
+
+    def _kept(self, fields: dict[str, Any]) -> dict[str, Any]:
+        """Return the fields of a row; of a table all that the first rows have, in their order."""
+        if self.kind == "table":
+            return {name: fields.get(name) for name in self._table.header}
+        return fields
 
     def _notice(self, fields: dict[str, Any]) -> None:
         """Warn if the first row of a live source has no field that the user has named."""

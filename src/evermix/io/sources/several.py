@@ -250,4 +250,6 @@ def _check_compatible(first: FileSource, other: FileSource) -> None:
     refuse(f"{first.n_features} features", f"{other.n_features} features")
     refuse(_kind_of_times(first), _kind_of_times(other))
     if first.columns is not None and other.columns is not None:
+        if first.kind == "table" and set(first.columns) == set(other.columns):
+            return  # which are taken by name
         refuse(f"the columns {first.columns}", f"the columns {other.columns}")

@@ -1,0 +1,108 @@
+"""Tables whose rows are JSON objects: a column for each field, null where a value is missing."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from math import isfinite, isnan
+from typing import Any
+
+from evermix.io.similar_names import one_of
+from evermix.io.sources.base import Options, RowError
+from evermix.io.sources.dialect import STRAY, Writing
+from evermix.io.sources.strings import read_number, writing_of
+from evermix.io.sources.values import is_missing, without_missing
+
+FEWEST = 20  # rows that tell what columns hold
+PLAIN = Writing(".", "")
+
+Cell = float | bool | str | None
+
+
+class JsonTable:
+    """The columns of a table, by its first rows.
+
+    All fields of these rows are columns, but ids, times and those that are ignored; rows need not
+    have all of them. A column in which nearly all values are numbers is one of numbers, and a word
+    in it spoils its row.
+
+    Parameters
+    ----------
+    rows : sequence of mapping
+        The first ones.
+    options : Options
+    """
+
+    def __init__(self, rows: Sequence[Mapping[str, Any]], options: Options) -> None:
+        self._options = options
+        self.header = list(dict.fromkeys(name for row in rows for name in row))
+        others = {options.id_field, options.time_field, *options.ignore}
+        self.names = [name for name in self.header if name not in others]
+        self._numeric = dict[str, Writing]()
+        for name in self.names:
+            if name not in options.category:
+                self._look(name, [row[name] for row in rows if row.get(name) is not None])
+
+    def _look(self, name: str, values: Sequence[Any]) -> None:
+        """Find out whether a column holds numbers, and how those that are strings are written."""
+        missing = self._options.missing
+        strings = [value for value in values if isinstance(value, str)]
+        known = [word for word in strings if not is_missing(word, missing)]
+        writing = writing_of(known)
+        numbers = sum(type(value) in (int, float) for value in values)
+        enough = numbers >= FEWEST and len(known) <= STRAY * (numbers + len(known))
+        if enough or (writing is not None and len(strings) + numbers == len(values)):
+            self._numeric[name] = writing or PLAIN
+
+    @property
+    def units(self) -> dict[str, str]:
+        """Units of columns whose numbers were written with one."""
+        return {name: writing.unit for name, writing in self._numeric.items() if writing.unit}
+
+    def row(self, fields: Mapping[str, Any]) -> dict[str, Cell]:
+        """Return the values of a row by column, or raise RowError."""
+        for name in fields:
+            if name not in self.header:
+                raise RowError(
+                    f"the first rows have no field {name!r}.{one_of(name, self.header)} Their "
+                    f"fields are {', '.join(map(repr, self.header))}. Give it to one of them, "
+                    "null if it is missing there, or leave it out."
+                )
+        return {name: self._value(name, fields.get(name)) for name in self.names}
+
+    def _value(self, name: str, value: Any) -> Cell:
+        if isinstance(value, dict | list):
+            raise RowError(
+                f"expected a number, a word, true, false or null in {name!r}, got {value!r:.60}. "
+                f"Leave the field out (on the command line: --ignore {shlex.quote(name)})."
+            )
+        if isinstance(value, str):
+            return self._word(name, value)
+        if value is None or without_missing([value], self._options.missing) == [None]:
+            return None
+        if name in self._options.category:
+            return str(value)
+        if isinstance(value, bool):
+            return value
+        try:
+            number = float(value)
+        except OverflowError:
+            number = float("inf")
+        if not isfinite(number) and not isnan(number):
+            raise RowError(f"expected finite numbers, got {value!r:.60} in column {name!r}.")
+        return None if isnan(number) else number
+
+    def _word(self, name: str, word: str) -> Cell:
+        """Return what a string holds: a number in columns of numbers, else a word."""
+        if is_missing(word, self._options.missing):
+            return None
+        if name not in self._numeric:
+            return word.strip()
+        try:
+            return read_number(word, self._numeric[name])
+        except ValueError:
+            unit = self._numeric[name].unit
+            remedy = f"If it stands for a missing value: --missing {shlex.quote(word[:60])}."
+            if unit and word.strip()[:1].isdigit():
+                remedy = f"Numbers of this column are in {unit}: convert it."
+            raise RowError(
+                f"expected a number in column {name!r}, got {word!r:.60}. {remedy}"
+            ) from None
