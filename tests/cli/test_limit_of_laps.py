@@ -39,6 +39,8 @@ def test_a_fit_that_ends_at_its_limit_says_so_until_it_has_converged(folder, eng
     assert ("last_gain" in found) == rises
     shown = " ".join(evermix("info", "m.evermix").stdout.split())
     assert "finished at the limit of 2 passes, before it " in shown
+    if rises:
+        assert "(evermix fit points.npy --checkpoint m.evermix" in shown
     again = evermix(*command, "--resume", "--laps", "2000").stderr
     assert "limit" not in again and " of at most 2,000 laps" in again
     found = described()

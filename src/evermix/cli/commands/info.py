@@ -56,7 +56,8 @@ def run(settings: Settings) -> None:
     if settings.as_json:
         typer.echo(json.dumps(described, indent=2))
     else:
-        _show(described, settings.everything, None if settings.coarse else proposed(found))
+        fewer = None if settings.coarse else proposed(found)
+        _show(described, settings.everything, fewer, saved_command("fit", extra, path))
 
 
 # ---- mixtures --------------------------------------------------------------------------------
@@ -194,10 +195,10 @@ _DESCRIBE: dict[type, Callable[[Any, Extra, int | None, Path], Described]] = {
 }
 
 
-def _show(described: Described, everything: bool, fewer: int | None) -> None:
+def _show(described: Described, everything: bool, fewer: int | None, command: str | None) -> None:
     """Print a table of the clusters or topics of a model, and the facts on it, plain or all.
 
-    ``fewer`` is how many coarse ones to propose, if any.
+    ``fewer`` is how many coarse ones to propose, ``command`` what goes on with a fit, if any.
     """
     console = output_console()
     kind = "topics" if "topics" in described else "clusters"
@@ -207,7 +208,8 @@ def _show(described: Described, everything: bool, fewer: int | None) -> None:
     facts.add_column(overflow="fold")  # long paths are not cut
     columns = groups_in_words(described.pop("columns", None) or {})
     called = {name: (name, value) for name, value in described.items()}
-    for name, (title, value) in (called if everything else plain_facts(described, kind)).items():
+    plain = plain_facts(described, kind, command)
+    for name, (title, value) in (called if everything else plain).items():
         if value is not None:
             better = BETTER if name == "elbo" and not everything else ""
             facts.add_row(f"[bold]{title}[/bold]", escape(shown_value(name, value) + better))

@@ -24,10 +24,12 @@ BETTER = " (higher is better)"
 SMALL = 0.01  # nats that a lap gains
 
 
-def plain_facts(described: dict[str, Any], noun: str) -> dict[str, tuple[str, Any]]:
+def plain_facts(
+    described: dict[str, Any], noun: str, command: str | None
+) -> dict[str, tuple[str, Any]]:
     """Return facts for people, by their names in JSON: what each is called, and its value.
 
-    ``noun`` is what the model has found, such as "clusters".
+    ``noun`` is what the model has found, such as "clusters", ``command`` what goes on with a fit.
     """
     names = PLAIN | {"K": noun}
     last = ["growing", "fading"]
@@ -35,14 +37,13 @@ def plain_facts(described: dict[str, Any], noun: str) -> dict[str, tuple[str, An
     found = {name: (names[name], described[name]) for name in order if name in described}
     if described.get("hidden"):
         found["K"] = noun, f"{described['K']:,} (and {described['hidden']:,} of less than a row)"
-    command = None if described.get("source") is None else "evermix fit --resume"
     limit = at_limit(described, command)
     if limit is not None:
         found["finished"] = "finished", f"at the limit of {described['laps']:,} passes, {limit}"
     return found
 
 
-def at_limit(progress: dict[str, Any], command: str | None = "evermix fit --resume") -> str | None:
+def at_limit(progress: dict[str, Any], command: str | None) -> str | None:
     """Return in words that a fit has ended before it converged, and how to go on; None if not.
 
     ``progress`` is that of its engine, ``command`` what the command line goes on with, if it can.
