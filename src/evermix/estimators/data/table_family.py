@@ -57,7 +57,7 @@ def automatic_table(X: Any) -> Mixed | None:
     if words and not used:
         raise ValueError(_nothing_left(columns, words))
     if used:
-        _warn(words, "more different words than a third of its rows, as names and codes do", KEEP)
+        _warn(words, "too many different words, as names and codes do", KEEP)
         _warn(numbers, "another number in every row, as numbers of rows do", CHANGE)
         _warn(dates, "dates", CHANGE)
         columns = used
