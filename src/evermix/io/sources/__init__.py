@@ -18,9 +18,7 @@ from evermix.io.similar_names import did_you_mean
 from evermix.io.sources import arrays, bag_of_words, csv, parquet, svmlight  # noqa: F401
 from evermix.io.sources.base import (
     FileSource,
-    Kind,
     NoRows,
-    Options,
     RowError,
     SourceError,
     find_format,
@@ -29,6 +27,7 @@ from evermix.io.sources.chunk import Chunk, Mark
 from evermix.io.sources.follow import SUFFIXES
 from evermix.io.sources.formats import Block, BlockSource, Record, RecordSource, Row
 from evermix.io.sources.jsonl import JsonLines
+from evermix.io.sources.options import Kind, Options
 from evermix.io.sources.several import Several, Source, listed, names_several
 
 __all__ = [

@@ -10,10 +10,10 @@ from scipy import sparse
 
 from evermix.families.choosing import are_counts, is_binary
 from evermix.io.similar_names import did_you_mean
-from evermix.io.sources.base import Kind
 from evermix.io.sources.chunk import Mark
 from evermix.io.sources.formats import Block, BlockSource
 from evermix.io.sources.lines import changed
+from evermix.io.sources.options import Kind
 
 _ROWS = 4096  # to digest at a time
 _LOOK = 1000  # rows that tell whether whole numbers are counts

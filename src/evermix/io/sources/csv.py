@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from evermix.io.similar_names import one_of
-from evermix.io.sources.base import Kind, RowError
+from evermix.io.sources.base import RowError
 from evermix.io.sources.dialect import (
     LOOK,
     STRAY,
@@ -21,6 +21,7 @@ from evermix.io.sources.dialect import (
     is_written_number,
 )
 from evermix.io.sources.formats import Record, RecordSource, Row
+from evermix.io.sources.options import Kind
 from evermix.io.sources.values import (
     Numbers,
     is_mark,
@@ -112,13 +113,13 @@ class CommaSeparated(RecordSource):
         self._numeric: set[int] = set()
         self._strays: dict[str, None] = {}  # words in columns of numbers, in order
         self._category = set(map(self._position, self.options.category))
-        self._codes = set[int]()  # of which ``codes`` has the names
+        self.codes = ()
         self._words = bool(missing or self.options.category)
         for j in self._used:
             cells = [row[j] for row in rows]
             known = [cell for cell in cells if not is_missing(cell, missing) and not is_mark(cell)]
             if j not in self._category and self._are_codes(j, known):
-                self._codes.add(j)
+                self.codes += (self._names[j],)
                 self._category.add(j)
                 self._words = True
             writing = None
@@ -136,7 +137,6 @@ class CommaSeparated(RecordSource):
                 self._strays |= dict.fromkeys(words)
             self._words |= not all(map(is_number, cells[:1]))
             self._words |= not few and (len(known) < len(cells) or many)
-        self.codes = tuple(self._names[j] for j in sorted(self._codes))
 
     def _are_codes(self, j: int, known: list[str]) -> bool:
         """Whether the digits of a column are names, of which rows have these."""
@@ -236,7 +236,8 @@ class CommaSeparated(RecordSource):
         """Return the value of a cell of a table, or raise RowError."""
         value = read_cell(cell, self.options.missing)
         if j in self._category and value is not None:
-            return None if j in self._codes and is_mark(cell) else cell.strip()
+            gone = self._names[j] in self.codes and is_mark(cell)
+            return None if gone else cell.strip()
         if j in self._numeric and value is not None and not isinstance(value, float):
             if is_mark(cell):
                 return None

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from evermix.io.brokers import is_address
-from evermix.io.sources.base import FileSource, Kind, RowError, SourceError
+from evermix.io.sources.base import FileSource, RowError, SourceError
 from evermix.io.sources.chunk import Chunk, Mark, Rejected
 from evermix.io.sources.follow import FollowedFiles
 from evermix.io.sources.lines import (
@@ -25,6 +25,7 @@ from evermix.io.sources.lines import (
     digest_file,
 )
 from evermix.io.sources.messages import Messages
+from evermix.io.sources.options import Kind
 from evermix.io.sources.values import (
     Time,
     find_bad_rows,

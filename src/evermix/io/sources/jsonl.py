@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from evermix.io.similar_names import one_of
-from evermix.io.sources.base import ONE_PER_LINE, Kind, RowError, WrongKind
+from evermix.io.sources.base import ONE_PER_LINE, RowError, WrongKind
 from evermix.io.sources.dialect import LOOK as FIRST
 from evermix.io.sources.formats import Record, RecordSource, Row, numbered
 from evermix.io.sources.json_table import JsonTable
 from evermix.io.sources.lines import LiveLines
+from evermix.io.sources.options import Kind
 from evermix.io.sources.values import Numbers
 
 LOG = logging.getLogger("evermix")

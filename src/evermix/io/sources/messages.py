@@ -14,9 +14,10 @@ from evermix.io.brokers import (
     parse_address,
     read_config,
 )
-from evermix.io.sources.base import Options, SourceError
+from evermix.io.sources.base import SourceError
 from evermix.io.sources.chunk import Mark
 from evermix.io.sources.lines import PAUSE, LiveLines
+from evermix.io.sources.options import Options
 
 LOG = logging.getLogger("evermix")
 POLL = 0.2  # seconds to wait for messages at a time

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evermix.io.similar_names import did_you_mean, one_of
-from evermix.io.sources.base import Kind, RowError
+from evermix.io.sources.base import RowError
 from evermix.io.sources.dialect import LOOK, Writing
 from evermix.io.sources.formats import Block, BlockSource
+from evermix.io.sources.options import Kind
 from evermix.io.sources.strings import read_number, writing_of
 from evermix.io.sources.values import (
     Columns,

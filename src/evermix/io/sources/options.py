@@ -1,0 +1,120 @@
+"""How to read a source."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from evermix._limits import MAX_FEATURES, MAX_LINE
+from evermix.io.sources.chunk import Mark
+
+Kind: TypeAlias = Literal["text", "counts", "vectors", "table"]
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to read a source.
+
+    Parameters
+    ----------
+    kind : {"text", "counts", "vectors", "table"}, optional
+        What the rows are; None: what the format or the first record holds. Text comes as strings,
+        counts as CSR matrices and vectors as dense arrays.
+    text_field, vector_field, id_field : str
+        Names of the fields or columns that hold a row's text, vector and id.
+    time_field : str, optional
+        Name of the field or column that holds a row's time: a number, or a date such as 2024-05-31,
+        31.5.2024 or 2024-05-31T18:30:00Z, in UTC unless it names an offset. All rows must have one,
+        and all of the same kind.
+    date_order : {"day", "month"}, optional
+        What comes first in dates such as 6/4/2025. None: the first row of the file decides in which
+        one of the two numbers is above 12. Dates with dots, such as 6.4.2025, begin with the day.
+    n_features : int, optional
+        Number of features that the rows must have, as known from an earlier part of the stream.
+    skip_bad : bool
+        Whether bad rows are counted and left out; otherwise the first one raises.
+    time_labels : bool
+        Whether times may be labels too, such as "spring": texts of up to 40 characters that
+        begin with a letter.
+    max_features : int
+        Largest number of columns, and largest index in sparse formats, that is taken for no error.
+    max_line : int
+        Most bytes of a line; a longer one is a bad row, and not kept in memory.
+    beside : bool
+        Whether JSON lines that have a vector are vectors, though they may have a text as well. The
+        texts of vectors are in ``chunk.texts`` then.
+    marked : bool
+        Whether ``source.marks`` shall say what was read, for :meth:`recall` of a later run.
+    complete : bool
+        Whether a last line without a newline is a row. Otherwise it may still be being written, and
+        is left out unless it is certainly whole, as a JSON object is.
+    max_wait : float, optional
+        Seconds after which a chunk of standard input, or of files that are followed, is yielded
+        though it is not full, and even if it is empty.
+    continues : bool
+        Whether standard input goes on with rows after those of an earlier run, rather than
+        beginning with these again.
+    followed : tuple of str
+        Files, folders and patterns that are followed.
+    marks : sequence of Mark
+        Of an earlier run that has followed the files, or read messages of a broker.
+    ignore : tuple of str
+        Columns of CSV and Parquet files that are no features, where there are such.
+    missing : tuple of str
+        What stands for a missing value in such files, beside blank cells and NA.
+    category : tuple of str
+        Columns whose numbers are names, such as postcodes, in such files.
+    features : tuple of str
+        Columns of CSV and Parquet files that are features, in this order, as known from rows
+        before; where all of them are there, others are ignored.
+    numbers : tuple of str
+        Columns of such files that hold numbers, as known from rows before: there what is neither
+        a number nor missing is a mistake, however few rows there are.
+    codes : tuple of str, optional
+        Columns of CSV files whose digits are names, as known from rows before. None: those of
+        digits with leading zeros, all of the same length.
+    drain : bool
+        Whether messages of a broker, or lines of files that are followed, end where there is none
+        left, rather than being waited for.
+    broker_config : str, optional
+        A JSON file with more settings for the client of a broker.
+    dead_letters : bool
+        Whether bad rows are also kept in ``source.rejected``.
+    fields : {"text", "values"}, optional
+        Whether ``chunk.fields`` keeps all fields of rows: cells of CSV files as they stand there,
+        or read as numbers where they are; None: they are not kept.
+    required : tuple of str
+        Columns or fields that a source whose columns have names must have.
+    units : mapping of str to str
+        Units of columns, as known from an earlier part of the stream; others are refused.
+    """
+
+    kind: Kind | None = None
+    text_field: str = "text"
+    vector_field: str = "vector"
+    id_field: str = "id"
+    time_field: str | None = None
+    date_order: Literal["day", "month"] | None = None
+    n_features: int | None = None
+    skip_bad: bool = False
+    time_labels: bool = False
+    max_features: int = MAX_FEATURES
+    max_line: int = MAX_LINE
+    beside: bool = False
+    marked: bool = False
+    complete: bool = True
+    max_wait: float | None = None
+    continues: bool = False
+    followed: tuple[str, ...] = ()
+    marks: Sequence[Mark] = ()
+    ignore: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    category: tuple[str, ...] = ()
+    drain: bool = False
+    broker_config: str | None = None
+    dead_letters: bool = False
+    fields: Literal["text", "values"] | None = None
+    required: tuple[str, ...] = ()
+    units: Mapping[str, str] = field(default_factory=dict)
+    features: tuple[str, ...] = ()
+    numbers: tuple[str, ...] = ()
+    codes: tuple[str, ...] | None = None
