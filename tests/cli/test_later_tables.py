@@ -84,7 +84,7 @@ def test_marks_in_a_short_file_are_missing_in_a_fit_too(folder):
     assert "missing cells: 3 of 60 (temp 3)" in said
     write("b.csv", [short[1] | {"temp": "cold"}, *rows(18)])
     said = evermix("fit", "b.csv", "--out", "out.csv", "--overwrite", status=1).stderr
-    assert "column 'temp' holds numbers, but 'cold'" in said and "--missing VALUE" in said
+    assert "column 'temp' must hold numbers, got 'cold'" in said and "--missing VALUE" in said
 
 
 def test_a_stream_goes_on_with_marks_in_a_short_file(folder):

@@ -318,7 +318,7 @@ def test_a_table_of_names_texts_and_dates_is_refused():
     table["day"] = pd.date_range("2024-01-01", periods=60)
     with pytest.raises(ValueError, match="fit_transform.table.'text'."):
         em.Mixture().fit(table)
-    with pytest.raises(ValueError, match="'id', 'day' hold dates, numbers of rows, or more"):
+    with pytest.raises(ValueError, match="'id', 'day' hold dates, numbers of rows, or too"):
         em.Mixture().fit(table[["id", "day"]])
 
 
@@ -342,7 +342,7 @@ def test_rows_with_gaps_are_labelled_by_what_they_have_of_a_group():
 def test_names_of_rows_are_ignored(names, tmp_path):
     """With them or without, with those of other rows, and after loading: the same clusters."""
     table, _ = made()
-    with pytest.warns(UserWarning, match="'id' holds (more different words|another number)"):
+    with pytest.warns(UserWarning, match="'id' holds (too many different words|another number)"):
         mix = em.Mixture().fit(table.assign(id=names))
     plain = em.Mixture().fit(table)
     np.testing.assert_array_equal(mix.labels_, plain.labels_)

@@ -22,8 +22,8 @@ from evermix.io.sources.values import Columns
 FEW = 10  # different numbers up to which they are levels
 FEW_WHOLE = 20  # different whole numbers up to which they are: floors, rooms, hours
 NUMBERED = 50  # rows from which a column without gaps is taken for their numbers
-NAMES = 30  # rows from which the words of a column may be taken for their names
-FEWEST = 3  # rows for each of its different words, below which these are names
+NAMES, UNIQUE = 50, 0.9  # rows with words of which so many are different: their names
+CODES, FEWEST = 300, 3  # rows with words, and rows for each of these, below which they are codes
 MANY, RARE = 50, 20  # words of a column, and rows for each, below which there is a warning
 KEEP = "Give such a column a block in em.Mixed (em.Categorical) if it tells of clusters."
 CHANGE = "Make numbers of such columns, or give them a block in em.Mixed, if they tell of clusters."
@@ -85,7 +85,7 @@ def _nothing_left(columns: Mapping[str, Column], words: Sequence[str]) -> str:
     text = max(words, key=lambda name: _length(columns[name]))
     return (
         f"no column of the table tells of clusters: {listed(list(columns))} hold dates, numbers of "
-        "rows, or more different words than a third of the rows, as names and texts do. If "
+        "rows, or too many different words, as names and texts do. If "
         f"{text!r} holds texts, count their words: "
         f"em.Mixture().fit(CountVectorizer().fit_transform(table[{text!r}])), with sklearn."
         "feature_extraction.text.CountVectorizer. Else give columns whose values rows have in "
@@ -138,9 +138,13 @@ def _check_words(columns: Mapping[str, NDArray[Any]]) -> None:
 
 
 def _are_names(column: Column) -> bool:
-    """Whether words are so many different ones that they tell nothing, as names and codes are."""
+    """Whether words are so many different ones that they tell nothing, as names and codes are.
+
+    The words of a few hundred rows do not tell whether later rows will have others.
+    """
     known, different = _words(column)
-    return known >= NAMES and known < FEWEST * different
+    names = known >= NAMES and different >= UNIQUE * known
+    return names or (known >= CODES and known < FEWEST * different)
 
 
 def _words(column: Column) -> tuple[int, int]:
