@@ -73,8 +73,8 @@ def lives(
     for id in born:
         parent, since = lineage.parents.get(id), calendar.at(lineage.born[id])
         origin = {} if parent is None else {"from": parent}
-        origin |= {"born": lineage.born[id]} | ({} if since is None else {"since": since})
-        yield {"type": "birth", "cluster": id, **origin, **when}
+        began = {"born": lineage.born[id]} | ({} if since is None else {"since": since})
+        yield {"type": "birth", "cluster": id, **origin, **began, **when}
     for id in [*alive, *born]:
         into = lineage.into[id]
         if into >= 0:

@@ -235,7 +235,8 @@ class Run(ABC):
         """Learn until the end, and leave a checkpoint also if a signal comes first."""
         began = time.perf_counter()
         family = getattr(self.model, "family", None)
-        if self.settings.values.get("family") == "auto" != family and not self.resumed:
+        known = self.resumed or self.settings.values.get("model") is not None
+        if self.settings.values.get("family") == "auto" != family and not known:
             LOG.info("the family is %s: the rows are counts of words.", type(family).__name__)
         try:
             self._learn(interrupts)
