@@ -6,8 +6,9 @@ from math import isfinite, isnan
 from typing import Any
 
 from evermix.io.similar_names import one_of
-from evermix.io.sources.base import Options, RowError
+from evermix.io.sources.base import RowError
 from evermix.io.sources.dialect import STRAY, Writing
+from evermix.io.sources.options import Options
 from evermix.io.sources.strings import read_number, writing_of
 from evermix.io.sources.values import is_missing, without_missing
 
