@@ -87,7 +87,7 @@ def refused(before, *sources):
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("name", WRITERS)
 def test_one_file_that_changed_is_noticed(folder, monkeypatch, name, change):
-    monkeypatch.setattr("evermix.cli.commands.stream.FIRST_ROWS", 1)
+    monkeypatch.setattr("evermix.cli.runs.beginning.FIRST_ROWS", 1)
     WRITERS[name](folder / name, X)
     before = begun(name)
     WRITERS[name](folder / name, CHANGES[change](X))
@@ -102,7 +102,7 @@ def test_one_file_that_changed_is_noticed(folder, monkeypatch, name, change):
 )
 def test_one_of_several_files_that_changed_is_noticed(folder, monkeypatch, name, part, change):
     """Whether it was read to its end or not; also if its size is the same."""
-    monkeypatch.setattr("evermix.cli.commands.stream.FIRST_ROWS", 1)
+    monkeypatch.setattr("evermix.cli.runs.beginning.FIRST_ROWS", 1)
     (folder / "parts").mkdir()
     parts = {"a": X[:35], "b": np.vstack([X[35:], X])}
     for letter, rows in parts.items():
@@ -116,7 +116,7 @@ def test_one_of_several_files_that_changed_is_noticed(folder, monkeypatch, name,
 
 @pytest.mark.parametrize("name", ["rows.jsonl", "rows.jsonl.gz", "rows.csv", "rows.npy"])
 def test_a_file_that_has_grown_goes_on(folder, monkeypatch, name):
-    monkeypatch.setattr("evermix.cli.commands.stream.FIRST_ROWS", 1)
+    monkeypatch.setattr("evermix.cli.runs.beginning.FIRST_ROWS", 1)
     WRITERS[name](folder / name, X)
     evermix("stream", name, "--batch", 20, *FILES)
     whole = checkpoint.read("m.evermix")[0]
