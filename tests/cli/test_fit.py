@@ -460,7 +460,7 @@ def test_resume_refuses_rows_that_have_changed_and_checkpoints_of_streams(folder
     np.save("points.npy", np.load("points.npy") + 1.0)
     said = fails("fit", "points.npy", "--out", "out.jsonl", "--resume")
     assert "other rows than there are now" in said and "--overwrite" in said
-    assert "is a checkpoint of `evermix fit`, from which `evermix stream` cannot go on" in fails(
+    assert "is a checkpoint of `evermix fit`, not of a stream" in fails(
         "stream", "points.npy", "--checkpoint", "points.evermix", "--resume"
     )
     evermix("stream", "texts.jsonl", "--out", "o", "--checkpoint", "texts.evermix")

@@ -16,6 +16,7 @@ import numpy as np
 from evermix.engines.filters.filter import Filter
 from evermix.estimators import Mixture
 from evermix.estimators.answers import row_answers
+from evermix.estimators.data.tables import check_first_names
 from evermix.estimators.mixture.card import Card
 from evermix.estimators.mixture.held import absent, n_held
 from evermix.estimators.mixture.new_words import proba_with_new_words
@@ -199,7 +200,12 @@ class Core:
         self.check_kind(given)
         check_times(given, self.times, time.time())
         if self.begun and self.text is None:
-            rows_to_score(self.mix, self.mix.learner_.model.family, self.features(given))
+            family: Any = self.mix.learner_.model.family
+            X = self.features(given)
+            if given.kind == "records":  # nobody reads the warning that files get
+                known = list(map(str, family.names))
+                check_first_names([name for name in X if name not in family.ignored], known)
+            rows_to_score(self.mix, family, X)
 
     def predicted(self, given: Observations) -> list[dict[str, Any]]:
         """Return an answer for every row, which is not learnt."""

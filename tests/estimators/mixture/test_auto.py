@@ -90,7 +90,7 @@ def test_the_reason_of_a_table_says_which_column_is_taken_as_what():
     income = np.exp(8 + 2 * rng.normal(size=100))
     table = {"age": rng.normal(size=100), "income": income, "city": ["Rome", "Oslo"] * 50}
     table["id"] = [f"p{i}" for i in range(100)]
-    with pytest.warns(UserWarning, match="'id' holds another value"):
+    with pytest.warns(UserWarning, match="'id' holds too many different words"):
         reason = em.Mixture().fit(table).family_reason_
     assert reason.startswith("columns are taken as numbers (")
     assert reason.endswith("on the log scale (income), categories (city), ignored (id)")
