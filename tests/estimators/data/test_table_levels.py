@@ -30,8 +30,8 @@ def test_spellings_of_a_level_are_one_level_shown_as_it_was_first_written():
     mix, other = (em.Mixture().fit(some) for some in (table(), plain(table())))
     assert mix.levels_ == {"species": ["Dog", "cat"]}
     assert mix.labels_.tolist() == other.labels_.tolist()
-    asked = [mix.predict_proba({"weight": [9.0], "species": [word]}) for word in SPELLINGS[0]]
-    assert all(np.array_equal(proba, asked[0]) for proba in asked)
+    found = [mix.predict_proba({"weight": [9.0], "species": [word]}) for word in SPELLINGS[0]]
+    assert all(np.array_equal(proba, found[0]) for proba in found)
     assert mix.impute({"weight": [4.0], "species": [None]})["species"].tolist() == ["Dog"]
 
 
@@ -56,11 +56,11 @@ def test_words_come_in_the_same_way_from_files(tmp_path):
 
 def test_levels_that_older_files_hold_apart_stay_apart():
     known = ["yes", "Yes", "no", "dog "]
-    asked = objects(["Yes", "yes", "YES", "NO", "dog ", "dog", "maybe", None])
-    codes, levels = codes_of("answer", asked, known, learning=True)
+    words = objects(["Yes", "yes", "YES", "NO", "dog ", "dog", "maybe", None])
+    codes, levels = codes_of("answer", words, known, learning=True)
     assert codes[:-1].tolist() == [1, 0, 0, 2, 3, 3, 4] and np.isnan(codes[-1])
     assert levels == [*known, "maybe"]
-    assert codes_of("answer", asked, known, learning=False)[0][6] == len(known)
+    assert codes_of("answer", words, known, learning=False)[0][6] == len(known)
 
 
 def test_models_with_other_spellings_have_common_codes():
