@@ -185,3 +185,20 @@ def test_levels_that_were_never_met_are_counted_and_named(folder, model):
     )
     write("same.csv", rows())
     assert "never met" not in predicted(model, "same.csv")[1]
+
+
+@pytest.mark.filterwarnings("default:column 'zip'")
+def test_cells_of_columns_that_are_ignored_may_be_anything(folder):
+    """Codes with leading zeros, too many to be categories; one of them is a word."""
+    some = [row | {"zip": f"{i:05d}"} for i, row in enumerate(rows(400))]
+    some[250]["zip"] = "D-123"
+    write("a.csv", some)
+    assert "'zip' holds too many" in evermix("fit", "a.csv", "--out", "out.csv").stderr
+    assert len(predicted("a.evermix", "a.csv")[0]) == 400
+
+
+def test_a_bad_row_of_a_short_json_table_is_left_out(folder, model):
+    some = [{"temp": 10.0, "nights": 0, "kind": "a", "zip": "01067"}] * 3
+    some.append(some[0] | {"temp": "oops"})
+    (folder / "b.jsonl").write_text("".join(json.dumps(row) + "\n" for row in some))
+    assert len(predicted(model, "b.jsonl", "--skip-bad")[0]) == 3

@@ -133,6 +133,7 @@ def test_records_and_texts(service):
     assert status == 200, answer  # what is missing is missing
     status, answer = service.post("/models/records/observations", {"record": {"weight": 1}})
     assert status == 422 and "weight" in answer["error"]
+    assert service.get("/models/records")[1]["rows"] == 81
     status, answer = service.post("/models/records/observations", {"record": {"size": {}}})
     assert status == 422
     service.make("texts", "texts", hash=512)

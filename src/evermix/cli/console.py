@@ -75,6 +75,8 @@ def plain_errors() -> Iterator[None]:
 
     with warnings.catch_warnings():
         warnings.showwarning = show  # type: ignore[assignment]
+        names = "X does not have valid feature names"  # columns of files are found by their names
+        warnings.filterwarnings("ignore", names, UserWarning)
         try:
             yield
         except OSError as error:

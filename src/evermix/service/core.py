@@ -200,12 +200,15 @@ class Core:
         self.check_kind(given)
         check_times(given, self.times, time.time())
         if self.begun and self.text is None:
+            self._check_fields(given)
+            rows_to_score(self.mix, self.mix.learner_.model.family, self.features(given))
+
+    def _check_fields(self, given: Observations) -> None:
+        """Raise ValueError if records have fields that the model does not know."""
+        if self.begun and given.kind == "records":
             family: Any = self.mix.learner_.model.family
-            X = self.features(given)
-            if given.kind == "records":  # nobody reads the warning that files get
-                known = list(map(str, family.names))
-                check_first_names([name for name in X if name not in family.ignored], known)
-            rows_to_score(self.mix, family, X)
+            fields = [name for name in self.features(given) if name not in family.ignored]
+            check_first_names(fields, list(map(str, family.names)))
 
     def predicted(self, given: Observations) -> list[dict[str, Any]]:
         """Return an answer for every row, which is not learnt."""
@@ -281,6 +284,7 @@ class Core:
         self, record: Record, given: Observations, answered: bool, safe: Safe | None
     ) -> list[dict[str, Any]]:
         """Learn rows, and return an answer for each if they are ``answered``."""
+        self._check_fields(given)
         answers = list[dict[str, Any]]()
         times = times_of(given, self.times, record.time, self.mix)
         for some, X, freed in self._parts(given, times):

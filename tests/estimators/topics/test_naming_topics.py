@@ -69,3 +69,9 @@ def test_names_stay_while_topics_do(documents, tmp_path):
     model.rename(0, "printers")
     with pytest.warns(UserWarning, match="names are gone"):
         assert model.fit(documents).names_ == {}
+
+
+@pytest.mark.parametrize("topic", [1.5, True, "a", 99, -1])
+def test_what_is_no_topic_gets_no_name(documents, topic):
+    with pytest.raises(ValueError, match="there is no topic"):
+        fitted(documents).rename(topic, "ink")

@@ -42,6 +42,11 @@ def _rename(model: Any, settings: Settings, text: TextCounter | None) -> str:
         raise CheckpointError(
             f"{settings.model} holds a dependent mixture, not a mixture or topic model."
         )
+    if isinstance(model, TopicModel) and not model.n_draws_:
+        raise CheckpointError(
+            f"the fit of {settings.model} ended in its burn-in, before there were topics: go on "
+            "with --resume."
+        )
     which, *name = settings.arguments
     id, noun = _id(model, which), "topic" if isinstance(model, TopicModel) else "cluster"
     model.rename(id, " ".join(name) or None)

@@ -137,11 +137,12 @@ def known_kinds(model: Any) -> dict[str, Any]:
         names = vars(model).get("feature_names_in_", vars(model).get("column_names_", ()))
         return {"features": tuple(map(str, names)), "codes": ()}
     family = model.learner_.model.family
+    ignored = map(str, family.ignored)  # of which any cells are taken
     words = {name for name, some in levels.items() if all(isinstance(one, str) for one in some)}
     yes_no = {str(b.names[0]) for b in family.blocks if isinstance(b.family, Bernoulli)}
     return {
         "numbers": tuple(n for n in map(str, family.names) if n not in levels.keys() | yes_no),
-        "codes": tuple(name for name in words if any(map(is_number, levels[name]))),
+        "codes": (*ignored, *(name for name in words if any(map(is_number, levels[name])))),
     }
 
 

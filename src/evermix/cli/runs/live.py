@@ -111,7 +111,7 @@ class Live:
         note(f"all rows are learnt; {self._watch.address} stays until Ctrl-C")
         with suppress(Stopped):
             while True:
-                with interrupts.allowed():
+                with self.idle(), interrupts.allowed():
                     time.sleep(PAUSE)
                 if self.turn():
                     yield

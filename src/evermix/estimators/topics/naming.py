@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Self
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from evermix._warning import warn
@@ -56,8 +57,9 @@ class NamedTopics:
     def _checked_topic(self, topic: Any) -> int:
         """Return the number of a topic, or raise ValueError if there is none."""
         K = self._point().K
-        if not 0 <= topic < K:
-            raise ValueError(f"there is no topic {topic}; they are 0 to {K - 1}.")
+        whole = isinstance(topic, int | np.integer) and not isinstance(topic, bool)
+        if not whole or not 0 <= topic < K:
+            raise ValueError(f"there is no topic {topic!r}; they are 0 to {K - 1}.")
         return int(topic)
 
     @contextmanager

@@ -50,7 +50,8 @@ class JsonTable:
         writing = writing_of(known)
         numbers = sum(type(value) in (int, float) for value in values)
         enough = numbers >= FEWEST and len(known) <= STRAY * (numbers + len(known))
-        if enough or (writing is not None and len(strings) + numbers == len(values)):
+        written = writing is not None and len(strings) + numbers == len(values)
+        if enough or written or name in self._options.numbers:
             self._numeric[name] = writing or PLAIN
 
     @property
