@@ -330,7 +330,7 @@ def _draw_courses(axes: "Axes", shown: _ShownTopics, alive: Lifetimes, by: str) 
             if t is not None:
                 marks[what] = axes.scatter(shown.x[t], y, s=42, edgecolor="white", **look)
         little = "changes little: " if shown.flat[y] else ""
-        names.append(f"{shown.name(k, WORDS_SHOWN, 9.0, NAME)}\n{little}{_told(shown, course)}")
+        names.append(f"{shown.name(k, WORDS_SHOWN, 9.0, NAME)}\n{little}{_written(shown, course)}")
     if marks:
         some = [what for what in MOVES if what in marks]
         handles = [marks[what] for what in some]
@@ -344,7 +344,7 @@ def _draw_courses(axes: "Axes", shown: _ShownTopics, alive: Lifetimes, by: str) 
     shown.divide(axes)
 
 
-def _told(shown: _ShownTopics, course: NDArray[Any]) -> str:
+def _written(shown: _ShownTopics, course: NDArray[Any]) -> str:
     """Return the first, the highest and the last share of a topic, in words."""
     places = sorted({0, int(course.argmax()), len(course) - 1})
     return ", ".join(f"{percent(course[t])} in {_label(shown.times[t])}" for t in places)

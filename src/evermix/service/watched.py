@@ -145,9 +145,10 @@ class Watched:
     def _show(self) -> None:
         """Let readers have a copy of the model as it is now, if they want one."""
         if self._wanted:
+            self._wanted = False  # a reader may want a newer one from now on
             shown = self.core.snapshot()
             shown.columns, shown.naming = self._words() if self.core.begun else (None, {})
-            self._shown, self._wanted = shown, False
+            self._shown = shown
 
     def stop(self) -> None:
         """Answer all who wait that there will be no answer."""
