@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from evermix.io import checkpoint
+from helpers.commands import evermix
 from helpers.variants import slow_but
-from tests.helpers.commands import evermix
 
 OLD, ROWS, SUBJECTS = 2500, 3100, 5
 COUNTED = {

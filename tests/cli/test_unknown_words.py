@@ -13,7 +13,7 @@ from evermix.io.text import Vocabulary, from_spec
 from evermix.service.bodies import Observations
 from evermix.service.core import Core
 from evermix.service.plans import Plan
-from tests.helpers.commands import evermix, write_tickets
+from helpers.commands import evermix, write_tickets
 
 TEXTS = ["zebra elephants giraffe", "printer paper toner", "printer zebra zebra"]
 MADE = {

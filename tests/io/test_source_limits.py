@@ -8,7 +8,7 @@ import pytest
 
 from evermix.io.sources import SourceError, open_source
 from evermix.io.sources.lines import bounded_lines
-from tests.helpers.commands import evermix
+from helpers.commands import evermix
 
 LONG = b"word " * 8000
 FILES = {
