@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from evermix.io.sources import SourceError, open_source
-from evermix.io.sources.dialect import find_decimal, find_delimiter, find_writing, plain
+from evermix.io.sources.dialect import (
+    agreed_unit,
+    find_decimal,
+    find_delimiter,
+    find_writing,
+    plain,
+)
 
 
 def read(path, **options):
@@ -146,3 +152,33 @@ def test_units_with_separated_thousands_and_decimal_commas():
     assert find_writing(["1,5 km", "7,25 km"], ";").plain("7,25 km") == "7.25"
     assert find_writing(["12 May", "13 June", "14 May"]) is None
     assert find_writing(["12", "13", "14 km"]) is None
+
+
+@pytest.mark.parametrize(
+    ("cells", "unit"),
+    [
+        (["5.1 kg", "7 kg"], "kg"),
+        (["5.1kg", "7kg"], "#kg"),
+        (["5 kg", "6kg", "7 kg"], "kg"),  # as most are written
+        (["21.5°C", "3°C"], "#°C"),
+        (["$5", "-$6.50", "$-7", "$"], "$#"),
+        (["€ 5", "€ 6"], "€ #"),
+        (["740 €", "7.50 €"], "€"),
+        (["740€", "7.50€"], "#€"),
+        (["17.7%", "3%", "2"], "#%"),
+        (["$5", "6", "7"], ""),  # of most nothing is known
+        (["$5", "€6"], ""),
+        (["1,234", "-  1,500"], ""),
+    ],
+)
+def test_units_and_signs_keep_their_place(cells, unit):
+    assert find_writing(cells).unit == unit
+
+
+def test_rows_with_other_signs_have_none_and_other_words_are_refused():
+    assert agreed_unit("a", "", "$#") == agreed_unit("a", "$#", "") == "$#"
+    assert agreed_unit("a", "$#", "# $") == "$#" and agreed_unit("a", "#kg", "kg") == "#kg"
+    assert agreed_unit("a", "$#", "€") == agreed_unit("a", "#", "$#") == "#"
+    assert agreed_unit("a", "$#", "kg") == agreed_unit("a", "kg", "$#") == "kg"
+    with pytest.raises(ValueError, match="expected numbers in kg in column 'a'.*got lb"):
+        agreed_unit("a", "#kg", "lb")

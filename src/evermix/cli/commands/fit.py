@@ -21,7 +21,7 @@ from evermix.cli.console import (
     progress_bar,
 )
 from evermix.cli.input.dask import Cluster, cluster
-from evermix.cli.input.rows import Rows, make_text_counter, open_rows, read_rows
+from evermix.cli.input.rows import Rows, make_text_counter, open_rows, read_rows, take_units
 from evermix.cli.input.texts import embedded_texts, say_what_is_read, uncounted_words
 from evermix.cli.options.mixture import (
     make_engine,
@@ -150,6 +150,7 @@ class Fit(Run):
     ) -> None:
         super().__init__(settings, model, text, notes)
         self.source, self.rows = source, rows
+        take_units(model, source)
         self.log = LapLog() if notes is None else LapLog.from_spec(notes["log"])
         self._X: Any = rows.features(model.family, text)
         self.missing = count_missing(self._X)  # cells, by column

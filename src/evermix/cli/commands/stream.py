@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from evermix.cli.console import counted, new_row_fit, note, progress_bar
 from evermix.cli.input.awaited import note_awaited
-from evermix.cli.input.rows import features
+from evermix.cli.input.rows import features, take_units
 from evermix.cli.input.texts import (
     count_words,
     counted_parts,
@@ -77,6 +77,7 @@ class Stream(Run):
         self._ended = False  # whether the source was read to its end
         self._saved_end = notes is not None and not self._place.follows and notes.get("ended")
         self.source = source
+        take_units(model, source)
         self.totals = Totals() if notes is None else Totals(**notes["totals"])
         self._chunks = chunks
         self._steps: list[Info] = []

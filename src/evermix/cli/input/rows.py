@@ -10,11 +10,13 @@ import numpy as np
 from evermix._xp import Array
 from evermix.cli.console import progress_bar
 from evermix.cli.options.settings import Settings
+from evermix.estimators import Mixture
 from evermix.families.base import Family
 from evermix.io.chunks import Chunks
 from evermix.io.similar_names import one_of
 from evermix.io.sources import Chunk, Source, SourceError, open_source
 from evermix.io.sources.arrays import DenseArray
+from evermix.io.sources.dialect import Writing
 from evermix.io.sources.several import joined
 from evermix.io.sources.values import Columns
 from evermix.io.text import Hashing, Vocabulary
@@ -88,6 +90,13 @@ def features(family: str | Family, text: TextCounter | None, X: Any) -> Any:
         X = text.counts(X)
     dense = isinstance(family, Family) and not family.sparse
     return X if not dense or isinstance(X, np.ndarray | Columns) else X.toarray()
+
+
+def take_units(mix: Mixture, source: Source) -> None:
+    """Let a mixture know the units of the columns of arrays; tables bring them.   Consumes: mix."""
+    if source.columns is not None and source.kind != "table" and source.units:
+        units = {name: Writing(".", unit) for name, unit in source.units.items()}
+        mix.written_ = vars(mix).get("written_", {}) | units
 
 
 def make_text_counter(settings: Settings, texts: Iterable[str], remedy: str) -> TextCounter:

@@ -166,12 +166,13 @@ class Validator:
         """
         reset, kept = self.reset and first, vars(self.estimator)
         written: dict[str, Writing] = {}
+        named = not is_table(X) and "column_names_" in kept  # units are given with such names
         if is_table(X):
             known = {} if reset else kept.get("written_", {})
             names = None if reset else kept.get("feature_names_in_")
             X, written = Reading.by(self.family, names, known)(X)
         rows = self._array(X, reset)
-        if self.learning:
+        if self.learning and not named:
             self._note(written, reset)
         return rows
 

@@ -17,7 +17,7 @@ from evermix.estimators.data.levels import categories, is_gone
 from evermix.estimators.data.tables import Table, no_numbers, with_columns
 from evermix.families import Mixed
 from evermix.families.base import Family
-from evermix.io.sources.dialect import Writing
+from evermix.io.sources.dialect import Writing, agreed_unit, word_of
 from evermix.io.sources.strings import read_number, writing_of
 from evermix.io.sources.values import Columns
 
@@ -91,12 +91,7 @@ class Reading:
 
 def _agreed(name: str, known: Writing, here: Writing) -> Writing:
     """Return how numbers were written before, with a unit if either has one, or ValueError."""
-    if known.unit and here.unit not in ("", known.unit):
-        raise ValueError(
-            f"expected numbers in {known.unit} in column {name!r}, as in rows before these, "
-            f"got {here.unit}. Convert the column to {known.unit} first."
-        )
-    return known._replace(unit=known.unit or here.unit)
+    return known._replace(unit=agreed_unit(name, known.unit, here.unit))
 
 
 def _is_read(cell: str, writing: Writing) -> bool:
@@ -151,10 +146,10 @@ def _numbers(
         try:
             number = read_number(value, writing)
         except ValueError:
-            if writing.unit and value.strip()[:1].isdigit():
+            if (word := word_of(writing.unit)) and value.strip()[:1].isdigit():
                 raise ValueError(
                     f"column {name!r} must hold numbers, got {value!r:.60} in row {row}. Numbers "
-                    f"of this column are in {writing.unit}: convert it."
+                    f"of this column are in {word}: convert it."
                 ) from None
             wrong.append((name, row, value))
             return numbers

@@ -23,6 +23,7 @@ from evermix._warning import warn
 from evermix.io.similar_names import did_you_mean, one_of
 from evermix.io.sources.chunk import Chunk, Mark, Rejected
 from evermix.io.sources.dates import find_order, is_open
+from evermix.io.sources.dialect import agreed_unit
 from evermix.io.sources.options import Kind, Options
 from evermix.io.sources.values import Time, read_time
 
@@ -240,11 +241,11 @@ class FileSource(ABC):
     def set_units(self, units: Mapping[str, str]) -> None:
         """Note the units of columns, or raise SourceError if one had another unit before."""
         for name, unit in units.items():
-            if unit and self.units.setdefault(name, unit) != unit:
-                raise self.error(
-                    f"expected numbers in {self.units[name]} in column {name!r}, as in rows before "
-                    f"these, got {unit}. Convert the column to {self.units[name]} first."
-                )
+            try:
+                both = agreed_unit(name, self.units.get(name, ""), unit)
+            except ValueError as error:
+                raise self.error(str(error)) from None
+            self.units |= {name: both} if both else {}
 
     def parse_time(self, value: Any) -> Time:
         """Return the time that a row's time field holds. RowError: it is not a time."""

@@ -19,6 +19,7 @@ from evermix.io.sources.dialect import (
     find_writing,
     is_number,
     is_written_number,
+    word_of,
 )
 from evermix.io.sources.formats import Record, RecordSource, Row
 from evermix.io.sources.options import Kind
@@ -99,7 +100,7 @@ class CommaSeparated(RecordSource):
             self.set_features(len(self._used))
             self.columns = [self._names[j] for j in self._used] if self._header else None
         self._width = len(cells)
-        names = self._names or [str(j + 1) for j in range(self._width)]
+        names = self._names or [str(j) for j in range(self._width)]
         self.set_units({names[j]: writing.unit for j, writing in self._written.items()})
         self.check_first(self.records(0))
 
@@ -254,7 +255,7 @@ class CommaSeparated(RecordSource):
     def _stray(self, column: int, cell: str) -> RowError:
         """Return what is wrong with a cell of the feature of this index."""
         remedy, writing = "", self._written.get(self._used[column])
-        unit = "" if writing is None else writing.unit
+        unit = "" if writing is None else word_of(writing.unit)
         if unit and cell.strip()[:1].isdigit():
             remedy = f" Numbers of this column are in {unit}: convert it."
         elif self._header and (is_missing(cell) or is_mark(cell)):

@@ -2,6 +2,7 @@
 
 import csv
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import NamedTuple
@@ -11,13 +12,14 @@ LINES = 20  # that are looked at for the delimiter
 LOOK = 1000  # rows that are looked at for what columns hold
 STRAY = 0.05  # share of words in a column of numbers
 
-_SIGN = "[$€£¥₹%]?"
+SIGNS = "$€£¥₹%"
+_SIGN = f"[{SIGNS}]?"
 _NUMBERS = {
     ".": r"((?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?)",
     ",": r"((?:\d{1,3}(?:\.\d{3})+|\d+)?(?:,\d+)?)",
 }
 _WRITTEN = {  # by what stands before decimals
-    decimal: re.compile(rf"([+-]?) ?{_SIGN} ?([+-]?){number} ?{_SIGN}")
+    decimal: re.compile(rf"([+-]?) ?({_SIGN} ?)([+-]?){number}( ?{_SIGN})")
     for decimal, number in _NUMBERS.items()
 }
 # Units that may follow a number without a space; after one it may be any word.
@@ -84,8 +86,8 @@ def plain(cell: str, decimal: str) -> str:
     found = _WRITTEN[decimal].fullmatch(cell.strip())
     if found is None:
         return cell
-    number = found[3].replace("," if decimal == "." else ".", "").replace(decimal, ".")
-    return f"{found[1]}{found[2]}{number}"
+    number = found[4].replace("," if decimal == "." else ".", "").replace(decimal, ".")
+    return f"{found[1]}{found[3]}{number}"
 
 
 def find_decimal(cells: Sequence[str], delimiter: str = ",") -> str | None:
@@ -109,14 +111,19 @@ def find_decimal(cells: Sequence[str], delimiter: str = ",") -> str | None:
 
 
 class Writing(NamedTuple):
-    """How the numbers of a column are written: what stands before decimals, and a unit."""
+    """How the numbers of a column are written: what stands before decimals, and a unit.
+
+    A unit follows its number after a space, as in ``5.1 kg``, or ``#`` shows the place of the
+    number: ``$#``, ``#%``, ``#kg``. It is ``#`` alone where rows have different signs, and "" where
+    they have none.
+    """
 
     decimal: str
     unit: str
 
     def plain(self, cell: str) -> str:
         """Return a cell as programs write numbers; other cells as they are."""
-        return plain(_without_unit(cell, self.unit), self.decimal)
+        return plain(_without_unit(cell, word_of(self.unit)), self.decimal)
 
 
 def find_writing(cells: Sequence[str], delimiter: str = ",") -> Writing | None:
@@ -125,20 +132,64 @@ def find_writing(cells: Sequence[str], delimiter: str = ",") -> Writing | None:
     ``cells`` are those that are not missing. For ``delimiter`` see :func:`find_decimal`.
     """
     unit = _find_unit(cells)
-    decimal = find_decimal([_without_unit(cell, unit) for cell in cells], delimiter)
-    return Writing(decimal or ".", unit) if decimal or unit else None
+    decimal = find_decimal([_without_unit(cell, word_of(unit)) for cell in cells], delimiter)
+    if decimal is None and not unit:
+        return None
+    return Writing(decimal or ".", unit or _find_sign(cells, decimal or "."))
+
+
+def name_of(unit: str) -> str:
+    """Return a unit without the place of its number."""
+    return unit.strip("# ")
+
+
+def word_of(unit: str) -> str:
+    """Return the word of a unit; "" of signs, which are not compared."""
+    return unit.strip(f"# {SIGNS}")
+
+
+def agreed_unit(column: str, known: str, here: str) -> str:
+    """Return the unit of the numbers of a column in rows before and in others, or ValueError."""
+    words = word_of(known), word_of(here)
+    if all(words) and words[0] != words[1]:
+        raise ValueError(
+            f"expected numbers in {words[0]} in column {column!r}, as in rows before these, got "
+            f"{words[1]}. Convert the column to {words[0]} first."
+        )
+    if any(words) or not (known and here):
+        return known if words[0] or not here else here
+    return known if name_of(known) == name_of(here) else "#"
 
 
 def _find_unit(cells: Sequence[str]) -> str:
     """Return the one unit of the numbers of a column, such as kg; "" if there is none."""
     found = [_WITH_UNIT.fullmatch(cell.strip()) for cell in cells]
-    units = [match[1] or match[2] for match in found if match is not None]
+    units = Counter(match[2] or f"#{match[1]}" for match in found if match is not None)
     bare = sum(map(is_written_number, cells))
-    if len(set(units)) != 1 or len(units) < bare:
-        return ""
-    return units[0] if len(units) + bare >= (1 - STRAY) * len(cells) else ""
+    whole = units.total() + bare >= (1 - STRAY) * len(cells)
+    return _most(units) if whole and units.total() >= bare else ""
 
 
-def _without_unit(cell: str, unit: str) -> str:
-    found = _WITH_UNIT.fullmatch(cell.strip()) if unit else None
-    return cell if found is None or unit not in found.groups() else found[0][: -len(unit)].rstrip()
+def _find_sign(cells: Sequence[str], decimal: str) -> str:
+    """Return the one sign of the numbers of a column, such as $#; "" if there is none."""
+    found = [_WRITTEN[decimal].fullmatch(cell.strip()) for cell in cells]
+    signs = Counter(_placed(match[2], match[5]) for match in found if match and match[4])
+    bare = signs.pop("#", 0)
+    return _most(signs) if signs.total() >= bare else ""
+
+
+def _placed(before: str, after: str) -> str:
+    """Return a unit by what stands before and after a number; "#" if that is nothing."""
+    if not before.strip() and after.startswith(" "):
+        return after.lstrip()
+    return f"{before if before.strip() else ''}#{after}"
+
+
+def _most(units: Counter[str]) -> str:
+    """Return how a unit is written most often; "" if there are several."""
+    return units.most_common(1)[0][0] if len(set(map(name_of, units))) == 1 else ""
+
+
+def _without_unit(cell: str, word: str) -> str:
+    found = _WITH_UNIT.fullmatch(cell.strip()) if word else None
+    return cell if found is None or word not in found.groups() else found[0][: -len(word)].rstrip()

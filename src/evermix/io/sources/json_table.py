@@ -7,7 +7,7 @@ from typing import Any
 
 from evermix.io.similar_names import one_of
 from evermix.io.sources.base import RowError
-from evermix.io.sources.dialect import STRAY, Writing
+from evermix.io.sources.dialect import STRAY, Writing, word_of
 from evermix.io.sources.options import Options
 from evermix.io.sources.strings import read_number, writing_of
 from evermix.io.sources.values import is_missing, without_missing
@@ -101,7 +101,7 @@ class JsonTable:
         try:
             return read_number(word, self._numeric[name])
         except ValueError:
-            unit = self._numeric[name].unit
+            unit = word_of(self._numeric[name].unit)
             remedy = f"If it stands for a missing value: --missing {shlex.quote(word[:60])}."
             if unit and word.strip()[:1].isdigit():
                 remedy = f"Numbers of this column are in {unit}: convert it."

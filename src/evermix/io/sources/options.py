@@ -85,7 +85,7 @@ class Options:
     required : tuple of str
         Columns or fields that a source whose columns have names must have.
     units : mapping of str to str
-        Units of columns, as known from an earlier part of the stream; others are refused.
+        Units of columns, as known from an earlier part of the stream; other words are refused.
     """
 
     kind: Kind | None = None

@@ -89,7 +89,7 @@ class Columns(dict[str, NDArray[Any]]):
     ----------
     columns : mapping of str to array
     units : mapping of str to str
-        Of columns whose numbers were written with one.
+        Of columns whose numbers were written with one, see :class:`.dialect.Writing`.
     categories : collection of str
         Columns that are said to be categories.
     """
