@@ -13,7 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from evermix.estimators.mixture.naming import Names
 from evermix.families import Multinomial
+from evermix.io.sources.dialect import name_of
 from evermix.io.sources.strings import read_number
 from evermix.report import (
     bound_plot,
@@ -85,8 +87,10 @@ def clusters(
     labels = np.asarray(mix.predict(X))
     names, rows = _two_columns(mix, X, columns)
     axes = new_figure(title, 7.0, 5.4, figure).subplots()
-    style_axes(axes, "", names[0])
-    axes.set_ylabel(names[1], fontsize=10, color=INK)
+    units = Names.of(mix, mix.model_.family).units
+    titles = [f"{name} ({name_of(units[name])})" if name in units else name for name in names]
+    style_axes(axes, "", titles[0])
+    axes.set_ylabel(titles[1], fontsize=10, color=INK)
     for name, values, rescale in zip(
         names, rows.T, (axes.set_xscale, axes.set_yscale), strict=True
     ):

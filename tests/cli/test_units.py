@@ -75,6 +75,53 @@ def test_a_row_in_another_unit_is_a_bad_row(tmp_path, monkeypatch):
     )
 
 
+@pytest.mark.parametrize("command", ["fit", "stream"])
+@pytest.mark.parametrize("kind", ["vectors", "table"])
+def test_units_are_shown_as_they_were_written(kind, command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    big = rng.integers(0, 2, 120)
+    bills, weights = 100 + 700 * big + 9 * rng.normal(size=120), 5 + 4 * big + rng.normal(size=120)
+    sizes = ["large" if one else "small" for one in big]
+    with open("t.csv", "w") as file:
+        file.write("bill,weight,size\n")
+        file.writelines(
+            f"€{b:.2f},{w:.1f} kg,{s}\n" for b, w, s in zip(bills, weights, sizes, strict=True)
+        )
+    ignored = ["--ignore", "size"] if kind == "vectors" else []
+    model = "--checkpoint", "m.evermix"
+    evermix(command, "t.csv", *ignored, "--out", "o.jsonl", *model)
+    assert load_with_extra("m.evermix")[1][command]["kind"] == kind
+    traits = [
+        t
+        for c in json.loads(evermix("info", "m.evermix", "--json").stdout)["clusters"]
+        for t in c["traits"]
+    ]
+    assert {t["column"]: t["unit"] for t in traits if t["level"] is None} == {
+        "bill": "€#",
+        "weight": "kg",
+    }
+    assert "€" in evermix("info", "m.evermix").stdout
+    why = evermix("explain", "m.evermix", "t.csv", "--limit", 1).stdout
+    assert "bill = €" in why and " kg\n" in why
+    evermix("report", "m.evermix", "--rows", "t.csv", "--out", "r.html")
+    assert "bill = €" in (tmp_path / "r.html").read_text()
+    (tmp_path / "d.csv").write_text((tmp_path / "t.csv").read_text().replace("€", "$"))
+    evermix(
+        "stream",
+        "d.csv",
+        *ignored,
+        "--model",
+        "m.evermix",
+        "--out",
+        "d.jsonl",
+        "--checkpoint",
+        "d.evermix",
+    )
+    shown = evermix("info", "d.evermix").stdout  # amounts in several currencies
+    assert "€" not in shown and "$" not in shown and " kg" in shown
+
+
 def test_files_of_earlier_versions_know_no_units(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("kg", "lb"):

@@ -1,5 +1,6 @@
 """The live page in a real Chromium: fed, used, reloaded, and through a restart of the service."""
 
+import re
 import time
 
 import numpy as np
@@ -104,6 +105,20 @@ def test_a_stream_is_watched_and_a_cluster_is_named(browser, start):
     browser.wait_for(f"{SHOWN} === 4 && document.querySelector('#flow svg text') !== null")
     assert browser.run("document.querySelectorAll('#flow svg [data-id]').length") == 4
     assert problems(browser) == []
+
+
+def test_a_card_shows_units(browser, start):
+    service = start("--every", "1")
+    service.make("bills", "records")
+    rows = [{"record": {"bill": f"€{100 + i + 700 * (i % 2)}.50"}} for i in range(120)]
+    assert service.post("/models/bills/observations", rows)[0] == 200
+    visit(browser, service)
+    browser.wait_for(f"{SHOWN} === 2 && {LIVE}")
+    press(browser, "#list button")
+    browser.wait_for(f"{OPEN} && document.querySelector('#detail table') !== null")
+    said = browser.run("document.getElementById('detail').innerText")
+    assert re.search(r"bill\s+€[\d,]+", said) and re.search(r"row \d+: bill = €[\d,.]+", said), said
+    assert browser.errors == []
 
 
 def hints(browser):

@@ -146,6 +146,23 @@ def test_records_and_texts(service):
     assert "apples" in words
 
 
+def test_cards_of_records_show_units(service):
+    service.make("bills", "records")
+    rows = [
+        {"record": {"bill": f"€{100 + i + 700 * (i % 2)}.50", "no": i % 2 * 9.5}} for i in range(90)
+    ]
+    assert service.post("/models/bills/observations", rows)[0] == 200
+    _soon(lambda: service.get("/models/bills")[1]["clusters"] == 2)
+    found = service.get(f"/models/bills/clusters/{_clusters(service, 'bills')[0]}")[1]
+    units = {trait["column"]: trait["unit"] for trait in found["card"]["traits"]}
+    assert units == {"bill": "€#", "no": None}
+    assert any(re.match("bill €", word) for word in found["words"])
+    (bill,) = (trait for trait in found["traits"] if trait[0] == "bill")
+    assert bill[1].startswith("€") and bill[2].startswith("€")
+    for example, shown in zip(found["card"]["examples"], found["examples"], strict=True):
+        assert example["units"] == {"bill": "€#"} and shown[0].startswith("bill = €")
+
+
 def _total(text, name):
     return int(re.search(rf'evermix_{name}_total\{{model="a"\}} (\d+)\n', text)[1])
 

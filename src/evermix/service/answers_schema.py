@@ -78,11 +78,12 @@ def answer_schemas() -> dict[str, Schema]:
             hidden=WHOLE,
         ),
         "ClusterCard": closed(
-            ("sequence", "rows", "card", "words", "traits"),
+            ("sequence", "rows", "card", "words", "traits", "examples"),
             **known,
             card=reference("Card"),
             words=several(TEXT),
             traits=several(several(TEXT)),
+            examples=several(several(TEXT)),
         ),
         "Card": _card(),
         "History": closed(("sequence", "rows", "steps"), **known, steps=several(_step())),
@@ -112,6 +113,7 @@ def _card() -> Schema:
         elsewhere=PERHAPS_NUMBER,
         spread=PERHAPS_NUMBER,
         spread_elsewhere=PERHAPS_NUMBER,
+        unit=PERHAPS_TEXT,
     )
     return full(
         id=WHOLE,
@@ -128,7 +130,7 @@ def _card() -> Schema:
         age=PERHAPS_WHOLE,
         last_seen=PERHAPS_WHOLE,
         traits=several(trait),
-        examples=several(full(row=WHOLE, values=by_name(VALUE))),
+        examples=several(full(row=WHOLE, values=by_name(VALUE), units=by_name(TEXT))),
         nearest=several(full(id=WHOLE, nats=PERHAPS_NUMBER)),
         merged=several(WHOLE),
         changes=several(full(what=TEXT, clock=WHOLE, ids=several(WHOLE))),

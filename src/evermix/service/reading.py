@@ -65,7 +65,9 @@ def card(core: Core, id: str) -> dict[str, Any]:
     (found,) = core.cards(id=int(id))
     words = naming(core.mix, found, core.naming)
     parts = [trait.parts() for trait in found.traits]
-    return {**_as_of(core), "card": found.to_dict(), "words": words, "traits": parts}
+    rows = [example.parts() for example in found.examples]
+    answer = {"card": found.to_dict(), "words": words, "traits": parts, "examples": rows}
+    return {**_as_of(core), **answer}
 
 
 def cards(core: Core, ids: Iterable[int]) -> dict[str, Any]:

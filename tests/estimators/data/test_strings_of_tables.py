@@ -77,7 +77,7 @@ def test_a_frame_of_written_numbers_alone_is_an_array():
         given.labels_, em.Mixture(em.Gaussian(), random_state=0).fit(plain).labels_
     )
     axes = em.plot.clusters(other, written)
-    assert axes.get_xlabel() == "weight"
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("weight (kg)", "price ($)")
     written.loc[0, "price"] = "a lot"
     with pytest.raises(ValueError, match=r"'price' must hold numbers, got 'a lot' in row 0"):
         other.predict(written)

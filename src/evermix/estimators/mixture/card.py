@@ -11,6 +11,7 @@ from evermix.estimators.mixture.naming import (
     is_year,
     shown,
     shown_when,
+    with_unit,
     written,
     written_size,
 )
@@ -41,6 +42,9 @@ class Trait:
         In the cluster, and in all others together.
     spread, spread_elsewhere : float or None
         Standard deviations of values.
+    unit : str or None
+        Of the numbers of the column, as they were written: it follows them after a space, such as
+        "kg", or "#" stands for the number, as in "€#".
     """
 
     column: str
@@ -50,17 +54,21 @@ class Trait:
     elsewhere: float
     spread: float | None
     spread_elsewhere: float | None
+    unit: str | None = None
 
     @classmethod
     def of(cls, mark: Mark, names: Names) -> "Trait":
         """Return a mark with the names of its column and level."""
         level = None if mark.level is None else names.value(mark.column, float(mark.level))
         numbers = mark.here, mark.elsewhere, mark.spread, mark.spread_elsewhere
-        return cls(names.column(mark.column), level, mark.kind, *numbers)
+        column = names.column(mark.column)
+        return cls(column, level, mark.kind, *numbers, names.units.get(column))
 
     def parts(self) -> tuple[str, str, str]:
         """Return what it is of, and how much here and elsewhere, as a person reads it."""
-        column = self.column if self.level is None else f"{self.column} = {shown(self.level)}"
+        column = self.column
+        if self.level is not None:
+            column += f" = {shown(self.level, self.unit)}"
         here = self._number(self.here, self.spread)
         return column, here, self._number(self.elsewhere, self.spread_elsewhere)
 
@@ -73,12 +81,12 @@ class Trait:
         """Return what it is here, in a few letters: ``city = Rome (80 %)`` or ``height 30.1``."""
         column, here, _ = self.parts()
         named = f"column {column}" if column.isdigit() else column
-        middle = (
-            written(self.here, 4 if not self._comma else 3, self._comma)
-            if self.kind == FACTOR
-            else here.split(" ±")[0]
-        )
-        return f"{named} {middle}" if self.level is None else f"{named} ({middle})"
+        if self.kind == FACTOR:
+            middle = written(self.here, 4 if not self._comma else 3, self._comma)
+            here = with_unit(self.unit, middle)
+        elif self.kind != SHARE:
+            here = with_unit(self.unit, self._centre(self.here, self.spread))
+        return f"{named} {here}" if self.level is None else f"{named} ({here})"
 
     def score(self) -> float:
         """Return how far the cluster is above the others, from -1 to 1.
@@ -99,30 +107,32 @@ class Trait:
 
     @property
     def _comma(self) -> str:
-        """What stands between thousands: nothing in columns that may hold years."""
+        """What stands between thousands: nothing in columns without a unit that may hold years."""
         ends = list[float]()
         for value, spread in (self.here, self.spread), (self.elsewhere, self.spread_elsewhere):
             if self.kind == FACTOR and spread:
                 ends += value / spread, value * spread
             else:
                 ends += value - (spread or 0.0), value + (spread or 0.0)
-        return "" if is_year(*ends) else ","
+        return "" if self.unit is None and is_year(*ends) else ","
 
     def _number(self, value: float, spread: float | None) -> str:
         if self.kind == SHARE:
             return f"{100 * value:.3g} %" if value >= LEAST_SHARE else "0 %"
-        comma = self._comma
-        if spread is None:
-            return written(value, comma=comma)
-        if self.kind == FACTOR:
+        if self.kind == FACTOR and spread is not None:
+            comma = self._comma
             digits = min(max(_needed(spread - 1.0), 2 if comma else 4), MOST_DIGITS)
-            least, most = (written(end, digits, comma) for end in (value / spread, value * spread))
-            return least if least == most else f"{least} to {most}"
-        digits = _needed(spread)
-        number = f"{round(value, digits):{comma}.{max(digits, 0)}f}"
+            ends = [written(end, digits, comma) for end in (value / spread, value * spread)]
+            return with_unit(self.unit, *dict.fromkeys(ends))
+        around = "" if spread is None else f" ± {written(spread, 2)}"
+        return with_unit(self.unit, self._centre(value, spread) + around)
+
+    def _centre(self, value: float, spread: float | None) -> str:
+        """Return a mean to the digits that its spread leaves."""
+        digits = MOST_DIGITS if spread is None else _needed(spread)
         if digits >= MOST_DIGITS:
-            number = written(value, comma=comma)
-        return f"{number} ± {written(spread, 2)}"
+            return written(value, comma=self._comma)
+        return f"{round(value, digits):{self._comma}.{max(digits, 0)}f}"
 
 
 def times_better(nats: float) -> str:
@@ -150,10 +160,18 @@ class Example:
     values : dict
         By column; of counts, how often each word occurs. Of rows with many columns those that set
         the cluster apart.
+    units : dict
+        Units of numbers, by column, see :class:`Trait`.
     """
 
     row: int
     values: dict[str, Value]
+    units: dict[str, str]
+
+    def parts(self) -> list[str]:
+        """Return each value with its column, as a person reads it."""
+        each = self.values.items()
+        return [f"{name} = {shown(value, self.units.get(name))}" for name, value in each]
 
 
 @dataclass(frozen=True, repr=False)
@@ -256,7 +274,7 @@ class Card:
             lines.append(f"  first row {self.born:,}{when}, {self.age:,} rows ago{how}")
         lines += [f"  {trait}" for trait in self.traits]
         for example in self.examples:
-            some = ", ".join(f"{name} = {shown(value)}" for name, value in example.values.items())
+            some = ", ".join(example.parts())
             lines.append(f"  row {example.row}" + (f": {some}" if some else ""))
         if self.nearest:
             near = ", ".join(f"{id} ({times_better(nats)})" for id, nats in self.nearest)

@@ -171,10 +171,11 @@ class CardWriter:
             score = self._densities(k, X)
             gone = np.isnan(X).sum(axis=1)
         best = np.lexsort((-score, gone))[:ROWS]
-        return tuple(
-            Example(int(self._kept.clocks[some[i]]), self.names.row(X[i : i + 1], columns))
-            for i in best
-        )
+        numbers = self._kept.clocks[some[best]].tolist()
+        rows = [self.names.row(X[i : i + 1], columns) for i in best]
+        units = self.names.units
+        own = [{name: units[name] for name in row if name in units} for row in rows]
+        return tuple(map(Example, numbers, rows, own))
 
     def _densities(self, k: int, X: Array) -> Floats:
         """Log densities (N,) of rows X (N, D) in a cluster."""

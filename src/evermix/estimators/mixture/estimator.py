@@ -120,7 +120,7 @@ class Mixture(
         Of a table: the levels of each column of categories; their places are their codes.
     written_ : dict of str to Writing
         Of a table with strings that are numbers, such as "1,234.50" and "61 kg": how those of each
-        column are written, as the character before decimals and the unit.
+        column are written, as the character before decimals and the unit. They are shown so, too.
     n_features_in_ : int
         Number of features.
     column_names_ : list of str

@@ -33,11 +33,14 @@ class Contribution:
         The row's value; of a word, how often it occurs.
     log_odds : float
         Above zero if it speaks for the cluster.
+    unit : str or None
+        Of the value, see :class:`.card.Trait`.
     """
 
     name: str
     value: Value
     log_odds: float
+    unit: str | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -76,7 +79,7 @@ class Explanation:
     def __repr__(self) -> str:
         lines = [self._headline()]
         for each in self.contributions[:LINES]:
-            value = "" if each.value is None else f" = {shown(each.value)}"
+            value = "" if each.value is None else f" = {shown(each.value, each.unit)}"
             lines.append(f"  {each.log_odds:+10.3f}  {each.name}{value}")
         left = self.contributions[LINES:]
         if left:
@@ -184,8 +187,8 @@ def explained(fitted: Fitted, X: Array, names: Names, against: int | None) -> Ex
     each = [Contribution(SIZE, None, float(log_weights[best] - log_weights[other]))]
     for d, (one, two) in zip(found.columns.tolist(), found.values.T, strict=True):
         value = X[0, d] if isinstance(X, np.ndarray) else X.data[X.indices == d][0]
-        named = names.value(d, float(value))
-        each.append(Contribution(names.column(d), named, float(one - two)))
+        named, column = names.value(d, float(value)), names.column(d)
+        each.append(Contribution(column, named, float(one - two), names.units.get(column)))
     for name, (one, two) in found.rest.items():
         if one != two:
             each.append(Contribution(f"({name})", None, float(one - two)))

@@ -10,6 +10,7 @@ import numpy as np
 from evermix._xp import Array
 from evermix.families import Mixed
 from evermix.families.base import Family
+from evermix.io.sources.dialect import name_of
 
 SHOWN = 12  # values of a row that are shown
 YEARS = 1500, 2100
@@ -19,10 +20,11 @@ Value = str | int | float | bool | None
 
 
 class Names(NamedTuple):
-    """Names of the columns of a model, and of the levels of those that hold categories."""
+    """Names of the columns of a model, of the levels of those that hold categories, and units."""
 
     columns: Sequence[Any]
     levels: dict[str, Sequence[Any]]
+    units: dict[str, str]
 
     @classmethod
     def of(cls, mix: Any, family: Family, columns: Sequence[Any] | None = None) -> "Names":
@@ -32,7 +34,9 @@ class Names(NamedTuple):
             columns = vars(mix).get("feature_names_in_", own_names(mix))
             if isinstance(family, Mixed):
                 columns = family.names
-        return cls([str(name) if name is not None else "" for name in columns], levels)
+        written = vars(mix).get("written_", {})
+        units = {str(name): one.unit for name, one in written.items() if name_of(one.unit)}
+        return cls([str(name) if name is not None else "" for name in columns], levels, units)
 
     def column(self, d: int) -> str:
         """Return the name of column d: its number, where it has no other."""
@@ -68,9 +72,29 @@ def own_names(mix: Any) -> list[str]:
     return names if len(names) == vars(mix).get("n_features_in_") else []
 
 
-def shown(value: Value) -> str:
-    """Return a value as a person reads it."""
-    return written(value) if isinstance(value, float) else str(value)
+def shown(value: Value, unit: str | None = None) -> str:
+    """Return a value as a person reads it; the ``unit`` is that of numbers."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    whole = str(value) if unit is None else f"{value:,}"
+    return with_unit(unit, written(value) if isinstance(value, float) else whole)
+
+
+def with_unit(unit: str | None, *ends: str) -> str:
+    """Return a number with its unit, or a range from one number to another, as people write it.
+
+    Examples
+    --------
+    >>> with_unit("kg", "5.1 ± 0.8"), with_unit("€#", "740", "1,800"), with_unit("$#", "-7")
+    ('5.1 ± 0.8 kg', '€740 to €1,800', '-$7')
+    """
+    if unit is None:
+        return " to ".join(ends)
+    before, place, after = unit.partition("#")
+    if not place:
+        before, after = "", f" {unit}"
+    each = [f"-{before}{end[1:]}" if end.startswith("-") else f"{before}{end}" for end in ends]
+    return " to ".join(each) + after
 
 
 def is_year(*values: float) -> bool:

@@ -219,7 +219,7 @@ def _counts(mix: Any) -> bool:
 
 def _score(trait: Trait) -> list[Any]:
     """Return a column, what is typical there, and how far that is above other clusters."""
-    level = "" if trait.level is None else f"{shown(trait.level)}: "
+    level = "" if trait.level is None else f"{shown(trait.level, trait.unit)}: "
     return [trait.column, f"{level}{trait.parts()[1]}", round(trait.score(), 3)]
 
 
@@ -228,7 +228,7 @@ def _example(
 ) -> list[Any]:
     """Return how a typical row is called, and what it holds."""
     row = example.row if ids is None else ids[example.row]
-    values = [f"{name} = {shown(value)}" for name, value in example.values.items()]
+    values = example.parts()
     if texts is not None:
         values = [texts[example.row]]
     elif _counts(mix):

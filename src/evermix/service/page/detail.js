@@ -1,6 +1,6 @@
 // The card of one cluster in a dialog, and what people may do with it.
 import {get, place, post} from "./api.js";
-import {lineChart, make, percent, shown, whole, writtenTime} from "./charts.js";
+import {lineChart, make, percent, shown, whole} from "./charts.js";
 import {called} from "./words.js";
 
 const SURE = 6000, NEXT = 3000;  // milliseconds to press again, and between two looks at the card
@@ -71,7 +71,7 @@ export class Detail {
   }
 
   #draw(found) {
-    const {card, words, traits} = found, id = card.id;
+    const {card, words, traits, examples} = found, id = card.id;
     const parts = this.#parts = {facts: make("dl"), said: make("p", {class: "problem", role: "alert"}), chart: make("div")};
     const part = (name, ...content) => make("section", {"aria-label": name}, make("h3", {}, name), ...content);
     const content = [this.#head(called(id, card.name), id)];
@@ -84,9 +84,8 @@ export class Detail {
       content.push(part("What sets it apart", make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows))));
     }
     if (card.examples.length) {
-      const text = value => typeof value === "number" ? writtenTime(value) : String(value);
-      content.push(part("Typical rows", make("ul", {}, ...card.examples.map(({row, values}) =>
-        make("li", {}, `row ${whole(row)}: ${Object.entries(values).map(([name, value]) => `${name} = ${text(value)}`).join(", ")}`)))));
+      content.push(part("Typical rows", make("ul", {}, ...card.examples.map(({row}, i) =>
+        make("li", {}, `row ${whole(row)}: ${examples[i].join(", ")}`)))));
     }
     if (card.nearest.length) {
       const times = nats => nats > Math.log(1e6) ? "over a million times" : Math.exp(nats) < 1.05 ? "not at all" : `${shown(Number(Math.exp(nats).toPrecision(2)))} times`;
