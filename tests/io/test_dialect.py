@@ -175,6 +175,15 @@ def test_units_and_signs_keep_their_place(cells, unit):
     assert find_writing(cells).unit == unit
 
 
+def test_units_are_known_by_the_names_of_columns(tmp_path):
+    rows = [f"${i}.50,{i}.5,{i}%" for i in range(1, 30)]
+    for header, names in ((["a,b,c"], "abc"), ([], "012")):
+        (tmp_path / "t.csv").write_text("\n".join([*header, *rows, ""]))
+        source, chunk = read(tmp_path / "t.csv", kind="table")
+        assert source.units == chunk.X.units == {names[0]: "$#", names[2]: "#%"}
+        assert set(source.units) < set(chunk.X)
+
+
 def test_rows_with_other_signs_have_none_and_other_words_are_refused():
     assert agreed_unit("a", "", "$#") == agreed_unit("a", "$#", "") == "$#"
     assert agreed_unit("a", "$#", "# $") == "$#" and agreed_unit("a", "#kg", "kg") == "#kg"
