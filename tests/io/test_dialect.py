@@ -167,7 +167,7 @@ def test_units_with_separated_thousands_and_decimal_commas():
         (["740€", "7.50€"], "#€"),
         (["17.7%", "3%", "2"], "#%"),
         (["$5", "6", "7"], ""),  # of most nothing is known
-        (["$5", "€6"], ""),
+        (["$5", "€6"], "#"),
         (["1,234", "-  1,500"], ""),
     ],
 )

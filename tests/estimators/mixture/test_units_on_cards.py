@@ -94,7 +94,8 @@ def test_a_column_in_several_currencies_has_no_sign(mix):
     rows, other = table(), table("$")
     both = rows | {"bill": [*rows["bill"][:100], *other["bill"][100:]]}
     stream = em.Mixture(random_state=0).partial_fit(rows).partial_fit(other).partial_fit(rows)
-    for model in (em.Mixture(random_state=0).fit(both), stream):
+    later = em.Mixture(random_state=0).partial_fit(both).partial_fit(rows)
+    for model in (em.Mixture(random_state=0).fit(both), stream, later):
         traits = {t.column: t for card in model.cards() for t in card.traits}
         assert traits["bill"].unit is None and traits["weight"].unit == "kg"
     np.testing.assert_array_equal(mix.predict(other), mix.predict(rows))

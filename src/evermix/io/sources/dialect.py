@@ -171,11 +171,13 @@ def _find_unit(cells: Sequence[str]) -> str:
 
 
 def _find_sign(cells: Sequence[str], decimal: str) -> str:
-    """Return the one sign of the numbers of a column, such as $#; "" if there is none."""
+    """Return the sign of the numbers of a column, such as $#; # for several, "" for none."""
     found = [_WRITTEN[decimal].fullmatch(cell.strip()) for cell in cells]
     signs = Counter(_placed(match[2], match[5]) for match in found if match and match[4])
     bare = signs.pop("#", 0)
-    return _most(signs) if signs.total() >= bare else ""
+    if not signs or signs.total() < bare:
+        return ""
+    return _most(signs) or "#"
 
 
 def _placed(before: str, after: str) -> str:
