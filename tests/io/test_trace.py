@@ -83,3 +83,12 @@ def test_other_objects_are_refused(tmp_path):
     """What is neither JSON nor NumPy is an error that names the type."""
     with LineFile(tmp_path / "a") as out, pytest.raises(TypeError, match="got set"):
         out.write({"a": set()})
+
+
+def test_words_are_written_as_people_read_them(tmp_path):
+    with LineFile(tmp_path / "a.jsonl") as file:
+        file.write({"name": "bill €60, Zürich", "x": float("nan")})
+        file.write({"name": "half a letter \ud800"})
+    first, second = (tmp_path / "a.jsonl").read_bytes().splitlines()
+    assert first.decode() == '{"name": "bill €60, Zürich", "x": null}'
+    assert json.loads(second) == {"name": "half a letter \ud800"}

@@ -111,7 +111,7 @@ def _cell(value: Any) -> Any:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, dict):
-        return json.dumps(value)
+        return json.dumps(value, ensure_ascii=False)
     if isinstance(value, list) and value and isinstance(value[0], dict):
         value = [":".join(map(str, entry.values())) for entry in value]
     return " ".join(map(str, value)) if isinstance(value, list) else value

@@ -8,6 +8,7 @@ import json
 import math
 import os
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -114,11 +115,15 @@ def _check_length(path: str, at: int) -> None:
 
 def json_line(value: Any) -> bytes:
     """Return a JSON-ready object as a line; numbers that are not finite become null."""
+    line = partial(json.dumps, default=_plain, ensure_ascii=False)
     try:
-        text = json.dumps(value, default=_plain, allow_nan=False)
+        text = line(value, allow_nan=False)
     except ValueError:  # JSON has no nan and no infinity
-        text = json.dumps(_finite(json.loads(json.dumps(value, default=_plain))))
-    return text.encode() + b"\n"
+        text = line(_finite(json.loads(line(value))))
+    try:
+        return text.encode() + b"\n"
+    except UnicodeEncodeError:  # half a letter has no UTF-8
+        return json.dumps(json.loads(text)).encode() + b"\n"
 
 
 def _plain(value: Any) -> Any:
