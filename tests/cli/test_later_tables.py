@@ -95,6 +95,19 @@ def test_a_stream_goes_on_with_marks_in_a_short_file(folder):
     assert em.load("m.evermix").state_.clock == N + 1
 
 
+def test_no_warning_of_columns_that_were_found_by_their_names(folder):
+    """In a file, for a model of a data frame: the mixture gets numbers without names."""
+    pd = pytest.importorskip("pandas")
+    X = np.random.default_rng(0).normal(size=(80, 2)) * [1.0, 50.0]
+    table = pd.DataFrame(X, columns=["width", "height"])
+    em.Mixture(random_state=0).fit(table).save("m.evermix")
+    for name, columns in ("a.csv", ["width", "height"]), ("b.csv", ["height", "width"]):
+        table[columns].to_csv(name, index=False)
+    (found, said), again = (predicted("m.evermix", name) for name in ("a.csv", "b.csv"))
+    assert again == (found, said) and "warning" not in said
+    assert "warning" not in evermix("explain", "m.evermix", "a.csv").stderr
+
+
 def test_digits_with_leading_zeros_are_names(folder, model):
     mix = em.load(model)
     assert sorted(mix.levels_["zip"]) == ["01067", "10115", "50667", "80331"]

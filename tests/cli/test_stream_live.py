@@ -8,11 +8,16 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import evermix as em
+from evermix.cli.runs import live
+from evermix.cli.runs.interrupts import Stopped
 from evermix.io import checkpoint
 
 pytest.importorskip("starlette")
@@ -147,6 +152,49 @@ def test_the_page_of_a_file_that_was_read_stays_until_the_person_ends_it(tmp_pat
         os.close(reader)
         os.close(writer)
     assert em.load(tmp_path / "out.jsonl.evermix").card(only["id"]).name == "all"
+
+
+def test_a_stream_that_waits_for_rows_answers_with_all_that_it_has_learnt(tmp_path):
+    """Whoever asks then, although no rows come for long."""
+    write(tmp_path / "My rows.jsonl", 300, 0.0, 0)
+    options = "--follow", "--live", "0", "--batch", "300", "--max-wait", "600"
+    process = children.start(tmp_path, "stream", "My rows.jsonl", *options)
+    try:
+        port = until(lambda: said_port(tmp_path))
+
+        def known():
+            return ask(port, "GET", "/models/my-rows/clusters")[1]["rows"]
+
+        until(lambda: known() == 300)
+        write(tmp_path / "My rows.jsonl", 300, 20.0, 1)
+        until(lambda: known() == 600)
+    finally:
+        stopped(process)
+
+
+def test_the_page_that_stays_after_the_last_row_knows_of_it(monkeypatch, capsys):
+    """Whoever asks while nothing else happens."""
+    X, mix = np.random.default_rng(0).normal(size=(300, 2)), em.Mixture(random_state=0)
+    settings = SimpleNamespace(live=0, webhook=None, source="rows.jsonl")
+    shown, found = live.Live(settings, mix, "vectors", 0, None, lambda: None), []
+    port = int(re.search(r"127.0.0.1:(\d+)", capsys.readouterr().err)[1])
+
+    class Signal:
+        """Comes while the page waits for one, after somebody has asked."""
+
+        @contextmanager
+        def allowed(self):
+            found.append(others.submit(ask, port, "GET", "/models/rows/clusters").result()[1])
+            raise Stopped(signal.SIGINT)
+            yield
+
+    monkeypatch.setattr(live, "at_terminal", lambda: True)
+    with ThreadPoolExecutor(1) as others:
+        with shown.learning(SimpleNamespace(ids=range(300))):
+            mix.partial_fit(X)
+        assert list(shown.stay(Signal())) == []
+    shown.close()
+    assert [answer["rows"] for answer in found] == [300]
 
 
 def test_a_port_that_is_taken(tmp_path, stream):

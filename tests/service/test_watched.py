@@ -1,12 +1,16 @@
 """A model that another loop lets learn, as readers see it."""
 
 from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 
 import numpy as np
 
 import evermix as em
+from evermix.service import watched as watching
 from evermix.service.plans import Plan
 from evermix.service.watched import Watched
+
+PATIENCE = 60  # seconds for what another thread does at once
 
 
 def test_readers_see_the_last_rows_and_names_while_a_stream_waits_for_more():
@@ -27,3 +31,37 @@ def test_readers_see_the_last_rows_and_names_while_a_stream_waits_for_more():
         with watched.idle():
             found = others.submit(watched.snapshot).result()
     assert found.mix.lineage_.hand.names == {id: "all"}
+
+
+def test_a_reader_who_asks_while_a_copy_is_made_finds_a_newer_one_next_time(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    mix = em.Mixture(random_state=0)
+    watched = Watched(mix, 0, Plan("vectors"), lambda: (None, {}))
+    copied, copying, asked = watched.core.snapshot, Event(), Event()
+
+    def slowly_copied():
+        copying.set()
+        assert asked.wait(PATIENCE)
+        return copied()
+
+    def early():
+        assert copying.wait(PATIENCE)
+        found = watched.snapshot()
+        asked.set()
+        return found
+
+    def learn(rows):
+        with watched.learning(100):
+            mix.partial_fit(X[rows - 100 : rows])
+
+    monkeypatch.setattr(watching, "PATIENCE", 0.0)  # the stream learns, so that waiting is in vain
+    with ThreadPoolExecutor(1) as others:
+        learn(100)
+        assert others.submit(watched.snapshot).result().rows == 0
+        monkeypatch.setattr(watched.core, "snapshot", slowly_copied)
+        first = others.submit(early)
+        watched.turn()
+        assert first.result().rows == 0
+        learn(200)
+        watched.turn()
+        assert others.submit(watched.snapshot).result().rows == 200
