@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 import evermix as em
 from evermix.cli import app
 from evermix.estimators.plain_words import topics_in_words
+from evermix.io.unknown_words import UnknownWords
 from helpers.topic_texts import SHORT, WORDS, evermix, topics, working_directory
 
 
@@ -54,6 +55,14 @@ def test_a_subject_of_unknown_words_is_named(folder):
     assert warned in said.stderr and said.stderr.rstrip().endswith(again)
     said = CliRunner().invoke(app, ["predict", "texts.evermix", "texts.jsonl"])
     assert said.exit_code == 0 and "did not know" not in said.stderr
+
+
+def test_rare_words_of_a_first_fit_are_counted_and_not_kept(folder, monkeypatch):
+    monkeypatch.setattr(UnknownWords, "add", None)
+    with (folder / "texts.jsonl").open("a") as file:
+        file.write(json.dumps({"id": 60, "text": "ship wave zebra", "year": 2003}) + "\n")
+    topics("texts.jsonl", "--prior", "hdp", "--documents", "d.jsonl")
+    assert lines((folder / "d.jsonl").read_text())[60]["unknown_words"] == 0.333333
 
 
 def test_topics_over_time_want_times_to_predict(folder):

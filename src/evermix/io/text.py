@@ -1,7 +1,7 @@
 """Text to counts: by a vocabulary that is given or grows with a stream, or by hashes of words."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -108,10 +108,10 @@ class Vocabulary(TextCounter):
         """Return counts (N, n_features + 1); the last column is all words without one."""
         return self._with_unknown(map(self._words_of, texts), self._columns)
 
-    def unknown(self, texts: Iterable[str]) -> list[list[str]]:
-        """Return the words of each text that have no column."""
-        every = map(self._words_of, texts)
-        return [[word for word in words if word not in self._columns] for words in every]
+    def unknown(self, texts: Iterable[str]) -> Iterator[list[str]]:
+        """Yield the words of each text that have no column."""
+        for words in map(self._words_of, texts):
+            yield [word for word in words if word not in self._columns]
 
     def to_spec(self) -> dict[str, Any]:
         """Return a JSON-ready dict for :func:`from_spec`."""

@@ -89,9 +89,9 @@ class TextCounter(ABC):
         X.resize(X.shape[0], X.shape[1] + 1)
         return X
 
-    def unknown(self, texts: Iterable[str]) -> list[list[str]]:
-        """Return the words of each text that have no column; nothing is learnt."""
-        return [[] for _ in texts]
+    def unknown(self, texts: Iterable[str]) -> Iterator[list[str]]:
+        """Yield the words of each text that have no column; nothing is learnt."""
+        return ([] for _ in texts)
 
     def again(self, texts: Iterable[str]) -> Any:
         """Return :meth:`counts_with_new` of texts that were met before, so that none is met now."""

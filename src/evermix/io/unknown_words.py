@@ -1,7 +1,7 @@
 """Words of documents that are in no column, and those of them that many documents share."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -10,6 +10,12 @@ from evermix._xp import Array, Floats
 
 OFTEN = 0.02  # share of the documents from which on a word is frequent
 MOST = 100_000  # documents whose words are remembered
+
+
+def unknown_shares(words: Iterable[Sequence[str]], known: Array) -> Floats:
+    """Return the share of unknown words in documents, given as :meth:`UnknownWords.add` wants."""
+    unknown = np.fromiter(map(len, words), np.float64)
+    return unknown / np.maximum(unknown + np.asarray(known), 1.0)
 
 
 class UnknownWords:
@@ -29,7 +35,7 @@ class UnknownWords:
         self._of: list[list[str]] = []  # different ones of each document that has some
         self._one: dict[str, str] = {}  # the word that stands for all that are equal to it
 
-    def add(self, words: Sequence[Sequence[str]], known: Array) -> Floats:
+    def add(self, words: Iterable[Sequence[str]], known: Array) -> Floats:
         """Take documents, given the unknown words (N,) of each and its number (N,) of known ones.
 
         Returns
@@ -37,11 +43,15 @@ class UnknownWords:
         array (N,)
             The share of unknown words in each.
         """
-        n = min(len(words), MOST - self.documents)
-        self._of += [[self._one.setdefault(w, w) for w in set(some)] for some in words[:n] if some]
-        self.documents += n
-        unknown = np.array([len(some) for some in words], dtype=np.float64)
-        return unknown / np.maximum(unknown + np.asarray(known), 1.0)
+        return unknown_shares(map(self._remembered, words), known)
+
+    def _remembered(self, words: Sequence[str]) -> Sequence[str]:
+        """Return the unknown words of a document, after they were noted."""
+        if self.documents < MOST:
+            self.documents += 1
+            if words:
+                self._of.append([self._one.setdefault(word, word) for word in set(words)])
+        return words
 
     def frequent(self) -> tuple[list[str], int]:
         """Return the words that many documents share, the most frequent first.

@@ -18,7 +18,7 @@ from evermix.cli.options.settings import Settings
 from evermix.io.sources import Chunk, Mark, Source
 from evermix.io.text import Vocabulary
 from evermix.io.text_counter import TextCounter, WordTotals
-from evermix.io.unknown_words import UnknownWords
+from evermix.io.unknown_words import UnknownWords, unknown_shares
 
 _UNITS = {"year": "Y", "month": "M", "day": "D"}
 _HELD_OUT = 0x746F7069  # seeds the choice of held-out documents apart from the sampler
@@ -64,7 +64,7 @@ class Documents:
     unknown_shares : array (D,) or None
         The same of each document; None without a vocabulary.
     unknown_words : UnknownWords
-        Those words, also of documents that have no others.
+        Those words, also of documents that have no others; none of the first documents.
     """
 
     X: Array
@@ -121,7 +121,7 @@ def read_documents(
         settings = settings.changed(period=fitting_period(chunk.times))
         if settings.period != "year" and not quiet:
             note(f"dates are turned into {settings.period}s (--period), since there are few years.")
-    found = documents_of(chunk, source, settings, text)
+    found = documents_of(chunk, source, settings, text, first)
     if not len(found):
         raise ValueError("no document has any words that are counted, so there are no topics.")
     if found.times is not None and not quiet:
@@ -131,16 +131,24 @@ def read_documents(
 
 
 def documents_of(
-    chunk: Chunk, source: Source, settings: Settings, text: TextCounter | None
+    chunk: Chunk,
+    source: Source,
+    settings: Settings,
+    text: TextCounter | None,
+    first: bool = False,
 ) -> Documents:
-    """Return the documents of a chunk; perhaps none has a known word."""
+    """Return the documents of a chunk; perhaps none has a known word.
+
+    Unknown words of the ``first`` documents of a model, which are just rare, are not kept.
+    """
     before = WordTotals() if text is None else replace(text.totals)
     X = sparse.csr_matrix(features("multinomial", text, chunk.X))
     after = before if text is None else text.totals
     these = WordTotals(after.total - before.total, after.unknown - before.unknown)
     known, unknown, shares = np.asarray(X.sum(axis=1)).ravel(), UnknownWords(), None
     if isinstance(text, Vocabulary):
-        shares = unknown.add(text.unknown(chunk.X), known)
+        take = unknown_shares if first else unknown.add
+        shares = take(text.unknown(chunk.X), known)
     full = np.flatnonzero(known != 0)
     times = (
         None
