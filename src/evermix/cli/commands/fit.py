@@ -35,7 +35,7 @@ from evermix.cli.output.captions import captions
 from evermix.cli.output.cards import cards_table, describe_clusters
 from evermix.cli.output.coarse import proposed
 from evermix.cli.output.lines import check_answers, naming, open_answers, rounded
-from evermix.cli.output.plain_facts import at_limit
+from evermix.cli.output.plain_facts import at_limit, warned_of_few
 from evermix.cli.runs.going_on import command_to_go_on
 from evermix.cli.runs.interrupts import Interrupts
 from evermix.cli.runs.run import (
@@ -323,6 +323,7 @@ class Fit(Run):
         yield f"{seconds:.1f} s"
 
     def _remarks(self) -> Iterable[str]:
+        yield from warned_of_few(self.model)
         family = self.model.model_.family
         missing = missing_in_words(self.missing, family, self.rows.n)
         if missing is not None:

@@ -25,6 +25,7 @@ from evermix.cli.output.answers import NO_IDS, Beside, has_no_ids
 from evermix.cli.output.broker_lines import BrokerLines, open_stream_answers, placed
 from evermix.cli.output.dead_letters import DeadLetters
 from evermix.cli.output.lines import check_answers, naming
+from evermix.cli.output.plain_facts import warned_of_few
 from evermix.cli.runs.beginning import begun, reading, source_of
 from evermix.cli.runs.going_on import shown_source
 from evermix.cli.runs.interrupts import Interrupts, Stopped
@@ -366,6 +367,8 @@ class Stream(Run):
             )
 
     def _remarks(self) -> Iterator[str]:
+        if self.totals.rows:
+            yield from warned_of_few(self.model)
         if self.settings.keep_fields and has_no_ids(self.settings, self.source):
             yield NO_IDS
 

@@ -83,11 +83,15 @@ def _rounded(text: str) -> str:
     return re.sub(r"\d+\.\d{5,}(e[+-]\d+)?", lambda number: f"{float(number[0]):.4g}", text)
 
 
+def _number(n: int | str) -> str:
+    """Return a number, which may be in words: where rows are few, or clusters hidden."""
+    return n if isinstance(n, str) else f"{n:,}"
+
+
 _FORMATS: dict[str, Callable[[Any], str]] = {
     "bytes": "{:,}".format,
-    "observations": "{:,}".format,
     "vocabulary": "{:,} words".format,
-    "K": lambda n: n if isinstance(n, str) else f"{n:,}",  # in words where some are hidden
+    **dict.fromkeys(("observations", "K"), _number),
     "hidden": "{:,}".format,
     **dict.fromkeys(("sweeps", "draws", "laps"), "{:,}".format),
     "unknown_words": "{:.1%}".format,

@@ -1,6 +1,12 @@
 """Facts on a model for people: few, and in plain words. ``--all`` and JSON have all of them."""
 
+from collections.abc import Iterator
 from typing import Any
+
+from evermix.cli.console import counted
+from evermix.estimators import Mixture
+from evermix.estimators.mixture.fit_results import rows_learnt
+from evermix.estimators.mixture.held import few_rows
 
 PLAIN = {
     **{name: name for name in ("file", "bytes", "kind", "source", "data", "times", "forgets")},
@@ -37,10 +43,20 @@ def plain_facts(
     found = {name: (names[name], described[name]) for name in order if name in described}
     if described.get("hidden"):
         found["K"] = noun, f"{described['K']:,} (and {described['hidden']:,} of less than a row)"
+    few = few_rows(described["observations"]) if described["kind"] == "mixture" else None
+    if few is not None:
+        found["observations"] = names["observations"], f"{described['observations']:,} ({few})"
     limit = at_limit(described, command)
     if limit is not None:
         found["finished"] = "finished", f"at the limit of {described['laps']:,} passes, {limit}"
     return found
+
+
+def warned_of_few(mix: Mixture) -> Iterator[str]:
+    """Yield a line if a mixture has learnt so few rows that its clusters tell little."""
+    few = few_rows(n := rows_learnt(mix.learner_.shown))
+    if few is not None:
+        yield f"{counted(n, 'row')}: {few}"
 
 
 def at_limit(progress: dict[str, Any], command: str | None) -> str | None:

@@ -32,6 +32,17 @@ def beside_held(mix: Any) -> str:
     return f" and {n:,} of less than a row" if n else ""
 
 
+def few_rows(n: int) -> str | None:
+    """Return in words that clusters in n rows tell little; None if that is not so.
+
+    Before its first review a stream knows nothing of their scale, and fits of as many rows find
+    some where there are none.
+    """
+    if n >= FIRST_REVIEW:
+        return None
+    return f"with fewer than {FIRST_REVIEW}, clusters may be chance, and others be missed"
+
+
 def lasting(lineage: Lineage) -> list[int]:
     """Return the ids of clusters that were there after the first review, or have faded before.
 

@@ -19,7 +19,7 @@ from evermix.estimators.mixture.course import Course
 from evermix.estimators.mixture.explanation import called
 from evermix.estimators.mixture.fit_results import rows_learnt
 from evermix.estimators.mixture.groups import GroupQuestions
-from evermix.estimators.mixture.held import beside_held, held, lasting, n_held
+from evermix.estimators.mixture.held import beside_held, few_rows, held, lasting, n_held
 from evermix.estimators.mixture.naming import own_names, shown
 from evermix.estimators.plain_words import forgetting_in_words, rows_in_words
 from evermix.estimators.shown import Shown
@@ -165,7 +165,8 @@ def _facts(mix: Any) -> dict[str, str]:
     model = mix.model_
     beside = beside_held(mix).strip()
     facts = {"clusters": f"{n_held(mix):,}" + (f" ({beside})" if beside else "")}
-    facts["rows"] = f"{rows_learnt(mix.learner_.shown):,}"
+    few = few_rows(rows := rows_learnt(mix.learner_.shown))
+    facts["rows"] = f"{rows:,}" if few is None else f"{rows:,} ({few})"
     facts["data"] = rows_in_words(model.family, mix.n_features_in_)
     if model.forgetting is not None:
         facts["forgets"] = forgetting_in_words(model.forgetting, bool(mix.learner_.timed))
