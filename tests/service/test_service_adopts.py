@@ -86,6 +86,7 @@ def test_texts_of_the_command_line(start, tmp_path, command):
     arguments = command, "texts.jsonl", "--checkpoint", "texts.evermix", "--out", "labels.jsonl"
     assert children.run(tmp_path, *arguments) == 0
     service = start("--model", "texts=texts.evermix")
+    assert ("400 rows; new words tell nothing." in service.said()) is (command == "fit")
     n, clusters, _ = described(service, "texts")
     saved = em.load(tmp_path / "texts.evermix")
     assert n == 400 and {entry["id"] for entry in clusters} == set(

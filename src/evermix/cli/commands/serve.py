@@ -5,6 +5,7 @@ from pathlib import Path
 
 from evermix.cli.console import note
 from evermix.cli.options.settings import Settings
+from evermix.io.text import Vocabulary
 
 EXTRA = "the service needs starlette, uvicorn and orjson: pip install 'evermix[serve]'"
 
@@ -29,7 +30,8 @@ def run(settings: Settings) -> None:
             note(f"the model {each.name} goes on; {each.path} was not read.")
         else:
             known = f"{len(each.core.ids):,} clusters of {each.core.rows:,} rows"
-            note(f"the model {each.name} begins with {each.path}: {known}.")
+            fixed = "; new words tell nothing" * isinstance(each.core.text, Vocabulary)
+            note(f"the model {each.name} begins with {each.path}: {known}{fixed}.")
     serve(
         folder,
         settings.host,
