@@ -24,7 +24,7 @@ from helpers.services import JSON, Running, vectors
 
 TOKEN, MOST = "0123456789abcdef-secret", 20_000
 ROW = {"vector": [1.0, 2.0], "id": "one"}
-PATHS = ["/models/a/observations", "/models/a/predict"]
+PATHS = ["/models/a/observations", "/models/a/predict", "/models/a/explain"]
 EDITS = ["rename", "merge", "split", "pin", "unpin", "undo"]
 NAMES = ["..", ".", "%2e%2e", "..%2f..%2fetc", "a%2f..%2fb", "A", "a.b", "%00", "a%00", "-a", "_"]
 NAMES += ["a" * 65, "%c3%a9", "con:", "a%20b", "~", "%2e%2e%2fa", "..\\a", "%5c", "%ff", "a;b"]

@@ -106,7 +106,7 @@ def test_a_stream_is_watched_while_it_runs_and_clusters_are_named(stream):
 def test_a_stream_takes_rows_from_its_source_alone(stream):
     _, _, port = stream
     body = {"vector": [1.0, 2.0]}
-    for path in ("observations", "predict"):
+    for path in ("observations", "predict", "explain"):
         assert ask(port, "POST", f"/models/my-rows/{path}", body)[0] == 404
     assert ask(port, "PUT", "/models/others", {"kind": "texts"})[0] == 409
     assert ask(port, "GET", "/models/others")[0] == 404

@@ -53,6 +53,34 @@ def test_the_first_batch_has_no_novelty(model):
     assert model.ask("DELETE", "/models/first")[0] == 200
 
 
+def test_an_explanation_adds_up_and_learns_nothing(model):
+    """Whatever form the rows have, also beside a cluster that is named, and a new one."""
+    before, row = model.get("/models/a")[1], {"vector": [9.0, 9.0], "id": "7"}
+    status, why = model.post("/models/a/explain", row)
+    assert status == 200 and why["id"] == "7" and why["cluster"] != why["other"]
+    assert why["cluster"] == model.post("/models/a/predict", row)[1]["cluster"]
+    total = sum(each["log_odds"] for each in why["contributions"])
+    assert total == pytest.approx(why["log_odds"]) and total > 0
+    assert model.post("/models/a/explain", [row] * 2)[1] == {"answers": [why] * 2}
+    for other in (why["other"], -1):
+        found = model.post(f"/models/a/explain?against={other}", row)[1]
+        assert (found["cluster"], found["other"]) == (why["cluster"], other)
+    assert model.get("/models/a")[1] == before
+
+
+@pytest.mark.parametrize(
+    ("path", "rows", "reason"),
+    [
+        ("?against=no", 1, "against must be the id of a cluster, or -1 for a new one, got 'no'"),
+        ("?against=999", 1, "there is no cluster 999; GET clusters lists those that there are."),
+        ("", 21, "explain takes 20 observations at most, got 21"),
+    ],
+)
+def test_what_cannot_be_explained(model, path, rows, reason):
+    status, said = model.post(f"/models/a/explain{path}", [{"vector": [9.0, 9.0]}] * rows)
+    assert status == 422 and reason in said["error"]
+
+
 def test_predicting_learns_nothing(model):
     before = model.get("/models/a")[1]
     rows = [{"vector": [0.0, 0.0]}, {"vector": [18.0, 18.0], "id": "row 1"}]

@@ -161,8 +161,8 @@ def test_settings_of_a_model_stay(model):
 
 
 def test_unknown_paths_and_methods_say_what_there_is(model):
-    said = model.get("/models/a/explain")[1]["error"]
-    assert "there is no /models/a/explain. There are /models/{name}, " in said
+    said = model.get("/models/a/explane")[1]["error"]
+    assert "there is no /models/a/explane. There are /models/{name}, " in said
     assert "/models/{name}/predict" in said and "/health" not in said
     assert "/health" in model.get("/nothing")[1]["error"]
     assert model.get("/models/a/predict")[1]["error"] == "/models/a/predict takes POST, got GET."

@@ -70,6 +70,7 @@ def answer_schemas() -> dict[str, Schema]:
         "Made": full(name=TEXT, settings=settings),
         "Deleted": full(name=TEXT, deleted={"const": True}),
         "Answer": closed(said, **row),
+        "Explanation": _explanation(),
         "Learnt": closed(("cluster", "probability", "new"), **row, **marks),
         "Clusters": closed(
             ("sequence", "rows", "clusters"),
@@ -90,6 +91,17 @@ def answer_schemas() -> dict[str, Schema]:
         "Lineage": closed(("sequence", "rows", "lineage"), **known, lineage=several(_life())),
         "Done": {"oneOf": [full(duplicate={"const": True}), _done()]},
     }
+
+
+def _explanation() -> Schema:
+    contribution = full(name=TEXT, value=VALUE, log_odds=PERHAPS_NUMBER)
+    always = {
+        **{"cluster": WHOLE, "other": WHOLE},
+        **{"cluster_name": PERHAPS_TEXT, "other_name": PERHAPS_TEXT},
+        **{"probability": NUMBER, "novelty": PERHAPS_NUMBER, "log_odds": PERHAPS_NUMBER},
+        "contributions": several(contribution),
+    }
+    return closed(tuple(always), id=TEXT, **always)
 
 
 def _cluster() -> Schema:

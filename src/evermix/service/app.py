@@ -1,6 +1,7 @@
 """The application: which request is answered how."""
 
 import asyncio
+import re
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -90,6 +91,7 @@ class Service:
             ("/models/{name}", "DELETE", self._remove),
             ("/models/{name}/observations", "POST", self._learn),
             ("/models/{name}/predict", "POST", self._predict),
+            ("/models/{name}/explain", "POST", self._explain),
             ("/models/{name}/clusters", "GET", self._clusters),
             ("/models/{name}/clusters/{id}", "GET", self._card),
             ("/models/{name}/history", "GET", self._reading(reading.history)),
@@ -176,6 +178,15 @@ class Service:
         given = await self._observations(form, body)
         answers = await run_in_threadpool(_asked, worker, lambda core: core.predicted(given))
         return await self._answered(worker, answers, given.single, cards)
+
+    async def _explain(self, request: Request) -> Response:
+        worker, against = self._model(request), id_against(request)
+        form, body = await self._rows(request)
+        given = await self._observations(form, body)
+        answers = await run_in_threadpool(
+            _asked, worker, lambda core: core.explained(given, against)
+        )
+        return await self._answered(worker, answers, given.single, cards=False)
 
     async def _rows(self, request: Request) -> tuple[str, bytes]:
         """Return the form and the body of observations; an array has its id in the address."""
@@ -287,6 +298,16 @@ def switched(request: Request, name: str) -> bool:
     if given not in ("true", "false"):
         raise RequestError(422, f"{name} must be true or false, got {given!r:.40}.")
     return given == "true"
+
+
+def id_against(request: Request) -> int | None:
+    """Return the id in ``?against=ID``, None if there is none, or raise RequestError."""
+    given = request.query_params.get("against")
+    if given is not None and not re.fullmatch("-1|[0-9]{1,18}", given, re.ASCII):
+        raise RequestError(
+            422, f"against must be the id of a cluster, or -1 for a new one, got {given!r:.40}."
+        )
+    return None if given is None else int(given)
 
 
 def _asked(worker: Served, question: Callable[[Core], Any]) -> Any:

@@ -8,7 +8,7 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from evermix.estimators import Mixture
 from evermix.estimators.answers import row_answers
 from evermix.estimators.data.tables import check_first_names
 from evermix.estimators.mixture.card import Card
+from evermix.estimators.mixture.explanation import NEW
 from evermix.estimators.mixture.held import absent, n_held
 from evermix.estimators.mixture.new_words import proba_with_new_words
 from evermix.estimators.mixture.validation import rows_to_score
@@ -42,7 +43,9 @@ from evermix.service.timeline import Timeline
 from evermix.service.times import check_times, in_seconds, kind_of_times, times_of
 
 LEARN = "learn"
+LISTED = "GET clusters lists those that there are"
 FATAL = MemoryError, OSError  # errors that need not come again when a request is done again
+MOST_EXPLAINED = 20  # observations in a request
 UNBOUNDED = 2**62  # observations in a body that was taken before
 
 
@@ -169,12 +172,16 @@ class Core:
         """How many rows the mixture has learnt; those that wait are not among them."""
         return int(self.mix.state_.clock) if self.begun else 0
 
+    @property
+    def names(self) -> Sequence[str] | None:
+        """Names of the columns, where the mixture does not know them itself."""
+        return self.columns if self.text is None else self.text.words
+
     def cards(self, *, id: int | None = None, top: int | None = None) -> list[Card]:
         """Return the cards of the largest clusters, or that of one."""
-        names = self.columns if self.text is None else self.text.words
         if id is not None:
-            return [self.mix.card(id, names=names)]
-        return self.mix.cards(names=names, top=top) if self.begun else []
+            return [self.mix.card(id, names=self.names)]
+        return self.mix.cards(names=self.names, top=top) if self.begun else []
 
     def features(self, given: Observations) -> Any:
         """Return observations to ask about in the form that the mixture takes.
@@ -212,8 +219,6 @@ class Core:
 
     def predicted(self, given: Observations) -> list[dict[str, Any]]:
         """Return an answer for every row, which is not learnt."""
-        if not self.begun:
-            raise BodyError("the model has learnt nothing yet. Send observations to learn first.")
         proba = self._proba(given)
         best = proba[:, :-1].argmax(axis=1)
         labels = self.mix.cluster_ids_[best].tolist()
@@ -228,8 +233,28 @@ class Core:
             answers.append(answer)
         return answers
 
+    def explained(self, given: Observations, against: int | None) -> list[dict[str, Any]]:
+        """Return for every row why it is in its cluster, as ``evermix explain --json`` does."""
+        if len(given.ids) > MOST_EXPLAINED:
+            raise BodyError(
+                f"explain takes {MOST_EXPLAINED} observations at most, got {len(given.ids):,}. "
+                "Send several requests."
+            )
+        novelty = self._proba(given)[:, -1].tolist()
+        if against is not None and against not in (NEW, *self.ids):
+            raise BodyError(absent(self.mix.lineage_, against, LISTED))
+        answers = list[dict[str, Any]]()
+        for i, id in enumerate(given.ids):
+            one = given.part([i])
+            X = self.features(one) if self.text is None else self.text.counts(one.rows)
+            why = replace(self.mix.explain(X, against, self.names), novelty=novelty[i])
+            answers.append(({} if id is None else {"id": id}) | why.to_dict())
+        return answers
+
     def _proba(self, given: Observations) -> Any:
         """Return the probability of each cluster and of a new one, (N, K + 1)."""
+        if not self.begun:
+            raise BodyError("the model has learnt nothing yet. Send observations to learn first.")
         self.check_kind(given)
         if self.text is None or isinstance(self.text, EmbeddedTexts):
             return self.mix.predict_proba(self.features(given), new_cluster=True)
@@ -379,8 +404,7 @@ class Core:
         known = set(self.ids)
         for cluster in given["clusters"]:
             if cluster not in known:
-                listed = "GET clusters lists those that there are"
-                raise BodyError(absent(self.mix.lineage_, cluster, listed))
+                raise BodyError(absent(self.mix.lineage_, cluster, LISTED))
         return given
 
     def lives(self) -> Before:

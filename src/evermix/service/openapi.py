@@ -15,6 +15,7 @@ from evermix.service.answers_schema import (
     reference,
 )
 from evermix.service.bodies import FIELDS, KINDS, LONGEST_ID, MOST_COLUMNS, TIMES
+from evermix.service.core import MOST_EXPLAINED
 from evermix.service.edits import MOST_MERGED
 from evermix.service.plans import LEAST_HALF_LIFE, MOST_CLUSTERS, MOST_WORDS
 
@@ -30,6 +31,13 @@ TIME: dict[str, Any] = {
 }
 WORDS = "Also words that name the largest, and whether they grow."
 CARDS = "Also send the cards of the clusters, 20 at most."
+AGAINST: dict[str, Any] = {
+    "name": "against",
+    "in": "query",
+    "required": False,
+    "schema": {"type": "integer", "minimum": -1},
+    "description": "The cluster to compare with; -1 for a new one. Else that which is next.",
+}
 PROGRESS = "Also tell, without numbers, how far the model is, a few times a second."
 _ERRORS = {
     "400": "Headers cannot be read, or the client has gone before its body had come.",
@@ -51,6 +59,7 @@ _WITH_BODY = "400", "408", "413", "415", "422"
 def description(batch: int) -> dict[str, Any]:
     """Return the description; ``batch`` observations may come at once."""
     learn, predict = "Learn observations, and answer.", "Answer without learning."
+    explain = f"Say why {MOST_EXPLAINED} observations at most are in their clusters, in log odds."
     return {
         "openapi": "3.1.0",
         "info": {"title": "evermix", "version": version("evermix")},
@@ -63,6 +72,7 @@ def description(batch: int) -> dict[str, Any]:
             "/models/{name}": _model(),
             "/models/{name}/observations": _rows(learn, "Learnt", batch),
             "/models/{name}/predict": _rows(predict, "Answer", batch),
+            "/models/{name}/explain": _rows(explain, "Explanation", MOST_EXPLAINED),
             "/models/{name}/clusters": _read(
                 "The clusters, the largest first.", "Clusters", words=WORDS
             ),
@@ -166,14 +176,15 @@ def _model() -> dict[str, Any]:
 
 
 def _rows(summary: str, schema: str, batch: int) -> dict[str, Any]:
-    one, cards = reference("Observation"), {"type": "object"}
+    one, explains = reference("Observation"), schema == "Explanation"
+    more: dict[str, Any] = {} if explains else {"cards": {"type": "object"}}
     several = {"type": "array", "items": one, "minItems": 1, "maxItems": batch}
     times = {"type": "array", "items": TIME, "minItems": 1, "maxItems": batch}
     whole = closed(("observations",), observations=several, times=times)
     each = {"type": "array", "items": reference(schema)}
-    answers = closed(("answers",), answers=each, cards=cards)
+    answers = closed(("answers",), answers=each, **more)
     single = answer_schemas()[schema]
-    single = single | {"properties": single["properties"] | {"cards": cards}}
+    single = single | {"properties": single["properties"] | more}
     operation = _operation(summary, errors=("404", "503", *_WITH_BODY))
     operation["responses"]["200"]["content"] = _content({"oneOf": [answers, single]})
     operation["requestBody"] = _body({"oneOf": [one, several, whole]}, lines=True)
@@ -184,7 +195,8 @@ def _rows(summary: str, schema: str, batch: int) -> dict[str, Any]:
         "schema": {"type": "string", "minLength": 1, "maxLength": LONGEST_ID},
         "description": "Of an array: by which its rows, if sent twice, are learnt once.",
     }
-    parameters = [*_parameters("name"), *_flags(cards=CARDS), batch_id]
+    flags = [AGAINST] if explains else _flags(cards=CARDS)
+    parameters = [*_parameters("name"), *flags, batch_id]
     return {"parameters": parameters, "post": operation}
 
 

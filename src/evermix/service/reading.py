@@ -8,7 +8,7 @@ import numpy as np
 
 from evermix.estimators.mixture.held import absent, held
 from evermix.estimators.mixture.report import naming
-from evermix.service.core import Core
+from evermix.service.core import LISTED, Core
 from evermix.service.models import AbsentError
 from evermix.service.served import Served
 
@@ -58,10 +58,9 @@ def clusters(core: Core, words: bool = False) -> dict[str, Any]:
 def card(core: Core, id: str) -> dict[str, Any]:
     """Return what there is to know of a cluster."""
     if not re.fullmatch("[0-9]{1,18}", id) or int(id) not in core.ids:
-        listed = "GET clusters lists those that there are"
         if core.begun and re.fullmatch("[0-9]{1,18}", id):
-            raise AbsentError(absent(core.mix.lineage_, int(id), listed))
-        raise AbsentError(f"there is no cluster {id:.40}; {listed}.")
+            raise AbsentError(absent(core.mix.lineage_, int(id), LISTED))
+        raise AbsentError(f"there is no cluster {id:.40}; {LISTED}.")
     (found,) = core.cards(id=int(id))
     words = naming(core.mix, found, core.naming)
     parts = [trait.parts() for trait in found.traits]

@@ -26,7 +26,10 @@ from evermix.service.worker import PATIENCE, READY, BusyError, UnavailableError
 
 HOST = "127.0.0.1"
 QUEUE = 64  # requests that may wait
-UNANSWERED = "/metrics", "/openapi.json", "/models/{name}/observations", "/models/{name}/predict"
+UNANSWERED = (
+    *("/metrics", "/openapi.json"),
+    *(f"/models/{{name}}/{rows}" for rows in ("observations", "predict", "explain")),
+)
 
 Words = tuple[Sequence[str] | None, dict[int, list[str]]]
 

@@ -180,7 +180,7 @@ def explained(fitted: Fitted, X: Array, names: Names, against: int | None) -> Ex
         other = _place(ids, against)
         if other == best:
             raise ValueError(
-                f"the row is in cluster {against} itself: give the id of another cluster, or None."
+                f"the row is in cluster {against} itself: give the id of another cluster, or none."
             )
     log_weights = fitted.engine.log_weights(model, state)
     found = _terms(fitted, X, [best, other])
