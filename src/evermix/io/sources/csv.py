@@ -12,17 +12,16 @@ from evermix.io.similar_names import one_of
 from evermix.io.sources.base import RowError
 from evermix.io.sources.dialect import (
     LOOK,
-    STRAY,
     Writing,
     are_codes,
     find_delimiter,
-    find_writing,
     is_number,
     is_written_number,
     word_of,
 )
 from evermix.io.sources.formats import Record, RecordSource, Row
 from evermix.io.sources.options import Kind
+from evermix.io.sources.strings import writing_of
 from evermix.io.sources.values import (
     Numbers,
     is_mark,
@@ -125,19 +124,17 @@ class CommaSeparated(RecordSource):
                 self._words = True
             writing = None
             if j not in self._category:
-                writing = find_writing(known, self._delimiter)
-            if writing is not None:
+                writing = writing_of(known, missing, self._delimiter, typed=False)
+            if writing is not None and any(map(writing.makes_number, known)):
                 self._written[j] = writing
                 cells = [writing.plain(cell) for cell in cells]
                 known = [c for c in cells if not is_missing(c, missing) and not is_mark(c)]
-            words = [cell.strip() for cell in known if not is_number(cell)]
-            many = len(words) > STRAY * len(known)
-            found = known and not (words if few else many) and j not in self._category
-            if found or j in numbers:
+            if writing is not None or j in numbers:
                 self._numeric.add(j)
+                words = (cell.strip() for cell in known if not is_number(cell))
                 self._strays |= dict.fromkeys(words)
             self._words |= not all(map(is_number, cells[:1]))
-            self._words |= not few and (len(known) < len(cells) or many)
+            self._words |= not few and (len(known) < len(cells) or writing is None)
 
     def _are_codes(self, j: int, known: list[str]) -> bool:
         """Whether the digits of a column are names, of which rows have these."""

@@ -62,6 +62,14 @@ def is_number(cell: str) -> bool:
     return True
 
 
+def are_numbers(numbers: int, words: int) -> bool:
+    """Whether a column holds numbers: some, and nearly no words beside them.
+
+    Values that are missing are neither, and nor are marks such as ``-``.
+    """
+    return numbers > 0 and words <= STRAY * (numbers + words)
+
+
 def are_codes(cells: Sequence[str]) -> bool:
     """Whether the digits of a column are names, as postcodes are, by its cells with a value.
 
@@ -124,6 +132,10 @@ class Writing(NamedTuple):
     def plain(self, cell: str) -> str:
         """Return a cell as programs write numbers; other cells as they are."""
         return plain(_without_unit(cell, word_of(self.unit)), self.decimal)
+
+    def makes_number(self, cell: str) -> bool:
+        """Whether a cell is a number only if it is read in this way."""
+        return not is_number(cell) and is_number(self.plain(cell))
 
 
 def find_writing(cells: Sequence[str], delimiter: str = ",") -> Writing | None:

@@ -7,13 +7,10 @@ from typing import Any
 
 from evermix.io.similar_names import one_of
 from evermix.io.sources.base import RowError
-from evermix.io.sources.dialect import STRAY, Writing, word_of
+from evermix.io.sources.dialect import Writing, word_of
 from evermix.io.sources.options import Options
-from evermix.io.sources.strings import read_number, writing_of
+from evermix.io.sources.strings import PLAIN, read_number, writing_of
 from evermix.io.sources.values import is_missing, without_missing
-
-FEWEST = 20  # rows that tell what columns hold
-PLAIN = Writing(".", "")
 
 Cell = float | bool | str | None
 
@@ -23,7 +20,7 @@ class JsonTable:
 
     All fields of these rows are columns, but ids, times and those that are ignored; rows need not
     have all of them. A column in which nearly all values are numbers is one of numbers, and a word
-    in it spoils its row.
+    in it spoils its row, but marks such as ``-`` are missing values there.
 
     Parameters
     ----------
@@ -38,21 +35,10 @@ class JsonTable:
         others = {options.id_field, options.time_field, *options.ignore}
         self.names = [name for name in self.header if name not in others]
         self._numeric = dict[str, Writing]()
-        for name in self.names:
-            if name not in options.category:
-                self._look(name, [row[name] for row in rows if row.get(name) is not None])
-
-    def _look(self, name: str, values: Sequence[Any]) -> None:
-        """Find out whether a column holds numbers, and how those that are strings are written."""
-        missing = self._options.missing
-        strings = [value for value in values if isinstance(value, str)]
-        known = [word for word in strings if not is_missing(word, missing)]
-        writing = writing_of(known)
-        numbers = sum(type(value) in (int, float) for value in values)
-        enough = numbers >= FEWEST and len(known) <= STRAY * (numbers + len(known))
-        written = writing is not None and len(strings) + numbers == len(values)
-        if enough or written or name in self._options.numbers:
-            self._numeric[name] = writing or PLAIN
+        for name in (name for name in self.names if name not in options.category):
+            writing = writing_of([row.get(name) for row in rows], options.missing)
+            if writing is not None or name in options.numbers:
+                self._numeric[name] = writing or PLAIN
 
     @property
     def units(self) -> dict[str, str]:

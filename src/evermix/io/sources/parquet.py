@@ -12,7 +12,7 @@ from evermix.io.sources.base import RowError
 from evermix.io.sources.dialect import LOOK, Writing
 from evermix.io.sources.formats import Block, BlockSource
 from evermix.io.sources.options import Kind
-from evermix.io.sources.strings import read_number, writing_of
+from evermix.io.sources.strings import PLAIN, read_number, writing_of
 from evermix.io.sources.values import (
     Columns,
     Numbers,
@@ -132,11 +132,9 @@ class Parquet(BlockSource):
         for name in (name for name in self._used if name not in self.options.category):
             kind = schema.field(name).type
             if types.is_string(kind) or types.is_large_string(kind):
-                cells = [cell for cell in first.column(name).to_pylist() if cell is not None]
-                writing = writing_of(cells, self.options.missing)
-                if writing is None and name in self.options.numbers:
-                    writing = Writing(".", "")
-                found |= {} if writing is None else {name: writing}
+                writing = writing_of(first.column(name).to_pylist(), self.options.missing)
+                if writing is not None or name in self.options.numbers:
+                    found[name] = writing or PLAIN
         return found
 
     def _check_numeric(self, schema: Any) -> None:
