@@ -80,3 +80,32 @@ def test_marks_among_levels_that_are_numbers_are_missing(before):
     assert np.isnan(codes).tolist() == [False, True, False, True] and set(levels) == {0, 5}
     words = objects(["a", "-"])
     assert codes_of("kind", words, (), learning=True)[1] == ["a", "-"]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_marks_among_numbers_are_missing_in_any_order_of_rows(seed):
+    rows = np.random.default_rng(seed).permutation(40)
+    numbers = objects([*[0, 5, "-", "?"] * 9, 7, 7, "n/a", None])[rows]
+    with_a_word = objects([*[0, 5] * 15, "many", "-", *[0] * 8])[rows]
+    for values, expected in ((numbers, {0, 5, 7}), (with_a_word, {0, 5, "many"})):
+        codes, levels = codes_of("nights", values, (), learning=True)
+        assert set(levels) == expected
+        assert np.isnan(codes).tolist() == [v in ("-", "?", "n/a", None) for v in values]
+        again, same = codes_of("nights", values[:3], levels, learning=True)
+        assert np.array_equal(again, codes[:3], equal_nan=True) and same == levels
+    words = objects(["-", 5, "low", "high"] * 10)[rows]  # of which "-" may be one
+    codes, levels = codes_of("kind", words, (), learning=True)
+    assert set(levels) == {"-", 5, "low", "high"}
+    assert codes_of("kind", objects(["-"]), levels, learning=True)[0] == levels.index("-")
+
+
+@pytest.mark.parametrize(
+    "values", [[0, 5], [0.25, 1.5, 2.75, 3.25, 4.5, 5.75, 6.5, 7.25, 8.5, 9.75, 11.5]]
+)
+def test_marks_before_numbers_change_nothing(values):
+    some = [values[i % len(values)] for i in range(200)]
+    kinds = ["a" if 2 * i < len(values) else "b" for i in [j % len(values) for j in range(200)]]
+    marked, blank = ({"x": [gone, *some[1:]], "kind": kinds} for gone in ("-", None))
+    mix, other = (em.Mixture(random_state=0).fit(x) for x in (marked, blank))
+    assert repr(mix.model_.family) == repr(other.model_.family) and mix.levels_ == other.levels_
+    np.testing.assert_array_equal(mix.predict_proba(marked), other.predict_proba(blank))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from evermix._xp import Floats
 from evermix.families import Categorical, Mixed
 from evermix.families.base import Family
+from evermix.io.sources.dialect import are_numbers
 from evermix.io.sources.values import is_mark, is_missing
 
 Level: TypeAlias = str | int | float | bool
@@ -34,7 +35,6 @@ class Codes:
         self._alike: dict[Any, int] = {}
         for code, level in enumerate(known):
             self._alike.setdefault(_alike(level), code)
-        self._numbers = bool(known) and all(map(_is_number, known))
 
     def find(self, level: Level) -> int | None:
         """Return the code of a level, None if it was never met."""
@@ -47,15 +47,10 @@ class Codes:
 
     def add(self, level: Level) -> int:
         """Return the code of a level that is new."""
-        self._numbers = _is_number(level) and (self._numbers or not self.levels)
         code = self._exact[_key(level)] = len(self.levels)
         self._alike.setdefault(_alike(level), code)
         self.levels.append(level)
         return code
-
-    def is_gone(self, value: Any) -> bool:
-        """Whether a value stands for one that is missing; all levels before may be numbers."""
-        return is_gone(value) or (self._numbers and is_gone_among_numbers(value))
 
 
 def is_gone(value: Any) -> bool:
@@ -73,10 +68,16 @@ def is_gone_among_numbers(value: Any) -> bool:
 def codes_of(
     name: str, values: NDArray[Any], known: Sequence[Level], learning: bool
 ) -> tuple[Floats, list[Level]]:
-    """Return the codes (N,) of the levels of a column, and the levels."""
+    """Return the codes (N,) of the levels of a column, and the levels.
+
+    Among numbers, marks are missing values, unless they are levels that are ``known``.
+    """
     found, codes = Codes(known), np.full(len(values), np.nan)
+    among_numbers = _are_numbers(values.tolist(), known)
     for i, value in enumerate(values.tolist()):
-        if found.is_gone(value):
+        if is_gone(value):
+            continue
+        if among_numbers and is_gone_among_numbers(value) and found.find(value) is None:
             continue
         level = _level(name, i, value)
         code = found.find(level)
@@ -85,6 +86,15 @@ def codes_of(
             code = found.add(level) if learning else len(known)
         codes[i] = code
     return codes, found.levels
+
+
+def _are_numbers(values: Sequence[Any], known: Sequence[Level]) -> bool:
+    """Whether levels are numbers: most of those that are known, else nearly all values."""
+    if known:
+        return 2 * sum(map(_is_number, known)) > len(known)
+    some = [value for value in values if not (is_gone(value) or is_gone_among_numbers(value))]
+    numbers = sum(map(_is_number, some))
+    return are_numbers(numbers, len(some) - numbers)
 
 
 def _level(name: str, row: int, value: Any) -> Level:
@@ -110,8 +120,8 @@ def folded(word: str) -> str:
     return word.strip().casefold()
 
 
-def _is_number(level: Level) -> bool:
-    return isinstance(level, int | float) and not isinstance(level, bool)
+def _is_number(level: Any) -> bool:
+    return isinstance(level, int | float | np.number) and not isinstance(level, bool)
 
 
 # ---- of several tables -------------------------------------------------------------------------

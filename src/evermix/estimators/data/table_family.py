@@ -10,7 +10,15 @@ from numpy.typing import NDArray
 from evermix._warning import warn
 from evermix._xp import Floats
 from evermix.estimators.data.levels import folded
-from evermix.estimators.data.tables import Column, Table, first_word, is_number, listed, no_numbers
+from evermix.estimators.data.tables import (
+    Column,
+    Table,
+    first_word,
+    is_number,
+    listed,
+    no_numbers,
+    without_marks,
+)
 from evermix.families import Bernoulli, Categorical, Mixed
 from evermix.families.amounts import knee_in_group, knee_of
 from evermix.families.base import Family
@@ -46,7 +54,7 @@ def automatic_table(X: Any) -> Mixed | None:
     rows decide whether they do. Names of rows and dates are ignored.
     """
     table = Table(X)
-    columns = {name: table.column(name) for name in table.names}
+    columns = {name: _as_numbers(table.column(name)) for name in table.names}
     _check_words({name: values for name, (kind, values) in columns.items() if kind == "level"})
     kept = X.categories if isinstance(X, Columns) else ()
     dates = [name for name, column in columns.items() if _are_dates(column)]
@@ -78,6 +86,14 @@ def automatic_table(X: Any) -> Mixed | None:
     found += [alone(name, knee) for name, knee in knees.items() if name not in together]
     ignored = tuple(name for name in table.names if name not in columns)
     return Mixed(blocks | {block.names: block.family for block in found}, ignored)
+
+
+def _as_numbers(column: Column) -> Column:
+    """Return a column of numbers if there are only marks such as ``-`` beside them."""
+    if column.kind != "level" or not any(map(is_number, column.values)):
+        return column
+    found = without_marks(column)
+    return found if found.kind == "number" else column
 
 
 def _nothing_left(columns: Mapping[str, Column], words: Sequence[str]) -> str:

@@ -113,7 +113,10 @@ def _array(found: Any) -> NDArray[Any]:
     values = np.asarray(found)
     if values.ndim != 1:
         raise ValueError(f"the columns of a table must be one-dimensional, got {values.ndim}.")
-    return _objects(values.tolist()) if values.dtype.kind in "OSUT" else values
+    if values.dtype.kind not in "OSUT":
+        return values
+    # NumPy would make strings of the numbers of a list that has strings too.
+    return _objects(list(found) if isinstance(found, list | tuple) else values.tolist())
 
 
 def _objects(values: list[Any]) -> NDArray[Any]:
@@ -257,9 +260,14 @@ def _nothing(n: int) -> Floats:
     return np.full(n, np.nan)
 
 
+def without_marks(column: Column) -> Column:
+    """Return a column by what it holds beside what stands for missing numbers, as ``-`` does."""
+    return _column([None if is_gone_among_numbers(value) else value for value in column.values])
+
+
 def _numbers(name: str, column: Column) -> Floats:
     if column.kind == "level":  # in which other columns would have words
-        column = _column([None if is_gone_among_numbers(v) else v for v in column.values])
+        column = without_marks(column)
     if column.kind != "level":
         if len(rows := np.flatnonzero(np.isinf(column.values))):
             raise ValueError(
