@@ -133,7 +133,9 @@ class Stream(Run):
             source.recall(marks)
         elif marks and "marks" not in read:
             source.recall(marks[0])
-        chunks = source.chunks(saved.notes["totals"]["offset"], settings.batch)
+        done = Totals(**saved.notes["totals"])
+        left = None if settings.limit is None else settings.limit - done.rows
+        chunks = source.chunks(done.offset, settings.batch, left)
         return cls(settings, source, saved.model, saved.text, chunks, saved.notes, place)
 
     def _learn(self, interrupts: Interrupts) -> None:
@@ -198,12 +200,12 @@ class Stream(Run):
             self._learn_chunk(whole, answered=waiting.rows)
 
     def _end(self) -> None:
-        """Learn what waits for more rows, of which there are none, and tell of new clusters."""
+        """Learn what waits for more rows, of which none are read, and tell of new clusters."""
         self._end_warm_up()
         if self.source.live and self.learnt and not self.model.learner_.model.learns:
             self.model.learner_.settle()
             self._note_steps()
-        self._ended = True
+        self._ended = self.settings.limit is None or self.totals.rows < self.settings.limit
         self._announce()
 
     def _announce(self) -> None:

@@ -219,7 +219,7 @@ STREAM = (
     ),
     Option(
         "limit",
-        "Stop after the batch that holds row N.",
+        "Stop after row N.",
         ROWS,
         int,
         min=1,

@@ -51,7 +51,7 @@ def begun(settings: Settings) -> Beginning:
     source = source_of(settings)
     mix = make_mixture(settings, source.kind, streaming=True, columns=source.columns)
     check_times(source, mix.forgetting)
-    chunks = source.chunks(0, settings.batch)
+    chunks = source.chunks(0, settings.batch, settings.limit)
     text: TextCounter | None = embedded_texts(settings, source)
     words = source.kind == "text" and text is None
     if source.live:  # rows are answered before there are enough to begin with
@@ -98,7 +98,7 @@ def _of_model(settings: Settings) -> Beginning:
     check_times(source, mix.forgetting)
     if isinstance(text, Vocabulary) and not settings.quiet:
         note(f"texts are counted by the words of {settings.model}: new words tell nothing.")
-    chunks = source.chunks(0, settings.batch)
+    chunks = source.chunks(0, settings.batch, settings.limit)
     if mix.learner_.waiting and not source.live:
         head = first_chunks(chunks, FIRST_ROWS)
         chunks = chain([joined(head)] if head else [], chunks)

@@ -122,8 +122,11 @@ class FileSource(ABC):
         """Find out what the file holds: set ``kind``, ``n_features`` and ``n_rows`` if known."""
 
     @abstractmethod
-    def chunks(self, start: int, size: int) -> Iterator[Chunk]:
-        """Yield the rows from ``start`` on, at most ``size`` at a time; no chunk is empty."""
+    def chunks(self, start: int, size: int, limit: int | None = None) -> Iterator[Chunk]:
+        """Yield the rows from ``start`` on, at most ``size`` at a time; no chunk is empty.
+
+        With a ``limit`` (at least 1), it is not read further than so many rows reach.
+        """
 
     @abstractmethod
     def place(self, row: int) -> str:

@@ -1,5 +1,6 @@
 """The two bases of file formats: records that are parsed one by one, and blocks of an array."""
 
+import math
 import os
 import time
 from abc import abstractmethod
@@ -143,18 +144,21 @@ class RecordSource(FileSource):
         holds = "has a header and no rows" if self.header else holds
         raise self.no_rows(f"expected at least one row, the file {holds}.")
 
-    def chunks(self, start: int, size: int) -> Iterator[Chunk]:
-        """Yield the rows from ``start`` on, at most ``size`` at a time; no chunk is empty."""
+    def chunks(self, start: int, size: int, limit: int | None = None) -> Iterator[Chunk]:
+        """Yield the rows from ``start`` on, see :meth:`FileSource.chunks`."""
         first, offset, held = start, start, list[tuple[int, Row]]()
+        left = limit or math.inf
         for offset, row in self._rows(start):
             if row is None:
                 continue
             if isinstance(row, Row):
                 held.append((offset - 1, row))
-            if len(held) == size or row is PAUSE:
+            if len(held) == min(size, left) or row is PAUSE:
                 chunk, began = self._chunk(held, first, offset), time.monotonic()
-                first, held = offset, []
+                first, left, held = offset, left - len(held), []
                 yield chunk
+                if not left:
+                    return
                 if isinstance(self.lines, LiveLines):
                     self.lines.restart(time.monotonic() - began)
         self.n_rows = offset if self.n_rows is None else self.n_rows
@@ -356,24 +360,36 @@ class BlockSource(FileSource):
         if mark.digest is not None and digest_file(self.path) != mark.digest:
             raise changed(self.path)
 
-    def chunks(self, start: int, size: int) -> Iterator[Chunk]:
-        """Yield the rows from ``start`` on, at most ``size`` at a time; no chunk is empty."""
-        first = start
-        for block in self.blocks(start, size):
-            X = self._converted(block.X)
-            n = len(X) if isinstance(X, list) else X.shape[0]
-            begin = self.rows_before + block.first
-            ids = list(range(begin, begin + n)) if block.ids is None else block.ids
-            good = self._good_rows(X, block)
-            if len(good):
-                offset = block.first + n
-                if len(good) < n:
-                    ids, X = [ids[i] for i in good], some_rows(X, good)
-                times = None if block.times is None else np.array([block.times[i] for i in good])
-                fields = None if block.fields is None else [block.fields[i] for i in good]
-                rows = block.first + good
-                yield Chunk(ids, X, first, offset, rows, times, fields=fields)
-                first = offset
+    def chunks(self, start: int, size: int, limit: int | None = None) -> Iterator[Chunk]:
+        """Yield the rows from ``start`` on, see :meth:`FileSource.chunks`."""
+        first, left = start, limit or math.inf
+        while left:
+            size = int(min(size, left))
+            for block in self.blocks(first, size):
+                chunk = self._chunk(block, first)
+                if chunk is not None:
+                    first, left = chunk.offset, left - len(chunk.ids)
+                    yield chunk
+                    if left < size:
+                        break  # fewer rows are wanted from here on
+            else:
+                return
+
+    def _chunk(self, block: Block, first: int) -> Chunk | None:
+        """Return the good rows of a block, which follow on row ``first``; None if it has none."""
+        X = self._converted(block.X)
+        n = len(X) if isinstance(X, list) else X.shape[0]
+        begin = self.rows_before + block.first
+        ids = list(range(begin, begin + n)) if block.ids is None else block.ids
+        good = self._good_rows(X, block)
+        if not len(good):
+            return None
+        if len(good) < n:
+            ids, X = [ids[i] for i in good], some_rows(X, good)
+        times = None if block.times is None else np.array([block.times[i] for i in good])
+        fields = None if block.fields is None else [block.fields[i] for i in good]
+        rows = block.first + good
+        return Chunk(ids, X, first, block.first + n, rows, times, fields=fields)
 
     def place(self, row: int) -> str:
         """Return the file and the row of the row with this index, for messages."""

@@ -1,6 +1,7 @@
 """Several files as one source: the files of a folder or pattern, and their rows in order."""
 
 import glob
+import math
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
@@ -78,13 +79,14 @@ class Several:
         """Whether the last line was left out, since it may still be being written."""
         return self.sources[-1].unfinished
 
-    def chunks(self, start: int, size: int) -> Iterator[Chunk]:
-        """Yield the rows from ``start`` on, at most ``size`` at a time; no chunk is empty."""
+    def chunks(self, start: int, size: int, limit: int | None = None) -> Iterator[Chunk]:
+        """Yield the rows from ``start`` on, see :meth:`FileSource.chunks`."""
         number, before = self._place(start)
-        at, first, held = start - before, start, list[Chunk]()
+        at, first, held, left = start - before, start, list[Chunk](), limit or math.inf
         while number < len(self.sources):
             source = self.sources[number]
             source.rows_before = self._starts[number] = before
+            size = int(min(size, left))
             room = size - sum(len(chunk.ids) for chunk in held)
             for chunk in source.chunks(at, room):
                 at = chunk.offset
@@ -92,9 +94,12 @@ class Several:
                 held.append(chunk._replace(first=first, offset=before + at, rows=rows))
                 if len(chunk.ids) < room and at >= source.count_rows():
                     continue  # the next file fills it up
-                yield joined(held)
-                first, held = before + at, []
-                if room < size:
+                whole = joined(held)
+                first, left, held = before + at, left - len(whole.ids), []
+                yield whole
+                if not left:
+                    return
+                if room < size or left < size:
                     break
             else:
                 self._sizes[number] = os.path.getsize(source.path)
