@@ -86,6 +86,34 @@ def test_the_command_line_learns_as_python_does(folder):
     assert [line["cluster"] for line in read("same.jsonl")] == mix.labels_.tolist()
 
 
+@pytest.mark.parametrize("model", ["vectors", "table", "early"])
+def test_the_summary_tells_clusters_that_came_from_those_that_were_born(folder, model):
+    if model == "early":  # nothing was found yet
+        em.Mixture(random_state=0).partial_fit(np.load("vectors.npy")[:10]).save("early.evermix")
+    came = 0 if model == "early" else len(em.load(f"{model}.evermix").cluster_ids_)
+    X = np.load("new/vectors.npy")
+    np.save("more.npy", np.vstack([X, X[:60] + [40.0, -40.0]]))
+    rows = "new/table.csv" if model == "table" else "more.npy"
+    run = "stream", rows, "--out", f"{model}.told", "--limit"
+    for more in (["100", "--model", f"{model}.evermix"], ["1000", "--resume"]):
+        said = evermix(*run, *more).stderr
+        mix = em.load(f"{model}.told.evermix")
+        wanted = f"({came} came with the model, {mix.lineage_.next_id - came} born"
+        assert (wanted in said) if came else ("came with" not in said and "born" in said)
+    assert model == "table" or mix.lineage_.next_id > came
+
+
+def test_clusters_that_ended_before_a_stream_are_not_counted(folder):
+    mix = em.Mixture(random_state=0).partial_fit(np.load("vectors.npy"))
+    ids = mix.cluster_ids_.tolist()
+    mix.merge_clusters(ids[:2])
+    mix.save("merged.evermix")
+    said = evermix(
+        "stream", "new/vectors.npy", "--model", "merged.evermix", "--out", "m.told"
+    ).stderr
+    assert f"({len(ids) - 1} came with the model" in said and "merged" not in said
+
+
 def test_a_model_that_waits_for_rows_goes_on_whatever_the_batches(folder):
     mix = em.Mixture(random_state=0).partial_fit(np.load("vectors.npy")[:10])
     mix.save("early.evermix")

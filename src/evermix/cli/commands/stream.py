@@ -79,7 +79,7 @@ class Stream(Run):
         self._saved_end = notes is not None and not self._place.follows and notes.get("ended")
         self.source = source
         take_units(model, source)
-        self.totals = Totals() if notes is None else Totals(**notes["totals"])
+        self.totals = Totals.beginning_with(model) if notes is None else Totals(**notes["totals"])
         self._chunks = chunks
         self._steps: list[Info] = []
         self._read: Any = None  # what the last chunk has said of what was read
@@ -349,7 +349,7 @@ class Stream(Run):
         new = totals.rows - self._first_row
         now = f", {new:,} of them new" if 0 < new < totals.rows else ""
         yield f"{counted(totals.rows, 'row')}{now}{bad}"
-        yield f"{counted(n_held(mix), 'cluster')}{beside_held(mix)} ({lives(mix.lineage_)})"
+        yield f"{counted(n_held(mix), 'cluster')}{beside_held(mix)} ({lives(mix.lineage_, totals)})"
         if self.text is not None:
             yield shown_words(self.text)
         yield f"{new / seconds:,.0f} rows/s" if new else "nothing new: all rows were read before"

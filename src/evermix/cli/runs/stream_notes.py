@@ -1,7 +1,7 @@
 """What the checkpoint of a stream notes beside the model: how far it was, and where."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,16 +11,30 @@ from evermix.cli.output import broker_lines
 from evermix.estimators import Mixture
 from evermix.estimators.mixture.held import lasting
 from evermix.io.sources import Mark
-from evermix.state import DROPPED, FADED, Lineage
+from evermix.state import ALIVE, DROPPED, FADED, Lineage
 
 
 @dataclass
 class Totals:
-    """Counts since the stream began, before it was resumed included."""
+    """Counts since the stream began, before it was resumed included.
+
+    ``known`` is the number of ids that the model had with which it began, and ``came`` are those of
+    the clusters that lived then.
+    """
 
     offset: int = 0
     rows: int = 0
     log_predictive: float = 0.0
+    known: int = 0
+    came: list[int] = field(default_factory=list)
+
+    @classmethod
+    def beginning_with(cls, mix: Mixture) -> "Totals":
+        """Return those of a stream that begins with a model, which may be a new one."""
+        if not mix.__sklearn_is_fitted__() or mix.learner_.waiting:
+            return cls()
+        into = mix.lineage_.into
+        return cls(known=len(into), came=[id for id, end in enumerate(into) if end == ALIVE])
 
     @property
     def skipped(self) -> int:
@@ -33,6 +47,8 @@ def check_notes(notes: dict[str, Any]) -> None:
     totals = Totals(**notes["totals"])
     check_number("rows", totals.rows, (0, check_number("offset", totals.offset)))
     float(totals.log_predictive)
+    for id in [totals.known, *totals.came]:
+        check_number("a cluster", id)
     if not isinstance(notes.get("ended", True), bool):
         raise TypeError(f"ended must be true or false, got {notes['ended']!r:.80}")
     check_marks([*notes.get("files", []), *notes.get("past", [])])
@@ -68,18 +84,20 @@ def check_marks(marks: list[Any]) -> None:
                 raise TypeError(f"{name} must be a string, got {text!r:.80}")
 
 
-def lives(lineage: Lineage) -> str:
-    """Return in words how many clusters were born, and how many ended in which way.
+def lives(lineage: Lineage, totals: Totals) -> str:
+    """Return in words how many clusters a stream has seen come, be born, and end in which way.
 
     Those that the first review joined with others are left out, as in reports.
     """
-    ids = lasting(lineage)
+    born = [id for id in lasting(lineage) if id >= totals.known]
+    ids = totals.came + born
     into = np.array([lineage.into[id] for id in ids], dtype=np.int64)
     ends = {"merged": into >= 0, "dropped": into == DROPPED, "faded": into == FADED}
     moves = [f"{np.sum(those):,} {how}" for how, those in ends.items() if those.any()]
-    n_split = len(lineage.parents.keys() & set(ids))
+    n_split = len(lineage.parents.keys() & set(born))
     split = [f"{n_split:,} of them split from others"] if n_split else []
-    return ", ".join([f"{len(ids):,} born", *split, *moves])
+    came = [f"{len(totals.came):,} came with the model"] if totals.came else []
+    return ", ".join([*came, f"{len(born):,} born", *split, *moves])
 
 
 def relabelled(mix: Mixture) -> float:
