@@ -141,6 +141,7 @@ def known_kinds(model: Any) -> dict[str, Any]:
     words = {name for name, some in levels.items() if all(isinstance(one, str) for one in some)}
     yes_no = {str(b.names[0]) for b in family.blocks if isinstance(b.family, Bernoulli)}
     return {
+        "known": family.names,
         "numbers": tuple(n for n in map(str, family.names) if n not in levels.keys() | yes_no),
         "codes": (*ignored, *(name for name in words if any(map(is_number, levels[name])))),
     }

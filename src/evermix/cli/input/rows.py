@@ -1,23 +1,26 @@
 """Rows of a source: opened, turned into numbers, and held, mapped or read again for a fit."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from evermix._warning import warn
 from evermix._xp import Array
 from evermix.cli.console import progress_bar
 from evermix.cli.options.settings import Settings
 from evermix.estimators import Mixture
+from evermix.estimators.data.tables import check_most_are_there, listed
 from evermix.families.base import Family
 from evermix.io.chunks import Chunks
 from evermix.io.similar_names import one_of
 from evermix.io.sources import Chunk, Source, SourceError, open_source
 from evermix.io.sources.arrays import DenseArray
 from evermix.io.sources.dialect import Writing
-from evermix.io.sources.several import joined
+from evermix.io.sources.several import Several, joined
 from evermix.io.sources.values import Columns
 from evermix.io.text import Hashing, Vocabulary
 from evermix.io.text_counter import StopWords, TextCounter
@@ -28,11 +31,16 @@ FIELD = 64  # bytes that a value of a table takes, about
 
 
 def open_rows(
-    settings: Settings, n_features: int | None, time_labels: bool = False, **reading: Any
+    settings: Settings,
+    n_features: int | None,
+    time_labels: bool = False,
+    known: Sequence[str] | None = None,
+    **reading: Any,
 ) -> Source:
     """Open the source of these settings; rows must have ``n_features`` if that is given.
 
-    ``reading`` are more arguments of :func:`evermix.io.sources.open_source`.
+    ``known`` are the columns of tables that a model has learnt, and ``reading`` are more arguments
+    of :func:`evermix.io.sources.open_source`.
     """
     sources = settings.sources
     columns: dict[str, Any] = {name: tuple(settings.values.get(name) or ()) for name in COLUMNS}
@@ -57,7 +65,29 @@ def open_rows(
         **reading,
     )
     _check_columns(settings, columns, source)
+    if isinstance(source, Several) and source.kind == "table":
+        _check_files(source, known)
     return source
+
+
+def _check_files(source: Several, known: Sequence[str] | None) -> None:
+    """Warn of columns that some files of a table lack, or raise ValueError if they lack most.
+
+    Those that the model does not know say nothing.
+    """
+    columns = source.columns or []
+    wanted = [source.sources[0].columns or [], columns] if known is None else [known]
+    others = [one for one in source.sources if set(one.columns or ()) != set(columns)]
+    for one, names in product(others, wanted):
+        check_most_are_there(one.columns or [], names, one.path)
+    for one in others:
+        own = one.columns or []
+        gone = [n for n in columns if n not in own and (known is None or n in known)]
+        if gone:
+            warn(
+                f"{one.path} has no column {listed(gone)}, which other files have: it is "
+                "missing in all of its rows."
+            )
 
 
 def _check_columns(settings: Settings, columns: dict[str, Any], source: Source) -> None:

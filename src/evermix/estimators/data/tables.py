@@ -215,10 +215,7 @@ def check_names(given: Sequence[str], wanted: Sequence[str], may_lack: bool = Tr
     missing = [name for name in wanted if name not in given]
     if missing and not may_lack:
         raise _lacking(missing, given, unknown)
-    if any(one_of(name, unknown, ALIKE) for name in missing):
-        raise _lacking(missing, given, unknown, " If it is not known, add it as an empty column.")
-    if 2 * len(missing) > len(wanted):
-        raise _lacking(missing, given, unknown, " At least half of the columns must be there.")
+    check_most_are_there(given, wanted)
     if missing:
         warn(f"the table has no column {listed(missing)}: it is missing in all rows.")
     if unknown:
@@ -228,13 +225,35 @@ def check_names(given: Sequence[str], wanted: Sequence[str], may_lack: bool = Tr
         )
 
 
+def check_most_are_there(
+    given: Sequence[str], wanted: Sequence[str], table: str = "the table"
+) -> None:
+    """Raise ValueError if a table lacks more than half of the columns that are wanted.
+
+    Also if one of another name may be meant.
+    """
+    unknown = [name for name in given if name not in wanted]
+    missing = [name for name in wanted if name not in given]
+    remedy = ""
+    if 2 * len(missing) > len(wanted):
+        remedy = " At least half of the columns must be there."
+    if any(one_of(name, unknown, ALIKE) for name in missing):
+        remedy = " If it is not known, add it as an empty column."
+    if remedy:
+        raise _lacking(missing, given, unknown, remedy, table)
+
+
 def _lacking(
-    missing: Sequence[str], given: Sequence[str], unknown: Sequence[str], remedy: str = ""
+    missing: Sequence[str],
+    given: Sequence[str],
+    unknown: Sequence[str],
+    remedy: str = "",
+    table: str = "the table",
 ) -> ValueError:
     """Return what is wrong with a table that lacks columns, and which may be meant by others."""
     meant = next(filter(None, (one_of(name, unknown) for name in missing)), "")
     return ValueError(
-        f"the table has no column {listed(missing)}. It has {listed(given)}.{meant}{remedy}"
+        f"{table} has no column {listed(missing)}. It has {listed(given)}.{meant}{remedy}"
     )
 
 

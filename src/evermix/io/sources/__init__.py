@@ -28,7 +28,7 @@ from evermix.io.sources.follow import SUFFIXES
 from evermix.io.sources.formats import Block, BlockSource, Record, RecordSource, Row
 from evermix.io.sources.jsonl import JsonLines
 from evermix.io.sources.options import Kind, Options
-from evermix.io.sources.several import Several, Source, listed, names_several
+from evermix.io.sources.several import AS_TABLES, Several, Source, listed, names_several
 
 __all__ = [
     "Block",
@@ -62,7 +62,8 @@ def open_source(
     ``"nats://host:port/stream/subject"`` are JSON objects that a broker holds.
 
     Several files are read one after another as one source. They must hold rows of the same kind
-    with the same columns; files without rows are left out.
+    with the same columns; but columns that a file of a table lacks are missing in its rows. Files
+    without rows are left out.
 
     Parameters
     ----------
@@ -138,12 +139,16 @@ def _open_all(paths: Sequence[str], options: Options) -> Several:
         except SourceError as error:
             if not sources:
                 raise
+            first = sources[0]
+            numbers = first.columns is not None and first.kind != "table"
             raise SourceError(
                 f"{error} All files of a source must hold rows of the same kind; those of the "
-                f"first, {sources[0].path}, are {options.kind}."
+                f"first, {first.path}, are {first.kind}.{AS_TABLES if numbers else ''}"
             ) from error
         sources.append(source)
-        options = replace(options, kind=source.kind, units=source.units, codes=source.codes)
+        found = {name: name in source.codes for name in source.columns or ()}
+        digits = {**options.digits, **found}
+        options = replace(options, kind=source.kind, units=source.units, digits=digits)
     if not sources:
         raise empty
     return Several(sources)

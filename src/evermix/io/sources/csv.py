@@ -141,6 +141,8 @@ class CommaSeparated(RecordSource):
         name, before = self._names[j] if self._header else "", self.options.codes
         if before is not None:
             return name in before
+        if name in self.options.digits:
+            return self.options.digits[name]
         found = bool(name) and self.options.kind in (None, "table") and are_codes(known)
         if found:
             LOG.info(

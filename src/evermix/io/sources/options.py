@@ -72,6 +72,9 @@ class Options:
     codes : tuple of str, optional
         Columns of CSV files whose digits are names, as known from rows before. None: those of
         digits with leading zeros, all of the same length.
+    digits : mapping of str to bool
+        Columns of the CSV files that are read before as one source, and whether their digits are
+        names; others are looked at, unless ``codes`` are known.
     drain : bool
         Whether messages of a broker, or lines of files that are followed, end where there is none
         left, rather than being waited for.
@@ -118,3 +121,4 @@ class Options:
     features: tuple[str, ...] = ()
     numbers: tuple[str, ...] = ()
     codes: tuple[str, ...] | None = None
+    digits: Mapping[str, bool] = field(default_factory=dict)

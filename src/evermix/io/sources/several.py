@@ -13,14 +13,15 @@ from evermix.io.sources.base import FileSource, SourceError
 from evermix.io.sources.chunk import Chunk, Mark, Rejected
 from evermix.io.sources.lines import REMEDY, changed, digest_file
 from evermix.io.sources.options import Kind
-from evermix.io.sources.values import stack_chunks
+from evermix.io.sources.values import Columns, objects, stack_chunks
 
 
 class Several:
     """Files of the same kind and with the same columns, read one after another as one source.
 
     Offsets, and the numbers of rows without an id, count through all files. Chunks are cut as if
-    the rows were in one file.
+    the rows were in one file. Tables have the columns of all their files; those that a file lacks
+    are missing in its rows.
 
     Parameters
     ----------
@@ -41,9 +42,11 @@ class Several:
             _check_compatible(first, source)
         self.sources, self.rows_before = list(sources), 0
         self.kind: Kind = first.kind
-        self.n_features = first.n_features
         self.columns, self.header = first.columns, first.header
-        self.codes = first.codes
+        if _has_columns(first):
+            self.columns = _met(source.columns for source in sources)
+            self.header = _met(source.header for source in sources)
+        self.n_features = first.n_features if self.columns is None else len(self.columns)
         self.dated, self.beside = first.dated, first.beside
         self.units = {name: unit for some in sources for name, unit in some.units.items()}
         self.complaints: list[str] = []
@@ -91,7 +94,8 @@ class Several:
             for chunk in source.chunks(at, room):
                 at = chunk.offset
                 rows = before + chunk.rows
-                held.append(chunk._replace(first=first, offset=before + at, rows=rows))
+                whole = self._with_all_columns(chunk)
+                held.append(whole._replace(first=first, offset=before + at, rows=rows))
                 if len(chunk.ids) < room and at >= source.count_rows():
                     continue  # the next file fills it up
                 whole = joined(held)
@@ -106,6 +110,18 @@ class Several:
                 number, before, at = number + 1, before + source.count_rows(), 0
         if held:
             yield joined(held)
+
+    def _with_all_columns(self, chunk: Chunk) -> Chunk:
+        """Return a chunk with the columns that its file lacks, which are missing in its rows."""
+        if not isinstance(chunk.X, Columns):
+            return chunk
+        gone = [name for name in self.columns or () if name not in chunk.X]
+        if not gone:
+            return chunk
+        nothing = {name: objects([None] * len(chunk.ids)) for name in gone}
+        X = Columns(chunk.X | nothing, chunk.X.units, chunk.X.categories)
+        fields = chunk.fields and [row | dict.fromkeys(gone) for row in chunk.fields]
+        return chunk._replace(X=X, fields=fields)
 
     def place(self, row: int) -> str:
         """Return the file and the line or row of the row with this index, for messages."""
@@ -170,6 +186,10 @@ class Several:
 Source: TypeAlias = FileSource | Several
 """Rows that can be read in chunks, from any row on."""
 
+AS_TABLES = (
+    ' Read them as kind "table" (on the command line: --kind table) if they are tables: columns '
+    "that a file lacks are missing in its rows then."
+)
 _TIMES = {None: "no times", True: "times that are dates", False: "times that are numbers"}
 
 
@@ -245,17 +265,27 @@ def _in_folder(folder: str) -> list[str]:
 def _check_compatible(first: FileSource, other: FileSource) -> None:
     """Raise SourceError unless two files have the same kind of rows, columns and times."""
 
-    def refuse(expected: object, got: object) -> None:
+    def refuse(expected: object, got: object, remedy: str = "") -> None:
         if expected != got:
             raise SourceError(
                 f"{other.path}: expected {expected} as in {first.path}, got {got}. All files of a "
-                "source must hold rows of the same kind with the same columns."
+                f"source must hold rows of the same kind with the same columns.{remedy}"
             )
 
     refuse(first.kind, other.kind)
-    refuse(f"{first.n_features} features", f"{other.n_features} features")
     refuse(_kind_of_times(first), _kind_of_times(other))
+    if _has_columns(first) and _has_columns(other):
+        return  # which are taken by name
     if first.columns is not None and other.columns is not None:
-        if first.kind == "table" and set(first.columns) == set(other.columns):
-            return  # which are taken by name
-        refuse(f"the columns {first.columns}", f"the columns {other.columns}")
+        refuse(f"the columns {first.columns}", f"the columns {other.columns}", AS_TABLES)
+    refuse(f"{first.n_features} features", f"{other.n_features} features")
+
+
+def _has_columns(source: FileSource) -> bool:
+    """Whether rows are those of a table whose columns have names."""
+    return source.kind == "table" and source.columns is not None
+
+
+def _met(names: Iterable[Iterable[str] | None]) -> list[str]:
+    """Return names in the order in which they are met."""
+    return list(dict.fromkeys(name for some in names for name in some or ()))

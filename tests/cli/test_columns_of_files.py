@@ -1,0 +1,154 @@
+"""Several files in one command need not have the same columns, if they are tables."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+import evermix as em
+from evermix.io.sources import SourceError, open_source
+from helpers.commands import evermix
+
+N = 120
+pytestmark = pytest.mark.filterwarnings("always")
+
+
+def rows(n=N, seed=0):
+    """Two groups, which differ in all columns but two."""
+    rng = np.random.default_rng(seed)
+    for i in range(n):
+        yield {
+            "temp": f"{rng.normal([10.0, 30.0][i % 2]):.1f}",
+            "nights": str([0, 5][i % 2] + rng.integers(0, 3)),
+            "kind": "ab"[i % 2],
+            "zip": [["01067", "10115"], ["80331", "50667"]][i % 2][rng.integers(0, 2)],
+            "size": f"{rng.normal():.2f}",
+            "shoe": str(40 + i % 3),
+        }
+
+
+def write(path, names, n=N, seed=0):
+    """Write some columns to a CSV file or to JSON lines."""
+    some = [{name: row[name] for name in names.split()} for row in rows(n, seed)]
+    with open(path, "w", newline="") as file:
+        if path.endswith(".jsonl"):
+            typed = [row | {"temp": float(row["temp"])} for row in some]
+            file.write("".join(json.dumps(row) + "\n" for row in typed))
+            return
+        lines = csv.DictWriter(file, list(some[0]))
+        lines.writeheader()
+        lines.writerows(some)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write("a.csv", "temp nights kind")
+    write("less.csv", "kind temp", n=30, seed=1)
+    write("more.csv", "shoe kind temp nights", n=40, seed=2)
+    write("zips.csv", "nights temp zip kind", n=60, seed=3)
+    return tmp_path
+
+
+def read(path):
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    return [{k: v for k, v in line.items() if k not in ("id", "new")} for line in lines]
+
+
+def test_files_of_a_model_are_predicted_as_each_alone(folder):
+    evermix("fit", "a.csv", "--out", "out.csv")
+    names = ["less.csv", "a.csv", "more.csv"]
+    said = evermix("predict", "a.evermix", *names, "--out", "all.jsonl", "--batch", 17).stderr
+    for name in names:
+        evermix("predict", "a.evermix", name, "--out", f"{name}.jsonl")
+    each = [line for name in names for line in read(folder / f"{name}.jsonl")]
+    assert read(folder / "all.jsonl") == each
+    assert "less.csv has no column 'nights', which other files have: it is missing" in said
+    assert "does not know the columns 'shoe'" in said and "no column 'shoe'" not in said
+
+
+def test_a_file_alone_that_a_model_refuses_is_refused_among_others(folder):
+    evermix("fit", "a.csv", "--out", "out.csv")
+    write("few.csv", "temp")
+    said = evermix("predict", "a.evermix", "a.csv", "few.csv", status=1).stderr
+    assert "few.csv has no column 'nights', 'kind'" in said and "At least half" in said
+    text = (folder / "a.csv").read_text()
+    (folder / "misspelt.csv").write_text(text.replace("nights", "night"))
+    said = evermix("predict", "a.evermix", "a.csv", "misspelt.csv", status=1).stderr
+    assert "misspelt.csv has no column 'nights'" in said and "Did you mean 'night'" in said
+    said = evermix("fit", "a.csv", "misspelt.csv", "--out", "x.csv", status=1).stderr
+    assert "misspelt.csv has no column 'nights'" in said
+
+
+@pytest.mark.parametrize("begin", ["--model", "--resume"])
+def test_a_stream_learns_several_next_files_as_one_after_the_other(folder, begin):
+    evermix("stream", "a.csv", "--batch", 10, "--checkpoint", "first.evermix", "--out", "first.out")
+    for name, steps in {
+        "all": [["less.csv", "more.csv"]],
+        "each": [["less.csv"], ["more.csv"]],
+    }.items():
+        keep = "--checkpoint", f"{name}.evermix", "--out", f"{name}.out", "--batch", 10
+        if begin == "--resume":
+            evermix("stream", "a.csv", *keep)
+        else:
+            evermix("stream", *steps.pop(0), "--model", "first.evermix", *keep)
+        for files in steps:
+            evermix("stream", *files, *keep, "--resume")
+    ours, theirs = em.load("all.evermix"), em.load("each.evermix")
+    np.testing.assert_array_equal(ours.tally_.stats, theirs.tally_.stats)
+    assert read(folder / "all.out") == read(folder / "each.out")
+
+
+@pytest.mark.parametrize("command", ["fit", "stream"])
+def test_a_first_run_has_the_columns_of_all_files(folder, command):
+    keep = "--out", "out.csv", "--keep-fields", "--checkpoint", "m.evermix"
+    said = evermix(command, "a.csv", "less.csv", "zips.csv", *keep).stderr
+    assert "a.csv has no column 'zip', which other files have: it is missing" in said
+    assert "less.csv has no column 'nights', 'zip', which" in said
+    mix = em.load("m.evermix")
+    assert sorted(mix.levels_["zip"]) == ["01067", "10115", "50667", "80331"]
+    with open("out.csv", newline="") as file:
+        kept = list(csv.DictReader(file))
+    assert [kept[at]["zip"] == "" for at in (0, N, N + 30)] == [True, True, False]
+    assert [row["temp"] for row in kept[N : N + 30]] == [row["temp"] for row in rows(30, seed=1)]
+    with open("whole.csv", "w", newline="") as file:
+        whole = csv.DictWriter(file, ["temp", "nights", "kind", "zip"], extrasaction="ignore")
+        whole.writeheader()
+        whole.writerows(kept)
+    keep = "--out", "same.csv", "--checkpoint", "same.evermix"
+    evermix(command, "whole.csv", *keep)
+    np.testing.assert_array_equal(em.load("same.evermix").tally_.stats, mix.tally_.stats)
+    evermix(
+        command,
+        "a.csv",
+        "less.csv",
+        "zips.csv",
+        "--resume",
+        *keep[:1],
+        "out.csv",
+        "--keep-fields",
+        "--checkpoint",
+        "m.evermix",
+    )
+
+
+def test_json_lines_and_csv_files_together(folder):
+    write("b.jsonl", "temp size kind", n=50)
+    whole = open_source(["a.csv", "b.jsonl"])
+    (chunk,) = whole.chunks(0, 1000)
+    assert whole.columns == list(chunk.X) == ["temp", "nights", "kind", "size"]
+    assert chunk.X.shape == (N + 50, 4) and whole.n_features == 4
+    assert all(value is None for value in chunk.X["nights"][N:])
+    for start in (0, N - 1, N + 7):
+        (rest,) = whole.chunks(start, 1000)
+        assert rest.X["temp"].tolist() == chunk.X["temp"].tolist()[start:]
+
+
+def test_numbers_alone_are_read_as_tables_if_that_is_said(folder):
+    write("size.csv", "temp size")
+    write("shoe.csv", "temp shoe")
+    for names in (["size.csv", "shoe.csv"], ["size.csv", "a.csv"]):
+        with pytest.raises(SourceError, match='Read them as kind "table" .*--kind table'):
+            open_source(names)
+    assert open_source(["size.csv", "shoe.csv"], kind="table").columns == ["temp", "size", "shoe"]
