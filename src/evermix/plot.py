@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from evermix.estimators.mixture.naming import Names
 from evermix.families import Multinomial
 from evermix.io.sources.dialect import name_of
 from evermix.io.sources.strings import read_number
@@ -87,10 +86,9 @@ def clusters(
     labels = np.asarray(mix.predict(X))
     names, rows = _two_columns(mix, X, columns)
     axes = new_figure(title, 7.0, 5.4, figure).subplots()
-    units = Names.of(mix, mix.model_.family).units
-    titles = [f"{name} ({name_of(units[name])})" if name in units else name for name in names]
-    style_axes(axes, "", titles[0])
-    axes.set_ylabel(titles[1], fontsize=10, color=INK)
+    across, up = (_with_unit(mix, name) for name in names)
+    style_axes(axes, "", across)
+    axes.set_ylabel(up, fontsize=10, color=INK)
     for name, values, rescale in zip(
         names, rows.T, (axes.set_xscale, axes.set_yscale), strict=True
     ):
@@ -107,6 +105,13 @@ def clusters(
     handles = axes.get_legend_handles_labels()[0][:NAMED]
     axes.legend(handles=handles, frameon=False, fontsize=9, labelcolor=INK, markerscale=2)
     return axes
+
+
+def _with_unit(mix: Any, name: str) -> str:
+    """Return the title of an axis: a column, and the unit that its numbers were written with."""
+    writing = vars(mix).get("written_", {}).get(name)
+    unit = "" if writing is None else name_of(writing.unit)
+    return f"{name} ({unit})" if unit else name
 
 
 def _on_log_scale(mix: Any) -> set[str]:
