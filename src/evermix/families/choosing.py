@@ -171,7 +171,8 @@ def _of_vectors(X: Array) -> Choice:
     if X.size and some.min() >= 0 and np.all(some == np.rint(some)):
         numbers += " (if these are counts of words, give em.Multinomial())"
     if D <= MAX_FULL_COVARIANCE:
-        either = ", or DiagonalGaussian if that explains them better" if D > FULL_ONLY else ""
+        others = "DiagonalGaussian, or of few rows LowRankGaussian,"
+        either = f", or {others} if that explains them better" if D > FULL_ONLY else ""
         return Choice(Gaussian(), f"{numbers}{either}")
     lengths = np.linalg.norm(X[:UNIT_ROWS].astype(np.float64), axis=1)
     if np.all(np.abs(lengths - 1.0) < UNIT_TOL):

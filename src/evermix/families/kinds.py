@@ -11,14 +11,16 @@ from evermix._xp import Array, Bools
 from evermix.families._blocks import Block, Name
 from evermix.families.amounts import knee_in_group
 from evermix.families.base import Family
-from evermix.families.dense import FULL_ONLY
+from evermix.families.dense import FULL_ONLY, MAX_FULL_COVARIANCE
 from evermix.families.diagonal_gaussian import DiagonalGaussian
 from evermix.families.gaussian import Gaussian
 from evermix.families.log_gaussian import LogGaussian
 from evermix.families.log_normal import LogNormal
+from evermix.families.low_rank_gaussian import LowRankGaussian
 from evermix.families.mixed import Mixed
 from evermix.families.opening import left_open
 
+FULL_ROWS = 6  # for each column; of fewer, full covariances make many clusters of one
 WHOLE = 0.85  # least share of rows that have seen all columns of a full covariance
 FEW_COLUMNS = 8  # of a table that share a covariance if there is no search to decide it
 
@@ -36,8 +38,13 @@ def kinds(family: Family, X: Array | None = None, names: Collection[str] = ()) -
 
 @kinds.register(Gaussian)
 @kinds.register(DiagonalGaussian)
+@kinds.register(LowRankGaussian)
 def _(family: Family, X: Array | None = None, names: Collection[str] = ()) -> list[Family]:
-    del family, names
+    del names
+    if isinstance(family, LowRankGaussian) and (X is None or X.shape[1] > MAX_FULL_COVARIANCE):
+        return [family]
+    if X is not None and X.shape[1] > FULL_ONLY and X.shape[0] < FULL_ROWS * X.shape[1]:
+        return [LowRankGaussian(), DiagonalGaussian()]
     several = X is None or X.shape[1] > FULL_ONLY
     knees = np.zeros(0) if X is None else np.array([knee_in_group(column) for column in X.T])
     logs: list[Family] = [LogGaussian(knees=knees)] if knees.any() else []
