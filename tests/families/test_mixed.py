@@ -198,6 +198,7 @@ def test_independent_columns_of_one_family_are_learnt_each():
         ({"a": Gaussian(), 1: Gaussian()}, "all by names or all by numbers"),
         ({"a": em.Multinomial()}, "family of dense rows"),
         ({"a": Mixed()}, "family of dense rows"),
+        ({("a", "b"): em.LowRankGaussian()}, "not LowRankGaussian"),
         ({"a": "gaussian"}, "family of dense rows"),
         ({"a": (Gaussian(), -1.0)}, "weight of .* positive"),
         ({1.5: Gaussian()}, "named by columns"),

@@ -114,10 +114,10 @@ def checked_blocks(blocks: Any) -> tuple[Block, ...]:
         names = tuple(names) if isinstance(names, tuple | list) else (names,)
         if not names or not all(isinstance(name, str | int) for name in names):
             raise TypeError(f"blocks must be named by columns (str or int), got {names!r}.")
-        if not isinstance(family, Family) or family.sparse or family.missing:
+        if not isinstance(family, Family) or family.sparse or family.missing or family.frame:
             raise TypeError(
-                f"the block of {names!r} must be a family of dense rows such as em.Gaussian(), or "
-                f"a pair of it and a weight, got {family!r}."
+                f"the block of {names!r} must be a family of dense rows such as em.Gaussian() (not "
+                f"LowRankGaussian), or a pair of it and a weight, got {family!r}."
             )
         found.append(Block(names, family, hyper.positive(f"the weight of {names!r}", weight)))
     columns = [name for block in found for name in block.names]
