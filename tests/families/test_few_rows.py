@@ -5,6 +5,7 @@ import pytest
 from sklearn.metrics import adjusted_mutual_info_score
 
 import evermix as em
+from evermix.engines.filters.review import _in_place
 from evermix.families.kinds import FULL_ROWS, kinds
 from helpers.variants import slow_but
 
@@ -43,6 +44,29 @@ def test_a_stream_takes_full_covariances_once_it_has_the_rows():
         families.append(type(mix.partial_fit(some).model_.family))
         assert len(mix.cluster_ids_) == 1
     assert em.LowRankGaussian in families and families[-1] is em.Gaussian
+
+
+def test_rows_of_pinned_clusters_choose_the_family_too():
+    X, _ = _correlated(700, 3, 0)
+    X[300:][np.random.default_rng(0).random(400) < 0.1] += 25.0  # fewer than the family needs
+    mix, free = em.Mixture(), em.Mixture()
+    for i, some in enumerate(np.array_split(X, 70)):
+        mix.partial_fit(some)
+        free.partial_fit(some)
+        if i == 8:
+            assert isinstance(mix.model_.family, em.LowRankGaussian)
+            for id in mix.cluster_ids_:
+                mix.pin(id)
+    assert isinstance(free.model_.family, em.Gaussian)
+    assert isinstance(mix.model_.family, em.Gaussian)
+    assert mix.state_.tally.mass.sum() == pytest.approx(700, rel=0.01)
+    assert mix.score(X) > free.score(X) - 0.5
+
+
+def test_rows_that_are_not_all_kept_leave_the_family_as_it_is():
+    model = em.Mixture().partial_fit(_correlated(90, 1, 0)[0]).model_
+    assert "family" in model.learns
+    assert "family" not in _in_place(model).learns
 
 
 def test_the_number_of_rows_and_columns_decides():

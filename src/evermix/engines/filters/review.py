@@ -141,16 +141,22 @@ def review(engine: Engine, model: Model, state: State) -> tuple[Model, State, In
     assert lookback is not None and lookback.rows is not None
     kept, complete = lookback.rows, lookback.complete
     state = replace(state, lineage=deepcopy(state.lineage))  # if this fails, nothing has changed
-    tally, pinned = state.tally, state.lineage.hand.pins(state.tally.ids)
+    pinned = state.lineage.hand.pins(state.tally.ids)
+    fresh = complete and _is_fresh(state.clock)
+    if chosen := _is_chosen_by_all(model, pinned, complete, fresh):
+        model, state = _with_family_of_all(engine, model, state)
+    tally = state.tally
     free = ~np.append(pinned, False)[owners(tally, kept.ids)]
     rows = kept if free.all() else kept.take(free)
     if not len(rows.weights):  # those of pinned clusters stay where they are
-        return model, state, Info(rows=0, clock=state.clock, K=tally.K, lap=state.lap)
+        learnt = model if chosen else None
+        return model, state, Info(rows=0, clock=state.clock, K=tally.K, lap=state.lap, model=learnt)
     old = owners(tally, rows.ids)
     weights = _standing_for(tally, rows, old)
     start = _beside(model, pinned, with_sticks(model, tally.mass))
+    if chosen:
+        start = replace(start, learns=tuple({"prior"} & {*model.learns}))
     outgrown = not pinned.any() and _is_outgrown(model, rows.X)
-    fresh = complete and _is_fresh(state.clock)
     anew = _begins_anew(model) or fresh or bool(pinned.all()) or outgrown
     if anew:
         found = find(start if complete or outgrown else _in_place(start), rows.X, rows.weights)
@@ -232,6 +238,23 @@ def _begins_anew(model: Model) -> bool:
     return model.family.wide and not model.family.sparse
 
 
+def _is_chosen_by_all(model: Model, pinned: Bools, complete: bool, fresh: bool) -> bool:
+    """Whether rows of pinned clusters, which no search sees, are to choose the family, too."""
+    anew = complete and (fresh or _begins_anew(model))
+    return anew and bool(pinned.any()) and "family" in model.learns
+
+
+def _with_family_of_all(engine: Engine, model: Model, state: State) -> tuple[Model, State]:
+    """Return a model with the family that all rows choose, and the same clusters of it."""
+    assert state.lookback is not None and (kept := state.lookback.rows) is not None
+    found = find(replace(model, prior=with_sticks(model, state.tally.mass)), kept.X, kept.weights)
+    learnt = replace(model, family=found.model.family)
+    after = engine.continued(learnt, _untouched(model, learnt, state.tally, kept, True), state)
+    after.lap, after.at, after.lookback = state.lap, state.at, state.lookback
+    after.latents["capped"] = state.latents["capped"]
+    return learnt, after
+
+
 def _is_outgrown(model: Model, X: Array) -> bool:
     """Whether rows X (M, D) vary much outside the plane of a model, if it can be chosen again."""
     family = model.family
@@ -240,7 +263,7 @@ def _is_outgrown(model: Model, X: Array) -> bool:
 
 def _in_place(model: Model) -> Model:
     """Return a model that does not learn what the statistics at hand depend on."""
-    fixed = model.family.frame
+    fixed = "family", *model.family.frame
     return replace(model, learns=tuple(name for name in model.learns if name not in fixed))
 
 
