@@ -94,7 +94,7 @@ def answer_schemas() -> dict[str, Schema]:
 
 
 def _explanation() -> Schema:
-    contribution = full(name=TEXT, value=VALUE, log_odds=PERHAPS_NUMBER)
+    contribution = full(name=TEXT, value=VALUE, log_odds=PERHAPS_NUMBER, unit=PERHAPS_TEXT)
     always = {
         **{"cluster": WHOLE, "other": WHOLE},
         **{"cluster_name": PERHAPS_TEXT, "other_name": PERHAPS_TEXT},
