@@ -68,6 +68,16 @@ def lines(name):
         return [json.loads(line) for line in file]
 
 
+def test_tables_are_refused_with_what_to_do(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = "x,city\n" + "1.5,Rome\n7.5,Oslo\n" * 20
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text(rows)
+    for files in (["a.csv"], ["a.csv", "b.csv"]):
+        said = fit("out", *files, "--engine", "memoizedvb", "--dask", "local", status=1)
+        assert "--dask takes no tables" in said
+
+
 def assert_same(one, other):
     ours, theirs = lines(one), lines(other)
     for key in ("id", "cluster"):

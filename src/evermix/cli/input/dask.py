@@ -32,11 +32,19 @@ class Cluster:
         self._address, self._stack = address, stack
 
     def rows(self, source: Source, engine: Engine, quiet: bool) -> Rows:
-        """Return all rows of a source, for an engine that can learn them on a cluster."""
+        """Return all rows of a source, for an engine that can learn them on a cluster.
+
+        ValueError: the engine cannot, or the rows are those of a table.
+        """
         if not engine.divides:
             raise ValueError(
                 f"the engine {type(engine).__name__.lower()} runs in one place: leave out --dask, "
                 "or choose memoizedvb, fullvb, stochasticvb or ep."
+            )
+        if source.kind == "table":
+            raise ValueError(
+                "--dask takes no tables, whose columns have names and are of several kinds: leave "
+                "it out, or fit em.Mixture to a Dask data frame in Python."
             )
         self._connect()
         pieces = pieces_of(source)
