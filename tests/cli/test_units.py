@@ -60,6 +60,9 @@ def test_streams_go_on_with_the_same_unit_only(folder):
 
 def test_files_that_are_read_together_must_agree(folder):
     refused("stream", f"kg.{folder}", f"lb.{folder}", "--out", "out.jsonl")
+    files = f"kg.{folder}", f"lb.{folder}"
+    said = evermix("stream", *files, "--out", "out.jsonl", status=1).stderr
+    assert f"kg.{folder}, are rows of a table." in " ".join(said.split())
 
 
 def test_a_row_in_another_unit_is_a_bad_row(tmp_path, monkeypatch):

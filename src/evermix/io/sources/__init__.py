@@ -141,9 +141,10 @@ def _open_all(paths: Sequence[str], options: Options) -> Several:
                 raise
             first = sources[0]
             numbers = first.columns is not None and first.kind != "table"
+            kind = "rows of a table" if first.kind == "table" else first.kind
             raise SourceError(
                 f"{error} All files of a source must hold rows of the same kind; those of the "
-                f"first, {first.path}, are {first.kind}.{AS_TABLES if numbers else ''}"
+                f"first, {first.path}, are {kind}.{AS_TABLES if numbers else ''}"
             ) from error
         sources.append(source)
         found = {name: name in source.codes for name in source.columns or ()}
