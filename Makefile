@@ -18,7 +18,7 @@ $(VENV)/.demo: $(BIN)/python pyproject.toml
 	@touch $@
 
 $(VENV)/.test: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install -q -e '.[all]' --group test --group lint
+	$(BIN)/python -m pip install -q --no-compile -e '.[all]' --group test --group lint
 	@touch $@ $(VENV)/.demo
 
 $(VENV)/.part: $(BIN)/python pyproject.toml

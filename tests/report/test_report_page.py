@@ -9,7 +9,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 import evermix as em
-from evermix.cli.runs.stream_notes import lives
+from evermix.cli.runs.stream_notes import Totals, lives
 from evermix.estimators.chain_reports import add_times
 from evermix.estimators.topics.report import plane
 from evermix.report.flow import flow_of_rows
@@ -58,7 +58,7 @@ def test_a_report_on_a_stream_holds_what_the_model_knows(stream, tmp_path):
     assert all(item["born"] == born[item["id"]] for item in data["items"])
     split = {tuple(ids) for _, what, ids in data["events"] if what == "split"}
     assert split == {(id, k) for id, k in lineage.parents.items() if id in lasting}
-    assert lives(lineage).startswith(f"{len(lasting)} born")
+    assert lives(lineage, Totals()).startswith(f"{len(lasting)} born")
     assert max(growth["lines"][0]["y"]) <= len(lasting) < mix.lineage_.next_id
 
 

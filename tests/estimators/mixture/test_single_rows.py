@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import evermix as em
+from evermix.estimators.mixture.learner import Learner
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(1100, 2)) + 9.0 * RNG.integers(0, 4, size=(1100, 1)) * [1.0, 0.4]
@@ -244,3 +245,25 @@ def test_questions_of_other_threads_change_nothing():
             thread.join()
     assert not wrong
     assert_same(arrays(mix), arrays(silent))
+
+
+def test_answers_while_rows_wait_are_learnt_apart_by_each_thread(monkeypatch):
+    mix, both, learners = em.Mixture(random_state=0), threading.Barrier(2), []
+    mix.partial_fit(X[:8])
+    mix.predict(X[:1])
+    mix.partial_fit(X[8:9])
+    learn = Learner._learn
+
+    def learnt_together(self, *args):
+        learners.append(self)
+        both.wait(timeout=60)
+        return learn(self, *args)
+
+    monkeypatch.setattr(Learner, "_learn", learnt_together)
+    threads = [threading.Thread(target=mix.predict, args=(X[:2],)) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    one, other = learners
+    assert one is not other

@@ -126,26 +126,29 @@ class Learner:
         rows of the first call, or with 2, 4, 8, ... times as many, and learnt the others as they
         came: so answers after every row take little time, and do not depend on those before.
         """
-        if not self.waiting:
+        counted, waiting = self._counted, list(self.waiting)  # other threads may ask, and add rows
+        if not waiting:
             return self
-        first = int(np.count_nonzero(self.waiting[0].weights))
-        begun = first << ((self._counted // first).bit_length() - 1)
-        n = sum(len(batch.weights) for batch in self.waiting)
-        if self._preview is None or self._preview[1:] != (begun, n):
+        first = int(np.count_nonzero(waiting[0].weights))
+        begun = first << ((counted // first).bit_length() - 1)
+        n = sum(len(batch.weights) for batch in waiting)
+        preview = self._preview
+        if preview is None or preview[1:] != (begun, n):
             with warnings.catch_warnings(action="ignore", category=CapacityWarning):
-                if self._preview is None or self._preview[1] != begun:
-                    self._preview = self._begun(begun)
-                other, _, known = self._preview
+                if preview is None or preview[1] != begun:
+                    other, known = self._begun(waiting, begun)
+                else:
+                    other, known = deepcopy(preview[0]), preview[2]
                 if known < n:
-                    other._learn(together(self.waiting, known), ())
-                other.results = RowResults.empty(len(self.waiting[-1].weights))
-                other._relabel(self.waiting[-1].X)
-            self._preview = other, begun, n
-        return self._preview[0]
+                    other._learn(together(waiting, known), ())
+                other.results = RowResults.empty(len(waiting[-1].weights))
+                other._relabel(waiting[-1].X)
+            preview = self._preview = other, begun, n
+        return preview[0]
 
-    def _begun(self, counted: int) -> "tuple[Learner, int, int]":
+    def _begun(self, waiting: Sequence[Batch], counted: int) -> "tuple[Learner, int]":
         """Return a learner of the first rows that wait, so many that count, and their number."""
-        rows = together(self.waiting)
+        rows = together(waiting)
         n = int(np.searchsorted(np.cumsum(rows.weights > 0), counted)) + 1
         other = Learner(self.engine, self.model, deepcopy(self.random_state))
         other.calendar.dated = self.calendar.dated
@@ -154,7 +157,7 @@ class Learner:
         kept = other.state.lookback
         if counted < FIRST_REVIEW and kept is not None and kept.parts:
             other.model, other.state, _ = self.engine.review(other.model, other.state)
-        return other, counted, n
+        return other, n
 
     @property
     def fitted(self) -> Fitted:
