@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import evermix as em
-from evermix.engines.filters.review import FIRST
+from evermix.engines.filters.keeping import FIRST
 from helpers.commands import evermix
 
 CAUTION = f"with fewer than {FIRST}, clusters may be chance, and others be missed"

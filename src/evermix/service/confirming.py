@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from evermix.engines.filters.review import FIRST, next_review
+from evermix.engines.filters.keeping import FIRST, next_review
 from evermix.estimators import Mixture
 from evermix.estimators.answers import FEWEST
 from evermix.estimators.mixture.card import Card

@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 import evermix as em
-from evermix.engines.filters.review import next_review, thin
+from evermix.engines.filters.keeping import next_review, thin
 from evermix.lookback import FEATURES, KeptRows, hashed
 from helpers.mixture_cases import assert_same_model, blobs
 from helpers.variants import slow_but

@@ -15,7 +15,8 @@ from numpy.random import Generator
 from evermix._xp import Floats, logsumexp
 from evermix.engines.base import Engine
 from evermix.engines.ep.sites import to_record, to_sites_of
-from evermix.engines.filters.review import named, with_sticks
+from evermix.engines.filters.review import with_sticks
+from evermix.engines.filters.succession import named
 from evermix.engines.refine.problem import Problem, lines
 from evermix.engines.refine.search import search
 from evermix.engines.seeding import draw_rows

@@ -11,18 +11,17 @@ from numpy.random import Generator
 
 from evermix.engines.batch import Batch, Info
 from evermix.engines.filters.filter import Filter
-from evermix.engines.filters.newcomers import newcomers, newcomers_due
-from evermix.engines.filters.relearn import relearn
-from evermix.engines.filters.review import (
+from evermix.engines.filters.keeping import (
     add_rows,
     is_review,
     keep,
     next_stop,
-    review,
-    reviewable,
     stretches,
     thin,
 )
+from evermix.engines.filters.newcomers import newcomers, newcomers_due
+from evermix.engines.filters.relearn import relearn
+from evermix.engines.filters.review import review, reviewable
 from evermix.engines.settings import check_whole
 from evermix.lookback import Lookback
 from evermix.model import Model

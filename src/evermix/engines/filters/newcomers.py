@@ -18,7 +18,8 @@ from evermix.engines.batch import Batch, Info, cap_of
 from evermix.engines.filters.beginnings import begin
 from evermix.engines.filters.filter import Filter
 from evermix.engines.filters.relearn import relearn
-from evermix.engines.filters.review import named, owners, with_sticks
+from evermix.engines.filters.review import with_sticks
+from evermix.engines.filters.succession import named, owners
 from evermix.engines.refine.anchored import beside
 from evermix.lookback import COUNT_ROWS, ROWS, KeptRows, Recent
 from evermix.model import Model

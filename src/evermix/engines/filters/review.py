@@ -4,23 +4,21 @@ At clocks that grow by a constant factor, a review looks for splits, merges and 
 and learns what is open, on the sample. While the sample holds every row, the clusters found there
 simply replace those of the stream. Later a row of the sample stands for many: clusters that were
 fused have the sum of their statistics, exactly; those that were split take theirs from the sample;
-all others keep what they have. Reviews come at fixed clocks, so that neither the cuts of a stream
-nor questions change what is learnt.
+all others keep what they have.
 """
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from bisect import bisect_left
 from copy import deepcopy
 from dataclasses import replace
 
 import numpy as np
-from scipy import sparse
-from scipy.special import xlogy
 
 from evermix._xp import Array, Bools, Floats, Ints
 from evermix.engines.base import Engine
-from evermix.engines.batch import Batch, Info
+from evermix.engines.batch import Info
 from evermix.engines.filters.beginnings import begin, may_be
+from evermix.engines.filters.keeping import CLOCKS, begins_anew, is_fresh
+from evermix.engines.filters.succession import named, owners, transferred
 from evermix.engines.refine.coarse import coarsened, counted
 from evermix.engines.refine.find import find
 from evermix.engines.refine.problem import Clusters, Problem
@@ -30,109 +28,14 @@ from evermix.engines.seeding import Sample
 from evermix.families import LowRankGaussian, Mixed
 from evermix.families.base import Family
 from evermix.kernels.weights import new_weight
-from evermix.lookback import ROWS, KeptRows, Lookback, Recent
+from evermix.lookback import KeptRows, Lookback
 from evermix.model import Model
 from evermix.priors import PitmanYor
 from evermix.priors.base import GibbsType, HasSticks, Prior
 from evermix.state import State
 from evermix.tally import Tally
 
-FIRST = 64  # rows before the first review
-RATIO = 2**0.5  # between the clocks of two reviews
-CLOCKS = [round(FIRST * RATIO**step) for step in range(116)]  # of all reviews, beyond 2**63
 LEAST = 1e-6  # concentration
-CHANGE = 30.0  # nats by which shares of clusters must differ for a change
-FLOWS = 0.02  # share of a cluster that must move for it to be connected with another
-
-
-def next_review(clock: int) -> int:
-    """Return the clock of the first review after a clock: they grow by a factor of RATIO."""
-    return CLOCKS[bisect_right(CLOCKS, clock)]
-
-
-def next_stop(clock: int) -> int:
-    """Return the clock after a clock at which rows are reviewed, or only fewer are kept."""
-    return min(next_review(clock), (clock // ROWS + 1) * ROWS)
-
-
-def is_review(model: Model, state: State) -> bool:
-    """Whether a review is due; if all begin anew, at every other clock or where rows change."""
-    clock = state.clock
-    due = CLOCKS[bisect_left(CLOCKS, clock)] == clock
-    return due and (_is_fresh(clock) or not _begins_anew(model) or has_changed(state))
-
-
-def has_changed(state: State) -> bool:
-    """Whether the rows since the last clock of reviews are of other clusters than those before.
-
-    The likelihood ratio of their shares exceeds what K clusters have by chance by CHANGE nats.
-    """
-    if state.lookback is None or (rows := state.lookback.rows) is None:
-        return False
-    last = CLOCKS[bisect_left(CLOCKS, state.clock) - 1]
-    k = np.unique(state.lineage.current(rows.ids), return_inverse=True)[1]
-    mass = np.zeros((2, k.max() + 1))
-    np.add.at(mass, ((rows.clocks > last).astype(np.int64), k), rows.weights)
-    if not mass.any(axis=1).all():
-        return False
-    usual = mass.sum(axis=1, keepdims=True) * mass.sum(axis=0) / mass.sum()
-    return float(np.sum(xlogy(mass, mass / usual))) - 0.5 * mass.shape[1] > CHANGE
-
-
-def _is_fresh(clock: int) -> bool:
-    """Whether a review of all rows begins anew: before the first clock, and at every other one.
-
-    The others, which begin with the clusters that are there, take a fraction of the time.
-    """
-    return clock < FIRST or clock in {FIRST << j for j in range(clock.bit_length())}
-
-
-def stretches(batch: Batch, clock: int) -> Iterator[Batch]:
-    """Cut rows that follow a clock where reviews are due, or fewer rows are to be kept."""
-    weights = batch.weights
-    if clock + len(weights) <= next_stop(clock):
-        yield batch
-        return
-    clocks = np.concatenate([[clock], clock + np.cumsum(weights > 0)])
-    start = 0
-    while start < len(weights):
-        end = int(np.searchsorted(clocks[1:], next_stop(int(clocks[start])))) + 1
-        yield batch.part(slice(start, end))
-        start = end
-
-
-def keep(model: Model, state: State, batch: Batch, labels: Ints, per_cluster: int) -> None:
-    """Keep rows that were just learnt; at some clocks only a part of them.   Consumes: state."""
-    add_rows(state, batch, labels)
-    if next_stop(state.clock - 1) == state.clock:
-        thin(model, state, per_cluster)
-
-
-def add_rows(state: State, batch: Batch, labels: Ints) -> None:
-    """Keep rows that were just learnt.   Consumes: state."""
-    if state.lookback is not None:
-        state.lookback.add(batch.X, batch.weights, labels, state.clock)
-    if state.recent is not None:
-        state.recent.since.add(batch.X, batch.weights, labels, state.clock)
-
-
-def thin(model: Model, state: State, per_cluster: int) -> None:
-    """Keep as many rows of each cluster as there is room for.   Consumes: state.
-
-    Of counts all are kept or none: too few rows of a sample share a word. Of short texts the
-    latest ones are kept from then on.
-    """
-    lookback = state.lookback
-    if lookback is None or (rows := lookback.rows) is None:
-        return
-    rows = lookback.rows = rows._replace(ids=state.lineage.current(rows.ids))
-    if sparse.issparse(rows.X) and len(rows.weights) > rows.room:
-        last = CLOCKS[bisect_left(CLOCKS, state.clock) - 1]  # the last review
-        short = rows.room >= ROWS
-        state.recent = Recent.cut(rows, last, state.tally.ids) if short else None
-        state.lookback = None
-        return
-    lookback.thin(state.tally.K, per_cluster, even=_begins_anew(model))
 
 
 def review(engine: Engine, model: Model, state: State) -> tuple[Model, State, Info]:
@@ -142,7 +45,7 @@ def review(engine: Engine, model: Model, state: State) -> tuple[Model, State, In
     kept, complete = lookback.rows, lookback.complete
     state = replace(state, lineage=deepcopy(state.lineage))  # if this fails, nothing has changed
     pinned = state.lineage.hand.pins(state.tally.ids)
-    fresh = complete and _is_fresh(state.clock)
+    fresh = complete and is_fresh(state.clock)
     if chosen := _is_chosen_by_all(model, pinned, complete, fresh):
         model, state = _with_family_of_all(engine, model, state)
     tally = state.tally
@@ -157,7 +60,7 @@ def review(engine: Engine, model: Model, state: State) -> tuple[Model, State, In
     if chosen:
         start = replace(start, learns=tuple({"prior"} & {*model.learns}))
     outgrown = not pinned.any() and _is_outgrown(model, rows.X)
-    anew = _begins_anew(model) or fresh or bool(pinned.all()) or outgrown
+    anew = begins_anew(model) or fresh or bool(pinned.all()) or outgrown
     if anew:
         found = find(start if complete or outgrown else _in_place(start), rows.X, rows.weights)
     else:
@@ -180,7 +83,7 @@ def review(engine: Engine, model: Model, state: State) -> tuple[Model, State, In
     clusters = Tally.of(ids, found.mass, found.stats, {}, learnt.family.layout)
     if not complete:
         before = None if outgrown else tally
-        clusters.mass[:], clusters.stats[:] = _transferred(before, found, flow, rows.X, weights)
+        clusters.mass[:], clusters.stats[:] = transferred(before, found, flow, rows.X, weights)
     if stays.any() or not complete:
         clusters = clusters.plus(_untouched(model, learnt, tally.take(stays), kept, anew))
     after = engine.continued(learnt, clusters, state)
@@ -233,14 +136,9 @@ def reviewable(model: Model) -> bool:
     return able and (bool(model.learns) or not model.family.sparse)
 
 
-def _begins_anew(model: Model) -> bool:
-    """Whether every review begins anew: clusters of wide rows can be merged, but not split."""
-    return model.family.wide and not model.family.sparse
-
-
 def _is_chosen_by_all(model: Model, pinned: Bools, complete: bool, fresh: bool) -> bool:
     """Whether rows of pinned clusters, which no search sees, are to choose the family, too."""
-    anew = complete and (fresh or _begins_anew(model))
+    anew = complete and (fresh or begins_anew(model))
     return anew and bool(pinned.any()) and "family" in model.learns
 
 
@@ -281,12 +179,6 @@ def prior_is_open(model: Model) -> bool:
     return "prior" in model.learns
 
 
-def owners(tally: Tally, ids: Ints) -> Ints:
-    """Return the position of the cluster of each id, (M,); -1 for clusters that are gone."""
-    position = {int(k): row for row, k in enumerate(tally.ids)}
-    return np.array([position.get(int(k), -1) for k in ids], dtype=np.int64)
-
-
 def _standing_for(tally: Tally, rows: KeptRows, owner: Ints) -> Floats:
     """Return how much mass of its cluster each row stands for, (M,)."""
     kept = np.bincount(owner[owner >= 0], rows.weights[owner >= 0], minlength=tally.K)
@@ -306,67 +198,6 @@ def _improved(model: Model, tally: Tally, rows: KeptRows) -> Clusters:
     found = search(problem, problem.from_sums(tally.mass, tally.stats))
     assert found is not None  # without a floor
     return counted(found, sample)
-
-
-def named(
-    state: State, flow: Floats, unseen: Bools, may: Bools | None = None
-) -> tuple[Ints, list[int], list[tuple[int, int]], list[int]]:
-    """Return the ids of new clusters, given the mass (old, new) that moved; and what happened.
-
-    A new cluster has the id of the old one that it shares most with, unless another has it: then
-    it was split from that one. Old ones that are ``unseen`` stay as they are. Where rows count by
-    their age, a cluster that took in a new subject leaves its id to the old one. ``may`` (old, new)
-    says which ids they may have; None: all.   Consumes: the lineage of the state.
-    """
-    old = state.tally.ids
-    ids = np.full(flow.shape[1], -1, dtype=np.int64)
-    taken = np.zeros(len(old), dtype=bool)
-    for place in np.argsort(-flow, axis=None, kind="stable"):
-        k, j = np.unravel_index(place, flow.shape)
-        if flow[k, j] > 0 and not taken[k] and ids[j] < 0 and (may is None or may[k, j]):
-            ids[j], taken[k] = old[k], True
-    births = []
-    for j in np.flatnonzero(ids < 0):
-        shared = flow[:, j]
-        parent = int(old[shared.argmax()]) if shared.max(initial=0.0) > 0 else None
-        ids[j] = state.lineage.birth(state.clock, parent)
-        births.append(int(ids[j]))
-    merges, dropped = [], []
-    for k in np.flatnonzero(~taken & ~unseen):
-        if flow[k].max(initial=0.0) > 0:
-            merges.append((int(old[k]), int(ids[flow[k].argmax()])))
-            state.lineage.merge(*merges[-1], state.clock)
-        else:
-            dropped.append(int(old[k]))
-            state.lineage.drop(dropped[-1], state.clock)
-    return ids, births, merges, dropped
-
-
-def _transferred(
-    tally: Tally | None, found: Clusters, flow: Floats, X: Array, weights: Floats
-) -> tuple[Floats, Floats]:
-    """Return masses and statistics of the new clusters, exact wherever nothing was split.
-
-    ``flow`` (old, new) is the mass that moved, ``weights`` (M,) what the rows X (M, D) stand for.
-    The tally is None if its statistics tell nothing: those of a plane that the rows have outgrown.
-    """
-    shares = weights[:, None] * found.r
-    mass, stats = shares.sum(axis=0), found.model.family.accumulate(X, shares)
-    if tally is None:
-        return mass, stats
-    share = flow / np.maximum(flow.sum(axis=1, keepdims=True), 1e-300)
-    n_parts, part = sparse.csgraph.connected_components(
-        sparse.bmat([[None, share > FLOWS], [(share > FLOWS).T, None]]), directed=False
-    )
-    before, after = part[: tally.K], part[tally.K :]
-    for p in range(n_parts):
-        olds, news = np.flatnonzero(before == p), np.flatnonzero(after == p)
-        if len(news) == 1 and len(olds):
-            mass[news], stats[news] = tally.mass[olds].sum(), tally.stats[olds].sum(axis=0)
-        elif len(news) and len(olds):
-            factor = tally.mass[olds].sum() / mass[news].sum()
-            mass[news], stats[news] = factor * mass[news], factor * stats[news]
-    return mass, stats
 
 
 def _beside(model: Model, pinned: Bools, prior: Prior) -> Model:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from evermix.engines.base import Engine
 from evermix.engines.batch import Batch
-from evermix.engines.filters.review import FIRST as FIRST_REVIEW
+from evermix.engines.filters.keeping import FIRST as FIRST_REVIEW
 from evermix.engines.refine.find import find
 from evermix.estimators.data.rows import Rows
 from evermix.estimators.mixture.start import StartClusters

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from evermix._xp import Bools
-from evermix.engines.filters.review import FIRST as FIRST_REVIEW
+from evermix.engines.filters.keeping import FIRST as FIRST_REVIEW
 from evermix.state import ALIVE, DROPPED, FADED, Lineage
 
 

@@ -13,7 +13,7 @@ from evermix._random import generator
 from evermix._xp import logsumexp
 from evermix.engines.base import Engine
 from evermix.engines.batch import ROWS, Batch, CapacityWarning, Info, RowResults
-from evermix.engines.filters.review import FIRST as FIRST_REVIEW
+from evermix.engines.filters.keeping import FIRST as FIRST_REVIEW
 from evermix.engines.growth import first_rows, forget_columns, stretches, widen
 from evermix.engines.run import interrupts_wait, learn, run, run_laps
 from evermix.engines.shards import Shard, Shards

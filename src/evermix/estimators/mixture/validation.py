@@ -9,7 +9,7 @@ from evermix._xp import Array, host, is_foreign
 from evermix.distributed.collections import in_memory, is_collection, one_by_one
 from evermix.engines.base import Engine
 from evermix.engines.batch import ROWS
-from evermix.engines.filters.review import FIRST as FIRST_REVIEW
+from evermix.engines.filters.keeping import FIRST as FIRST_REVIEW
 from evermix.estimators.data.dask import ClusterRows
 from evermix.estimators.data.fingerprint import RowHash
 from evermix.estimators.data.lazy import ChunkedRows, ForeignRows, MappedRows, check_array_like

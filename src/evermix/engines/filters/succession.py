@@ -1,0 +1,78 @@
+"""Which old clusters new ones of the same rows succeed, and what they have of their statistics."""
+
+import numpy as np
+from scipy import sparse
+
+from evermix._xp import Array, Bools, Floats, Ints
+from evermix.engines.refine.problem import Clusters
+from evermix.state import State
+from evermix.tally import Tally
+
+FLOWS = 0.02  # share of a cluster that must move for it to be connected with another
+
+
+def owners(tally: Tally, ids: Ints) -> Ints:
+    """Return the position of the cluster of each id, (M,); -1 for clusters that are gone."""
+    position = {int(k): row for row, k in enumerate(tally.ids)}
+    return np.array([position.get(int(k), -1) for k in ids], dtype=np.int64)
+
+
+def named(
+    state: State, flow: Floats, unseen: Bools, may: Bools | None = None
+) -> tuple[Ints, list[int], list[tuple[int, int]], list[int]]:
+    """Return the ids of new clusters, given the mass (old, new) that moved; and what happened.
+
+    A new cluster has the id of the old one that it shares most with, unless another has it: then
+    it was split from that one. Old ones that are ``unseen`` stay as they are. Where rows count by
+    their age, a cluster that took in a new subject leaves its id to the old one. ``may`` (old, new)
+    says which ids they may have; None: all.   Consumes: the lineage of the state.
+    """
+    old = state.tally.ids
+    ids = np.full(flow.shape[1], -1, dtype=np.int64)
+    taken = np.zeros(len(old), dtype=bool)
+    for place in np.argsort(-flow, axis=None, kind="stable"):
+        k, j = np.unravel_index(place, flow.shape)
+        if flow[k, j] > 0 and not taken[k] and ids[j] < 0 and (may is None or may[k, j]):
+            ids[j], taken[k] = old[k], True
+    births = []
+    for j in np.flatnonzero(ids < 0):
+        shared = flow[:, j]
+        parent = int(old[shared.argmax()]) if shared.max(initial=0.0) > 0 else None
+        ids[j] = state.lineage.birth(state.clock, parent)
+        births.append(int(ids[j]))
+    merges, dropped = [], []
+    for k in np.flatnonzero(~taken & ~unseen):
+        if flow[k].max(initial=0.0) > 0:
+            merges.append((int(old[k]), int(ids[flow[k].argmax()])))
+            state.lineage.merge(*merges[-1], state.clock)
+        else:
+            dropped.append(int(old[k]))
+            state.lineage.drop(dropped[-1], state.clock)
+    return ids, births, merges, dropped
+
+
+def transferred(
+    tally: Tally | None, found: Clusters, flow: Floats, X: Array, weights: Floats
+) -> tuple[Floats, Floats]:
+    """Return masses and statistics of the new clusters, exact wherever nothing was split.
+
+    ``flow`` (old, new) is the mass that moved, ``weights`` (M,) what the rows X (M, D) stand for.
+    The tally is None if its statistics tell nothing: those of a plane that the rows have outgrown.
+    """
+    shares = weights[:, None] * found.r
+    mass, stats = shares.sum(axis=0), found.model.family.accumulate(X, shares)
+    if tally is None:
+        return mass, stats
+    share = flow / np.maximum(flow.sum(axis=1, keepdims=True), 1e-300)
+    n_parts, part = sparse.csgraph.connected_components(
+        sparse.bmat([[None, share > FLOWS], [(share > FLOWS).T, None]]), directed=False
+    )
+    before, after = part[: tally.K], part[tally.K :]
+    for p in range(n_parts):
+        olds, news = np.flatnonzero(before == p), np.flatnonzero(after == p)
+        if len(news) == 1 and len(olds):
+            mass[news], stats[news] = tally.mass[olds].sum(), tally.stats[olds].sum(axis=0)
+        elif len(news) and len(olds):
+            factor = tally.mass[olds].sum() / mass[news].sum()
+            mass[news], stats[news] = factor * mass[news], factor * stats[news]
+    return mass, stats
