@@ -9,36 +9,27 @@ import pytest
 import evermix as em
 from evermix.io.sources import SourceError, open_source
 from helpers.commands import evermix
+from helpers.tables import N, stays, write_csv
 
-N = 120
 pytestmark = pytest.mark.filterwarnings("always")
 
 
 def rows(n=N, seed=0):
     """Two groups, which differ in all columns but two."""
-    rng = np.random.default_rng(seed)
-    for i in range(n):
-        yield {
-            "temp": f"{rng.normal([10.0, 30.0][i % 2]):.1f}",
-            "nights": str([0, 5][i % 2] + rng.integers(0, 3)),
-            "kind": "ab"[i % 2],
-            "zip": [["01067", "10115"], ["80331", "50667"]][i % 2][rng.integers(0, 2)],
-            "size": f"{rng.normal():.2f}",
-            "shoe": str(40 + i % 3),
-        }
+    noise = np.random.default_rng(100 + seed).normal(size=n)
+    for i, row in enumerate(stays(n, seed)):
+        yield row | {"size": f"{noise[i]:.2f}", "shoe": str(40 + i % 3)}
 
 
 def write(path, names, n=N, seed=0):
     """Write some columns to a CSV file or to JSON lines."""
     some = [{name: row[name] for name in names.split()} for row in rows(n, seed)]
-    with open(path, "w", newline="") as file:
-        if path.endswith(".jsonl"):
-            typed = [row | {"temp": float(row["temp"])} for row in some]
-            file.write("".join(json.dumps(row) + "\n" for row in typed))
-            return
-        lines = csv.DictWriter(file, list(some[0]))
-        lines.writeheader()
-        lines.writerows(some)
+    if not path.endswith(".jsonl"):
+        write_csv(path, some)
+        return
+    with open(path, "w") as file:
+        for row in some:
+            file.write(json.dumps(row | {"temp": float(row["temp"])}) + "\n")
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """Later tables on the command line are read by what the model knows of its columns."""
 
-import csv
 import json
 
 import numpy as np
@@ -8,28 +7,7 @@ import pytest
 
 import evermix as em
 from helpers.commands import evermix
-
-N = 120
-
-
-def rows(n=N, seed=0):
-    """Two groups, which differ by a number, by few whole numbers, by a word and by a postcode."""
-    rng = np.random.default_rng(seed)
-    for i in range(n):
-        yield {
-            "temp": f"{rng.normal([10.0, 30.0][i % 2]):.1f}",
-            "nights": str([0, 5][i % 2] + rng.integers(0, 3)),
-            "kind": "ab"[i % 2],
-            "zip": [["01067", "10115"], ["80331", "50667"]][i % 2][rng.integers(0, 2)],
-        }
-
-
-def write(path, some):
-    some = list(some)
-    with open(path, "w", newline="") as file:
-        lines = csv.DictWriter(file, list(some[0]))
-        lines.writeheader()
-        lines.writerows(some)
+from helpers.tables import N, stays, write_csv
 
 
 @pytest.fixture
@@ -41,9 +19,9 @@ def folder(tmp_path, monkeypatch):
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     path = tmp_path_factory.mktemp("model")
-    write(
+    write_csv(
         path / "a.csv",
-        ({**row, "temp": "-"} if i % 10 == 3 else row for i, row in enumerate(rows())),
+        ({**row, "temp": "-"} if i % 10 == 3 else row for i, row in enumerate(stays())),
     )
     evermix("fit", path / "a.csv", "--checkpoint", path / "a.evermix", "--out", path / "out.csv")
     return path / "a.evermix"
@@ -58,10 +36,10 @@ def predicted(model, *arguments):
 
 def test_marks_among_numbers_are_missing_in_files_of_any_length(folder, model):
     change = {"temp": "-", "nights": "?"}
-    first = next(rows())
+    first = next(stays())
     for name, gone in ("short.csv", change), ("blank.csv", dict.fromkeys(change, "")):
-        write(name, [first | gone, first])
-    write("long.csv", [first | change, *rows()])
+        write_csv(name, [first | gone, first])
+    write_csv("long.csv", [first | change, *stays()])
     short, blank, long = (predicted(model, f"{name}.csv")[0] for name in ("short", "blank", "long"))
     assert short[0] == blank[0] == long[0] and len(long) == N + 1
     explained = evermix("explain", model, "short.csv", "--json").stdout
@@ -69,8 +47,8 @@ def test_marks_among_numbers_are_missing_in_files_of_any_length(folder, model):
 
 
 def test_a_word_among_numbers_is_named_with_its_line_and_what_to_do(folder, model):
-    first = next(rows())
-    write("b.csv", [first, first | {"temp": "cold"}])
+    first = next(stays())
+    write_csv("b.csv", [first, first | {"temp": "cold"}])
     said = evermix("predict", model, "b.csv", status=1).stderr
     assert "line 3: expected a number in column 'temp', got 'cold'" in said
     assert "--missing cold" in said
@@ -78,18 +56,18 @@ def test_a_word_among_numbers_is_named_with_its_line_and_what_to_do(folder, mode
 
 
 def test_marks_in_a_short_file_are_missing_in_a_fit_too(folder):
-    short = [row | {"temp": "?"} if i % 5 == 0 else row for i, row in enumerate(rows(15))]
-    write("a.csv", short)
+    short = [row | {"temp": "?"} if i % 5 == 0 else row for i, row in enumerate(stays(15))]
+    write_csv("a.csv", short)
     said = evermix("fit", "a.csv", "--out", "out.csv").stderr
     assert "missing cells: 3 of 60 (temp 3)" in said
-    write("b.csv", [short[1] | {"temp": "cold"}, *rows(18)])
+    write_csv("b.csv", [short[1] | {"temp": "cold"}, *stays(18)])
     said = evermix("fit", "b.csv", "--out", "out.csv", "--overwrite", status=1).stderr
     assert "column 'temp' must hold numbers, got 'cold'" in said and "--missing VALUE" in said
 
 
 def test_a_stream_goes_on_with_marks_in_a_short_file(folder):
-    write("a.csv", rows())
-    write("b.csv", [next(rows()) | {"temp": "-"}])
+    write_csv("a.csv", stays())
+    write_csv("b.csv", [next(stays()) | {"temp": "-"}])
     for name in ("a.csv", "b.csv"):
         evermix("stream", name, "--checkpoint", "m.evermix", "--resume", "--out", "out.jsonl")
     assert em.load("m.evermix").state_.clock == N + 1
@@ -111,17 +89,17 @@ def test_no_warning_of_columns_that_were_found_by_their_names(folder):
 def test_digits_with_leading_zeros_are_names(folder, model):
     mix = em.load(model)
     assert sorted(mix.levels_["zip"]) == ["01067", "10115", "50667", "80331"]
-    write("b.csv", [next(rows()) | {"zip": "10115"}])  # without a leading zero
+    write_csv("b.csv", [next(stays()) | {"zip": "10115"}])  # without a leading zero
     (one,), _ = predicted(model, "b.csv")
-    row = {**next(rows()), "temp": float(next(rows())["temp"]), "nights": 0, "zip": "10115"}
+    row = {**next(stays()), "temp": float(next(stays())["temp"]), "nights": 0, "zip": "10115"}
     assert one["cluster"] == mix.predict({name: [value] for name, value in row.items()})[0]
-    write("c.csv", [next(rows()) | {"zip": "99999"}])
+    write_csv("c.csv", [next(stays()) | {"zip": "99999"}])
     assert predicted(model, "c.csv")[0][0]["novelty"] > one["novelty"]
 
 
 def test_digits_with_leading_zeros_are_names_in_all_files_of_a_source(folder):
-    write("1.csv", rows())
-    write("2.csv", (row | {"zip": "10115"} for row in rows()))
+    write_csv("1.csv", stays())
+    write_csv("2.csv", (row | {"zip": "10115"} for row in stays()))
     found = evermix("fit", "1.csv", "2.csv", "--checkpoint", "m.evermix", "--out", "out.csv")
     assert "column 'zip' holds digits with leading zeros" in found.stderr
     assert len(em.load("m.evermix").levels_["zip"]) == 4
@@ -129,19 +107,19 @@ def test_digits_with_leading_zeros_are_names_in_all_files_of_a_source(folder):
 
 @pytest.mark.filterwarnings("always")
 def test_other_columns_are_ignored_or_missing_and_named(folder, model):
-    first = next(rows())
-    write("more.csv", [first | {"shoe": "9", "note": "x"}])
+    first = next(stays())
+    write_csv("more.csv", [first | {"shoe": "9", "note": "x"}])
     (more,), said = predicted(model, "more.csv")
     assert "warning: the model does not know the columns 'shoe', 'note' of the table" in said
-    write("same.csv", [first])
+    write_csv("same.csv", [first])
     assert predicted(model, "same.csv")[0] == [more]
     few = {name: first[name] for name in ("temp", "nights")}
-    write("few.csv", [few])
+    write_csv("few.csv", [few])
     found, said = predicted(model, "few.csv")
     assert "warning: the table has no column 'kind', 'zip': it is missing in all rows." in said
-    write("blank.csv", [few | {"kind": "", "zip": ""}])
+    write_csv("blank.csv", [few | {"kind": "", "zip": ""}])
     assert predicted(model, "blank.csv")[0] == found
-    write("one.csv", [{"temp": "11.0"}])
+    write_csv("one.csv", [{"temp": "11.0"}])
     said = evermix("predict", model, "one.csv", status=1).stderr
     assert "has no column 'nights', 'kind', 'zip'" in said and "At least half" in said
 
@@ -149,11 +127,11 @@ def test_other_columns_are_ignored_or_missing_and_named(folder, model):
 @pytest.mark.filterwarnings("always")
 def test_numbers_alone_are_found_by_the_names_of_their_columns(folder):
     numbers = [
-        {"a": f"{float(row['temp']):.2f}", "b": f"{i % 7 + 0.5}"} for i, row in enumerate(rows())
+        {"a": f"{float(row['temp']):.2f}", "b": f"{i % 7 + 0.5}"} for i, row in enumerate(stays())
     ]
-    write("a.csv", numbers)
+    write_csv("a.csv", numbers)
     evermix("fit", "a.csv", "--out", "out.csv")
-    write("b.csv", ({"kind": "x", "b": row["b"], "a": row["a"]} for row in numbers))
+    write_csv("b.csv", ({"kind": "x", "b": row["b"], "a": row["a"]} for row in numbers))
     found, said = predicted("a.evermix", "b.csv")
     assert "does not know the columns 'kind' of b.csv" in said
     assert found == predicted("a.evermix", "a.csv")[0]
@@ -162,13 +140,13 @@ def test_numbers_alone_are_found_by_the_names_of_their_columns(folder):
 @pytest.mark.filterwarnings("always")
 @pytest.mark.parametrize("command", ["fit", "stream"])
 def test_runs_go_on_where_the_file_has_one_column_more(folder, command):
-    write("a.csv", rows())
+    write_csv("a.csv", stays())
     run = [command, "a.csv", "--checkpoint", "m.evermix", "--out", "out.csv"]
     evermix(*run)
     before = em.load("m.evermix").state_
-    write("a.csv", (row | {"shoe": "9"} for row in rows()))
+    write_csv("a.csv", (row | {"shoe": "9"} for row in stays()))
     if command == "stream":  # whose rows were read: others follow
-        write("b.csv", (row | {"shoe": "9"} for row in rows(seed=1)))
+        write_csv("b.csv", (row | {"shoe": "9"} for row in stays(seed=1)))
         run[1:2] = ["b.csv"]
     said = evermix(*run, "--resume").stderr
     assert "does not know the columns 'shoe'" in said
@@ -178,34 +156,34 @@ def test_runs_go_on_where_the_file_has_one_column_more(folder, command):
 
 @pytest.mark.filterwarnings("always")
 def test_a_fit_does_not_go_on_with_a_column_less(folder):
-    write("a.csv", rows())
+    write_csv("a.csv", stays())
     run = ["fit", "a.csv", "--checkpoint", "m.evermix", "--out", "out.csv"]
     evermix(*run)
-    write("a.csv", ({k: v for k, v in row.items() if k != "kind"} for row in rows()))
+    write_csv("a.csv", ({k: v for k, v in row.items() if k != "kind"} for row in stays()))
     said = evermix(*run, "--resume", status=1).stderr
     assert "cannot go on from m.evermix with" in said and "the table has no column 'kind'" in said
     assert "put the old files back" in said
 
 
 def test_levels_that_were_never_met_are_counted_and_named(folder, model):
-    some = list(rows())
+    some = list(stays())
     for row, kind in zip(some, ["ferret", "A ", "Ferret", "elephant", "-"], strict=False):
         row["kind"] = kind
-    write("b.csv", some)
+    write_csv("b.csv", some)
     said = predicted(model, "b.csv", "--batch", "2")[1].splitlines()
     assert said[-1] == (
         "evermix: kind: 4 rows with levels that were never met: ferret, elephant, -"
     )
-    write("same.csv", rows())
+    write_csv("same.csv", stays())
     assert "never met" not in predicted(model, "same.csv")[1]
 
 
 @pytest.mark.filterwarnings("default:column 'zip'")
 def test_cells_of_columns_that_are_ignored_may_be_anything(folder):
     """Codes with leading zeros, too many to be categories; one of them is a word."""
-    some = [row | {"zip": f"{i:05d}"} for i, row in enumerate(rows(400))]
+    some = [row | {"zip": f"{i:05d}"} for i, row in enumerate(stays(400))]
     some[250]["zip"] = "D-123"
-    write("a.csv", some)
+    write_csv("a.csv", some)
     assert "'zip' holds too many" in evermix("fit", "a.csv", "--out", "out.csv").stderr
     assert len(predicted("a.evermix", "a.csv")[0]) == 400
 
