@@ -37,10 +37,10 @@ demo: $(VENV)/.demo        ## cluster the docstrings of Python's standard librar
 	$(BIN)/evermix demo
 
 test: $(VENV)/.test        ## the fast tests, warnings are errors
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder
 
 test-all: $(VENV)/.test    ## also the slow statistical tests
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m ''
+	$(BIN)/python -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder -m ''
 
 test-part: $(VENV)/.part   ## a minute's part of the tests, marked with every_python
 	$(BIN)/python -m pytest -q -p no:cacheprovider -m every_python $$(grep -rl --include='*.py' every_python tests)
