@@ -196,7 +196,7 @@ def stream(
 def _called(mix: Any, names: Sequence[str] | None) -> list[str]:
     """Return what clusters are called (K,): by a person, or by what sets them apart, or by id."""
     called, counts = dict(mix.lineage_.hand.names), isinstance(mix.model_.family, Multinomial)
-    for card in [] if names is None else mix.cards(names=names):
+    for card in [] if names is None else mix.cards(names=names, tiny=True):
         traits = [trait.column if counts else trait.brief() for trait in card.traits[:NAMING]]
         called.setdefault(card.id, ", ".join(traits) or f"cluster {card.id}")
     return [called.get(id, f"cluster {id}") for id in mix.cluster_ids_.tolist()]

@@ -62,22 +62,22 @@ def test_a_report_on_a_stream_holds_what_the_model_knows(stream, tmp_path):
     assert max(growth["lines"][0]["y"]) <= len(lasting) < mix.lineage_.next_id
 
 
-def test_clusters_of_less_than_a_row_are_left_out(stream, tmp_path):
+def test_clusters_of_less_than_half_a_row_are_left_out(stream, tmp_path):
     """As if they were not there, in titles, cards and tree; but those with names."""
-    mix = copy.deepcopy(stream[0]).partial_fit([[-4.0, -4.0]])
-    *others, last = mix.cards()
-    assert last.size < 1 and len(others) == 3
+    mix = copy.deepcopy(stream[0]).partial_fit([[-9.0, -9.0]], sample_weight=[0.4])
+    *others, last = mix.cards(tiny=True)
+    assert last.size < 0.5 and len(others) == 3
     mix.report(tmp_path / "r.html")
     stream[0].report(tmp_path / "before.html")
     data, before = content(tmp_path / "r.html"), content(tmp_path / "before.html")
     assert [item["id"] for item in data["items"]] == [card.id for card in others]
     assert data["title"] == "3 clusters in 901 rows"
-    assert data["facts"]["clusters"] == "3 (and 1 of less than a row)"
+    assert data["facts"]["clusters"] == "3 and 1 of less than half a row"
     assert data["tree"]["merges"] == before["tree"]["merges"]
     assert data["tree"]["groups"] == before["tree"]["groups"]
     mix.rename(last.id, "odd").report(tmp_path / "named.html")
     named = content(tmp_path / "named.html")
-    assert len(named["items"]) == 4 and named["facts"]["clusters"] == "4"
+    assert len(named["items"]) == 4 and named["facts"]["clusters"] == "4 (1 of one row)"
     assert len(named["tree"]["merges"]) == 3
 
 

@@ -34,7 +34,7 @@ def about(name: str, worker: Served) -> dict[str, Any]:
 
 
 def clusters(core: Core, words: bool = False) -> dict[str, Any]:
-    """Return the clusters that hold a row, the largest first, perhaps with words that name them."""
+    """Return the clusters that people are shown, the largest first, perhaps with their words."""
     found, hidden = list[dict[str, Any]](), 0
     if core.begun:
         mix, hand, some = core.mix, core.mix.lineage_.hand, held(core.mix)

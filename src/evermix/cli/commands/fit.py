@@ -56,7 +56,7 @@ from evermix.estimators.columns_in_words import (
     missing_in_words,
 )
 from evermix.estimators.files import load_with_extra, save
-from evermix.estimators.mixture.held import beside_held, n_held
+from evermix.estimators.mixture.held import clusters_in_words, n_held
 from evermix.estimators.mixture.settings import Settings as MixtureSettings
 from evermix.families import Mixed
 from evermix.io.embedded_texts import EmbeddedTexts
@@ -306,7 +306,7 @@ class Fit(Run):
         mix, rows, last = self.model, self.rows, self.log.last
         skipped = f", {counted(rows.skipped, 'blank or bad row')} skipped" if rows.skipped else ""
         yield f"{counted(rows.n, 'row')}{skipped}"
-        yield counted(n_held(mix), "cluster") + beside_held(mix)
+        yield clusters_in_words(mix, "cluster")
         limit = at_limit(
             self.engine.progress(mix.state_), command_to_go_on(self.command, self.settings)
         )

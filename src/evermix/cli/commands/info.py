@@ -29,7 +29,7 @@ from evermix.estimators.data.times import shown_label
 from evermix.estimators.files import load_any
 from evermix.estimators.mixture.calendar import shown_time
 from evermix.estimators.mixture.fit_results import met_once, rows_learnt
-from evermix.estimators.mixture.held import n_held
+from evermix.estimators.mixture.held import n_held, n_single
 from evermix.estimators.mixture.naming import own_names, shown_when
 from evermix.estimators.plain_words import forgetting_in_words, rows_in_words
 from evermix.estimators.topics.card import TopicCards
@@ -98,6 +98,7 @@ def _mixture(mix: Mixture, extra: Extra, top: int | None, path: Path) -> Describ
         "missing": missing_in_words(notes.get("missing", {}), family, rows),
         "columns": column_groups(family, names) or None,
         "K": n_held(mix),
+        "single": n_single(mix) or None,
         "hidden": mix.n_clusters_ - n_held(mix) or None,
         "growing": growing(clusters) or None,
         "fading": fading(clusters) or None,

@@ -39,7 +39,7 @@ from evermix.estimators import Mixture
 from evermix.estimators.answers import COLUMNS
 from evermix.estimators.files import load_with_extra, save
 from evermix.estimators.mixture.fit_results import rows_learnt
-from evermix.estimators.mixture.held import beside_held, n_held
+from evermix.estimators.mixture.held import clusters_in_words, n_held
 from evermix.io.brokers import is_address
 from evermix.io.sources import Chunk, Source, SourceError
 from evermix.io.sources.several import Several
@@ -349,7 +349,7 @@ class Stream(Run):
         new = totals.rows - self._first_row
         now = f", {new:,} of them new" if 0 < new < totals.rows else ""
         yield f"{counted(totals.rows, 'row')}{now}{bad}"
-        yield f"{counted(n_held(mix), 'cluster')}{beside_held(mix)} ({lives(mix.lineage_, totals)})"
+        yield f"{clusters_in_words(mix, 'cluster')} ({lives(mix.lineage_, totals)})"
         if self.text is not None:
             yield shown_words(self.text)
         yield f"{new / seconds:,.0f} rows/s" if new else "nothing new: all rows were read before"

@@ -25,7 +25,7 @@ def captions(mix: Mixture, text: TextCounter | None) -> dict[int, str]:
     found = dict(mix.lineage_.hand.names)
     words, names = words_of_texts(mix, text), column_names(mix, text)
     named = bool(Names.of(mix, mix.model_.family, names).columns)
-    for card in mix.cards(names=names) if words or named else ():
+    for card in mix.cards(names=names, tiny=True) if words or named else ():
         if first := naming(mix, card, words)[:SHOWN]:
             found.setdefault(card.id, ", ".join(first))
     return found

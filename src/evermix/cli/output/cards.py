@@ -11,7 +11,6 @@ from evermix.cli.console import counted
 from evermix.cli.input.model_rows import column_names, words_of_texts
 from evermix.estimators import Mixture
 from evermix.estimators.mixture.calendar import shown_time
-from evermix.estimators.mixture.held import held
 from evermix.estimators.mixture.naming import shown_when, written_size
 from evermix.families import Multinomial
 from evermix.io.text_counter import TextCounter
@@ -28,9 +27,7 @@ def describe_clusters(mix: Mixture, text: TextCounter | None, top: int | None) -
     """Return the cards of the largest clusters; what is not known is left out."""
     plan, clusters, names = mix.model_.forgetting, [], mix.lineage_.hand.names
     words = words_of_texts(mix, text)
-    there = set(mix.cluster_ids_[held(mix)].tolist())
-    cards = mix.cards(names=column_names(mix, text), top=top)
-    for card in (card for card in cards if card.id in there):
+    for card in mix.cards(names=column_names(mix, text), top=top):
         cluster = {name: value for name, value in card.to_dict().items() if value is not None}
         for near in cluster["nearest"]:
             near |= {"name": names[near["id"]]} if near["id"] in names else {}

@@ -6,7 +6,7 @@ from typing import Any
 from evermix.cli.console import counted
 from evermix.estimators import Mixture
 from evermix.estimators.mixture.fit_results import rows_learnt
-from evermix.estimators.mixture.held import few_rows
+from evermix.estimators.mixture.held import few_rows, held_in_words
 
 PLAIN = {
     **{name: name for name in ("file", "bytes", "kind", "source", "data", "times", "forgets")},
@@ -41,8 +41,9 @@ def plain_facts(
     last = ["growing", "fading"]
     order = [name for name in names if name not in last] + last
     found = {name: (names[name], described[name]) for name in order if name in described}
-    if described.get("hidden"):
-        found["K"] = noun, f"{described['K']:,} (and {described['hidden']:,} of less than a row)"
+    if described["kind"] == "mixture":
+        single, hidden = described["single"] or 0, described["hidden"] or 0
+        found["K"] = noun, held_in_words(described["K"], single, hidden)
     few = few_rows(described["observations"]) if described["kind"] == "mixture" else None
     if few is not None:
         found["observations"] = names["observations"], f"{described['observations']:,} ({few})"

@@ -13,7 +13,7 @@ from evermix._xp import Array, Bools, Floats, Ints, host, is_foreign, logsumexp
 from evermix.estimators.mixture.card import Card, Example, Trait
 from evermix.estimators.mixture.explanation import ExplanationQuestions
 from evermix.estimators.mixture.fitted import Fitted
-from evermix.estimators.mixture.held import absent
+from evermix.estimators.mixture.held import absent, held
 from evermix.estimators.mixture.learner import Learner
 from evermix.estimators.mixture.naming import Names
 from evermix.estimators.plain_words import ids_in_words
@@ -43,7 +43,11 @@ class CardQuestions(ExplanationQuestions):
         return writer.card(int(at[0]))
 
     def cards(
-        self, X: Any = None, names: Sequence[str] | None = None, top: int | None = None
+        self,
+        X: Any = None,
+        names: Sequence[str] | None = None,
+        top: int | None = None,
+        tiny: bool = False,
     ) -> list[Card]:
         """Return a card of each cluster, the largest first: what it is, and since when.
 
@@ -56,6 +60,8 @@ class CardQuestions(ExplanationQuestions):
             Names of the columns, such as the words of a vocabulary. None: those of the table.
         top : int, optional
             How many; None: all.
+        tiny : bool
+            Whether clusters of less than half a row are among them, which nothing else shows.
 
         Examples
         --------
@@ -71,6 +77,7 @@ class CardQuestions(ExplanationQuestions):
         """
         writer = self._writer(X, names)
         order = np.argsort(-writer.shares, kind="stable")
+        order = order if tiny else order[held(self)[order]]
         return [writer.card(int(k)) for k in order[:top]]
 
     def _writer(self, X: Any, names: Sequence[str] | None) -> "CardWriter":

@@ -8,16 +8,22 @@ from evermix._xp import Bools
 from evermix.engines.filters.keeping import FIRST as FIRST_REVIEW
 from evermix.state import ALIVE, DROPPED, FADED, Lineage
 
+LEAST = 0.5  # mass of a cluster that is shown: more likely than not, it holds a row
+TINY = "of less than half a row"
+
 
 def held(mix: Any) -> Bools:
-    """Return which of the clusters (K,) of a mixture hold a row, or have a name or a pin.
+    """Return which of the clusters (K,) of a mixture people are shown: those that hold a row.
 
-    All of them if none does. Others, of less than a row, are hardly clusters: most of them are
-    dropped or merged soon.
+    These have at least half a row of mass, or a row of a fit is labelled so, or they have a name or
+    a pin. All of them if none does. Others are hardly clusters: most of them are dropped or merged
+    soon.
     """
-    tally, hand = mix.tally_, mix.lineage_.hand
-    kept = hand.pinned | set(hand.names)
-    some: Bools = (tally.mass >= 1) | np.isin(tally.ids, list(kept))
+    tally, hand, learner = mix.tally_, mix.lineage_.hand, mix.learner_.shown
+    kept = [*hand.pinned, *hand.names]
+    some: Bools = (tally.mass >= LEAST) | np.isin(tally.ids, kept)
+    if learner.rows_digest is not None:
+        some |= np.isin(tally.ids, learner.labels())
     return some if some.any() else np.ones(tally.K, dtype=np.bool_)
 
 
@@ -26,10 +32,29 @@ def n_held(mix: Any) -> int:
     return int(held(mix).sum())
 
 
-def beside_held(mix: Any) -> str:
-    """Return in words how many clusters are not shown, if there are some."""
-    n = mix.n_clusters_ - n_held(mix)
-    return f" and {n:,} of less than a row" if n else ""
+def n_single(mix: Any) -> int:
+    """Return how many of them hold one row; none where rows fade, so that one row may be many."""
+    if mix.model_.forgetting is not None:
+        return 0
+    return int(np.sum(held(mix) & (mix.tally_.mass < 1 + LEAST)))
+
+
+def held_in_words(n: int, single: int, hidden: int, noun: str = "") -> str:
+    """Return in words how many clusters there are: those of one row, and hidden ones, apart.
+
+    Examples
+    --------
+    >>> held_in_words(12, 3, 1, "cluster"), held_in_words(1, 1, 0, "cluster")
+    ('12 clusters (3 of one row) and 1 of less than half a row', '1 cluster (of one row)')
+    """
+    text = f"{n:,}" + f" {noun}{'s' * (n != 1)}" * bool(noun)
+    text += f" ({f'{single:,} ' * (n > 1)}of one row)" if single else ""
+    return text + (f" and {hidden:,} {TINY}" if hidden else "")
+
+
+def clusters_in_words(mix: Any, noun: str = "") -> str:
+    """Return in words how many clusters a mixture has; see :func:`held_in_words`."""
+    return held_in_words(n_held(mix), n_single(mix), mix.n_clusters_ - n_held(mix), noun)
 
 
 def few_rows(n: int) -> str | None:

@@ -19,7 +19,7 @@ from evermix.estimators.mixture.course import Course
 from evermix.estimators.mixture.explanation import called
 from evermix.estimators.mixture.fit_results import rows_learnt
 from evermix.estimators.mixture.groups import GroupQuestions
-from evermix.estimators.mixture.held import beside_held, few_rows, held, lasting, n_held
+from evermix.estimators.mixture.held import clusters_in_words, few_rows, held, lasting, n_held
 from evermix.estimators.mixture.naming import own_names, shown
 from evermix.estimators.plain_words import forgetting_in_words, rows_in_words
 from evermix.estimators.shown import Shown
@@ -74,7 +74,7 @@ class ReportQuestions(FittedAttributes, ByHand, GroupQuestions, Shown):
     def _glance(self) -> Report | None:
         if "learner_" not in vars(self) or not self.n_clusters_:
             return None
-        items = [_item(self, card, {}) for card in _shown(self, self.cards(top=SHOWN))]
+        items = [_item(self, card, {}) for card in self.cards(top=SHOWN)]
         about = _title(self), "cluster", "rows", _facts(self)
         return Report(*about, items, details=_details(self))
 
@@ -110,7 +110,7 @@ def mixture_report(
     if not mix.n_clusters_:
         raise ValueError("no row was learnt yet, so there is nothing to report. Go on with fit.")
     steps = [info.to_event() for info in mix.history_] if events is None else list(events)
-    cards = _shown(mix, mix.cards(X, names))
+    cards = mix.cards(X, names)
     lineage = _events(mix.lineage_) if _streamed(mix) else []
     flow = _flow(mix, X, [card.id for card in cards], lineage)
     items = [_item(mix, card, words or {}, ids, texts) for card in cards]
@@ -132,7 +132,7 @@ def mixture_report(
 
 def _sizes(cards: list[Card]) -> dict[str, Any] | None:
     """Return a chart of the sizes of clusters: bars with their names, or dots if there are many."""
-    some = sorted((card for card in cards if card.size >= 1), key=lambda card: -card.size)
+    some = sorted((card for card in cards if round(card.size)), key=lambda card: -card.size)
     if len(some) < 2:
         return None
     title, sizes = "Sizes, largest first", np.array([card.size for card in some])
@@ -149,12 +149,6 @@ def _streamed(mix: Any) -> bool:
     return learner.rows_digest is None and learner.fitted.engine.draws(mix.state_) is None
 
 
-def _shown(mix: Any, cards: list[Card]) -> list[Card]:
-    """Leave out clusters that hold less than a row, unless a person has named or pinned them."""
-    there = set(mix.cluster_ids_[held(mix)].tolist())
-    return [card for card in cards if card.id in there]
-
-
 def _title(mix: Any) -> str:
     shown = n_held(mix)
     clusters = "1 cluster" if shown == 1 else f"{shown:,} clusters"
@@ -163,8 +157,7 @@ def _title(mix: Any) -> str:
 
 def _facts(mix: Any) -> dict[str, str]:
     model = mix.model_
-    beside = beside_held(mix).strip()
-    facts = {"clusters": f"{n_held(mix):,}" + (f" ({beside})" if beside else "")}
+    facts = {"clusters": clusters_in_words(mix)}
     few = few_rows(rows := rows_learnt(mix.learner_.shown))
     facts["rows"] = f"{rows:,}" if few is None else f"{rows:,} ({few})"
     facts["data"] = rows_in_words(model.family, mix.n_features_in_)

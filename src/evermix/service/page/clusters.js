@@ -91,7 +91,7 @@ export class Clusters {
       } else list.replaceChildren(...nodes);
     }
     for (const id of this.#nodes.keys()) if (!this.#items.has(id)) this.#nodes.delete(id);
-    const all = `${whole(this.#items.size)} cluster${this.#items.size === 1 ? "" : "s"}${this.#hidden ? ` and ${whole(this.#hidden)} of less than a row` : ""}`;
+    const all = `${whole(this.#items.size)} cluster${this.#items.size === 1 ? "" : "s"}${this.#hidden ? ` and ${whole(this.#hidden)} of less than half a row` : ""}`;
     byId("count").textContent = !this.#known ? "" : n === this.#items.size ? all : `${whole(n)} of ${all}`;
     this.#more(n);
   }
