@@ -31,8 +31,11 @@ def test_contributions_add_up_to_the_log_odds_in_every_family(name):
         best, second = np.sort(proba[i])[::-1][:2]
         assert why.cluster == mix.predict(row)[0]
         assert abs(total(why) - why.log_odds) < 1e-9
-        if second > 1e-300:
-            assert why.log_odds == pytest.approx(np.log(best / second), abs=1e-6)
+        rival = proba[i, mix.cluster_ids_ == why.other].item()
+        if second > 0.01 * best:
+            assert rival == second
+        if rival > 1e-300:
+            assert why.log_odds == pytest.approx(np.log(best / rival), abs=1e-6)
         assert (
             abs(total(mix.explain(row, against=-1)) - mix.explain(row, against=-1).log_odds) < 1e-9
         )
@@ -97,6 +100,26 @@ def test_one_cluster_is_compared_with_a_new_one():
     why = mix.explain([0.0, 0.0])
     assert (why.other, mix.n_clusters_) == (-1, 1)
     assert "a new cluster" in repr(why)
+
+
+@pytest.mark.parametrize("family", [em.Gaussian(), em.DiagonalGaussian()], ids=["full", "diagonal"])
+def test_the_rival_is_no_broad_cluster_of_odd_rows(family):
+    """Unless the row may be of it; nor is that near any other cluster, but they may be near it."""
+    rng = np.random.default_rng(0)
+    kind = rng.integers(4, size=800)
+    X = rng.normal(size=(800, 4)) + 4.0 * np.array([kind % 2, kind // 2, 0 * kind, 0 * kind]).T
+    X[:16] *= 15
+    mix = em.Mixture(family, random_state=0).fit(X)
+    assert mix.n_clusters_ == 5
+    broad = int(mix.cluster_ids_[mix.tally_.mass.argmin()])
+    for card in mix.cards():
+        assert len(card.nearest) == 3 and broad not in [id for id, _ in card.nearest]
+    odd = mix.cluster_ids_.tolist().index(broad)
+    rows = X[16:].reshape(-1, 1, 4)[:100]
+    for row, proba in zip(rows, mix.predict_proba(X[16:]), strict=False):
+        why = mix.explain(row)
+        assert why.other != broad or proba[odd] >= 0.01 * proba.max()
+        assert abs(total(why) - why.log_odds) < 1e-9 * max(1.0, abs(why.log_odds))
 
 
 def test_rows_that_fit_nowhere_are_compared_with_a_new_cluster():

@@ -367,8 +367,8 @@ EXPLAIN = (
     replace(AS_JSON, help="Write one JSON line per row, with all contributions."),
     Option(
         "against",
-        "Compare with this cluster, -1 for a new one (default: the second most probable, or a new "
-        "one if the row looks new).",
+        "Compare with this cluster, -1 for a new one (default: the second most probable, or one "
+        "that is like its cluster if that is below 1 %, or a new one if the row looks new).",
         type=int,
         metavar="ID",
     ),

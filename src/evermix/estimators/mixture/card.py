@@ -213,9 +213,9 @@ class Card:
     examples : tuple of Example
         Typical rows.
     nearest : tuple of (int, float)
-        The ids of the clusters that would explain its rows next best, and how many nats for each
-        row they explain them worse. Clusters of texts that share too few words with it are not
-        among them.
+        The ids of the clusters that are most like it, each of which explains the rows of the other
+        not much worse, and how many nats for each row they explain its rows worse. Clusters of
+        texts that share too few words with it are not among them.
     merged : tuple of int
         Ids of clusters that have become part of it.
     changes : tuple of Change

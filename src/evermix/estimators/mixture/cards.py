@@ -77,7 +77,7 @@ class CardQuestions(ExplanationQuestions):
         """
         writer = self._writer(X, names)
         order = np.argsort(-writer.shares, kind="stable")
-        order = order if tiny else order[held(self)[order]]
+        order = order if tiny else order[writer.there[order]]
         return [writer.card(int(k)) for k in order[:top]]
 
     def _writer(self, X: Any, names: Sequence[str] | None) -> "CardWriter":
@@ -85,7 +85,8 @@ class CardQuestions(ExplanationQuestions):
         learner = self.learner_.shown
         rows = None if X is None else self._prepared(X)
         rows = host(rows) if rows is not None and is_foreign(rows) else rows
-        return CardWriter(learner, Names.of(self, learner.fitted.point.model.family, names), rows)
+        known = Names.of(self, learner.fitted.point.model.family, names)
+        return CardWriter(learner, known, held(self), rows)
 
 
 class CardWriter:
@@ -96,12 +97,16 @@ class CardWriter:
     learner : Learner
     names : Names
         Of the columns.
+    there : bool array (K,)
+        Which clusters people are shown.
     X : array or CSR matrix (N, D), optional
         Prepared rows from which examples are taken.
     """
 
-    def __init__(self, learner: Learner, names: Names, X: Array | None = None) -> None:
-        self.learner, self.names, self.X = learner, names, X
+    def __init__(
+        self, learner: Learner, names: Names, there: Bools, X: Array | None = None
+    ) -> None:
+        self.learner, self.names, self.there, self.X = learner, names, there, X
         self.fitted: Fitted = learner.fitted
         self.model, self.state, _ = self.fitted.point
         self.tally = self.state.tally
@@ -279,32 +284,20 @@ class CardWriter:
 
     # ---- other clusters --------------------------------------------------------------------
 
-    @cached_property
-    def _beliefs(self) -> tuple[Floats, Floats, Floats]:
-        """The average row of each cluster, and what is expected of its parameters, (K, E) both.
-
-        Then what is expected of those of a new cluster, (E,).
-        """
-        tally = self.fitted.engine.believed(self.state)
-        family, few = self.model.family.sketch(tally, np.arange(tally.K))
-        eta = family.posterior(few.stats, few.mass)
-        rows = (eta - family.eta0) / np.maximum(few.mass, 1e-300)[:, None]
-        params = np.nan_to_num(family.mean_params(np.vstack([eta, family.eta0])))
-        return rows, params[:-1], params[-1]
-
     def _nearest(self, k: int) -> tuple[tuple[int, float], ...]:
-        """Return the clusters that explain the rows of a cluster next best, and how much worse.
+        """Return the clusters that are most like one, and how much worse they explain its rows.
 
-        Clusters of counts that share none of its words differ by their sizes only: of those no
-        cluster is named that explains the rows no better than a new one.
+        Each must explain the rows of the other. Clusters of counts that share none of its words
+        differ by their sizes only: of those no cluster is named that explains the rows no better
+        than a new one.
         """
-        rows, params, new = self._beliefs
-        fit = params @ rows[k]
-        worse = fit[k] - fit
-        worse[k] = np.inf
-        most = fit[k] - new @ rows[k] if self.model.family.sparse else np.inf
-        order = np.argsort(worse, kind="stable")[: min(NEAREST, self.tally.K - 1)]
-        return tuple((int(self.ids[j]), float(worse[j])) for j in order if worse[j] < most)
+        neighbours = self.fitted.neighbours
+        worse = neighbours.loss_of(k)
+        most = neighbours.loss_by_new(k) if self.model.family.sparse else np.inf
+        others = self.there & (worse < most)
+        others[k] = False
+        order = np.argsort(np.where(others, worse + neighbours.loss_by(k), np.inf), kind="stable")
+        return tuple((int(self.ids[j]), float(worse[j])) for j in order[:NEAREST] if others[j])
 
     @cached_property
     def _heirs(self) -> dict[int, list[int]]:

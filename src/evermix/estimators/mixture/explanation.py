@@ -1,5 +1,6 @@
 """Why a row is in its cluster and not in another one: log odds by column or word."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from evermix._xp import Array, host, is_foreign
+from evermix._xp import Array, Floats, Ints, host, is_foreign
 from evermix.estimators.mixture.fitted import Fitted
 from evermix.estimators.mixture.learner import Learner
 from evermix.estimators.mixture.naming import Names, Value, shown
@@ -17,6 +18,7 @@ from evermix.families.terms import Terms, terms
 
 NEW = -1  # stands for a cluster that is not there yet
 SIZE = "(size)"
+MAYBE = math.log(0.01)  # least log odds of a cluster that the row may be of
 LINES = 12  # contributions that are printed
 
 
@@ -131,7 +133,9 @@ class ExplanationQuestions:
             row of a pandas data frame such as ``df.iloc[0]``
         against : int, optional
             The id of the cluster to compare with; -1 for a new one. None: a new one if that is
-            more probable than any that there is, else the second most probable, if there is one.
+            more probable than any that there is, else the second most probable. If the odds against
+            that are over 100 to 1, the most plausible one that is like the cluster: a broad cluster
+            of odd rows, as improbable, would not tell why.
         names : sequence of str, optional
             Names of the columns, such as the words of a vocabulary. None: those of the table.
 
@@ -175,7 +179,7 @@ def explained(fitted: Fitted, X: Array, names: Names, against: int | None) -> Ex
     order = np.argsort(-joint[:-1], kind="stable")
     best = int(order[0])
     looks_new = joint[-1] > joint[best]
-    other = len(ids) if looks_new or len(ids) == 1 else int(order[1])
+    other = len(ids) if looks_new or len(ids) == 1 else _rival(fitted, joint[:-1], order)
     if against is not None:
         other = _place(ids, against)
         if other == best:
@@ -203,6 +207,21 @@ def explained(fitted: Fitted, X: Array, names: Names, against: int | None) -> Ex
         float(joint[best] - joint[other]),
         tuple(sorted(each, key=lambda one: -abs(one.log_odds))),
     )
+
+
+def _rival(fitted: Fitted, joint: Floats, order: Ints) -> int:
+    """Return the place of the cluster with which the first in order is compared.
+
+    It is the second, if the row may be of it. If not, that would often be a broad cluster of odd
+    rows, which differs from the first one by how widely it spreads, and explains nothing: then it
+    is a cluster that is like the first one, by the row and by its own rows.
+    """
+    best, second = map(int, order[:2])
+    if joint[second] - joint[best] >= MAYBE:
+        return second
+    score = joint - fitted.neighbours.loss_by(best)
+    score[best] = -np.inf
+    return int(score.argmax())
 
 
 def _place(ids: Array, id: int) -> int:

@@ -13,6 +13,7 @@ from evermix.engines.base import Engine
 from evermix.engines.batch import Batch
 from evermix.estimators.mixture.coarse_tree import coarse_tree
 from evermix.estimators.mixture.hierarchy import Hierarchy, grow
+from evermix.estimators.mixture.neighbours import Neighbours
 from evermix.estimators.mixture.valleys import find_valleys
 from evermix.families.growing import wide_for, widened, widths
 from evermix.kernels.scoring import new_shares, score_rows
@@ -155,6 +156,12 @@ class Fitted:
     def log_joint(self, X: Array) -> Array:
         """Log weight plus log predictive (N, K + 1) of prepared rows; the last is a new cluster."""
         return log_joint(self.engine, self.point.model, self.point.state, X)
+
+    @cached_property
+    def neighbours(self) -> Neighbours:
+        """Which clusters of the point estimate are like which others."""
+        model, state, _ = self.point
+        return Neighbours(model.family, self.engine.believed(state))
 
     @cached_property
     def hierarchy(self) -> Hierarchy:
