@@ -2,6 +2,7 @@
 
 import csv
 import json
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -46,6 +47,22 @@ def test_a_csv_file_says_what_json_lines_say(folder, command):
         assert {k: v if isinstance(v, str) else json.dumps(v) for k, v in line.items()} == {
             name: row[name] for name in line
         }
+
+
+def test_odd_rows_have_a_low_log_density_or_a_cluster_of_their_own(folder):
+    """After a fit as in predictions."""
+    odd = {"1,1e2,0", "2,-80,50", "3,0,-70"}
+    with open("people.csv", "a") as file:
+        file.write("".join(f"{row}\n" for row in sorted(odd)))
+    evermix(*FIT, "--keep-fields", "--out", "a.csv", "--checkpoint", "a.evermix")
+    evermix("predict", "a.evermix", "people.csv", "--id-field", "who", "--out", "b.csv")
+    found = sorted(answers("a.csv"), key=lambda row: float(row["log_density"]))
+    sizes = Counter(row["cluster"] for row in found)
+    few = {row["who"] for i, row in enumerate(found) if i < 5 or sizes[row["cluster"]] <= 3}
+    assert {"1", "2", "3"} <= few and len(few) < 10
+    assert {row["who"] for row in found[:10]} >= {"1", "2", "3"}
+    densities = [row["log_density"] for row in answers("b.csv")]
+    assert [row["log_density"] for row in answers("a.csv")] == densities
 
 
 def test_a_stream_goes_on_in_its_csv_file(folder):

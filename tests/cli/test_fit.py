@@ -113,6 +113,8 @@ def test_the_command_line_finds_what_the_estimator_finds(folder, name):
     assert [line["id"] for line in lines] == list(range(150))
     assert [line["cluster"] for line in lines] == mix.labels_.tolist()
     assert [line["probability"] for line in lines] == pytest.approx(mix.probabilities_, rel=1e-5)
+    densities = mix.score_samples(np.load("points.npy"))
+    assert [line["log_density"] for line in lines] == pytest.approx(densities, rel=1e-5)
     assert f"150 rows; {mix.n_clusters_} clusters; " in result.stderr
     assert "checkpoint points.evermix" in result.stderr
     assert described("points.evermix")["engine"] == repr(mix.learner_.engine)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
 
+import numpy as np
 from rich.table import Table
 
 from evermix._schema import check_number
@@ -46,8 +47,9 @@ from evermix.cli.runs.run import (
     resumed_settings,
 )
 from evermix.cli.runs.stream_notes import check_units
+from evermix.distributed.collections import is_collection, one_by_one
 from evermix.engines import Engine
-from evermix.engines.batch import Info
+from evermix.engines.batch import ROWS, Info
 from evermix.estimators import Mixture
 from evermix.estimators.columns_in_words import (
     column_groups,
@@ -59,11 +61,13 @@ from evermix.estimators.files import load_with_extra, save
 from evermix.estimators.mixture.held import clusters_in_words, n_held
 from evermix.estimators.mixture.settings import Settings as MixtureSettings
 from evermix.families import Mixed
+from evermix.io.chunks import Chunks
 from evermix.io.embedded_texts import EmbeddedTexts
 from evermix.io.sources import Source
+from evermix.io.sources.values import Columns
 from evermix.io.text_counter import TextCounter
 
-COLUMNS = "id", "cluster", "probability", "name"  # of the answer for a row
+COLUMNS = "id", "cluster", "probability", "log_density", "name"  # of the answer for a row
 SHOWN = 10  # clusters at a terminal
 AUTO_CHANGES = "laps", "tol"  # of the engine that auto has chosen, when its fit goes on
 HELD_BYTES = 2**28  # of rows that are held in memory although they could be read again
@@ -255,10 +259,20 @@ class Fit(Run):
 
     def _answers(self, names: Mapping[int, str]) -> Iterator[dict[str, Any]]:
         """Yield the answer for each row; ``names`` are those of clusters."""
-        found = map(int, self.model.labels_), map(float, self.model.probabilities_)
-        for name, id, probability in zip(self.rows.ids(), *found, strict=True):
-            line = {"id": name, "cluster": id, "probability": rounded(probability)}
+        found = map(int, self.model.labels_), self.model.probabilities_, self._log_densities()
+        for name, id, *numbers in zip(self.rows.ids(), *found, strict=True):
+            line = {"id": name, "cluster": id}
+            line |= zip(("probability", "log_density"), map(rounded, numbers), strict=True)
             yield line | ({"name": names[id]} if id in names else {})
+
+    def _log_densities(self) -> Iterator[float]:
+        """Yield the log density of each row, as for new rows."""
+        X = one_by_one(self._X) if is_collection(self._X) else self._X
+        for some in X if isinstance(X, Chunks) else [X]:
+            for start in range(0, some.shape[0], ROWS):
+                run = np.arange(start, min(start + ROWS, some.shape[0]))
+                part = some.take(run) if isinstance(some, Columns) else some[run[0] : run[-1] + 1]
+                yield from self.model.score_samples(part)
 
     def _next_steps(self) -> None:
         if not (self.settings.out == "-" and at_terminal()):
