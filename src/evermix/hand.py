@@ -134,6 +134,11 @@ def checked_name(name: Any, noun: str = "cluster") -> str:
 
 def new_name(name: Any, noun: str = "cluster") -> str:
     """Return a name that may be given, which no id can be mistaken for, or raise an error."""
+    if isinstance(name, str) and not name.strip():
+        raise ValueError(
+            f"the name of a {noun} must not be empty, got {name!r:.80}: give a name, or None (null "
+            "in JSON) to take it away."
+        )
     checked_name(name, noun)
     try:
         int(name)

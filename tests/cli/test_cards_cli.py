@@ -246,6 +246,8 @@ def test_edits_that_fail_change_nothing(folder):
         (["split", "x"], "its id, a whole number, or its name"),
         (["split", 0, 1], "one cluster"),
         (["rename", 0, "\n"], "name of a cluster"),
+        (["rename", 0, ""], "must not be empty. `evermix edit t.evermix rename 0` takes it away"),
+        (["rename", 0, "a\nb"], "1 to 200 printable letters"),
         (["rename", 0, 1], "must not be a whole number"),
         (["pin", 77], "no cluster 77"),
         (["split", 0, "--rows", "t.evermix"], "t.evermix"),

@@ -49,7 +49,10 @@ def _rename(model: Any, settings: Settings, text: TextCounter | None) -> str:
         )
     which, *name = settings.arguments
     id, noun = _id(model, which), "topic" if isinstance(model, TopicModel) else "cluster"
-    model.rename(id, " ".join(name) or None)
+    if name and not "".join(name).strip():
+        without = shlex.join(["evermix", "edit", str(settings.model), "rename", str(id)])
+        raise ValueError(f"the name of a {noun} must not be empty. `{without}` takes it away.")
+    model.rename(id, " ".join(name) if name else None)
     return f"{noun} {id} is called {' '.join(name)}." if name else f"{noun} {id} has no name."
 
 
