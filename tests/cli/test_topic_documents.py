@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from typer.testing import CliRunner
 
 import evermix as em
 from evermix.cli import app
+from evermix.estimators.files import load_topics
 from evermix.estimators.plain_words import topics_in_words
 from evermix.io.unknown_words import UnknownWords
 from helpers.topic_texts import SHORT, WORDS, evermix, topics, working_directory
@@ -41,18 +43,29 @@ def test_documents_and_predict_write_the_same(folder, prior):
         assert shares == sorted(shares, reverse=True) and 0.9 < sum(shares) < 1.0 + 1e-4
 
 
-def test_a_subject_of_unknown_words_is_named(folder):
-    """Words of one document in fifty or more, not those of a few; the fit's own files are not."""
-    topics("texts.jsonl", "--prior", "hdp")
+@pytest.mark.parametrize("options", [["--prior", "hdp"], ["--time-field", "day", "--min-df", "1"]])
+def test_a_subject_of_unknown_words_is_named(folder, options):
+    """Words of one document in fifty or more, not those of a few; the fit's own files are not.
+
+    The command that is proposed then runs as it stands, with the options of the first fit.
+    """
+    topics("texts.jsonl", *options)
     texts = ["ship virus mask"] * 3 + ["sail virus"] * 3 + ["cloud mask"] * 2 + ["moon zebra"] * 4
-    rows = [{"text": text, "year": 2004} for text in [*texts, *["wave salt"] * 50]]
+    rows = [{"text": text, "day": "2003-03-01"} for text in [*texts, *["wave salt"] * 50]]
     (folder / "new.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     warned = "warning: words that the first fit did not know are in 8 of 62 documents: virus, mask."
-    again = "evermix topics texts.jsonl new.jsonl"
+    again = "fit all documents again, with the options of the first fit: evermix topics "
     said = CliRunner().invoke(app, ["predict", "texts.evermix", "new.jsonl", "--batch", "5"])
-    assert warned in said.stderr and said.stderr.rstrip().endswith(again)
+    assert warned in said.stderr and again in said.stderr
+    predicted = said.stderr.rstrip().rsplit(again)[-1]
     said = evermix("new.jsonl", "--checkpoint", "texts.evermix", "--resume", "--out", "new.json")
-    assert warned in said.stderr and said.stderr.rstrip().endswith(again)
+    command = said.stderr.rstrip().rsplit(again)[-1]
+    assert warned in said.stderr and command == predicted
+    assert evermix(*shlex.split(command)).exit_code == 0
+    before, after = (
+        load_topics(name)[1]["topics"]["settings"] for name in ("texts.evermix", "texts-2.evermix")
+    )
+    assert {name for name in before if before[name] != after[name]} == {"source", "out"}
     said = CliRunner().invoke(app, ["predict", "texts.evermix", "texts.jsonl"])
     assert said.exit_code == 0 and "did not know" not in said.stderr
 

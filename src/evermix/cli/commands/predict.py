@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from evermix.cli.console import counted, note, progress_bar
-from evermix.cli.input.documents import in_periods
+from evermix.cli.input.documents import model_times
 from evermix.cli.input.model_rows import (
     about_model,
     check_rows,
@@ -198,7 +198,7 @@ def _topics(
     unknown, counts = UnknownWords(), isinstance(text, Vocabulary)
 
     def lines(chunk: Chunk) -> Iterator[dict[str, Any]]:
-        times = in_periods(chunk.times, saved.get("period"), str(field)) if timed else None
+        times = model_times(chunk.times, saved.get("period"), str(field)) if timed else None
         X = features("multinomial", text, chunk.X)
         shares, new = model.transform(X, times), None
         if isinstance(text, Vocabulary):
@@ -213,7 +213,7 @@ def _topics(
         learnt = [run.sources for run in read_learnt(extra.get("topics", {}))]
         if learnt and not {*map(os.path.abspath, settings.sources)} <= {*learnt[0]}:
             every = [source for some in learnt for source in some]
-            yield from lost_words(unknown, [*every, *settings.sources])
+            yield from lost_words(unknown, saved, [*every, *settings.sources], settings.model)
 
     said = [*OF_TOPICS, *["unknown_words"] * counts, *["coarse"] * (parts is not None)]
     return _Answers(rows, lines, model.n_topics_, text, said, remarks=remarks)

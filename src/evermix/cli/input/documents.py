@@ -9,21 +9,19 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from evermix._limits import MIN_DOCUMENTS
 from evermix._xp import Array
 from evermix.cli.console import note
 from evermix.cli.input.rows import features, make_text_counter, read_rows
 from evermix.cli.input.texts import say_what_is_read
 from evermix.cli.options.settings import Settings
+from evermix.estimators.data.periods import fitting_period, in_periods
 from evermix.io.sources import Chunk, Mark, Source
 from evermix.io.text import Vocabulary
 from evermix.io.text_counter import TextCounter, WordTotals
 from evermix.io.unknown_words import UnknownWords, unknown_shares
 
-_UNITS = {"year": "Y", "month": "M", "day": "D"}
 _HELD_OUT = 0x746F7069  # seeds the choice of held-out documents apart from the sampler
 TITLE, LONGEST = "title", 80  # the field with titles, and letters of them that are kept
-FEW_TIMES = 3  # with fewer, dates become shorter periods
 MANY_TIMES = 50  # from which on there is a warning if most documents have a time of their own
 
 
@@ -153,7 +151,7 @@ def documents_of(
     times = (
         None
         if chunk.times is None
-        else in_periods(chunk.times[full], settings.period, settings.time_field)
+        else model_times(chunk.times[full], settings.period, settings.time_field)
     )
     return Documents(
         X[full],
@@ -219,11 +217,10 @@ def split(documents: Documents, share: float, seed: int, some: bool = True) -> P
     return Parts(np.flatnonzero(~held), np.flatnonzero(held))
 
 
-def in_periods(times: Array, period: str | None, field: str) -> Array:
+def model_times(times: Array, period: str | None, field: str) -> Array:
     """Return the times of a model: periods for dates; numbers and labels as they are."""
     if times.dtype.kind == "M":
-        unit: Any = _UNITS[period or "year"]
-        return np.datetime_as_string(times.astype(f"datetime64[{unit}]"))
+        return in_periods(times, period or "year")
     if period is not None:
         found = "labels" if times.dtype.kind == "U" else "numbers"
         raise ValueError(
@@ -231,20 +228,6 @@ def in_periods(times: Array, period: str | None, field: str) -> Array:
             f"{found}, which are times as they are. Leave it out."
         )
     return times
-
-
-def fitting_period(times: Array) -> str:
-    """Return the period that dates are turned into: years, if there are at least three of them.
-
-    Otherwise a shorter one, unless that would leave fewer than five documents to each.
-    """
-    chosen, n = "year", len(np.unique(times.astype("datetime64[Y]")))
-    for period, unit in list(_UNITS.items())[1:]:
-        more = len(np.unique(times.astype(f"datetime64[{unit}]")))
-        thin = n > 1 and len(times) < MIN_DOCUMENTS * more
-        if n < FEW_TIMES and more > n and not thin:
-            chosen, n = period, more
-    return chosen
 
 
 def _warn_of_many(times: Array) -> None:

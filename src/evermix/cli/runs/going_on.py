@@ -2,7 +2,8 @@
 
 import os
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,34 @@ def saved_command(command: str, extra: Mapping[str, Any], path: str | Path) -> s
     values = {option.name: option.default for option in options} | saved
     return command_to_go_on(
         command, Settings(options, values | {"checkpoint": os.path.relpath(path)})
+    )
+
+
+def command_anew(
+    command: str, saved: Mapping[str, Any], sources: Sequence[str], path: str | Path
+) -> str | None:
+    """Return what to type to learn these sources with the options of a run, into a new checkpoint.
+
+    ``saved`` are the settings that the checkpoint ``path`` holds. None if the sources cannot be
+    read again.
+    """
+    if "-" in sources:
+        return None
+    again = ["evermix", command, *dict.fromkeys(map(shown_source, sources))]
+    for option in options_of(command):
+        value = saved.get(option.name, option.default)
+        place = option.file in ("written", "folder")
+        if option.argument or place or option.name == "follow" or value == option.default:
+            continue
+        for one in value if option.repeated else [value]:
+            off = option.flag.replace("--", "--no-", 1)
+            again += (
+                [option.flag, str(one)] if type(one) is not bool else [option.flag if one else off]
+            )
+    old = Path(path)
+    names = (old.with_stem(f"{old.stem}-{n}") for n in count(2))
+    return shlex.join(
+        [*again, "--checkpoint", str(next(name for name in names if not name.exists()))]
     )
 
 

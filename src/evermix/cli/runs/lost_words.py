@@ -1,25 +1,29 @@
 """A warning that new documents share words which a topic model does not count."""
 
-import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
-from evermix.cli.runs.going_on import shown_source
+from evermix.cli.runs.going_on import command_anew
 from evermix.io.unknown_words import UnknownWords
 
 NAMED = 8  # words
 
 
-def lost_words(unknown: UnknownWords, sources: Sequence[str]) -> Iterator[str]:
+def lost_words(
+    unknown: UnknownWords, saved: Mapping[str, Any], sources: Sequence[str], path: str | Path
+) -> Iterator[str]:
     """Yield a warning if documents share words that the first fit did not know.
 
-    ``sources`` are the files of all documents.
+    ``saved`` are the settings of the first fit, ``sources`` the files of all documents; ``path`` is
+    the file of the model.
     """
     words, n = unknown.frequent()
     if not words:
         return
     shown = ", ".join(words[:NAMED]) + ", ..." * (len(words) > NAMED)
-    command = ["evermix", "topics", *dict.fromkeys(map(shown_source, sources))]
-    again = "" if "-" in command else f", with the options of the first fit: {shlex.join(command)}"
+    command = command_anew("topics", saved, sources, path)
+    again = "" if command is None else f", with the options of the first fit: {command}"
     yield (
         f"warning: words that the first fit did not know are in {n:,} of {unknown.documents:,} "
         f"documents: {shown}. Topics are made of known words, so a topic of these cannot be found "

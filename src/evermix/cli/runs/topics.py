@@ -92,6 +92,8 @@ class Topics(Run):
         source = cls.source_of(settings)
         documents = read_documents(source, settings, None, settings.quiet, first=True)
         _check_one_time(documents, settings)
+        if settings.prior not in TIMELESS:
+            model.set_params(period=documents.period)
         return cls(settings.changed(period=documents.period), documents, model)
 
     @classmethod
@@ -268,7 +270,9 @@ class Topics(Run):
     def _lost_words(self) -> Iterator[str]:
         """Yield a warning if documents that were just learnt share words that are not counted."""
         sources = [source for run in self.history for source in run.sources]
-        yield from lost_words(self.documents.unknown_words, sources)
+        saved, path = self.settings.to_spec(), self.settings.checkpoint
+        assert path is not None  # without one, no documents follow others
+        yield from lost_words(self.documents.unknown_words, saved, sources, path)
 
     def _complaints(self) -> Iterable[str]:
         return self.documents.complaints

@@ -13,7 +13,7 @@ from evermix.cli.input.awaited import note_awaited
 from evermix.cli.input.documents import (
     Documents,
     documents_of,
-    in_periods,
+    model_times,
     no_documents,
     read_documents,
     split,
@@ -185,7 +185,7 @@ def _by_time(source: Source, settings: Settings) -> Iterator[tuple[Chunk, list[M
         if not chunk.ids:
             continue
         assert chunk.times is not None
-        time = in_periods(chunk.times, settings.period, settings.time_field)[0]
+        time = model_times(chunk.times, settings.period, settings.time_field)[0]
         if waiting and time != last:
             yield joined(waiting), marks
             waiting = []

@@ -52,7 +52,7 @@ class Times:
     @classmethod
     def read(cls, times: Any, n: int) -> tuple["Times", NDArray[np.int64]]:
         """Return the times that n rows have, and the code 0..T-1 of each row's, (n,)."""
-        given = _plain(times, n)
+        given = plain_times(times, n)
         categories = getattr(getattr(times, "dtype", None), "categories", None)  # of pandas
         if categories is not None:
             used = set(given)
@@ -66,7 +66,7 @@ class Times:
 
     def codes(self, times: Any, n: int) -> NDArray[np.int64]:
         """Return the code (n,) of the time of each row, or raise ValueError if one is unknown."""
-        given = _plain(times, n)
+        given = plain_times(times, n)
         unknown = list(dict.fromkeys(t for t in given if t not in self._code))
         if unknown:
             raise ValueError(
@@ -81,7 +81,7 @@ class Times:
 
         Warns of such times; raises ValueError for those before all known ones.
         """
-        unknown = self._unknown(_plain(times, n))
+        unknown = self._unknown(plain_times(times, n))
         code = dict(zip(unknown, self._before(unknown), strict=True))
         if not unknown or min(code.values()) < 0:
             return self.codes(times, n)
@@ -91,14 +91,14 @@ class Times:
             f"before it, {_shown(known)}, is used.",
         )
         code |= self._code
-        return np.array([code[t] for t in _plain(times, n)], dtype=np.int64)
+        return np.array([code[t] for t in plain_times(times, n)], dtype=np.int64)
 
     def extended(self, times: Any, n: int) -> tuple["Times", NDArray[np.int64]]:
         """Return these times and, after them, those that n more rows bring; and codes (n,).
 
         Raises ValueError if an unknown time is not after all known ones.
         """
-        unknown = self._unknown(_plain(times, n))
+        unknown = self._unknown(plain_times(times, n))
         codes = zip(unknown, self._before(unknown), strict=True)
         late = [time for time, code in codes if code != len(self) - 1]
         if late:
@@ -156,7 +156,7 @@ def check_times_given(times: Any, y: Any) -> None:
         )
 
 
-def _plain(times: Any, n: int) -> list[Any]:
+def plain_times(times: Any, n: int) -> list[Any]:
     """Return n times as numbers, dates or strings, or raise ValueError or TypeError."""
     if times is None:
         raise ValueError(
@@ -186,7 +186,7 @@ def _of_objects(values: list[Any]) -> list[Any]:
     if all(isinstance(value, datetime.date) for value in values):
         return np.array([_naive(value) for value in values], dtype="datetime64[us]").tolist()
     if all(isinstance(value, int | float | np.number) for value in values):
-        return _plain(np.array(values, dtype=np.float64), len(values))
+        return plain_times(np.array(values, dtype=np.float64), len(values))
     kinds = ", ".join(sorted({type(value).__name__ for value in values}))
     raise TypeError(f"times must be all numbers, all dates or all labels, got {kinds}.")
 

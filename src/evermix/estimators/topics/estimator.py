@@ -14,6 +14,7 @@ from evermix._xp import Array, Floats, Ints, host, is_foreign
 from evermix.estimators import files
 from evermix.estimators.chains import ChainEstimator, Observer
 from evermix.estimators.data.fingerprint import OtherRowsError
+from evermix.estimators.data.periods import check_period, first_periods, later_periods
 from evermix.estimators.data.times import Times
 from evermix.estimators.topics.exchange import TopicExchange
 from evermix.estimators.topics.fitted import FittedTopics
@@ -86,6 +87,9 @@ class TopicModel(
     patience : int
     verbose : bool
         Whether to tell on standard error how far a fit is.
+    period : {"year", "month", "day"}, optional
+        What times that are dates are turned into. None: years, or months or days if there are fewer
+        than three years; later documents get the periods of the fit.
 
     Attributes
     ----------
@@ -153,10 +157,12 @@ class TopicModel(
         tol: float | None = None,
         patience: int = 50,
         verbose: bool = False,
+        period: str | None = None,
     ) -> None:
         super().__init__(prior, sampler, burn_in, draws, chains, random_state)
         self.alpha = alpha
         self.tol, self.patience, self.verbose = tol, patience, verbose
+        self.period = period
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -185,9 +191,10 @@ class TopicModel(
             How often each word is in each document: whole numbers.
         y : ignored
         times : numbers, dates or labels (D,), optional
-            The time of each document, for models over time. Numbers and dates are sorted, and so
-            are labels that read as either; other labels keep the order in which they appear, pandas
-            categories theirs.
+            The time of each document, for models over time. Dates, also those that are texts, are
+            turned into periods (see ``period``). Numbers are sorted, and so are labels that read as
+            numbers or periods such as "2007-05"; other labels keep the order in which they appear,
+            pandas categories theirs.
         vocabulary : sequence (V,) or CountVectorizer, optional
             The words, which are saved with the model. None for the names of the columns of X, if
             it has any.
@@ -203,6 +210,8 @@ class TopicModel(
             X = self._validated(X, reset=True)
             names = None if vocabulary is None else names_of(vocabulary, X.shape[1]).tolist()
             known, codes = Times([]), np.zeros(X.shape[0], dtype=np.int64)
+            if times is None or prior.timed or prior.flat:
+                times = first_periods(times, X.shape[0], self.period)
             if times is not None and (prior.timed or prior.flat):
                 known, codes = Times.read(times, X.shape[0])
             corpus = Corpus.of(X, codes, max(len(known), 1))
@@ -230,7 +239,9 @@ class TopicModel(
         self._check_begun(times)
         corpus = self._corpus(X, times, seen=True)
         if prior.flat and times is not None and len(known):
-            corpus = replace(corpus, time=known.codes(times, corpus.n_documents))
+            n = corpus.n_documents
+            times = later_periods(times, n, known.values)
+            corpus = replace(corpus, time=known.codes(times, n))
         corpus = corpus.one_time_each() if prior.flat else corpus
         if corpus.digest != fitted.digest:
             raise OtherRowsError(
@@ -262,6 +273,7 @@ class TopicModel(
         watching = super()._check_settings(observers)
         checked_alpha(self.alpha)
         wanted_rest(self.tol, self.patience)
+        check_period(self.period)
         return (*watching, ProgressLines(self.burn_in + self.draws)) if self.verbose else watching
 
     def _validated(self, X: Any, reset: bool) -> Array:
@@ -391,5 +403,6 @@ class TopicModel(
         X, known = self._validated(X, reset=False), self._fitted.times
         codes = np.zeros(X.shape[0], dtype=np.int64)
         if self._fitted.prior.timed:
+            times = later_periods(times, X.shape[0], known.values)
             codes = (known.codes if seen else known.codes_so_far)(times, X.shape[0])
         return Corpus.of(X, codes, max(len(known), 1))

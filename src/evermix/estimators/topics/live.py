@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from evermix._xp import Ints
 from evermix.engines.settings import check_begun
+from evermix.estimators.data.periods import later_periods, period_of
 from evermix.estimators.topics.fitted import FittedTopics
 from evermix.estimators.topics.settings import (
     check_times_meant,
@@ -69,6 +70,7 @@ class LiveTopics:
         X = self._validated(X, reset=False)
         known, codes = before.times, np.zeros(X.shape[0], dtype=np.int64)
         if prior.timed:
+            times = later_periods(times, X.shape[0], known.values)
             known, codes = known.extended(times, X.shape[0])
         corpus = Corpus.of(X, codes, max(len(known), 1))
         check_words(corpus, known, new=len(before.times))
@@ -101,6 +103,8 @@ class LiveTopics:
             check_begun("chains", len(fitted.run.chains), self.chains)
             rest = wanted_rest(self.tol, self.patience)
             check_begun("tol and patience", fitted.run.rest, rest)
+        if self.period is not None and len(fitted.times):
+            check_begun("period", period_of(fitted.times.values), self.period)
         check_begun("alpha", fitted.alpha, checked_alpha(self.alpha))
         if self.prior is not None:
             wanted_prior(self.prior, times)

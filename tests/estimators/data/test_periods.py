@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evermix.cli.input.documents import fitting_period
+from evermix.estimators.data.periods import fitting_period
 
 
 @pytest.mark.parametrize(
