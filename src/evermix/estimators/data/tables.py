@@ -320,32 +320,6 @@ def is_number(value: Any) -> bool:
     return isinstance(value, int | float)
 
 
-def refilled(family: Mixed, X: Any, rows: Floats, levels: Levels) -> Any:
-    """Return a table like X with values of rows (N, D) where it has none."""
-    table, names, columns = Table(X), [str(name) for name in family.names], dict[str, Any]()
-    for name in table.names:
-        kind, values = table.column(name)
-        if name not in names:
-            columns[name] = values
-            continue
-        found = rows[:, names.index(name)]
-        if name in levels:
-            known, gone = levels[name], [is_gone(value) for value in values.tolist()]
-            codes = np.where(gone, found, 0).astype(np.int64)
-            words = [known[code] for code in codes]
-            columns[name] = _objects(np.where(gone, _objects(words), values).tolist())
-        else:
-            columns[name] = found.astype(bool) if kind == "yes/no" else found
-    if isinstance(X, Mapping):
-        return columns
-    if hasattr(X, "from_pydict"):
-        return type(X).from_pydict({name: values.tolist() for name, values in columns.items()})
-    frame = type(X)(columns)
-    if hasattr(X, "index"):
-        frame.index = X.index
-    return frame
-
-
 def with_columns(X: Any, columns: Mapping[str, Floats]) -> Any:
     """Return a table like X with these columns (N,) in place of its own."""
     table = Table(X)

@@ -7,7 +7,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from evermix._random import generator
 from evermix._xp import host
-from evermix.estimators.data.tables import is_table, refilled
+from evermix.estimators.data.refilling import refilled
+from evermix.estimators.data.tables import is_table
 from evermix.estimators.mixture.learner import Learner
 from evermix.estimators.mixture.validation import rows_to_score
 from evermix.families import Mixed
@@ -42,6 +43,8 @@ class Imputation:
         Returns
         -------
         array (N, D), or a table of the same library
+            What was seen stays as it is, and columns keep their types: in those of whole numbers,
+            holes get whole numbers.
         """
         check_is_fitted(self)
         fitted = self.learner_.shown.fitted
@@ -64,4 +67,4 @@ class Imputation:
             found = imputed(family, rows, eta, fitted.predict_proba(rows))
         if not is_table(X):
             return found
-        return refilled(family, X, found, vars(self).get("levels_", {}))
+        return refilled(family, X, rows, found, vars(self).get("levels_", {}))

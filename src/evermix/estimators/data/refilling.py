@@ -1,0 +1,88 @@
+"""Tables whose holes are filled: what was seen stays as it was, and columns keep their types."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from evermix._xp import Array, Floats
+from evermix.estimators.data.levels import Levels
+from evermix.estimators.data.tables import Table, with_columns
+from evermix.families import Mixed
+
+_WHOLE = re.compile(r"(u?)int(\d+)", re.IGNORECASE)  # names of types, in any library
+_FLOAT = re.compile(r"float|double", re.IGNORECASE)
+_YES_NO = re.compile(r"bool", re.IGNORECASE)
+
+
+def refilled(family: Mixed, X: Any, rows: Floats, found: Floats, levels: Levels) -> Any:
+    """Return a table like X with values of found (N, D) where rows (N, D) have NaN."""
+    table, columns = Table(X), {}
+    for j, name in enumerate(map(str, family.names)):
+        gone = np.isnan(rows[:, j])
+        if name not in table.names or not gone.any():
+            continue
+        raw, values = table.raw(name), found[:, j]
+        if name in levels:
+            fills: list[Any] = [levels[name][int(code)] for code in values[gone]]
+            kind = _with_levels(raw, fills)
+        else:
+            yes_no = table.column(name).kind == "yes/no"
+            values = values.astype(bool) if yes_no else values
+            fills, kind = _numbers(_type(raw), values[gone], yes_no)
+        if kind is None:  # no type that can hold them
+            whole = values.tolist()
+        else:
+            whole = raw.to_pylist() if hasattr(raw, "to_pylist") else list(raw)
+            for row, fill in zip(np.flatnonzero(gone).tolist(), fills, strict=True):
+                whole[row] = fill
+        columns[name] = _column(X, table.key(name), raw, whole, kind)
+    if isinstance(X, Mapping):
+        X = {key: value.copy() if hasattr(value, "copy") else value for key, value in X.items()}
+    elif hasattr(X, "iloc"):  # pandas, whose tables can be changed
+        X = X.copy()
+    return with_columns(X, columns)
+
+
+def _type(raw: Any) -> Any:
+    """Return the type of a column as its library calls it; object for lists."""
+    return getattr(raw, "dtype", getattr(raw, "type", object))
+
+
+def _with_levels(raw: Any, words: list[Any]) -> Any:
+    """Return the type of a column of categories that gets these words."""
+    kind = _type(raw)
+    closed = hasattr(raw, "cat") and (hasattr(raw, "iloc") or type(kind).__name__ == "Enum")
+    known = set(kind.categories) if closed else set()  # of pandas, and of an Enum of polars
+    new = [word for word in dict.fromkeys(words) if word not in known] if closed else []
+    if not new:
+        return kind
+    return raw.cat.add_categories(new).dtype if hasattr(raw, "iloc") else type(raw)([""]).dtype
+
+
+def _numbers(kind: Any, values: Array, yes_no: bool) -> tuple[list[Any], Any]:
+    """Return values as a type of numbers, or of yes and no, holds them; and the type, or None."""
+    name = str(kind)
+    if yes_no:
+        return values.tolist(), kind if _YES_NO.search(name) else None
+    if whole := _WHOLE.search(name):
+        limits = np.iinfo(f"{whole[1].lower()}int{whole[2]}")
+        return [min(max(round(x), limits.min), limits.max) for x in values.tolist()], kind
+    return values.tolist(), kind if _FLOAT.search(name) else None
+
+
+def _column(X: Any, key: Any, raw: Any, values: list[Any], kind: Any) -> Any:
+    """Return a column of the same library as one of a table; of this type, unless that is None."""
+    if hasattr(raw, "iloc"):  # pandas
+        return type(raw)(values, index=raw.index, name=raw.name, dtype=kind)
+    if type(raw).__module__.startswith("polars"):
+        return type(raw)(raw.name, values, dtype=kind)
+    if hasattr(X, "from_pydict"):  # Arrow
+        schema = None if kind is None else X.select([key]).schema
+        return type(X).from_pydict({key: values}, schema=schema).column(0).combine_chunks()
+    if kind is not object:
+        return np.array(values, dtype=kind if isinstance(kind, np.dtype) else None)
+    column = np.empty(len(values), dtype=object)
+    column[:] = values
+    return column

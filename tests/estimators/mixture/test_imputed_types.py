@@ -1,0 +1,113 @@
+"""Tables whose holes are filled keep what was seen, and the types of their columns."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import evermix as em
+
+N = 120
+HOLES = {"visits": 3, "member": 4, "plan": 5, "weight": 6, "town": 7}  # a row in so many
+TYPES = {
+    "visits": ["Int64", "UInt8", "int32[pyarrow]", "float64"],
+    "member": ["boolean", "bool[pyarrow]"],
+    "plan": ["category", "string", "object"],
+    "weight": ["float32", "Float64", "double[pyarrow]"],
+    "town": ["category"],
+}
+
+
+def made():
+    """Two clusters; whole numbers, weights, yes and no, and words."""
+    rng = np.random.default_rng(0)
+    z = np.arange(N) % 2
+    return pd.DataFrame(
+        {
+            "id": [f"T{i}" for i in range(N)],
+            "visits": rng.poisson(20 + 200 * z).clip(0, 255),
+            "member": rng.random(N) < np.array([0.1, 0.9])[z],
+            "plan": np.array(["basic", "gold"])[z],
+            "weight": rng.normal(60 + 20 * z, 2.0),
+            "age": rng.integers(20, 30, N) + 40 * z,
+            "town": np.array(["Rome", "Bonn"])[z],
+            5: pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 9, N), unit="D"),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def model():
+    table = made().drop(columns=["id", 5])
+    for name, every in HOLES.items():
+        table[name] = table[name].astype(object).where(np.arange(N) % every > 0, None)
+    return em.Mixture(random_state=0).fit(table)
+
+
+def holed(name, kind):
+    table = made()
+    table[name] = table[name].astype(kind)
+    table.loc[np.arange(N) % HOLES[name] == 0, name] = None
+    table["town"] = table["town"].astype("category")
+    return table
+
+
+def filled(model, table, **settings):
+    with pytest.warns(UserWarning, match="'id'"):
+        return model.impute(table, **settings)
+
+
+@pytest.mark.parametrize("draw", [False, True])
+@pytest.mark.parametrize(("name", "kind"), [(n, kind) for n in TYPES for kind in TYPES[n]])
+def test_columns_of_pandas_keep_their_types(model, name, kind, draw):
+    table = holed(name, kind)
+    before = table.copy()
+    full = filled(model, table, draw=draw)
+    pd.testing.assert_frame_equal(table, before)
+    assert not full.isna().any().any()
+    pd.testing.assert_series_equal(full.dtypes, table.dtypes)
+    seen = table[name].notna()
+    pd.testing.assert_frame_equal(full[seen], table[seen])
+    others = table.columns.drop(name)
+    pd.testing.assert_frame_equal(full[others], table[others])
+    if not draw:
+        error = full[name].astype(str) == made()[name].astype(str)
+        assert name in ("visits", "weight") or error[~seen].mean() > 0.8
+
+
+def test_what_a_result_holds_can_be_changed_alone(model):
+    table = holed("visits", "Int64")
+    full = filled(model, table)
+    full.loc[0, "age"] = 99
+    assert table.loc[0, "age"] != 99
+
+
+def test_a_category_gets_words_that_it_did_not_have(model):
+    table = holed("plan", "category")
+    table["plan"] = table["plan"].cat.remove_categories(["gold"])
+    full = filled(model, table)
+    assert list(full["plan"].cat.categories) == ["basic", "gold"]
+    assert not full["plan"].isna().any()
+
+
+def test_columns_of_arrow_and_dicts_keep_their_types(model):
+    table = made().drop(columns=5)
+    for name, kind in {"visits": "Int64", "member": "boolean", "plan": "object"}.items():
+        table[name] = holed(name, kind)[name]
+    given = pa.Table.from_pandas(table, preserve_index=False)
+    words = given["plan"].combine_chunks().dictionary_encode()
+    given = given.set_column(given.column_names.index("plan"), "plan", words)
+    full = filled(model, given)
+    assert full.schema.types == given.schema.types
+    assert full["id"] == given["id"] and not any(column.null_count for column in full.columns)
+    for name in ("visits", "member", "plan"):
+        pairs = zip(full[name].to_pylist(), given[name].to_pylist(), strict=True)
+        assert all(new == old for new, old in pairs if old is not None)
+
+    columns = {"age": table["age"].to_numpy(), "weight": table["weight"].to_numpy("float32")}
+    columns["weight"][::4] = np.nan
+    columns["plan"] = table["plan"].tolist()
+    with pytest.warns(UserWarning, match="no column"):
+        full = model.impute(columns)
+    assert full["age"].dtype == columns["age"].dtype and full["weight"].dtype == np.float32
+    assert all(new == old for new, old in zip(full["plan"], columns["plan"], strict=True) if old)
