@@ -171,6 +171,7 @@ def test_a_run_that_learns_nothing_of_another_file_leaves_all_as_it_was(children
     for name in ("new.jsonl", "2002.jsonl"):
         if name == "2002.jsonl":
             (tmp_path / name).write_text(texts(2002))
+        errors.unlink(missing_ok=True)  # what the last process said
         process = children.start(tmp_path, "topics", name, *files, "--resume", "--follow")
         end, said = time.monotonic() + 100, ""
         while "once one of another time has come" not in said and time.monotonic() < end:

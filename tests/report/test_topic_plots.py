@@ -9,6 +9,7 @@ import pytest
 from evermix.estimators.plain_words import topics_in_words
 from evermix.report import changes, lifetimes, topic_curves, topic_overview
 from evermix.report.canvas import check_picture, save_picture
+from evermix.report.lifetimes import caution
 from evermix.report.shares import percent
 from helpers.variants import slow_but
 
@@ -50,7 +51,9 @@ def test_births_and_deaths_come_with_a_caution():
     pytest.importorskip("matplotlib")
     about = {"times": [1, 2, 3, 4], "words": WORDS}
     moves = topic_overview(**about, evolution=EVOLUTION)[1]
-    assert moves.get_xlabel() == "in a few hundred documents or rows, this may be chance"
+    assert moves.get_xlabel() == caution()
+    moves = topic_overview(**about, evolution=EVOLUTION, documents=[90, 900, 10, 300])[1]
+    assert moves.get_xlabel() == f"of 1,300 documents: {caution()}"
     assert topic_overview(**about, evolution=np.full((4, 4), 0.25))[1].get_xlabel() == ""
 
 
@@ -270,7 +273,7 @@ def test_tiny_topics_are_left_out_of_headlines_and_pictures():
     for by in "change", "size":
         stack, _, courses = topic_overview(**shown, by=by)
         assert len(courses.get_yticklabels()) == 2
-        assert "not shown: 1 other, < 0.01 % of the words" in stack.get_xlabel()
+        assert stack.get_xlabel() == ""  # as in headlines
         assert len(topic_curves(**shown, by=by)) == 2
     small = np.full((2, 400), 1 / 400)
     assert len(topic_curves(times=[1, 2], evolution=small, words=[["a"]] * 400, n=3)) == 3
@@ -293,3 +296,23 @@ def test_each_course_has_its_own_scale_and_what_is_always_there_comes_last():
     assert ["changes little" in name for name in names] == [False, False, True]
     tops = [y - line.get_ydata().min() for y, line in enumerate(axes[2].lines)]
     np.testing.assert_allclose(tops, 0.8)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_pictures_and_headlines_count_the_same_topics(seed):
+    """Large ones, and the words that others hold, also where times are of different lengths."""
+    pytest.importorskip("matplotlib")
+    rng = np.random.default_rng(seed)
+    evolution = rng.dirichlet(np.r_[np.full(8, 2.0), np.full(30, 0.1)], size=5)
+    weights = rng.dirichlet(np.ones(5)) @ evolution
+    about = {"times": range(5), "evolution": evolution, "words": [["w"]] * 38, "weights": weights}
+    headline = topics_in_words(weights)
+    n, large, rest = re.findall(r"([\d.]+) topics, (\d+) of .* hold ([\d.]+) %", headline)[0]
+    note = topic_overview(**about, n=int(large), by="size")[0].get_xlabel()
+    assert note == (
+        f"shown: {large} of {large} large topics, 0 of the small ones\n"
+        f"not shown: {int(n) - int(large)} others, together {rest} % of the words"
+    )
+    note = topic_overview(**about, n=int(large) + 2, by="size")[0].get_xlabel()
+    assert note.startswith(f"shown: {large} of {large} large topics, 2 of the small ones\n")
+    assert f"not shown: {int(n) - int(large) - 2} others" in note

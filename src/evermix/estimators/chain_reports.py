@@ -14,6 +14,7 @@ from evermix.families.base import Family
 from evermix.families.marks import marks
 from evermix.report import Lifetimes, lifetimes
 from evermix.report.flow import Flow, Mark
+from evermix.report.lifetimes import caution
 from evermix.report.page import WHOLE, Item, Report, traces
 from evermix.report.topic_plots import positions
 from evermix.tally import Tally
@@ -47,7 +48,7 @@ def dependent_report(mix: Any, names: Sequence[str] | None, title: str, top: int
         titles = {"K": "Clusters in each draw", "log_joint": WHOLE}
         if not mix.gone_on_:
             report.charts = traces(mix.posterior_.traces(), mix.posterior_.chain, titles)
-        add_times(report, mix.times_.tolist(), mix.evolution_[:, order], None, order)
+        add_times(report, mix.times_.tolist(), mix.evolution_[:, order], None, order, sizes.sum())
     return report
 
 
@@ -85,8 +86,9 @@ def add_times(
     evolution: Floats,
     alive: Lifetimes | None = None,
     ids: Ints | None = None,
+    n: int | None = None,
 ) -> None:
-    """Add shares (T, K) over time, births and deaths.   Consumes: report."""
+    """Add shares (T, K) of n documents or rows over time, births and deaths.   Consumes: report."""
     if len(times) < 2:
         return
     alive = lifetimes(evolution, SHARE) if alive is None else alive
@@ -100,7 +102,9 @@ def add_times(
     labels = [shown_label(time) for time in times]
     weights = np.array([item["share"] for item in report.items])
     at = positions(times)[0].tolist()
-    report.flow = Flow("times", labels, names, evolution, marks, weights, at=at)
+    noun = "documents" if report.noun == "topic" else "rows"
+    about = {"at": at, "caution": caution(n, noun)}
+    report.flow = Flow("times", labels, names, evolution, marks, weights, **about)
     for k, (item, spans) in enumerate(zip(report.items, alive.spans, strict=True)):
         item["course"] = report.flow.course(k)
         if spans:

@@ -9,7 +9,7 @@ import numpy as np
 from evermix.families import Bernoulli, Categorical, Mixed, Multinomial, Poisson, VonMisesFisher
 from evermix.families.base import Family
 from evermix.forgetting import Exponential
-from evermix.report.shares import percent, tiny
+from evermix.report.shares import large, percent, tiny
 
 KINDS: dict[type[Family], str] = {
     Bernoulli: "yes or no",
@@ -21,7 +21,6 @@ KINDS: dict[type[Family], str] = {
 """What columns hold, by their family; those of all others are numbers."""
 NUMBERS = "numbers"
 MOST_IDS = 10  # in a message
-SMALL = 0.01  # share of the words below which a topic is small
 UNITS = {"day": 86_400.0, "hour": 3600.0, "minute": 60.0, "second": 1.0}
 
 
@@ -67,15 +66,14 @@ def topics_in_words(weights: Iterable[float]) -> str:
     '2 topics'
     """
     every = np.fromiter(weights, dtype=np.float64)
-    shares = every[~tiny(every)].tolist()
-    small = [share for share in shares if share < SMALL]
-    large = len(shares) - len(small)
-    if not small or not large:
+    shares = every[~tiny(every)]
+    small = shares[~large(shares)]
+    if not len(small):
         return _counted(len(shares), "topic")
     others = "other holds" if len(small) == 1 else "others hold"
     return (
-        f"{_counted(len(shares), 'topic')}, {large:,} of them large (the {others} "
-        f"{percent(sum(small))} of the words)"
+        f"{_counted(len(shares), 'topic')}, {len(shares) - len(small):,} of them large (the "
+        f"{others} {percent(small.sum())} of the words)"
     )
 
 

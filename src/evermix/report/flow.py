@@ -42,6 +42,8 @@ class Flow:
         Whether rows are counted as the model has learnt them, so that their times may be known.
     at : list of float, optional
         Where the times are on an axis; None: at equal distances.
+    caution : str
+        How far births and deaths can be trusted; "" for streams.
     """
 
     xlabel: str
@@ -52,6 +54,7 @@ class Flow:
     weights: NDArray[Any] | None = None
     clocked: bool = True
     at: list[float] | None = None
+    caution: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the largest clusters one by one, and the others as one, as JSON-ready values.
@@ -67,6 +70,7 @@ class Flow:
         return {
             "xlabel": self.xlabel,
             "clocked": self.clocked,
+            "caution": self.caution,
             "x": self.x,
             "at": list(range(len(self.x))) if self.at is None else self.at,
             "ids": [self.ids[k] for k in top],

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from evermix._limits import MIN_DOCUMENTS
 
-CAUTION = "in a few hundred documents or rows, this may be chance"
 UNCERTAIN = "births and deaths where they begin are uncertain"  # times that were added
 HALF = 0.5  # of the share from which a topic is there: with less, it was or is gone
 
@@ -16,6 +15,12 @@ HALF = 0.5  # of the share from which a topic is there: with less, it was or is 
 def span_of(times: Sequence[Any]) -> str:
     """Return the first and the last of some times, in words."""
     return str(times[0]) if len(times) == 1 else f"{times[0]} to {times[-1]}"
+
+
+def caution(n: int | None = None, noun: str = "documents") -> str:
+    """Return how far births and deaths found in n documents, or rows, can be trusted."""
+    of = "" if n is None else f"of {n:,} {noun}: "
+    return f"{of}some may be chance; a fit with shuffled times shows how many"
 
 
 class Lifetimes(NamedTuple):

@@ -24,13 +24,13 @@ from evermix.report.canvas import (
     style_axes,
 )
 from evermix.report.lifetimes import (
-    CAUTION,
     Lifetimes,
+    caution,
     changes,
     lifetimes,
     reliable_times,
 )
-from evermix.report.shares import TINY, percent
+from evermix.report.shares import TINY, large, percent, tiny
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -175,6 +175,10 @@ class _ShownTopics:
         itself, or does not halve and changes no more than that of half of the topics shown.
     kept : int array (T,)
         Numbers of these times among those that were given.
+    weights : array (K,)
+        Share of each topic in all.
+    caution : str
+        How far births and deaths can be trusted.
     edge : float or None
         Where times begin on the axis that were added after a fit.
     """
@@ -188,6 +192,8 @@ class _ShownTopics:
     chosen: NDArray[Any]
     flat: NDArray[Any]
     kept: NDArray[Any]
+    weights: NDArray[Any]
+    caution: str
     edge: float | None = None
 
     @classmethod
@@ -221,6 +227,7 @@ class _ShownTopics:
         edges = [0, *(np.flatnonzero(gaps) + 1), len(x)]
         runs = [slice(a, b) for a, b in zip(edges, edges[1:], strict=False)]
         size = evolution.mean(axis=0) if weights is None else np.asarray(weights)
+        weights, n_documents = size, None if documents is None else int(np.sum(documents))
         if by == "change" and len(kept) > 1:
             size = np.abs(changes(evolution)) + 1e-9 * size  # where nothing changes, the largest
         seen = evolution.max(axis=0) >= TINY
@@ -235,7 +242,8 @@ class _ShownTopics:
         step, chosen, flat = step if step < np.inf else 1.0, chosen[order], flat[order]
         late = np.searchsorted(kept, T - added)
         edge = float(x[late - 1 : late + 1].mean()) if 0 < late < len(x) else None
-        return cls(times, evolution, words, x, step, runs, chosen, flat, kept, edge)
+        about = weights, caution(n_documents), edge
+        return cls(times, evolution, words, x, step, runs, chosen, flat, kept, *about)
 
     def colour(self, i: int) -> str:
         """Return the colour of the topic in place i; those that change little are grey."""
@@ -266,9 +274,7 @@ def _draw_stack(axes: "Axes", shown: _ShownTopics) -> None:
     """Draw the shares of the topics above each other; a line of text sums up the others."""
     shares = shown.evolution[:, shown.chosen]
     total, others = shares.sum(axis=1), shown.evolution.shape[1] - len(shown.chosen)
-    rest = f"not shown: {others:,} other{'s, together' if others > 1 else ','} "
-    rest += f"{percent(max(1 - total.mean(), 0.0))} of the words"
-    notes = [rest] if others > 0 else []
+    notes = _counted(shown.weights, shown.chosen)
     notes += ["right of the dashed line: added after the fit"] if shown.edge is not None else []
     style_axes(axes, "Share of the words of each time", "\n".join(notes))
     colours = [shown.colour(i) for i in range(len(shown.chosen))]
@@ -285,10 +291,30 @@ def _draw_stack(axes: "Axes", shown: _ShownTopics) -> None:
     shown.divide(axes)
 
 
+def _counted(weights: NDArray[Any], chosen: NDArray[Any]) -> list[str]:
+    """Return how many large and small topics are shown, and what the others hold, as headlines do.
+
+    Tiny ones are left out, unless they are shown.
+    """
+    drawn, some = np.zeros(len(weights), dtype=bool), large(weights)
+    drawn[chosen] = True
+    others = ~drawn & ~tiny(weights)
+    notes = []
+    if not some[~tiny(weights)].all():
+        n, small = int(np.sum(some & drawn)), int(np.sum(drawn & ~some))
+        notes.append(f"shown: {n:,} of {some.sum():,} large topics, {small:,} of the small ones")
+    if others.any():
+        rest = f"not shown: {others.sum():,} other{'s, together' if others.sum() > 1 else ','} "
+        notes.append(f"{rest}{percent(weights[others].sum())} of the words")
+    return notes
+
+
 def _draw_births_and_deaths(axes: "Axes", shown: _ShownTopics, alive: Lifetimes) -> None:
     x = shown.x
     born, gone = ([len(some) for some in moves] for moves in (alive.births, alive.deaths))
-    uncertain = "beside the dashed line they are uncertain" if shown.edge is not None else CAUTION
+    uncertain = (
+        "beside the dashed line they are uncertain" if shown.edge is not None else shown.caution
+    )
     style_axes(axes, "Births and deaths", uncertain if any(born) or any(gone) else "")
     shown.divide(axes)
     width = 0.6 * shown.step

@@ -14,11 +14,10 @@ from evermix.estimators import Mixture, TopicModel
 from evermix.estimators.mixture.coarse import CoarseCluster
 from evermix.estimators.mixture.held import n_held
 from evermix.estimators.mixture.naming import Names, written_size
-from evermix.estimators.plain_words import SMALL
 from evermix.families import Multinomial
 from evermix.io.embedded_texts import EmbeddedTexts
 from evermix.report import distinctive_words
-from evermix.report.shares import percent
+from evermix.report.shares import LARGE, percent
 
 PARTS = 5  # ids of parts in a table
 MANY = 20  # clusters or large topics above which coarse ones may be wanted
@@ -109,7 +108,7 @@ def coarse_table(found: list[Described], kind: str, total: int) -> Table:
 def proposed(model: Any) -> int | None:
     """Return how many coarse ones to propose where a model has many; None where they are few."""
     if isinstance(model, TopicModel):
-        many = int(np.sum(model.weights_ >= SMALL))
+        many = int(np.sum(model.weights_ >= LARGE))
     else:
         many = n_held(model) if isinstance(model, Mixture) else 0
     return FEW if many > MANY else None

@@ -59,7 +59,8 @@ def topic_report(
         if SOME < len(items) <= MANY:
             report.groups = _coarse(model, vocabulary)
         times, evolution = model.times_.tolist(), model.evolution_[:, order]
-        add_times(report, times, evolution, writer.lifetimes(order), order)
+        n = None if model.n_documents_ is None else sum(model.n_documents_)
+        add_times(report, times, evolution, writer.lifetimes(order), order, n)
     return report
 
 

@@ -193,7 +193,7 @@ if (data.flow) {
   }).filter(layer => layer.id !== null || layer.mean > 0);
   byId("flow-title").textContent = timed || data.flow.when ? "Shares over time" : `Shares of ${noun}s, row by row`;
   byId("flow").querySelector(".hint").textContent = `The largest ${noun}s${timed ? "" : ", and those that have grown most lately"}; choose one to see its card.` +
-    (data.flow.marks.length ? ` Dots show when ${noun}s began, ${timed ? "" : "were split from others, became part of others, "}or ended.${timed ? ` In a few hundred ${noun === "topic" ? "documents" : "rows"}, that may be chance.` : ""}` : "");
+    (data.flow.marks.length ? ` Dots show when ${noun}s began, ${timed ? "" : "were split from others, became part of others, "}or ended.${timed ? ` ${data.flow.caution[0].toUpperCase()}${data.flow.caution.slice(1)}.` : ""}` : "");
   chart("flow", box => flowChart(box, data.flow, layers, pick));
   byId("flow").querySelector(".legend").append(...layers.map(layer => {
     const swatch = make("span", {class: "swatch"});
