@@ -111,6 +111,10 @@ def test_coarse_topics(folder):
             assert row["coarse"].startswith("0:") and all(
                 len(cell.split(":")) == 2 for cell in row["topics"].split()
             )
+    evermix("edit", "t.evermix", "rename", 0, "invoices")
+    assert "invoices: " in evermix("info", "t.evermix", "--coarse", 1).stdout
+    evermix("predict", "t.evermix", "texts.jsonl", "--coarse", 1, "--out", "n.jsonl", "--quiet")
+    assert {line["coarse"][0]["name"] for line in json_lines("n.jsonl")} == {"invoices"}
 
 
 def test_many_clusters_are_met_with_the_option_that_joins_them(folder):

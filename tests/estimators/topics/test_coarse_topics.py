@@ -1,5 +1,6 @@
 """Topics joined into few coarse ones, by their words."""
 
+import copy
 from types import SimpleNamespace
 
 import numpy as np
@@ -64,7 +65,43 @@ def test_small_topics_go_with_their_subject_and_not_with_each_other():
     large = np.hstack([np.tile(common, (2, 1)), rare])
     rng = np.random.default_rng(0)
     small = [rng.multinomial(40, row / row.sum()) for row in np.repeat(large, 15, axis=0)]
-    parts = _tree(SimpleNamespace(counts=sparse.csr_matrix(np.vstack([large, *small]).T))).cut(
-        n_groups=2
-    )
+    counts = sparse.csr_matrix(np.vstack([large, *small]).T)
+    words = np.asarray(counts.sum(axis=0))  # of one time
+    parts = _tree(SimpleNamespace(counts=counts, words=words)).cut(n_groups=2)
     np.testing.assert_array_equal(parts, np.append([0, 1], np.repeat([0, 1], 15)))
+
+
+def test_topics_of_different_times_are_not_joined_for_being_small():
+    """Two large topics of all times; one small one ends before others begin, one of its words."""
+    rng = np.random.default_rng(0)
+    p = np.zeros((5, 100))
+    p[0, :40] = p[1, 40:80] = 1.0
+    p[2, 80:90] = p[3, 90:] = p[4, 80:90] = 1.0
+    sizes = [4000, 4000, 60, 60, 60]
+    counts = np.array(
+        [rng.multinomial(n, row / row.sum()) for n, row in zip(sizes, p, strict=True)]
+    )
+    over_time = {
+        "one time": [[n] for n in sizes],
+        "apart": [[2000, 2000], [2000, 2000], [60, 0], [0, 60], [0, 60]],
+    }
+    parts = {}
+    for name, words in over_time.items():
+        point = SimpleNamespace(counts=sparse.csr_matrix(counts.T), words=np.array(words).T)
+        parts[name] = {n: _tree(point).cut(n_groups=n) for n in (3, 4)}
+    assert parts["one time"][3][2] == parts["one time"][3][3]  # small, and nothing else in common
+    assert len({*parts["apart"][3][[2, 3]].tolist()}) == 2
+    for name in parts:  # which have the same words
+        assert parts[name][4][2] == parts[name][4][4]
+
+
+def test_a_coarse_topic_is_called_as_its_topics_are(fitted):
+    model, _ = fitted
+    plain = model.coarse_topics(2)
+    assert [one.name for one in plain] == ["", ""] and "name" not in plain[0].to_dict()
+    large, *_, small = plain[0].topics
+    named = copy.deepcopy(model).rename(small, "tide").rename(large, "harbour")
+    found = named.coarse_topics(2)
+    assert [one.name for one in found] == ["harbour, tide", ""]
+    assert found[0].to_dict()["name"] == "harbour, tide"
+    assert [one.topics for one in found] == [one.topics for one in plain]

@@ -99,6 +99,8 @@ def coarse_table(found: list[Described], kind: str, total: int) -> Table:
         listed = ", ".join(map(str, parts[:PARTS]))
         listed += f" and {len(parts) - PARTS:,} more" * (len(parts) > PARTS)
         about = ", ".join(map(str, one["words"])) if words else "\n".join(one["apart"][:SHOWN])
+        if kind == "topics" and "name" in one:  # that people gave
+            about = f"{one['name']}: {about}"
         cells = [str(one["id"]), percent(one["share"]), listed, about]
         cells[1:1] = [written_size(one["size"])] if kind == "clusters" else []
         table.add_row(*(Text(cell) for cell in cells))

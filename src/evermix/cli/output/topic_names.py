@@ -22,7 +22,7 @@ def topic_names(
         return {}, {}
     names = dict(enumerate(map(topic_name, naming_words(model, NAME, words)))) | model.names_
     coarse = [] if n_coarse is None else model.coarse_topics(n_coarse, words)
-    return _known(names), _known({each.id: topic_name(each.words) for each in coarse})
+    return _known(names), _known({each.id: each.name or topic_name(each.words) for each in coarse})
 
 
 def _known(names: dict[int, str]) -> dict[int, str]:

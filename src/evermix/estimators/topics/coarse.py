@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from evermix._xp import Floats, Ints
@@ -14,6 +15,8 @@ from evermix.topics.words.snapshots import Snapshot
 
 WORDS = 8  # of a coarse topic
 TINY = 1e-12  # a topic with less in excess of all words is like every other
+SHARED = 0.1  # cosine from which on topics share words
+ENDS = 0.025  # of the words of a topic, in the times before it begins, and after it ends
 
 
 @dataclass(frozen=True)
@@ -30,16 +33,20 @@ class CoarseTopic:
         Of all words.
     words : tuple
         Those that set it apart: frequent in it and rare elsewhere.
+    name : str
+        The names that people gave to its topics, the largest first; "" if none has one.
     """
 
     id: int
     topics: tuple[int, ...]
     share: float
     words: tuple[Any, ...]
+    name: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON-ready values."""
-        return asdict(self) | {"topics": list(self.topics), "words": list(self.words)}
+        """Return it as JSON-ready values, with a name if it has one."""
+        values = asdict(self) | {"topics": list(self.topics), "words": list(self.words)}
+        return {key: value for key, value in values.items() if key != "name" or value}
 
 
 class CoarseTopics:
@@ -47,14 +54,16 @@ class CoarseTopics:
 
     _point: Any
     _names: Any
+    names_: dict[int, str]
 
     def coarse(self, n_topics: int) -> Ints:
         """Return the coarse topic of each topic (K,), named by the least number in it.
 
         Each step joins the two topics that are set apart by the same words, until there are so
         many: those whose words in excess of all documents correlate most, averaged over the topics
-        that were joined before, by their sizes. The share of a coarse topic in a document is the
-        sum of the shares of its topics; the model stays as it is.
+        that were joined before, by their sizes. Topics of different times, one of which ends before
+        the other begins, are joined for the words that they share alone. The share of a coarse
+        topic in a document is the sum of the shares of its topics; the model stays as it is.
 
         Examples
         --------
@@ -84,7 +93,8 @@ class CoarseTopics:
             own = np.flatnonzero(place == k)
             topics = tuple(own[np.argsort(-sizes[own], kind="stable")].tolist())
             share = float(sizes[own].sum() / sizes.sum())
-            found.append(CoarseTopic(int(ids[k]), topics, share, tuple(words[k])))
+            name = ", ".join(self.names_[topic] for topic in topics if topic in self.names_)
+            found.append(CoarseTopic(int(ids[k]), topics, share, tuple(words[k]), name))
         return found
 
 
@@ -93,6 +103,8 @@ def _tree(point: Snapshot) -> Hierarchy:
 
     Two topics are as far apart as 1 less the cosine of what their words have in excess of all
     words, in units of the roots of the shares of these. So words that all topics have join none.
+    Small topics lie at right angles, nearer to each other than to large ones that lack their words;
+    so those of different times are as far as can be unless they share words.
     """
     counts = sparse.csr_matrix(point.counts.T, dtype=np.float64)  # (K, V)
     sizes, total = (np.asarray(counts.sum(axis=axis)).ravel() for axis in (1, 0))
@@ -103,6 +115,7 @@ def _tree(point: Snapshot) -> Hierarchy:
     inner = (shares @ shares.T).toarray() - 1.0
     length = np.sqrt(np.maximum(np.diag(inner), TINY))
     far = 1.0 - inner / np.outer(length, length)
+    far[_apart_in_time(point.words) & (far > 1.0 - SHARED)] = 2.0
     np.fill_diagonal(far, np.inf)
 
     def join(a: int, b: int, others: Ints) -> Floats:
@@ -111,3 +124,11 @@ def _tree(point: Snapshot) -> Hierarchy:
         return mean / weight[a]
 
     return agglomerate(np.arange(len(sizes)), far, join)
+
+
+def _apart_in_time(words: Ints) -> NDArray[np.bool_]:
+    """Return which pairs of topics (K, K) were never there at one time, by words (T, K)."""
+    course = np.cumsum(words, axis=0) / np.maximum(words.sum(axis=0), 1)
+    first, last = (course <= ENDS).sum(axis=0), (course < 1.0 - ENDS).sum(axis=0)
+    ended: NDArray[np.bool_] = np.less.outer(last, first)
+    return ended | ended.T

@@ -245,7 +245,7 @@ if (data.groups.length) {  // fewer, coarser topics, with links to their parts
   byId("groups-title").textContent = `${whole(data.groups.length)} coarse topics`;
   byId("groups").querySelector("div").append(make("table", {},
     make("thead", {}, make("tr", {}, ...["words that set it apart", "share", ...times.map(t => `in ${data.flow.x[t]}`), "topics"].map(text => make("th", {scope: "col"}, text)))),
-    make("tbody", {}, ...data.groups.map(group => make("tr", {}, make("th", {scope: "row"}, group.words.join(", ")), make("td", {}, percent(group.share)),
+    make("tbody", {}, ...data.groups.map(group => make("tr", {}, make("th", {scope: "row"}, (group.name ? [group.name] : group.words).join(", ")), make("td", {}, percent(group.share)),
       ...times.map(t => make("td", {}, percent(group.course[t]))), make("td", {}, ...parts(group.topics)))))));
 }
 if (data.map.length) chart("map", box => mapChart(box, data.map, items, label, pick));
