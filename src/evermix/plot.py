@@ -46,6 +46,10 @@ __all__ = [
 NAMED, NAMING = 12, 3  # clusters in a legend, and traits that call one
 
 
+def __dir__() -> list[str]:
+    return list(__all__)
+
+
 def clusters(
     mix: Any,
     X: Any,

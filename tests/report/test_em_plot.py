@@ -22,6 +22,12 @@ def nothing_is_saved(tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
+def test_only_pictures_are_listed():
+    """What editors and notebooks complete."""
+    assert dir(em.plot) == sorted(em.plot.__all__)
+    assert all(callable(getattr(em.plot, name)) for name in dir(em.plot))
+
+
 def test_clusters_have_one_colour_each(X):
     mix = em.Mixture(random_state=0).fit(X)
     axes = em.plot.clusters(mix, X, title="Two")
