@@ -157,6 +157,24 @@ def test_fits_report_laps_or_draws(tmp_path, engine, titles):
     assert content(tmp_path / "others.html")["flow"] is not None
 
 
+def test_a_fit_that_was_edited_by_hand_is_no_stream(tmp_path):
+    """Its rows have no order, before rows of a stream come; what was done is told."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2)) + 9 * rng.integers(0, 3, size=(200, 1))
+    mix = em.Mixture(random_state=0).fit(X)
+    mix.rename(0, "first").merge_clusters([0, 1])
+    mix.save(tmp_path / "m.evermix")
+    em.load(tmp_path / "m.evermix").report(tmp_path / "r.html")
+    data = content(tmp_path / "r.html")
+    assert "rows" not in [chart.get("xlabel") for chart in data["charts"]]
+    assert not any(item.keys() & {"seen", "born", "age"} for item in data["items"])
+    assert [what for _, what, _ in data["events"]] == ["rename by hand", "merge by hand"]
+    em.load(tmp_path / "m.evermix").partial_fit(X).report(tmp_path / "stream.html")
+    data = content(tmp_path / "stream.html")
+    assert "rows" in [chart.get("xlabel") for chart in data["charts"]]
+    assert all("seen" in item for item in data["items"])
+
+
 def test_topic_models_report_words_times_and_a_map(tmp_path):
     rng = np.random.default_rng(0)
     years = np.repeat([2019, 2020, 2021], 30)

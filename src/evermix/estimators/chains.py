@@ -104,7 +104,7 @@ class ChainEstimator(Shown, DeepParameters, BaseEstimator):  # type: ignore[misc
 
     def _glance(self) -> Report | None:
         drawn = self.__sklearn_is_fitted__() and self._run.n_draws
-        return self._report(None, "", SHOWN) if drawn else None
+        return self._report(None, "", SHOWN + 1) if drawn else None
 
     @abstractmethod
     def _report(self, names: Sequence[Any] | None, title: str, top: int | None) -> Report:

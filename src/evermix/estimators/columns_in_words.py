@@ -1,6 +1,6 @@
 """What was decided of the columns of rows, and how many of their cells are missing, in words."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from evermix.families import DiagonalGaussian, FixedGaussian, Mixed
 from evermix.families.base import Family
 from evermix.families.log_gaussian import LogGaussian
 from evermix.families.log_normal import LogNormal
+from evermix.report.listing import listed
 
 SHOWN = 8  # names in a line
 TOGETHER, APART = "vary together", "each on its own"
@@ -60,7 +61,7 @@ def _add(found: dict[str, list[str]], family: Family, names: list[str]) -> None:
 def groups_in_words(groups: Mapping[str, Sequence[str]]) -> dict[str, str]:
     """Return a line for each group of columns, by its title."""
     about = {name: f" ({ABOUT[name]})" if name in ABOUT else "" for name in groups}
-    return {name: _listed(names) + about[name] for name, names in groups.items() if names}
+    return {name: listed(names, SHOWN) + about[name] for name, names in groups.items() if names}
 
 
 def groups_in_a_line(groups: Mapping[str, Sequence[str]]) -> str:
@@ -76,7 +77,7 @@ def kinds_in_a_line(family: Mixed) -> str:
     groups = column_groups(family)
     numbers = [*groups.pop(TOGETHER, ()), *groups.pop(APART, ())]
     kinds = {NUMBERS: numbers} | groups
-    return ", ".join(f"{kind} ({_listed(names)})" for kind, names in kinds.items() if names)
+    return ", ".join(f"{kind} ({listed(names, SHOWN)})" for kind, names in kinds.items() if names)
 
 
 def count_missing(X: Any) -> dict[str, int]:
@@ -94,12 +95,6 @@ def missing_in_words(missing: Mapping[str, int], family: Family, n_rows: float) 
     if not some:
         return None
     each = sorted(some.items(), key=lambda pair: -pair[1])
-    columns = _listed(f"{name} {n:,}" for name, n in each)
+    columns = listed((f"{name} {n:,}" for name, n in each), SHOWN)
     cells = f"{sum(some.values()):,} of {round(n_rows) * len(names):,}"
     return f"{cells} ({columns}): clusters are found by what is there"
-
-
-def _listed(names: Iterable[str]) -> str:
-    every = list(names)
-    more = f" and {len(every) - SHOWN:,} more" if len(every) > SHOWN else ""
-    return ", ".join(every[:SHOWN]) + more

@@ -9,6 +9,7 @@ import numpy as np
 from evermix.families import Bernoulli, Categorical, Mixed, Multinomial, Poisson, VonMisesFisher
 from evermix.families.base import Family
 from evermix.forgetting import Exponential
+from evermix.report.listing import listed
 from evermix.report.shares import large, percent, tiny
 
 KINDS: dict[type[Family], str] = {
@@ -87,6 +88,5 @@ def _counted(n: float, noun: str) -> str:
 
 def ids_in_words(known: Iterable[int]) -> str:
     """Return where the ids of clusters are, and the first of them."""
-    first = list(map(str, islice(known, MOST_IDS + 1)))
-    shown = ", ".join(first[:MOST_IDS]) + ", ..." * (len(first) > MOST_IDS)
-    return f"the ids are in cluster_ids_: {shown}"
+    first = map(str, islice(known, MOST_IDS + 2))
+    return f"the ids are in cluster_ids_: {listed(first, MOST_IDS, ', ...')}"

@@ -13,6 +13,7 @@ import numpy as np
 
 from evermix.io.replacing import replacing
 from evermix.report.flow import Flow
+from evermix.report.listing import n_listed
 
 POINTS = 400  # of a curve
 NEW_ROWS = "Fit to new rows (higher is better)"
@@ -93,13 +94,13 @@ class Report:
         """Return a table of the largest items as HTML, for notebooks."""
         known = self.facts | self.details
         facts = " · ".join(f"{escape(name)}: {escape(text)}" for name, text in known.items())
+        n = int(self.facts[f"{self.noun}s"].partition(" ")[0].replace(",", ""))  # words may follow
         lines = [
             f"<tr><td>{escape(item['name'])}</td><td>{100 * item['share']:.1f} %</td>"
             f"<td style='text-align:left'>{escape(', '.join(item['words']))}</td></tr>"
-            for item in self.items[:SHOWN]
+            for item in self.items[: n_listed(n, SHOWN)]
         ]
-        n = self.facts[f"{self.noun}s"].partition(" ")[0]  # beside it, there may be words
-        left = int(n.replace(",", "")) - len(lines)
+        left = n - len(lines)
         more = f"<tr><td colspan='3'>and {left:,} more</td></tr>" if left > 0 else ""
         head = f"<tr><th>{self.noun}</th><th>share</th><th>what sets it apart</th></tr>"
         return (

@@ -72,9 +72,7 @@ def test_a_fit_that_goes_on_keeps_names(tmp_path):
 def test_bad_names_are_refused():
     mix = em.Mixture().fit(rows()[0])
     for name in ("", " "):
-        with pytest.raises(
-            ValueError, match=r"must not be empty.*None \(null in JSON\) to take it"
-        ):
+        with pytest.raises(ValueError, match=r"must not be empty.* None \(null in JSON\)"):
             mix.rename(0, name)
     for name in (" x", "a\nb", "x" * 201):
         with pytest.raises(ValueError, match="the name of a cluster must be"):
@@ -211,7 +209,7 @@ def test_clusters_of_every_family_are_merged_and_split(name):
     family = em.families.FAMILIES[name]().candidates(X)[0]
     mix = em.Mixture(family, em.DP(5.0), em.ADF()).partial_fit(X)
     mass, stats = totals(mix)
-    first, second = (card.id for card in mix.cards(top=2))
+    first, second = (card.id for card in mix.cards(top=2, tiny=True))
     mix.merge_clusters([first, second])
     np.testing.assert_allclose(totals(mix)[1], stats, atol=1e-9)
     new = mix.split_cluster(first, X)
@@ -433,7 +431,7 @@ def test_laps_of_a_fit_count_its_rows_once(tmp_path):
     assert mix.state_.clock == 300
     assert {change.clock for change in mix.lineage_.hand.changes} == {300}
     card = mix.card(first)
-    assert (card.born, card.age, card.last_seen) == (None, None, 300)
+    assert (card.born, card.age, card.last_seen) == (None, None, None)
     mix.report(tmp_path / "page.html", X)
     page = (tmp_path / "page.html").read_text()
     assert f"{mix.n_clusters_} clusters in 300 rows" in page

@@ -64,6 +64,18 @@ def test_a_table_of_several_kinds_is_clustered_by_all_of_them():
     assert sorted(mix.levels_["country"]) == ["de", "fr", "it"]
 
 
+def test_what_is_true_or_false_is_shown_as_yes_or_no(holed):
+    table, mix = holed
+    traits = [str(trait) for card in mix.cards() for trait in card.traits]
+    assert any("member = yes: " in trait for trait in traits)
+    row = table[table["member"].eq(True)].iloc[[0]]
+    assert "member = yes" in repr(mix.explain(row)) and "member = 1" not in repr(mix.explain(row))
+    shown = repr(mix.cards(table))
+    assert "member = yes" in shown and "member = no" in shown and "member = 1" not in shown
+    levels = {trait.level for card in mix.cards() for trait in card.traits}
+    assert any(level is True for level in levels)
+
+
 def test_holes_leave_the_clusters(holed):
     table, mix = holed
     _, z = made(holes=0.15)

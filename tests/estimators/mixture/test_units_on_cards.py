@@ -37,7 +37,7 @@ def test_numbers_are_written_with_their_unit():
     assert with_unit("€#", "-740", "1,800") == "-€740 to €1,800"
     assert with_unit(None, "740", "1,800") == "740 to 1,800"
     assert shown(2019) == "2019" and shown(2019, "$#") == "$2,019" and shown(0.5, "#%") == "0.5%"
-    assert shown("a", "kg") == "a" and shown(True, "kg") == "True" and shown(None, "kg") == "None"
+    assert shown("a", "kg") == "a" and shown(True, "kg") == "yes" and shown(None, "kg") == "None"
 
 
 def test_traits_have_the_unit_of_their_column():

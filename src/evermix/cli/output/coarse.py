@@ -17,6 +17,7 @@ from evermix.estimators.mixture.naming import Names, written_size
 from evermix.families import Multinomial
 from evermix.io.embedded_texts import EmbeddedTexts
 from evermix.report import distinctive_words
+from evermix.report.listing import listed
 from evermix.report.shares import LARGE, percent
 
 PARTS = 5  # ids of parts in a table
@@ -96,12 +97,10 @@ def coarse_table(found: list[Described], kind: str, total: int) -> Table:
     table.add_column("words that set it apart" if words else "what sets it apart")
     for one in found:
         parts = one[kind]
-        listed = ", ".join(map(str, parts[:PARTS]))
-        listed += f" and {len(parts) - PARTS:,} more" * (len(parts) > PARTS)
         about = ", ".join(map(str, one["words"])) if words else "\n".join(one["apart"][:SHOWN])
         if kind == "topics" and "name" in one:  # that people gave
             about = f"{one['name']}: {about}"
-        cells = [str(one["id"]), percent(one["share"]), listed, about]
+        cells = [str(one["id"]), percent(one["share"]), listed(map(str, parts), PARTS), about]
         cells[1:1] = [written_size(one["size"])] if kind == "clusters" else []
         table.add_row(*(Text(cell) for cell in cells))
     return table

@@ -6,6 +6,7 @@ from typing import Any
 from evermix.cli.console import counted
 from evermix.estimators.data.levels import Levels, codes_of
 from evermix.io.sources.values import Columns
+from evermix.report.listing import listed
 
 SHOWN = 5  # levels of a column
 
@@ -37,6 +38,5 @@ class NewLevels:
     def _of(self, name: str) -> str:
         rows = self._rows[name]
         words = [str(self._levels[name][code]) for code in sorted(rows)]
-        more = f", ... ({len(words):,})" if len(words) > SHOWN else ""
-        shown = f"{', '.join(words[:SHOWN])}{more}"
+        shown = listed(words, SHOWN)
         return f"{name}: {counted(rows.total(), 'row')} with levels that were never met: {shown}"

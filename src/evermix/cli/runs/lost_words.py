@@ -6,6 +6,7 @@ from typing import Any
 
 from evermix.cli.runs.going_on import command_anew
 from evermix.io.unknown_words import UnknownWords
+from evermix.report.listing import listed
 
 NAMED = 8  # words
 
@@ -21,7 +22,7 @@ def lost_words(
     words, n = unknown.frequent()
     if not words:
         return
-    shown = ", ".join(words[:NAMED]) + ", ..." * (len(words) > NAMED)
+    shown = listed(words, NAMED, ", ...")
     command = command_anew("topics", saved, sources, path)
     again = "" if command is None else f", with the options of the first fit: {command}"
     yield (

@@ -10,6 +10,7 @@ from evermix.cli.options.settings import Settings
 from evermix.cli.output.output_files import check_new
 from evermix.cli.runs.going_on import shown_source
 from evermix.estimators.data.fingerprint import OtherRowsError
+from evermix.report.listing import listed
 
 MOST_NAMES = 5  # of checkpoints in a message
 
@@ -81,8 +82,7 @@ def others_beside(checkpoint: Path) -> str:
     names = sorted(str(path) for path in checkpoint.parent.glob("*.evermix"))
     if not names:
         return ""
-    more = ", ..." if len(names) > MOST_NAMES else ""
-    return f" If another one was meant, it may be {', '.join(names[:MOST_NAMES])}{more}."
+    return f" If another one was meant, it may be {listed(names, MOST_NAMES, ', ...')}."
 
 
 def of_another(settings: Settings, command: str, extra: Mapping[str, Any]) -> str:

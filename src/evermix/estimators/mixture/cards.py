@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from evermix._xp import Array, Bools, Floats, Ints, host, is_foreign, logsumexp
 from evermix.estimators.mixture.card import Card, Example, Trait
 from evermix.estimators.mixture.explanation import ExplanationQuestions
+from evermix.estimators.mixture.fit_results import in_order
 from evermix.estimators.mixture.fitted import Fitted
 from evermix.estimators.mixture.held import absent, held
 from evermix.estimators.mixture.learner import Learner
@@ -120,8 +121,9 @@ class CardWriter:
         id, clock, state = int(self.ids[k]), self.state.clock, self.state
         traits, columns = self._traits(k)
         fitted = self.drawn or self.learner.rows_digest is not None  # ids are given at the end
-        born = None if fitted else state.lineage.born[id] or None
-        seen = None if fitted else state.columns.get("last_seen")
+        streamed = in_order(self.learner) and not self.drawn
+        born = state.lineage.born[id] or None if streamed else None
+        seen = state.columns.get("last_seen") if streamed else None
         recent, hand = self.recent_shares, state.lineage.hand
         return Card(
             id=id,

@@ -15,6 +15,7 @@ from evermix.estimators.mixture.naming import Names, Value, shown
 from evermix.estimators.plain_words import ids_in_words
 from evermix.families.growing import wide_for, widened, widths
 from evermix.families.terms import Terms, terms
+from evermix.report.listing import n_listed
 
 NEW = -1  # stands for a cluster that is not there yet
 SIZE = "(size)"
@@ -80,10 +81,11 @@ class Explanation:
 
     def __repr__(self) -> str:
         lines = [self._headline()]
-        for each in self.contributions[:LINES]:
+        most = n_listed(len(self.contributions), LINES)
+        for each in self.contributions[:most]:
             value = "" if each.value is None else f" = {shown(each.value, each.unit)}"
             lines.append(f"  {each.log_odds:+10.3f}  {each.name}{value}")
-        left = self.contributions[LINES:]
+        left = self.contributions[most:]
         if left:
             total = sum(each.log_odds for each in left)
             lines.append(f"  {total:+10.3f}  from {len(left)} more")

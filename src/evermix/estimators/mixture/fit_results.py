@@ -38,6 +38,14 @@ def rows_learnt(learner: Any) -> int:
     return int(learner.state.clock if once else len(learner.results.labels))
 
 
+def in_order(learner: Any) -> bool:
+    """Whether rows came one after another, in a stream: those of a fit have no order.
+
+    So it is until the first row of a stream, also if clusters of the fit were changed by hand.
+    """
+    return learner.rows_digest is None and bool(learner.course.bins)
+
+
 class FitResults:
     """Results of all rows of a fit, of which some may still be on a device or a cluster.
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from evermix._xp import Bools
 from evermix.engines.filters.keeping import FIRST as FIRST_REVIEW
+from evermix.estimators.mixture.fit_results import in_order
 from evermix.state import ALIVE, DROPPED, FADED, Lineage
 
 LEAST = 0.5  # mass of a cluster that is shown: more likely than not, it holds a row
@@ -22,7 +23,7 @@ def held(mix: Any) -> Bools:
     tally, hand, learner = mix.tally_, mix.lineage_.hand, mix.learner_.shown
     kept = [*hand.pinned, *hand.names]
     some: Bools = (tally.mass >= LEAST) | np.isin(tally.ids, kept)
-    if learner.rows_digest is not None:
+    if not in_order(learner):
         some |= np.isin(tally.ids, learner.labels())
     return some if some.any() else np.ones(tally.K, dtype=np.bool_)
 

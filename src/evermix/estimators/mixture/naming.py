@@ -2,13 +2,13 @@
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from evermix._xp import Array
-from evermix.families import Mixed
+from evermix.families import Bernoulli, Mixed
 from evermix.families.base import Family
 from evermix.io.sources.dialect import name_of
 
@@ -20,11 +20,15 @@ Value = str | int | float | bool | None
 
 
 class Names(NamedTuple):
-    """Names of the columns of a model, of the levels of those that hold categories, and units."""
+    """Names of the columns of a model, of the levels of those that hold categories, and units.
+
+    ``yes_no`` are the numbers of the columns that hold yes or no.
+    """
 
     columns: Sequence[Any]
     levels: dict[str, Sequence[Any]]
     units: dict[str, str]
+    yes_no: frozenset[int]
 
     @classmethod
     def of(cls, mix: Any, family: Family, columns: Sequence[Any] | None = None) -> "Names":
@@ -36,7 +40,8 @@ class Names(NamedTuple):
                 columns = family.names
         written = vars(mix).get("written_", {})
         units = {str(name): one.unit for name, one in written.items() if name_of(one.unit)}
-        return cls([str(name) if name is not None else "" for name in columns], levels, units)
+        named = [str(name) if name is not None else "" for name in columns]
+        return cls(named, levels, units, frozenset(_yes_no(family)))
 
     def column(self, d: int) -> str:
         """Return the name of column d: its number, where it has no other."""
@@ -46,6 +51,8 @@ class Names(NamedTuple):
         """Return a value of column d: a level by its name, None where it is missing."""
         if np.isnan(value):
             return None
+        if d in self.yes_no:
+            return value == 1
         known = self.levels.get(self.column(d))
         if known is not None:
             code = int(value)
@@ -66,6 +73,15 @@ class Names(NamedTuple):
         return {self.column(d): self.value(d, float(X[0, d])) for d in some}
 
 
+def _yes_no(family: Family) -> Iterable[int]:
+    """Return the numbers of the columns of a family that hold yes or no."""
+    if isinstance(family, Mixed):
+        each = zip(family.blocks or (), family.columns_of_blocks, strict=True)
+        some = [columns for block, columns in each if isinstance(block.family, Bernoulli)]
+        return (int(d) for columns in some for d in columns)
+    return range(family.n_features or 0) if isinstance(family, Bernoulli) else ()
+
+
 def own_names(mix: Any) -> list[str]:
     """Return ``column_names_`` of a mixture, if it has a name for each column."""
     names = list(map(str, vars(mix).get("column_names_", ())))
@@ -74,7 +90,9 @@ def own_names(mix: Any) -> list[str]:
 
 def shown(value: Value, unit: str | None = None) -> str:
     """Return a value as a person reads it; the ``unit`` is that of numbers."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if not isinstance(value, int | float):
         return str(value)
     whole = str(value) if unit is None else f"{value:,}"
     return with_unit(unit, written(value) if isinstance(value, float) else whole)

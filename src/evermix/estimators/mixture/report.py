@@ -17,7 +17,7 @@ from evermix.estimators.mixture.by_hand import ByHand
 from evermix.estimators.mixture.card import Card, Example, Trait, times_better
 from evermix.estimators.mixture.course import Course
 from evermix.estimators.mixture.explanation import called
-from evermix.estimators.mixture.fit_results import rows_learnt
+from evermix.estimators.mixture.fit_results import in_order, rows_learnt
 from evermix.estimators.mixture.groups import GroupQuestions
 from evermix.estimators.mixture.held import clusters_in_words, few_rows, held, lasting, n_held
 from evermix.estimators.mixture.naming import own_names, shown
@@ -30,6 +30,7 @@ from evermix.report.plots import Series, per_observation, read_events, read_laps
 from evermix.state import ALIVE, DROPPED, Lineage
 
 LARGEST_TREE, COURSES = 300, 500  # clusters up to which there is a tree, and a course on each card
+BY_HAND = "by hand"  # ends what is said of a change that a person has made
 NAMING = 3  # traits that name a cluster
 MOST_BARS = 30  # clusters whose sizes are bars with names; those of more are dots
 
@@ -74,7 +75,7 @@ class ReportQuestions(FittedAttributes, ByHand, GroupQuestions, Shown):
     def _glance(self) -> Report | None:
         if "learner_" not in vars(self) or not self.n_clusters_:
             return None
-        items = [_item(self, card, {}) for card in self.cards(top=SHOWN)]
+        items = [_item(self, card, {}) for card in self.cards(top=SHOWN + 1)]
         about = _title(self), "cluster", "rows", _facts(self)
         return Report(*about, items, details=_details(self))
 
@@ -111,7 +112,9 @@ def mixture_report(
         raise ValueError("no row was learnt yet, so there is nothing to report. Go on with fit.")
     steps = [info.to_event() for info in mix.history_] if events is None else list(events)
     cards = mix.cards(X, names)
-    lineage = _events(mix.lineage_) if _streamed(mix) else []
+    lineage = _events(mix.lineage_)
+    if not _streamed(mix):
+        lineage = [event for event in lineage if event[1].endswith(BY_HAND)]
     flow = _flow(mix, X, [card.id for card in cards], lineage)
     items = [_item(mix, card, words or {}, ids, texts) for card in cards]
     if flow is not None and len(items) <= COURSES:
@@ -144,9 +147,9 @@ def _sizes(cards: list[Card]) -> dict[str, Any] | None:
 
 
 def _streamed(mix: Any) -> bool:
-    """Whether the lineage tells what happened: that of a fit was cleared at its end."""
+    """Whether the rows are those of a stream, and the lineage tells what happened when."""
     learner = mix.learner_.shown
-    return learner.rows_digest is None and learner.fitted.engine.draws(mix.state_) is None
+    return in_order(learner) and learner.fitted.engine.draws(mix.state_) is None
 
 
 def _title(mix: Any) -> str:
@@ -255,11 +258,11 @@ def _charts(mix: Any, steps: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
         bound = curves(WHOLE, "laps", lines, note=note)
         return [curves("Clusters found", "laps", {"": (laps.lap, laps.K)}), bound]
     series, charts = read_events(steps), []
-    growth = _growth(mix) if _streamed(mix) else None
-    if growth is None or growth[1][-1] != n_held(mix):
-        growth = series.clock, series.K
-    if len(growth[0]) > 1:
-        charts.append(curves("Clusters found", "rows", {"": growth}, steps=True))
+    if _streamed(mix):  # rows of a fit have no order that means anything
+        growth = _growth(mix)
+        growth = growth if growth[1][-1] == n_held(mix) else (series.clock, series.K)
+        if len(growth[0]) > 1:
+            charts.append(curves("Clusters found", "rows", {"": growth}, steps=True))
     if not len(series.clock):  # of a model that was loaded
         series = _series(learner.course)
     at, each, running = per_observation(series)
@@ -303,7 +306,7 @@ def _events(lineage: Lineage) -> Events:
             events.append((clock, "merged", [id, into]))
         elif into != ALIVE:
             events.append((clock, "dropped" if into == DROPPED else "faded", [id]))
-    events += [(clock, f"{what} by hand", list(ids)) for what, clock, ids in lineage.hand.changes]
+    events += [(clock, f"{what} {BY_HAND}", list(ids)) for what, clock, ids in lineage.hand.changes]
     return sorted(events, key=lambda event: event[0])
 
 
@@ -313,7 +316,7 @@ def _flow(mix: Any, X: Any, clusters: list[int], lineage: Events) -> Flow | None
     These have no order that means anything.
     """
     learner, (_, state, _) = mix.learner_.shown, mix.learner_.shown.fitted.point
-    moves = [event for event in lineage if not event[1].endswith("by hand")]
+    moves = [event for event in lineage if not event[1].endswith(BY_HAND)]
     if X is None and not _streamed(mix):
         return None
     if X is not None:

@@ -144,7 +144,7 @@ function card(item, entry) {
   if (item.span) fact("there from, to", item.span.map(t => data.flow.x[t]).join(" to "));
   if (item.change) fact(item.change > 0 ? "share rises by" : "share falls by", `${written(100 * Math.abs(item.change), 3)} percentage points`);
   if (item.region !== undefined) fact("region", item.region);
-  if (item.merged) fact("has taken in", item.merged.slice(0, 12).join(", ") + (item.merged.length > 12 ? ", …" : ""));
+  if (item.merged) fact("has taken in", listed(item.merged, 12));
   if (item.traits) {
     part("what sets it apart", make("table", {}, make("thead", {}, make("tr", {}, ...["", "here", "elsewhere"].map(name => make("th", {scope: "col"}, name)))),
       make("tbody", {}, ...item.traits.map(trait => make("tr", {}, ...trait.map((text, i) => make(i ? "td" : "th", i ? {} : {scope: "row", style: "color:var(--ink)"}, text)))))));

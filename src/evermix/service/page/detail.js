@@ -1,6 +1,6 @@
 // The card of one cluster in a dialog, and what people may do with it.
 import {get, place, post} from "./api.js";
-import {lineChart, make, percent, shown, whole} from "./charts.js";
+import {lineChart, listed, make, percent, shown, whole} from "./charts.js";
 import {called} from "./words.js";
 
 const SURE = 6000, NEXT = 3000;  // milliseconds to press again, and between two looks at the card
@@ -91,7 +91,7 @@ export class Detail {
       const times = nats => nats > Math.log(1e6) ? "over a million times" : Math.exp(nats) < 1.05 ? "not at all" : `${shown(Number(Math.exp(nats).toPrecision(2)))} times`;
       content.push(part("Nearest, and how much better its rows fit here", make("ul", {}, ...card.nearest.map(({id: other, nats}) => make("li", {}, this.#link(other), ` ${times(nats)}`)))));
     }
-    if (card.merged.length) content.push(part("Has taken in", make("p", {}, card.merged.slice(0, 20).join(", ") + (card.merged.length > 20 ? ", …" : ""))));
+    if (card.merged.length) content.push(part("Has taken in", make("p", {}, listed(card.merged, 20))));
     if (card.changes.length) {
       content.push(part("By hand", make("ul", {}, ...card.changes.map(({what, clock, ids}) => make("li", {}, `${what} after ${whole(clock)} rows: ${ids.join(", ")}`)))));
     }
