@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from evermix._words import counted
 from evermix.families import Multinomial
 from evermix.io.sources.dialect import name_of
 from evermix.io.sources.strings import read_number
@@ -103,7 +104,7 @@ def clusters(
     for place in np.argsort(-sizes, kind="stable"):
         x, y = rows[labels == ids[place]].T
         id = int(ids[place])
-        name = f"{called.get(id, f'cluster {id}')}: {sizes[place]:,} rows"
+        name = f"{called.get(id, f'cluster {id}')}: {counted(sizes[place], 'row')}"
         colour = PALETTE[ids[place] % len(PALETTE)]
         axes.scatter(x, y, s=12, color=colour, alpha=0.7, linewidth=0, label=name)
     handles = axes.get_legend_handles_labels()[0][:NAMED]

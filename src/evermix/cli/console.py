@@ -21,6 +21,7 @@ from rich.progress import (
 )
 from rich.status import Status
 
+from evermix._words import counted
 from evermix.cli.advice import in_options
 
 Item = TypeVar("Item")
@@ -32,11 +33,6 @@ COMPILING = "compiling for this machine, at the first run only"
 def note(message: str) -> None:
     """Write one line to standard error."""
     typer.echo(f"evermix: {message}", err=True)
-
-
-def counted(n: int, noun: str) -> str:
-    """Return a number of things in words: 1 cluster, 1,200 clusters."""
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 def new_row_fit(mean: float) -> str:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from evermix._words import counted
 from evermix._xp import Floats, Ints
 from evermix.estimators.data.times import shown_label
 from evermix.estimators.mixture.card import Trait
@@ -42,7 +43,7 @@ def dependent_report(mix: Any, names: Sequence[str] | None, title: str, top: int
     facts |= course_facts(mix)
     details = {"columns": f"{mix.n_features_in_:,}", "family": type(mix.family_).__name__}
     details |= settings_of(mix)
-    title = title or f"{mix.n_clusters_:,} clusters in {sizes.sum():,} rows"
+    title = title or f"{counted(mix.n_clusters_, 'cluster')} in {counted(int(sizes.sum()), 'row')}"
     report = Report(title, "cluster", "rows", facts, items, details=details)
     if top is None:
         titles = {"K": "Clusters in each draw", "log_joint": WHOLE}

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from evermix._words import listed
 from evermix.estimators.plain_words import KINDS, NUMBERS
 from evermix.families import DiagonalGaussian, FixedGaussian, Mixed
 from evermix.families.base import Family
 from evermix.families.log_gaussian import LogGaussian
 from evermix.families.log_normal import LogNormal
-from evermix.report.listing import listed
 
 SHOWN = 8  # names in a line
 TOGETHER, APART = "vary together", "each on its own"

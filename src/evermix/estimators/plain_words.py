@@ -6,10 +6,10 @@ from itertools import islice
 
 import numpy as np
 
+from evermix._words import listed
 from evermix.families import Bernoulli, Categorical, Mixed, Multinomial, Poisson, VonMisesFisher
 from evermix.families.base import Family
 from evermix.forgetting import Exponential
-from evermix.report.listing import listed
 from evermix.report.shares import large, percent, tiny
 
 KINDS: dict[type[Family], str] = {

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from evermix._words import n_listed
 from evermix.io.replacing import replacing
 from evermix.report.flow import Flow
-from evermix.report.listing import n_listed
 
 POINTS = 400  # of a curve
 NEW_ROWS = "Fit to new rows (higher is better)"

@@ -195,7 +195,7 @@ def test_what_cannot_be_split_stays_as_it_is():
     before = mix.state_
     with pytest.raises(ValueError, match="cannot be split on 50 rows"):
         mix.split_cluster(ids_of(mix)[0], np.zeros((50, 2)))
-    with pytest.raises(ValueError, match="cannot be split on 1 rows"):
+    with pytest.raises(ValueError, match="cannot be split on 1 row: "):
         mix.split_cluster(ids_of(mix)[0], CENTRES)
     assert mix.state_ is before
     full = em.Mixture(max_clusters=3).partial_fit(rows()[0])

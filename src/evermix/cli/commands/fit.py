@@ -12,10 +12,10 @@ import numpy as np
 from rich.table import Table
 
 from evermix._schema import check_number
+from evermix._words import counted
 from evermix.cli.console import (
     at_terminal,
     beside_console,
-    counted,
     laps_in_words,
     new_row_fit,
     output_console,

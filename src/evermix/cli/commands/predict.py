@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from evermix.cli.console import counted, note, progress_bar
+from evermix._words import counted
+from evermix.cli.console import note, progress_bar
 from evermix.cli.input.documents import model_times
 from evermix.cli.input.model_rows import (
     about_model,

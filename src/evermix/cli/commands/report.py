@@ -6,7 +6,8 @@ from typing import Any
 
 import typer
 
-from evermix.cli.console import counted, note
+from evermix._words import counted
+from evermix.cli.console import note
 from evermix.cli.input.model_rows import (
     AllRows,
     all_rows,

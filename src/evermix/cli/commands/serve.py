@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+from evermix._words import counted
 from evermix.cli.console import note
 from evermix.cli.options.settings import Settings
 from evermix.io.text import Vocabulary
@@ -29,7 +30,9 @@ def run(settings: Settings) -> None:
         if each.core is None:
             note(f"the model {each.name} goes on; {each.path} was not read.")
         else:
-            known = f"{len(each.core.ids):,} clusters of {each.core.rows:,} rows"
+            known = (
+                f"{counted(each.core.n_clusters, 'cluster')} of {counted(each.core.rows, 'row')}"
+            )
             fixed = "; new words tell nothing" * isinstance(each.core.text, Vocabulary)
             note(f"the model {each.name} begins with {each.path}: {known}{fixed}.")
     serve(

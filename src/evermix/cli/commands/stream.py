@@ -8,7 +8,8 @@ from functools import partial
 from itertools import islice
 from typing import Any, Self
 
-from evermix.cli.console import counted, new_row_fit, note, progress_bar
+from evermix._words import counted
+from evermix.cli.console import new_row_fit, note, progress_bar
 from evermix.cli.input.awaited import note_awaited
 from evermix.cli.input.rows import features, take_units
 from evermix.cli.input.texts import (
@@ -338,7 +339,7 @@ class Stream(Run):
         super().close()
 
     def _progress(self) -> str:
-        return f"{self.totals.rows:,} rows"
+        return counted(self.totals.rows, "row")
 
     def _facts(self, seconds: float) -> Iterator[str]:
         totals, mix = self.totals, self.model

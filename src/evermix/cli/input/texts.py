@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from evermix.cli.console import counted, note
+from evermix._words import counted
+from evermix.cli.console import note
 from evermix.cli.input.rows import make_text_counter
 from evermix.cli.options.settings import Settings
 from evermix.estimators import Mixture

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from evermix._words import counted
 from evermix.cli.input.model_rows import column_names, words_of_texts
 from evermix.estimators import Mixture
 from evermix.estimators.mixture.cards import traits_of
@@ -40,7 +41,10 @@ def parts_shown(mix: Mixture, text: TextCounter | None, ids: Sequence[int]) -> l
     sizes = dict(zip(tally.ids.tolist(), tally.mass.tolist(), strict=True))
     known = _among(mix, text, ids if len(ids) > 1 else tally.ids.tolist())
     called = {id: f"{id} ({names[id]})" if id in names else str(id) for id in ids}
-    lines = (f"{called[id]}: {written_size(sizes[id])} rows, {known.get(id, '')}" for id in ids)
+    lines = (
+        f"{called[id]}: {counted(written_size(sizes[id]), 'row')}, {known.get(id, '')}"
+        for id in ids
+    )
     return [line.rstrip(", ") for line in lines]
 
 
@@ -56,6 +60,6 @@ def _among(mix: Mixture, text: TextCounter | None, ids: Sequence[int]) -> dict[i
     columns, found = Names.of(mix, family, column_names(mix, text)), dict[int, str]()
     for k, id in enumerate(ids):
         traits = traits_of(family, few, k, columns)[0][:SHOWN]
-        counted = isinstance(family, Multinomial)
-        found[id] = ", ".join(trait.column if counted else trait.brief() for trait in traits)
+        words = isinstance(family, Multinomial)
+        found[id] = ", ".join(trait.column if words else trait.brief() for trait in traits)
     return found

@@ -7,7 +7,8 @@ import numpy as np
 from rich.table import Table
 from rich.text import Text
 
-from evermix.cli.console import counted, note
+from evermix._words import counted, listed
+from evermix.cli.console import note
 from evermix.cli.input.model_rows import WORDS, column_names, saved_words, text_of
 from evermix.cli.output.captions import SHOWN
 from evermix.estimators import Mixture, TopicModel
@@ -17,7 +18,6 @@ from evermix.estimators.mixture.naming import Names, written_size
 from evermix.families import Multinomial
 from evermix.io.embedded_texts import EmbeddedTexts
 from evermix.report import distinctive_words
-from evermix.report.listing import listed
 from evermix.report.shares import LARGE, percent
 
 PARTS = 5  # ids of parts in a table

@@ -3,10 +3,9 @@
 from collections import Counter
 from typing import Any
 
-from evermix.cli.console import counted
+from evermix._words import counted, listed
 from evermix.estimators.data.levels import Levels, codes_of
 from evermix.io.sources.values import Columns
-from evermix.report.listing import listed
 
 SHOWN = 5  # levels of a column
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from evermix.cli.console import counted
+from evermix._words import counted
 from evermix.estimators import Mixture
 from evermix.estimators.mixture.fit_results import rows_learnt
 from evermix.estimators.mixture.held import few_rows, held_in_words

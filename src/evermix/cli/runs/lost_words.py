@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from evermix._words import listed
 from evermix.cli.runs.going_on import command_anew
 from evermix.io.unknown_words import UnknownWords
-from evermix.report.listing import listed
 
 NAMED = 8  # words
 

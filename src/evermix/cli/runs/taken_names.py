@@ -5,12 +5,12 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
+from evermix._words import listed
 from evermix.cli.options.earlier import LEARN, Earlier
 from evermix.cli.options.settings import Settings
 from evermix.cli.output.output_files import check_new
 from evermix.cli.runs.going_on import shown_source
 from evermix.estimators.data.fingerprint import OtherRowsError
-from evermix.report.listing import listed
 
 MOST_NAMES = 5  # of checkpoints in a message
 

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Self
 
 from evermix._schema import check_number
-from evermix.cli.console import counted, note, progress_bar
+from evermix._words import counted
+from evermix.cli.console import note, progress_bar
 from evermix.cli.input.documents import Documents, read_documents, split
 from evermix.cli.input.rows import open_rows
 from evermix.cli.options.settings import Settings

@@ -8,6 +8,7 @@ does not depend on when documents come, nor on where the run is stopped and resu
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Self
 
+from evermix._words import counted
 from evermix.cli.console import note
 from evermix.cli.input.awaited import note_awaited
 from evermix.cli.input.documents import (
@@ -141,7 +142,10 @@ class FollowedTopics(Topics):
         if len(documents) and not settings.quiet:
             assert documents.times is not None
             time, n = shown_label(documents.times[0]), len(documents)
-            note(f"{time}: {n:,} documents learnt; {self.model.n_topics_:,} topics.")
+            note(
+                f"{time}: {counted(n, 'document')} learnt; "
+                f"{counted(self.model.n_topics_, 'topic')}."
+            )
             for warning in self._lost_words():
                 note(warning)
 
@@ -170,7 +174,7 @@ class FollowedTopics(Topics):
 
     def _progress(self) -> str:
         n = sum(run.documents for run in self.history)
-        return f"{n:,} documents" if self.model.gone_on_ else super()._progress()
+        return counted(n, "document") if self.model.gone_on_ else super()._progress()
 
 
 def _by_time(source: Source, settings: Settings) -> Iterator[tuple[Chunk, list[Mark]]]:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from evermix._words import counted
 from evermix._xp import Array, Bools, Floats, Ints
 from evermix.engines.batch import cap_of
 from evermix.engines.filters.beginnings import first_clock
@@ -50,8 +51,8 @@ def split(model: Model, state: State, id: int, X: Array, weights: Floats) -> tup
     second = _second(model, state, X, weights) if len(weights) >= FEWEST else None
     if second is None:
         raise ValueError(
-            f"cluster {id} cannot be split on {len(weights)} rows, which are too few or all alike. "
-            "Give other rows of it."
+            f"cluster {id} cannot be split on {counted(len(weights), 'row')}: too few, or all "
+            "alike. Give other rows of it."
         )
     state, family = _copy(state), model.family
     k = int(np.flatnonzero(state.tally.ids == id)[0])

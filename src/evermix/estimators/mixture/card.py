@@ -4,6 +4,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from evermix._words import counted
 from evermix.estimators.mixture.explanation import called
 from evermix.estimators.mixture.naming import (
     Names,
@@ -267,11 +268,12 @@ class Card:
             share += f", lately {percent(self.recent_share)}"
         share += ", fading" if self.fading else ""
         pinned = ", pinned" if self.pinned else ""
-        lines = [f"{called(self.id, self.name)}{pinned}: {written_size(self.size)} rows, {share}"]
+        size = counted(written_size(self.size), "row")
+        lines = [f"{called(self.id, self.name)}{pinned}: {size}, {share}"]
         if self.age is not None:
             how = "" if self.parent is None else f", split from {self.parent}"
             when = "" if self.since is None else f" ({shown_when(self.since)})"
-            lines.append(f"  first row {self.born:,}{when}, {self.age:,} rows ago{how}")
+            lines.append(f"  first row {self.born:,}{when}, {counted(self.age, 'row')} ago{how}")
         lines += [f"  {trait}" for trait in self.traits]
         for example in self.examples:
             some = ", ".join(example.parts())
@@ -282,5 +284,7 @@ class Card:
         if self.merged:
             lines.append(f"  merged: {', '.join(map(str, self.merged))}")
         for what, clock, ids in self.changes:
-            lines.append(f"  {what} by hand after {clock:,} rows: {', '.join(map(str, ids))}")
+            lines.append(
+                f"  {what} by hand after {counted(clock, 'row')}: {', '.join(map(str, ids))}"
+            )
         return "\n".join(lines)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from evermix._words import counted
 from evermix._xp import Array
 from evermix.estimators.mixture.card import Trait
 from evermix.estimators.mixture.cards import traits_of
@@ -52,7 +53,8 @@ class CoarseCluster:
 
     def __repr__(self) -> str:
         some = ", ".join(map(str, self.clusters))
-        head = f"coarse cluster {self.id}: {written_size(self.size)} rows, {percent(self.share)}"
+        size = counted(written_size(self.size), "row")
+        head = f"coarse cluster {self.id}: {size}, {percent(self.share)}"
         return "\n".join([head, f"  clusters: {some}", *(f"  {trait}" for trait in self.traits)])
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from evermix._words import n_listed
 from evermix._xp import Array, Floats, Ints, host, is_foreign
 from evermix.estimators.mixture.fitted import Fitted
 from evermix.estimators.mixture.learner import Learner
@@ -15,7 +16,6 @@ from evermix.estimators.mixture.naming import Names, Value, shown
 from evermix.estimators.plain_words import ids_in_words
 from evermix.families.growing import wide_for, widened, widths
 from evermix.families.terms import Terms, terms
-from evermix.report.listing import n_listed
 
 NEW = -1  # stands for a cluster that is not there yet
 SIZE = "(size)"

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from evermix._words import counted
 from evermix._xp import Bools
 from evermix.engines.filters.keeping import FIRST as FIRST_REVIEW
 from evermix.estimators.mixture.fit_results import in_order
@@ -48,7 +49,7 @@ def held_in_words(n: int, single: int, hidden: int, noun: str = "") -> str:
     >>> held_in_words(12, 3, 1, "cluster"), held_in_words(1, 1, 0, "cluster")
     ('12 clusters (3 of one row) and 1 of less than half a row', '1 cluster (of one row)')
     """
-    text = f"{n:,}" + f" {noun}{'s' * (n != 1)}" * bool(noun)
+    text = counted(n, noun) if noun else f"{n:,}"
     text += f" ({f'{single:,} ' * (n > 1)}of one row)" if single else ""
     return text + (f" and {hidden:,} {TINY}" if hidden else "")
 

@@ -154,4 +154,4 @@ def written(value: float, digits: int = 4, comma: str = ",") -> str:
 
 def written_size(size: float) -> str:
     """Return the mass of a cluster as a number of rows."""
-    return f"{size:,.0f}" if size >= 1 else f"{size:.2g}"
+    return f"{size:,.0f}" if size > 0.5 else f"{size:.2g}"

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from evermix._words import counted
 from evermix.estimators.columns_in_words import (
     column_groups,
     groups_in_words,
@@ -153,9 +154,8 @@ def _streamed(mix: Any) -> bool:
 
 
 def _title(mix: Any) -> str:
-    shown = n_held(mix)
-    clusters = "1 cluster" if shown == 1 else f"{shown:,} clusters"
-    return f"{clusters} in {rows_learnt(mix.learner_.shown):,} rows"
+    rows = counted(rows_learnt(mix.learner_.shown), "row")
+    return f"{counted(n_held(mix), 'cluster')} in {rows}"
 
 
 def _facts(mix: Any) -> dict[str, str]:
@@ -191,7 +191,7 @@ def _item(
         "id": card.id,
         "name": card.name or called(card.id, None),
         "pinned": card.pinned or None,
-        "size": round(card.size) if card.size >= 1 else round(card.size, 2),
+        "size": round(card.size) or round(card.size, 2),
         "share": card.share,
         "recent": card.recent_share,
         "trend": card.trend,

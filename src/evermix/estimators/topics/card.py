@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from evermix._limits import MIN_DOCUMENTS
+from evermix._words import counted
 from evermix._xp import Array, Floats, Ints
 from evermix.estimators.data.times import shown_label
 from evermix.report.lifetimes import Lifetimes, changes, lifetimes, reliable_times
@@ -87,7 +88,7 @@ class TopicCard:
 
     def __repr__(self) -> str:
         given = {} if self.name == topic_name(self.apart) else {self.id: self.name}
-        lines = [f"{called(self.id, given)}: {self.size:,} words, {percent(self.share)}"]
+        lines = [f"{called(self.id, given)}: {counted(self.size, 'word')}, {percent(self.share)}"]
         lines.append(f"  what sets it apart: {', '.join(map(str, self.apart))}")
         if self.apart != self.words:
             lines.append(f"  most frequent words: {', '.join(map(str, self.words))}")

@@ -20,6 +20,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from evermix._warning import warn
+from evermix._words import counted
 from evermix.io.similar_names import did_you_mean, one_of
 from evermix.io.sources.chunk import Chunk, Mark, Rejected
 from evermix.io.sources.dates import find_order, is_open
@@ -236,7 +237,9 @@ class FileSource(ABC):
         if found == 0:
             raise self.error("expected at least one feature, the rows have none.")
         if expected is not None and expected != found:
-            raise WrongKind(f"{self.path}: expected {expected} features, the file has {found}.")
+            raise WrongKind(
+                f"{self.path}: expected {counted(expected, 'feature')}, the file has {found}."
+            )
         if found > self.options.max_features:
             raise self.error(f"{too_many(self.options.max_features)}, the file has {found:,}.")
         self.n_features = found

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from evermix._words import counted
 from evermix.io.similar_names import one_of
 from evermix.io.sources.base import RowError
 from evermix.io.sources.dialect import (
@@ -207,7 +208,7 @@ class CommaSeparated(RecordSource):
         if cells[0] == _TOO_LONG:
             self.check_length(bytes(self.options.max_line + 1))
         if len(cells) != self._width:
-            raise RowError(f"expected {self._width} columns, got {len(cells)}.")
+            raise RowError(f"expected {counted(self._width, 'column')}, got {len(cells)}.")
         value = self._value(cells)
         name = self.rows_before + record.row if self._id is None else cells[self._id]
         time = None if self._time is None else self.parse_time(cells[self._time])

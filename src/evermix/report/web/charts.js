@@ -36,6 +36,7 @@ function clock([rows, times]) {  // what tells when so many rows had been learnt
   const at = n => Math.max(rows.findLastIndex(row => row <= n), 0);
   return rows.length ? n => typeof times[0] === "number" ? writtenTime(times[at(n)]) : times[at(n)] : null;
 }
+const counted = (n, noun) => `${whole(n)} ${noun}${n === 1 ? "" : "s"}`;
 const listed = (names, most) => names.length > most + 1 ? `${names.slice(0, most).join(", ")} and ${names.length - most} more` : names.join(", ");
 const brief = (text, most) => text.length > most ? `${text.slice(0, most - 1)}…` : text;
 
@@ -319,4 +320,4 @@ function mapChart(box, places, items, label, pick) {
   root.addEventListener("click", event => event.target.dataset?.id && pick(Number(event.target.dataset.id)));
 }
 
-export {COLOURS, OTHERS, make, clock, whole, shown, listed, writtenTime, percent, trendOf, brief, tip, lineChart, barChart, MANY_BARS, flowChart, treeChart, mapChart};
+export {COLOURS, OTHERS, make, clock, whole, counted, shown, listed, writtenTime, percent, trendOf, brief, tip, lineChart, barChart, MANY_BARS, flowChart, treeChart, mapChart};

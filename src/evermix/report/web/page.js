@@ -105,7 +105,7 @@ function draw() {
     return entry;
   }));
   const n = list.found.length;
-  byId("count").textContent = n === items.length ? `${whole(n)} ${noun}s` : `${whole(n)} of ${whole(items.length)} ${noun}s`;
+  byId("count").textContent = n === items.length ? counted(n, noun) : `${whole(n)} of ${counted(items.length, noun)}`;
   pager(byId("pages"), n, list.page, page => { list.page = page; draw(); byId("items").scrollIntoView(); byId("list").querySelector("summary").focus({preventScroll: true}); });
 }
 function pick(id) {
@@ -132,7 +132,7 @@ function card(item, entry) {
   const facts = make("dl"), box = make("div", {class: "card"}, make("div", {class: "wide"}, facts));
   const fact = (name, ...values) => facts.append(make("div", {}, make("dt", {}, name), make("dd", {}, ...values)));
   const part = (name, ...content) => box.append(make("div", {}, make("h3", {}, name), ...content));
-  const rows = n => `${whole(Number(n))} ${data.unit}`, after = n => when ? `${rows(n)}, ${when(n)}` : rows(n);
+  const rows = n => counted(Number(n), data.unit.slice(0, -1)), after = n => when ? `${rows(n)}, ${when(n)}` : rows(n);
   fact("size", rows(item.size));
   const streamed = item.recent !== undefined || item.age !== undefined || item.seen !== undefined;
   fact(timed ? "share in all" : streamed ? "share now" : "share", percent(item.share));

@@ -1,5 +1,5 @@
 // The clusters as cards: found, sorted, and kept in place while somebody is among them.
-import {make, percent, trendOf, whole} from "./charts.js";
+import {counted, make, percent, trendOf, whole} from "./charts.js";
 import {called} from "./words.js";
 
 const PAGE = 24, FRESH = 12000;  // cards at a time, and milliseconds for which a new one is marked
@@ -91,7 +91,7 @@ export class Clusters {
       } else list.replaceChildren(...nodes);
     }
     for (const id of this.#nodes.keys()) if (!this.#items.has(id)) this.#nodes.delete(id);
-    const all = `${whole(this.#items.size)} cluster${this.#items.size === 1 ? "" : "s"}${this.#hidden ? ` and ${whole(this.#hidden)} of less than half a row` : ""}`;
+    const all = `${counted(this.#items.size, "cluster")}${this.#hidden ? ` and ${whole(this.#hidden)} of less than half a row` : ""}`;
     byId("count").textContent = !this.#known ? "" : n === this.#items.size ? all : `${whole(n)} of ${all}`;
     this.#more(n);
   }

@@ -1,6 +1,6 @@
 // The card of one cluster in a dialog, and what people may do with it.
 import {get, place, post} from "./api.js";
-import {lineChart, listed, make, percent, shown, whole} from "./charts.js";
+import {counted, lineChart, listed, make, percent, shown, whole} from "./charts.js";
 import {called} from "./words.js";
 
 const SURE = 6000, NEXT = 3000;  // milliseconds to press again, and between two looks at the card
@@ -93,18 +93,18 @@ export class Detail {
     }
     if (card.merged.length) content.push(part("Has taken in", make("p", {}, listed(card.merged, 20))));
     if (card.changes.length) {
-      content.push(part("By hand", make("ul", {}, ...card.changes.map(({what, clock, ids}) => make("li", {}, `${what} after ${whole(clock)} rows: ${ids.join(", ")}`)))));
+      content.push(part("By hand", make("ul", {}, ...card.changes.map(({what, clock, ids}) => make("li", {}, `${what} after ${counted(clock, "row")}: ${ids.join(", ")}`)))));
     }
     box.replaceChildren(...content);
     this.#facts(found);
   }
 
   #facts({card}) {
-    const facts = [["size", `${whole(Math.round(card.size))} rows`], ["share now", percent(card.share)]];
+    const facts = [["size", counted(Math.round(card.size), "row")], ["share now", percent(card.share)]];
     if (card.recent_share !== null) facts.push(["lately", percent(card.recent_share) + (card.fading ? ", fading" : "")]);
     if (card.born !== null) facts.push(["first row", `${whole(card.born)}${card.since === null ? "" : `, ${card.since}`}`]);
-    if (card.age !== null) facts.push(["age", `${whole(card.age)} rows`]);
-    if (card.last_seen !== null) facts.push(["last seen after", `${whole(card.last_seen)} rows`]);
+    if (card.age !== null) facts.push(["age", counted(card.age, "row")]);
+    if (card.last_seen !== null) facts.push(["last seen after", counted(card.last_seen, "row")]);
     if (card.pinned) facts.push(["pinned", "yes"]);
     this.#parts.facts.replaceChildren(...facts.map(([name, text]) => make("div", {}, make("dt", {}, name), make("dd", {}, text))));
     requestAnimationFrame(() => {

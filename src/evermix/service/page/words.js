@@ -1,5 +1,5 @@
 // How clusters and events are called.
-import {whole} from "./charts.js";
+import {counted, whole} from "./charts.js";
 
 export const called = (id, name) => name ? `${name} (${id})` : `cluster ${id}`;
 const listed = ids => ids.length > 4 ? `${ids.slice(0, 4).join(", ")} and ${ids.length - 4} others` : ids.join(", ");
@@ -15,7 +15,7 @@ export function described(event, name) {
     unpin: () => ["hand", `${who} was unpinned`],
     undo: () => ["hand", `undone by hand: ${event.undone} of ${who}`],
     birth: () => ["born", event.from === undefined ? `${who} was born` : `${who} was split off ${called(event.from, name(event.from))}`],
-    confirmed: () => ["confirmed", `${who} is confirmed, with ${whole(event.size)} rows`],
+    confirmed: () => ["confirmed", `${who} is confirmed, with ${counted(event.size, "row")}`],
     death: () => ["ended", event.why === "faded" ? `${who} has faded` : `${who} was dropped`],
     lost: () => ["ended", `events ${event.from} to ${event.to} were missed`],
   }[event.type];

@@ -1,6 +1,12 @@
-"""Lists that name the first few things, and say how many more there are."""
+"""Numbers of things, and lists of them, in words."""
 
 from collections.abc import Iterable
+
+
+def counted(n: int | str, noun: str) -> str:
+    """Return a number of things in words: 1 cluster, 1,200 clusters."""
+    number = n if isinstance(n, str) else f"{n:,}"
+    return f"{number} {noun}{'' if number == '1' else 's'}"
 
 
 def n_listed(n: int, most: int) -> int:
