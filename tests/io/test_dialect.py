@@ -98,6 +98,22 @@ def test_a_stray_word_does_not_change_how_numbers_are_read(tmp_path):
         ("v1.5", ".", "v1.5"),
         ("2024-05-31", ".", "2024-05-31"),
         ("1e5", ".", "1e5"),
+        ("0,125", ".", "0,125"),  # no thousands begin with a zero
+        ("CHF 41743.19", ".", "41743.19"),
+        ("41'743.19", ".", "41743.19"),
+        ("1’041’743.19 CHF", ".", "1041743.19"),
+        ("41 743,19", ",", "41743.19"),
+        ("41\u00a0743,19\u00a0€", ",", "41743.19"),
+        ("41\u202f743", ".", "41743"),
+        ("R$ 41,743.19", ".", "41743.19"),
+        ("120.50-", ".", "-120.50"),
+        ("\u2212120.50", ".", "-120.50"),
+        ("(3.48)", ".", "-3.48"),
+        ("($1,003.48)", ".", "-1003.48"),
+        ("-120.50-", ".", "--120.50"),
+        ("1 2 3", ".", "1 2 3"),
+        ("CHFS 5", ".", "CHFS 5"),
+        ("(3.48) x", ".", "(3.48) x"),
     ],
 )
 def test_numbers_of_people(cell, decimal, number):
@@ -169,6 +185,11 @@ def test_units_with_separated_thousands_and_decimal_commas():
         (["$5", "6", "7"], ""),  # of most nothing is known
         (["$5", "€6"], "#"),
         (["1,234", "-  1,500"], ""),
+        (["CHF 5", "CHF 6"], "CHF #"),
+        (["5 CHF", "6 CHF"], "CHF"),
+        (["R$ 5", "R$6", "R$ 7"], "R$ #"),
+        (["(5 €)", "6 €"], "€"),
+        (["41 743,19 km", "5 km"], "km"),
     ],
 )
 def test_units_and_signs_keep_their_place(cells, unit):
@@ -180,7 +201,8 @@ def test_units_are_known_by_the_names_of_columns(tmp_path):
     for header, names in ((["a,b,c"], "abc"), ([], "012")):
         (tmp_path / "t.csv").write_text("\n".join([*header, *rows, ""]))
         source, chunk = read(tmp_path / "t.csv", kind="table")
-        assert source.units == chunk.X.units == {names[0]: "$#", names[2]: "#%"}
+        assert source.units == {names[0]: "$#", names[2]: "#%"}
+        assert chunk.X.written == {name: (".", unit) for name, unit in source.units.items()}
         assert set(source.units) < set(chunk.X)
 
 

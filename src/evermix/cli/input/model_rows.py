@@ -133,9 +133,11 @@ def _learnt_from(settings: Settings, model: Any, text: TextCounter | None) -> st
 def known_kinds(model: Any) -> dict[str, Any]:
     """Return which columns are features, hold numbers, or codes, as a model knows: for a source."""
     levels = vars(model).get("levels_")
+    written = vars(model).get("written_", {}).items()
+    decimals = {"decimals": {name: writing.decimal for name, writing in written}}
     if levels is None:
         names = vars(model).get("feature_names_in_", vars(model).get("column_names_", ()))
-        return {"features": tuple(map(str, names)), "codes": ()}
+        return {"features": tuple(map(str, names)), "codes": (), **decimals}
     family = model.learner_.model.family
     ignored = map(str, family.ignored)  # of which any cells are taken
     words = {name for name, some in levels.items() if all(isinstance(one, str) for one in some)}
@@ -144,6 +146,7 @@ def known_kinds(model: Any) -> dict[str, Any]:
         "known": family.names,
         "numbers": tuple(n for n in map(str, family.names) if n not in levels.keys() | yes_no),
         "codes": (*ignored, *(name for name in words if any(map(is_number, levels[name])))),
+        **decimals,
     }
 
 

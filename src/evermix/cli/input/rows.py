@@ -19,7 +19,6 @@ from evermix.io.chunks import Chunks
 from evermix.io.similar_names import one_of
 from evermix.io.sources import Chunk, Source, SourceError, open_source
 from evermix.io.sources.arrays import DenseArray
-from evermix.io.sources.dialect import Writing
 from evermix.io.sources.several import Several, joined
 from evermix.io.sources.values import Columns
 from evermix.io.text import Hashing, Vocabulary
@@ -124,9 +123,8 @@ def features(family: str | Family, text: TextCounter | None, X: Any) -> Any:
 
 def take_units(mix: Mixture, source: Source) -> None:
     """Let a mixture know the units of the columns of arrays; tables bring them.   Consumes: mix."""
-    if source.columns is not None and source.kind != "table" and source.units:
-        units = {name: Writing(".", unit) for name, unit in source.units.items()}
-        mix.written_ = vars(mix).get("written_", {}) | units
+    if source.columns is not None and source.kind != "table" and source.written:
+        mix.written_ = vars(mix).get("written_", {}) | source.written
 
 
 def make_text_counter(settings: Settings, texts: Iterable[str], remedy: str) -> TextCounter:

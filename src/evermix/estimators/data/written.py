@@ -18,7 +18,7 @@ from evermix.estimators.data.tables import Table, no_numbers, with_columns
 from evermix.families import Mixed
 from evermix.families.base import Family
 from evermix.io.sources.dialect import Writing, agreed_unit, word_of
-from evermix.io.sources.strings import read_number, writing_of
+from evermix.io.sources.strings import read_number, writings_of
 from evermix.io.sources.values import Columns
 
 STRINGS = ("object", "str", "string", "large_string", "string_view", "utf8")  # types of columns
@@ -58,18 +58,23 @@ class Reading:
         Raises ValueError where a column of numbers holds something else, or another unit.
         """
         if isinstance(X, Columns):  # which a source has read
-            return X, {name: Writing(".", unit) for name, unit in X.units.items()}
+            return X, X.written
         numeric = [getattr(each, "kind", "O") in "iufb" for each in getattr(X, "dtypes", ())]
         if numeric and all(numeric):
             return X, {}
         table, columns, found = Table(X), dict[str, Floats](), dict[str, Writing]()
+        strings = dict[str, list[Any]]()
         wrong: list[tuple[str, int, Any]] = []  # column, row and value
         for name, skipped in zip(table.names, numeric or [False] * len(table.names), strict=True):
             looked_at = not skipped and (self.others or name in self.numbers)
             values = _strings(table.raw(name)) if looked_at else None
-            if values is None:
-                continue
-            writing = self._writing(name, [v for v in values if isinstance(v, str)])
+            if values is not None:
+                strings[name] = values
+        cells = {n: [v for v in some if isinstance(v, str)] for n, some in strings.items()}
+        decimals = {name: writing.decimal for name, writing in self.known.items()}
+        here = writings_of(cells, known=decimals)
+        for name, values in strings.items():
+            writing = self._writing(name, cells[name], here[name])
             if writing is not None:
                 columns[name] = _numbers(name, values, writing, wrong)
                 found[name] = writing
@@ -77,9 +82,9 @@ class Reading:
             raise no_numbers(wrong)
         return (with_columns(X, columns) if columns else X), found
 
-    def _writing(self, name: str, cells: list[str]) -> Writing | None:
+    def _writing(self, name: str, cells: list[str], here: Writing | None) -> Writing | None:
         """Return how the numbers of a column are written, or raise ValueError."""
-        known, here = self.known.get(name), writing_of(cells)
+        known = self.known.get(name)
         if known is None:
             return here or (Writing(".", "") if name in self.numbers else None)
         if here is None:

@@ -149,7 +149,8 @@ def _open_all(paths: Sequence[str], options: Options) -> Several:
         sources.append(source)
         found = {name: name in source.codes for name in source.columns or ()}
         digits = {**options.digits, **found}
-        options = replace(options, kind=source.kind, units=source.units, digits=digits)
+        options = replace(options, units=source.units, decimals=source.decimals)
+        options = replace(options, kind=source.kind, digits=digits)
     if not sources:
         raise empty
     return Several(sources)

@@ -24,7 +24,7 @@ from evermix._words import counted
 from evermix.io.similar_names import did_you_mean, one_of
 from evermix.io.sources.chunk import Chunk, Mark, Rejected
 from evermix.io.sources.dates import find_order, is_open
-from evermix.io.sources.dialect import agreed_unit
+from evermix.io.sources.dialect import Writing, agreed_unit
 from evermix.io.sources.options import Kind, Options
 from evermix.io.sources.values import Time, read_time
 
@@ -110,6 +110,7 @@ class FileSource(ABC):
         self.complaints: list[str] = []  # what was wrong with the first few of them
         self.rejected: list[Rejected] = []  # all of them, until somebody takes them, if wanted
         self.units = dict(options.units)  # of columns of numbers, by name
+        self.decimals = dict(options.decimals)  # what stands before them, where people wrote them
         if options.time_field is not None and not self.has_fields:
             raise self.error(
                 f"expected times in {options.time_field!r}, but rows of this format have no named "
@@ -158,6 +159,12 @@ class FileSource(ABC):
     def marks(self, offset: int, read: Any) -> list[Mark]:
         """Return marks of the files that hold the first ``offset`` rows, for a checkpoint."""
         return [self.mark(offset, read)]
+
+    @property
+    def written(self) -> dict[str, Writing]:
+        """How numbers are written, by column, where people have written them."""
+        names = self.units | self.decimals
+        return {n: Writing(self.decimals.get(n, "."), self.units.get(n, "")) for n in names}
 
     @property
     def live(self) -> bool:
@@ -244,14 +251,15 @@ class FileSource(ABC):
             raise self.error(f"{too_many(self.options.max_features)}, the file has {found:,}.")
         self.n_features = found
 
-    def set_units(self, units: Mapping[str, str]) -> None:
-        """Note the units of columns, or raise SourceError if one had another unit before."""
-        for name, unit in units.items():
+    def set_written(self, written: Mapping[str, Writing]) -> None:
+        """Note how numbers are written. SourceError: a column had another unit before."""
+        for name, (decimal, unit) in written.items():
             try:
                 both = agreed_unit(name, self.units.get(name, ""), unit)
             except ValueError as error:
                 raise self.error(str(error)) from None
             self.units |= {name: both} if both else {}
+            self.decimals[name] = decimal
 
     def parse_time(self, value: Any) -> Time:
         """Return the time that a row's time field holds. RowError: it is not a time."""

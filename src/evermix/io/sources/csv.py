@@ -2,7 +2,7 @@
 
 import csv
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
@@ -13,16 +13,18 @@ from evermix.io.similar_names import one_of
 from evermix.io.sources.base import RowError
 from evermix.io.sources.dialect import (
     LOOK,
+    OTHER,
     Writing,
     are_codes,
     find_delimiter,
     is_number,
+    is_open,
     is_written_number,
     word_of,
 )
 from evermix.io.sources.formats import Record, RecordSource, Row
 from evermix.io.sources.options import Kind
-from evermix.io.sources.strings import writing_of
+from evermix.io.sources.strings import PLAIN, writings_of
 from evermix.io.sources.values import (
     Numbers,
     is_mark,
@@ -42,8 +44,8 @@ class CommaSeparated(RecordSource):
     """A ``.csv`` or ``.tsv`` file in UTF-8, with a header or without.
 
     Cells are separated by commas, semicolons, tabs or ``|``, as the first lines show. Numbers
-    may be as people write them: ``1,234.50``, ``$99``, ``17.7%``, ``61 kg`` (if a column has one
-    unit), and with decimal commas.
+    may be as people write them: ``1,234.50``, ``$99``, ``(3.48)``, ``17.7%``, ``61 kg`` (if a
+    column has one unit), and with decimal commas.
 
     The first line is a header unless all its cells are numbers. If the header names the text
     field, that column is the text; otherwise every column but the id and the time field, and those
@@ -101,7 +103,7 @@ class CommaSeparated(RecordSource):
             self.columns = [self._names[j] for j in self._used] if self._header else None
         self._width = len(cells)
         names = self._names or [str(j) for j in range(self._width)]
-        self.set_units({names[j]: writing.unit for j, writing in self._written.items()})
+        self.set_written({names[j]: writing for j, writing in self._written.items()})
         self.check_first(self.records(0))
 
     def _look(self) -> None:
@@ -116,26 +118,43 @@ class CommaSeparated(RecordSource):
         self._category = set(map(self._position, self.options.category))
         self.codes = ()
         self._words = bool(missing or self.options.category)
+        there = {j: self._there(row[j] for row in rows) for j in self._used}
         for j in self._used:
-            cells = [row[j] for row in rows]
-            known = [cell for cell in cells if not is_missing(cell, missing) and not is_mark(cell)]
-            if j not in self._category and self._are_codes(j, known):
+            if j not in self._category and self._are_codes(j, there[j]):
                 self.codes += (self._names[j],)
                 self._category.add(j)
                 self._words = True
-            writing = None
-            if j not in self._category:
-                writing = writing_of(known, missing, self._delimiter, typed=False)
-            if writing is not None and any(map(writing.makes_number, known)):
+        found = writings_of(
+            {self._called(j): there[j] for j in self._used if j not in self._category},
+            missing,
+            self._delimiter,
+            typed=False,
+            known=self.options.decimals,
+        )
+        for j in self._used:
+            cells, known = [row[j] for row in rows], there[j]
+            writing = found.get(self._called(j))
+            if writing is not None and is_open(known, OTHER[writing.decimal]):
+                self.decimals[self._called(j)] = writing.decimal
+            if writing is not None and (writing != PLAIN or any(map(writing.makes_number, known))):
                 self._written[j] = writing
                 cells = [writing.plain(cell) for cell in cells]
-                known = [c for c in cells if not is_missing(c, missing) and not is_mark(c)]
+                known = self._there(cells)
             if writing is not None or j in numbers:
                 self._numeric.add(j)
                 words = (cell.strip() for cell in known if not is_number(cell))
                 self._strays |= dict.fromkeys(words)
             self._words |= not all(map(is_number, cells[:1]))
             self._words |= not few and (len(known) < len(cells) or writing is None)
+
+    def _there(self, cells: Iterable[str]) -> list[str]:
+        """Return the cells that hold a value."""
+        missing = self.options.missing
+        return [cell for cell in cells if not is_missing(cell, missing) and not is_mark(cell)]
+
+    def _called(self, j: int) -> str:
+        """Return the name of a column, its number if it has none."""
+        return self._names[j] if self._header else str(j)
 
     def _are_codes(self, j: int, known: list[str]) -> bool:
         """Whether the digits of a column are names, of which rows have these."""

@@ -12,19 +12,30 @@ LINES = 20  # that are looked at for the delimiter
 LOOK = 1000  # rows that are looked at for what columns hold
 STRAY = 0.05  # share of words in a column of numbers
 
-SIGNS = "$€£¥₹%"
-_SIGN = f"[{SIGNS}]?"
-_NUMBERS = {
-    ".": r"((?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?)",
-    ",": r"((?:\d{1,3}(?:\.\d{3})+|\d+)?(?:,\d+)?)",
-}
+_MINUS = "\N{MINUS SIGN}-"
+_BLANKS = " \N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}\N{THIN SPACE}"
+_BLANK = f"[{_BLANKS}]?"
+_CURRENCIES = (
+    "AUD|BRL|CAD|CHF|CNY|CZK|DKK|EUR|GBP|HKD|HUF|ILS|INR|JPY|KRW|MXN|NOK|NZD|PLN|RUB|SEK|SGD|TRY|"
+    "USD|ZAR"
+)
+_SIGN = rf"(?:[A-Z]{{0,2}}\$|[€£¥₹₽₩₪₺%]|\b(?:{_CURRENCIES})\b)"
+OTHER = {".": ",", ",": "."}  # what may separate thousands, by what stands before decimals
 _WRITTEN = {  # by what stands before decimals
-    decimal: re.compile(rf"([+-]?) ?({_SIGN} ?)([+-]?){number}( ?{_SIGN})")
-    for decimal, number in _NUMBERS.items()
+    decimal: re.compile(
+        rf"(?P<lead>[+{_MINUS}]?){_BLANK}(?P<before>(?:{_SIGN})?{_BLANK})(?P<sign>[+{_MINUS}]?)"
+        rf"(?P<number>(?:[1-9]\d{{0,2}}(?P<mark>[{mark}'’{_BLANKS}])\d{{3}}(?:(?P=mark)\d{{3}})*|\d+)?"
+        rf"(?:{re.escape(decimal)}\d+)?)(?P<last>-?)(?P<after>{_BLANK}(?:{_SIGN})?)"
+    )
+    for decimal, mark in OTHER.items()
 }
+_BRACKETS = re.compile(rf"((?:{_SIGN})?{_BLANK})\((.*\d.*)\)({_BLANK}(?:{_SIGN})?)")
 # Units that may follow a number without a space; after one it may be any word.
 _UNITS = "kg|g|mg|lbs?|oz|km|m|cm|mm|ft|mi|h|hrs?|min|s|ms|ml|l|[KMGT]B|k?Wh?|°[CF]?"
-_WITH_UNIT = re.compile(rf"[+-]?[\d.,]*\d(?:({_UNITS})| ([^\W\d_°]{{1,12}}[²³]?|°[CF]?))")
+_WITH_UNIT = re.compile(
+    rf"[+{_MINUS}]?(?:[\d.,'’]|[{_BLANKS}](?=\d{{3}}))*\d"
+    rf"(?:({_UNITS})|[{_BLANKS}]([^\W\d_°]{{1,12}}[²³]?|°[CF]?))"
+)
 
 
 def find_delimiter(lines: Iterable[str]) -> str:
@@ -88,25 +99,45 @@ def is_written_number(cell: str) -> bool:
 def plain(cell: str, decimal: str) -> str:
     """Return a number that people have written as programs write it: ``-$1,234.50``, ``17.7%``.
 
-    Signs of currencies and of per cent are left out; where nothing else is there, nothing is left.
-    Other cells are returned as they are. ``decimal`` is what stands before decimals.
+    Amounts in brackets, ``(3.48)``, are negative, as accountants write them. Signs of currencies
+    and of per cent are left out; where nothing else is there, nothing is left. Other cells are
+    returned as they are. ``decimal`` is what stands before decimals.
     """
-    found = _WRITTEN[decimal].fullmatch(cell.strip())
+    found, less = _parts(cell, decimal)
     if found is None:
         return cell
-    number = found[4].replace("," if decimal == "." else ".", "").replace(decimal, ".")
-    return f"{found[1]}{found[3]}{number}"
+    number = found["number"].replace(found["mark"] or "", "").replace(decimal, ".")
+    signs = f"{less}{found['lead']}{found['sign']}{found['last']}".replace(_MINUS[0], "-")
+    return f"{signs}{number}"
 
 
-def find_decimal(cells: Sequence[str], delimiter: str = ",") -> str | None:
+def _parts(cell: str, decimal: str) -> tuple[re.Match[str] | None, str]:
+    """Return the parts of a number that people have written, if it is one, and - for brackets."""
+    cell = cell.strip()
+    brackets = _BRACKETS.fullmatch(cell) if cell.endswith(")") or "(" in cell[:4] else None
+    if brackets is not None:
+        cell = "".join(brackets.groups())
+    return _WRITTEN[decimal].fullmatch(cell), "" if brackets is None else "-"
+
+
+def find_decimal(
+    cells: Sequence[str], delimiter: str = ",", elsewhere: str | None = None
+) -> str | None:
     """Return what stands before decimals in a column of numbers that people have written.
 
     None if they did not write them. ``cells`` are those that are not missing. Both ways are
-    possible of numbers such as ``1,234``: it is a decimal comma where semicolons separate the
+    possible of numbers such as ``1,234``: what stands before decimals ``elsewhere``, in other
+    columns, decides, and where that is not known it is a decimal comma if semicolons separate the
     cells.
     """
+    if _are_other_names(cells):
+        return None
+    usual = elsewhere or ("," if delimiter == ";" else ".")
+    for decimal in (usual, OTHER[usual]):
+        if _has_groups(cells, decimal) or (decimal == elsewhere and is_open(cells, decimal)):
+            return decimal
     words = [cell for cell in cells if not is_number(cell)]
-    for decimal in ",." if delimiter == ";" else ".,":
+    for decimal in (usual, OTHER[usual]):
         read = [plain(cell, decimal) for cell in words]
         left = sum(bool(text) and not is_number(text) for text in read)
         numbers = sum(map(is_number, read))
@@ -116,6 +147,62 @@ def find_decimal(cells: Sequence[str], delimiter: str = ",") -> str | None:
         if left <= STRAY * len(cells) and changed < numbers:
             return decimal
     return None
+
+
+def _are_other_names(cells: Sequence[str]) -> bool:
+    """Whether cells look like numbers, but name things: ``(7)`` all, or ``612 345 678``."""
+    forms = {re.sub(r"\d", "0", cell.strip()) for cell in cells}
+    phone = rf"\+?0{{2,3}}(?:[{_BLANKS}]000)+"
+    return all(form.startswith("(") for form in forms) or (
+        len(forms) == 1 < len(cells) and re.fullmatch(phone, forms.pop()) is not None
+    )
+
+
+def _has_groups(cells: Sequence[str], decimal: str) -> bool:
+    """Whether thousands are separated for certain: ``1.234.567`` or ``1.234,5`` if by dots."""
+    mark = OTHER[decimal]
+    sure = [cell for cell in cells if cell.count(mark) > 1 or (mark in cell and decimal in cell)]
+    if not any(_is_read(cell, decimal) for cell in sure):
+        return False
+    return sum(not _is_read(cell, decimal) for cell in cells) <= STRAY * len(cells)
+
+
+def _is_read(cell: str, decimal: str) -> bool:
+    """Whether a cell is a number, or a sign alone, in which nothing else separates decimals."""
+    text, cell = plain(cell, decimal), cell.strip()
+    return (not text or is_number(text)) and (text != cell or OTHER[decimal] not in cell)
+
+
+def is_open(cells: Sequence[str], decimal: str) -> bool:
+    """Whether it is open if thousands are separated, or decimals by what is not ``decimal``.
+
+    So it is if all numbers that have such a mark have three digits after it, as ``1.063``, and the
+    others at most three in all.
+    """
+    mark, some = OTHER[decimal], False
+    for cell in cells:
+        found, _ = _parts(cell, decimal)
+        if found is None and mark in cell:
+            return False
+        number = "" if found is None else found["number"]
+        if mark in number:
+            if decimal in number or number.count(mark) > 1:
+                return False
+            some = True
+        elif not number.isdecimal() or len(number) > 3:
+            if number:
+                return False
+    return some
+
+
+def shows(cells: Iterable[str], decimal: str) -> bool:
+    """Whether numbers have decimals after this for certain: not with three digits, as 1.063."""
+    for cell in cells:
+        found, _ = _parts(cell, decimal)
+        whole, _, decimals = ("" if found is None else found["number"]).partition(decimal)
+        if decimals and (len(decimals) != 3 or not whole.isdecimal() or not 0 < int(whole) < 1000):
+            return True
+    return False
 
 
 class Writing(NamedTuple):
@@ -131,20 +218,27 @@ class Writing(NamedTuple):
 
     def plain(self, cell: str) -> str:
         """Return a cell as programs write numbers; other cells as they are."""
-        return plain(_without_unit(cell, word_of(self.unit)), self.decimal)
+        return plain(self.bare(cell), self.decimal)
+
+    def bare(self, cell: str) -> str:
+        """Return a cell without the word of its unit."""
+        return _without_unit(cell, word_of(self.unit))
 
     def makes_number(self, cell: str) -> bool:
         """Whether a cell is a number only if it is read in this way."""
         return not is_number(cell) and is_number(self.plain(cell))
 
 
-def find_writing(cells: Sequence[str], delimiter: str = ",") -> Writing | None:
+def find_writing(
+    cells: Sequence[str], delimiter: str = ",", elsewhere: str | None = None
+) -> Writing | None:
     """Return how people have written the numbers of a column; None if they did not write them.
 
-    ``cells`` are those that are not missing. For ``delimiter`` see :func:`find_decimal`.
+    ``cells`` are those that are not missing. For the others see :func:`find_decimal`.
     """
     unit = _find_unit(cells)
-    decimal = find_decimal([_without_unit(cell, word_of(unit)) for cell in cells], delimiter)
+    bare = [_without_unit(cell, word_of(unit)) for cell in cells]
+    decimal = find_decimal(bare, delimiter, elsewhere)
     if decimal is None and not unit:
         return None
     return Writing(decimal or ".", unit or _find_sign(cells, decimal or "."))
@@ -157,7 +251,7 @@ def name_of(unit: str) -> str:
 
 def word_of(unit: str) -> str:
     """Return the word of a unit; "" of signs, which are not compared."""
-    return unit.strip(f"# {SIGNS}")
+    return re.sub(_SIGN, "", name_of(unit)).strip()
 
 
 def agreed_unit(column: str, known: str, here: str) -> str:
@@ -184,8 +278,8 @@ def _find_unit(cells: Sequence[str]) -> str:
 
 def _find_sign(cells: Sequence[str], decimal: str) -> str:
     """Return the sign of the numbers of a column, such as $#; # for several, "" for none."""
-    found = [_WRITTEN[decimal].fullmatch(cell.strip()) for cell in cells]
-    signs = Counter(_placed(match[2], match[5]) for match in found if match and match[4])
+    found = [_parts(cell, decimal)[0] for cell in cells]
+    signs = Counter(_placed(m["before"], m["after"]) for m in found if m and m["number"])
     bare = signs.pop("#", 0)
     if not signs or signs.total() < bare:
         return ""
@@ -194,9 +288,10 @@ def _find_sign(cells: Sequence[str], decimal: str) -> str:
 
 def _placed(before: str, after: str) -> str:
     """Return a unit by what stands before and after a number; "#" if that is nothing."""
-    if not before.strip() and after.startswith(" "):
-        return after.lstrip()
-    return f"{before if before.strip() else ''}#{after}"
+    if not before.strip() and after[:1].isspace():
+        return after.strip()
+    space = " " if before[-1:].isspace() else ""
+    return f"{before.strip()}{space if before.strip() else ''}#{after.rstrip()}"
 
 
 def _most(units: Counter[str]) -> str:

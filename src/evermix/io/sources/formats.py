@@ -219,7 +219,7 @@ class RecordSource(FileSource):
         if not held:
             return Chunk([], None, first, offset, rows, read=read)
         ids = [row.id for _, row in held]
-        values, about = [row.value for _, row in held], (self.units, self.options.category)
+        values, about = [row.value for _, row in held], (self.written, self.options.category)
         X = stack_rows(values, self.kind, self.n_features, *about)
         times = None if self.dated is None else np.array([row.time for _, row in held])
         texts = [row.text or "" for _, row in held] if self.beside else None

@@ -9,7 +9,7 @@ from evermix.io.similar_names import one_of
 from evermix.io.sources.base import RowError
 from evermix.io.sources.dialect import Writing, word_of
 from evermix.io.sources.options import Options
-from evermix.io.sources.strings import PLAIN, read_number, writing_of
+from evermix.io.sources.strings import PLAIN, read_number, writings_of
 from evermix.io.sources.values import is_missing, without_missing
 
 Cell = float | bool | str | None
@@ -34,16 +34,16 @@ class JsonTable:
         self.header = list(dict.fromkeys(name for row in rows for name in row))
         others = {options.id_field, options.time_field, *options.ignore}
         self.names = [name for name in self.header if name not in others]
-        self._numeric = dict[str, Writing]()
-        for name in (name for name in self.names if name not in options.category):
-            writing = writing_of([row.get(name) for row in rows], options.missing)
-            if writing is not None or name in options.numbers:
-                self._numeric[name] = writing or PLAIN
+        others = set(options.category)
+        cells = {n: [row.get(n) for row in rows] for n in self.names if n not in others}
+        found = writings_of(cells, options.missing, known=options.decimals)
+        numbers = (name for name, one in found.items() if one or name in options.numbers)
+        self._numeric = {name: found[name] or PLAIN for name in numbers}
 
     @property
-    def units(self) -> dict[str, str]:
-        """Units of columns whose numbers were written with one."""
-        return {name: writing.unit for name, writing in self._numeric.items() if writing.unit}
+    def written(self) -> dict[str, Writing]:
+        """How the numbers of columns are written that are not as programs write them."""
+        return {name: writing for name, writing in self._numeric.items() if writing != PLAIN}
 
     def row(self, fields: Mapping[str, Any]) -> dict[str, Cell]:
         """Return the values of a row by column, or raise RowError."""

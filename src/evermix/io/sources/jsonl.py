@@ -68,7 +68,7 @@ class JsonLines(RecordSource):
                 rows.append(_decoded(line))
         self.kind, self._table = "table", JsonTable(rows, self.options)
         self.columns, self.header = self._table.names, self._table.header or None
-        self.set_units(self._table.units)
+        self.set_written(self._table.written)
         self.check_first(numbered(self.lines.peek(), 0))
         self.check_required(self._table.header, "field")
 

@@ -89,6 +89,9 @@ class Options:
         Columns or fields that a source whose columns have names must have.
     units : mapping of str to str
         Units of columns, as known from an earlier part of the stream; other words are refused.
+    decimals : mapping of str to str
+        What stands before decimals in columns, as known from rows before, for numbers that leave it
+        open whether they have decimals or thousands, such as 1.063.
     """
 
     kind: Kind | None = None
@@ -118,6 +121,7 @@ class Options:
     fields: Literal["text", "values"] | None = None
     required: tuple[str, ...] = ()
     units: Mapping[str, str] = field(default_factory=dict)
+    decimals: Mapping[str, str] = field(default_factory=dict)
     features: tuple[str, ...] = ()
     numbers: tuple[str, ...] = ()
     codes: tuple[str, ...] | None = None

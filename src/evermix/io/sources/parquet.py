@@ -12,7 +12,7 @@ from evermix.io.sources.base import RowError
 from evermix.io.sources.dialect import LOOK, Writing
 from evermix.io.sources.formats import Block, BlockSource
 from evermix.io.sources.options import Kind
-from evermix.io.sources.strings import PLAIN, read_number, writing_of
+from evermix.io.sources.strings import PLAIN, read_number, writings_of
 from evermix.io.sources.values import (
     Columns,
     Numbers,
@@ -62,7 +62,7 @@ class Parquet(BlockSource):
         self.columns = None if self._lists else self._used
         self.kind = self._kind_of_columns(file.schema_arrow)
         self._written = self._find_written(file) if self.kind == "table" else {}
-        self.set_units({name: writing.unit for name, writing in self._written.items()})
+        self.set_written(self._written)
         if self.kind != "table":
             self._check_numeric(file.schema_arrow)
         self.set_features(self._list_width(file) if self._lists else len(self._used))
@@ -127,15 +127,16 @@ class Parquet(BlockSource):
 
     def _find_written(self, file: Any) -> dict[str, Writing]:
         """Return how numbers are written, by column of strings that are written numbers."""
-        types, schema, found = _import("pyarrow.types"), file.schema_arrow, dict[str, Writing]()
+        types, schema = _import("pyarrow.types"), file.schema_arrow
         first = next(file.iter_batches(batch_size=LOOK, columns=self._used))
-        for name in (name for name in self._used if name not in self.options.category):
+        columns, options = dict[str, list[Any]](), self.options
+        for name in (name for name in self._used if name not in options.category):
             kind = schema.field(name).type
             if types.is_string(kind) or types.is_large_string(kind):
-                writing = writing_of(first.column(name).to_pylist(), self.options.missing)
-                if writing is not None or name in self.options.numbers:
-                    found[name] = writing or PLAIN
-        return found
+                columns[name] = first.column(name).to_pylist()
+        found = writings_of(columns, options.missing, known=options.decimals)
+        numbers = (name for name, one in found.items() if one or name in options.numbers)
+        return {name: found[name] or PLAIN for name in numbers}
 
     def _check_numeric(self, schema: Any) -> None:
         types = _import("pyarrow.types")
@@ -206,7 +207,7 @@ class Parquet(BlockSource):
             columns = {
                 name: self._values(name, batch.column(name), problems) for name in self._used
             }
-            return Columns(columns, self.units, self.options.category), problems
+            return Columns(columns, self.written, self.options.category), problems
         if self._lists:
             return self._vectors(batch.column(self._used[0]))
         return np.column_stack([_floats(batch.column(name)) for name in self._used]), {}

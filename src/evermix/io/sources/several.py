@@ -11,6 +11,7 @@ import numpy as np
 from evermix.io.brokers import is_address
 from evermix.io.sources.base import FileSource, SourceError
 from evermix.io.sources.chunk import Chunk, Mark, Rejected
+from evermix.io.sources.dialect import Writing
 from evermix.io.sources.lines import REMEDY, changed, digest_file
 from evermix.io.sources.options import Kind
 from evermix.io.sources.values import Columns, objects, stack_chunks
@@ -49,6 +50,7 @@ class Several:
         self.n_features = first.n_features if self.columns is None else len(self.columns)
         self.dated, self.beside = first.dated, first.beside
         self.units = {name: unit for some in sources for name, unit in some.units.items()}
+        self.decimals = {name: mark for some in sources for name, mark in some.decimals.items()}
         self.complaints: list[str] = []
         self.rejected: list[Rejected] = []
         for source in sources:
@@ -69,6 +71,12 @@ class Several:
     def bad(self) -> int:
         """Number of bad rows skipped so far."""
         return sum(source.bad for source in self.sources)
+
+    @property
+    def written(self) -> dict[str, Writing]:
+        """How numbers are written, by column, where people have written them."""
+        names = self.units | self.decimals
+        return {n: Writing(self.decimals.get(n, "."), self.units.get(n, "")) for n in names}
 
     live = False
 
@@ -119,7 +127,7 @@ class Several:
         if not gone:
             return chunk
         nothing = {name: objects([None] * len(chunk.ids)) for name in gone}
-        X = Columns(chunk.X | nothing, chunk.X.units, chunk.X.categories)
+        X = Columns(chunk.X | nothing, chunk.X.written, chunk.X.categories)
         fields = chunk.fields and [row | dict.fromkeys(gone) for row in chunk.fields]
         return chunk._replace(X=X, fields=fields)
 

@@ -7,9 +7,10 @@ column of numbers would have another type.
 """
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from evermix._warning import warn
 from evermix.io.sources.dialect import (
     LOOK,
     STRAY,
@@ -17,6 +18,8 @@ from evermix.io.sources.dialect import (
     are_numbers,
     find_writing,
     is_number,
+    is_open,
+    shows,
 )
 from evermix.io.sources.values import is_mark, is_missing, read_cell
 
@@ -25,21 +28,72 @@ PLAIN = Writing(".", "")
 _WHOLE = re.compile(r"[+-]?(0|[1-9]\d*)")  # not digits that are a name, such as 0123
 
 
+def writings_of(
+    columns: Mapping[str, Sequence[Any]],
+    missing: Collection[str] = (),
+    delimiter: str = ",",
+    typed: bool = True,
+    known: Mapping[str, str] | None = None,
+) -> dict[str, Writing | None]:
+    """Return how the numbers of columns of a table are written, see :func:`writing_of`.
+
+    Of numbers such as ``1.063`` the dot may stand before decimals or separate thousands. Where
+    nothing else in their column tells, what is ``known`` to stand before decimals there decides,
+    from rows before, or what does in other columns of the table; and else there is a warning.
+    """
+    look = missing, delimiter, typed
+    found = {name: writing_of(values, *look) for name, values in columns.items()}
+    cells = {name: _cells(columns[name], one, missing) for name, one in found.items()}
+    open_ones = {n: mark for n, some in cells.items() for mark in ",." if is_open(some, mark)}
+    shown = [
+        mark
+        for mark in (",." if open_ones else "")
+        if any(one is not None and shows(cells[name], mark) for name, one in found.items())
+    ]
+    for name, thousands in open_ones.items():
+        decimal = (known or {}).get(name) or (shown[0] if len(shown) == 1 else None)
+        found[name] = one = writing_of(columns[name], *look, decimal)
+        usual = "." if one is None else one.decimal
+        if one is not None and usual != thousands and usual != (known or {}).get(name):
+            _warn_of_marks(name, cells[name], usual)
+    return found
+
+
+def _warn_of_marks(name: str, cells: Sequence[str], mark: str) -> None:
+    """Warn of numbers in which thousands may be separated, if some have no such mark."""
+    some = next(cell.strip() for cell in cells if mark in cell)
+    if whole := [cell.strip() for cell in cells if mark not in cell]:
+        called = {".": "dot", ",": "comma"}[mark]
+        warn(
+            f"column {name!r} holds numbers such as {whole[0]} and {some}: the {called} is taken "
+            f"for what stands before decimals. If it separates thousands ({some} is "
+            f"{some.replace(mark, '')}), write the numbers of this column without it.",
+        )
+
+
+def _cells(values: Sequence[Any], writing: Writing | None, missing: Collection[str]) -> list[str]:
+    """Return the first cells of a column that are not missing, without the word of a unit."""
+    some = [v for v in values[:LOOK] if isinstance(v, str) and not _is_gone(v, missing)]
+    return some if writing is None else [writing.bare(cell) for cell in some]
+
+
 def writing_of(
     values: Sequence[Any],
     missing: Collection[str] = (),
     delimiter: str = ",",
     typed: bool = True,
+    elsewhere: str | None = None,
 ) -> Writing | None:
     """Return how the numbers of a column are written, or None if it is not one of numbers.
 
     The first values decide. ``missing`` are words that stand for a missing value, beside those that
-    always do; for ``delimiter`` see :func:`evermix.io.sources.dialect.find_decimal`. Unless values
-    are ``typed``, strings of digits are numbers.
+    always do; for ``delimiter`` and ``elsewhere`` see
+    :func:`evermix.io.sources.dialect.find_decimal`. Unless values are ``typed``, strings of digits
+    are numbers.
     """
     known = [v for v in values[:LOOK] if not (v is None or _is_gone(v, missing))]
     cells = [value for value in known if isinstance(value, str)]
-    written = find_writing(cells, delimiter) or (_decimals(cells) if typed else PLAIN)
+    written = find_writing(cells, delimiter, elsewhere) or (_decimals(cells) if typed else PLAIN)
     texts = cells if written is None else [written.plain(cell) for cell in cells]
     texts = [text for text in texts if not _is_gone(text, missing)]  # not a sign of a currency
     others = [value for value in known if not isinstance(value, str)]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from evermix.io.sources.dates import lacks_century, read_date, read_month
+from evermix.io.sources.dialect import Writing
 
 Numbers: TypeAlias = NDArray[np.float64]
 Time: TypeAlias = float | np.datetime64 | str
@@ -88,8 +89,8 @@ class Columns(dict[str, NDArray[Any]]):
     Parameters
     ----------
     columns : mapping of str to array
-    units : mapping of str to str
-        Of columns whose numbers were written with one, see :class:`.dialect.Writing`.
+    written : mapping of str to Writing
+        How numbers were written, of columns that people have written.
     categories : collection of str
         Columns that are said to be categories.
     """
@@ -97,11 +98,11 @@ class Columns(dict[str, NDArray[Any]]):
     def __init__(
         self,
         columns: Mapping[str, NDArray[Any]],
-        units: Mapping[str, str] | None = None,
+        written: Mapping[str, Writing] | None = None,
         categories: Collection[str] = (),
     ) -> None:
         super().__init__(columns)
-        self.units, self.categories = dict(units or {}), categories
+        self.written, self.categories = dict(written or {}), categories
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -111,7 +112,7 @@ class Columns(dict[str, NDArray[Any]]):
     def take(self, rows: NDArray[np.int64]) -> "Columns":
         """Return some rows."""
         return Columns(
-            {name: values[rows] for name, values in self.items()}, self.units, self.categories
+            {name: values[rows] for name, values in self.items()}, self.written, self.categories
         )
 
 
@@ -181,19 +182,19 @@ def stack_rows(
     rows: list[Any],
     kind: str,
     n_features: int | None,
-    units: Mapping[str, str] | None = None,
+    written: Mapping[str, Writing] | None = None,
     categories: Collection[str] = (),
 ) -> Any:
     """Return rows as the X of a chunk.
 
-    A row is a text, an array (D,), or sparse: a pair of columns (n,) and values (n,). ``units`` are
-    those of columns of a table, ``categories`` the columns that are said to be such.
+    A row is a text, an array (D,), or sparse: a pair of columns (n,) and values (n,). For
+    ``written`` and ``categories``, of tables, see :class:`Columns`.
     """
     if kind == "text":
         return rows
     if kind == "table":
         found = {name: objects([row[name] for row in rows]) for name in rows[0]}
-        return Columns(found, units, categories)
+        return Columns(found, written, categories)
     if not isinstance(rows[0], tuple):
         X = np.array(rows, dtype=np.float64)
         return sparse.csr_matrix(X) if kind == "counts" else X
@@ -211,9 +212,9 @@ def stack_chunks(parts: Sequence[Any]) -> Any:
     if isinstance(parts[0], list):
         return [text for part in parts for text in part]
     if isinstance(parts[0], Columns):
-        units = {name: unit for part in parts for name, unit in part.units.items()}
+        written = {name: one for part in parts for name, one in part.written.items()}
         found = {k: np.concatenate([part[k] for part in parts]) for k in parts[0]}
-        return Columns(found, units, parts[0].categories)
+        return Columns(found, written, parts[0].categories)
     return np.vstack(parts) if isinstance(parts[0], np.ndarray) else sparse.vstack(parts, "csr")
 
 
