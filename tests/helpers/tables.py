@@ -3,6 +3,7 @@
 import csv
 
 import numpy as np
+import pytest
 
 N = 120  # rows
 
@@ -25,3 +26,11 @@ def write_csv(path, rows):
         lines = csv.DictWriter(file, list(rows[0]))
         lines.writeheader()
         lines.writerows(rows)
+
+
+def library(name):
+    """Return what makes a table of a library."""
+    if name == "dict":
+        return dict
+    module = pytest.importorskip({"pandas": "pandas", "polars": "polars"}.get(name, "pyarrow"))
+    return module.table if name == "arrow" else module.DataFrame

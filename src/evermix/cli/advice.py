@@ -19,6 +19,9 @@ _PHRASES = {  # of the library's messages; the longer ones first
         "--category COLUMN keeps one, --id-field COLUMN says that it names the rows, and --ignore "
         "COLUMN leaves it out without this warning."
     ),
+    "Give such a column a block in em.Mixed if later rows have values.": (
+        "--ignore COLUMN leaves one out without this warning."
+    ),
     "Drop the column if it names rows, as first names and codes do.": (
         "--ignore COLUMN leaves it out, if it names rows as first names and codes do."
     ),

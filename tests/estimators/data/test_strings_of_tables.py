@@ -9,6 +9,7 @@ import evermix as em
 from evermix.io.sources.dialect import Writing
 from evermix.io.sources.strings import read_number, writing_of
 from helpers.commands import evermix
+from helpers.tables import library
 
 N = 120
 
@@ -33,14 +34,6 @@ def tables(n=N, seed=0):
     for name, missing in {"weight": "n/a", "price": "-", "share": None}.items():
         plain[name][3], written[name][3] = None, missing
     return plain, written | words
-
-
-def library(name):
-    """Return what makes a table of a library."""
-    if name == "dict":
-        return dict
-    module = pytest.importorskip({"pandas": "pandas", "polars": "polars"}.get(name, "pyarrow"))
-    return module.table if name == "arrow" else module.DataFrame
 
 
 @pytest.mark.parametrize("name", ["dict", "pandas", "polars", "arrow"])
@@ -244,3 +237,13 @@ def test_how_strings_are_written():
     assert read_number("$", Writing(".", "")) is None
     with pytest.raises(ValueError, match="expected a number"):
         read_number("heavy", Writing(".", ""))
+
+
+@pytest.mark.parametrize("command", ["fit", "stream"])
+def test_a_word_in_a_column_of_numbers_has_its_line(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    sizes = [f"{i}.5" if i % 8 else "many" for i in range(1, 121)]
+    rows = "".join(f'{size},"to\nwn"\n' for size in sizes)
+    (tmp_path / "t.csv").write_text(f"size,town\n{rows}")
+    said = " ".join(evermix(command, "t.csv", "--out", "o.jsonl", status=1).stderr.split())
+    assert "t.csv: line 17: column 'size' must hold numbers, got 'many'" in said

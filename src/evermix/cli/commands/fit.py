@@ -237,7 +237,8 @@ class Fit(Run):
                 if self.timer.due if every is None else whole:
                     self.save()
 
-            with interrupts.allowed():  # engines let a signal wait until their step is whole
+            # Engines let a signal wait until their step is whole.
+            with interrupts.allowed(), self.rows.naming_lines():
                 self.fit({"X": self._X}, observe)
         if isinstance(self.text, EmbeddedTexts):
             self.text.clusters = {}

@@ -11,7 +11,7 @@ from typing import Any, Self
 from evermix._words import counted
 from evermix.cli.console import new_row_fit, note, progress_bar
 from evermix.cli.input.awaited import note_awaited
-from evermix.cli.input.rows import features, take_units
+from evermix.cli.input.rows import features, naming_lines, take_units
 from evermix.cli.input.texts import (
     count_words,
     counted_parts,
@@ -238,7 +238,7 @@ class Stream(Run):
             if freed:
                 mix.forget_columns(freed)
             X = features(mix.family, self.text, chunk.X)
-            with self._live.learning(chunk):
+            with self._live.learning(chunk), naming_lines(self.source, chunk):
                 mix.partial_fit(X, times=chunk.times, observers=[self._observe])
                 if not self.source.live and not mix.learner_.model.learns:
                     mix.learner_.settle()  # the first batch is large enough, or all there is

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from evermix._xp import Array
 from evermix.cli.console import progress_bar
 from evermix.cli.options.settings import Settings
 from evermix.estimators import Mixture
-from evermix.estimators.data.tables import check_most_are_there, listed
+from evermix.estimators.data.tables import CellError, check_most_are_there, listed
 from evermix.families.base import Family
 from evermix.io.chunks import Chunks
 from evermix.io.similar_names import one_of
@@ -121,6 +122,15 @@ def features(family: str | Family, text: TextCounter | None, X: Any) -> Any:
     return X if not dense or isinstance(X, np.ndarray | Columns) else X.toarray()
 
 
+@contextmanager
+def naming_lines(source: Source, chunk: Chunk) -> Iterator[None]:
+    """Add the file and the line to the error on a cell of the rows of a chunk."""
+    try:
+        yield
+    except CellError as error:
+        raise SourceError(f"{source.place(int(chunk.rows[error.row]))}: {error}") from error
+
+
 def take_units(mix: Mixture, source: Source) -> None:
     """Let a mixture know the units of the columns of arrays; tables bring them.   Consumes: mix."""
     if source.columns is not None and source.kind != "table" and source.written:
@@ -203,6 +213,10 @@ class Rows(ABC):
         for chunk in self.chunks():
             yield from chunk.fields or []
 
+    def naming_lines(self) -> AbstractContextManager[None]:
+        """Add the file and the line to errors on a cell of the features."""
+        return nullcontext()
+
     @abstractmethod
     def features(self, family: str | Family, text: TextCounter | None) -> Any:
         """Return all rows as numbers, in a form that a mixture can be fitted to."""
@@ -218,6 +232,10 @@ class Held(Rows):
     def chunks(self) -> Iterator[Chunk]:
         """Yield the rows in order."""
         yield self._all
+
+    def naming_lines(self) -> AbstractContextManager[None]:
+        """Add the file and the line to errors on a cell of the features."""
+        return naming_lines(self._source, self._all)
 
     def features(self, family: str | Family, text: TextCounter | None) -> Any:
         """Return all rows as an array or CSR matrix (n, D)."""

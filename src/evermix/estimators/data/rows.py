@@ -241,7 +241,7 @@ class Validator:
         if self.before:  # arrays
             return None
         if self.family is None or self.family.missing:
-            return automatic_table(X)
+            return automatic_table(X, whole=self.enough is None)
         if isinstance(X, Mapping):
             raise TypeError(
                 f"a dict of columns needs the family em.Mixed or 'auto', this is {self.family!r}."

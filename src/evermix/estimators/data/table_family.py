@@ -25,16 +25,17 @@ from evermix.families.base import Family
 from evermix.families.choosing import choose
 from evermix.families.dense import MAX_FULL_COVARIANCE
 from evermix.families.kinds import WHOLE, alone, group
+from evermix.io.sources.row_numbers import REMEDY, WHAT, are_row_numbers
 from evermix.io.sources.values import Columns
 
 FEW = 10  # different numbers up to which they are levels
 FEW_WHOLE = 20  # different whole numbers up to which they are: floors, rooms, hours
-NUMBERED = 50  # rows from which a column without gaps is taken for their numbers
 NAMES, UNIQUE = 50, 0.9  # rows with words of which so many are different: their names
 CODES, FEWEST = 300, 3  # rows with words, and rows for each of these, below which they are codes
 MANY, RARE = 50, 20  # words of a column, and rows for each, below which there is a warning
 KEEP = "Give such a column a block in em.Mixed (em.Categorical) if it tells of clusters."
-CHANGE = "Make numbers of such columns, or give them a block in em.Mixed, if they tell of clusters."
+EMPTY = 50  # rows of a stream without a value from which on a column is taken for an empty one
+LATER = "Give such a column a block in em.Mixed if later rows have values."
 MONTH = "(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 DATE = re.compile(
     r"(\d{4}([-/.])\d\d?\2\d\d?"  # 2024-05-31
@@ -45,13 +46,15 @@ DATE = re.compile(
 )
 
 
-def automatic_table(X: Any) -> Mixed | None:
+def automatic_table(X: Any, whole: bool = True) -> Mixed | None:
     """Choose blocks for the columns of a table; None if it is an array of known numbers.
 
     Words are categories, and so are a few different numbers: a Gaussian would open a cluster for
     each. Amounts of very different sizes are normal on the log scale, other numbers on their own.
     Up to 32 of both share a covariance if little is missing; where clusters are searched for, the
-    rows decide whether they do. Names of rows and dates are ignored.
+    rows decide whether they do. Names and numbers of rows, dates and columns without any value are
+    ignored; of a stream, where these are not the ``whole`` table, empty ones only if it begins with
+    enough rows.
     """
     table = Table(X)
     columns = {name: _as_numbers(table.column(name)) for name in table.names}
@@ -60,14 +63,23 @@ def automatic_table(X: Any) -> Mixed | None:
     dates = [name for name, column in columns.items() if _are_dates(column)]
     some = {name: one for name, one in columns.items() if name not in (*kept, *dates)}
     words = [name for name, column in some.items() if _are_names(column)]
-    numbers = [name for name, column in some.items() if _are_numbers_of_rows(column)]
-    used = {n: one for n, one in columns.items() if n not in (*dates, *words, *numbers)}
+    numbers = [name for name, column in some.items() if _are_numbers_of_rows(name, column)]
+    look = whole or len(table) >= EMPTY
+    empty = [name for name, column in columns.items() if look and _is_empty(column)]
+    dates = [name for name in dates if name not in empty]
+    used = {n: one for n, one in columns.items() if n not in (*dates, *words, *numbers, *empty)}
+    if len(empty) == len(columns):
+        raise ValueError(
+            f"no row has a value in a column of the table: {listed(empty)} are empty. Give rows "
+            "with values."
+        )
     if words and not used:
         raise ValueError(_nothing_left(columns, words))
     if used:
         _warn(words, "too many different words, as names and codes do", KEEP)
-        _warn(numbers, "another number in every row, as numbers of rows do", CHANGE)
-        _warn(dates, "dates", CHANGE)
+        _warn(numbers, WHAT, REMEDY)
+        _warn(empty, "no value in any row", LATER)
+        _warn(dates, "dates", REMEDY)
         columns = used
     _warn_of_many_words({name: one for name, one in columns.items() if name not in kept})
     if _is_array(columns) and not isinstance(X, Mapping) and len(columns) == len(table.names):
@@ -169,12 +181,14 @@ def _words(column: Column) -> tuple[int, int]:
     return (len(words), len(set(map(folded, words)))) if column.kind == "level" else (0, 0)
 
 
-def _are_numbers_of_rows(column: Column) -> bool:
-    """Whether every row has a number of its own, without gaps."""
-    if column.kind != "number":
-        return False
-    steps = np.diff(np.unique(column.values[np.isfinite(column.values)]))
-    return len(steps) + 1 == len(column.values) >= NUMBERED and bool(np.all(steps == 1))
+def _are_numbers_of_rows(name: str, column: Column) -> bool:
+    """Whether every row has a number of its own that names it."""
+    return column.kind == "number" and are_row_numbers(name, column.values)
+
+
+def _is_empty(column: Column) -> bool:
+    """Whether no row has a value."""
+    return all(value is None or value != value for value in column.values)
 
 
 def _are_dates(column: Column) -> bool:

@@ -29,6 +29,20 @@ ALIKE = 0.8  # how similar names are of which one is taken for the other, misspe
 LIBRARIES = {"pandas", "polars", "pyarrow"}
 
 
+class CellError(ValueError):
+    """A cell of a table cannot be read.
+
+    Attributes
+    ----------
+    row : int
+        Where it is.
+    """
+
+    def __init__(self, message: str, row: int) -> None:
+        super().__init__(message)
+        self.row = row
+
+
 class Column(NamedTuple):
     """A column of a table."""
 
@@ -289,9 +303,8 @@ def _numbers(name: str, column: Column) -> Floats:
         column = without_marks(column)
     if column.kind != "level":
         if len(rows := np.flatnonzero(np.isinf(column.values))):
-            raise ValueError(
-                f"column {name!r} must hold finite numbers, got infinity in row {rows[0]}."
-            )
+            what = f"column {name!r} must hold finite numbers, got infinity in row {rows[0]}."
+            raise CellError(what, int(rows[0]))
         return column.values
     row = first_word(column.values)
     raise no_numbers([(name, row, column.values[row])])
@@ -302,16 +315,17 @@ def first_word(values: NDArray[Any]) -> int:
     return next(i for i, v in enumerate(values) if v is not None and not is_number(v))
 
 
-def no_numbers(found: Sequence[tuple[str, int, Any]]) -> ValueError:
+def no_numbers(found: Sequence[tuple[str, int, Any]]) -> CellError:
     """Return the error on columns of numbers that hold something else: column, row and value."""
     name, row, value = found[0]
     what = f"column {name!r} must hold numbers, got {value!r:.60} in row {row}."
     if len(found) > 1:
-        others = ", ".join(f"{value!r:.60} in row {row} of {name!r}" for name, row, value in found)
+        others = ", ".join(f"{v!r:.60} in row {i} of {column!r}" for column, i, v in found)
         what = f"columns must hold numbers, got {others}."
-    return ValueError(
+    return CellError(
         f"{what} Replace such a value by None if it is missing, correct it, or make the column a "
-        "category (em.Mixed with em.Categorical)."
+        "category (em.Mixed with em.Categorical).",
+        row,
     )
 
 

@@ -1,5 +1,6 @@
 """Strings in columns of tables that are numbers as people write them: ``$33.53``, ``5.1 kg``.
 
+Durations become numbers of seconds, or of days, and this is the unit of their column.
 They are read by the rule of the command line (:mod:`evermix.io.sources.strings`). Where a model has
 learnt a column of numbers, its later strings must be numbers too, in the same unit. Columns of a
 categorical type, and those that a family has as categories, stay as they are.
@@ -18,7 +19,8 @@ from evermix.estimators.data.tables import Table, no_numbers, with_columns
 from evermix.families import Mixed
 from evermix.families.base import Family
 from evermix.io.sources.dialect import Writing, agreed_unit, word_of
-from evermix.io.sources.strings import read_number, writings_of
+from evermix.io.sources.durations import UNITS, Durations, find_durations, in_unit, unit_of
+from evermix.io.sources.strings import PLAIN, read_number, writings_of
 from evermix.io.sources.values import Columns
 
 STRINGS = ("object", "str", "string", "large_string", "string_view", "utf8")  # types of columns
@@ -67,8 +69,11 @@ class Reading:
         wrong: list[tuple[str, int, Any]] = []  # column, row and value
         for name, skipped in zip(table.names, numeric or [False] * len(table.names), strict=True):
             looked_at = not skipped and (self.others or name in self.numbers)
-            values = _strings(table.raw(name)) if looked_at else None
-            if values is not None:
+            raw = table.raw(name) if looked_at else ()
+            if looked_at and (durations := find_durations(raw)) is not None:
+                found[name] = self._of_durations(name, durations)
+                columns[name] = in_unit(durations, found[name].unit)
+            elif looked_at and (values := _strings(raw)) is not None:
                 strings[name] = values
         cells = {n: [v for v in some if isinstance(v, str)] for n, some in strings.items()}
         decimals = {name: writing.decimal for name, writing in self.known.items()}
@@ -81,6 +86,12 @@ class Reading:
         if wrong:
             raise no_numbers(wrong)
         return (with_columns(X, columns) if columns else X), found
+
+    def _of_durations(self, name: str, durations: Durations) -> Writing:
+        """Return the unit of a column of durations as a writing, or raise ValueError."""
+        known = self.known.get(name, PLAIN)
+        unit = known.unit if known.unit in UNITS else unit_of(durations)
+        return _agreed(name, known, Writing(".", unit))
 
     def _writing(self, name: str, cells: list[str], here: Writing | None) -> Writing | None:
         """Return how the numbers of a column are written, or raise ValueError."""

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evermix._warning import warn
 from evermix._words import counted
@@ -26,6 +27,7 @@ from evermix.io.sources.chunk import Chunk, Mark, Rejected
 from evermix.io.sources.dates import find_order, is_open
 from evermix.io.sources.dialect import Writing, agreed_unit
 from evermix.io.sources.options import Kind, Options
+from evermix.io.sources.row_numbers import REMEDY, WHAT, are_row_numbers
 from evermix.io.sources.values import Time, read_time
 
 _COMPLAINTS_KEPT = 5
@@ -81,6 +83,8 @@ class FileSource(ABC):
     """Number of columns D; None for text."""
     codes: tuple[str, ...] = ()
     """Names of the features whose digits are names, such as postcodes."""
+    row_numbers: tuple[str, ...] = ()
+    """Names of columns of numbers that are no features, since they number the rows."""
     n_rows: int | None = None
     """Number of rows, bad and blank ones included; None until all were read."""
     columns: list[str] | None = None
@@ -219,6 +223,23 @@ class FileSource(ABC):
                 "are ignored."
             )
         return known
+
+    def without_row_numbers(self, columns: Mapping[str, NDArray[np.float64]]) -> list[str]:
+        """Return the names of features, by their first values, that do not number the rows.
+
+        Where the model knows its features, these are all.
+        """
+        names = list(columns)
+        if self.options.features or self.options.n_features is not None:
+            return names
+        found = [name for name, values in columns.items() if are_row_numbers(name, values)]
+        if not found or len(found) == len(names):
+            return names
+        hold = "columns {} hold" if len(found) > 1 else "column {} holds"
+        it = "they are" if len(found) > 1 else "it is"
+        warn(f"{hold.format(', '.join(map(repr, found)))} {WHAT}: {it} ignored. {REMEDY}")
+        self.row_numbers = tuple(found)
+        return [name for name in names if name not in found]
 
     def check_different(self, names: Sequence[str], read: Collection[str] | None) -> None:
         """Raise SourceError if columns that are read have the same name.

@@ -96,9 +96,13 @@ class CommaSeparated(RecordSource):
                     "expected at least one feature beside ids, times and ignored columns."
                 )
             self._look()
-            numbers: tuple[Kind, ...] = ("vectors", "counts")
-            first = ("table", *numbers) if self._has_words() else (*numbers, "table")
+            kinds: tuple[Kind, ...] = ("vectors", "counts")
+            first = ("table", *kinds) if self._has_words() else (*kinds, "table")
             self.kind = self.choose_kind(*first)
+            if self._header and self.kind != "table":
+                numbers = {self._names[j]: self._first[j] for j in self._used}
+                kept = self.without_row_numbers(numbers)
+                self._used = [self._names.index(name) for name in kept]
             self.set_features(len(self._used))
             self.columns = [self._names[j] for j in self._used] if self._header else None
         self._width = len(cells)
@@ -114,6 +118,7 @@ class CommaSeparated(RecordSource):
         missing, few = self.options.missing, len(rows) < FEWEST
         numbers = set(map(self._position, self.options.numbers))
         self._numeric: set[int] = set()
+        self._first = dict[int, Numbers]()  # values of the first rows, by column
         self._strays: dict[str, None] = {}  # words in columns of numbers, in order
         self._category = set(map(self._position, self.options.category))
         self.codes = ()
@@ -144,6 +149,7 @@ class CommaSeparated(RecordSource):
                 self._numeric.add(j)
                 words = (cell.strip() for cell in known if not is_number(cell))
                 self._strays |= dict.fromkeys(words)
+            self._first[j] = np.array([float(c) if is_number(c) else np.nan for c in cells])
             self._words |= not all(map(is_number, cells[:1]))
             self._words |= not few and (len(known) < len(cells) or writing is None)
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from evermix.io.similar_names import did_you_mean, one_of
 from evermix.io.sources.base import RowError
 from evermix.io.sources.dialect import LOOK, Writing
+from evermix.io.sources.durations import UNITS, find_durations, in_unit, unit_of
 from evermix.io.sources.formats import Block, BlockSource
 from evermix.io.sources.options import Kind
 from evermix.io.sources.strings import PLAIN, read_number, writings_of
@@ -65,6 +66,8 @@ class Parquet(BlockSource):
         self.set_written(self._written)
         if self.kind != "table":
             self._check_numeric(file.schema_arrow)
+        if self.kind != "table" and not self._lists:
+            self._used = self.columns = self._without_row_numbers(file)
         self.set_features(self._list_width(file) if self._lists else len(self._used))
 
     def _open(self) -> Any:
@@ -121,6 +124,7 @@ class Parquet(BlockSource):
         for found in (schema.field(name).type for name in self._used):
             words |= types.is_string(found) or types.is_large_string(found)
             words |= types.is_boolean(found) or types.is_dictionary(found)
+            words |= types.is_duration(found)
         if words or self.options.missing or self.options.category:
             return self.choose_kind("table")
         return self.choose_kind("vectors", "counts", "table")
@@ -130,13 +134,23 @@ class Parquet(BlockSource):
         types, schema = _import("pyarrow.types"), file.schema_arrow
         first = next(file.iter_batches(batch_size=LOOK, columns=self._used))
         columns, options = dict[str, list[Any]](), self.options
+        written = dict[str, Writing]()
         for name in (name for name in self._used if name not in options.category):
             kind = schema.field(name).type
             if types.is_string(kind) or types.is_large_string(kind):
                 columns[name] = first.column(name).to_pylist()
+            if (durations := find_durations(first.column(name))) is not None:
+                known = options.units.get(name)
+                written[name] = Writing(".", known if known in UNITS else unit_of(durations))
         found = writings_of(columns, options.missing, known=options.decimals)
         numbers = (name for name, one in found.items() if one or name in options.numbers)
-        return {name: found[name] or PLAIN for name in numbers}
+        return written | {name: found[name] or PLAIN for name in numbers}
+
+    def _without_row_numbers(self, file: Any) -> list[str]:
+        """Return the features without those that number the rows."""
+        first = next(file.iter_batches(batch_size=LOOK, columns=self._used))
+        columns = {name: _floats(first.column(name)) for name in self._used}
+        return self.without_row_numbers(columns)
 
     def _check_numeric(self, schema: Any) -> None:
         types = _import("pyarrow.types")
@@ -214,6 +228,10 @@ class Parquet(BlockSource):
 
     def _values(self, name: str, column: Any, problems: dict[int, str]) -> NDArray[Any]:
         """Return the values of a column of a table.   Consumes: problems, by row."""
+        durations = find_durations(column) if name in self._written else None
+        if durations is not None:
+            numbers = in_unit(durations, self._written[name].unit).tolist()
+            return objects([None if number != number else number for number in numbers])
         values = without_missing(column.to_pylist(), self.options.missing)
         if name in self._written:
             for row, cell in enumerate(values):

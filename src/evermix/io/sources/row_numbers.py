@@ -1,0 +1,29 @@
+"""Columns that number or name the rows, and so tell nothing of clusters."""
+
+import re
+
+import numpy as np
+from numpy.typing import NDArray
+
+ENOUGH = 50  # rows that tell
+# id, customer_id, customerId, order-nr, but not grid, paid or a price index
+_NAME = re.compile(
+    r"id|index|idx|nr|no|row|(?:.*[_\s.-])(?:id|idx|nr|no)|(?-i:.*[a-z](?:Id|ID|Nr|No))",
+    re.IGNORECASE,
+)
+WHAT = "another number in every row, as numbers and ids of rows do"
+REMEDY = "Make numbers of such columns, or give them a block in em.Mixed, if they tell of clusters."
+
+
+def are_row_numbers(name: str, values: NDArray[np.float64]) -> bool:
+    """Whether every row has a whole number (N,) of its own that names it.
+
+    So it is where there is no gap between these numbers, or where the column is called an id.
+    """
+    if len(values) < ENOUGH or not np.isfinite(values).all():
+        return False
+    different = np.unique(values)
+    if len(different) < len(values) or np.any(different != np.rint(different)):
+        return False
+    without_gaps = different[-1] - different[0] + 1 == len(different)
+    return bool(without_gaps) or _NAME.fullmatch(name.strip()) is not None

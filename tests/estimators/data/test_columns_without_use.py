@@ -1,0 +1,113 @@
+"""Columns of tables that tell nothing of clusters: without a value, numbers and ids of rows."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import evermix as em
+from helpers.commands import evermix
+from helpers.tables import library
+
+N = 120
+
+
+def table(seed=0, n=N):
+    """Return a table of two clusters."""
+    rng = np.random.default_rng(seed)
+    z = rng.integers(0, 2, size=n)
+    size = np.round(60 + 25 * z + rng.normal(size=n), 3)
+    return {"size": size.tolist(), "town": ["Oslo" if one else "Rome" for one in z]}
+
+
+def write(path, columns):
+    """Write a CSV file."""
+    rows = zip(*columns.values(), strict=True)
+    lines = [",".join("" if v is None else str(v) for v in row) for row in rows]
+    path.write_text("\n".join([",".join(columns), *lines, ""]))
+    return path.name
+
+
+@pytest.mark.parametrize("name", ["dict", "pandas", "polars", "arrow"])
+def test_an_empty_column_is_ignored_with_a_warning(name):
+    make = library(name)
+    plain, empty = make(table()), make(table() | {"note": [None] * N})
+    with pytest.warns(UserWarning, match="'note' holds no value in any row: it is ignored"):
+        mix = em.Mixture(random_state=0).fit(empty)
+    np.testing.assert_array_equal(mix.labels_, em.Mixture(random_state=0).fit(plain).labels_)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_array_equal(mix.predict(empty), mix.predict(plain))
+        mix.predict(make(table() | {"note": ["late"] * N}))
+
+
+def test_a_stream_ignores_a_column_that_is_empty_for_long():
+    empty = table() | {"note": [None] * N}
+    with pytest.warns(UserWarning, match="'note'"):
+        mix = em.Mixture(random_state=0).partial_fit(empty)
+    mix.partial_fit(table(seed=1) | {"note": ["late"] * N})
+    first = {name: values[:5] for name, values in empty.items()}
+    short = em.Mixture(random_state=0).partial_fit(first)
+    assert "note" in short.feature_names_in_  # which may still get values
+
+
+def test_a_table_without_values_is_refused():
+    with pytest.raises(ValueError, match="'a', 'b' are empty"):
+        em.Mixture().fit({"a": [None] * 20, "b": [np.nan] * 20})
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    X[:, 1] = np.nan
+    with pytest.raises(ValueError, match="no row has a value in column 1"):
+        em.Mixture().fit(X)
+
+
+@pytest.mark.filterwarnings("always")
+@pytest.mark.parametrize("command", ["fit", "stream"])
+def test_empty_columns_of_files(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "t.csv", table() | {"note": [None] * N})
+    said = evermix(command, "t.csv", "--out", "o.jsonl", "--checkpoint", "m.evermix").stderr
+    assert "'note' holds no value in any row: it is ignored" in " ".join(said.split())
+    evermix("predict", "m.evermix", "t.csv", "--out", "p.jsonl")
+    assert len((tmp_path / "p.jsonl").read_text().splitlines()) == N
+
+
+def ids(name, seed=0):
+    """Return ids as they are in tables: long ones, or numbers of rows."""
+    rng = np.random.default_rng(seed)
+    long = 10**9 + rng.choice(10**6, size=N, replace=False)
+    return {"customer_id": long, "row": np.arange(1, N + 1)}[name].tolist()
+
+
+@pytest.mark.filterwarnings("always")
+@pytest.mark.parametrize("column", ["customer_id", "row"])
+def test_ids_are_ignored_beside_numbers_alone(column, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    x = {"size": table()["size"], "width": np.random.default_rng(1).normal(size=N).tolist()}
+    with pytest.warns(UserWarning, match=f"'{column}' holds another number in every row"):
+        mix = em.Mixture(random_state=0).fit({column: ids(column)} | x)
+    assert list(mix.feature_names_in_) == ["size", "width"]
+    name = write(tmp_path / "t.csv", {column: ids(column)} | x)
+    write(tmp_path / "some.csv", {column: [7, 7], "size": [60, 85], "width": [0, 0]})
+    write(tmp_path / "plain.csv", x)
+    for source in (name, "plain.csv"):
+        out = f"{source}.jsonl", f"{source}.evermix"
+        evermix("fit", source, "--out", out[0], "--checkpoint", out[1])
+    assert (tmp_path / "t.csv.jsonl").read_text() == (tmp_path / "plain.csv.jsonl").read_text()
+    evermix("predict", "t.csv.evermix", "some.csv", "--out", "p.jsonl")
+    both = evermix("fit", "t.csv", "some.csv", "--out", "q.jsonl").stderr
+    assert f"'{column}' holds another number in every row" in " ".join(both.split())
+
+
+def test_measurements_that_are_all_different_stay():
+    from evermix.io.sources.row_numbers import are_row_numbers
+
+    amounts = np.arange(200.0) ** 2
+    for name in ("amount", "paid", "grid", "price_index", "house_number", "video", "MAXID"):
+        assert not are_row_numbers(name, amounts)
+    for name in ("id", "ID", "customer_id", "customerId", "Order-Nr", "row_no", "index"):
+        assert are_row_numbers(name, amounts)
+    assert not are_row_numbers("id", amounts / 7)
+    assert not are_row_numbers("id", np.append(amounts, 4.0))
+    assert not are_row_numbers("year", np.repeat(np.arange(1990.0, 2020.0), 3))
+    X = np.column_stack([amounts, np.arange(200.0)])
+    assert em.Mixture(em.DiagonalGaussian()).fit(X).n_features_in_ == 2
