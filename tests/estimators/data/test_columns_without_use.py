@@ -108,6 +108,8 @@ def test_measurements_that_are_all_different_stay():
         assert are_row_numbers(name, amounts)
     assert not are_row_numbers("id", amounts / 7)
     assert not are_row_numbers("id", np.append(amounts, 4.0))
+    assert not are_row_numbers("year", np.arange(1900.0, 2020.0))
+    assert are_row_numbers("ticket", np.arange(50_001.0, 50_201.0)[::-1])
     assert not are_row_numbers("year", np.repeat(np.arange(1990.0, 2020.0), 3))
     X = np.column_stack([amounts, np.arange(200.0)])
     assert em.Mixture(em.DiagonalGaussian()).fit(X).n_features_in_ == 2

@@ -95,12 +95,12 @@ class CommaSeparated(RecordSource):
                 raise self.error(
                     "expected at least one feature beside ids, times and ignored columns."
                 )
-            self._look()
+            first_values = self._look()
             kinds: tuple[Kind, ...] = ("vectors", "counts")
             first = ("table", *kinds) if self._has_words() else (*kinds, "table")
             self.kind = self.choose_kind(*first)
             if self._header and self.kind != "table":
-                numbers = {self._names[j]: self._first[j] for j in self._used}
+                numbers = {self._names[j]: first_values[j] for j in self._used}
                 kept = self.without_row_numbers(numbers)
                 self._used = [self._names.index(name) for name in kept]
             self.set_features(len(self._used))
@@ -110,15 +110,18 @@ class CommaSeparated(RecordSource):
         self.set_written({names[j]: writing for j, writing in self._written.items()})
         self.check_first(self.records(0))
 
-    def _look(self) -> None:
-        """Look at the first rows: which columns hold numbers, words, or no value."""
+    def _look(self) -> dict[int, Numbers]:
+        """Look at the first rows: which columns hold numbers, words, or no value.
+
+        Returns the numbers of these rows by column, NaN in place of what is none.
+        """
         records = (record.data for record in islice(self.records(0), LOOK))
         width = max(self._used) + 1
         rows = [cells for cells in records if isinstance(cells, list) and len(cells) >= width]
         missing, few = self.options.missing, len(rows) < FEWEST
         numbers = set(map(self._position, self.options.numbers))
         self._numeric: set[int] = set()
-        self._first = dict[int, Numbers]()  # values of the first rows, by column
+        values = dict[int, Numbers]()
         self._strays: dict[str, None] = {}  # words in columns of numbers, in order
         self._category = set(map(self._position, self.options.category))
         self.codes = ()
@@ -149,9 +152,10 @@ class CommaSeparated(RecordSource):
                 self._numeric.add(j)
                 words = (cell.strip() for cell in known if not is_number(cell))
                 self._strays |= dict.fromkeys(words)
-            self._first[j] = np.array([float(c) if is_number(c) else np.nan for c in cells])
+            values[j] = np.array([float(c) if is_number(c) else np.nan for c in cells])
             self._words |= not all(map(is_number, cells[:1]))
             self._words |= not few and (len(known) < len(cells) or writing is None)
+        return values
 
     def _there(self, cells: Iterable[str]) -> list[str]:
         """Return the cells that hold a value."""

@@ -11,6 +11,7 @@ _NAME = re.compile(
     r"id|index|idx|nr|no|row|(?:.*[_\s.-])(?:id|idx|nr|no)|(?-i:.*[a-z](?:Id|ID|Nr|No))",
     re.IGNORECASE,
 )
+YEARS = 1500, 2200  # which may follow each other, but are no ids
 WHAT = "another number in every row, as numbers and ids of rows do"
 REMEDY = "Make numbers of such columns, or give them a block in em.Mixed, if they tell of clusters."
 
@@ -18,12 +19,15 @@ REMEDY = "Make numbers of such columns, or give them a block in em.Mixed, if the
 def are_row_numbers(name: str, values: NDArray[np.float64]) -> bool:
     """Whether every row has a whole number (N,) of its own that names it.
 
-    So it is where there is no gap between these numbers, or where the column is called an id.
+    So it is where there is no gap between these numbers, unless they may be years, or where the
+    column is called an id.
     """
     if len(values) < ENOUGH or not np.isfinite(values).all():
         return False
     different = np.unique(values)
     if len(different) < len(values) or np.any(different != np.rint(different)):
         return False
-    without_gaps = different[-1] - different[0] + 1 == len(different)
+    first, last = different[0], different[-1]
+    years = YEARS[0] <= first and last <= YEARS[1]
+    without_gaps = last - first + 1 == len(different) and not years
     return bool(without_gaps) or _NAME.fullmatch(name.strip()) is not None
