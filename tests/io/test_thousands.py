@@ -75,7 +75,9 @@ def test_decimals_of_programs_stay_decimals(cells, recwarn):
 
 def test_what_names_things_is_no_number():
     assert find_writing(["612 345 678", "612 345 679"]) is None
+    assert find_writing(["+41 61 234 567", "+41 61 234 568"]) is None
     assert find_writing(["(1)", "(2)", "(3)"]) is None
+    assert find_writing(["41 743", "52 300"]) == Writing(".", "")
 
 
 def test_tables_of_python_know_it_too():

@@ -7,7 +7,7 @@ import pytest
 
 import evermix as em
 from evermix.io.sources.dialect import Writing
-from evermix.io.sources.strings import read_number, writing_of
+from evermix.io.sources.strings import read_number, writings_of
 from helpers.commands import evermix
 from helpers.tables import library
 
@@ -230,10 +230,9 @@ def test_tables_of_numbers_are_not_copied():
 
 
 def test_how_strings_are_written():
-    assert writing_of(["33.53", "12.10", "7"]) == Writing(".", "")
-    assert writing_of(["33", "12", "7"]) is None
-    assert writing_of(["01.5", "007", "012"]) is None
-    assert writing_of([]) is writing_of(["n/a", "-"]) is None
+    columns = [["33.53", "12.10", "7"], ["33", "12"], ["01.5", "007", "012"], [], ["n/a", "-"]]
+    found = writings_of(dict(zip("abcde", columns, strict=True)))
+    assert found == {"a": Writing(".", "")} | dict.fromkeys("bcde")
     assert read_number("$", Writing(".", "")) is None
     with pytest.raises(ValueError, match="expected a number"):
         read_number("heavy", Writing(".", ""))

@@ -30,6 +30,8 @@ _WRITTEN = {  # by what stands before decimals
     for decimal, mark in OTHER.items()
 }
 _BRACKETS = re.compile(rf"((?:{_SIGN})?{_BLANK})\((.*\d.*)\)({_BLANK}(?:{_SIGN})?)")
+# In brackets, or a telephone number: names of things if all cells of a column are of this form.
+_NAME = re.compile(rf"\(.*|\+\d+[{_BLANKS}].*|\d{{3}}(?:[{_BLANKS}]\d{{3}}){{2,}}")
 # Units that may follow a number without a space; after one it may be any word.
 _UNITS = "kg|g|mg|lbs?|oz|km|m|cm|mm|ft|mi|h|hrs?|min|s|ms|ml|l|[KMGT]B|k?Wh?|°[CF]?"
 _WITH_UNIT = re.compile(
@@ -103,6 +105,8 @@ def plain(cell: str, decimal: str) -> str:
     and of per cent are left out; where nothing else is there, nothing is left. Other cells are
     returned as they are. ``decimal`` is what stands before decimals.
     """
+    if is_number(cell) and (decimal == "." or "." not in cell):
+        return cell
     found, less = _parts(cell, decimal)
     if found is None:
         return cell
@@ -151,11 +155,11 @@ def find_decimal(
 
 def _are_other_names(cells: Sequence[str]) -> bool:
     """Whether cells look like numbers, but name things: ``(7)`` all, or ``612 345 678``."""
-    forms = {re.sub(r"\d", "0", cell.strip()) for cell in cells}
-    phone = rf"\+?0{{2,3}}(?:[{_BLANKS}]000)+"
-    return all(form.startswith("(") for form in forms) or (
-        len(forms) == 1 < len(cells) and re.fullmatch(phone, forms.pop()) is not None
-    )
+    if len(cells) < 2 or not _NAME.fullmatch(cells[0].strip()):
+        return False
+    if cells[0].strip().startswith("("):
+        return all(cell.strip().startswith("(") for cell in cells)
+    return len({re.sub(r"\d", "0", cell.strip()) for cell in cells}) == 1
 
 
 def _has_groups(cells: Sequence[str], decimal: str) -> bool:
@@ -180,24 +184,26 @@ def is_open(cells: Sequence[str], decimal: str) -> bool:
     others at most three in all.
     """
     mark, some = OTHER[decimal], False
+    if not any(mark in cell for cell in cells):
+        return False
     for cell in cells:
         found, _ = _parts(cell, decimal)
         if found is None and mark in cell:
             return False
         number = "" if found is None else found["number"]
-        if mark in number:
-            if decimal in number or number.count(mark) > 1:
-                return False
-            some = True
-        elif not number.isdecimal() or len(number) > 3:
+        whole, separated, rest = number.partition(mark)
+        if len(whole) > 3 or not (whole + rest).isdecimal():
             if number:
                 return False
+        some |= bool(separated)
+        if separated and len(rest) > 3:
+            return False
     return some
 
 
 def shows(cells: Iterable[str], decimal: str) -> bool:
     """Whether numbers have decimals after this for certain: not with three digits, as 1.063."""
-    for cell in cells:
+    for cell in (cell for cell in cells if decimal in cell):
         found, _ = _parts(cell, decimal)
         whole, _, decimals = ("" if found is None else found["number"]).partition(decimal)
         if decimals and (len(decimals) != 3 or not whole.isdecimal() or not 0 < int(whole) < 1000):
@@ -236,6 +242,8 @@ def find_writing(
 
     ``cells`` are those that are not missing. For the others see :func:`find_decimal`.
     """
+    if all(map(is_number, cells)):
+        return Writing(",", "") if elsewhere == "," and is_open(cells, ",") else None
     unit = _find_unit(cells)
     bare = [_without_unit(cell, word_of(unit)) for cell in cells]
     decimal = find_decimal(bare, delimiter, elsewhere)

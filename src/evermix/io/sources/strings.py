@@ -35,15 +35,23 @@ def writings_of(
     typed: bool = True,
     known: Mapping[str, str] | None = None,
 ) -> dict[str, Writing | None]:
-    """Return how the numbers of columns of a table are written, see :func:`writing_of`.
+    """Return how the numbers of columns of a table are written, None of those that hold others.
+
+    The first values decide. ``missing`` are words that stand for a missing value, beside those that
+    always do; for ``delimiter`` see :func:`evermix.io.sources.dialect.find_decimal`. Unless values
+    are ``typed``, strings of digits are numbers.
 
     Of numbers such as ``1.063`` the dot may stand before decimals or separate thousands. Where
     nothing else in their column tells, what is ``known`` to stand before decimals there decides,
     from rows before, or what does in other columns of the table; and else there is a warning.
     """
+    there = {
+        name: [v for v in values[:LOOK] if not (v is None or _is_gone(v, missing))]
+        for name, values in columns.items()
+    }
     look = missing, delimiter, typed
-    found = {name: writing_of(values, *look) for name, values in columns.items()}
-    cells = {name: _cells(columns[name], one, missing) for name, one in found.items()}
+    found = {name: _writing_of(values, *look) for name, values in there.items()}
+    cells = {name: _bare(there[name], one) for name, one in found.items()}
     open_ones = {n: mark for n, some in cells.items() for mark in ",." if is_open(some, mark)}
     shown = [
         mark
@@ -52,7 +60,7 @@ def writings_of(
     ]
     for name, thousands in open_ones.items():
         decimal = (known or {}).get(name) or (shown[0] if len(shown) == 1 else None)
-        found[name] = one = writing_of(columns[name], *look, decimal)
+        found[name] = one = _writing_of(there[name], *look, decimal)
         usual = "." if one is None else one.decimal
         if one is not None and usual != thousands and usual != (known or {}).get(name):
             _warn_of_marks(name, cells[name], usual)
@@ -71,27 +79,23 @@ def _warn_of_marks(name: str, cells: Sequence[str], mark: str) -> None:
         )
 
 
-def _cells(values: Sequence[Any], writing: Writing | None, missing: Collection[str]) -> list[str]:
-    """Return the first cells of a column that are not missing, without the word of a unit."""
-    some = [v for v in values[:LOOK] if isinstance(v, str) and not _is_gone(v, missing)]
-    return some if writing is None else [writing.bare(cell) for cell in some]
+def _bare(values: Sequence[Any], writing: Writing | None) -> list[str]:
+    """Return the strings of a column, without the word of a unit."""
+    cells = [value for value in values if isinstance(value, str)]
+    return [writing.bare(cell) for cell in cells] if writing and writing.unit else cells
 
 
-def writing_of(
-    values: Sequence[Any],
-    missing: Collection[str] = (),
-    delimiter: str = ",",
-    typed: bool = True,
+def _writing_of(
+    known: Sequence[Any],
+    missing: Collection[str],
+    delimiter: str,
+    typed: bool,
     elsewhere: str | None = None,
 ) -> Writing | None:
-    """Return how the numbers of a column are written, or None if it is not one of numbers.
+    """Return how the numbers of a column are written, by values that are not missing; else None.
 
-    The first values decide. ``missing`` are words that stand for a missing value, beside those that
-    always do; for ``delimiter`` and ``elsewhere`` see
-    :func:`evermix.io.sources.dialect.find_decimal`. Unless values are ``typed``, strings of digits
-    are numbers.
+    For ``elsewhere`` see :func:`evermix.io.sources.dialect.find_decimal`.
     """
-    known = [v for v in values[:LOOK] if not (v is None or _is_gone(v, missing))]
     cells = [value for value in known if isinstance(value, str)]
     written = find_writing(cells, delimiter, elsewhere) or (_decimals(cells) if typed else PLAIN)
     texts = cells if written is None else [written.plain(cell) for cell in cells]
