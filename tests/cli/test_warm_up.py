@@ -46,8 +46,96 @@ def test_texts_that_are_followed_are_learnt_from_the_hundredth_on(tmp_path, sour
             checkpoint.read(tmp_path / "model.evermix")[1]["extra"]["stream"]["totals"]["rows"]
             == 150
         )
-        assert "for the vocabulary" not in said
+        assert said.count("learnt from the first 100 texts") == 1
     else:
         assert found[-1]["provisional"]
-        assert said.count("of 2,000 texts for the vocabulary") == 1
+        assert said.count("learnt from the first 2,000 texts: until then answers are prov") == 1
         assert "A smaller --warmup begins earlier" in said
+
+
+RUN = ["stream", "-", "--max-wait", "0.1", "--warmup", "300"]
+FILES = ["--out", "out.jsonl", "--checkpoint", "model.evermix"]
+
+
+def waiting(folder):
+    """Return the ids of the texts that a checkpoint holds, which wait for a vocabulary."""
+    path = folder / "model.evermix"
+    notes = checkpoint.read(path)[1]["extra"]["stream"] if path.exists() else {}
+    return notes.get("waiting", {"ids": []})["ids"]
+
+
+def killed(folder, pipe, texts):
+    """Kill a stream, which gets these texts through a pipe, once it has kept all it answered."""
+    process = children.start(folder, *RUN, *FILES, stdin=pipe)
+    with pipe.open("r+b", buffering=0) as file:
+        file.write(texts)
+        end = time.monotonic() + PATIENCE
+        while len(waiting(folder)) < texts.count(b"\n") and time.monotonic() < end:
+            time.sleep(0.05)
+        os.kill(process.pid, signal.SIGKILL)
+        assert children.finish(process) == -signal.SIGKILL
+
+
+def test_a_pipe_that_is_killed_in_the_warm_up_goes_on_without_a_loss(tmp_path):
+    whole, broken, pipe = tmp_path / "whole", tmp_path / "broken", tmp_path / "pipe"
+    os.mkfifo(pipe)
+    children.write_texts(tmp_path / "texts.jsonl", 400)
+    text = (tmp_path / "texts.jsonl").read_bytes()
+    first = text.splitlines(keepends=True)[:120]
+    for folder in (whole, broken):
+        folder.mkdir()
+    assert children.run(whole, *RUN, *FILES, stdin=tmp_path / "texts.jsonl") == 0
+    killed(broken, pipe, b"".join(first))
+    assert "Traceback" not in (broken / "stderr").read_text()
+    (tmp_path / "rest.jsonl").write_bytes(text.removeprefix(b"".join(first)))
+    again = [*RUN, *FILES, "--resume", "--stdin", "continues"]
+    process = children.start(broken, *again, stdin=pipe)
+    with pipe.open("wb") as file:
+        file.write((tmp_path / "rest.jsonl").read_bytes())
+    assert children.finish(process) == 0, (broken / "stderr").read_text()
+    assert "(120 of them wait already)" in (broken / "stderr").read_text()
+    found = lines(broken / "out.jsonl")
+    assert [line["id"] for line in found] == [f"t{i}" for i in range(400)]
+    (arrays, header), (others, other) = (
+        checkpoint.read(folder / "model.evermix") for folder in (broken, whole)
+    )
+    assert header["state"] == other["state"]
+    assert all(arrays[name].tobytes() == others[name].tobytes() for name in others)
+    assert header["extra"]["stream"]["totals"]["rows"] == 400
+
+
+def test_a_model_of_texts_that_wait_is_not_changed_by_hand(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    children.write_texts(tmp_path / "texts.jsonl", 20)
+    killed(tmp_path, pipe, (tmp_path / "texts.jsonl").read_bytes())
+    assert children.run(tmp_path, "info", "model.evermix") == 0
+    assert children.run(tmp_path, "edit", "model.evermix", "rename", "0", "x") == 1
+    assert "Let it go on with --resume" in (tmp_path / "stderr").read_text()
+
+
+def test_rows_of_a_pipe_that_no_checkpoint_holds_are_named(tmp_path):
+    """Answers without a checkpoint, or after it, are never passed over in silence."""
+    texts, out = tmp_path / "texts.jsonl", tmp_path / "out.jsonl"
+    children.write_texts(texts, 60)
+    short = [*RUN, *FILES, "--hash", "256"]
+    assert children.run(tmp_path, *short, stdin=texts) == 0
+    with out.open("a") as file:
+        file.write('{"id": "t60"}\n' * 3)
+    again = [*short, "--resume", "--stdin", "continues"]
+    (tmp_path / "more.jsonl").write_text('{"id": "t60", "text": "bal bel bil"}\n')
+    assert children.run(tmp_path, *again, stdin=tmp_path / "more.jsonl") == 0
+    said = (tmp_path / "stderr").read_text()
+    assert "the last 3 lines of" in said and "send these rows again" in said
+    assert [line["id"] for line in lines(out)] == [f"t{i}" for i in range(61)]
+    # Killed before the first checkpoint: what is there names the outputs, and stays as it was.
+    (tmp_path / "model.evermix").unlink()
+    (tmp_path / ".model.evermix.outputs").write_text(json.dumps([str(out)]))
+    before = out.read_bytes()
+    assert children.run(tmp_path, *again, stdin=tmp_path / "more.jsonl") == 1
+    said = (tmp_path / "stderr").read_text()
+    assert "(61 lines of answers)" in said and "--stdin replayed" in said
+    assert out.read_bytes() == before
+    replayed = [*short, "--resume", "--stdin", "replayed"]
+    assert children.run(tmp_path, *replayed, stdin=texts) == 0
+    assert len(lines(out)) == 60

@@ -22,6 +22,11 @@ def run(settings: Settings) -> None:
     load = files.load_any if settings.action == "rename" else files.load_with_extra
     mix, extra = load(path, settings.custom)
     check_files(settings.sources, {}, {"MODEL": str(path)})
+    if extra.get("stream", {}).get("waiting"):
+        raise CheckpointError(
+            f"{path} is of a stream whose first texts wait for a vocabulary: its clusters are "
+            "provisional, and what is changed would be lost. Let it go on with --resume first."
+        )
     settings = read_as_learnt(settings, extra)
     if bool(settings.arguments) == (settings.action == "undo"):
         wanted = "no ids" if settings.arguments else "the id of a cluster"

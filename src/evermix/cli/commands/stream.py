@@ -20,7 +20,7 @@ from evermix.cli.input.texts import (
 )
 from evermix.cli.input.times import check_order, check_times
 from evermix.cli.options.brokers import with_broker
-from evermix.cli.options.mixture import with_default_prior
+from evermix.cli.options.mixture import make_mixture, with_default_prior
 from evermix.cli.options.settings import Settings, with_run_files
 from evermix.cli.output.answers import NO_IDS, Beside, has_no_ids
 from evermix.cli.output.broker_lines import BrokerLines, open_stream_answers, placed
@@ -31,10 +31,17 @@ from evermix.cli.runs.beginning import begun, reading, source_of
 from evermix.cli.runs.going_on import shown_source
 from evermix.cli.runs.interrupts import Interrupts, Stopped
 from evermix.cli.runs.live import Live
-from evermix.cli.runs.next_files import Place, check_stdin, place_after, settings_after
+from evermix.cli.runs.next_files import (
+    Place,
+    check_nothing_lost,
+    check_stdin,
+    note_lost,
+    place_after,
+    settings_after,
+)
 from evermix.cli.runs.run import Run, check_resumed, open_again, read_checkpoint
 from evermix.cli.runs.stream_notes import Totals, check_notes, lives, relabelled
-from evermix.cli.runs.warm_up import WarmUp, first_counter, with_warm_up
+from evermix.cli.runs.warm_up import WarmUp, check_waiting, first_counter, with_warm_up
 from evermix.engines.batch import Info
 from evermix.estimators import Mixture
 from evermix.estimators.answers import COLUMNS
@@ -73,6 +80,7 @@ class Stream(Run):
         chunks: Iterator[Chunk],
         notes: dict[str, Any] | None = None,
         place: Place | None = None,
+        warm_up: WarmUp | None = None,
     ) -> None:
         super().__init__(settings, model, text, notes)
         self._place = Place([], [], follows=True) if place is None else place
@@ -84,11 +92,12 @@ class Stream(Run):
         self._chunks = chunks
         self._steps: list[Info] = []
         self._read: Any = None  # what the last chunk has said of what was read
-        self._warm_up = None
-        if source.live and source.kind == "text" and text is None:
+        self._warm_up = warm_up
+        if warm_up is None and source.live and source.kind == "text" and text is None:
             self._warm_up = WarmUp(settings)
         self._saved_files: list[Any] = []
-        self._first_row = self._saved_rows = self.totals.rows
+        self._first_row = self.totals.rows
+        self._saved_rows = self._answered
         self._first_offset = self.totals.offset
         self._dead = DeadLetters(settings.dead_letter, self.positions)
         columns = [*COLUMNS, *["since"] * (settings.time_field is not None)]
@@ -108,6 +117,8 @@ class Stream(Run):
     @classmethod
     def begin(cls, settings: Settings, place: Any) -> Self:
         """Open the source and start with its first row."""
+        if settings.resume:
+            check_nothing_lost(settings)
         note_awaited(settings)
         return cls(*begun(settings))
 
@@ -135,14 +146,22 @@ class Stream(Run):
         elif marks and "marks" not in read:
             source.recall(marks[0])
         done = Totals(**saved.notes["totals"])
-        left = None if settings.limit is None else settings.limit - done.rows
-        chunks = source.chunks(done.offset, settings.batch, left)
-        return cls(settings, source, saved.model, saved.text, chunks, saved.notes, place)
+        model, text, warm_up = saved.model, saved.text, None
+        if waiting := saved.notes.get("waiting"):
+            warm_up = WarmUp(settings, waiting, model, text)
+            model, text = make_mixture(settings, "text", streaming=True), None
+        known = done.rows + (0 if warm_up is None else warm_up.rows)
+        left = None if settings.limit is None else settings.limit - known
+        chunks = iter(()) if left == 0 else source.chunks(done.offset, settings.batch, left)
+        note_lost(settings, saved.notes["positions"].get("out"))
+        return cls(settings, source, model, text, chunks, saved.notes, place, warm_up)
 
     def _learn(self, interrupts: Interrupts) -> None:
         settings, totals = self.settings, self.totals
         if self.resumed:  # a run that was killed has not come to that
             self._announce()
+        if self._warm_up is not None and not settings.quiet:
+            self._warm_up.say(settings)
         if settings.follow and not (settings.drain or settings.quiet):
             end = "; --no-follow reads what is there and ends" * self.resumed
             note(f"following {', '.join(settings.sources)} until a signal (Ctrl-C) ends it{end}.")
@@ -158,8 +177,10 @@ class Stream(Run):
                     if self._live.turn():  # by hand
                         self._to_save()
                     progress.update(totals.offset, n_held(self.model) if totals.rows else None)
-                    due = self.source.live and (self.timer.due or self._files != self._saved_files)
-                    if due or totals.rows - self._saved_rows >= settings.every:
+                    due = self.timer.due or self._files != self._saved_files
+                    due |= self._warm_up is not None  # so that no text which was answered is lost
+                    due &= self.source.live
+                    if due or self._answered - self._saved_rows >= settings.every:
                         self.save()
             self._announce()
         except Stopped:
@@ -191,6 +212,8 @@ class Stream(Run):
                     pass  # from here on there is something to replace an old run with
             clock, mix = waiting.rows, waiting.answer(chunk)
             self._write(self._beside.row_lines(mix, chunk, clock, [], provisional=True))
+            self.learnt = True
+            self._pass(chunk)
 
     def _end_warm_up(self, *chunks: Chunk) -> None:
         """Learn the texts that have waited, and write lines for those of the last chunks."""
@@ -216,7 +239,7 @@ class Stream(Run):
 
     def _to_save(self) -> None:
         """Note that something has changed without new rows, which is to be saved too."""
-        self._saved_rows = min(self._saved_rows, self.totals.rows - 1)
+        self._saved_rows = min(self._saved_rows, self._answered - 1)
 
     def _learn_chunk(self, chunk: Chunk, answered: int = 0) -> None:
         """Learn a chunk, and write a line for each of its rows after those that have one."""
@@ -293,10 +316,24 @@ class Stream(Run):
 
     def save(self) -> None:
         """Write a checkpoint, unless nothing was learnt since the last."""
-        if self.totals.rows > self._saved_rows or (self._ended and not self._saved_end):
+        if self._answered > self._saved_rows or (self._ended and not self._saved_end):
             super().save()
-            self._saved_rows, self._saved_files = self.totals.rows, self._files
+            self._saved_rows, self._saved_files = self._answered, self._files
             self._saved_end = self._ended
+
+    def _kept(self) -> tuple[Any, TextCounter | None]:
+        waiting = self._waiting
+        return super()._kept() if waiting is None else (waiting.model, waiting.text)
+
+    @property
+    def _waiting(self) -> WarmUp | None:
+        """The texts that wait for a vocabulary, if there are any."""
+        return self._warm_up if self._warm_up is not None and self._warm_up.rows else None
+
+    @property
+    def _answered(self) -> int:
+        """Number of rows that were learnt, or wait for a vocabulary."""
+        return self.totals.rows + (0 if self._waiting is None else self._waiting.rows)
 
     @property
     def _files(self) -> list[Any]:
@@ -315,6 +352,7 @@ class Stream(Run):
             "ended": self._ended,
             "units": self.source.units,
             **self._live.notes(),
+            **({} if self._waiting is None else {"waiting": self._waiting.notes()}),
             **({"to": self._out.notes()} if isinstance(self._out, BrokerLines) else {}),
         }
 
@@ -322,6 +360,8 @@ class Stream(Run):
     def check_notes(cls, notes: dict[str, Any]) -> None:
         """Raise unless notes say how far the stream was, and which files it had read."""
         check_notes(notes)
+        if "waiting" in notes:
+            check_waiting(notes["waiting"])
 
     def _lengths(self) -> dict[str, int]:
         return {
@@ -339,7 +379,7 @@ class Stream(Run):
         super().close()
 
     def _progress(self) -> str:
-        return counted(self.totals.rows, "row")
+        return counted(self._answered, "row")
 
     def _facts(self, seconds: float) -> Iterator[str]:
         totals, mix = self.totals, self.model

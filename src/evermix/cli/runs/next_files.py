@@ -3,7 +3,7 @@
 import os
 from typing import Any, NamedTuple
 
-from evermix.cli.console import note
+from evermix.cli.console import counted, note
 from evermix.cli.options.brokers import has_moved
 from evermix.cli.options.settings import Settings
 from evermix.cli.runs.run import Saved, resumed_settings
@@ -54,6 +54,41 @@ def check_stdin(settings: Settings) -> None:
         )
     if settings.source != "-" and settings.stdin is not None:
         raise ValueError("--stdin is about standard input, and SOURCE is not -. Leave it out.")
+
+
+def check_nothing_lost(settings: Settings) -> None:
+    """Raise ValueError if a pipe goes on, whose first rows were answered and not kept."""
+    lost = _lines_after(settings, 0) if settings.stdin != "replayed" else 0
+    if lost:
+        raise ValueError(
+            f"there is no checkpoint {settings.checkpoint}: the run that wrote {settings.out} was "
+            f"killed before its first one, so what it read from standard input is not learnt "
+            f"({counted(lost, 'line')} of answers). Send the whole source again with --stdin "
+            "replayed, or begin with what comes now by --overwrite in place of --resume."
+        )
+
+
+def note_lost(settings: Settings, at: int | None) -> None:
+    """Warn of answers after the first ``at`` bytes, whose rows a pipe that goes on does not bring.
+
+    They are removed when the run goes on.
+    """
+    lost = _lines_after(settings, at or 0) if settings.stdin == "continues" else 0
+    if lost:
+        note(
+            f"warning: the run was killed after its last checkpoint, so the last "
+            f"{counted(lost, 'line')} of {settings.out} and their rows are not part of it. The "
+            "lines are removed: send these rows again."
+        )
+
+
+def _lines_after(settings: Settings, at: int) -> int:
+    """Return how many lines of answers to standard input come after so many bytes."""
+    if settings.source != "-" or settings.to is not None or not os.path.isfile(settings.out):
+        return 0
+    with open(settings.out, "rb") as file:
+        file.seek(at)
+        return sum(1 for _ in file)
 
 
 def place_after(settings: Settings, notes: dict[str, Any]) -> Place:

@@ -263,12 +263,15 @@ class Run(ABC):
             return
         notes = {"settings": self.settings.to_spec(), **self._notes()}
         notes["positions"] = self._lengths()
-        text = None if self.text is None else self.text.to_spec()
+        model, text = self._kept()
+        extra = {self.command: notes, "text": None if text is None else text.to_spec()}
         with self.timer.writing():
-            self.save_model(
-                self.model, self.settings.checkpoint, {self.command: notes, "text": text}
-            )
+            self.save_model(model, self.settings.checkpoint, extra)
             checkpoint_written(self.settings.checkpoint)
+
+    def _kept(self) -> tuple[Any, TextCounter | None]:
+        """Return the model that a checkpoint holds, and how the words of its texts are counted."""
+        return self.model, self.text
 
     def first_step(self) -> AbstractContextManager[CheckpointReplacement | None]:
         """Return a context that keeps an old checkpoint until the first step has ended."""

@@ -1,7 +1,11 @@
 """The first rows of a stream: what is learnt from them, and answers for texts that wait."""
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
+import numpy as np
+
+from evermix._schema import check_number
 from evermix.cli.console import note
 from evermix.cli.input.rows import features
 from evermix.cli.input.texts import stream_counter
@@ -52,36 +56,91 @@ class WarmUp:
     """The first texts of a live source, until there are enough to learn a vocabulary from.
 
     They are answered by a model of their own, which counts hashes of words, so that what is learnt
-    in the end does not depend on when they came.
+    in the end does not depend on when they came. A checkpoint holds that model, and the texts.
+
+    Parameters
+    ----------
+    settings : Settings
+    notes : dict or None
+        What :meth:`notes` of an earlier run said; with it come the ``model`` and the ``text`` of
+        its checkpoint.
 
     Attributes
     ----------
     rows : int
         Number of texts that wait, all of which have been answered.
+    model : Mixture
+        Which answers them.
+    text : TextCounter
+        How it counts their words.
     """
 
-    def __init__(self, settings: Settings) -> None:
-        self.rows, self._settings = 0, settings
-        self._quiet = settings.quiet
-        self._chunks: list[Chunk] = []
-        self._counter = Hashing()
-        self._mix = make_mixture(settings, "text", streaming=True)
+    def __init__(
+        self,
+        settings: Settings,
+        notes: dict[str, Any] | None = None,
+        model: Mixture | None = None,
+        text: TextCounter | None = None,
+    ) -> None:
+        self.text = Hashing() if text is None else text
+        self.model = make_mixture(settings, "text", streaming=True) if model is None else model
+        self._chunks = [] if notes is None else [_waiting_chunk(notes)]
+        self.rows = sum(len(chunk.ids) for chunk in self._chunks)
 
     def answer(self, chunk: Chunk) -> Mixture:
         """Keep a chunk, and return a model that has labels for its rows."""
-        times = None if self._mix.forgetting is None else chunk.times
-        self._mix.partial_fit(features(self._mix.family, self._counter, chunk.X), times=times)
+        times = None if self.model.forgetting is None else chunk.times
+        self.model.partial_fit(features(self.model.family, self.text, chunk.X), times=times)
         self._chunks.append(chunk)
         self.rows += len(chunk.ids)
-        if not self._quiet and len(chunk.ids) < self._settings.batch:  # more are waited for
-            self._quiet = True
-            note(
-                f"{self.rows:,} of {self._settings.warmup:,} texts for the vocabulary: until then "
-                "answers are provisional and nothing is learnt. A smaller --warmup begins earlier, "
-                "and --hash at once."
-            )
-        return self._mix
+        return self.model
 
     def joined(self, *chunks: Chunk) -> Chunk:
         """Return all texts that wait, and then these chunks, as one chunk."""
         return joined([*self._chunks, *chunks])
+
+    def say(self, settings: Settings) -> None:
+        """Say that nothing is learnt yet."""
+        wait = f" ({self.rows:,} of them wait already)" if self.rows else ""
+        note(
+            f"the vocabulary is learnt from the first {settings.warmup:,} texts{wait}: until then "
+            "answers are provisional and nothing else is learnt. A smaller --warmup begins "
+            "earlier, and --hash at once."
+        )
+
+    def notes(self) -> dict[str, Any]:
+        """Return the texts that wait, as a JSON-ready dict."""
+        whole = self.joined()
+        times = whole.times
+        return {
+            **{name: getattr(whole, name) for name in WAITING},
+            "rows": whole.rows.tolist(),
+            "times": None if times is None else [str(times.dtype), times.astype(str).tolist()],
+        }
+
+
+WAITING = "ids", "X", "first", "offset", "offsets", "fields"
+
+
+def check_waiting(notes: dict[str, Any]) -> None:
+    """Raise ValueError, TypeError or LookupError unless notes are those of a warm-up."""
+    chunk = _waiting_chunk(notes)
+    n = len(chunk.ids)
+    for name in ("X", "rows", "times", "offsets", "fields"):
+        values = getattr(chunk, name)
+        if values is not None and len(values) != n:
+            raise ValueError(f"expected {n:,} {name} of texts that wait, got {len(values):,}")
+    if not (n and all(isinstance(text, str) for text in chunk.X)):
+        raise TypeError("texts that wait must be strings, at least one")
+    for name in ("first", "offset"):
+        check_number(name, getattr(chunk, name))
+
+
+def _waiting_chunk(notes: dict[str, Any]) -> Chunk:
+    values = {name: notes[name] for name in WAITING}
+    times = notes["times"]
+    return Chunk(
+        **values,
+        rows=np.array(notes["rows"], dtype=np.int64),
+        times=None if times is None else np.array(times[1], dtype=times[0]),
+    )
