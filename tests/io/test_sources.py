@@ -351,7 +351,6 @@ UNREADABLE = {
     "picture.csv.gz": (gzip.compress(b"\x89PNG\r\n\x1a\n" + bytes(9)), "expected lines of text"),
     "page.jsonl": (b"%PDF-1.5\n%\xe2\xe3\n", "expected lines of text"),
     "packed.svmlight": (gzip.compress(b"1 2:3\n"), "expected lines of text"),
-    "sheet.csv": ("a,b\n1,2\n".encode("utf-16"), "expected text in UTF-8, got UTF-16.* iconv -f"),
 }
 
 

@@ -58,6 +58,7 @@ def open_rows(
         time_labels=time_labels,
         max_features=settings.max_features,
         max_line=settings.max_line,
+        encoding=settings.encoding,
         required=tuple(settings.values[name] for name in named),
         units=reading.pop("units", settings.values.get("units", {})),
         beside=reading.pop("beside", "vector_field" in settings.given),

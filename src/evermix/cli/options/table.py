@@ -108,6 +108,13 @@ FIELDS = (
     Option(
         "max_line", "Refuse lines of more bytes than this.", ROWS, int, MAX_LINE, min=1, saved=False
     ),
+    Option(
+        "encoding",
+        "How files of text are encoded, such as cp1252 or latin-1 (default: UTF-8, or what a file "
+        "begins with says).",
+        ROWS,
+        metavar="NAME",
+    ),
     *COLUMNS,
 )
 MAX_WAIT = Option(

@@ -77,6 +77,9 @@ class FileSource(ABC):
     has_fields: ClassVar[bool] = False
     """Whether rows have named fields, so that one of them can hold times."""
 
+    has_lines: ClassVar[bool] = False
+    """Whether files are text, which may be encoded in several ways."""
+
     kind: Kind
     """What the rows are: ``"text"``, ``"counts"``, ``"vectors"`` or ``"table"``."""
     n_features: int | None = None
@@ -120,6 +123,11 @@ class FileSource(ABC):
                 f"expected times in {options.time_field!r}, but rows of this format have no named "
                 "fields. Give JSON lines, CSV or Parquet, or no time_field (on the command "
                 "line: --time-field)."
+            )
+        if options.encoding is not None and not self.has_lines:
+            raise self.error(
+                "an encoding is for files of text, such as CSV and JSON lines. Leave it out (on "
+                "the command line: --encoding)."
             )
         self.survey()
 

@@ -2,27 +2,31 @@
 
 import csv
 import logging
+import shlex
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
+from evermix._warning import warn
 from evermix._words import counted
 from evermix.io.similar_names import one_of
 from evermix.io.sources.base import RowError
 from evermix.io.sources.dialect import (
+    LINES,
     LOOK,
     OTHER,
     Writing,
     are_codes,
-    find_delimiter,
     is_number,
     is_open,
     is_written_number,
     word_of,
 )
+from evermix.io.sources.encodings import NOT_UTF8
 from evermix.io.sources.formats import Record, RecordSource, Row
+from evermix.io.sources.layout import check_widths, find_layout, looks_like_row
 from evermix.io.sources.options import Kind
 from evermix.io.sources.strings import PLAIN, writings_of
 from evermix.io.sources.values import (
@@ -41,9 +45,10 @@ _TOO_LONG = "\udc00"  # in place of a line that is too long: no text holds it
 
 
 class CommaSeparated(RecordSource):
-    """A ``.csv`` or ``.tsv`` file in UTF-8, with a header or without.
+    """A ``.csv`` or ``.tsv`` file, with a header or without.
 
-    Cells are separated by commas, semicolons, tabs or ``|``, as the first lines show. Numbers
+    Cells are separated by commas, semicolons, tabs or ``|``, as the first lines show; or by what a
+    first line such as ``sep=;`` says. Titles above the header are left out (``layout.py``). Numbers
     may be as people write them: ``1,234.50``, ``$99``, ``(3.48)``, ``17.7%``, ``61 kg`` (if a
     column has one unit), and with decimal commas.
 
@@ -63,11 +68,16 @@ class CommaSeparated(RecordSource):
 
     def survey(self) -> None:
         """Find out what the file holds."""
-        self._delimiter = find_delimiter(map(self._decoded, self.lines.read()))
+        self._layout = find_layout(map(self._decoded, self.lines.read()))
+        if self._layout.title:
+            LOG.info(
+                f"{self.path}: the header is line {self._layout.above + 1}; what stands above it "
+                f"is left out: {self._layout.title:.80}"
+            )
         self._written: dict[int, Writing] = {}  # columns whose numbers people have written
         options, cells = self.options, self._first_cells()
         self._header = not all(map(is_written_number, cells))
-        self._names = [name.strip() for name in cells] if self._header else []
+        self._names = self._read_names(cells) if self._header else []
         self.header = self._names or None
         if self._header:
             self.check_required(self._names)
@@ -91,6 +101,7 @@ class CommaSeparated(RecordSource):
             if self._header:
                 known = self.known_features([self._names[j] for j in self._used])
                 self._used = [self._names.index(name) for name in known]
+            self._width = len(cells)
             if not self._used:
                 raise self.error(
                     "expected at least one feature beside ids, times and ignored columns."
@@ -109,6 +120,15 @@ class CommaSeparated(RecordSource):
         names = self._names or [str(j) for j in range(self._width)]
         self.set_written({names[j]: writing for j, writing in self._written.items()})
         self.check_first(self.records(0))
+
+    def _read_names(self, cells: list[str]) -> list[str]:
+        """Return the names of columns, if they can be those."""
+        widths = [len(row) for _, row in islice(self._cells(), LINES) if isinstance(row, list)]
+        try:
+            check_widths([width for width in widths if width], self._layout.above)
+            return [_text(name).strip() for name in cells]
+        except ValueError as error:
+            raise self.error(str(error)) from error
 
     def _look(self) -> dict[int, Numbers]:
         """Look at the first rows: which columns hold numbers, words, or no value.
@@ -135,7 +155,7 @@ class CommaSeparated(RecordSource):
         found = writings_of(
             {self._called(j): there[j] for j in self._used if j not in self._category},
             missing,
-            self._delimiter,
+            self._layout.delimiter,
             typed=False,
             known=self.options.decimals,
         )
@@ -155,6 +175,8 @@ class CommaSeparated(RecordSource):
             values[j] = np.array([float(c) if is_number(c) else np.nan for c in cells])
             self._words |= not all(map(is_number, cells[:1]))
             self._words |= not few and (len(known) < len(cells) or writing is None)
+        if self._header and looks_like_row(self._names, rows, set(self._used) - self._numeric):
+            self._warn_of_names()
         return values
 
     def _there(self, cells: Iterable[str]) -> list[str]:
@@ -165,6 +187,18 @@ class CommaSeparated(RecordSource):
     def _called(self, j: int) -> str:
         """Return the name of a column, its number if it has none."""
         return self._names[j] if self._header else str(j)
+
+    def _warn_of_names(self) -> None:
+        """Say that the first line, which is taken for names, looks like a row."""
+        one = len(self._names) == 1
+        names = [self.options.text_field] if one else [f"c{j}" for j in range(1, self._width + 1)]
+        above = shlex.quote(self._layout.delimiter.join(names))
+        file = shlex.quote(self.path)
+        warn(
+            f"line {self._layout.above + 1} of {self.path} is taken for the names of columns, but "
+            f"looks like a row: {', '.join(self._names):.80}. If it is one, put names above it: "
+            f"(echo {above}; cat {file}) > NEW.csv"
+        )
 
     def _are_codes(self, j: int, known: list[str]) -> bool:
         """Whether the digits of a column are names, of which rows have these."""
@@ -198,19 +232,20 @@ class CommaSeparated(RecordSource):
     def _cells(self) -> Iterator[tuple[int, list[str] | csv.Error]]:
         """Yield the last line and the cells of each row of the file, or why it cannot be read."""
         # Bytes that are not UTF-8 become surrogates, which spoil their own row, not the file.
-        text = map(self._decoded, self.lines.read())
-        reader = csv.reader(text, delimiter=self._delimiter)
+        above, delimiter = self._layout.above, self._layout.delimiter
+        text = islice(map(self._decoded, self.lines.read()), above, None)
+        reader = csv.reader(text, delimiter=delimiter)
         while True:
             try:
                 cells = next(reader)
             except StopIteration:
                 return
             except csv.Error as error:
-                yield reader.line_num, error
+                yield above + reader.line_num, error
             else:
                 if reader.line_num == 1 and cells:
                     cells[0] = cells[0].removeprefix("\ufeff")
-                yield reader.line_num, cells
+                yield above + reader.line_num, cells
 
     def _decoded(self, line: bytes) -> str:
         too_long = len(line) > self.options.max_line
@@ -305,8 +340,5 @@ def _text(cell: str) -> str:
     try:
         cell.encode()
     except UnicodeEncodeError as error:
-        raise RowError(
-            "expected text in UTF-8, got other bytes. If the file has another encoding, such as "
-            "Latin-1, convert it: iconv -f latin1 -t utf-8 FILE > NEW."
-        ) from error
+        raise RowError(f"expected text {NOT_UTF8}") from error
     return cell

@@ -15,6 +15,7 @@ from scipy import sparse
 from evermix.io.brokers import is_address
 from evermix.io.sources.base import FileSource, RowError, SourceError
 from evermix.io.sources.chunk import Chunk, Mark, Rejected
+from evermix.io.sources.encodings import other_than_utf8
 from evermix.io.sources.follow import FollowedFiles
 from evermix.io.sources.lines import (
     PAUSE,
@@ -73,6 +74,7 @@ class RecordSource(FileSource):
     kinds: ClassVar[tuple[Kind, ...]] = ("vectors", "counts")
     """What rows can be read as; the first is the default."""
 
+    has_lines = True
     counted: ClassVar[bool] = False
     """Whether the file itself says how many records it has."""
 
@@ -81,7 +83,8 @@ class RecordSource(FileSource):
         """Lines of the file, or of standard input if the path is ``"-"``."""
         options = self.options
         sure = options.complete or self.counted
-        reading = Reading(options.marked, None if sure else self.is_whole, options.max_line)
+        whole, encoding = None if sure else self.is_whole, self._encoding()
+        reading = Reading(options.marked, whole, options.max_line, encoding)
         if options.followed:
             limits = options.max_wait, self.is_whole, options.skip_bad, options.max_line
             return FollowedFiles(options.followed, options.marks, *limits, options.drain)
@@ -90,6 +93,19 @@ class RecordSource(FileSource):
         if self.path == "-":
             return StandardInput(options.max_wait, reading, options.continues)
         return FileLines(self.path, reading)
+
+    def _encoding(self) -> str | None:
+        """Return the encoding that the user has named, None for UTF-8."""
+        try:
+            encoding = other_than_utf8(self.options.encoding)
+        except ValueError as error:
+            raise SourceError(str(error)) from None
+        if encoding and (self.options.followed or self.path == "-" or is_address(self.path)):
+            raise self.error(
+                "rows that come while they are read must be in UTF-8: encoding is for files that "
+                "are whole. Convert what comes: iconv -f ENCODING -t utf-8."
+            )
+        return encoding
 
     def is_whole(self, line: bytes) -> bool:
         """Whether a last line without a newline is certainly whole."""

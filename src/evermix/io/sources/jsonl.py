@@ -13,6 +13,7 @@ import numpy as np
 from evermix.io.similar_names import one_of
 from evermix.io.sources.base import ONE_PER_LINE, RowError, WrongKind
 from evermix.io.sources.dialect import LOOK as FIRST
+from evermix.io.sources.encodings import NOT_UTF8
 from evermix.io.sources.formats import Record, RecordSource, Row, numbered
 from evermix.io.sources.json_table import JsonTable
 from evermix.io.sources.lines import LiveLines
@@ -186,6 +187,8 @@ class JsonLines(RecordSource):
 def _decoded(line: bytes) -> dict[str, Any]:
     try:
         fields = json.loads(line)
+    except UnicodeDecodeError as error:
+        raise RowError(f"expected a JSON object {NOT_UTF8}") from error
     except (ValueError, RecursionError) as error:
         reason = f"expected a JSON object, got what cannot be read ({error})."
         raise RowError(reason + _remedy(line)) from error

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 from evermix._limits import MAX_LINE
 from evermix.io.similar_names import did_you_mean
 from evermix.io.sources.base import SourceError
+from evermix.io.sources.encodings import AsUtf8, find_encoding
 
 PAUSE = b""
 """Comes in place of a line when a live source has had none for some time."""
@@ -105,11 +106,15 @@ class Reading(NamedTuple):
         left out. None: all last lines are whole.
     max_line : int
         Most bytes of a line; longer ones are cut.
+    encoding : str or None
+        Of a file; its lines come in UTF-8. None: that, unless the file begins with the mark of
+        another one. Numbers of bytes are those in UTF-8.
     """
 
     marked: bool = False
     whole: Callable[[bytes], bool] | None = None
     max_line: int = MAX_LINE
+    encoding: str | None = None
 
 
 def bounded_lines(readline: Callable[[int], bytes], limit: int) -> Iterator[bytes]:
@@ -149,7 +154,7 @@ class FileLines:
     def read(self) -> Iterator[bytes]:
         """Yield lines from the beginning."""
         number, prefix = 0, Prefix(self.path, self.expected)
-        marked, whole, limit = self._reading
+        marked, whole, limit, _ = self._reading
         marked = marked or self.expected is not None
         self._prefix = prefix if marked else None
         self.unfinished = False
@@ -168,6 +173,12 @@ class FileLines:
                     if not ends and whole is not None:
                         break  # what comes now belongs to the same line
                 prefix.end()
+        except UnicodeDecodeError as error:
+            raise SourceError(
+                f"{self.path}: after line {number} comes what is no {error.encoding} "
+                f"({error.reason}). Name the encoding that the file has (on the command line: "
+                "--encoding)."
+            ) from error
         except FileNotFoundError as error:
             meant = did_you_mean(self.path)
             raise SourceError(f"{self.path}: there is no such file.{meant}") from error
@@ -183,11 +194,6 @@ class FileLines:
 
     def _check_text(self, head: bytes) -> None:
         """Raise SourceError if a file that begins with these bytes is no text in UTF-8."""
-        if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-            raise SourceError(
-                f"{self.path}: expected text in UTF-8, got UTF-16. Convert it: iconv -f utf-16 "
-                "-t utf-8 FILE > NEW."
-            )
         if head.count(b"\0") >= ZEROS or head.startswith(NO_TEXT):
             raise SourceError(
                 f"{self.path}: expected lines of text, got a file of another kind, such as a "
@@ -204,7 +210,9 @@ class FileLines:
         return f"{self.path}: line {line}"
 
     def _open(self) -> gzip.GzipFile | BufferedReader:
-        return gzip.open(self.path, "rb") if self._packed else open(self.path, "rb")
+        file = gzip.open(self.path, "rb") if self._packed else open(self.path, "rb")
+        encoding = self._reading.encoding or find_encoding(file.peek(LOOK))
+        return file if encoding is None else BufferedReader(AsUtf8(file, encoding))
 
 
 class LiveLines(ABC):

@@ -39,6 +39,9 @@ class Options:
         Largest number of columns, and largest index in sparse formats, that is taken for no error.
     max_line : int
         Most bytes of a line; a longer one is a bad row, and not kept in memory.
+    encoding : str, optional
+        How files of text are encoded, such as ``"cp1252"``. None: in UTF-8, or as a byte order
+        mark at their beginning says.
     beside : bool
         Whether JSON lines that have a vector are vectors, though they may have a text as well. The
         texts of vectors are in ``chunk.texts`` then.
@@ -105,6 +108,7 @@ class Options:
     time_labels: bool = False
     max_features: int = MAX_FEATURES
     max_line: int = MAX_LINE
+    encoding: str | None = None
     beside: bool = False
     marked: bool = False
     complete: bool = True
