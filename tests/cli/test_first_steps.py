@@ -25,7 +25,7 @@ from helpers.commands import evermix
 def test_the_field_of_the_longest_text_is_named(tmp_path, record, hint):
     path = tmp_path / "tickets.jsonl"
     path.write_text(json.dumps(record) + "\n")
-    with pytest.raises(SourceError, match=f"expected the field 'text'.*Did you mean {hint}"):
+    with pytest.raises(SourceError, match=f"there is no field 'text'.*Did you mean {hint}"):
         list(open_source(path).chunks(0, 9))
 
 

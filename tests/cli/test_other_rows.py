@@ -66,5 +66,5 @@ def test_json_lines_without_texts_are_refused_with_what_to_do(folder, monkeypatc
     monkeypatch.chdir(folder)
     for command in (["fit"], ["stream"], ["topics", "--prior", "hdp"]):
         said = evermix(*command, "table.jsonl", "--out", "new.json", status=1).stderr
-        assert "expected the field 'text', got the fields ['age', 'town']" in said
+        assert "there is no field 'text'. The fields are 'age', 'town'" in said
         assert "or read all fields as columns of a table with --kind table" in said

@@ -50,16 +50,17 @@ def test_the_source_comes_first(folder, command):
     meant = "Did you mean 'patients.csv'?"
     assert meant in said_of(folder, command, "patient.csv", *time)
     for option, name, right in (
-        ("--id-field", "Name", "name"),
+        ("--id-field", "Names", "name"),
         ("--text-field", "notes", "note"),
-        ("--time-field", "Year", "year"),
-        ("--ignore", "Age", "age"),
+        ("--time-field", "Yeer", "year"),
+        ("--ignore", "Agee", "age"),
     ):
         if command == "topics" and option == "--ignore":
             continue
         others = [] if option == "--time-field" else time
         said = said_of(folder, command, "patients.csv", option, name, *others)
-        assert re.search(f"column '{name}'.*Did you mean '{right}'", said)
+        flag = "" if option == "--ignore" else f"{option} "
+        assert re.search(f"column '{name}'.*Did you mean {flag}'?{right}'?\\?", said)
 
 
 def test_a_good_source_leaves_the_outputs_to_blame(folder):

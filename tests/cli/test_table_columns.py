@@ -176,7 +176,7 @@ def test_fields_of_json_lines_must_be_there(folder):
     said = answers("fit", "t.jsonl", "--id-field", "nobody", status=1)
     assert "there is no field 'nobody'. The fields are 'name', 'number', 'text'." in said
     said = answers("stream", "t.jsonl", "--time-field", "yaer", status=1)
-    assert "line 1: there is no field 'yaer' with a time" in said
+    assert "line 1: there is no field 'yaer'. The fields are 'text', 'number'" in said
     # One of the first records has it.
     lines = answers("stream", "t.jsonl", "--id-field", "name", "--hash", "64", "--quiet")
     assert [line["id"] for line in lines] == [0, "b"]

@@ -148,7 +148,7 @@ def test_bad_times_are_bad_rows(tmp_path, name):
 def test_missing_times_are_bad_rows(tmp_path):
     lines = '{"text": "a", "when": 1}\n{"text": "b"}\n'
     (tmp_path / "a.jsonl").write_text(lines)
-    with pytest.raises(SourceError, match="line 2: there is no field 'when' .* are 'text'"):
+    with pytest.raises(SourceError, match="line 2: there is no field 'when'.* are 'text'"):
         list(open_source(tmp_path / "a.jsonl", time_field="when").chunks(0, 4))
     (tmp_path / "a.csv").write_text("text,when\na,1\nb,\n")
     with pytest.raises(SourceError, match="line 3: .* got none in 'when'"):
@@ -161,10 +161,10 @@ def test_missing_times_are_bad_rows(tmp_path):
 def test_columns_that_are_not_there_are_named(tmp_path):
     for name in ("a.csv", "a.parquet"):
         path = FORMATS[name](tmp_path / name, NUMBERS)
-        with pytest.raises(SourceError, match=r"a column 'day' .* columns \['x', 'when', 'y'\]"):
+        with pytest.raises(SourceError, match=r"no column 'day'.* columns are 'x', 'when', 'y'"):
             open_source(path, time_field="day")
     (tmp_path / "b.csv").write_text("1,2\n3,4\n")
-    with pytest.raises(SourceError, match="a column 'day' with times, got no header"):
+    with pytest.raises(SourceError, match="no column 'day': the file has no header"):
         open_source(tmp_path / "b.csv", time_field="day")
     with pytest.raises(SourceError, match="expected numbers or dates in column 'when', found none"):
         open_source(arrow(tmp_path / "c.parquet", pa.nulls(3)), time_field="when")

@@ -197,7 +197,7 @@ def test_what_is_unlike_the_first_file_is_named(tmp_path):
     (tmp_path / "notes.txt").write_text("x")
     cases = {
         ("a.npy", "wide.npy"): r"wide.npy: expected 3 features as in .*a.npy, got 4 features",
-        ("a.npy", "b.jsonl.gz"): r"b.jsonl.gz: .* expected the field 'vector'.*a.npy, are vectors",
+        ("a.npy", "b.jsonl.gz"): r"b.jsonl.gz: .* there is no field 'vector'.*a.npy, are vectors",
         ("b.jsonl.gz", "a.npy"): r"a.npy: .* not as \"text\".*b.jsonl.gz, are text",
         ("a.csv", "b.csv"): r"b.csv: expected the columns \['a', 'b', 'c'\] .*got the columns",
         ("a.npy", "notes.txt"): r"notes.txt: unknown format",

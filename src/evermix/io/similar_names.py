@@ -1,16 +1,18 @@
 """Which file or column may be meant where there is none of the name that was given."""
 
 import os
+import shlex
 from collections.abc import Iterable
 from difflib import SequenceMatcher, get_close_matches
 
 MOST = 10_000  # names that are compared
+SIMILAR = 0.6  # how similar names must be
 ALIKE = 0.7  # how similar names of files must be without their ends
 LONGEST = 255  # characters of a name that are
 
 
 def did_you_mean(
-    path: str | os.PathLike[str], suffix: str = "", folders: bool = False, least: float = 0.6
+    path: str | os.PathLike[str], suffix: str = "", folders: bool = False, least: float = SIMILAR
 ) -> str:
     """Return a sentence, after a space, with the most similar name in the same folder.
 
@@ -38,8 +40,37 @@ def _are_alike(name: str, other: str) -> bool:
     return SequenceMatcher(None, one, two).ratio() >= ALIKE
 
 
-def one_of(name: str, names: Iterable[str], least: float = 0.6) -> str:
+def one_of(name: str, names: Iterable[str], least: float = SIMILAR) -> str:
     """Return a sentence, after a space, with the most similar of the names; "" if none is."""
     by_case = {each.lower(): each for each in names}
     similar = get_close_matches(name[:LONGEST].lower(), by_case, n=1, cutoff=least)
     return f" Did you mean {by_case[similar[0]]!r}?" if similar else ""
+
+
+def same_but_case(name: str, names: Iterable[str]) -> str:
+    """Return the one of the names that is this name but for case; this name if that is there.
+
+    Also this name if none of them is, or several are.
+    """
+    same = [each for each in names if each.lower() == name.lower()]
+    return same[0] if len(same) == 1 else name
+
+
+def no_such(what: str, name: str, names: Iterable[str], flag: str = "") -> str:
+    """Return that there is no column, or field, of a name, and which there are, the nearest first.
+
+    ``flag`` is the option that has named it.
+    """
+    found = sorted(names, key=lambda each: -_likeness(name, each))
+    meant = one_of(name, found)
+    if meant and flag:
+        meant = f" Did you mean {flag} {shlex.quote(found[0])}?"
+    shown = ", ".join(map(repr, found))
+    return f"there is no {what} {name!r}.{meant} The {what}s are {shown}."
+
+
+def _likeness(name: str, other: str) -> float:
+    """Return how similar names are; 0 if they are not."""
+    one, two = (each[:LONGEST].lower() for each in (other, name))
+    ratio = SequenceMatcher(None, one, two).ratio()
+    return ratio if ratio >= SIMILAR else 0.0

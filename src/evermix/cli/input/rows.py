@@ -17,7 +17,7 @@ from evermix.estimators import Mixture
 from evermix.estimators.data.tables import CellError, check_most_are_there, listed
 from evermix.families.base import Family
 from evermix.io.chunks import Chunks
-from evermix.io.similar_names import one_of
+from evermix.io.similar_names import no_such, same_but_case
 from evermix.io.sources import Chunk, Source, SourceError, open_source
 from evermix.io.sources.arrays import DenseArray
 from evermix.io.sources.several import Several, joined
@@ -101,13 +101,10 @@ def _check_columns(settings: Settings, columns: dict[str, Any], source: Source) 
             "out."
         )
     for name in ("ignore", "category"):
-        unknown = [word for word in given.get(name, ()) if word not in (source.header or ())]
-        if unknown:
-            raise ValueError(
-                f"--{name}: there is no column {unknown[0]!r}."
-                f"{one_of(unknown[0], source.header or ())} The columns are "
-                f"{', '.join(map(repr, source.header or ()))}."
-            )
+        header = source.header or []
+        for word in given.get(name, ()):
+            if same_but_case(word, header) not in header:
+                raise ValueError(f"--{name}: {no_such('column', word, header)}")
 
 
 def features(family: str | Family, text: TextCounter | None, X: Any) -> Any:

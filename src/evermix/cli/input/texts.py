@@ -20,6 +20,7 @@ from evermix.families import Multinomial
 from evermix.families.growing import room
 from evermix.io.embedded_texts import EmbeddedTexts, imported_function
 from evermix.io.growing_vocabulary import HALF_LIVES, GrowingVocabulary
+from evermix.io.similar_names import same_but_case
 from evermix.io.sources import Chunk, Source
 from evermix.io.text import Vocabulary
 from evermix.io.text_counter import TextCounter
@@ -54,8 +55,10 @@ def say_what_is_read(
 
     Warns if the texts have hardly more than a word each. ``also`` are columns that are read too.
     """
-    name, columns = settings.text_field, source.header or ()
-    read = {name, settings.id_field, settings.time_field, *also, *(settings.ignore or ())}
+    columns = source.header or ()
+    name = same_but_case(settings.text_field, columns)
+    named = [settings.id_field, settings.time_field or "", *also, *(settings.ignore or ())]
+    read = {name, *(same_but_case(each, columns) for each in named)}
     others = [column for column in columns if column not in read]
     lengths = [len(text.split()) for text in islice(texts, LOOKED_AT)]
     words = lengths and settings.values.get("embed") is None

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from evermix._warning import warn
 from evermix._words import counted
-from evermix.io.similar_names import did_you_mean, one_of
+from evermix.io.similar_names import did_you_mean, no_such
 from evermix.io.sources.chunk import Chunk, Mark, Rejected
 from evermix.io.sources.dates import find_order, is_open
 from evermix.io.sources.dialect import Writing, agreed_unit
@@ -32,6 +32,7 @@ from evermix.io.sources.values import Time, read_time
 
 _COMPLAINTS_KEPT = 5
 ONE_TEXT_PER_LINE = "If each line is a text: jq -R '{text: .}' FILE > NEW.jsonl."
+IN_ONE_LINE = "Write each object into one line: jq -c . FILE > NEW.jsonl."
 ONE_PER_LINE = "Write each object into a line of its own: jq -c '.[]' FILE > NEW.jsonl."
 
 
@@ -215,10 +216,9 @@ class FileSource(ABC):
         """Raise SourceError unless all columns that the user has named are among these."""
         for name in self.options.required:
             if name not in names:
-                raise self.error(
-                    f"there is no {what} {name!r}.{one_of(name, names)} The {what}s are "
-                    f"{', '.join(map(repr, names))}."
-                )
+                flags = {"text_field": "--text-field", "id_field": "--id-field"}
+                flag = next((f for o, f in flags.items() if getattr(self.options, o) == name), "")
+                raise self.error(no_such(what, name, names, flag))
 
     def known_features(self, names: list[str]) -> list[str]:
         """Return those of the features of these names that are known, if all of them are there."""

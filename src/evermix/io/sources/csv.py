@@ -11,7 +11,7 @@ import numpy as np
 
 from evermix._warning import warn
 from evermix._words import counted
-from evermix.io.similar_names import one_of
+from evermix.io.similar_names import no_such
 from evermix.io.sources.base import RowError
 from evermix.io.sources.dialect import (
     LINES,
@@ -75,19 +75,18 @@ class CommaSeparated(RecordSource):
                 f"is left out: {self._layout.title:.80}"
             )
         self._written: dict[int, Writing] = {}  # columns whose numbers people have written
-        options, cells = self.options, self._first_cells()
+        cells = self._first_cells()
         self._header = not all(map(is_written_number, cells))
         self._names = self._read_names(cells) if self._header else []
         self.header = self._names or None
+        self.options = options = self.options.among(self._names)
         if self._header:
             self.check_required(self._names)
         self._id, self._time = (self._position(n) for n in (options.id_field, options.time_field))
         if options.time_field is not None and self._time is None:
-            raise self.error(
-                f"expected a column {options.time_field!r} with times, "
-                + (f"got the columns {self._names}." if self._header else "got no header.")
-                + one_of(options.time_field, self._names)
-            )
+            named = options.time_field, self._names, "--time-field"
+            bare = f"there is no column {options.time_field!r}: the file has no header."
+            raise self.error(no_such("column", *named) if self._header else bare)
         text = options.text_field in self._names and options.kind != "table"
         own = {options.text_field, options.id_field, options.time_field or options.text_field}
         self.check_different(self._names, own if text else None)

@@ -1,11 +1,11 @@
 """Tables whose rows are JSON objects: a column for each field, null where a value is missing."""
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from math import isfinite, isnan
 from typing import Any
 
-from evermix.io.similar_names import one_of
+from evermix.io.similar_names import no_such, same_but_case
 from evermix.io.sources.base import RowError
 from evermix.io.sources.dialect import Writing, word_of
 from evermix.io.sources.options import Options
@@ -13,6 +13,34 @@ from evermix.io.sources.strings import PLAIN, read_number, writings_of
 from evermix.io.sources.values import is_missing, without_missing
 
 Cell = float | bool | str | None
+
+
+def reached(fields: Mapping[str, Any], name: str) -> Any:
+    """Return a value inside of objects by its name, such as ``fields.summary``; None: no value.
+
+    Names may differ in case.
+    """
+    value: Any = fields
+    for part in name.split("."):
+        if not isinstance(value, Mapping):
+            return None
+        value = value.get(same_but_case(part, value))
+    return value
+
+
+def flat(
+    fields: Mapping[str, Any], whole: Collection[str] = (), before: str = ""
+) -> dict[str, Any]:
+    """Return fields with those of objects inside under names such as ``fields.summary``.
+
+    Those whose name is in ``whole`` stay objects.
+    """
+    found = dict[str, Any]()
+    for name, value in fields.items():
+        name = before + name
+        inside = isinstance(value, Mapping) and name not in whole
+        found |= flat(value, whole, f"{name}.") if inside else {name: value}
+    return found
 
 
 class JsonTable:
@@ -50,9 +78,8 @@ class JsonTable:
         for name in fields:
             if name not in self.header:
                 raise RowError(
-                    f"the first rows have no field {name!r}.{one_of(name, self.header)} Their "
-                    f"fields are {', '.join(map(repr, self.header))}. Give it to one of them, "
-                    "null if it is missing there, or leave it out."
+                    f"in the first rows {no_such('field', name, self.header)} Give it to one of "
+                    "them, null if it is missing there, or leave it out."
                 )
         return {name: self._value(name, fields.get(name)) for name in self.names}
 

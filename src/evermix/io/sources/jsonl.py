@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from evermix.io.similar_names import one_of
-from evermix.io.sources.base import ONE_PER_LINE, RowError, WrongKind
+from evermix.io.similar_names import no_such, one_of
+from evermix.io.sources.base import IN_ONE_LINE, ONE_PER_LINE, RowError, WrongKind
 from evermix.io.sources.dialect import LOOK as FIRST
 from evermix.io.sources.encodings import NOT_UTF8
 from evermix.io.sources.formats import Record, RecordSource, Row, numbered
-from evermix.io.sources.json_table import JsonTable
+from evermix.io.sources.json_table import JsonTable, flat, reached
 from evermix.io.sources.lines import LiveLines
 from evermix.io.sources.options import Kind
 from evermix.io.sources.values import Numbers
@@ -27,9 +27,11 @@ LOOK = 10  # records among which a text and other fields are looked for
 class JsonLines(RecordSource):
     """Records such as ``{"id": 7, "text": "..."}`` or ``{"vector": [0.5, 2.0]}``, one per line.
 
-    The first good record decides which of the two the source holds. As kind "table" all fields are
-    columns of a table, see :class:`~evermix.io.sources.json_table.JsonTable`. A record without an
-    id gets its index, from 0 as in all formats, or its offset if it comes from a broker. The path
+    The first good record decides which of the two the source holds. Fields may be in objects
+    inside: the text field ``fields.summary`` is that of ``{"fields": {"summary": "..."}}``. As kind
+    "table" all fields are columns of a table, see
+    :class:`~evermix.io.sources.json_table.JsonTable`. A record without an id gets its index, from 0
+    as in all formats, or its offset if it comes from a broker. The path
     ``"-"`` is standard input.
     """
 
@@ -66,7 +68,8 @@ class JsonLines(RecordSource):
         rows = list[dict[str, Any]]()
         for line in islice(self.lines.peek(), FIRST):
             with suppress(RowError):
-                rows.append(_decoded(line))
+                rows.append(flat(_decoded(line), self.options.ignore))
+        self.options = self.options.among(list(dict.fromkeys(n for row in rows for n in row)))
         self.kind, self._table = "table", JsonTable(rows, self.options)
         self.columns, self.header = self._table.names, self._table.header or None
         self.set_written(self._table.written)
@@ -78,7 +81,7 @@ class JsonLines(RecordSource):
         found = set[str]()
         for line in islice(self.lines.peek(), LOOK):
             with suppress(RowError):
-                found |= _decoded(line).keys()
+                found |= self._read(line).keys()
         return sorted(found)
 
     def _guess(self) -> Kind:
@@ -88,7 +91,7 @@ class JsonLines(RecordSource):
             fields: dict[str, Any] = {}
             with suppress(RowError):
                 self.check_length(line)
-                fields = _decoded(line)
+                fields = self._read(line)
             if options.beside and options.vector_field in fields:
                 return "vectors"
             if options.text_field in fields:
@@ -103,7 +106,7 @@ class JsonLines(RecordSource):
         """Whether one of the first records has a text."""
         for line in islice(self.lines.peek(), LOOK):
             with suppress(RowError):
-                if self.options.text_field in _decoded(line):
+                if self.options.text_field in self._read(line):
                     return True
         return False
 
@@ -113,13 +116,14 @@ class JsonLines(RecordSource):
             return
         for record in self.apart().records(0):
             with suppress(RowError):
-                yield _decoded(record.data).get(str(self.options.time_field))
+                yield self._read(record.data).get(str(self.options.time_field))
 
     def parse(self, record: Record) -> Row | None:
         """Return the row of a record, None if it is blank."""
         if not record.data.strip():
             return None
-        fields, options = _decoded(record.data), self.options
+        whole, options = _decoded(record.data), self.options
+        fields = self._with_named(whole)
         if self._awaited:
             self._notice(fields)
         value = self._value(fields)
@@ -127,17 +131,36 @@ class JsonLines(RecordSource):
         name = fields.get(options.id_field, number)
         time = options.time_field
         if time is not None and time not in fields:
-            raise RowError(
-                f"there is no field {time!r} with a time (on the command line: --time-field)."
-                f"{one_of(time, fields)} The fields are {', '.join(map(repr, sorted(fields)))}."
-            )
+            raise RowError(no_such("field", time, flat(whole), "--time-field"))
         return Row(
             name,
             value,
             None if time is None else self.parse_time(fields[time]),
             _text(fields.get(options.text_field, ""), options.text_field) if self.beside else None,
-            fields=self._kept(fields) if options.fields else None,
+            fields=self._kept(whole) if options.fields else None,
         )
+
+    def _read(self, line: bytes) -> dict[str, Any]:
+        """Return the fields of a line, those that the user has named among them."""
+        return self._with_named(_decoded(line))
+
+    def _with_named(self, fields: dict[str, Any]) -> dict[str, Any]:
+        """Return fields with those under the names that the user has given them.
+
+        These are in objects inside, as in ``fields.summary``, or differ in case. Of a table all
+        fields in objects inside have such names.
+        """
+        if self.options.kind == "table":
+            return flat(fields, self._whole)
+        named = [self.options.text_field, self.options.vector_field, *self.options.named.values()]
+        found = {name: reached(fields, name) for name in named if name not in fields}
+        found = {name: value for name, value in found.items() if value is not None}
+        return fields | found if found else fields
+
+    @property
+    def _whole(self) -> tuple[str, ...]:
+        """Fields of a table that are none of objects inside: what is there would be a mistake."""
+        return (*self.options.ignore, *self._table.header)
 
     def _value(self, fields: dict[str, Any]) -> Any:
         """Return the text, the vector or the values by column of a record."""
@@ -146,17 +169,20 @@ class JsonLines(RecordSource):
         options = self.options
         field = options.text_field if self.kind == "text" else options.vector_field
         if field not in fields:
+            there, flag = flat(fields), f"--{self.kind.removesuffix('s')}-field"
+            likely = "" if one_of(field, there) else _likely(there)
             raise RowError(
-                f"expected the field {field!r}, got the fields {list(fields)}. Name the field with "
-                "the text or vector with --text-field or --vector-field, or read all fields as "
-                "columns of a table with --kind table (in Python: text_field, vector_field, kind)."
-                f"{_likely(fields)}"
+                f"{no_such('field', field, there, flag)} Name the field with the text or vector "
+                "with --text-field or --vector-field, or read all fields as columns of a table "
+                "with --kind table (in Python: text_field, vector_field, kind)."
+                f"{likely}"
             )
         return (_text if self.kind == "text" else _numbers)(fields[field], field)
 
     def _kept(self, fields: dict[str, Any]) -> dict[str, Any]:
         """Return the fields of a row; of a table all that the first rows have, in their order."""
         if self.kind == "table":
+            fields = flat(fields, self._whole)
             return {name: fields.get(name) for name in self._table.header}
         return fields
 
@@ -198,7 +224,9 @@ def _decoded(line: bytes) -> dict[str, Any]:
 
 
 def _remedy(line: bytes) -> str:
-    """Return what to do with a line that begins a list of objects."""
+    """Return what to do with a line that begins a list of objects, or one of several lines."""
+    if line.strip() == b"{":
+        return f" {IN_ONE_LINE}"
     return f" {ONE_PER_LINE}" if line.lstrip().startswith(b"[") else ""
 
 

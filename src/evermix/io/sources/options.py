@@ -1,10 +1,11 @@
 """How to read a source."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias
 
 from evermix._limits import MAX_FEATURES, MAX_LINE
+from evermix.io.similar_names import same_but_case
 from evermix.io.sources.chunk import Mark
 
 Kind: TypeAlias = Literal["text", "counts", "vectors", "table"]
@@ -20,7 +21,9 @@ class Options:
         What the rows are; None: what the format or the first record holds. Text comes as strings,
         counts as CSR matrices and vectors as dense arrays.
     text_field, vector_field, id_field : str
-        Names of the fields or columns that hold a row's text, vector and id.
+        Names of the fields or columns that hold a row's text, vector and id. These and all others
+        that are named may differ in case from those of the source, if only one is meant. Fields of
+        JSON objects inside are named with dots, such as ``fields.summary``.
     time_field : str, optional
         Name of the field or column that holds a row's time: a number, or a date such as 2024-05-31,
         31.5.2024 or 2024-05-31T18:30:00Z, in UTC unless it names an offset. All rows must have one,
@@ -130,3 +133,27 @@ class Options:
     numbers: tuple[str, ...] = ()
     codes: tuple[str, ...] | None = None
     digits: Mapping[str, bool] = field(default_factory=dict)
+
+    @property
+    def named(self) -> dict[str, str]:
+        """The columns or fields that the user has named, by option; not those of the defaults."""
+        names: dict[str, Any] = {option: getattr(self, option) for option in _NAMES}
+        return {
+            option: name
+            for option, name in names.items()
+            if name is not None and (name != getattr(Options, option) or name in self.required)
+        }
+
+    def among(self, names: Collection[str]) -> "Options":
+        """Return options that call columns as they are called here, where only the case differs."""
+
+        def all_of(some: Sequence[str]) -> tuple[str, ...]:
+            return tuple(same_but_case(name, names) for name in some)
+
+        found: dict[str, Any] = {o: same_but_case(name, names) for o, name in self.named.items()}
+        lists: dict[str, Any] = {option: all_of(getattr(self, option)) for option in _LISTS}
+        return replace(self, **found, **lists)
+
+
+_NAMES = "text_field", "vector_field", "id_field", "time_field"
+_LISTS = "ignore", "category", "required"

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evermix.io.similar_names import did_you_mean, one_of
+from evermix.io.similar_names import did_you_mean, no_such
 from evermix.io.sources.base import RowError
 from evermix.io.sources.dialect import LOOK, Writing
 from evermix.io.sources.durations import UNITS, find_durations, in_unit, unit_of
@@ -41,8 +41,9 @@ class Parquet(BlockSource):
 
     def survey(self) -> None:
         """Find out what the file holds."""
-        options, file = self.options, self._open()
+        file = self._open()
         self.header = names = file.schema_arrow.names
+        self.options = options = self.options.among(names)
         self.check_required(names)
         self.n_rows = file.metadata.num_rows
         if self.n_rows == 0:
@@ -84,10 +85,7 @@ class Parquet(BlockSource):
         names = file.schema_arrow.names
         for name in self._time:
             if name not in names:
-                raise self.error(
-                    f"expected a column {name!r} with times, got the columns {names}."
-                    f"{one_of(name, names)}"
-                )
+                raise self.error(no_such("column", name, names, "--time-field"))
             for batch in file.iter_batches(batch_size=256, columns=[name]):
                 self._times(batch.column(0))
                 if self.dated is not None:
