@@ -22,6 +22,13 @@ from evermix._xp import Floats
 from evermix.kernels.disk_cache import cached, remember_verbs
 from evermix.kernels.interpreted import interpretable
 
+if getattr(numba.config, "DISABLE_JIT", 0):
+    raise ImportError(
+        "evermix runs compiled loops, and NUMBA_DISABLE_JIT=1 (or numba's configuration) switches "
+        "the compiler off. Switch it on again: unset NUMBA_DISABLE_JIT. Loops of a family of your "
+        "own without kernels are plain Python, which a debugger can follow."
+    )
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Keeps nan and inf as they are; allows the reordering that vector units need.

@@ -63,6 +63,11 @@ def _rename(model: Any, settings: Settings, text: TextCounter | None) -> str:
 
 def _merge(mix: Mixture, settings: Settings, text: TextCounter | None) -> str:
     ids = [_id(mix, word) for word in settings.arguments]
+    if len(set(ids)) < 2:
+        raise ValueError(
+            f"merge takes the ids of two or more different clusters, such as merge 4 7, got "
+            f"{' '.join(settings.arguments)}."
+        )
     left = mix.merge_clusters(ids, pin=not settings.loose)
     merged = f"clusters {', '.join(map(str, ids))} are cluster {left} now{_pinned(settings)}:"
     return "\n".join([merged, *_shown(mix, text, [left])])

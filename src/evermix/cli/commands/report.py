@@ -18,7 +18,7 @@ from evermix.cli.input.model_rows import (
     words_of_texts,
 )
 from evermix.cli.options.settings import Settings
-from evermix.cli.output.output_files import check_files, check_new
+from evermix.cli.output.output_files import check_files, check_new, check_suffix
 from evermix.cli.runs.going_on import saved_command
 from evermix.estimators import DependentMixture, Mixture, TopicModel
 from evermix.estimators.chain_reports import dependent_report
@@ -35,6 +35,7 @@ _TRACED = {"clock", "K", "rows", "log_predictive", "lap", "births", "merges", "s
 def run(settings: Settings) -> None:
     """Write the report on a model."""
     named = settings.out is not None
+    check_suffix("--out", settings.out, [".html", ".htm"])
     settings = settings.changed(out=settings.out or str(Path(settings.model).with_suffix(".html")))
     check_files(settings.sources, {"MODEL": settings.model, **settings.inputs}, settings.outputs)
     if not settings.overwrite:

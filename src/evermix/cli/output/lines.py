@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from evermix.cli.output.output_files import check_suffix
 from evermix.io.answers import CsvFile, ParquetFile, arrow_modules
 from evermix.io.trace import LineFile, TraceWriter
 
@@ -75,6 +76,8 @@ def check_answers(path: str, grows: bool = False) -> None:
                 f"--out must end in .csv or .jsonl, got {path}."
             )
         arrow_modules()
+    parquet = [] if grows else [".parquet"]
+    check_suffix("--out", path, [".csv", *parquet, ".jsonl"])
 
 
 def rounded(value: float) -> float:

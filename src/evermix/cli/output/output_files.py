@@ -55,6 +55,25 @@ def check_files(sources: Sequence[str], inputs: Files, outputs: Files) -> None:
             _check_place(option, name)
 
 
+def check_suffix(option: str, path: str | None, written: Sequence[str]) -> None:
+    """Raise ValueError if a file would be named as one of a format that is not written.
+
+    ``written`` are the suffixes of those that are.
+    """
+    suffix = "" if path is None else PurePath(path).suffix.lower()
+    if suffix in _OTHERS.difference(written):
+        raise ValueError(
+            f"{option} {PurePath(str(path)).name}: files that end in {suffix} are not written. "
+            f"Choose a name that ends in {' or '.join(written)}."
+        )
+
+
+_OTHERS = frozenset(  # suffixes of formats that programs know by their names
+    ".csv .tsv .parquet .feather .arrow .xlsx .xls .xlsm .ods .html .htm .pdf .docx .txt .md "
+    ".png .svg .gz .zip .pkl".split()
+)
+
+
 def check_new(
     outputs: Files, remedy: str, check_source: Callable[[], object] = lambda: None
 ) -> None:

@@ -11,6 +11,7 @@ from evermix.cli.input.documents import Documents, read_documents, split
 from evermix.cli.input.rows import open_rows
 from evermix.cli.options.settings import Settings
 from evermix.cli.options.topics import DEFAULT_SAMPLER, parts
+from evermix.cli.output.output_files import check_suffix
 from evermix.cli.output.topic_report import TopicReport
 from evermix.cli.runs.going_on import command_to_go_on
 from evermix.cli.runs.interrupts import Interrupts
@@ -141,6 +142,8 @@ class Topics(Run):
                 raise ValueError(f"{wanted} want times. Name their field with --time-field.")
         for path in pictures:
             check_picture(path)
+        check_suffix("--out", settings.out, [".json"])
+        check_suffix("--documents", settings.documents, [".jsonl"])
 
     def rows(self, chosen: Any) -> dict[str, Any]:
         """Return counts and times of some documents, as the model takes them."""
