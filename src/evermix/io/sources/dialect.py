@@ -4,6 +4,7 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import cache
 from itertools import islice
 from typing import NamedTuple
 
@@ -228,7 +229,7 @@ class Writing(NamedTuple):
 
     def bare(self, cell: str) -> str:
         """Return a cell without the word of its unit."""
-        return _without_unit(cell, word_of(self.unit))
+        return _without_unit(cell, word_of(self.unit)) if self.unit else cell
 
     def makes_number(self, cell: str) -> bool:
         """Whether a cell is a number only if it is read in this way."""
@@ -257,6 +258,7 @@ def name_of(unit: str) -> str:
     return unit.strip("# ")
 
 
+@cache
 def word_of(unit: str) -> str:
     """Return the word of a unit; "" of signs, which are not compared."""
     return re.sub(_SIGN, "", name_of(unit)).strip()

@@ -82,7 +82,7 @@ def _warn_of_marks(name: str, cells: Sequence[str], mark: str) -> None:
 def _bare(values: Sequence[Any], writing: Writing | None) -> list[str]:
     """Return the strings of a column, without the word of a unit."""
     cells = [value for value in values if isinstance(value, str)]
-    return [writing.bare(cell) for cell in cells] if writing and writing.unit else cells
+    return [writing.bare(cell) for cell in cells] if writing else cells
 
 
 def _writing_of(
