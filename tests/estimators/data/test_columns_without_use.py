@@ -113,3 +113,20 @@ def test_measurements_that_are_all_different_stay():
     assert not are_row_numbers("year", np.repeat(np.arange(1990.0, 2020.0), 3))
     X = np.column_stack([amounts, np.arange(200.0)])
     assert em.Mixture(em.DiagonalGaussian()).fit(X).n_features_in_ == 2
+
+
+@pytest.mark.filterwarnings("always")
+def test_a_stream_goes_on_without_the_ids_of_its_first_file(tmp_path, monkeypatch):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    monkeypatch.chdir(tmp_path)
+    x = {"size": table()["size"], "width": np.random.default_rng(1).normal(size=N).tolist()}
+    parquet.write_table(pyarrow.table({"customer_id": ids("customer_id")} | x), "a.parquet")
+    write(tmp_path / "b.csv", {"customer_id": [7, 7], "size": [60, 85], "width": [0, 0]})
+    stream = "--out", "o.jsonl", "--checkpoint", "m.evermix"
+    said = evermix("stream", "a.parquet", *stream).stderr
+    assert "'customer_id' holds another number in every row" in " ".join(said.split())
+    evermix("stream", "b.csv", *stream, "--resume")
+    assert em.load("m.evermix").n_features_in_ == 2
+    assert len((tmp_path / "o.jsonl").read_text().splitlines()) == N + 2
