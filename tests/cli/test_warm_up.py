@@ -5,9 +5,16 @@ import os
 import signal
 import time
 
+import numpy as np
 import pytest
 
+from evermix.cli.options.commands import options_of
+from evermix.cli.options.mixture import with_default_prior
+from evermix.cli.options.settings import Settings
+from evermix.cli.runs.warm_up import WarmUp, check_waiting
 from evermix.io import checkpoint
+from evermix.io.sources import open_source
+from evermix.io.sources.several import joined
 
 if os.name != "posix":
     pytest.skip("needs POSIX signals", allow_module_level=True)
@@ -112,6 +119,30 @@ def test_a_model_of_texts_that_wait_is_not_changed_by_hand(tmp_path):
     assert children.run(tmp_path, "info", "model.evermix") == 0
     assert children.run(tmp_path, "edit", "model.evermix", "rename", "0", "x") == 1
     assert "Let it go on with --resume" in (tmp_path / "stderr").read_text()
+
+
+@pytest.mark.parametrize("times", [None, ["2024-05-31T18:30:00.25", "2024-06-01"], [0.1, 2e300]])
+def test_texts_that_wait_come_back_as_they_were(tmp_path, times):
+    """With their times and fields, by way of JSON."""
+    rows = [{"id": i, "text": "ab cd ef", "n": [i], "at": (times or [0, 0])[i]} for i in range(2)]
+    (tmp_path / "t.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    field = None if times is None else "at"
+    source = open_source(tmp_path / "t.jsonl", time_field=field, fields="values")
+    chunks = list(source.chunks(0, 1))
+    options = options_of("stream")
+    values = {option.name: option.default for option in options}
+    settings = with_default_prior(Settings(options, values), streaming=True)
+    waiting = WarmUp(settings)
+    for chunk in chunks:
+        waiting.answer(chunk)
+    notes = json.loads(json.dumps(waiting.notes()))
+    check_waiting(notes)
+    back = WarmUp(settings, notes, waiting.model, waiting.text).joined()
+    for one, other in zip(back, joined(chunks), strict=True):
+        np.testing.assert_array_equal(one, other)
+    for name, wrong in (("X", ["one"]), ("rows", [0]), ("ids", []), ("times", ["float64", [0]])):
+        with pytest.raises((ValueError, TypeError)):
+            check_waiting(notes | {name: wrong})
 
 
 def test_rows_of_a_pipe_that_no_checkpoint_holds_are_named(tmp_path):
