@@ -61,6 +61,10 @@ class Hand:
             return np.zeros(len(ids), dtype=np.bool_)
         return np.isin(ids, sorted(self.pinned))
 
+    def called(self, gone: int) -> str:
+        """Return the id of a cluster that has become part of another, and the name that it had."""
+        return f"{gone} ({self.former[gone]})" if gone in self.former else str(gone)
+
     def merge(self, gone: int, into: int) -> None:
         """Give the name of a cluster to the one that it has become part of, if that has none."""
         self.pinned.discard(gone)

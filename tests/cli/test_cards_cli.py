@@ -279,3 +279,27 @@ def test_links_of_rows_are_options_of_the_sampler(folder):
     assert "does not belong to" in evermix(*again, "ep", *links, status=1).stderr
     said = evermix(*again, "gibbs", "--must-link", "x", status=1).stderr
     assert "links are pairs of rows such as 0,3, got x" in said
+
+
+def test_a_cluster_that_was_merged_by_hand_names_its_parts(folder):
+    """With the names that they had; what was merged before is named too, until it is split."""
+    rng = np.random.default_rng(0)
+    np.save("four.npy", rng.normal(size=(800, 2)) + 9 * rng.integers(4, size=(800, 1)))
+    evermix("fit", "four.npy", "--out", "o.csv")
+    evermix("edit", "four.evermix", "rename", 1, "odd ones")
+    evermix("edit", "four.evermix", "merge", 0, 1)
+    evermix("edit", "four.evermix", "merge", 0, 2)
+    shown = evermix("info", "four.evermix").stdout
+    assert "merged by hand" in shown and "1 (odd ones)" in shown
+    (merged,) = (
+        cluster
+        for cluster in json.loads(evermix("info", "four.evermix", "--json").stdout)["clusters"]
+        if "parts" in cluster
+    )
+    assert merged["id"] == 0 and merged["parts"] == ["1 (odd ones)", "2"]
+    mix = em.load("four.evermix")
+    assert mix.card(0).parts == (1, 2) and mix.card(3).parts == ()
+    evermix("report", "four.evermix")
+    assert "1 (odd ones)" in (folder / "four.html").read_text()
+    mix.split_cluster(0, np.load("four.npy"))
+    assert mix.card(0).parts == ()

@@ -19,7 +19,8 @@ EDIT = (
         "arguments",
         "rename: an id and a name, or only an id to take its name away. merge: two or more ids, of "
         "which the first stays. split: an id. pin, unpin: ids. A name may stand for an id. undo: "
-        "none, it takes back the last of these, unless rows were learnt since.",
+        "none, it takes back the last of these, but not those before it, and only until rows are "
+        "learnt.",
         metavar="ID...",
         optional=True,
         repeated=True,

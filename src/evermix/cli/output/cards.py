@@ -31,6 +31,8 @@ def describe_clusters(mix: Mixture, text: TextCounter | None, top: int | None) -
         cluster = {name: value for name, value in card.to_dict().items() if value is not None}
         for near in cluster["nearest"]:
             near |= {"name": names[near["id"]]} if near["id"] in names else {}
+        if card.parts:
+            cluster["parts"] = [mix.lineage_.hand.called(id) for id in card.parts]
         if plan is not None:
             cluster["seen"] = shown_time(mix.lineage_.last[card.id], plan.dated)
         if words:
@@ -113,6 +115,7 @@ _COLUMNS = {
     "recent_share": "lately",
     "since": "born",  # in place of the number of rows, where rows have times
     **{name: name for name in ("born", "seen", "first", "last", "nearest")},
+    "parts": "merged by hand",
     "words": "words that set it apart",
     "apart": "what sets it apart",
 }

@@ -17,7 +17,7 @@ from evermix.estimators.mixture.naming import (
     written_size,
 )
 from evermix.families.marks import FACTOR, SHARE, Mark
-from evermix.hand import Change
+from evermix.hand import MERGE, SPLIT, Change
 from evermix.report.shares import percent
 
 MOST_DIGITS = 6  # behind the point
@@ -252,6 +252,17 @@ class Card:
         if self.fading:
             return 0.0
         return self.recent_share / self.share or None
+
+    @property
+    def parts(self) -> tuple[int, ...]:
+        """Ids of the clusters that people have merged into it, since it was last split by hand."""
+        found = list[int]()
+        for what, _, ids in self.changes:
+            if what == SPLIT:
+                found.clear()
+            elif what == MERGE and ids[0] == self.id:
+                found += ids[1:]
+        return tuple(found)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the card as JSON-ready values."""

@@ -203,7 +203,7 @@ def _item(
         "scores": [] if _counts(mix) else [_score(trait) for trait in card.traits],
         "examples": [_example(mix, example, ids, texts) for example in card.examples],
         "nearest": [[id, times_better(nats)] for id, nats in card.nearest],
-        "merged": list(card.merged),
+        "merged": [mix.lineage_.hand.called(id) for id in card.merged],
     }
     known = {name: value for name, value in item.items() if value is not None and value != []}
     return known | {"words": naming(mix, card, words)}
