@@ -63,7 +63,7 @@ def first_periods(times: Any, n: int, period: str | None) -> Any:
         return times
     given = np.asarray(times).dtype
     unit = np.datetime_data(given)[0] if given.kind == "M" else None
-    stated = next((name for name in PERIODS if PERIODS[name] == unit != "D"), None)
+    stated = {"Y": "year", "M": "month"}.get(str(unit))
     chosen = period or stated or fitting_period(dates)
     found = in_periods(dates, chosen)
     n_dates, n_times = len(np.unique(dates)), len(np.unique(found))
