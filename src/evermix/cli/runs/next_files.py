@@ -3,7 +3,8 @@
 import os
 from typing import Any, NamedTuple
 
-from evermix.cli.console import counted, note
+from evermix._words import counted
+from evermix.cli.console import note
 from evermix.cli.options.brokers import has_moved
 from evermix.cli.options.settings import Settings
 from evermix.cli.runs.run import Saved, resumed_settings
