@@ -52,7 +52,7 @@ def test_every_cluster_that_was_born_is_accounted_for(folder):
     )
     run = ["--warmup", 4, "--out", "out", "--checkpoint", "m.evermix"]
     said = evermix("stream", "more.jsonl", "texts.jsonl", *run).stderr
-    left, moves = re.search(r"(\d+) clusters \((.*?)\)", said).groups()
+    left, moves = re.search(r"(\d+) clusters.* \((.*?)\); \d+ words", said).groups()
     counts = {how: int(n) for n, how in map(str.split, moves.split(", "))}
     assert int(left) == counts.pop("born") - sum(counts.values())
     assert int(left) == em.load("m.evermix").n_clusters_

@@ -13,7 +13,8 @@ from evermix.report.page import Report
 
 def summary(n):
     items = [{"name": f"cluster {k}", "share": 1 / n, "words": []} for k in range(n)]
-    return Report("some", "cluster", "rows", {"clusters": f"{n} (1 of one row)"}, items).summary()
+    facts = {"clusters": f"{n}, 1 of them of one row"}
+    return Report("some", "cluster", "rows", facts, items).summary()
 
 
 def explained(n):

@@ -6,10 +6,7 @@ import json
 import pytest
 
 from evermix.io.sources import SourceError, open_source
-from evermix.io.sources.dialect import Writing
-from evermix.io.sources.strings import writing_of
-
-PLAIN = Writing(".", "")
+from evermix.io.sources.strings import PLAIN, writings_of
 
 NUMBERS = [1.5, 2.25, 0.5, 7.75, 3.5]
 COLUMNS = {  # cells, in files without types as strings; and the values that they have
@@ -70,8 +67,20 @@ def test_a_word_after_the_first_rows_of_a_column_with_few_numbers_spoils_its_row
         values(save(tmp_path, format, cells))
 
 
-def test_values_with_types_are_counted_as_they_are():
-    assert writing_of([1, 2.5, None, "-"]) == PLAIN
-    assert writing_of([True, False, 1]) is writing_of([{}, 1]) is writing_of([None]) is None
-    assert writing_of(["5", "-", 3]) is writing_of(["5", "7"]) is None
-    assert writing_of(["5", "7"], typed=False) == PLAIN
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        ([1, 2.5, None, "-"], PLAIN),
+        ([True, False, 1], None),
+        ([{}, 1], None),
+        ([None], None),
+        (["5", "-", 3], None),
+        (["5", "7"], None),
+    ],
+)
+def test_values_with_types_are_counted_as_they_are(cells, expected):
+    assert writings_of({"x": cells})["x"] == expected
+
+
+def test_digits_are_numbers_where_values_have_no_types():
+    assert writings_of({"x": ["5", "7"]}, typed=False)["x"] == PLAIN

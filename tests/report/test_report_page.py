@@ -77,7 +77,7 @@ def test_clusters_of_less_than_half_a_row_are_left_out(stream, tmp_path):
     assert data["tree"]["groups"] == before["tree"]["groups"]
     mix.rename(last.id, "odd").report(tmp_path / "named.html")
     named = content(tmp_path / "named.html")
-    assert len(named["items"]) == 4 and named["facts"]["clusters"] == "4 (1 of one row)"
+    assert len(named["items"]) == 4 and named["facts"]["clusters"] == "4, 1 of them of one row"
     assert len(named["tree"]["merges"]) == 3
 
 

@@ -272,7 +272,11 @@ class Fit(Run):
         for some in X if isinstance(X, Chunks) else [X]:
             for start in range(0, some.shape[0], ROWS):
                 run = np.arange(start, min(start + ROWS, some.shape[0]))
-                part = some.take(run) if isinstance(some, Columns) else some[run[0] : run[-1] + 1]
+                if isinstance(some, Columns):
+                    part: Any = some.take(run)
+                else:  # digits in single precision would depend on the cuts
+                    part = some[run[0] : run[-1] + 1]
+                    part = part.astype(np.float64) if part.dtype == np.float32 else part
                 yield from self.model.score_samples(part)
 
     def _next_steps(self) -> None:

@@ -47,11 +47,11 @@ def held_in_words(n: int, single: int, hidden: int, noun: str = "") -> str:
     Examples
     --------
     >>> held_in_words(12, 3, 1, "cluster"), held_in_words(1, 1, 0, "cluster")
-    ('12 clusters (3 of one row) and 1 of less than half a row', '1 cluster (of one row)')
+    ('12 clusters, 3 of them of one row, and 1 of less than half a row', '1 cluster, of one row')
     """
     text = counted(n, noun) if noun else f"{n:,}"
-    text += f" ({f'{single:,} ' * (n > 1)}of one row)" if single else ""
-    return text + (f" and {hidden:,} {TINY}" if hidden else "")
+    text += f", {f'{single:,} of them ' * (n > 1)}of one row" if single else ""
+    return text + (f"{',' * (single > 0)} and {hidden:,} {TINY}" if hidden else "")
 
 
 def clusters_in_words(mix: Any, noun: str = "") -> str:
