@@ -433,3 +433,25 @@ def test_files_that_are_not_whole_are_refused(tmp_path):
         checkpoint.write(tmp_path / "n.evermix", {**arrays, name: wrong}, header)
         with pytest.raises(em.CheckpointError, match="does not hold a whole dependent mixture"):
             em.load(tmp_path / "n.evermix")
+
+
+def test_dates_are_years_or_the_period_that_is_chosen():
+    X, years, _ = two_groups()
+    dates = np.array([f"{year}-0{1 + n % 4}-15" for n, year in enumerate(years)])
+    labelled = quick().fit(X, times=years.astype(str))
+    with pytest.warns(UserWarning, match="12 different ones: they are turned into years"):
+        mix = quick().fit(X, times=dates)
+    assert mix.times_.tolist() == labelled.times_.tolist() == ["2001", "2002", "2003"]
+    np.testing.assert_array_equal(mix.evolution_, labelled.evolution_)
+    np.testing.assert_array_equal(
+        mix.predict_proba(X, dates.astype("datetime64[D]")),
+        labelled.predict_proba(X, years.astype(str)),
+    )
+    mix.set_params(draws=6).resume(X, dates).partial_fit(X[:4], times=["2004-02-03"] * 4)
+    assert mix.times_.tolist() == ["2001", "2002", "2003", "2004"]
+    months = quick().set_params(period="month").fit(X, times=dates)
+    assert months.times_[:2].tolist() == ["2001-01", "2001-02"] and len(months.times_) == 12
+    with pytest.raises(ValueError, match="period='month'.*period='year'"):
+        months.set_params(period="year").resume(X, dates)
+    with pytest.raises(ValueError, match="must be 'year', 'month', 'day' or None, got 'week'"):
+        quick().set_params(period="week").fit(X, times=dates)

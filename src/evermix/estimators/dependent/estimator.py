@@ -13,6 +13,7 @@ from evermix.estimators import files
 from evermix.estimators.chain_reports import dependent_report
 from evermix.estimators.chains import ChainEstimator, Observer
 from evermix.estimators.data.fingerprint import OtherRowsError, RowHash
+from evermix.estimators.data.periods import check_period, first_periods, later_periods
 from evermix.estimators.data.rows import LOG, prepare_rows
 from evermix.estimators.data.times import Times, check_times_given
 from evermix.estimators.dependent.fitted import FittedClusters, start_measure
@@ -58,6 +59,9 @@ class DependentMixture(LiveClusters, ChainEstimator):
     random_state : int, RandomState, Generator or None
     chains : int
         Number of independent chains, each in a thread of its own.
+    period : {"year", "month", "day"}, optional
+        What times that are dates are turned into. None: years, or months or days if there are fewer
+        than three years; later rows get the periods of the fit.
 
     Attributes
     ----------
@@ -116,9 +120,10 @@ class DependentMixture(LiveClusters, ChainEstimator):
         draws: int = 500,
         random_state: Any = None,
         chains: int = 1,
+        period: str | None = None,
     ) -> None:
         super().__init__(prior, sampler, burn_in, draws, chains, random_state)
-        self.family = family
+        self.family, self.period = family, period
 
     def __sklearn_tags__(self) -> Any:
         return with_family(super().__sklearn_tags__(), self.family, holes=False)
@@ -138,8 +143,10 @@ class DependentMixture(LiveClusters, ChainEstimator):
         X : array or CSR matrix (N, D)
         y : ignored
         times : numbers, dates or labels (N,)
-            The time of each row. Numbers and dates are sorted, and so are labels that read as
-            either; other labels keep the order in which they appear, pandas categories theirs.
+            The time of each row. Dates, also those that are texts, are turned into periods (see
+            ``period``). Numbers are sorted, and so are labels that read as numbers or periods such
+            as "2007-05"; other labels keep the order in which they appear, pandas categories
+            theirs.
         observers : iterable of callables
             Each is called as ``observer(mix, sweep)`` after every sweep, where ``sweep`` has its
             number, the numbers of clusters and the log joint densities; it may save the model.
@@ -149,6 +156,7 @@ class DependentMixture(LiveClusters, ChainEstimator):
         prior = self._wanted_prior()
         with self._or_as_before():
             rows = self._validated(X, None)
+            times = first_periods(times, rows.shape[0], self.period)
             known, codes = Times.read(times, rows.shape[0])
             family = self.family
             if not isinstance(family, Family):
@@ -192,6 +200,7 @@ class DependentMixture(LiveClusters, ChainEstimator):
     def _check_settings(self, observers: Iterable[Observer]) -> tuple[Observer, ...]:
         watching = super()._check_settings(observers)
         check_family(self.family)
+        check_period(self.period)
         return watching
 
     def _wanted_prior(self) -> DependentPrior:
@@ -337,6 +346,7 @@ class DependentMixture(LiveClusters, ChainEstimator):
         family = self._fitted.family
         rows = prepare_rows(family, self._validated(X, family))
         known = self._fitted.times
+        times = later_periods(times, rows.shape[0], known.values)
         return rows, (known.codes if seen else known.codes_so_far)(times, rows.shape[0])
 
 

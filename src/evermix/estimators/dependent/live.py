@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from evermix.engines.settings import check_begun
+from evermix.estimators.data.periods import later_periods, period_of
 from evermix.estimators.data.rows import prepare_rows
 from evermix.estimators.data.times import check_times_given
 from evermix.estimators.dependent.fitted import FittedClusters
@@ -46,6 +47,7 @@ class LiveClusters:
         before: FittedClusters = self._drawn()
         prior, family, run = before.prior, before.family, before.run
         rows = prepare_rows(family, self._validated(X, family))
+        times = later_periods(times, rows.shape[0], before.times.values)
         known, codes = before.times.extended(times, rows.shape[0])
         run.sampler.check(prior.measure(np.ones(len(known))))
         live = LiveRows.of(run, before.nearest()) if isinstance(run, RowRun) else run
@@ -66,6 +68,8 @@ class LiveClusters:
         check_begun("sampler", fitted.run.sampler, self._wanted_sampler(fitted.measure()))
         if isinstance(fitted.run, RowRun):
             check_begun("chains", len(fitted.run.chains), self.chains)
+        if self.period is not None:
+            check_begun("period", period_of(fitted.times.values), self.period)
 
     def _resumed(self: Any) -> RowRun:
         """Return the chains of a fit, or raise ValueError if it has gone on without them."""
