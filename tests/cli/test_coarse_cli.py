@@ -72,6 +72,11 @@ def test_coarse_clusters_of_tables_and_of_columns_without_names(folder):
         assert [line["coarse"] for line in found] == em.load(model).coarse(2).tolist()
         assert all(("coarse_name" in line) == (source == "table.csv") for line in found)
     assert "kind = z (100 %)" in found[2]["coarse_name"]
+    evermix("edit", model, "rename", 0, "small ones")
+    assert "small ones: " in evermix("info", model, "--coarse", 2).stdout
+    evermix("predict", model, source, "--coarse", 2, "--out", "again.jsonl", "--quiet")
+    names = {line["coarse"]: line["coarse_name"] for line in json_lines("again.jsonl")}
+    assert names[0] == "small ones" and "small" not in names[max(names)]
 
 
 def test_coarse_clusters_of_vectors_have_the_words_of_their_texts(folder):

@@ -58,7 +58,9 @@ def _clusters(mix: Mixture, extra: dict[str, Any], n: int) -> list[Described]:
         else:
             one["apart"] = [str(trait) for trait in each.traits]
         naming = one.get("words", [trait.brief() for trait in each.traits] if named else [])
-        described.append(one | ({"name": ", ".join(naming[:SHOWN])} if naming else {}))
+        if naming and not each.name:
+            one["name"] = ", ".join(naming[:SHOWN])
+        described.append(one | {"renamed": bool(each.name)})
     return described
 
 
@@ -79,7 +81,8 @@ def _words_of_texts(mix: Mixture, text: Any, found: list[CoarseCluster]) -> dict
 
 
 def _topics(model: TopicModel, extra: dict[str, Any], n: int) -> list[Described]:
-    return [each.to_dict() for each in model.coarse_topics(n, saved_words(model, extra))]
+    found = model.coarse_topics(n, saved_words(model, extra))
+    return [each.to_dict() | {"renamed": bool(each.name)} for each in found]
 
 
 _DESCRIBE: dict[type, Callable[..., list[Described]]] = {Mixture: _clusters, TopicModel: _topics}
@@ -98,7 +101,7 @@ def coarse_table(found: list[Described], kind: str, total: int) -> Table:
     for one in found:
         parts = one[kind]
         about = ", ".join(map(str, one["words"])) if words else "\n".join(one["apart"][:SHOWN])
-        if kind == "topics" and "name" in one:  # that people gave
+        if one["renamed"]:
             about = f"{one['name']}: {about}"
         cells = [str(one["id"]), percent(one["share"]), listed(map(str, parts), PARTS), about]
         cells[1:1] = [written_size(one["size"])] if kind == "clusters" else []

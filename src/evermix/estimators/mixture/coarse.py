@@ -36,6 +36,8 @@ class CoarseCluster:
         Of the mass of all rows.
     traits : tuple of Trait
         What sets it apart most, first.
+    name : str
+        The names that people gave to its clusters, the largest first; "" if none has one.
     """
 
     id: int
@@ -43,18 +45,21 @@ class CoarseCluster:
     size: float
     share: float
     traits: tuple[Trait, ...]
+    name: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON-ready values."""
-        return asdict(self) | {
+        """Return it as JSON-ready values, with a name if it has one."""
+        values = asdict(self) | {
             "clusters": list(self.clusters),
             "traits": [asdict(trait) for trait in self.traits],
         }
+        return {key: value for key, value in values.items() if key != "name" or value}
 
     def __repr__(self) -> str:
         some = ", ".join(map(str, self.clusters))
         size = counted(written_size(self.size), "row")
-        head = f"coarse cluster {self.id}: {size}, {percent(self.share)}"
+        called = f"{self.id} ({self.name})" if self.name else f"{self.id}"
+        head = f"coarse cluster {called}: {size}, {percent(self.share)}"
         return "\n".join([head, f"  clusters: {some}", *(f"  {trait}" for trait in self.traits)])
 
 
@@ -110,7 +115,7 @@ class CoarseQuestions:
         table.
         """
         model, state, _ = self._shown().point
-        tally = state.tally
+        tally, given = state.tally, state.lineage.hand.names
         parts = cut_to(self.coarse_hierarchy_, n_clusters, "clusters")
         whole = fused(tally, parts)
         columns, found = Names.of(self, model.family, names), []
@@ -120,7 +125,8 @@ class CoarseQuestions:
             size = float(whole.mass[k])
             traits = traits_of(model.family, whole, k, columns)[0]
             clusters, share = tuple(tally.ids[own].tolist()), size / float(whole.mass.sum())
-            found.append(CoarseCluster(int(whole.ids[k]), clusters, size, share, traits))
+            name = ", ".join(given[id] for id in clusters if id in given)
+            found.append(CoarseCluster(int(whole.ids[k]), clusters, size, share, traits, name))
         return found
 
     def _shown(self) -> Fitted:
