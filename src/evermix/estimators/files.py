@@ -65,13 +65,16 @@ def registered(kind: str, title: str) -> Callable[[Estimator], Estimator]:
 def save(estimator: Saveable, path: str | Path, extra: Mapping[str, Any] | None = None) -> None:
     """Write an estimator, and JSON-ready ``extra`` entries beside it, to one file."""
     arrays, header = estimator.to_file()
+    if extra is None and "text_counter_" in vars(estimator):
+        extra = {"text": vars(estimator)["text_counter_"].to_spec()}
     checkpoint.write(path, arrays, plain_json({**header, "extra": dict(extra or {})}))
 
 
 def load(path: str | Path, custom: Iterable[type] = ()) -> Any:
     """Restore an estimator from a file that its ``save``, or the command line, wrote.
 
-    If the command line has clustered texts, ``column_names_`` holds the words of the columns.
+    If the command line has learnt texts, ``column_names_`` holds the words of the columns, and the
+    model takes new texts in place of counts: ``predict(texts)``. ``text_counter_`` counts them.
 
     Parameters
     ----------
@@ -85,7 +88,7 @@ def load(path: str | Path, custom: Iterable[type] = ()) -> Any:
     """
     found, extra = load_any(path, custom)
     try:
-        _name_columns(found, extra)
+        _take_words(found, extra)
     except _UNFIT as error:
         raise CheckpointError(
             f"{path} does not say how its words are counted ({type(error).__name__}: {error}). It "
@@ -94,12 +97,15 @@ def load(path: str | Path, custom: Iterable[type] = ()) -> Any:
     return found
 
 
-def _name_columns(found: Any, extra: Mapping[str, Any]) -> None:
-    """Call the columns of a mixture of texts by the words saved beside it.   Consumes: found."""
+def _take_words(found: Any, extra: Mapping[str, Any]) -> None:
+    """Let a model of texts have the words that are saved beside it.   Consumes: found."""
     own = vars(found)
-    if not extra.get("text") or "learner_" not in own or own.keys() & _NAMES:
+    if not extra.get("text"):
         return
-    words, n = from_spec(extra["text"]).words, found.n_features_in_
+    found.text_counter_ = from_spec(extra["text"])
+    if "learner_" not in own or own.keys() & _NAMES:
+        return
+    words, n = found.text_counter_.words, found.n_features_in_
     if words and len(words) <= n:
         found.column_names_ = words + [""] * (n - len(words))  # words to come have columns already
 

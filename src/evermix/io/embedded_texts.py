@@ -79,7 +79,9 @@ class EmbeddedTexts(TextCounter):
     def counts(self, texts: Iterable[str]) -> NDArray[np.float64]:
         """Return the vectors of texts (N, n_features), or raise ValueError."""
         texts = list(texts)
-        assert self.embed is not None  # it was named on the command line
+        if self.embed is None:
+            made = f"{self.name} makes of them" if self.name else "came with the texts"
+            raise ValueError(f"the model was learnt from vectors: give those that {made}.")
         try:
             X = np.asarray(self.embed(texts), dtype=np.float64)
         except (TypeError, ValueError) as error:

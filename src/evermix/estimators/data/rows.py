@@ -19,6 +19,7 @@ from evermix.estimators.data.checks import check_csr, check_plain, word_in
 from evermix.estimators.data.fingerprint import RowHash
 from evermix.estimators.data.table_family import automatic_table
 from evermix.estimators.data.tables import encoded, in_order_of, is_table, known_columns
+from evermix.estimators.data.texts import counter_of
 from evermix.estimators.data.written import Reading
 from evermix.families import Mixed
 from evermix.families.base import Family
@@ -183,6 +184,11 @@ class Validator:
                 return self._table(family, X, reset)
             if not self.learning:
                 X = known_columns(X, vars(self.estimator).get("feature_names_in_"))
+        if self.learning and not reset and counter_of(self.estimator, X) is not None:
+            raise TypeError(
+                "X must hold counts of words, got texts. text_counter_.counts(texts) counts the "
+                "words that the model knows; `evermix stream FILE --resume` learns new ones too."
+            )
         check_plain("X", X)
         self._forget(reset)
         if not reset and self._is_valid(X):
@@ -269,7 +275,7 @@ class Validator:
     def _forget(self, reset: bool) -> None:
         """Forget what was chosen for rows before, or raise ValueError where levels are needed."""
         if reset:
-            for name in ("levels_", "family_reason_"):
+            for name in ("levels_", "family_reason_", "text_counter_"):
                 vars(self.estimator).pop(name, None)
         elif "levels_" in vars(self.estimator):
             names = ", ".join(map(repr, self.estimator.feature_names_in_))

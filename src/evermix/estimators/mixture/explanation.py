@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from evermix._words import n_listed
 from evermix._xp import Array, Floats, Ints, host, is_foreign
+from evermix.estimators.data.texts import texts_in
 from evermix.estimators.mixture.fitted import Fitted
 from evermix.estimators.mixture.learner import Learner
 from evermix.estimators.mixture.naming import Names, Value, shown
@@ -170,8 +171,10 @@ def one_row(row: Any) -> Any:
         return {name: [value] for name, value in row.items()} if plain else row
     if hasattr(row, "to_frame") and hasattr(row, "index") and np.ndim(row) == 1:  # of a data frame
         return row.to_frame().T.infer_objects()
+    if isinstance(row, str):
+        return [row]
     flat = isinstance(row, list | tuple | np.ndarray) and np.ndim(row) == 1
-    return np.asarray(row)[None, :] if flat else row
+    return np.asarray(row)[None, :] if flat and texts_in(row) is None else row
 
 
 def explained(fitted: Fitted, X: Array, names: Names, against: int | None) -> Explanation:

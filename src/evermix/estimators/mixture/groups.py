@@ -12,6 +12,7 @@ from evermix.estimators.data.precision import as_precise_as
 from evermix.estimators.mixture.fitted import Fitted
 from evermix.estimators.mixture.hierarchy import Hierarchy
 from evermix.estimators.mixture.learner import Learner
+from evermix.estimators.mixture.new_words import proba_with_new_words, with_new_words
 
 
 class GroupQuestions:
@@ -85,6 +86,8 @@ class GroupQuestions:
         >>> mix.predict([[50.0, 50.0]], novelty=0.5)
         array([-1])
         """
+        if (all_words := with_new_words(self, X)) is not None:
+            return proba_with_new_words(self, all_words)[:, -1]
         return as_precise_as(X, self._learnt().novelty(self._prepared(X)))
 
     def _learnt(self) -> Fitted:

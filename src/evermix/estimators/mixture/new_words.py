@@ -7,9 +7,22 @@ import numpy as np
 from scipy.special import logsumexp
 
 from evermix._xp import Array
+from evermix.estimators.data.texts import counter_of
 from evermix.estimators.mixture.fitted import log_joint
 from evermix.families.growing import resized
 from evermix.families.multinomial import Multinomial
+from evermix.io.embedded_texts import EmbeddedTexts
+
+
+def with_new_words(mix: Any, X: Any) -> Any:
+    """Return the counts of texts (N, V + 1), the last of words that a mixture has never met.
+
+    None if X does not hold texts, or the mixture does not count words.
+    """
+    found = counter_of(mix, X)
+    if found is None or isinstance(found[0], EmbeddedTexts):
+        return None
+    return found[0].with_unknown(found[1])
 
 
 def proba_with_new_words(mix: Any, X: Any) -> Array:

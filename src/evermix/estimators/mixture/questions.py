@@ -10,9 +10,11 @@ from sklearn.exceptions import NotFittedError
 from evermix._random import generator
 from evermix._xp import Array, doubled, namespace
 from evermix.estimators.data.precision import as_precise_as
+from evermix.estimators.data.texts import counted
 from evermix.estimators.mixture.attributes import FittedAttributes
 from evermix.estimators.mixture.coarse import CoarseQuestions
 from evermix.estimators.mixture.groups import GroupQuestions, checked_novelty
+from evermix.estimators.mixture.new_words import proba_with_new_words, with_new_words
 from evermix.estimators.mixture.single_rows import SingleRows
 from evermix.estimators.mixture.validation import rows_to_score
 
@@ -32,11 +34,15 @@ class Questions(
         """Return the id of the most probable cluster of each row, (N,).
 
         With ``novelty`` it is -1 where a new cluster is more probable than this number. Rows of
-        PyTorch or CuPy are answered in kind, where they are; so it is with all questions.
+        PyTorch or CuPy are answered in kind, where they are; so it is with all questions. If the
+        command line has learnt the model from texts, it takes texts in place of rows.
         """
         label = self._label_row(X) if novelty is None else None
         if label is not None:
             return label
+        if novelty is not None and with_new_words(self, X) is not None:
+            new = self.novelty(X) > checked_novelty(novelty)
+            return np.where(new, -1, self.predict(X))
         return self._fitted().predict(self._prepared(X), checked_novelty(novelty))
 
     def predict_proba(self, X: Any, new_cluster: bool = False) -> Array:
@@ -45,6 +51,8 @@ class Questions(
         With ``new_cluster`` the last column of (N, K + 1) is that of a new one. Of rows in single
         precision (float32) all probabilities and densities are in single precision too.
         """
+        if new_cluster and (all_words := with_new_words(self, X)) is not None:
+            return proba_with_new_words(self, all_words)
         return as_precise_as(X, self._fitted().predict_proba(self._prepared(X), new_cluster))
 
     def transform(self, X: Any) -> Array:
@@ -118,4 +126,5 @@ class Questions(
                 "no row was learnt yet: the fit ended before its first step. Go on with resume, or "
                 "call fit."
             )
-        return rows_to_score(self, fitted.model.family, X)
+        family = fitted.model.family
+        return rows_to_score(self, family, counted(self, X, dense=not family.sparse))

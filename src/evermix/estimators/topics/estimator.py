@@ -15,6 +15,7 @@ from evermix.estimators import files
 from evermix.estimators.chains import ChainEstimator, Observer
 from evermix.estimators.data.fingerprint import OtherRowsError
 from evermix.estimators.data.periods import check_period, first_periods, later_periods
+from evermix.estimators.data.texts import counted
 from evermix.estimators.data.times import Times
 from evermix.estimators.topics.exchange import TopicExchange
 from evermix.estimators.topics.fitted import FittedTopics
@@ -278,6 +279,9 @@ class TopicModel(
 
     def _validated(self, X: Any, reset: bool) -> Array:
         """Return counts of words as a CSR matrix with sorted columns."""
+        if reset and hasattr(self, "text_counter_"):
+            del self.text_counter_
+        X = counted(self, X)
         check_no_texts(X)
         X = host(X) if is_foreign(X) else X
         X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype="numeric")

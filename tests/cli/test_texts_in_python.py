@@ -1,0 +1,99 @@
+"""Models of texts that the command line has learnt take texts in Python, too."""
+
+import copy
+import json
+
+import numpy as np
+import pytest
+
+import evermix as em
+from helpers.commands import evermix, write_tickets
+
+NEW = [
+    "a refund of the payment, please",
+    "paper in the tray of the printer",
+    "quantum chromodynamics of hadrons",
+]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_tickets("texts.jsonl")
+    with open("new.jsonl", "w") as file:
+        file.writelines(json.dumps({"id": i, "text": text}) + "\n" for i, text in enumerate(NEW))
+    return tmp_path
+
+
+def predicted(model, *options):
+    evermix("predict", model, "new.jsonl", "--out", "p.jsonl", "--quiet", "--overwrite", *options)
+    with open("p.jsonl") as file:
+        return [json.loads(line) for line in file]
+
+
+@pytest.mark.parametrize(
+    "command", [("stream",), ("stream", "--hash", 64), ("fit",)], ids=["stream", "hash", "fit"]
+)
+def test_a_mixture_answers_as_the_command_line_does(folder, command):
+    run = ("texts.jsonl", "--out", "o", "--checkpoint", "m.evermix", "--quiet")
+    evermix(*command, *run)
+    lines, mix = predicted("m.evermix"), em.load("m.evermix")
+    for texts in (NEW, tuple(NEW), np.array(NEW), np.array(NEW, dtype=object)):
+        assert mix.predict(texts).tolist() == [line["cluster"] for line in lines]
+    best = mix.predict_proba(NEW).max(axis=1)
+    assert best == pytest.approx([line["probability"] for line in lines], rel=1e-5)
+    density = [line["log_density"] for line in lines]
+    assert mix.score_samples(NEW) == pytest.approx(density, rel=1e-5)
+    novelty = [line["novelty"] for line in lines]
+    assert mix.novelty(NEW) == pytest.approx(novelty, rel=1e-4)
+    assert mix.predict_proba(NEW, new_cluster=True)[:, -1] == pytest.approx(novelty, rel=1e-4)
+    wanted = [-1 if line["novelty"] > 0.5 else line["cluster"] for line in lines]
+    assert mix.predict(NEW, novelty=0.5).tolist() == wanted
+    why = mix.explain(NEW[0])
+    assert why.cluster == lines[0]["cluster"] and why == mix.explain([NEW[0]])
+    assert mix.coarse(1, NEW).tolist() == [min(mix.cluster_ids_)] * 3
+
+
+def test_what_is_saved_in_python_keeps_its_words(folder):
+    evermix("stream", "texts.jsonl", "--out", "o", "--checkpoint", "m.evermix", "--quiet")
+    lines, mix = predicted("m.evermix"), em.load("m.evermix")
+    copy.deepcopy(mix).rename(lines[0]["cluster"], "money").save("named.evermix")
+    again = predicted("named.evermix")
+    assert [line["cluster"] for line in again] == [line["cluster"] for line in lines]
+    assert again[0]["name"] == "money"
+
+
+def test_texts_are_answered_and_not_learnt(folder):
+    evermix("stream", "texts.jsonl", "--out", "o", "--checkpoint", "m.evermix", "--quiet")
+    mix = em.load("m.evermix")
+    with pytest.raises(TypeError, match=r"got texts\. text_counter_\.counts\(texts\) counts"):
+        mix.partial_fit(NEW)
+    mix.partial_fit(mix.text_counter_.counts(NEW))
+    with pytest.raises(TypeError, match="got texts. Count the words"):
+        em.Mixture().fit(NEW)
+    mix.fit(np.random.default_rng(0).poisson(1.0, size=(50, 40)))
+    with pytest.raises(TypeError, match="got texts. Count the words"):
+        mix.predict(NEW)
+
+
+def test_topic_models_answer_texts(folder):
+    fast = ["--burn-in", 20, "--draws", 5, "--seed", 0, "--prior", "hdp", "--quiet"]
+    evermix("topics", "texts.jsonl", "--out", "t.json", "--checkpoint", "t.evermix", *fast)
+    topics = em.load("t.evermix")
+    shares = topics.transform(NEW[:2])
+    np.testing.assert_array_equal(shares, topics.transform(topics.text_counter_.counts(NEW[:2])))
+    topics.save("again.evermix")
+    np.testing.assert_array_equal(shares, em.load("again.evermix").transform(NEW[:2]))
+    assert len(predicted("again.evermix")) == len(predicted("t.evermix")) > 0
+
+
+def test_a_model_of_vectors_with_texts_wants_vectors(folder):
+    rng = np.random.default_rng(0)
+    with open("v.jsonl", "w") as file:
+        for i in range(200):
+            row = {"text": NEW[i % 2], "emb": (9.0 * (i % 2) + rng.normal(size=2)).tolist()}
+            file.write(json.dumps(row) + "\n")
+    run = ("--vector-field", "emb", "--out", "o", "--checkpoint", "v.evermix", "--quiet")
+    evermix("stream", "v.jsonl", *run)
+    with pytest.raises(ValueError, match="learnt from vectors: give those that came with the"):
+        em.load("v.evermix").predict(NEW)
